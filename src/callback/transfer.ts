@@ -1,0 +1,156 @@
+import { type Amount, formatAmount } from '../values/amount.ts';
+import { comparable } from '../values/comparable.ts';
+import { type Bounds, type Members, readObjects } from '../values/members.ts';
+import type { Parsed, Payout, TransferCallback } from './callback.ts';
+import {
+  ADDRESS,
+  COSIGNER_TYPES,
+  IDENTIFIER,
+  MEMO,
+  SYMBOL,
+  WIRE_ID,
+  oneOf,
+  optionalFlag,
+  optionalText,
+  reading,
+  requiredAmount,
+  requiredText,
+  unknownNames,
+  unreadable,
+  valuesOf,
+} from './reading.ts';
+
+const DEFINED = [
+  'type',
+  'transfer_id',
+  'withdraw_id',
+  'request_id',
+  'pending_round',
+  'from',
+  'to',
+  'memo',
+  'amount',
+  'symbol',
+  'txid',
+  'outputs',
+];
+
+/** A withdrawal to several addresses may name many; the body's size bounds them first. */
+const OUTPUT_BOUNDS: Bounds = { bytes: 65_536, members: 4096, depth: 4, numberCharacters: 80 };
+
+export const transferValues = [
+  'type',
+  'transfer_id',
+  'request_id',
+  'pending_round',
+  'from',
+  'to',
+  'memo',
+  'amount',
+  'symbol',
+  'txid',
+] as const;
+export const transferAliases = { withdraw_id: 'transfer_id' } as const;
+
+/**
+ * A co-signer's withdrawal confirmation (section 6.2). Its id is `transfer_id` or `withdraw_id`, either may be empty.
+ * Where there are `outputs`, they must sum to `amount` and include `to`, and `to` then stands for every address paid.
+ */
+export function parseTransfer(members: Members, source: string): Parsed<TransferCallback> {
+  return reading(() => {
+    const type = oneOf(members, 'type', COSIGNER_TYPES);
+    const id = requiredText(members, 'request_id', IDENTIFIER);
+    const transferId = transferIdOf(members);
+    const speedUp = optionalFlag(members, 'pending_round');
+    const from = requiredText(members, 'from', ADDRESS);
+    const to = requiredText(members, 'to', ADDRESS);
+    const memo = optionalText(members, 'memo', MEMO);
+    const amount = requiredAmount(members, 'amount');
+    const symbol = requiredText(members, 'symbol', SYMBOL);
+    const txid = optionalText(members, 'txid', IDENTIFIER);
+    const outputs = outputsOf(members, comparable(to), amount);
+    const payouts = outputs ?? [{ to: comparable(to), amount }];
+    return {
+      kind: 'transfer',
+      source,
+      id,
+      question: { type, speedUp },
+      from,
+      to,
+      memo,
+      amount,
+      symbol,
+      txid,
+      payouts,
+      values: valuesOf({
+        type,
+        transfer_id: transferId,
+        request_id: id,
+        pending_round: String(speedUp),
+        from,
+        to: payouts.map((payout) => payout.to),
+        memo,
+        amount: formatAmount(amount),
+        symbol,
+        txid,
+      }),
+      terms: {
+        transferId: transferId ?? '',
+        from: comparable(from),
+        to: comparable(to),
+        memo: memo ?? '',
+        amount: formatAmount(amount),
+        symbol,
+        outputs:
+          outputs === undefined
+            ? ''
+            : payouts.map((each) => `${each.to} ${formatAmount(each.amount)}`).join('\n'),
+      },
+      unknown: unknownNames(members, DEFINED),
+    };
+  });
+}
+
+function transferIdOf(members: Members): string | undefined {
+  if (!members.has('transfer_id') && !members.has('withdraw_id')) {
+    unreadable('MEMBER_MISSING', 'neither transfer_id nor withdraw_id is there', { member: 'transfer_id' });
+  }
+  const transferId = optionalText(members, 'transfer_id', WIRE_ID);
+  const withdrawId = optionalText(members, 'withdraw_id', WIRE_ID);
+  if (transferId !== undefined && withdrawId !== undefined && transferId !== withdrawId) {
+    unreadable(
+      'MEMBER_INVALID',
+      `transfer_id ${transferId} and withdraw_id ${withdrawId} name different withdrawals`,
+      {
+        member: 'withdraw_id',
+      },
+    );
+  }
+  return transferId ?? withdrawId;
+}
+
+/** The outputs, one payout an address in the order of the addresses, or undefined where the withdrawal has none. */
+function outputsOf(members: Members, to: string, amount: Amount): readonly Payout[] | undefined {
+  const member = members.get('outputs');
+  if (member === undefined || member.kind === 'null' || member.text === '') return undefined;
+  if (member.kind !== 'string') unreadable('OUTPUTS_INVALID', 'outputs is not a string that holds JSON');
+  const decoded = readObjects(member.text, OUTPUT_BOUNDS);
+  if (!decoded.ok) return unreadable('OUTPUTS_INVALID', `outputs can't be read: ${decoded.because}`);
+  if (decoded.objects.length === 0) return undefined;
+  const paid = new Map<string, Amount>();
+  for (const output of decoded.objects) {
+    const address = comparable(requiredText(output, 'address_to', ADDRESS));
+    paid.set(address, (paid.get(address) ?? 0n) + requiredAmount(output, 'amount'));
+  }
+  const sum = [...paid.values()].reduce((total, each) => total + each, 0n);
+  if (sum !== amount) {
+    unreadable(
+      'OUTPUTS_INVALID',
+      `the outputs sum to ${formatAmount(sum)}, the amount is ${formatAmount(amount)}`,
+    );
+  }
+  if (!paid.has(to)) unreadable('OUTPUTS_INVALID', `the outputs do not include ${to}, the address in to`);
+  return [...paid]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([address, each]) => ({ to: address, amount: each }));
+}

@@ -1,0 +1,112 @@
+import { formatAmount } from '../values/amount.ts';
+import { comparable } from '../values/comparable.ts';
+import type { Members } from '../values/members.ts';
+import type { Callback, Parsed, Web3Callback } from './callback.ts';
+import {
+  ADDRESS,
+  COSIGNER_TYPES,
+  IDENTIFIER,
+  SYMBOL,
+  WIRE_ID,
+  oneOf,
+  optionalFlag,
+  optionalText,
+  presentText,
+  reading,
+  requiredAmount,
+  requiredText,
+  unknownNames,
+  valuesOf,
+} from './reading.ts';
+
+const DEFINED = [
+  'type',
+  'trans_id',
+  'request_id',
+  'pending_round',
+  'from',
+  'to',
+  'amount',
+  'main_chain_symbol',
+  'input_data',
+  'interactive_contract',
+  'txid',
+];
+const UNLIMITED = /^-1(?:\.0{1,36})?$/;
+const CALL_DATA = { pattern: /^[\x21-\x7e]+$/, maxLength: 65_536 };
+
+export const web3Values = [
+  'type',
+  'trans_id',
+  'request_id',
+  'pending_round',
+  'from',
+  'to',
+  'amount',
+  'symbol',
+  'input_data',
+  'interactive_contract',
+  'txid',
+] as const;
+export const web3Aliases = { main_chain_symbol: 'symbol' } as const;
+
+/** A co-signer's web3 confirmation (section 6.3). `-1` means unlimited; `0` is in order; plain transfers have no data. */
+export function parseWeb3(members: Members, source: string): Parsed<Web3Callback> {
+  return reading(() => {
+    const type = oneOf(members, 'type', COSIGNER_TYPES);
+    const id = requiredText(members, 'request_id', IDENTIFIER);
+    const transId = optionalText(members, 'trans_id', WIRE_ID);
+    const speedUp = optionalFlag(members, 'pending_round');
+    const from = requiredText(members, 'from', ADDRESS);
+    const to = requiredText(members, 'to', ADDRESS);
+    const amount = amountOf(members);
+    const amountText = amount === 'unlimited' ? 'unlimited' : formatAmount(amount);
+    const symbol = requiredText(members, 'main_chain_symbol', SYMBOL);
+    const inputData = presentText(members, 'input_data', CALL_DATA);
+    const interactiveContract = presentText(members, 'interactive_contract', ADDRESS);
+    const txid = optionalText(members, 'txid', IDENTIFIER);
+    return {
+      kind: 'web3',
+      source,
+      id,
+      question: { type, speedUp },
+      from,
+      to,
+      amount,
+      symbol,
+      inputData,
+      interactiveContract,
+      txid,
+      payouts: amount === 'unlimited' ? [] : [{ to: comparable(to), amount }],
+      values: valuesOf({
+        type,
+        trans_id: transId,
+        request_id: id,
+        pending_round: String(speedUp),
+        from,
+        to,
+        amount: amountText,
+        symbol,
+        input_data: inputData,
+        interactive_contract: interactiveContract,
+        txid,
+      }),
+      terms: {
+        transId: transId ?? '',
+        from: comparable(from),
+        to: comparable(to),
+        amount: amountText,
+        symbol,
+        inputData: comparable(inputData),
+        interactiveContract: comparable(interactiveContract),
+      },
+      unknown: unknownNames(members, DEFINED),
+    };
+  });
+}
+
+function amountOf(members: Members): Callback['amount'] {
+  const member = members.get('amount');
+  const unlimited = (member?.kind === 'number' || member?.kind === 'string') && UNLIMITED.test(member.text);
+  return unlimited ? 'unlimited' : requiredAmount(members, 'amount', { zero: true });
+}

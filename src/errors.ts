@@ -1,0 +1,100 @@
+/**
+ * Why the program could not do what it was asked: a fault in settings, files, the store or a call. What refuses a
+ * *callback* is no error but a {@link Failure} or a decision: bad callbacks are the ordinary case, and cost no stack.
+ */
+export type ErrorCode =
+  | 'SETTINGS_INVALID'
+  | 'SECRET_UNREADABLE'
+  | 'KEY_UNREADABLE'
+  | 'POLICY_INVALID'
+  | 'POLICY_CONFLICT'
+  | 'REVISION_UNKNOWN'
+  | 'STORE_UNREACHABLE'
+  | 'STORE_UNSAFE'
+  | 'STORE_CORRUPT'
+  | 'LIST_INVALID'
+  | 'NOT_FOUND'
+  | 'USAGE';
+
+/** A fault: `message` names the thing and the cure, `data` holds the values. Secrets never enter either. */
+export class CountersignError extends Error {
+  readonly code: ErrorCode;
+  readonly data: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    data: Readonly<Record<string, unknown>> = {},
+    cause?: unknown,
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'CountersignError';
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** Why a callback was answered FAILURE before it could become a decision about a subject. */
+export type FailureCode =
+  // decode: syntax and bounds
+  | 'BODY_UNREADABLE'
+  | 'BODY_TOO_LARGE'
+  | 'CONTENT_TYPE'
+  | 'CONTENT_ENCODING'
+  | 'NOT_UTF8'
+  | 'NOT_JSON'
+  | 'NOT_AN_OBJECT'
+  | 'TOO_DEEP'
+  | 'TOO_MANY_MEMBERS'
+  | 'NUMBER_TOO_LONG'
+  | 'DUPLICATE_MEMBER'
+  // authenticate: who sent it
+  | 'SOURCE_UNKNOWN'
+  | 'SCHEME_NOT_ALLOWED'
+  | 'SIGN_MISSING'
+  | 'SIGN_MALFORMED'
+  | 'SIGN_WRONG'
+  | 'SIGN_AMBIGUOUS'
+  | 'ENVELOPE_MALFORMED'
+  | 'ENVELOPE_TOO_LARGE'
+  | 'ENVELOPE_UNDECIPHERABLE'
+  | 'ADDRESS_NOT_ALLOWED'
+  | 'HEADER_WRONG'
+  | 'PATH_WRONG'
+  | 'CERTIFICATE_WRONG'
+  | 'KEYS_UNAVAILABLE'
+  // parse: what it says
+  | 'MEMBER_MISSING'
+  | 'MEMBER_INVALID'
+  | 'MEMBER_UNKNOWN'
+  | 'KIND_UNEXPECTED'
+  | 'OUTPUTS_INVALID'
+  // the service itself
+  | 'TIMED_OUT'
+  | 'OVERLOADED'
+  | 'SHUTTING_DOWN'
+  | 'NOT_READY'
+  | 'STALE_POLICIES'
+  | 'STORE_FAILED'
+  | 'INTERNAL';
+
+/** A step's "no": its code, a sentence that lets an integrator mend it, and the values. Never a secret. */
+export interface Failure {
+  readonly ok: false;
+  readonly code: FailureCode;
+  readonly because: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export function failure(
+  code: FailureCode,
+  because: string,
+  data: Readonly<Record<string, unknown>> = {},
+): Failure {
+  return { ok: false, code, because, data };
+}
+
+/** The message of whatever was thrown, for a log or a fault's text. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,3 @@
+import { runMain } from './cli/main.ts';
+
+process.exitCode = await runMain();

@@ -1,0 +1,230 @@
+import { type Failure, failure } from '../errors.ts';
+
+/** A member's value as exact text: a string's content; a number, boolean or null as written; else the raw JSON. */
+export interface Member {
+  readonly kind: 'string' | 'number' | 'boolean' | 'null' | 'object' | 'array';
+  readonly text: string;
+}
+
+/** The members of one JSON object by name, in the order of the body. A map, so `__proto__` is a name like others. */
+export type Members = ReadonlyMap<string, Member>;
+
+export interface Bounds {
+  readonly bytes: number;
+  readonly members: number;
+  readonly depth: number;
+  readonly numberCharacters: number;
+}
+
+/** What a callback body may be at most (decode, the first of the five steps). */
+export const BODY_BOUNDS: Bounds = { bytes: 65_536, members: 64, depth: 4, numberCharacters: 80 };
+
+export type Decoded = { readonly ok: true; readonly text: string; readonly members: Members } | Failure;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Bytes to the members of one JSON object (RFC 8259), each number in its own text and no name twice. */
+export function decodeMembers(bytes: Uint8Array, bounds: Bounds = BODY_BOUNDS): Decoded {
+  if (bytes.length > bounds.bytes) {
+    return failure('BODY_TOO_LARGE', `the body has ${bytes.length} bytes; at most ${bounds.bytes} are read`);
+  }
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    return failure('NOT_UTF8', 'the body is not UTF-8');
+  }
+  return readMembers(text, bounds);
+}
+
+/** The same from text that is already decoded, such as the plaintext of an envelope. */
+export function readMembers(text: string, bounds: Bounds = BODY_BOUNDS): Decoded {
+  return guarded(() => ({ ok: true, text, members: new Reader(text, bounds).document() }));
+}
+
+export type DecodedObjects = { readonly ok: true; readonly objects: readonly Members[] } | Failure;
+
+/** A JSON array of objects from text, such as the `outputs` of a withdrawal. */
+export function readObjects(text: string, bounds: Bounds): DecodedObjects {
+  return guarded(() => ({ ok: true, objects: new Reader(text, bounds).objects() }));
+}
+
+function guarded<T>(read: () => T): T | Failure {
+  try {
+    return read();
+  } catch (thrown) {
+    if (thrown instanceof Rejected) return thrown.failure;
+    throw thrown;
+  }
+}
+
+class Rejected extends Error {
+  readonly failure: Failure;
+  constructor(rejection: Failure) {
+    super(rejection.because);
+    this.failure = rejection;
+  }
+}
+
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const WORD = /true|false|null/y;
+const BLANK = /[ \t\n\r]*/y;
+// A run of string content up to the closing quote; control characters must be escaped (RFC 8259, section 7).
+// eslint-disable-next-line no-control-regex
+const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+
+/** A strict JSON reader over one text. Its depth is bounded, so its recursion is too. */
+class Reader {
+  readonly #text: string;
+  readonly #bounds: Bounds;
+  #at = 0;
+  #count = 0;
+
+  constructor(text: string, bounds: Bounds) {
+    this.#text = text;
+    this.#bounds = bounds;
+  }
+
+  document(): Members {
+    this.#blank();
+    if (this.#text[this.#at] !== '{') {
+      this.#reject('NOT_AN_OBJECT', 'the body is not a JSON object');
+    }
+    const members = this.#object(1);
+    this.#finish();
+    return members;
+  }
+
+  objects(): Members[] {
+    const found: Members[] = [];
+    this.#blank();
+    if (this.#text[this.#at] !== '[') this.#syntax('an array');
+    this.#enter(1);
+    if (!this.#closes(']')) {
+      do {
+        this.#blank();
+        if (this.#text[this.#at] !== '{') this.#syntax('an object');
+        found.push(this.#object(2));
+      } while (!this.#ends(']'));
+    }
+    this.#finish();
+    return found;
+  }
+
+  #finish(): void {
+    this.#blank();
+    if (this.#at !== this.#text.length) this.#syntax('the end');
+  }
+
+  #object(depth: number): Map<string, Member> {
+    this.#enter(depth);
+    const members = new Map<string, Member>();
+    if (this.#closes('}')) return members;
+    for (;;) {
+      this.#blank();
+      const name = this.#string();
+      if (members.has(name)) {
+        this.#reject('DUPLICATE_MEMBER', `the member ${JSON.stringify(name)} is there twice`, {
+          member: name,
+        });
+      }
+      if (++this.#count > this.#bounds.members) {
+        this.#reject('TOO_MANY_MEMBERS', `the body has more than ${this.#bounds.members} members`);
+      }
+      this.#blank();
+      this.#expect(':');
+      members.set(name, this.#value(depth));
+      if (this.#ends('}')) return members;
+    }
+  }
+
+  #array(depth: number): void {
+    this.#enter(depth);
+    if (this.#closes(']')) return;
+    do {
+      if (++this.#count > this.#bounds.members) {
+        this.#reject('TOO_MANY_MEMBERS', `the body has more than ${this.#bounds.members} members`);
+      }
+      this.#value(depth);
+    } while (!this.#ends(']'));
+  }
+
+  #value(depth: number): Member {
+    this.#blank();
+    const start = this.#at;
+    const first = this.#text[start];
+    if (first === '"') return { kind: 'string', text: this.#string() };
+    if (first === '{') {
+      this.#object(depth + 1);
+      return { kind: 'object', text: this.#text.slice(start, this.#at) };
+    }
+    if (first === '[') {
+      this.#array(depth + 1);
+      return { kind: 'array', text: this.#text.slice(start, this.#at) };
+    }
+    const word = this.#match(WORD);
+    if (word !== undefined) return { kind: word === 'null' ? 'null' : 'boolean', text: word };
+    const number = this.#match(NUMBER);
+    if (number === undefined) return this.#syntax('a value');
+    if (number.length > this.#bounds.numberCharacters) {
+      this.#reject('NUMBER_TOO_LONG', `a number has more than ${this.#bounds.numberCharacters} characters`);
+    }
+    return { kind: 'number', text: number };
+  }
+
+  #string(): string {
+    const quoted = this.#match(STRING);
+    if (quoted === undefined) return this.#syntax('a string');
+    if (!quoted.includes('\\')) return quoted.slice(1, -1);
+    const content: unknown = JSON.parse(quoted);
+    if (typeof content !== 'string' || !content.isWellFormed()) {
+      this.#reject('NOT_UTF8', 'a string holds half a surrogate pair, which has no UTF-8 form');
+    }
+    return content;
+  }
+
+  #enter(depth: number): void {
+    if (depth > this.#bounds.depth) {
+      this.#reject('TOO_DEEP', `the body is nested more than ${this.#bounds.depth} deep`);
+    }
+    this.#at++;
+  }
+
+  #closes(bracket: string): boolean {
+    this.#blank();
+    if (this.#text[this.#at] !== bracket) return false;
+    this.#at++;
+    return true;
+  }
+
+  /** After a value: true past the closing bracket, false past a comma. */
+  #ends(bracket: string): boolean {
+    if (this.#closes(bracket)) return true;
+    this.#expect(',');
+    return false;
+  }
+
+  #expect(character: string): void {
+    if (this.#text[this.#at] !== character) this.#syntax(`'${character}'`);
+    this.#at++;
+  }
+
+  #blank(): void {
+    this.#match(BLANK);
+  }
+
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0];
+    if (found !== undefined) this.#at += found.length;
+    return found;
+  }
+
+  #syntax(expected: string): never {
+    return this.#reject('NOT_JSON', `expected ${expected} at character ${this.#at}`, { at: this.#at });
+  }
+
+  #reject(code: Failure['code'], because: string, data: Failure['data'] = {}): never {
+    throw new Rejected(failure(code, because, data));
+  }
+}

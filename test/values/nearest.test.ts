@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { nearest } from '../../src/values/nearest.ts';
+
+describe('nearest', () => {
+  const known = ['amount-limit', 'window-limit', 'deny-list', 'to', 'from'];
+
+  it.each([
+    ['amout-limit', 'amount-limit'],
+    ['Window_Limit', 'window-limit'],
+    ['denylist', 'deny-list'],
+    ['form', 'from'],
+    ['amount-limit', 'amount-limit'],
+  ])('finds what %s was meant to be', (word, meant) => {
+    expect(nearest(word, known)).toBe(meant);
+  });
+
+  it.each(['', 'expected-order', 'x', 'amount', 'a'.repeat(100_000)])(
+    'has no idea what else %s could be',
+    (word) => {
+      expect(nearest(word, known)).toBeUndefined();
+    },
+  );
+
+  it('finds nothing among nothing', () => {
+    expect(nearest('amount', [])).toBeUndefined();
+  });
+});
