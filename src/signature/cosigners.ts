@@ -1,0 +1,78 @@
+import { type Failure, failure } from '../errors.ts';
+import type { ReadSecret } from '../values/secret.ts';
+import type { CosignerProof, CosignerSourceConfig } from './config.ts';
+import type { Faults } from './faults.ts';
+import { type Arrival, PROOF_ORDER, type Proof, compileProof } from './proofs.ts';
+import { type SelfChecker, compileSelfCheck } from './self-check.ts';
+
+/** One co-signer with its secrets and keys read. */
+export interface CosignerSource {
+  readonly name: string;
+  /** For logs: `addresses+header`, or `none`. */
+  readonly by: string;
+  readonly warnings: readonly string[];
+  readonly selfCheck: SelfChecker | undefined;
+  /** Undefined where the sender has shown all that is listed; else what is missing first. */
+  check(arrival: Arrival): Failure | undefined;
+}
+
+export function compileCosigner(
+  config: CosignerSourceConfig,
+  readSecret: ReadSecret,
+  faults: Faults,
+): CosignerSource {
+  const where = `source ${config.name}`;
+  const { authenticate, selfCheck } = config;
+  if (authenticate.length === 0) {
+    faults.add(where, 'SETTINGS_INVALID', 'authenticate: list what the co-signer must show, or write none');
+  }
+  if (authenticate.includes('none') && authenticate.length > 1) {
+    faults.add(
+      where,
+      'SETTINGS_INVALID',
+      'authenticate: none stands beside proofs: delete none, so that they count',
+    );
+  }
+  const proofs = authenticate
+    .filter((proof) => proof !== 'none')
+    .flatMap((proof) => faults.attempt(where, () => compileProof(proof, readSecret)) ?? [])
+    .sort((a, b) => PROOF_ORDER.indexOf(a.name) - PROOF_ORDER.indexOf(b.name));
+  const open = authenticate.length === 1 && authenticate[0] === 'none';
+
+  return {
+    name: config.name,
+    by: open ? 'none' : proofs.map(({ name }) => name).join('+'),
+    warnings: warningsOf(authenticate, proofs),
+    selfCheck:
+      selfCheck && faults.attempt(`${where}, selfCheck`, () => compileSelfCheck(selfCheck, readSecret)),
+    check(arrival) {
+      if (open) return undefined;
+      if (proofs.length === 0)
+        return failure('KEYS_UNAVAILABLE', `${where} has nothing to tell its co-signer by`);
+      for (const proof of proofs) {
+        const lacking = proof.check(arrival);
+        if (lacking !== undefined) return { ...lacking, data: { ...lacking.data, source: config.name } };
+      }
+      return undefined;
+    },
+  };
+}
+
+function warningsOf(authenticate: readonly CosignerProof[], proofs: readonly Proof[]): readonly string[] {
+  const kept = proofs.flatMap(({ warnings }) => warnings);
+  if (authenticate.includes('none')) {
+    return [
+      'authenticate: none believes whoever reaches the port: list addresses, a header, a path or a certificate',
+      ...kept,
+    ];
+  }
+  const byHeader = authenticate.some(
+    (proof) => proof !== 'none' && 'certificate' in proof && proof.certificate.header !== undefined,
+  );
+  return byHeader && !proofs.some(({ name }) => name === 'addresses')
+    ? [
+        "certificate from a header is as good as the gateway's grip on it: list the gateway under addresses as well",
+        ...kept,
+      ]
+    : kept;
+}

@@ -1,0 +1,49 @@
+import type { Failure } from '../errors.ts';
+import { decodeMembers } from '../values/members.ts';
+import type { AuthenticatorParts } from './authenticate.ts';
+import type { SchemeName, SourceConfig } from './config.ts';
+import { collectFaults } from './faults.ts';
+import { compilePayments } from './payments.ts';
+import type { Explanation } from './scheme.ts';
+
+/** What can be said about one callback's signature. It may hold the right `sign`: for the holder of the keys alone. */
+export interface SignatureExplanation {
+  readonly ok: true;
+  readonly source: string;
+  readonly scheme: SchemeName;
+  /** One for each key of the scheme. */
+  readonly tried: readonly (Explanation | Failure)[];
+  /** What the service would answer FAILURE for; undefined where it accepts the signature. */
+  readonly refusal: Failure | undefined;
+  /** The first thing to mend. */
+  readonly next: string | undefined;
+}
+
+/**
+ * Explains a payment confirmation's signature offline. Fails where it doesn't get as far as a key, and throws as
+ * {@link compileAuthenticator} does.
+ */
+export function explainSignature(
+  body: Uint8Array,
+  sources: readonly SourceConfig[],
+  parts: AuthenticatorParts,
+): SignatureExplanation | Failure {
+  const faults = collectFaults();
+  const payments = compilePayments(
+    sources.filter((source) => source.callback === 'payment'),
+    parts,
+    faults,
+  );
+  faults.throwIfAny();
+  const decoded = decodeMembers(body);
+  if (!decoded.ok) return decoded;
+  const { members } = decoded;
+  const candidate = payments.candidate(members);
+  if (!candidate.ok) return candidate;
+  const { source, scheme, sign, verifiers } = candidate;
+  const tried = verifiers.map((verifier) => verifier.explain(members, sign));
+  const outcome = payments.verify(candidate, members);
+  const refusal = outcome.ok ? undefined : outcome;
+  const mended = tried.map((each) => (each.ok ? each.next : each.because)).find((next) => next !== undefined);
+  return { ok: true, source, scheme, tried, refusal, next: refusal && (mended ?? refusal.because) };
+}

@@ -1,0 +1,46 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+
+import { CountersignError } from '../errors.ts';
+import { nameOfSecret } from '../values/secret.ts';
+import { flatSigner, flatVerifier } from './flat.ts';
+import { isKey } from './key-text.ts';
+import type { Scheme } from './scheme.ts';
+
+/** 32 hexadecimal digits: the MD5 of the canonical string and the secret run together (section 5, rule 2). */
+export const md5: Scheme<'md5'> = {
+  name: 'md5',
+  shape: 'flat',
+  bears: (sign) => /^[0-9a-fA-F]{32}$/.test(sign),
+
+  verifier({ secret: reference, emptyValues }, readSecret) {
+    const secret = readSecret(reference);
+    const place = nameOfSecret(reference);
+    if (secret === '')
+      throw new CountersignError('SECRET_UNREADABLE', `${place} is empty: put the secret there`);
+    if (isKey(secret)) {
+      throw new CountersignError(
+        'SECRET_UNREADABLE',
+        `${place} is a key: put the secret of the md5 scheme there`,
+      );
+    }
+    const matches = (text: string, sign: string): boolean =>
+      timingSafeEqual(Buffer.from(signOf(text, secret)), Buffer.from(sign.toLowerCase()));
+    return flatVerifier({
+      scheme: 'md5',
+      by: `md5 ${place}`,
+      key: { role: 'secret', fingerprint: place },
+      emptyValues,
+      matches,
+      expected: (text) => signOf(text, secret),
+      cure: (_, sign, variants) =>
+        variants.find(({ text }) => matches(text, sign))?.cure ??
+        'compare the length and the digest of the signed string with the sender; where they agree, the secrets differ',
+    });
+  },
+
+  signer: ({ secret, emptyValues }) => flatSigner('md5', emptyValues, (text) => signOf(text, secret)),
+};
+
+function signOf(text: string, secret: string): string {
+  return hash('md5', text + secret, 'hex');
+}

@@ -1,0 +1,169 @@
+import { type Failure, failure } from '../errors.ts';
+import type { Members } from '../values/members.ts';
+import type { ReadSecret } from '../values/secret.ts';
+import type { PaymentSourceConfig, SchemeName } from './config.ts';
+import type { Faults } from './faults.ts';
+import { type MemberTable, compileReading } from './readings.ts';
+import type { Shape, Verified, Verifier } from './scheme.ts';
+import { compileVerifier, schemeOf, shapeOf } from './schemes.ts';
+
+/** One payment source with its keys read. */
+interface PaymentSource {
+  readonly name: string;
+  readonly verifiers: readonly Verifier[];
+}
+
+/** A signed callback whose source and scheme are known, and the keys that may have signed it. */
+interface Candidate {
+  readonly ok: true;
+  readonly source: string;
+  readonly scheme: SchemeName;
+  readonly appKey: string;
+  readonly sign: string;
+  readonly verifiers: readonly Verifier[];
+}
+
+export interface Payments {
+  readonly sources: readonly PaymentSource[];
+  /** Who could have signed, by `appKey` and by the shape of the callback; nothing is verified yet. */
+  candidate(members: Members): Candidate | Failure;
+  verify(candidate: Candidate, members: Members): { verified: Verified; by: string; ok: true } | Failure;
+}
+
+export function compilePayments(
+  configs: readonly PaymentSourceConfig[],
+  parts: MemberTable & { readonly readSecret: ReadSecret },
+  faults: Faults,
+): Payments {
+  const checkReading = compileReading(parts);
+  const byAppKey = new Map<string, PaymentSource>();
+  for (const config of configs) {
+    const where = `source ${config.name}`;
+    const other = byAppKey.get(config.appKey);
+    if (other !== undefined) {
+      faults.add(where, 'SETTINGS_INVALID', `has the appKey of source ${other.name}: give each its own`);
+    }
+    byAppKey.set(config.appKey, {
+      name: config.name,
+      verifiers: compileVerifiers(config, where, parts.readSecret, faults),
+    });
+  }
+
+  const sources = [...byAppKey.values()];
+  refuseSharedEnvelopes(sources, faults);
+
+  return {
+    sources,
+    candidate(members) {
+      const shape = shapeOf(members);
+      const named = appKeyOf(members, shape);
+      if (typeof named !== 'string') return named;
+      const source = byAppKey.get(named);
+      return source === undefined
+        ? failure('SOURCE_UNKNOWN', 'no source of the settings has this appKey', {
+            appKey: named.slice(0, 128),
+          })
+        : candidateOf(members, shape, { source, appKey: named });
+    },
+    verify({ verifiers, sign, appKey }, members) {
+      const failures: Failure[] = [];
+      for (const verifier of verifiers) {
+        const verified = verifier.verify(members, sign, appKey);
+        if (verified.ok) {
+          const ambiguous = verified.canonical && checkReading(verified.canonical, appKey);
+          return ambiguous ?? { ok: true, verified, by: verifier.by };
+        }
+        failures.push(verified);
+      }
+      return joined(failures);
+    },
+  };
+}
+
+/** Nothing signs an envelope's app_id: sources with the same two keys would accept each other's callbacks. */
+function refuseSharedEnvelopes(sources: readonly PaymentSource[], faults: Faults): void {
+  const owners = new Map<string, PaymentSource>();
+  for (const source of sources) {
+    for (const { scheme, keys } of source.verifiers) {
+      if (scheme !== 'rsa-envelope') continue;
+      const pair = keys.map(({ fingerprint }) => fingerprint).join(' ');
+      const owner = owners.get(pair) ?? source;
+      owners.set(pair, owner);
+      if (owner === source) continue;
+      faults.add(
+        `source ${source.name}`,
+        'SETTINGS_INVALID',
+        `has both rsa-envelope keys of source ${owner.name}, so one's callbacks could pass for the other's: give each its own merchant key`,
+      );
+    }
+  }
+}
+
+function compileVerifiers(
+  { signatures }: PaymentSourceConfig,
+  where: string,
+  readSecret: ReadSecret,
+  faults: Faults,
+): readonly Verifier[] {
+  if (signatures.length === 0)
+    faults.add(where, 'SETTINGS_INVALID', 'accepts no scheme: list one under signatures');
+  return signatures.flatMap(
+    (config, at) =>
+      faults.attempt(`${where}, signatures[${at}] (${config.scheme})`, () =>
+        compileVerifier(config, readSecret),
+      ) ?? [],
+  );
+}
+
+function appKeyOf(members: Members, shape: Shape): string | Failure {
+  const name = shape === 'envelope' ? 'app_id' : 'appKey';
+  const member = members.get(name);
+  return member?.kind === 'string' && member.text !== ''
+    ? member.text
+    : failure('SOURCE_UNKNOWN', `${name}, a string, is missing: it says which source signs`, {
+        member: name,
+      });
+}
+
+function candidateOf(
+  members: Members,
+  shape: Shape,
+  { source, appKey }: { readonly source: PaymentSource; readonly appKey: string },
+): Candidate | Failure {
+  const sign = members.get('sign');
+  if (sign === undefined || sign.kind === 'null' || (sign.kind === 'string' && sign.text === '')) {
+    return failure('SIGN_MISSING', 'there is no sign', { source: source.name });
+  }
+  const scheme = sign.kind === 'string' ? schemeOf(shape, sign.text) : undefined;
+  if (scheme === undefined) {
+    return failure(
+      'SIGN_MALFORMED',
+      `sign, a ${sign.kind} of ${sign.text.length} characters, is neither 32 hexadecimal digits nor the base64 of an RSA signature` +
+        (shape === 'envelope' ? ', of which an envelope has the latter' : ''),
+      { source: source.name, kind: sign.kind, length: sign.text.length },
+    );
+  }
+  const verifiers = source.verifiers.filter((verifier) => verifier.scheme === scheme);
+  if (verifiers.length > 0) {
+    return { ok: true, source: source.name, scheme, appKey, sign: sign.text, verifiers };
+  }
+  const accepted = [...new Set(source.verifiers.map((verifier) => verifier.scheme))];
+  return failure(
+    'SCHEME_NOT_ALLOWED',
+    `the callback is signed by ${scheme}, and source ${source.name} accepts ${accepted.join(' and ')}: ` +
+      `agree on one scheme with the platform, or add ${scheme} to its signatures`,
+    { source: source.name, scheme, accepted },
+  );
+}
+
+/** The failures of several keys as one, with what is to be said about each. */
+function joined(failures: readonly Failure[]): Failure {
+  const [first] = failures;
+  if (first === undefined) return failure('KEYS_UNAVAILABLE', 'there is no key to verify the sign with');
+  if (failures.length === 1) return first;
+  // A key whose signature was right says more than one that the callback was not signed for.
+  const { code, data } = failures.find((each) => each.code !== 'SIGN_WRONG') ?? first;
+  const because = failures.map((each) => each.because).join('; ');
+  const keys = failures.flatMap((each) => (Array.isArray(each.data['keys']) ? each.data['keys'] : []));
+  return failure(code, `none of ${failures.length} keys verifies: ${because}`, { ...data, keys });
+}

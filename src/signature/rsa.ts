@@ -1,0 +1,83 @@
+import { hash } from 'node:crypto';
+
+import { decodeBase64 } from './base64.ts';
+import type { SchemeConfig } from './config.ts';
+import { type Variant, flatSigner, flatVerifier } from './flat.ts';
+import { KEY_BITS_MAX, KEY_BITS_MIN } from './key-text.ts';
+import { type SignedDigest, readPrivateKey } from './keys.ts';
+import { readPublicKeyOf } from './key-of.ts';
+import type { Scheme } from './scheme.ts';
+
+type Signs = Extract<SchemeConfig, { readonly scheme: 'rsa' }>['signs'];
+
+/** PKCS#1 v1.5 over the canonical string or over its MD5 in hexadecimal, in base64 or base64url (section 5, rule 2). */
+export const rsa: Scheme<'rsa'> = {
+  name: 'rsa',
+  shape: 'flat',
+  bears: isRsaSized,
+
+  verifier({ platformKey, digest, signs, emptyValues }, readSecret) {
+    const key = readPublicKeyOf(platformKey, readSecret, digest);
+    return flatVerifier({
+      scheme: 'rsa',
+      by: `rsa ${key.fingerprint}`,
+      key: { role: 'platform key', fingerprint: key.fingerprint },
+      emptyValues,
+      warnings: digest === 'sha1' ? ['rsa with digest: sha1 can be forged by whoever finds a collision'] : [],
+      matches: (text, sign) => {
+        const signature = decodeBase64(sign);
+        return signature?.length === key.bytes && key.verify(signedText(text, signs), signature);
+      },
+      expected: () => undefined,
+      cure: (text, sign, variants) => {
+        const signature = decodeBase64(sign);
+        if (signature?.length !== key.bytes) {
+          return `the key makes signs of ${key.bytes} bytes and this one has ${signature?.length}: it is another key's`;
+        }
+        const own = { text, cure: '' };
+        return cureOf(key.digestIn(signature), [own, ...variants], { digest, signs });
+      },
+    });
+  },
+
+  signer({ senderKey, digest, signs, emptyValues }) {
+    const key = readPrivateKey(senderKey, digest);
+    return flatSigner('rsa', emptyValues, (text) =>
+      Buffer.from(key.sign(signedText(text, signs))).toString('base64'),
+    );
+  },
+};
+
+/** Base64 of a signature of some key that could be in use. */
+export function isRsaSized(sign: string): boolean {
+  const bytes = decodeBase64(sign)?.length ?? 0;
+  return bytes >= KEY_BITS_MIN / 8 && bytes <= KEY_BITS_MAX / 8;
+}
+
+function signedText(text: string, signs: Signs): string {
+  return signs === 'string' ? text : hash('md5', text, 'hex');
+}
+
+/** What the digest in the signature tells: whose it is, made by which digest, over which text. */
+function cureOf(
+  signed: SignedDigest | undefined,
+  variants: readonly Variant[],
+  set: { readonly digest: string; readonly signs: Signs },
+): string {
+  if (signed === undefined) return "it was made with another key: check the platform's key in the settings";
+  const { digest } = signed;
+  if (digest === 'another digest')
+    return "the key is right, but the sender's digest is neither sha256 nor sha1";
+  for (const { text, cure } of variants) {
+    for (const signs of ['string', 'md5-hex'] as const) {
+      if (hash(digest, signedText(text, signs), 'hex') !== signed.hash) continue;
+      const settings = [
+        ...(digest === set.digest ? [] : [`set digest: ${digest}`]),
+        ...(signs === set.signs ? [] : [`set signs: ${signs}`]),
+        ...(cure === '' ? [] : [cure]),
+      ];
+      return `the key is right; ${settings.join(', ')}`;
+    }
+  }
+  return 'the key is right, but it signed another text: compare the length and the digest of the signed string with the sender';
+}

@@ -1,0 +1,333 @@
+import { createHmac } from 'node:crypto';
+
+import { describe, expect, it } from 'vitest';
+
+import type { CosignerProof, CosignerSourceConfig } from '../../src/signature/config.ts';
+import type { Arrival } from '../../src/signature/proofs.ts';
+import { makePair } from './pairs.ts';
+import { authenticatorOf, codeOf, faultOf, membersOf } from './sources.ts';
+
+const client = makePair();
+const verify = makePair();
+const secrets = {
+  TOKEN: 'Bearer 7f3a9c51e0',
+  PATH: 'd41d8cd98f00',
+  EMPTY: '',
+  COMMA: 'a,b',
+  LINES: 'a\nb',
+  UMLAUT: 'ü',
+  SLASH: 'a/b',
+  CLIENT: client.publicText,
+  VERIFY: verify.publicText,
+  PRIVATE: client.privateText,
+};
+const fingerprint = 'AB'.repeat(32);
+const colons = fingerprint.replaceAll(/..(?=.)/g, '$&:');
+
+const vault = (...authenticate: readonly CosignerProof[]): CosignerSourceConfig => ({
+  name: 'vault',
+  callback: 'cosigner',
+  paths: { withdraw: '/cosigner/withdraw' },
+  authenticate,
+});
+
+interface Shown {
+  readonly address?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly pathSecret?: string;
+  readonly certificate?: Arrival['certificate'];
+  readonly fromProxy?: boolean;
+}
+
+function judge(proofs: readonly CosignerProof[], shown: Shown, source = 'vault'): string {
+  const headers = new Headers(shown.headers);
+  return codeOf(
+    authenticatorOf([vault(...proofs)], secrets).cosigner(source, {
+      address: shown.address ?? '10.1.2.3',
+      header: (name) => headers.get(name) ?? undefined,
+      fromProxy: shown.fromProxy ?? true,
+      pathSecret: shown.pathSecret,
+      certificate: shown.certificate,
+      members: membersOf({ type: 'sign_start' }),
+    }),
+  );
+}
+
+const byAddress: CosignerProof = { addresses: ['10.1.2.0/24', '192.168.7.7', 'fd00::/8'] };
+const byHeader: CosignerProof = { header: { name: 'authorization', secret: { env: 'TOKEN' } } };
+const byPath: CosignerProof = { path: { secret: { env: 'PATH' } } };
+const token = { authorization: secrets.TOKEN };
+
+describe('addresses', () => {
+  for (const address of [
+    '10.1.2.0',
+    '10.1.2.255',
+    '::ffff:10.1.2.3',
+    '::ffff:a01:203',
+    '192.168.7.7',
+    'fd12::1',
+  ]) {
+    it(`${address} is in`, () => expect(judge([byAddress], { address })).toBe('ok'));
+  }
+  for (const address of [
+    '10.1.3.0',
+    '10.1.1.255',
+    '192.168.7.8',
+    '::ffff:10.1.3.3',
+    'fe80::1',
+    '::1',
+    '',
+    'unknown',
+    '10.1.2.3, 10.1.2.4',
+    '10.1.2.3:80',
+    '010.1.2.3',
+    'fd00::1%eth0',
+  ]) {
+    it(`${address} is out`, () => expect(judge([byAddress], { address })).toBe('ADDRESS_NOT_ALLOWED'));
+  }
+  for (const range of [
+    '10.1.2.0/33',
+    '10.1.2.0/',
+    '10.1.2.0/-1',
+    '10.1.2.0/08',
+    '10.1.2',
+    '10.1.2.256',
+    'fd00::/129',
+    'localhost',
+    '',
+    '::ffff:10.0.0.0/104',
+    'fe80::1%eth0',
+    '10.1.2.0/24 ',
+  ]) {
+    it(`${JSON.stringify(range)} is a fault`, () => {
+      const fault = faultOf(() => judge([{ addresses: [range] }], {}));
+      expect(fault.code).toBe('SETTINGS_INVALID');
+      expect(fault.message).toContain(`source vault: addresses: `);
+      expect(fault.message).toContain(JSON.stringify(range));
+    });
+  }
+});
+
+describe('secrets in a header or in the path', () => {
+  const wrong = [
+    '',
+    'Bearer',
+    'bearer 7f3a9c51e0',
+    `${secrets.TOKEN}0`,
+    `${secrets.TOKEN}, ${secrets.TOKEN}`,
+    '7f3a9c51e0',
+  ];
+  for (const authorization of wrong) {
+    it(`header ${JSON.stringify(authorization)}`, () =>
+      expect(judge([byHeader], { headers: { authorization } })).toBe('HEADER_WRONG'));
+  }
+  it('no header', () => expect(judge([byHeader], {})).toBe('HEADER_WRONG'));
+  it('the right header', () => expect(judge([byHeader], { headers: token })).toBe('ok'));
+
+  for (const pathSecret of ['', 'x', secrets.PATH.toUpperCase(), `${secrets.PATH}/`, `${secrets.PATH}0`]) {
+    it(`path ${JSON.stringify(pathSecret)}`, () =>
+      expect(judge([byPath], { pathSecret })).toBe('PATH_WRONG'));
+  }
+  it('no path', () => expect(judge([byPath], {})).toBe('PATH_WRONG'));
+  it('the right path', () => expect(judge([byPath], { pathSecret: secrets.PATH })).toBe('ok'));
+
+  for (const env of ['EMPTY', 'COMMA', 'LINES', 'UMLAUT', 'ABSENT']) {
+    it(`a header secret ${env} is a fault`, () => {
+      const fault = faultOf(() => judge([{ header: { name: 'x-secret', secret: { env } } }], {}));
+      expect(fault.code).toBe('SECRET_UNREADABLE');
+      expect(fault.message).toContain(`environment variable ${env}`);
+    });
+  }
+  for (const env of ['EMPTY', 'SLASH', 'TOKEN']) {
+    it(`a path secret ${env} is a fault`, () => {
+      expect(faultOf(() => judge([{ path: { secret: { env } } }], {})).code).toBe('SECRET_UNREADABLE');
+    });
+  }
+});
+
+describe('client certificates', () => {
+  const pinned: CosignerProof = { certificate: { fingerprints: [fingerprint.toLowerCase()] } };
+  const named: CosignerProof = { certificate: { subjects: ['CN=cosigner,O=Vault'] } };
+  const byGateway: CosignerProof = { certificate: { header: 'x-fingerprint', fingerprints: [colons] } };
+  const certificate = { fingerprint256: colons, subject: 'CN=cosigner,O=Vault' };
+
+  it('of the connection, by fingerprint or by subject', () => {
+    expect(judge([pinned], { certificate })).toBe('ok');
+    expect(judge([named], { certificate })).toBe('ok');
+    expect(judge([pinned], {})).toBe('CERTIFICATE_WRONG');
+    expect(
+      judge([pinned], { certificate: { ...certificate, fingerprint256: colons.replace('A', 'C') } }),
+    ).toBe('CERTIFICATE_WRONG');
+    for (const subject of ['CN=cosigner', 'cn=cosigner,o=vault', 'CN=cosigner,O=Vault,C=DE', '']) {
+      expect(judge([named], { certificate: { ...certificate, subject } })).toBe('CERTIFICATE_WRONG');
+    }
+  });
+
+  it('of the connection, by both where both are listed', () => {
+    const both: CosignerProof = {
+      certificate: { fingerprints: [fingerprint], subjects: ['CN=cosigner,O=Vault'] },
+    };
+    expect(judge([both], { certificate })).toBe('ok');
+    expect(judge([both], { certificate: { ...certificate, subject: 'CN=other' } })).toBe('CERTIFICATE_WRONG');
+    expect(judge([both], { certificate: { ...certificate, fingerprint256: '00' } })).toBe(
+      'CERTIFICATE_WRONG',
+    );
+  });
+
+  it("by the gateway's header, with or without colons, in any case", () => {
+    for (const shown of [colons, fingerprint, fingerprint.toLowerCase()]) {
+      expect(judge([byGateway], { headers: { 'x-fingerprint': shown } })).toBe('ok');
+    }
+    expect(judge([byGateway], { headers: { 'x-fingerprint': `${colons}, ${colons}` } })).toBe(
+      'CERTIFICATE_WRONG',
+    );
+    expect(judge([byGateway], { headers: { 'x-fingerprint': '' } })).toBe('CERTIFICATE_WRONG');
+  });
+
+  it("by the gateway's header, but not from a peer that is no trusted proxy", () => {
+    expect(judge([byGateway], { headers: { 'x-fingerprint': fingerprint }, fromProxy: false })).toBe(
+      'CERTIFICATE_WRONG',
+    );
+  });
+
+  it('of the connection is not asked where the header is', () => {
+    expect(judge([byGateway], { certificate })).toBe('CERTIFICATE_WRONG');
+  });
+
+  it('a fingerprint that is none, none at all, or both by a header are faults', () => {
+    const faults: readonly CosignerProof[] = [
+      { certificate: { fingerprints: ['AB'.repeat(20)] } },
+      { certificate: {} },
+      { certificate: { fingerprints: [], subjects: [] } },
+      { certificate: { header: 'x-certificate', fingerprints: [fingerprint], subjects: ['CN=x'] } },
+    ];
+    for (const proof of faults) expect(faultOf(() => judge([proof], {})).code).toBe('SETTINGS_INVALID');
+  });
+});
+
+describe('all that is listed must hold', () => {
+  const all = [byHeader, byPath, byAddress];
+  const shown = { headers: token, pathSecret: secrets.PATH };
+
+  it('and is named in the order in which it was checked', () => {
+    const outcome = authenticatorOf([vault(...all)], secrets).cosigner('vault', {
+      address: '10.1.2.3',
+      header: () => secrets.TOKEN,
+      fromProxy: false,
+      pathSecret: secrets.PATH,
+      certificate: undefined,
+      members: membersOf({ type: 'sign_start' }),
+    });
+    expect(outcome).toMatchObject({
+      ok: true,
+      source: 'vault',
+      scheme: undefined,
+      by: 'addresses+path+header',
+    });
+    expect(outcome.ok && outcome.members.get('type')?.text).toBe('sign_start');
+  });
+
+  it('the address before any secret', () => {
+    expect(judge(all, shown)).toBe('ok');
+    expect(judge(all, { ...shown, address: '8.8.8.8', headers: {} })).toBe('ADDRESS_NOT_ALLOWED');
+    expect(judge(all, { ...shown, headers: {} })).toBe('HEADER_WRONG');
+    expect(judge(all, { headers: token })).toBe('PATH_WRONG');
+  });
+
+  it('at a source that is there', () => {
+    expect(judge(all, shown, 'other')).toBe('SOURCE_UNKNOWN');
+    expect(judge(all, shown, '__proto__')).toBe('SOURCE_UNKNOWN');
+  });
+
+  it('none stands alone, believes everybody, and is warned of', () => {
+    expect(judge(['none'], { address: 'anywhere' })).toBe('ok');
+    const [described] = authenticatorOf([vault('none')], secrets).describe();
+    expect(described).toMatchObject({
+      accepts: ['none'],
+      warnings: [expect.stringMatching(/^authenticate: none believes/)],
+    });
+    expect(faultOf(() => judge(['none', byHeader], {})).message).toBe(
+      'source vault: authenticate: none stands beside proofs: delete none, so that they count',
+    );
+    expect(faultOf(() => judge(['none', 'none'], {})).code).toBe('SETTINGS_INVALID');
+    expect(faultOf(() => judge([], {})).code).toBe('SETTINGS_INVALID');
+  });
+
+  it('what proves little is warned of', () => {
+    const warnings = (...proofs: CosignerProof[]): readonly string[] =>
+      authenticatorOf([vault(...proofs)], secrets).describe()[0]?.warnings ?? [];
+    const byGateway: CosignerProof = { certificate: { header: 'x-fingerprint', fingerprints: [colons] } };
+    expect(warnings({ addresses: ['0.0.0.0/0'] })).toEqual([
+      expect.stringContaining('lets every address in'),
+    ]);
+    expect(warnings({ addresses: ['::/0'] })).toHaveLength(1);
+    expect(warnings(byGateway)).toEqual([expect.stringContaining('list the gateway under addresses')]);
+    expect(warnings(byGateway, byAddress)).toEqual([]);
+    expect(warnings(byHeader)).toEqual([]);
+  });
+});
+
+describe('the self-check', () => {
+  const source: CosignerSourceConfig = {
+    ...vault('none'),
+    selfCheck: { clientSystemKey: { env: 'CLIENT' }, verifySignKey: { env: 'VERIFY' } },
+  };
+  const hash = (pair: typeof client, appId: string): string =>
+    createHmac('sha256', appId)
+      .update(pair.publicKey.export({ type: 'spki', format: 'der' }).toString('base64'))
+      .digest('hex');
+  const right = { appId: 'app-1', clientHash: hash(client, 'app-1'), verifyHash: hash(verify, 'app-1') };
+
+  it('judges each key for itself', () => {
+    const authenticator = authenticatorOf([source], secrets);
+    expect(authenticator.selfCheck('vault', right)).toEqual({ client: true, verify: true });
+    expect(authenticator.selfCheck('vault', { ...right, clientHash: right.verifyHash })).toEqual({
+      client: false,
+      verify: true,
+    });
+    expect(authenticator.selfCheck('vault', { ...right, verifyHash: right.verifyHash.slice(1) })).toEqual({
+      client: true,
+      verify: false,
+    });
+    expect(authenticator.selfCheck('vault', { ...right, clientHash: '' })).toEqual({
+      client: false,
+      verify: true,
+    });
+    expect(
+      authenticator.selfCheck('vault', { ...right, clientHash: right.clientHash.toUpperCase() }),
+    ).toEqual({
+      client: false,
+      verify: true,
+    });
+    expect(authenticator.selfCheck('vault', { ...right, appId: 'app-2' })).toEqual({
+      client: false,
+      verify: false,
+    });
+  });
+
+  it('is no, twice, without keys or at an unknown source', () => {
+    expect(authenticatorOf([vault('none')], secrets).selfCheck('vault', right)).toEqual({
+      client: false,
+      verify: false,
+    });
+    expect(authenticatorOf([source], secrets).selfCheck('other', right)).toEqual({
+      client: false,
+      verify: false,
+    });
+  });
+
+  it('shows the fingerprints of its keys, and refuses a private one', () => {
+    expect(
+      authenticatorOf([source], secrets)
+        .describe()[0]
+        ?.keys.map(({ role }) => role),
+    ).toEqual(['client system key', 'verify sign key']);
+    const faulty = {
+      ...source,
+      selfCheck: { clientSystemKey: { env: 'PRIVATE' }, verifySignKey: { env: 'ABSENT' } },
+    };
+    expect(faultOf(() => authenticatorOf([faulty], secrets)).message).toMatch(
+      /^source vault, selfCheck: environment variable PRIVATE is a private key/,
+    );
+  });
+});

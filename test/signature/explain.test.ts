@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Failure } from '../../src/errors.ts';
+import type { SchemeConfig } from '../../src/signature/config.ts';
+import { type SignatureExplanation, explainSignature } from '../../src/signature/explain.ts';
+import { compileSigner } from '../../src/signature/schemes.ts';
+import { makePair } from './pairs.ts';
+import { envelopeBy, md5By, membersOf, partsOf, payment, rsaBy, shop } from './sources.ts';
+
+const platform = makePair();
+const merchant = makePair();
+const stranger = makePair();
+const secrets = {
+  SECRET: 'demoSecret',
+  PLATFORM: platform.publicText,
+  MERCHANT: merchant.privateText,
+  STRANGER: stranger.privateText,
+};
+const canonical = 'appKeydemoKeyappOrderId11321orderAmount100payCoinSymbolUSDT1742userId12345';
+
+function explain(body: unknown, ...signatures: readonly SchemeConfig[]): SignatureExplanation | Failure {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return explainSignature(Buffer.from(text), [shop(...signatures)], partsOf(secrets));
+}
+
+describe('signature explain', () => {
+  it('shows the exact canonical string, and both signs', () => {
+    expect(explain({ ...payment, sign: '0'.repeat(32) }, md5By('SECRET'))).toMatchObject({
+      source: 'shop',
+      scheme: 'md5',
+      tried: [
+        {
+          signed: canonical,
+          signedBytes: 74,
+          signedSha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+          expected: '1f8af8615e4950dc3ed9ac49ef97b94f',
+          received: '0'.repeat(32),
+          verifies: false,
+          next: expect.stringContaining('compare the length and the digest'),
+        },
+      ],
+      refusal: { code: 'SIGN_WRONG' },
+      next: expect.stringContaining('compare the length and the digest'),
+    });
+  });
+
+  it('has nothing to mend where the sign is right', () => {
+    expect(explain({ ...payment, sign: '1f8af8615e4950dc3ed9ac49ef97b94f' }, md5By('SECRET'))).toMatchObject({
+      tried: [{ verifies: true, next: undefined }],
+      refusal: undefined,
+      next: undefined,
+    });
+  });
+
+  it('says so where the sign is right and yet proves no reading', () => {
+    const body = compileSigner({ scheme: 'md5', secret: 'demoSecret', emptyValues: 'keep' }).sign(
+      membersOf({ ...payment, note: 'x' }),
+      0,
+    );
+    expect(explain(body, md5By('SECRET'))).toMatchObject({
+      tried: [{ verifies: true }],
+      refusal: { code: 'SIGN_AMBIGUOUS' },
+      next: expect.stringContaining('no member "note"'),
+    });
+  });
+
+  it('never has an expected sign for rsa, and names what to set', () => {
+    const body = compileSigner({
+      scheme: 'rsa',
+      senderKey: platform.privateText,
+      digest: 'sha256',
+      signs: 'md5-hex',
+      emptyValues: 'keep',
+    }).sign(membersOf(payment), 0);
+    expect(explain(body, rsaBy('PLATFORM'))).toMatchObject({
+      tried: [
+        {
+          signed: canonical,
+          expected: undefined,
+          verifies: false,
+          keys: [{ role: 'platform key', fingerprint: expect.stringMatching(/^SHA256:/) }],
+        },
+      ],
+      next: 'the key is right; set signs: md5-hex',
+    });
+  });
+
+  it("shows an envelope's plaintext, its sign being right or not", () => {
+    const signer = compileSigner({
+      scheme: 'rsa-envelope',
+      senderKey: platform.privateText,
+      receiverKey: merchant.publicText,
+    });
+    const forged = compileSigner({
+      scheme: 'rsa-envelope',
+      senderKey: stranger.privateText,
+      receiverKey: merchant.publicText,
+    });
+    const { appKey: _, ...content } = payment;
+    const scheme = envelopeBy('PLATFORM', 'MERCHANT');
+    const signed = JSON.stringify(content);
+    expect(explain(signer.sign(membersOf(payment), 0), scheme)).toMatchObject({
+      tried: [{ signed, verifies: true }],
+      next: undefined,
+    });
+    expect(explain(forged.sign(membersOf(payment), 0), scheme)).toMatchObject({
+      tried: [{ signed, verifies: false }],
+      refusal: { code: 'SIGN_WRONG' },
+      next: expect.stringContaining('made with another key'),
+    });
+    expect(explain(signer.sign(membersOf(payment), 0), envelopeBy('PLATFORM', 'STRANGER'))).toMatchObject({
+      tried: [{ ok: false, code: 'ENVELOPE_UNDECIPHERABLE' }],
+      next: expect.stringContaining('does not decipher'),
+    });
+  });
+
+  it('fails with the reason where no key is reached', () => {
+    expect(explain('{', md5By('SECRET'))).toMatchObject({ ok: false, code: 'NOT_JSON' });
+    expect(explain(payment, md5By('SECRET'))).toMatchObject({ code: 'SIGN_MISSING' });
+    expect(explain({ ...payment, appKey: 'x' }, md5By('SECRET'))).toMatchObject({ code: 'SOURCE_UNKNOWN' });
+    expect(explain({ ...payment, sign: '0'.repeat(32) }, rsaBy('PLATFORM'))).toMatchObject({
+      code: 'SCHEME_NOT_ALLOWED',
+    });
+  });
+});
