@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { CountersignError } from '../errors.ts';
+import { formatAmount, parseAmount } from '../values/amount.ts';
+import type { Json } from '../values/canonical.ts';
+import type { Proposal } from './proposal.ts';
+
+/** A proposal as JSON, for the journal: amounts as decimal text. */
+export function toDetail(proposal: Proposal): Json {
+  const { results, claims, refusal, ...others } = proposal;
+  return {
+    ...others,
+    ...(refusal === undefined ? {} : { refusal }),
+    results: results.map((result) => ({ ...result })),
+    claims: claims.map((claim) =>
+      claim.type === 'list'
+        ? { ...claim }
+        : {
+            ...claim,
+            amount: formatAmount(claim.amount),
+            max: formatAmount(claim.max),
+            window: { ...claim.window },
+          },
+    ),
+  };
+}
+
+/** The proposal that {@link toDetail} wrote. Throws STORE_CORRUPT for anything else. */
+export function fromDetail(detail: unknown): Proposal {
+  const parsed = proposalDetail.safeParse(detail);
+  if (parsed.success) return { ...parsed.data, refusal: parsed.data.refusal };
+  const [issue] = parsed.error.issues;
+  throw new CountersignError(
+    'STORE_CORRUPT',
+    `the journal entry holds no proposal that can be read: ${issue?.path.join('.')}: ${issue?.message}; it was written by another version of the program`,
+  );
+}
+
+const amount = z
+  .string()
+  .refine((text) => parseAmount(text) !== undefined, 'not an amount')
+  .transform((text) => parseAmount(text) ?? 0n);
+
+const claimBase = { result: z.number(), decides: z.boolean(), final: z.boolean() };
+
+const claimDetail = z.discriminatedUnion('type', [
+  z.strictObject({
+    ...claimBase,
+    type: z.literal('list'),
+    list: z.string(),
+    values: z.array(z.string()),
+    must: z.enum(['hold-all', 'hold-none']),
+  }),
+  z.strictObject({
+    ...claimBase,
+    type: z.literal('window'),
+    key: z.string(),
+    amount,
+    max: amount,
+    window: z.discriminatedUnion('type', [
+      z.strictObject({ type: z.literal('rolling'), lengthMs: z.number(), bucketMs: z.number() }),
+      z.strictObject({ type: z.literal('calendar'), startMs: z.number(), endMs: z.number() }),
+    ]),
+  }),
+]);
+
+const proposalDetail = z.strictObject({
+  revision: z.string(),
+  approves: z.boolean(),
+  refusal: z.enum(['NO_POLICY', 'NOTHING_IN_FORCE']).optional(),
+  results: z.array(
+    z.strictObject({
+      policy: z.string(),
+      rule: z.string(),
+      mode: z.enum(['enforce', 'observe']),
+      verdict: z.enum(['pass', 'refuse', 'claim']),
+      because: z.string(),
+      values: z.record(z.string(), z.string()),
+    }),
+  ),
+  claims: z.array(claimDetail),
+  final: z.boolean(),
+  validFromMs: z.number(),
+  validUntilMs: z.number(),
+});

@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import type { Kind } from '../callback/callback.ts';
+import type { Json } from '../values/canonical.ts';
+import { type Problem, cureFor, problemsOf, shown } from './fault.ts';
+import { ruleNamed, ruleNames } from './rules/registry.ts';
+import type { Rule } from './rules/rule.ts';
+import { type When, compileWhen } from './when.ts';
+
+export const KINDS: readonly Kind[] = ['payment', 'transfer', 'web3'];
+export const MODES = ['enforce', 'observe'] as const;
+export const RULES_MAX = 100;
+
+const NAME = 'a name of at most 64 lower-case letters, digits and hyphens, a letter first';
+const RULES = `a list of at least one rule and at most ${RULES_MAX}`;
+
+/** A policy's members but for what `when` and the rules hold, which depends on the kind and on the rule. */
+export const policyShape = z.strictObject({
+  policy: z
+    .string({ error: NAME })
+    .regex(/^[a-z][a-z0-9-]{0,63}$/, { error: NAME })
+    .describe('The name of the policy, unique among all files.'),
+  description: z
+    .string({ error: 'a text' })
+    .max(2000, { error: 'at most 2000 characters' })
+    .optional()
+    .describe('What it is for.'),
+  callback: z
+    .enum(KINDS, { error: `one of ${KINDS.join(', ')}` })
+    .describe('The kind of callback that it judges.'),
+  when: z
+    .unknown()
+    .optional()
+    .describe('Whom it applies to: by member, a value or a list of values. Without it, to all of its kind.'),
+  refusals: z
+    .literal('final', { error: 'final, or leave it out' })
+    .optional()
+    .describe('`final`: what this policy refused is never decided afresh.'),
+  rules: z
+    .array(z.unknown(), { error: RULES })
+    .min(1, { error: RULES })
+    .max(RULES_MAX, { error: RULES })
+    .describe('All of them must pass.'),
+});
+
+/** A policy whose shape is sound; its rules are not compiled yet. */
+export interface PolicyDocument {
+  readonly name: string;
+  readonly callback: Kind;
+  readonly when: When;
+  readonly final: boolean;
+  readonly rules: readonly RuleDocument[];
+}
+
+export interface RuleDocument {
+  readonly rule: Rule;
+  readonly mode: (typeof MODES)[number];
+  readonly parameters: Json;
+  /** Its place in the policy, counted from 0. */
+  readonly index: number;
+}
+
+/**
+ * Reads one policy from plain texts, lists and objects, whether they come from a file or from a release. All problems are
+ * collected; what is sound is returned in spite of them, so that its own problems come to light as well. Undefined if
+ * not even its kind of callback is known.
+ */
+export function readPolicy(written: Json, problems: Problem[]): PolicyDocument | undefined {
+  const parsed = policyShape.safeParse(written);
+  if (!parsed.success) problems.push(...problemsOf(parsed.error, written, Object.keys(policyShape.shape)));
+  if (!isObject(written)) return undefined;
+  const rules = isList(written['rules']) ? written['rules'].slice(0, RULES_MAX) : [];
+  const read = rules
+    .map((rule, index) => readRule(rule, index, problems))
+    .filter((rule) => rule !== undefined);
+  const kind = KINDS.find((each) => each === written['callback']);
+  if (kind === undefined) return undefined;
+  return {
+    name: typeof written['policy'] === 'string' ? written['policy'] : '',
+    callback: kind,
+    when: compileWhen(written['when'], kind, problems),
+    final: written['refusals'] === 'final',
+    rules: read.filter((rule) => servesKind(rule, kind, problems)),
+  };
+}
+
+/** One entry of `rules`: the rule's name with its parameters, and perhaps `mode` beside it. */
+function readRule(entry: Json, index: number, problems: Problem[]): RuleDocument | undefined {
+  const fault = (path: readonly string[], of: Problem['of'], message: string, cure: string): undefined => {
+    problems.push({ path: ['rules', index, ...path], of, message, cure });
+    return undefined;
+  };
+  if (!isObject(entry)) {
+    return fault(
+      [],
+      'value',
+      `${shown(entry)} is no rule`,
+      'write its name and parameters, like amount-limit: { max: 100 }',
+    );
+  }
+  const { mode = 'enforce', ...others } = entry;
+  const known = MODES.find((each) => each === mode);
+  if (known === undefined) {
+    fault(['mode'], 'value', `${shown(mode)} is no mode`, `write observe, or leave it out`);
+  }
+  const names = Object.keys(others);
+  const [name] = names;
+  const strange = names.filter((each) => ruleNamed(each) === undefined);
+  for (const each of strange) {
+    fault([each], 'name', `there is no rule ${shown(each)}`, cureFor(each, [...ruleNames, 'mode']));
+  }
+  if (strange.length > 0) return undefined;
+  if (name === undefined || names.length > 1) {
+    return fault(
+      [],
+      'value',
+      name === undefined ? 'it names no rule' : `it names ${names.length} rules`,
+      'write one rule in each entry of the list, with a hyphen before it',
+    );
+  }
+  const rule = ruleNamed(name);
+  const parameters = others[name];
+  if (rule === undefined || parameters === undefined) return undefined;
+  const parsed = rule.parameters.safeParse(parameters);
+  if (!parsed.success) {
+    const found = problemsOf(parsed.error, parameters, Object.keys(rule.parameters.shape), [
+      'rules',
+      index,
+      name,
+    ]);
+    problems.push(...found);
+  }
+  return parsed.success && known !== undefined ? { rule, mode: known, parameters, index } : undefined;
+}
+
+function servesKind({ rule, index }: RuleDocument, kind: Kind, problems: Problem[]): boolean {
+  if (rule.callbacks.includes(kind)) return true;
+  problems.push({
+    path: ['rules', index, rule.name],
+    of: 'name',
+    message: `${rule.name} can't judge a ${kind} callback`,
+    cure: `it is for ${rule.callbacks.join(', ')}; leave it out`,
+  });
+  return false;
+}
+
+export function isObject(value: Json | undefined): value is { readonly [name: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}

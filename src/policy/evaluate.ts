@@ -1,0 +1,106 @@
+import type { Callback } from '../callback/callback.ts';
+import { messageOf } from '../errors.ts';
+import type { Claim, Proposal, RuleResult } from './proposal.ts';
+import type { CompiledPolicy, CompiledRule, Release } from './release.ts';
+import { type Outcome, refuse } from './rules/rule.ts';
+import { appliesTo } from './when.ts';
+
+/** No instant of a callback lies outside. */
+const ALWAYS = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;
+
+/**
+ * What the policies in force say to a callback at an instant (the fourth of the five steps). Pure: it asks nobody, and
+ * leaves to the store, as claims, what only the store can know. It refuses if nothing is in force, if no policy that
+ * enforces a rule applies, or if any enforcing rule of a policy that applies refuses or throws.
+ */
+export function evaluate(release: Release | undefined, callback: Callback, nowMs: number): Proposal {
+  if (release === undefined) return refusedUnheard('', 'NOTHING_IN_FORCE');
+  const proposal = new Proposing(release.revision);
+  for (const policy of release.policiesFor(callback)) {
+    const { applies, mixed } = appliesTo(policy.when, callback);
+    if (!applies) continue;
+    if (mixed !== undefined) proposal.addMixed(policy, mixed);
+    for (const rule of policy.rules) proposal.add(policy, rule, judge(rule, callback, nowMs));
+  }
+  return proposal.done();
+}
+
+/** Each rule is guarded by itself: whatever it throws is its refusal. */
+function judge(rule: CompiledRule, callback: Callback, nowMs: number): Outcome {
+  try {
+    const outcome = rule.evaluate(callback, nowMs);
+    return outcome.verdict === 'claim' && (outcome.claims ?? []).length === 0
+      ? refuse('the rule claims nothing, and so would hold by itself')
+      : outcome;
+  } catch (thrown) {
+    return refuse(`the rule failed: ${messageOf(thrown)}`);
+  }
+}
+
+class Proposing {
+  readonly #revision: string;
+  readonly #results: RuleResult[] = [];
+  readonly #claims: Claim[] = [];
+  #validFromMs: number = ALWAYS.fromMs;
+  #validUntilMs: number = ALWAYS.untilMs;
+  #enforcing = false;
+  #refusing: CompiledPolicy | undefined;
+
+  constructor(revision: string) {
+    this.#revision = revision;
+  }
+
+  add(policy: CompiledPolicy, rule: Pick<CompiledRule, 'name' | 'mode'>, outcome: Outcome): void {
+    const decides = rule.mode === 'enforce';
+    const result = this.#results.length;
+    const { verdict, because, values, valid } = outcome;
+    this.#results.push({ policy: policy.name, rule: rule.name, mode: rule.mode, verdict, because, values });
+    if (verdict === 'claim') {
+      for (const claim of outcome.claims ?? []) {
+        this.#claims.push({ ...claim, result, decides, final: policy.final });
+      }
+    }
+    if (valid !== undefined) {
+      this.#validFromMs = Math.max(this.#validFromMs, valid.fromMs);
+      this.#validUntilMs = Math.min(this.#validUntilMs, valid.untilMs);
+    }
+    this.#enforcing ||= decides;
+    if (decides && verdict === 'refuse') this.#refusing ??= policy;
+  }
+
+  /** The policy speaks of some of the callback's values and not of others, so it can't be said what it wants. */
+  addMixed(policy: CompiledPolicy, member: string): void {
+    const mode = policy.rules.some((rule) => rule.mode === 'enforce') ? 'enforce' : 'observe';
+    this.add(
+      policy,
+      { name: 'when', mode },
+      refuse(`some values of ${member}, not all, are named under when`, { member }),
+    );
+  }
+
+  done(): Proposal {
+    return {
+      revision: this.#revision,
+      approves: this.#enforcing && this.#refusing === undefined,
+      refusal: this.#enforcing ? undefined : 'NO_POLICY',
+      results: this.#results,
+      claims: this.#claims,
+      final: this.#refusing?.final ?? false,
+      validFromMs: this.#validFromMs,
+      validUntilMs: this.#validUntilMs,
+    };
+  }
+}
+
+function refusedUnheard(revision: string, refusal: Proposal['refusal']): Proposal {
+  return {
+    revision,
+    approves: false,
+    refusal,
+    results: [],
+    claims: [],
+    final: false,
+    validFromMs: ALWAYS.fromMs,
+    validUntilMs: ALWAYS.untilMs,
+  };
+}

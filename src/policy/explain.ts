@@ -1,0 +1,161 @@
+import { type Amount, formatAmount } from '../values/amount.ts';
+import type { Claim, ListClaim, Proposal, RuleResult, WindowClaim } from './proposal.ts';
+
+/** How the store found a claim (a ClaimResult of the store). */
+export type ClaimFound =
+  | { readonly holds: boolean; readonly reserved: boolean; readonly used: Amount }
+  | { readonly holds: boolean; readonly missing: boolean; readonly present: readonly string[] };
+
+/** A decision's or a settlement's code, as the store gave it. */
+export interface Decided {
+  readonly code: string;
+  /** One for each claim of the proposal, in order; none if the store did not come to check them. */
+  readonly claims: readonly ClaimFound[];
+}
+
+export interface RuleExplanation {
+  readonly policy: string;
+  /** `window-limit#2`. */
+  readonly rule: string;
+  readonly mode: RuleResult['mode'];
+  /** FAILURE also where the store was not asked. */
+  readonly verdict: 'SUCCESS' | 'FAILURE';
+  readonly because: string;
+}
+
+export interface Explanation {
+  /** The first enforcing rule that refused; undefined if none did. */
+  readonly deciding: Pick<RuleExplanation, 'policy' | 'rule' | 'because'> | undefined;
+  /** One sentence: what was decided, by which rule, with the values. */
+  readonly because: string;
+  /** Every rule of every policy that applied, in order. */
+  readonly rules: readonly RuleExplanation[];
+}
+
+/** Why a decision is as it is: pure, so that a journal entry of last March can still be explained. */
+export function explain(proposal: Pick<Proposal, 'results' | 'claims'>, decided: Decided): Explanation {
+  const rules = proposal.results.map((result, index) =>
+    explainRule(result, claimsOf(proposal, index, decided)),
+  );
+  const refusing = decided.code === 'RULE_REFUSED' ? rules.find(refuses) : undefined;
+  const deciding = refusing && { policy: refusing.policy, rule: refusing.rule, because: refusing.because };
+  return { deciding, because: deciding ? sentenceOf(deciding) : reasonOf(decided.code, rules), rules };
+}
+
+const refuses = (rule: RuleExplanation): boolean => rule.mode === 'enforce' && rule.verdict === 'FAILURE';
+
+function sentenceOf({ policy, rule, because }: NonNullable<Explanation['deciding']>): string {
+  return `${policy}/${rule} refuses: ${because}`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  RULE_REFUSED:
+    'the refusal that was decided first stands, until the policies or a list it depends on have changed',
+  NO_POLICY:
+    'no policy with a rule that enforces applies to this callback; see callback and when of the policies',
+  NOTHING_IN_FORCE: 'no policies are in force; push some with `countersign policy push`',
+  FROZEN: 'approvals are frozen; `countersign unfreeze` starts them again',
+  TERMS_CHANGED: 'the same id came before with other terms: another user, coin, amount, address or call',
+};
+
+function reasonOf(code: string, rules: readonly RuleExplanation[]): string {
+  if (code !== 'APPROVED') return REASONS[code] ?? `refused: ${code}`;
+  const enforcing = rules.filter(({ mode }) => mode === 'enforce').length;
+  return `approved: ${enforcing === 1 ? 'the rule that enforces passes' : `all ${enforcing} rules that enforce pass`}`;
+}
+
+interface Pairing {
+  readonly claim: Claim;
+  readonly found: ClaimFound | undefined;
+}
+
+function claimsOf(
+  { claims }: Pick<Proposal, 'claims'>,
+  result: number,
+  decided: Decided,
+): readonly Pairing[] {
+  return claims
+    .map((claim, index) => ({ claim, found: decided.claims[index] }))
+    .filter(({ claim }) => claim.result === result);
+}
+
+function explainRule(result: RuleResult, claims: readonly Pairing[]): RuleExplanation {
+  const { policy, rule, mode } = result;
+  const [verdict, because] = result.verdict === 'claim' ? explainClaims(result, claims) : plain(result);
+  return { policy, rule, mode, verdict, because };
+}
+
+type Told = readonly [RuleExplanation['verdict'], string];
+
+function plain({ verdict, because }: RuleResult): Told {
+  return [verdict === 'pass' ? 'SUCCESS' : 'FAILURE', because];
+}
+
+/** All claims must hold; the first that does not is told of, else the one that comes nearest to its limit. */
+function explainClaims(result: RuleResult, claims: readonly Pairing[]): Told {
+  const wrong = claims.findIndex(({ found }) => found?.holds !== true);
+  const told = claims[wrong === -1 ? nearestToLimit(claims) : wrong];
+  if (told?.found === undefined) return ['FAILURE', `the store was not asked: ${result.because}`];
+  const verdict = wrong === -1 ? 'SUCCESS' : 'FAILURE';
+  return [verdict, explainClaim(result, told.claim, told.found, whose(result, claims, told))];
+}
+
+function nearestToLimit(claims: readonly Pairing[]): number {
+  let at = 0;
+  let least: Amount | undefined;
+  for (const [index, { claim, found }] of claims.entries()) {
+    if (claim.type !== 'window' || found === undefined || !('used' in found)) continue;
+    const left = claim.max - found.used - claim.amount;
+    if (least === undefined || left < least) [at, least] = [index, left];
+  }
+  return at;
+}
+
+/** The address that a claim is about, where a rule claims for each address of a withdrawal, in their order. */
+function whose({ values }: RuleResult, claims: readonly Pairing[], told: Pairing): string {
+  const addresses = values['to']?.split(' ') ?? [];
+  return claims.length > 1 && addresses.length === claims.length
+    ? ` for to ${addresses[claims.indexOf(told)]}`
+    : '';
+}
+
+function explainClaim(result: RuleResult, claim: Claim, found: ClaimFound, whom: string): string {
+  if (claim.type === 'window' && 'used' in found) return explainWindow(result, claim, found, whom);
+  if (claim.type === 'list' && 'present' in found) return explainList(result, claim, found);
+  return `the store’s answer does not fit the claim: ${result.because}`;
+}
+
+function explainWindow(
+  { because, values }: RuleResult,
+  claim: WindowClaim,
+  { holds, reserved, used }: { readonly holds: boolean; readonly reserved: boolean; readonly used: Amount },
+  whom: string,
+): string {
+  const sums = `${formatAmount(used)} used and ${formatAmount(claim.amount)} asked${whom}`;
+  const limit = `the limit of ${formatAmount(claim.max)} in ${values['window'] ?? 'the window'}`;
+  if (!holds) return `${sums} are above ${limit} (${because})`;
+  return reserved ? `already reserved${whom} under ${limit}` : `${sums} are within ${limit}`;
+}
+
+function explainList(
+  { values }: RuleResult,
+  claim: ListClaim,
+  {
+    holds,
+    missing,
+    present,
+  }: { readonly holds: boolean; readonly missing: boolean; readonly present: readonly string[] },
+): string {
+  if (missing) return `there is no list ${claim.list}; make it with \`countersign list add\``;
+  const member = values['member'] ?? 'a value';
+  const on = new Set(present);
+  const wrong = claim.values.filter((value) => on.has(value) === (claim.must === 'hold-none'));
+  const listed = holds === (claim.must === 'hold-all') ? 'is on' : 'is not on';
+  return `${member} ${some(holds ? claim.values : wrong)} ${listed} the list ${claim.list}`;
+}
+
+function some(values: readonly string[]): string {
+  return values.length > 3
+    ? `${values.slice(0, 3).join(', ')} and ${values.length - 3} more`
+    : values.join(', ');
+}

@@ -1,0 +1,103 @@
+import type { z } from 'zod';
+import { nearest } from '../values/nearest.ts';
+
+export type Path = readonly (string | number)[];
+
+/** What is wrong with a policy, and where in it. */
+export interface Problem {
+  readonly path: Path;
+  /** Whether the name at the end of the path is at fault, or what stands behind it. */
+  readonly of: 'name' | 'value';
+  readonly message: string;
+  readonly cure: string;
+}
+
+/** A problem in a file. Line and column count from 1; 0 where the fault is of a file as a whole. */
+export interface PolicyFault {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** `rules[1].window-limit.max`; empty for a whole file or policy. */
+  readonly path: string;
+  readonly message: string;
+  readonly cure: string;
+}
+
+/** A fault of a file as a whole, or of all of them (`.`). */
+export function faultOfFile(file: string, message: string, cure: string): PolicyFault {
+  return { file, line: 0, column: 0, path: '', message, cure };
+}
+
+/** `payments.yaml:7:14: rules[0].amount-limit.max is "1e4": write …`, for people. */
+export function formatFault(fault: PolicyFault): string {
+  const place = fault.line === 0 ? fault.file : `${fault.file}:${fault.line}:${fault.column}`;
+  const path = fault.path === '' ? '' : `${fault.path}: `;
+  return `${place}: ${path}${fault.message}; ${fault.cure}`;
+}
+
+export function formatPath(path: Path): string {
+  return path
+    .map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`))
+    .join('');
+}
+
+/** The cure for a name that is none of `known`: the one that was probably meant, then all. */
+export function cureFor(name: string, known: readonly string[]): string {
+  const meant = nearest(name, known);
+  const all = `known here: ${known.join(', ')}`;
+  return meant === undefined ? all : `did you mean ${meant}? (${all})`;
+}
+
+/** A short rendering of what was written, for a message. */
+export function shown(value: unknown): string {
+  const text =
+    typeof value === 'string' ? JSON.stringify(value) : Array.isArray(value) ? 'a list' : 'a mapping';
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+}
+
+/**
+ * The problems of a value that does not fit its schema. A schema's own message is the phrase for what it expects; a
+ * check over several members is a custom issue, with a whole sentence and `params.cure`.
+ */
+export function problemsOf(
+  error: z.ZodError,
+  value: unknown,
+  known: readonly string[],
+  base: Path = [],
+): readonly Problem[] {
+  // What a check over all members misses was probably given under the misspelt name.
+  const misspelt = error.issues.some(({ code }) => code === 'unrecognized_keys');
+  const issues = misspelt ? error.issues.filter(({ code }) => code !== 'custom') : error.issues;
+  return issues.flatMap((issue): Problem[] => {
+    const inner = issue.path.filter((step) => typeof step !== 'symbol');
+    const path = [...base, ...inner];
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({
+        path: [...path, key],
+        of: 'name',
+        message: `${shown(key)} is not known here`,
+        cure: cureFor(key, known),
+      }));
+    }
+    const cure: unknown = issue.code === 'custom' ? issue.params?.['cure'] : undefined;
+    if (typeof cure === 'string') return [{ path, of: 'value', message: issue.message, cure }];
+    const written = reach(value, inner);
+    const expected =
+      issue.code === 'invalid_type' && issue.expected === 'object'
+        ? `a mapping of ${known.join(', ')}`
+        : issue.message;
+    const message =
+      written === undefined ? `${inner.at(-1) ?? 'it'} is missing` : `${shown(written)} will not do`;
+    return [{ path, of: 'value', message, cure: `write ${expected}` }];
+  });
+}
+
+function reach(value: unknown, path: Path): unknown {
+  let at = value;
+  for (const step of path) {
+    const own: PropertyDescriptor | undefined =
+      typeof at === 'object' && at !== null ? Object.getOwnPropertyDescriptor(at, step) : undefined;
+    at = own?.value;
+  }
+  return at;
+}

@@ -1,0 +1,10 @@
+import { ruleReference } from './reference.ts';
+import { policyJsonSchema } from './schema.ts';
+
+/** The files that are made from the registry of rules and checked in: path from the root, and content. */
+export function generatedPolicyFiles(): readonly (readonly [path: string, content: string])[] {
+  return [
+    ['config/schemas/policies.schema.json', `${JSON.stringify(policyJsonSchema(), null, 2)}\n`],
+    ['docs/rules.md', ruleReference()],
+  ];
+}

@@ -1,0 +1,60 @@
+import type { Callback, Kind } from '../callback/callback.ts';
+import { callbackKinds } from '../callback/kinds.ts';
+import { formatAmount, parseAmount } from '../values/amount.ts';
+import { comparable } from '../values/comparable.ts';
+
+/** Not a member, but named like one: whoever sent the callback. */
+export const SOURCE = 'source';
+
+/** All names by which a policy for this kind may ask, aliases included. */
+export function memberNames(kind: Kind): readonly string[] {
+  const { values, aliases } = callbackKinds[kind];
+  return [SOURCE, ...values, ...Object.keys(aliases)];
+}
+
+/** The one name of a member, where an alias (`payCoinSymbol`) stands for it; undefined for a stranger's. */
+export function memberNamed(kind: Kind, name: string): string | undefined {
+  const { values, aliases } = callbackKinds[kind];
+  const canonical = Object.hasOwn(aliases, name) ? aliases[name] : name;
+  return canonical === SOURCE || values.includes(canonical ?? '') ? canonical : undefined;
+}
+
+const NONE: readonly string[] = [];
+
+/** What a callback holds under a canonical name, as comparable texts. Several for `to` alone; none if it is missing. */
+export function valuesOf(callback: Callback, member: string): readonly string[] {
+  return member === SOURCE ? [callback.source] : (callback.values.get(member) ?? NONE);
+}
+
+/** Members whose texts a policy could spell in a way that no callback ever has; a deny-list would then be void. */
+const GRAMMARS: Readonly<Record<string, { readonly expected: string; readonly read: ReadText }>> = {
+  amount: {
+    expected: 'an amount like 10000 or 0.5, or unlimited',
+    read: (text) => {
+      if (text === 'unlimited') return text;
+      const amount = parseAmount(text);
+      return amount === undefined ? undefined : formatAmount(amount);
+    },
+  },
+  type: { expected: 'sign_prepare or sign_start', read: oneOf(['sign_prepare', 'sign_start']) },
+  pending_round: { expected: 'true or false', read: oneOf(['true', 'false']) },
+  userId: { expected: 'digits', read: (text) => (/^\d+$/.test(text) ? text : undefined) },
+};
+
+type ReadText = (text: string) => string | undefined;
+
+/** A policy's text for a member, in the form that {@link valuesOf} has it. */
+export function readMemberText(
+  member: string,
+  text: string,
+): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly expected: string } {
+  const grammar = Object.hasOwn(GRAMMARS, member) ? GRAMMARS[member] : undefined;
+  if (text === '') return { ok: false, expected: grammar?.expected ?? 'a text that is not empty' };
+  if (grammar === undefined) return { ok: true, text: member === SOURCE ? text : comparable(text) };
+  const read = grammar.read(text);
+  return read === undefined ? { ok: false, expected: grammar.expected } : { ok: true, text: read };
+}
+
+function oneOf(texts: readonly string[]): ReadText {
+  return (text) => (texts.includes(text) ? text : undefined);
+}

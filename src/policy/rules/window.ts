@@ -1,0 +1,85 @@
+import { nearest } from '../../values/nearest.ts';
+import type { Window } from '../proposal.ts';
+import { type Period, type PeriodUnit, createCalendar, isZone } from './calendar.ts';
+import type { RuleContext } from './rule.ts';
+
+const UNITS_MS = new Map([
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+]);
+const ROLLING = /^([1-9]\d{0,7})([smhd])$/;
+const MAX_MS = 92 * 86_400_000;
+/** A rolling window errs by at most this part of its length, to the safe side. */
+const BUCKETS = 60;
+
+/** A window's parameters, read: its name in counters and messages, and the window at an instant. */
+export interface CountingWindow {
+  /** Equal for windows that count alike, such as 24h and 1d. */
+  readonly identity: string;
+  /** `24h`, `day (UTC)`. */
+  readonly text: string;
+  readonly at: (nowMs: number) => { readonly window: Window; readonly valid?: ReturnType<typeof validityOf> };
+}
+
+/** `90s`, `1m`, `24h`, `7d`, rolling; or `day`, `week`, `month` of a time zone. */
+export function compileWindow(
+  window: string,
+  zone: string | undefined,
+  context: RuleContext,
+): CountingWindow | undefined {
+  return window === 'day' || window === 'week' || window === 'month'
+    ? calendarWindow(window, zone ?? 'UTC', context)
+    : rollingWindow(window, zone, context);
+}
+
+function rollingWindow(
+  text: string,
+  zone: string | undefined,
+  context: RuleContext,
+): CountingWindow | undefined {
+  const match = ROLLING.exec(text);
+  const lengthMs = Number(match?.[1] ?? 0) * (UNITS_MS.get(match?.[2] ?? '') ?? 0);
+  if (lengthMs === 0 || lengthMs > MAX_MS) {
+    return context.fault(
+      ['window'],
+      `${JSON.stringify(text)} is not a window`,
+      'write a length from 1s to 92d, like 90s, 1m, 24h or 7d, or one of day, week and month',
+    );
+  }
+  if (zone !== undefined) {
+    return context.fault(
+      ['zone'],
+      `a rolling window of ${text} has no time zone`,
+      'leave zone out, or count by day',
+    );
+  }
+  const found = { window: { type: 'rolling', lengthMs, bucketMs: Math.ceil(lengthMs / BUCKETS) } } as const;
+  return { identity: `rolling ${lengthMs}`, text, at: () => found };
+}
+
+function calendarWindow(unit: PeriodUnit, zone: string, context: RuleContext): CountingWindow | undefined {
+  if (!isZone(zone)) {
+    const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
+    return context.fault(
+      ['zone'],
+      `${JSON.stringify(zone)} is no time zone`,
+      `write an IANA name, like ${meant ?? 'Europe/Berlin or UTC'}`,
+    );
+  }
+  const periodAt = createCalendar(unit, zone);
+  let last: Period = { startMs: 0, endMs: 0 };
+  return {
+    identity: `${unit} ${zone}`,
+    text: `${unit} (${zone})`,
+    at: (nowMs) => {
+      if (nowMs < last.startMs || nowMs >= last.endMs) last = periodAt(nowMs);
+      return { window: { type: 'calendar', ...last }, valid: validityOf(last) };
+    },
+  };
+}
+
+function validityOf(period: Period): { readonly fromMs: number; readonly untilMs: number } {
+  return { fromMs: period.startMs, untilMs: period.endMs };
+}

@@ -1,0 +1,89 @@
+import type { Callback, Kind } from '../callback/callback.ts';
+import type { Json } from '../values/canonical.ts';
+import { type Problem, cureFor, shown } from './fault.ts';
+import { memberNamed, memberNames, readMemberText, valuesOf } from './members.ts';
+
+/** The texts that a policy applies to, by canonical member name. */
+export type When = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Whom a policy is for, from its `when`: by member, a text or a list of texts. Faults go to `problems`. */
+export function compileWhen(written: Json | undefined, kind: Kind, problems: Problem[]): When {
+  const when = new Map<string, ReadonlySet<string>>();
+  if (written === undefined) return when;
+  const fault = (
+    path: readonly (string | number)[],
+    of: Problem['of'],
+    message: string,
+    cure: string,
+  ): void => {
+    problems.push({ path: ['when', ...path], of, message, cure });
+  };
+  if (typeof written !== 'object' || written === null || Array.isArray(written)) {
+    fault(
+      [],
+      'value',
+      `${shown(written)} will not do`,
+      'write members and their values, like { source: shop }',
+    );
+    return when;
+  }
+  for (const [name, value] of Object.entries(written)) {
+    const member = memberNamed(kind, name);
+    if (member === undefined) {
+      fault(
+        [name],
+        'name',
+        `a ${kind} callback has no member ${shown(name)}`,
+        cureFor(name, memberNames(kind)),
+      );
+      continue;
+    }
+    if (when.has(member)) {
+      fault([name], 'name', `${name} names ${member} a second time`, 'keep one of the two');
+      continue;
+    }
+    const texts = new Set<string>();
+    for (const [index, text] of (Array.isArray(value) ? (value as readonly Json[]) : [value]).entries()) {
+      const read = typeof text === 'string' ? readMemberText(member, text) : undefined;
+      if (read?.ok === true) texts.add(read.text);
+      else {
+        const path = Array.isArray(value) ? [name, index] : [name];
+        fault(
+          path,
+          'value',
+          `${shown(text)} will not do`,
+          `write ${read?.expected ?? 'a text, or a list of texts'}`,
+        );
+      }
+    }
+    if (Array.isArray(value) && value.length === 0) {
+      fault(
+        [name],
+        'value',
+        'the list is empty, so the policy would apply to nothing',
+        'name a value, or leave it out',
+      );
+    }
+    when.set(member, texts);
+  }
+  return when;
+}
+
+/**
+ * Whether a policy applies. It doesn't if the callback lacks a value that `when` names; if it has some that `when` names
+ * and others beside them (a withdrawal to several addresses), the member is given: the policy applies, and refuses.
+ */
+export function appliesTo(
+  when: When,
+  callback: Callback,
+): { readonly applies: boolean; readonly mixed: string | undefined } {
+  let mixed: string | undefined;
+  for (const [member, texts] of when) {
+    const values = valuesOf(callback, member);
+    let matching = 0;
+    for (const value of values) if (texts.has(value)) matching++;
+    if (matching === 0) return { applies: false, mixed: undefined };
+    if (matching < values.length) mixed ??= member;
+  }
+  return { applies: true, mixed };
+}

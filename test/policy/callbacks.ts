@@ -1,0 +1,123 @@
+import type {
+  Callback,
+  PaymentCallback,
+  TransferCallback,
+  Web3Callback,
+} from '../../src/callback/callback.ts';
+import { parsePayment } from '../../src/callback/payment.ts';
+import { parseTransfer } from '../../src/callback/transfer.ts';
+import { parseWeb3 } from '../../src/callback/web3.ts';
+import { readPolicyFiles } from '../../src/policy/compile.ts';
+import { evaluate } from '../../src/policy/evaluate.ts';
+import { formatFault } from '../../src/policy/fault.ts';
+import type { Claim, Proposal, RuleResult } from '../../src/policy/proposal.ts';
+import type { Release } from '../../src/policy/release.ts';
+import { type Members, readMembers } from '../../src/values/members.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** 2024-03-15 12:00:00.000 UTC, a Friday. */
+export const NOON = Date.UTC(2024, 2, 15, 12);
+
+export const A = '0x52908400098527886E0F7030069857D2E4169EE7';
+export const B = '0x8617E340B3D01FA5F11F306F4090FD50E238070D';
+export const C = '0xde709f2102306220921060314715629080e2fb77';
+
+export function payment(body: Body = {}, source = 'shop'): PaymentCallback {
+  const all = {
+    appKey: 'k',
+    appOrderId: 'o-1',
+    userId: '12345',
+    orderAmount: '100',
+    payCoinSymbol: 'USDT1742',
+    ...body,
+  };
+  return parsed(parsePayment(members(all), source));
+}
+
+export function transfer(body: Body = {}, source = 'vault'): TransferCallback {
+  const all = {
+    type: 'sign_start',
+    transfer_id: 7,
+    request_id: 'r-1',
+    pending_round: false,
+    from: C,
+    to: A,
+    amount: '1.5',
+    symbol: 'ETH',
+    ...body,
+  };
+  return parsed(parseTransfer(members(all), source));
+}
+
+export function web3(body: Body = {}, source = 'vault'): Web3Callback {
+  const all = {
+    type: 'sign_start',
+    trans_id: 7,
+    request_id: 'w-1',
+    pending_round: false,
+    from: C,
+    to: A,
+    amount: '0',
+    main_chain_symbol: 'ETH',
+    input_data: '0xa9059cbb',
+    interactive_contract: B,
+    ...body,
+  };
+  return parsed(parseWeb3(members(all), source));
+}
+
+/** A withdrawal of these amounts to these addresses. */
+export function outputs(...paid: readonly (readonly [to: string, amount: string])[]): Body {
+  return { outputs: JSON.stringify(paid.map(([to, amount]) => ({ address_to: to, amount }))) };
+}
+
+export type ListTexts = Readonly<Record<string, string>>;
+
+/** Compiles one file; throws with its faults. */
+export function release(yaml: string, lists: ListTexts = {}): Release {
+  const compiled = readPolicyFiles([{ name: 'a.yaml', text: yaml }], (name) => lists[name]);
+  if (!compiled.ok) throw new Error(compiled.faults.map(formatFault).join('\n'));
+  return compiled.release;
+}
+
+/** The faults of one file, as text. */
+export function faultsOf(yaml: string, lists: ListTexts = {}): readonly string[] {
+  const compiled = readPolicyFiles([{ name: 'a.yaml', text: yaml }], (name) => lists[name]);
+  return compiled.ok ? [] : compiled.faults.map(formatFault);
+}
+
+/** What a policy with this one rule, for callbacks of this kind and in any other way unlimited, says. */
+export function judged(
+  rule: string,
+  callback: Callback,
+  options: { readonly when?: string; readonly lists?: ListTexts; readonly nowMs?: number } = {},
+): { readonly result: RuleResult; readonly claims: readonly Claim[]; readonly proposal: Proposal } {
+  const yaml = onePolicy(rule, callback.kind, options.when);
+  const proposal = evaluate(release(yaml, options.lists), callback, options.nowMs ?? NOON);
+  const [result] = proposal.results;
+  if (result === undefined) throw new Error('the policy did not apply');
+  return { result, claims: proposal.claims, proposal };
+}
+
+export function onePolicy(rule: string, kind: string = 'payment', when?: string): string {
+  return `policy: one\ncallback: ${kind}\n${when === undefined ? '' : `when: ${when}\n`}rules:\n  - ${rule}\n`;
+}
+
+/** The faults of a policy with this one rule. */
+export function ruleFaults(rule: string, kind = 'payment', when?: string): readonly string[] {
+  return faultsOf(onePolicy(rule, kind, when));
+}
+
+function members(body: Body): Members {
+  const decoded = readMembers(JSON.stringify(body));
+  if (!decoded.ok) throw new Error(decoded.because);
+  return decoded.members;
+}
+
+function parsed<T>(
+  result: { readonly ok: true; readonly callback: T } | { readonly ok: false; readonly because: string },
+): T {
+  if (!result.ok) throw new Error(result.because);
+  return result.callback;
+}

@@ -1,0 +1,147 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type PeriodUnit, createCalendar, isZone } from '../../../src/policy/rules/calendar.ts';
+
+/** Zones with summer time, without, with half hours, and where clocks jump at midnight itself. */
+const ZONES = [
+  'UTC',
+  'Europe/Berlin',
+  'America/New_York',
+  'America/St_Johns',
+  'America/Havana',
+  'America/Sao_Paulo',
+  'Africa/Cairo',
+  'Asia/Beirut',
+  'Asia/Kolkata',
+  'Asia/Tokyo',
+  'Australia/Lord_Howe',
+  'Pacific/Apia',
+  'Pacific/Kiritimati',
+  'Atlantic/Azores',
+];
+
+const hour = 3_600_000;
+
+function period(unit: PeriodUnit, zone: string, now: string): readonly [string, string] {
+  const { startMs, endMs } = createCalendar(unit, zone)(Date.parse(now));
+  return [new Date(startMs).toISOString(), new Date(endMs).toISOString()];
+}
+
+/** What a clock in the zone shows, as `2024-03-15 00:00:00`. */
+function shown(zone: string, atMs: number): string {
+  const format = new Intl.DateTimeFormat('sv-SE', {
+    timeZone: zone,
+    dateStyle: 'short',
+    timeStyle: 'medium',
+  });
+  return format.format(atMs);
+}
+
+describe('a calendar', () => {
+  it.each<[PeriodUnit, string, string, string, string]>([
+    ['day', 'UTC', '2024-03-15T12:00:00Z', '2024-03-15T00:00:00.000Z', '2024-03-16T00:00:00.000Z'],
+    ['day', 'UTC', '2024-03-15T00:00:00Z', '2024-03-15T00:00:00.000Z', '2024-03-16T00:00:00.000Z'],
+    ['day', 'UTC', '2024-03-14T23:59:59.999Z', '2024-03-14T00:00:00.000Z', '2024-03-15T00:00:00.000Z'],
+    [
+      'day',
+      'Asia/Kolkata',
+      '2024-03-14T18:29:59.999Z',
+      '2024-03-13T18:30:00.000Z',
+      '2024-03-14T18:30:00.000Z',
+    ],
+    // 23 hours, then 25.
+    ['day', 'Europe/Berlin', '2024-03-31T12:00:00Z', '2024-03-30T23:00:00.000Z', '2024-03-31T22:00:00.000Z'],
+    ['day', 'Europe/Berlin', '2024-10-27T12:00:00Z', '2024-10-26T22:00:00.000Z', '2024-10-27T23:00:00.000Z'],
+    // Half an hour of summer time.
+    [
+      'day',
+      'Australia/Lord_Howe',
+      '2024-04-06T20:00:00Z',
+      '2024-04-06T13:00:00.000Z',
+      '2024-04-07T13:30:00.000Z',
+    ],
+    // Midnight is skipped: the day begins at one.
+    ['day', 'Africa/Cairo', '2024-04-26T12:00:00Z', '2024-04-25T22:00:00.000Z', '2024-04-26T21:00:00.000Z'],
+    // Midnight comes twice: the day begins at the first.
+    ['day', 'America/Havana', '2024-11-03T12:00:00Z', '2024-11-03T04:00:00.000Z', '2024-11-04T05:00:00.000Z'],
+    // A clock set back over midnight: its second hour belongs to the day that had begun.
+    [
+      'day',
+      'America/St_Johns',
+      '2010-11-07T03:00:00Z',
+      '2010-11-07T02:30:00.000Z',
+      '2010-11-08T03:30:00.000Z',
+    ],
+    // A date that never was.
+    ['day', 'Pacific/Apia', '2011-12-30T10:00:00Z', '2011-12-30T10:00:00.000Z', '2011-12-31T10:00:00.000Z'],
+    [
+      'day',
+      'Pacific/Apia',
+      '2011-12-30T09:59:59.999Z',
+      '2011-12-29T10:00:00.000Z',
+      '2011-12-30T10:00:00.000Z',
+    ],
+    ['week', 'UTC', '2024-03-17T23:59:59.999Z', '2024-03-11T00:00:00.000Z', '2024-03-18T00:00:00.000Z'],
+    ['week', 'UTC', '2024-03-18T00:00:00Z', '2024-03-18T00:00:00.000Z', '2024-03-25T00:00:00.000Z'],
+    [
+      'week',
+      'America/New_York',
+      '2024-03-10T12:00:00Z',
+      '2024-03-04T05:00:00.000Z',
+      '2024-03-11T04:00:00.000Z',
+    ],
+    ['month', 'UTC', '2024-02-29T23:59:59.999Z', '2024-02-01T00:00:00.000Z', '2024-03-01T00:00:00.000Z'],
+    [
+      'month',
+      'Europe/Berlin',
+      '2024-12-31T23:00:00Z',
+      '2024-12-31T23:00:00.000Z',
+      '2025-01-31T23:00:00.000Z',
+    ],
+  ])('%s in %s at %s', (unit, zone, now, start, end) => {
+    expect(period(unit, zone, now)).toEqual([start, end]);
+  });
+
+  it('holds the instant, between two local midnights, and leaves no gap', () => {
+    const instant = fc.integer({ min: Date.UTC(2000, 0, 1), max: Date.UTC(2040, 0, 1) });
+    const unit = fc.constantFrom<PeriodUnit>('day', 'week', 'month');
+    fc.assert(
+      fc.property(fc.constantFrom(...ZONES), unit, instant, (zone, each, nowMs) => {
+        const calendar = createCalendar(each, zone);
+        const { startMs, endMs } = calendar(nowMs);
+        expect(startMs).toBeLessThanOrEqual(nowMs);
+        expect(endMs).toBeGreaterThan(nowMs);
+        for (const midnight of [startMs, endMs]) {
+          const [date, time] = shown(zone, midnight).split(' ');
+          // Where midnight is skipped, the date must at least be new.
+          expect(time === '00:00:00' || shown(zone, midnight - 1).split(' ')[0] !== date).toBe(true);
+        }
+        expect(calendar(endMs).startMs).toBe(endMs);
+        expect(calendar(endMs - 1)).toEqual({ startMs, endMs });
+        expect(calendar(startMs)).toEqual({ startMs, endMs });
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('has days of 23 to 25 hours', () => {
+    const day = createCalendar('day', 'Europe/Berlin');
+    const lengths = new Set<number>();
+    for (let at = Date.UTC(2024, 0, 1, 12); at < Date.UTC(2025, 0, 1); at += 24 * hour) {
+      const { startMs, endMs } = day(at);
+      lengths.add((endMs - startMs) / hour);
+    }
+    expect([...lengths].sort((a, b) => a - b)).toEqual([23, 24, 25]);
+  });
+
+  it.each(['Europe/Berlin', 'UTC', 'Asia/Kolkata'])('knows the zone %s', (zone) => {
+    expect(isZone(zone)).toBe(true);
+  });
+
+  it.each(['', 'Europe/Atlantis', '+02:00', '-0500', 'Berlin', '../etc'])(
+    'does not know the zone %j',
+    (zone) => {
+      expect(isZone(zone)).toBe(false);
+    },
+  );
+});

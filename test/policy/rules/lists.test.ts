@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import {
+  A,
+  B,
+  C,
+  faultsOf,
+  judged,
+  onePolicy,
+  outputs,
+  payment,
+  ruleFaults,
+  transfer,
+  web3,
+} from '../callbacks.ts';
+
+const toBoth = transfer({ amount: '3', ...outputs([A, '1'], [B, '2']) });
+
+describe('allow-list', () => {
+  it.each([
+    [`allow-list: { of: to, values: ['${A}'] }`, transfer()],
+    [`allow-list: { of: to, values: '${A.toLowerCase()}' }`, transfer()],
+    [`allow-list: { of: to, values: ['${B}', '${A}'] }`, toBoth],
+    ['allow-list: { of: amount, values: [1.50, 2] }', transfer()],
+    ['allow-list: { of: source, values: [vault] }', transfer()],
+    ['allow-list: { of: withdraw_id, values: [7] }', transfer()],
+  ])('%s lets pass what it names', (rule, callback) => {
+    expect(judged(rule, callback).result.verdict).toBe('pass');
+  });
+
+  it.each([
+    [
+      `allow-list: { of: to, values: ['${B}'] }`,
+      transfer(),
+      'to 0x52908400098527886e0f7030069857d2e4169ee7 is not on',
+    ],
+    [
+      `allow-list: { of: to, values: ['${A}'] }`,
+      toBoth,
+      'to 0x8617e340b3d01fa5f11f306f4090fd50e238070d is not on',
+    ],
+    [`allow-list: { of: to, values: ['${C}'] }`, toBoth, 'and 1 more is not on'],
+    ['allow-list: { of: memo, values: [x] }', transfer(), 'memo is missing'],
+    ['allow-list: { of: memo, values: [x] }', transfer({ memo: 'X' }), 'memo X is not on'],
+    ['allow-list: { of: amount, values: [1] }', transfer(), 'amount 1.5 is not on'],
+    ['allow-list: { of: amount, values: [1] }', web3({ amount: -1 }), 'amount unlimited is not on'],
+    ['allow-list: { of: source, values: [Vault] }', transfer(), 'source vault is not on'],
+  ])('%s refuses anything else', (rule, callback, because) => {
+    expect(judged(rule, callback).result).toMatchObject({ verdict: 'refuse' });
+    expect(judged(rule, callback).result.because).toContain(because);
+  });
+
+  it('asks the store for a list there, all addresses at once', () => {
+    const { result, claims } = judged('allow-list: { of: to, list: partners }', toBoth);
+    expect(result).toMatchObject({ verdict: 'claim', values: { member: 'to', list: 'partners' } });
+    expect(claims).toEqual([
+      {
+        type: 'list',
+        result: 0,
+        decides: true,
+        final: false,
+        list: 'partners',
+        values: [A.toLowerCase(), B.toLowerCase()],
+        must: 'hold-all',
+      },
+    ]);
+  });
+});
+
+describe('deny-list', () => {
+  it.each([
+    ['deny-list: { of: userId, values: [1, 2] }', payment()],
+    [`deny-list: { of: to, values: ['${C}'] }`, toBoth],
+  ])('%s lets pass what it does not name', (rule, callback) => {
+    expect(judged(rule, callback).result.verdict).toBe('pass');
+  });
+
+  it.each([
+    ['deny-list: { of: userId, values: [1, 12345] }', payment(), 'userId 12345 is on'],
+    [`deny-list: { of: to, values: ['${A.toUpperCase().replace('0X', '0x')}'] }`, transfer(), 'is on'],
+    [
+      `deny-list: { of: to, values: ['${B}'] }`,
+      toBoth,
+      'to 0x8617e340b3d01fa5f11f306f4090fd50e238070d is on',
+    ],
+    ['deny-list: { of: amount, values: [1.500] }', transfer(), 'amount 1.5 is on'],
+    ['deny-list: { of: amount, values: [unlimited] }', web3({ amount: -1 }), 'amount unlimited is on'],
+    ['deny-list: { of: memo, values: [x] }', transfer(), 'memo is missing'],
+    ['deny-list: { of: memo, values: [x] }', transfer({ memo: '' }), 'memo is missing'],
+    [
+      'deny-list: { of: pending_round, values: [true] }',
+      transfer({ pending_round: true }),
+      'pending_round true is on',
+    ],
+  ])('%s refuses', (rule, callback, because) => {
+    expect(judged(rule, callback).result).toMatchObject({ verdict: 'refuse' });
+    expect(judged(rule, callback).result.because).toContain(because);
+  });
+
+  it('asks the store for a list there, and refuses at once if the member is missing', () => {
+    expect(judged('deny-list: { of: userId, list: blocked-users }', payment()).claims).toMatchObject([
+      { list: 'blocked-users', values: ['12345'], must: 'hold-none' },
+    ]);
+    const missing = judged('deny-list: { of: memo, list: memos }', transfer());
+    expect(missing.result).toMatchObject({ verdict: 'refuse', because: 'memo is missing' });
+    expect(missing.claims).toEqual([]);
+  });
+
+  it('reads a file: one value a line, comments and blank lines left out', () => {
+    const lists = { 'users.txt': '\uFEFF# blocked\r\n\n  12345   # since March\n#1\n777\n777' };
+    const rule = 'deny-list: { of: userId, file: users.txt }';
+    expect(judged(rule, payment(), { lists }).result).toMatchObject({
+      verdict: 'refuse',
+      because: 'userId 12345 is on users.txt',
+      values: { list: 'users.txt' },
+    });
+    expect(judged(rule, payment({ userId: '777' }), { lists }).result.verdict).toBe('refuse');
+    expect(judged(rule, payment({ userId: '1' }), { lists }).result.verdict).toBe('pass');
+  });
+
+  it('an empty file denies nothing and allows nothing', () => {
+    const lists = { 'none.txt': '# nobody yet\n' };
+    expect(judged('deny-list: { of: userId, file: none.txt }', payment(), { lists }).result.verdict).toBe(
+      'pass',
+    );
+    expect(judged('allow-list: { of: userId, file: none.txt }', payment(), { lists }).result.verdict).toBe(
+      'refuse',
+    );
+  });
+
+  it('a file with a value that no callback could have is a fault: the list would not deny it', () => {
+    const faults = faultsOf(onePolicy('deny-list: { of: userId, file: users.txt }'), {
+      'users.txt': '12345, 777\n',
+    });
+    expect(faults).toEqual([expect.stringContaining('no userId is ever "12345, 777"; write digits')]);
+  });
+
+  it('a file with too many values is a fault', () => {
+    const text = Array.from({ length: 1_000_001 }, (_, index) => index).join('\n');
+    const faults = faultsOf(onePolicy('deny-list: { of: userId, file: users.txt }'), { 'users.txt': text });
+    expect(faults).toEqual([expect.stringContaining('more than 1000000 values')]);
+  }, 30_000);
+
+  it.each([
+    ['{ of: userId }', 'it names no values, file or list'],
+    ['{ of: userId, values: [1], list: x }', 'more than one of values, file and list'],
+    ['{ of: userId, file: f, list: x }', 'more than one of values, file and list'],
+    ['{ values: [1] }', 'of is missing'],
+    ['{ of: usrId, values: [1] }', 'did you mean userId?'],
+    ['{ of: to, values: [1] }', 'a payment callback has no member "to"'],
+    ['{ of: __proto__, values: [1] }', 'has no member "__proto__"'],
+    ['{ of: userId, values: [] }', 'write a text, or a list of texts'],
+    ['{ of: userId, values: [[1]] }', 'will not do'],
+    ['{ of: userId, values: [""] }', 'no userId is ever ""'],
+    ['{ of: amount, values: [1e3x] }', 'no amount is ever "1e3x"; write an amount'],
+    ['{ of: amount, list: sums }', 'use values, or an amount-limit'],
+    ['{ of: userId, file: nowhere.txt }', 'there is no file nowhere.txt; put the file beside the policy'],
+    ['{ of: userId, list: Blocked Users }', 'write the name of a list in the store'],
+    ['{ of: userId, lst: blocked }', 'did you mean list?'],
+  ])('%s is a fault', (parameters, fault) => {
+    expect(ruleFaults(`deny-list: ${parameters}`)[0]).toContain(fault);
+    expect(ruleFaults(`allow-list: ${parameters}`)[0]).toContain(fault);
+  });
+
+  it.each([
+    ['{ of: type, values: [sign_strat] }', 'write sign_prepare or sign_start'],
+    ['{ of: type, values: [sign_success] }', 'write sign_prepare or sign_start'],
+    ['{ of: pending_round, values: [True] }', 'write true or false'],
+  ])('%s could never match, which is a fault', (parameters, fault) => {
+    expect(ruleFaults(`deny-list: ${parameters}`, 'transfer')[0]).toContain(fault);
+  });
+});
+
+describe('member-equals', () => {
+  it.each([
+    ['member-equals: { member: memo, value: 88410023 }', transfer({ memo: '88410023' })],
+    ['member-equals: { member: memo, values: [a, b] }', transfer({ memo: 'b' })],
+    [`member-equals: { member: to, values: ['${A}', '${B}'] }`, toBoth],
+    ['member-equals: { member: pending_round, value: false }', transfer()],
+  ])('%s lets the value pass', (rule, callback) => {
+    expect(judged(rule, callback).result.verdict).toBe('pass');
+  });
+
+  it.each([
+    ['member-equals: { member: memo, value: 88410023 }', transfer(), 'memo is missing'],
+    ['member-equals: { member: memo, value: 88410023 }', transfer({ memo: '' }), 'memo is missing'],
+    [
+      'member-equals: { member: memo, value: 88410023 }',
+      transfer({ memo: '088410023' }),
+      'memo 088410023 is not 88410023',
+    ],
+    ['member-equals: { member: memo, values: [a, b] }', transfer({ memo: 'A' }), 'memo A is not a, b'],
+    [`member-equals: { member: to, value: '${A}' }`, toBoth, 'is not'],
+    [
+      'member-equals: { member: pending_round, value: false }',
+      transfer({ pending_round: true }),
+      'pending_round true is not false',
+    ],
+  ])('%s refuses any other', (rule, callback, because) => {
+    expect(judged(rule, callback).result).toMatchObject({ verdict: 'refuse' });
+    expect(judged(rule, callback).result.because).toContain(because);
+  });
+
+  it.each([
+    ['{ member: memo }', 'it names no value'],
+    ['{ member: memo, value: a, values: [b] }', 'it has both value and values'],
+    ['{ member: momo, value: a }', 'did you mean memo?'],
+    ['{ value: a }', 'member is missing'],
+    ['{ member: memo, value: [a] }', 'a list will not do'],
+    ['{ member: pending_round, value: no }', 'write true or false'],
+  ])('%s is a fault', (parameters, fault) => {
+    const faults = ruleFaults(`member-equals: ${parameters}`, 'transfer');
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toContain(fault);
+  });
+});

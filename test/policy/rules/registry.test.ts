@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { KINDS } from '../../../src/policy/document.ts';
+import { generatedPolicyFiles } from '../../../src/policy/generated.ts';
+import { rules } from '../../../src/policy/rules/registry.ts';
+import { release } from '../callbacks.ts';
+
+const root = new URL('../../../', import.meta.url);
+
+describe('the registry of rules', () => {
+  it('has names that are unique, and none that a policy uses for something else', () => {
+    const names = rules.map((rule) => rule.name);
+    expect(new Set([...names, 'mode']).size).toBe(names.length + 1);
+    for (const name of names) expect(name).toMatch(/^[a-z]+(-[a-z]+)*$/);
+  });
+
+  it.each(rules.map((rule) => [rule.name, rule] as const))(
+    '%s is described, and its example compiles',
+    (_, rule) => {
+      expect(rule.summary).not.toBe('');
+      expect(rule.callbacks.every((kind) => KINDS.includes(kind))).toBe(true);
+      const { policies } = release(rule.example);
+      expect(policies.flatMap((policy) => policy.rules.map(({ name }) => name.split('#')[0]))).toContain(
+        rule.name,
+      );
+      for (const schema of Object.values(rule.parameters.shape)) {
+        expect(schema).toHaveProperty('description', expect.stringMatching(/\w/));
+      }
+    },
+  );
+
+  it.each(generatedPolicyFiles())('%s is what is generated from it', (path, content) => {
+    expect(readFileSync(new URL(path, root), 'utf8')).toBe(content);
+  });
+});
