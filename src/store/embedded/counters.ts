@@ -1,0 +1,65 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { WindowClaim } from '../../policy/proposal.ts';
+import type { Amount } from '../../values/amount.ts';
+import { amount, text } from './rows.ts';
+import { bucketOf } from './windows.ts';
+
+type Counted = Pick<WindowClaim, 'key' | 'window'>;
+
+export interface Counters {
+  /** What the window of a counter holds. */
+  used(source: string, claim: Counted, nowMs: number): Amount;
+  add(source: string, claim: Counted, nowMs: number, amount: Amount): void;
+  /** Deletes at most `limit` counters whose last bucket has expired. */
+  expire(nowMs: number, limit: number): void;
+}
+
+/** Counters of approved amounts, each with a running total, so that a check costs the same however full its window is. */
+export function createCounters(connection: DatabaseSync): Counters {
+  const find = connection.prepare('SELECT total FROM counter WHERE source = ? AND key = ?');
+  const evict = connection.prepare(
+    'DELETE FROM bucket WHERE source = ? AND key = ? AND end_ms <= ? RETURNING amount',
+  );
+  const retotal = connection.prepare('UPDATE counter SET total = ? WHERE source = ? AND key = ?');
+  const save = connection.prepare(
+    `INSERT INTO counter (source, key, total, expires_ms) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET total = excluded.total, expires_ms = max(expires_ms, excluded.expires_ms)`,
+  );
+  const findBucket = connection.prepare(
+    'SELECT amount FROM bucket WHERE source = ? AND key = ? AND end_ms = ?',
+  );
+  const saveBucket = connection.prepare(
+    `INSERT INTO bucket (source, key, end_ms, amount) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET amount = excluded.amount`,
+  );
+  const expired = connection.prepare('SELECT source, key FROM counter WHERE expires_ms <= ? LIMIT ?');
+  const dropBuckets = connection.prepare('DELETE FROM bucket WHERE source = ? AND key = ?');
+  const drop = connection.prepare('DELETE FROM counter WHERE source = ? AND key = ?');
+
+  const used: Counters['used'] = (source, { key, window }, nowMs) => {
+    const row = find.get(source, key);
+    if (row === undefined) return 0n;
+    const evicted = evict.all(source, key, bucketOf(window, nowMs).horizonMs);
+    if (evicted.length === 0) return amount(row, 'total');
+    const total = evicted.reduce((rest, bucket) => rest - amount(bucket, 'amount'), amount(row, 'total'));
+    retotal.run(String(total), source, key);
+    return total;
+  };
+
+  return {
+    used,
+    add(source, claim, nowMs, added) {
+      const { endMs, expiresMs } = bucketOf(claim.window, nowMs);
+      const bucket = findBucket.get(source, claim.key, endMs);
+      const held = bucket === undefined ? 0n : amount(bucket, 'amount');
+      save.run(source, claim.key, String(used(source, claim, nowMs) + added), expiresMs);
+      saveBucket.run(source, claim.key, endMs, String(held + added));
+    },
+    expire(nowMs, limit) {
+      for (const row of expired.all(nowMs, limit)) {
+        dropBuckets.run(text(row, 'source'), text(row, 'key'));
+        drop.run(text(row, 'source'), text(row, 'key'));
+      }
+    },
+  };
+}

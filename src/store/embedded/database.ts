@@ -1,0 +1,93 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { CountersignError } from '../../errors.ts';
+import { storeFault } from './fault.ts';
+import { integer, text } from './rows.ts';
+import { APPLICATION_ID, migrations } from './schema.ts';
+
+/** How long a write waits for another process's, which keeps this process waiting as well. */
+const BUSY_TIMEOUT_MS = 500;
+
+export interface Database {
+  /** The absolute path. */
+  readonly file: string;
+  readonly connection: DatabaseSync;
+}
+
+/**
+ * Opens or creates a file, with its folders, and brings it to the current schema. Commits are on disk when they return
+ * (WAL, `synchronous` FULL). Throws SETTINGS_INVALID for no file, STORE_UNREACHABLE, STORE_CORRUPT if the file is no
+ * database of ours, STORE_UNSAFE if a newer version wrote it or its file system can not share it safely.
+ */
+export function openDatabase(path: string): Database {
+  if (path === '' || path.startsWith(':memory:')) {
+    throw new CountersignError(
+      'SETTINGS_INVALID',
+      `the embedded store keeps its decisions in a file, which "${path}" does not name: name one, such as embedded:data/countersign.db`,
+      { path },
+    );
+  }
+  const file = resolve(path);
+  let connection: DatabaseSync | undefined;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    connection = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
+    expectOurs(file, connection);
+    const mode = connection.prepare('PRAGMA journal_mode = WAL').get();
+    if (mode?.['journal_mode'] !== 'wal') {
+      throw new CountersignError(
+        'STORE_UNSAFE',
+        `the file system of ${file} has no write-ahead log for SQLite: keep the store on a local disk`,
+        { file },
+      );
+    }
+    connection.exec('PRAGMA synchronous = FULL');
+    migrate(file, connection);
+    return { file, connection };
+  } catch (thrown) {
+    connection?.close();
+    throw storeFault(file, thrown);
+  }
+}
+
+const pragma = (connection: DatabaseSync, name: string): number =>
+  integer(connection.prepare(`PRAGMA ${name}`).get() ?? {}, name);
+
+/** The schema's version; 0 for a new file. */
+function expectOurs(file: string, connection: DatabaseSync): number {
+  const version = pragma(connection, 'user_version');
+  const tables = integer(
+    connection.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {},
+    'tables',
+  );
+  if (tables > 0 && pragma(connection, 'application_id') !== APPLICATION_ID) {
+    throw new CountersignError(
+      'STORE_CORRUPT',
+      `the file ${file} is the database of another program: name another file for the store`,
+      { file },
+    );
+  }
+  if (version > migrations.length) {
+    throw new CountersignError(
+      'STORE_UNSAFE',
+      `the store ${file} was written by a newer version (schema ${version}, this version knows ${migrations.length}): run that version`,
+      { file, version, known: migrations.length },
+    );
+  }
+  return version;
+}
+
+function migrate(file: string, connection: DatabaseSync): void {
+  if (expectOurs(file, connection) === migrations.length) return;
+  connection.exec('BEGIN IMMEDIATE');
+  // Another process may have been here first.
+  for (const step of migrations.slice(expectOurs(file, connection))) connection.exec(step);
+  connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  connection.exec(`PRAGMA user_version = ${migrations.length}`);
+  connection.exec('COMMIT');
+}
+
+export function sqliteVersion({ connection }: Database): string {
+  return text(connection.prepare('SELECT sqlite_version() AS version').get() ?? {}, 'version');
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { CountersignError } from '../../errors.ts';
+import type { ClaimResult, JournalEntry } from '../store.ts';
+import { type Row, integer, text } from './rows.ts';
+
+const claims = z.array(
+  z.union([
+    z.strictObject({
+      holds: z.boolean(),
+      reserved: z.boolean(),
+      used: z
+        .string()
+        .regex(/^\d+$/)
+        .transform((digits) => BigInt(digits)),
+    }),
+    z.strictObject({ holds: z.boolean(), missing: z.boolean(), present: z.array(z.string()) }),
+  ]),
+);
+const type = z.enum(['decision', 'repeat', 'notice', 'refused', 'self-check', 'late', 'list']);
+const verdict = z.enum(['SUCCESS', 'FAILURE', '']);
+
+/** Claim results as JSON; amounts as the decimal text of their units. */
+export function storedClaims(results: readonly ClaimResult[]): string {
+  return JSON.stringify(results, (_name, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
+}
+
+/** An entry from its row. Throws STORE_CORRUPT. */
+export function journalEntry(row: Row): JournalEntry {
+  const id = String(integer(row, 'id'));
+  try {
+    return {
+      id,
+      source: text(row, 'source'),
+      atMs: integer(row, 'at_ms'),
+      type: type.parse(row['type']),
+      subject: text(row, 'subject'),
+      verdict: verdict.parse(row['verdict']),
+      code: text(row, 'code'),
+      revision: text(row, 'revision'),
+      of: text(row, 'of'),
+      claims: claims.parse(JSON.parse(text(row, 'claims'))),
+      detail: text(row, 'detail'),
+    };
+  } catch (thrown) {
+    throw new CountersignError(
+      'STORE_CORRUPT',
+      `the journal entry ${id} can't be read: restore the store from a backup`,
+      { id },
+      thrown,
+    );
+  }
+}

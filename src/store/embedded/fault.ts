@@ -1,0 +1,65 @@
+import { CountersignError, type ErrorCode, messageOf } from '../../errors.ts';
+
+interface Cause {
+  readonly code: ErrorCode;
+  readonly problem: string;
+  readonly cure: string;
+}
+
+/** By SQLite's primary result code (https://sqlite.org/rescode.html). */
+const causes: Readonly<Record<number, Cause>> = {
+  5: {
+    code: 'STORE_UNREACHABLE',
+    problem: 'is locked by another process',
+    cure: 'end the process that holds it, or use Redis for several services',
+  },
+  8: {
+    code: 'STORE_UNREACHABLE',
+    problem: 'is read-only',
+    cure: 'make the file and its folder writable for the user that runs this program',
+  },
+  11: {
+    code: 'STORE_CORRUPT',
+    problem: 'is damaged',
+    cure: 'stop the service and restore the file from a backup',
+  },
+  13: {
+    code: 'STORE_UNREACHABLE',
+    problem: 'can not grow, for the disk is full',
+    cure: 'free space, or shorten the retention of the journal',
+  },
+  14: {
+    code: 'STORE_UNREACHABLE',
+    problem: 'can not be opened',
+    cure: 'name a file, in a folder that is writable for the user that runs this program',
+  },
+  26: {
+    code: 'STORE_CORRUPT',
+    problem: 'is not a database',
+    cure: 'name another file, or restore this one from a backup',
+  },
+};
+
+const unexpected: Cause = {
+  code: 'STORE_UNREACHABLE',
+  problem: 'failed',
+  cure: 'see the cause, and whether the disk is sound',
+};
+
+/** What the database in `file` threw, with its cure. A CountersignError stays as it is. */
+export function storeFault(file: string, thrown: unknown): CountersignError {
+  if (thrown instanceof CountersignError) return thrown;
+  const errcode =
+    thrown instanceof Error && 'errcode' in thrown && typeof thrown.errcode === 'number' ? thrown.errcode : 0;
+  const { code, problem, cure } = causes[errcode & 0xff] ?? unexpected;
+  return new CountersignError(
+    code,
+    `the store ${file} ${problem} (${messageOf(thrown)}): ${cure}`,
+    { file, errcode },
+    thrown,
+  );
+}
+
+export function storeClosed(file: string): CountersignError {
+  return new CountersignError('STORE_UNREACHABLE', `the store ${file} is closed: open it again`, { file });
+}

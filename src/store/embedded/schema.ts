@@ -1,0 +1,101 @@
+/** In the header of each of our files (`PRAGMA application_id`), so that no other program's database is written to. */
+export const APPLICATION_ID = 0x43_53_4e_31;
+
+/**
+ * What takes a file from one version to the next, its version being `PRAGMA user_version`. A step that was ever released
+ * stays as it is; a change of the schema is a new step.
+ *
+ * `journal.id` ascends over all sources and `journal.at_ms` never descends with it, so an order by time is one by id.
+ * `tally` makes the size of a journal one look-up.
+ */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE control (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    sequence INTEGER NOT NULL,
+    revision TEXT NOT NULL,
+    frozen_reason TEXT,
+    frozen_by TEXT,
+    frozen_at_ms INTEGER,
+    at_ms INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO control VALUES (1, 0, '', NULL, NULL, NULL, 0);
+
+  CREATE TABLE release (revision TEXT PRIMARY KEY, document TEXT NOT NULL) STRICT;
+
+  CREATE TABLE history (
+    sequence INTEGER PRIMARY KEY,
+    revision TEXT NOT NULL,
+    by TEXT NOT NULL,
+    message TEXT NOT NULL,
+    at_ms INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE subject (
+    source TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    record TEXT NOT NULL,
+    changed_ms INTEGER NOT NULL,
+    PRIMARY KEY (source, subject)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX subject_by_change ON subject (changed_ms);
+
+  CREATE TABLE counter (
+    source TEXT NOT NULL,
+    key TEXT NOT NULL,
+    total TEXT NOT NULL,
+    expires_ms INTEGER NOT NULL,
+    PRIMARY KEY (source, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX counter_by_expiry ON counter (expires_ms);
+
+  CREATE TABLE bucket (
+    source TEXT NOT NULL,
+    key TEXT NOT NULL,
+    end_ms INTEGER NOT NULL,
+    amount TEXT NOT NULL,
+    PRIMARY KEY (source, key, end_ms)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE list (
+    id INTEGER PRIMARY KEY,
+    source TEXT NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    entries INTEGER NOT NULL,
+    changed_ms INTEGER NOT NULL,
+    UNIQUE (source, name)
+  ) STRICT;
+
+  CREATE TABLE list_entry (
+    list INTEGER NOT NULL,
+    value TEXT NOT NULL,
+    added_ms INTEGER NOT NULL,
+    PRIMARY KEY (list, value)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE journal (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    source TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    code TEXT NOT NULL,
+    revision TEXT NOT NULL,
+    of TEXT NOT NULL,
+    claims TEXT NOT NULL,
+    detail TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX journal_by_time ON journal (source, at_ms);
+  CREATE INDEX journal_by_subject ON journal (source, subject);
+
+  CREATE TABLE tally (source TEXT PRIMARY KEY, entries INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER journal_grows AFTER INSERT ON journal BEGIN
+    INSERT INTO tally VALUES (NEW.source, 1) ON CONFLICT (source) DO UPDATE SET entries = entries + 1;
+  END;
+  CREATE TRIGGER journal_shrinks AFTER DELETE ON journal BEGIN
+    UPDATE tally SET entries = entries - 1 WHERE source = OLD.source;
+  END;
+  `,
+];

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import type { NoticeCode, SettleRequest } from '../store.ts';
+
+const standing = z.strictObject({
+  question: z.string(),
+  /** The journal entry. */
+  id: z.string(),
+  verdict: z.enum(['SUCCESS', 'FAILURE']),
+  code: z.enum(['APPROVED', 'RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE']),
+  revision: z.string(),
+  final: z.boolean(),
+  /** What a refusal depends on: the lists that its claims named, with their versions; 0 for a list that did not exist. */
+  lists: z.array(z.tuple([z.string(), z.number()])).readonly(),
+});
+
+/** What is known about a subject, as it is stored. */
+export const subjectRecord = z.strictObject({
+  terms: z.string(),
+  decisions: z.array(standing.readonly()).readonly(),
+  /** The keys of the counters in which it has reserved. */
+  reserved: z.array(z.string()).readonly(),
+  txids: z.array(z.string()).readonly(),
+});
+
+export type StandingDecision = z.infer<typeof standing>;
+export type SubjectRecord = z.infer<typeof subjectRecord>;
+
+/** The question's name within the subject. One speed-up is told from the next by the txids there are by then. */
+export function questionOf(
+  subject: SubjectRecord | undefined,
+  { question, speedUp }: Pick<SettleRequest, 'question' | 'speedUp'>,
+): string {
+  return speedUp ? `${question}+${subject?.txids.length ?? 0}` : question;
+}
+
+/** The subject once a decision stands, in place of an earlier one about the same question. */
+export function withDecision(
+  subject: SubjectRecord | undefined,
+  terms: string,
+  decision: StandingDecision,
+): SubjectRecord {
+  const others = subject?.decisions.filter((each) => each.question !== decision.question) ?? [];
+  return {
+    terms,
+    decisions: [...others, decision],
+    reserved: subject?.reserved ?? [],
+    txids: subject?.txids ?? [],
+  };
+}
+
+export function withReserved(subject: SubjectRecord, keys: readonly string[]): SubjectRecord {
+  return { ...subject, reserved: [...new Set([...subject.reserved, ...keys])] };
+}
+
+export function withTxid(subject: SubjectRecord, txid: string): SubjectRecord {
+  return { ...subject, txids: [...subject.txids, txid] };
+}
+
+/** How a `sign_success` stands to what was approved; `subject` is undefined if it is unknown or has other terms. */
+export function noticeCode(
+  subject: SubjectRecord | undefined,
+  { isNew, frozen }: { readonly isNew: boolean; readonly frozen: boolean },
+): NoticeCode {
+  const approved = subject?.decisions.filter((each) => each.verdict === 'SUCCESS') ?? [];
+  const speedUps = approved.filter((each) => each.question.startsWith('sign_start+')).length;
+  const started = approved.some((each) => each.question === 'sign_start');
+  if (subject === undefined || (!started && speedUps === 0)) return 'SIGNED_WITHOUT_APPROVAL';
+  if (isNew && subject.txids.length >= 1 + speedUps) return 'TXID_UNEXPECTED';
+  return frozen ? 'FROZEN' : 'NOTED';
+}

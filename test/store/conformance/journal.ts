@@ -1,0 +1,253 @@
+import { describe, expect, it } from 'vitest';
+import type { JournalEntry, JournalQuery, Store } from '../../../src/store/store.ts';
+import {
+  OTHER_TERMS,
+  REVISION,
+  START_MS,
+  idOf,
+  listClaim,
+  notice,
+  request,
+  signing,
+  units,
+  windowClaim,
+} from '../requests.ts';
+import { type OpenStore, ready } from './store-under-test.ts';
+
+const ODD_DETAIL = '{ "é": "\u{1f512}\\u0000",\t"amount": 1.50,\r\n "quote": "\\"\'", "x":"\u2028\uFFFD" }';
+
+export function describeJournal(open: OpenStore): void {
+  const detailsOf = async (store: Store, over: Partial<JournalQuery> = {}): Promise<string[]> =>
+    (await store.entries({ source: 'shop', limit: 1000, ...over })).map((entry) => entry.detail);
+
+  /** Ten decisions a second apart, each with its number as detail. */
+  const tenEntries = async () => {
+    const under = await ready(open);
+    const ids: string[] = [];
+    for (let index = 0; index < 10; index++) {
+      const subject = `payment:${index % 3}`;
+      ids.push(idOf(await under.store.settle(request({ subject, detail: String(index) }))));
+      under.clock.advance(1000);
+    }
+    return { ...under, ids };
+  };
+
+  describe('the journal', () => {
+    it('has an entry of every decision, as it was decided', async () => {
+      const { store } = await ready(open);
+      const claims = [
+        windowClaim('4.000000000000000000000000000000000001', '10'),
+        listClaim('missing', 'hold-all', ['a'], { decides: false }),
+      ];
+      const result = await store.settle(request({ claims, detail: ODD_DETAIL }));
+      const expected: JournalEntry = {
+        id: idOf(result),
+        source: 'shop',
+        atMs: START_MS,
+        type: 'decision',
+        subject: 'payment:1',
+        verdict: 'SUCCESS',
+        code: 'APPROVED',
+        revision: REVISION,
+        of: '',
+        claims: [
+          { holds: true, reserved: false, used: 0n },
+          { holds: false, missing: true, present: [] },
+        ],
+        detail: ODD_DETAIL,
+      };
+      expect(await store.entry('shop', idOf(result))).toEqual(expected);
+      expect(await store.entries({ source: 'shop', limit: 1 })).toEqual([expected]);
+      const repeat = await store.settle(request({ claims, detail: 'again' }));
+      expect(await store.entry('shop', idOf(repeat))).toEqual({
+        ...expected,
+        id: idOf(repeat),
+        type: 'repeat',
+        of: idOf(result),
+        claims: [
+          { holds: true, reserved: true, used: units('4.000000000000000000000000000000000001') },
+          { holds: false, missing: true, present: [] },
+        ],
+        detail: 'again',
+      });
+    });
+
+    it('has one entry for every answer, in order, and counts them by source', async () => {
+      const { store } = await ready(open);
+      await store.settle(request({ detail: 'decided' }));
+      await store.settle(request({ detail: 'repeated' }));
+      await store.settle(request({ terms: OTHER_TERMS, detail: 'terms' }));
+      await store.settle(request({ revision: 'stale', detail: 'stale' }));
+      await store.settle(request({ validUntilMs: 0, detail: 'elsewhen' }));
+      await store.freeze({ reason: 'drill', by: 'ada' });
+      await store.settle(request({ detail: 'frozen' }));
+      await store.notice(notice({ source: 'shop', detail: 'notice' }));
+      await store.settle(signing({ detail: 'vault' }));
+      expect(await detailsOf(store)).toEqual(['decided', 'repeated', 'terms', 'frozen', 'notice']);
+      expect(await store.journalSize('shop')).toBe(5);
+      expect(await store.journalSize('vault')).toBe(1);
+      expect(await store.journalSize('unheard of')).toBe(0);
+    });
+
+    it.each(['refused', 'self-check', 'late'] as const)('records what decides nothing: %s', async (type) => {
+      const { store, clock } = await ready(open);
+      clock.advance(7);
+      const id = await store.record({
+        source: 'shop',
+        type,
+        subject: 'payment:1',
+        verdict: 'FAILURE',
+        code: 'MEMBER_MISSING',
+        of: 'an id',
+        detail: ODD_DETAIL,
+      });
+      expect(await store.entry('shop', id)).toEqual({
+        id,
+        source: 'shop',
+        atMs: START_MS + 7,
+        type,
+        subject: 'payment:1',
+        verdict: 'FAILURE',
+        code: 'MEMBER_MISSING',
+        revision: '',
+        of: 'an id',
+        claims: [],
+        detail: ODD_DETAIL,
+      });
+      expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'APPROVED' });
+    });
+
+    it('keeps the empty text where a record has none', async () => {
+      const { store } = await ready(open);
+      const id = await store.record({
+        source: 'shop',
+        type: 'self-check',
+        subject: '',
+        verdict: '',
+        code: '',
+        of: '',
+        detail: '',
+      });
+      expect(await store.entry('shop', id)).toMatchObject({ subject: '', verdict: '', code: '', detail: '' });
+    });
+
+    it('keeps a detail of 300,000 characters', async () => {
+      const { store } = await ready(open);
+      const detail = `"${'é'.repeat(300_000)}"`;
+      const result = await store.settle(request({ detail }));
+      expect((await store.entry('shop', idOf(result)))?.detail).toBe(detail);
+    });
+
+    it('has no entry for another source, nor for what is no id', async () => {
+      const { store, ids } = await tenEntries();
+      expect(await store.entry('vault', ids[0] ?? '')).toBeUndefined();
+      for (const id of ['', 'x', '-1', '1.5', '999999999999', '0', '__proto__', `${ids[0]} `, `0${ids[0]}`]) {
+        expect(await store.entry('shop', id)).toBeUndefined();
+      }
+    });
+
+    /** The ids of all pages, one after the other. */
+    const paged = async (store: Store, over: Omit<JournalQuery, 'source' | 'after'>): Promise<string[]> => {
+      const found: string[] = [];
+      for (;;) {
+        const page = await store.entries({ source: 'shop', after: found.at(-1) ?? '', ...over });
+        if (page.length === 0) return found;
+        found.push(...page.map((entry) => entry.id));
+      }
+    };
+
+    it('pages forwards and backwards without gap or repeat', async () => {
+      const { store, ids } = await tenEntries();
+      expect(await paged(store, { limit: 3 })).toEqual(ids);
+      expect(await paged(store, { limit: 3, newestFirst: true })).toEqual(ids.toReversed());
+    });
+
+    it('pages forwards and backwards through entries of one millisecond', async () => {
+      const { store } = await ready(open);
+      const settles = Array.from({ length: 25 }, (_, index) =>
+        store.settle(request({ subject: `payment:${index}` })),
+      );
+      const ids = new Set((await Promise.all(settles)).map(idOf));
+      const found = await paged(store, { fromMs: START_MS, limit: 4 });
+      expect(new Set(found)).toEqual(ids);
+      expect(found).toHaveLength(25);
+      const untilMs = START_MS + 1;
+      expect(await paged(store, { untilMs, limit: 4, newestFirst: true })).toEqual(found.toReversed());
+    });
+
+    it('finds entries by time, from the first instant to before the last', async () => {
+      const { store } = await tenEntries();
+      const [fromMs, untilMs] = [START_MS + 3000, START_MS + 6000];
+      expect(await detailsOf(store, { fromMs, untilMs })).toEqual(['3', '4', '5']);
+      expect(await detailsOf(store, { fromMs: fromMs - 999, untilMs: untilMs + 1 })).toEqual([
+        '3',
+        '4',
+        '5',
+        '6',
+      ]);
+      expect(await detailsOf(store, { fromMs: START_MS + 8000 })).toEqual(['8', '9']);
+      expect(await detailsOf(store, { untilMs: START_MS + 1000 })).toEqual(['0']);
+      expect(await detailsOf(store, { fromMs, untilMs, newestFirst: true })).toEqual(['5', '4', '3']);
+      expect(await detailsOf(store, { fromMs: untilMs, untilMs: fromMs })).toEqual([]);
+      expect(await detailsOf(store, { fromMs: START_MS + 10_000 })).toEqual([]);
+    });
+
+    it('finds entries by time after an id, in both directions', async () => {
+      const { store, ids } = await tenEntries();
+      const bounds = { fromMs: START_MS + 2000, untilMs: START_MS + 8000 };
+      expect(await detailsOf(store, { ...bounds, after: ids[4] ?? '' })).toEqual(['5', '6', '7']);
+      expect(await detailsOf(store, { ...bounds, after: ids[0] ?? '' })).toHaveLength(6);
+      expect(await detailsOf(store, { ...bounds, after: ids[9] ?? '' })).toEqual([]);
+      expect(await detailsOf(store, { ...bounds, after: ids[4] ?? '', newestFirst: true })).toEqual([
+        '3',
+        '2',
+      ]);
+    });
+
+    it('finds entries by subject, with paging and time as well', async () => {
+      const { store, ids } = await tenEntries();
+      const subject = 'payment:1';
+      expect(await detailsOf(store, { subject })).toEqual(['1', '4', '7']);
+      expect(await detailsOf(store, { subject, newestFirst: true })).toEqual(['7', '4', '1']);
+      expect(await detailsOf(store, { subject, limit: 2 })).toEqual(['1', '4']);
+      expect(await detailsOf(store, { subject, after: ids[1] ?? '' })).toEqual(['4', '7']);
+      expect(await detailsOf(store, { subject, after: ids[2] ?? '' })).toEqual(['4', '7']);
+      expect(await detailsOf(store, { subject, after: ids[7] ?? '', newestFirst: true })).toEqual(['4', '1']);
+      expect(await detailsOf(store, { subject, fromMs: START_MS + 1001 })).toEqual(['4', '7']);
+      expect(await detailsOf(store, { subject, untilMs: START_MS + 7000 })).toEqual(['1', '4']);
+      expect(await detailsOf(store, { subject: 'payment:9' })).toEqual([]);
+      expect(await detailsOf(store, { subject, source: 'vault' })).toEqual([]);
+    });
+
+    it('finds every type of entry by its subject', async () => {
+      const { store } = await ready(open);
+      const vault = { source: 'vault', subject: 'transfer:1' };
+      await store.settle(signing());
+      await store.settle(signing());
+      await store.notice(notice());
+      await store.settle(signing({ terms: OTHER_TERMS }));
+      await store.record({
+        ...vault,
+        type: 'late',
+        verdict: 'FAILURE',
+        code: 'TIMED_OUT',
+        of: '',
+        detail: '',
+      });
+      const types = (await store.entries({ ...vault, limit: 10 })).map((entry) => entry.type);
+      expect(types).toEqual(['decision', 'repeat', 'notice', 'decision', 'late']);
+    });
+
+    it.each([0, 1001, -1, 1.5, Number.NaN])('rejects a limit of %d', async (limit) => {
+      const { store } = await ready(open);
+      await expect(store.entries({ source: 'shop', limit })).rejects.toMatchObject({ code: 'USAGE' });
+    });
+
+    it('rejects an `after` that is no id', async () => {
+      const { store } = await ready(open);
+      await expect(store.entries({ source: 'shop', after: 'x', limit: 1 })).rejects.toMatchObject({
+        code: 'USAGE',
+      });
+    });
+  });
+}

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import type { NoticeCode, NoticeRequest, Store } from '../../../src/store/store.ts';
+import {
+  OTHER_TERMS,
+  REVISION,
+  START_MS,
+  idOf,
+  notice,
+  push,
+  request,
+  revisionOf,
+  signing,
+} from '../requests.ts';
+import { type OpenStore, ready } from './store-under-test.ts';
+
+export function describeNotices(open: OpenStore): void {
+  const codeOf = async (store: Store, over: Partial<NoticeRequest> = {}): Promise<NoticeCode> => {
+    const result = await store.notice(notice(over));
+    expect(result.verdict).toBe(result.code === 'NOTED' ? 'SUCCESS' : 'FAILURE');
+    return result.code;
+  };
+
+  describe('a notice of what was signed', () => {
+    it('is noted if sign_start stands approved, and journalled', async () => {
+      const { store } = await ready(open);
+      await store.settle(signing());
+      const result = await store.notice(notice({ detail: '{"txid":"0xaa"}' }));
+      expect(result).toEqual({ id: result.id, atMs: START_MS, verdict: 'SUCCESS', code: 'NOTED' });
+      expect(await store.entry('vault', result.id)).toEqual({
+        id: result.id,
+        source: 'vault',
+        atMs: START_MS,
+        type: 'notice',
+        subject: 'transfer:1',
+        verdict: 'SUCCESS',
+        code: 'NOTED',
+        revision: '',
+        of: '',
+        claims: [],
+        detail: '{"txid":"0xaa"}',
+      });
+    });
+
+    it('is an alarm if nothing approved it', async () => {
+      const { store } = await ready(open);
+      expect(await codeOf(store)).toBe('SIGNED_WITHOUT_APPROVAL');
+      await store.settle(signing({ question: 'sign_prepare' }));
+      expect(await codeOf(store)).toBe('SIGNED_WITHOUT_APPROVAL');
+      await store.settle(signing({ approves: false }));
+      expect(await codeOf(store)).toBe('SIGNED_WITHOUT_APPROVAL');
+      expect(await codeOf(store, { subject: 'transfer:2' })).toBe('SIGNED_WITHOUT_APPROVAL');
+      await store.settle(request({ source: 'vault', subject: 'payment:1' }));
+      expect(await codeOf(store, { subject: 'payment:1' })).toBe('SIGNED_WITHOUT_APPROVAL');
+      expect(await store.journalSize('vault')).toBe(8);
+    });
+
+    it('is an alarm if it has other terms, or comes from another source', async () => {
+      const { store } = await ready(open);
+      await store.settle(signing());
+      expect(await codeOf(store, { terms: OTHER_TERMS })).toBe('SIGNED_WITHOUT_APPROVAL');
+      expect(await codeOf(store, { source: 'shop' })).toBe('SIGNED_WITHOUT_APPROVAL');
+      expect(await codeOf(store)).toBe('NOTED');
+    });
+
+    it('is an alarm if the approval was taken back', async () => {
+      const { store } = await ready(open);
+      await store.settle(signing());
+      await store.push(push('second', REVISION));
+      await store.settle(signing({ revision: revisionOf('second'), approves: false }));
+      expect(await codeOf(store)).toBe('SIGNED_WITHOUT_APPROVAL');
+    });
+
+    it('makes no subject and no decision', async () => {
+      const { store } = await ready(open);
+      await codeOf(store);
+      expect(await store.settle(signing({ terms: OTHER_TERMS }))).toMatchObject({
+        outcome: 'decided',
+        code: 'APPROVED',
+      });
+    });
+
+    it('is noted again with the same txid, and without one', async () => {
+      const { store } = await ready(open);
+      await store.settle(signing());
+      for (const txid of ['0xaa', '0xaa', '', '', '0xaa'])
+        expect(await codeOf(store, { txid })).toBe('NOTED');
+    });
+
+    it('is an alarm with a second txid, unless a speed-up was approved', async () => {
+      const { store } = await ready(open);
+      await store.settle(signing());
+      expect(await codeOf(store, { txid: '0x1' })).toBe('NOTED');
+      expect(await codeOf(store, { txid: '0X1' })).toBe('TXID_UNEXPECTED');
+    });
+
+    it('allows one more txid for each approved speed-up of sign_start', async () => {
+      const { store } = await ready(open);
+      await store.settle(signing());
+      expect(await codeOf(store, { txid: '0x1' })).toBe('NOTED');
+      await store.settle(signing({ question: 'sign_prepare', speedUp: true }));
+      await store.settle(signing({ speedUp: true }));
+      await store.settle(signing({ speedUp: true }));
+      expect(await codeOf(store, { txid: '0x2' })).toBe('NOTED');
+      expect(await codeOf(store, { txid: '0x3' })).toBe('TXID_UNEXPECTED');
+      expect(await codeOf(store, { txid: '0x1' })).toBe('NOTED');
+    });
+
+    it('allows none for a refused speed-up', async () => {
+      const { store } = await ready(open);
+      await store.settle(signing());
+      expect(await codeOf(store, { txid: '0x1' })).toBe('NOTED');
+      await store.settle(signing({ speedUp: true, approves: false }));
+      expect(await codeOf(store, { txid: '0x2' })).toBe('TXID_UNEXPECTED');
+    });
+
+    it('records an unexpected txid too, so that it is known the next time', async () => {
+      const { store } = await ready(open);
+      await store.settle(signing());
+      await codeOf(store, { txid: '0x1' });
+      expect(await codeOf(store, { txid: '0x2' })).toBe('TXID_UNEXPECTED');
+      expect(await codeOf(store, { txid: '0x2' })).toBe('NOTED');
+      // One approved speed-up allows two txids, and two are recorded already.
+      await store.settle(signing({ speedUp: true }));
+      expect(await codeOf(store, { txid: '0x3' })).toBe('TXID_UNEXPECTED');
+    });
+
+    it('is refused while frozen, but its txid is recorded', async () => {
+      const { store } = await ready(open);
+      await store.settle(signing());
+      await store.freeze({ reason: 'drill', by: 'ada' });
+      expect(await codeOf(store, { txid: '0x1' })).toBe('FROZEN');
+      expect(await codeOf(store, { txid: '0x2' })).toBe('TXID_UNEXPECTED');
+      expect(await codeOf(store, { subject: 'transfer:2' })).toBe('SIGNED_WITHOUT_APPROVAL');
+      await store.unfreeze({ by: 'ada' });
+      expect(await codeOf(store, { txid: '0x1' })).toBe('NOTED');
+      expect(await codeOf(store, { txid: '0x3' })).toBe('TXID_UNEXPECTED');
+    });
+
+    it('records the txid of a known subject that has no approval', async () => {
+      const { store } = await ready(open);
+      await store.settle(signing({ question: 'sign_prepare' }));
+      expect(await codeOf(store, { txid: '0x1' })).toBe('SIGNED_WITHOUT_APPROVAL');
+      await store.settle(signing());
+      expect(await codeOf(store, { txid: '0x2' })).toBe('TXID_UNEXPECTED');
+      expect(await codeOf(store, { txid: '0x1' })).toBe('NOTED');
+    });
+
+    it('leaves decisions as they are', async () => {
+      const { store } = await ready(open);
+      const first = await store.settle(signing());
+      await codeOf(store, { txid: '0x1' });
+      expect(await store.settle(signing())).toMatchObject({ outcome: 'repeated', of: idOf(first) });
+    });
+  });
+}

@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import {
+  OTHER_TERMS,
+  REVISION,
+  START_MS,
+  change,
+  idOf,
+  keyOf,
+  listClaim,
+  notice,
+  push,
+  request,
+  revisionOf,
+  signing,
+  units,
+  usedOf,
+  windowClaim,
+} from '../requests.ts';
+import { type OpenStore, ready } from './store-under-test.ts';
+
+export function describeReopening(open: OpenStore): void {
+  describe('closing and opening again', () => {
+    it('keeps subjects, terms, reservations and counters', async () => {
+      const { store, reopen } = await ready(open);
+      const claims = [windowClaim('7.5', '10')];
+      const first = await store.settle(request({ claims }));
+      const refused = await store.settle(request({ subject: 'payment:2', approves: false }));
+      const again = await reopen();
+      expect(await again.settle(request({ claims }))).toMatchObject({ outcome: 'repeated', of: idOf(first) });
+      expect(await again.settle(request({ subject: 'payment:2' }))).toMatchObject({
+        outcome: 'repeated',
+        verdict: 'FAILURE',
+        of: idOf(refused),
+      });
+      expect(await again.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'TERMS_CHANGED' });
+      expect(await usedOf(again)).toBe(units('7.5'));
+    });
+
+    it('keeps txids', async () => {
+      const { store, reopen } = await ready(open);
+      await store.settle(signing());
+      await store.notice(notice({ txid: '0x1' }));
+      const again = await reopen();
+      expect(await again.notice(notice({ txid: '0x1' }))).toMatchObject({ code: 'NOTED' });
+      expect(await again.notice(notice({ txid: '0x2' }))).toMatchObject({ code: 'TXID_UNEXPECTED' });
+    });
+
+    it('keeps the journal, its order and its count', async () => {
+      const { store, reopen } = await ready(open);
+      for (const detail of ['a', 'b', 'c']) await store.settle(request({ detail }));
+      const before = await store.entries({ source: 'shop', limit: 10 });
+      const again = await reopen();
+      expect(await again.entries({ source: 'shop', limit: 10 })).toEqual(before);
+      expect(await again.journalSize('shop')).toBe(3);
+      const next = idOf(await again.settle(request({ detail: 'd' })));
+      expect(
+        (await again.entries({ source: 'shop', after: before[2]?.id ?? '', limit: 10 })).map((e) => e.id),
+      ).toEqual([next]);
+    });
+
+    it('keeps what is in force, the freeze, the documents and the history', async () => {
+      const { store, reopen } = await ready(open);
+      await store.push(push('second', REVISION));
+      const control = await store.freeze({ reason: 'drill', by: 'ada' });
+      const history = await store.history(10);
+      const again = await reopen();
+      expect(await again.control()).toEqual(control);
+      expect(await again.history(10)).toEqual(history);
+      expect(await again.document(REVISION)).toBe(push('first', '').document);
+      expect(await again.settle(request())).toMatchObject({ code: 'FROZEN' });
+      await again.unfreeze({ by: 'ada' });
+      expect(await again.settle(request())).toMatchObject({
+        outcome: 'stale',
+        inForce: revisionOf('second'),
+      });
+    });
+
+    it('keeps lists and their versions', async () => {
+      const { store, reopen } = await ready(open);
+      await store.changeList(change('list', ['a']));
+      const asked = request({ claims: [listClaim('list', 'hold-all', ['b'])] });
+      const refused = await store.settle(asked);
+      const again = await reopen();
+      expect(await again.lists('shop')).toEqual([
+        { list: 'list', entries: 1, version: 1, changedAtMs: START_MS },
+      ]);
+      expect(await again.settle(asked)).toMatchObject({ outcome: 'repeated', of: idOf(refused) });
+      await again.changeList(change('list', ['b']));
+      expect(await again.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+    });
+
+    it('keeps time from running backwards', async () => {
+      const { store, clock, reopen } = await ready(open);
+      await store.settle(request({ claims: [windowClaim('10', '10', { key: keyOf('kept') })] }));
+      clock.advance(-60_000);
+      const again = await reopen();
+      expect(await again.settle(request({ subject: 'payment:2' }))).toMatchObject({ atMs: START_MS });
+    });
+
+    it('rejects every verb of a store that is closed', async () => {
+      const { store, close } = await ready(open);
+      await close();
+      const unreachable = { code: 'STORE_UNREACHABLE' };
+      await expect(store.settle(request())).rejects.toMatchObject(unreachable);
+      await expect(store.notice(notice())).rejects.toMatchObject(unreachable);
+      await expect(store.control()).rejects.toMatchObject(unreachable);
+      await expect(store.push(push('second', REVISION))).rejects.toMatchObject(unreachable);
+      await expect(store.freeze({ reason: '', by: '' })).rejects.toMatchObject(unreachable);
+      await expect(store.changeList(change('list', []))).rejects.toMatchObject(unreachable);
+      await expect(store.entries({ source: 'shop', limit: 1 })).rejects.toMatchObject(unreachable);
+      await expect(store.health()).rejects.toMatchObject(unreachable);
+    });
+
+    it('settles what was asked before it closes', async () => {
+      const { store, reopen } = await ready(open);
+      const settles = Array.from({ length: 50 }, (_, index) =>
+        store.settle(request({ subject: `payment:${index}` })),
+      );
+      const closed = store.close();
+      for (const result of await Promise.all(settles)) expect(result).toMatchObject({ verdict: 'SUCCESS' });
+      await closed;
+      expect(await (await reopen()).journalSize('shop')).toBe(50);
+    });
+  });
+}

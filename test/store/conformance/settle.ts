@@ -1,0 +1,395 @@
+import { describe, expect, it } from 'vitest';
+import {
+  HOUR_MS,
+  OTHER_TERMS,
+  REVISION,
+  START_MS,
+  change,
+  claimsOf,
+  idOf,
+  keyOf,
+  listClaim,
+  push,
+  request,
+  revisionOf,
+  signing,
+  units,
+  usedOf,
+  windowClaim,
+} from '../requests.ts';
+import { type OpenStore, opened, ready } from './store-under-test.ts';
+
+export function describeSettle(open: OpenStore): void {
+  describe('settle, step by step', () => {
+    it('approves where the proposal approves and every claim holds', async () => {
+      const { store } = await ready(open);
+      const result = await store.settle(request({ claims: [windowClaim('10', '10')] }));
+      expect(result).toEqual({
+        outcome: 'decided',
+        id: idOf(result),
+        atMs: START_MS,
+        verdict: 'SUCCESS',
+        code: 'APPROVED',
+        claims: [{ holds: true, reserved: false, used: 0n }],
+      });
+    });
+
+    it.each(['RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE'] as const)(
+      "refuses with the proposal's own code %s",
+      async (refusalCode) => {
+        const { store } = await ready(open);
+        const result = await store.settle(request({ approves: false, refusalCode }));
+        expect(result).toMatchObject({
+          outcome: 'decided',
+          verdict: 'FAILURE',
+          code: refusalCode,
+          claims: [],
+        });
+      },
+    );
+
+    it('refuses by rule if a claim fails, whatever code the proposal brought', async () => {
+      const { store } = await ready(open);
+      const result = await store.settle(
+        request({ refusalCode: 'NO_POLICY', claims: [windowClaim('10.1', '10')] }),
+      );
+      expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
+    });
+
+    it('decides where nothing is in force, and decides afresh once something is', async () => {
+      const { store } = await opened(open);
+      await store.register(['shop']);
+      const nothing = request({ revision: '', approves: false, refusalCode: 'NOTHING_IN_FORCE' });
+      expect(await store.settle(nothing)).toMatchObject({ outcome: 'decided', code: 'NOTHING_IN_FORCE' });
+      expect(await store.settle(request())).toMatchObject({ outcome: 'stale', inForce: '' });
+      await store.push(push('first', ''));
+      expect(await store.settle(nothing)).toMatchObject({ outcome: 'stale', inForce: REVISION });
+      expect(await store.settle(request())).toMatchObject({ outcome: 'decided', code: 'APPROVED' });
+    });
+
+    it('holds what is in force for a source that is registered later', async () => {
+      const { store } = await ready(open);
+      await store.freeze({ reason: 'drill', by: 'ada' });
+      await store.register(['late']);
+      expect(await store.settle(request({ source: 'late' }))).toMatchObject({ code: 'FROZEN' });
+      await store.unfreeze({ by: 'ada' });
+      expect(await store.settle(request({ source: 'late', revision: '' }))).toMatchObject({
+        outcome: 'stale',
+        inForce: REVISION,
+      });
+      expect(await store.settle(request({ source: 'late' }))).toMatchObject({ code: 'APPROVED' });
+    });
+  });
+
+  describe('settle while frozen', () => {
+    it('refuses whatever else holds, and journals it', async () => {
+      const { store } = await ready(open);
+      const first = await store.settle(request());
+      await store.freeze({ reason: 'drill', by: 'ada' });
+      const attempts = [
+        request(),
+        request({ subject: 'payment:2' }),
+        request({ revision: revisionOf('older') }),
+        request({ validUntilMs: START_MS }),
+        request({ terms: OTHER_TERMS }),
+        request({ approves: false, refusalCode: 'NO_POLICY', final: true }),
+        request({
+          subject: 'payment:3',
+          claims: [windowClaim('1', '10'), listClaim('none', 'hold-none', ['x'])],
+        }),
+      ];
+      for (const attempt of attempts) {
+        const result = await store.settle(attempt);
+        expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'FROZEN', claims: [] });
+        expect(await store.entry('shop', idOf(result))).toMatchObject({
+          type: 'decision',
+          verdict: 'FAILURE',
+          code: 'FROZEN',
+          subject: attempt.subject,
+        });
+      }
+      await store.unfreeze({ by: 'ada' });
+      expect(await usedOf(store)).toBe(0n);
+      expect(await store.settle(request())).toMatchObject({ outcome: 'repeated', of: idOf(first) });
+    });
+
+    it('does not touch the subject: it is unknown afterwards, even under other terms', async () => {
+      const { store } = await ready(open);
+      await store.freeze({ reason: 'drill', by: 'ada' });
+      await store.settle(request());
+      await store.unfreeze({ by: 'ada' });
+      expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({
+        outcome: 'decided',
+        code: 'APPROVED',
+      });
+    });
+  });
+
+  describe('settle under a revision that is not in force, or at another time', () => {
+    it.each([
+      ['older', revisionOf('older')],
+      ['empty', ''],
+      ['differing in case', REVISION.toUpperCase()],
+    ])('says stale and writes nothing: %s', async (_name, revision) => {
+      const { store } = await ready(open);
+      const claims = [windowClaim('1', '10')];
+      expect(await store.settle(request({ revision, claims }))).toEqual({
+        outcome: 'stale',
+        inForce: REVISION,
+        nowMs: START_MS,
+      });
+      expect(await store.journalSize('shop')).toBe(0);
+      expect(await usedOf(store)).toBe(0n);
+      expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'APPROVED' });
+    });
+
+    it('says stale before elsewhen, and before changed terms', async () => {
+      const { store } = await ready(open);
+      await store.settle(request());
+      const stale = { revision: revisionOf('older'), terms: OTHER_TERMS, validUntilMs: START_MS };
+      expect(await store.settle(request(stale))).toMatchObject({ outcome: 'stale' });
+    });
+
+    it('says elsewhen outside [validFromMs, validUntilMs) and writes nothing', async () => {
+      const { store } = await ready(open);
+      for (const outside of [
+        { validFromMs: START_MS + 1 },
+        { validUntilMs: START_MS },
+        { validFromMs: START_MS, validUntilMs: START_MS },
+      ]) {
+        const result = await store.settle(request({ ...outside, claims: [windowClaim('1', '10')] }));
+        expect(result).toEqual({ outcome: 'elsewhen', nowMs: START_MS });
+      }
+      expect(await store.journalSize('shop')).toBe(0);
+      expect(await usedOf(store)).toBe(0n);
+      expect(
+        await store.settle(
+          request({ terms: OTHER_TERMS, validFromMs: START_MS, validUntilMs: START_MS + 1 }),
+        ),
+      ).toMatchObject({ outcome: 'decided', code: 'APPROVED' });
+    });
+
+    it('says elsewhen before changed terms', async () => {
+      const { store } = await ready(open);
+      await store.settle(request());
+      expect(await store.settle(request({ terms: OTHER_TERMS, validUntilMs: START_MS }))).toMatchObject({
+        outcome: 'elsewhen',
+      });
+    });
+  });
+
+  describe('settle of a subject that is known with other terms', () => {
+    it.each([
+      ['approved', { approves: true }],
+      ['refused', { approves: false }],
+    ])('refuses, and leaves the subject as it was: %s', async (_name, over) => {
+      const { store } = await ready(open);
+      const first = await store.settle(request({ ...over, claims: [windowClaim('4', '10')] }));
+      const used = await usedOf(store);
+      const other = request({
+        terms: OTHER_TERMS,
+        claims: [windowClaim('1', '10', { key: keyOf('other') })],
+      });
+      for (let attempt = 0; attempt < 2; attempt++) {
+        const result = await store.settle(other);
+        expect(result).toMatchObject({
+          outcome: 'decided',
+          verdict: 'FAILURE',
+          code: 'TERMS_CHANGED',
+          claims: [],
+        });
+        expect(await store.entry('shop', idOf(result))).toMatchObject({
+          type: 'decision',
+          code: 'TERMS_CHANGED',
+        });
+      }
+      expect(await usedOf(store)).toBe(used);
+      expect(await usedOf(store, { key: keyOf('other') })).toBe(0n);
+      expect(await store.settle(request({ ...over, claims: [windowClaim('4', '10')] }))).toMatchObject({
+        outcome: 'repeated',
+        of: idOf(first),
+      });
+    });
+
+    it('refuses for another question, another revision and a refusing proposal as well', async () => {
+      const { store } = await ready(open);
+      await store.settle(signing({ question: 'sign_prepare' }));
+      expect(await store.settle(signing({ terms: OTHER_TERMS }))).toMatchObject({ code: 'TERMS_CHANGED' });
+      expect(await store.settle(signing({ terms: OTHER_TERMS, speedUp: true }))).toMatchObject({
+        code: 'TERMS_CHANGED',
+      });
+      expect(await store.settle(signing({ terms: OTHER_TERMS, approves: false }))).toMatchObject({
+        code: 'TERMS_CHANGED',
+      });
+      await store.push(push('second', REVISION));
+      expect(
+        await store.settle(signing({ terms: OTHER_TERMS, revision: revisionOf('second') })),
+      ).toMatchObject({ code: 'TERMS_CHANGED' });
+    });
+
+    it.each([
+      ['another kind', { subject: 'transfer:1' }],
+      ['another source', { source: 'vault' }],
+      ['another case', { subject: 'Payment:1' }],
+      ['a longer id', { subject: 'payment:11' }],
+      ['an odd id', { subject: 'payment:1 "\\\':{}*?[é\u{1f512}' }],
+      ['a name of the language', { subject: '__proto__' }],
+    ])('takes for another subject: %s', async (_name, over) => {
+      const { store } = await ready(open);
+      await store.settle(request());
+      const other = request({ terms: OTHER_TERMS, ...over });
+      const decided = await store.settle(other);
+      expect(decided).toMatchObject({ outcome: 'decided', code: 'APPROVED' });
+      expect(await store.settle(other)).toMatchObject({ outcome: 'repeated', of: idOf(decided) });
+    });
+  });
+
+  describe('settle and its claims', () => {
+    it('checks and reports every claim, in order, also after one has failed', async () => {
+      const { store } = await ready(open);
+      await store.changeList(change('known', ['a', 'c']));
+      const result = await store.settle(
+        request({
+          claims: [
+            listClaim('missing', 'hold-all', ['a']),
+            windowClaim('11', '10'),
+            listClaim('known', 'hold-all', ['c', 'b', 'a']),
+            windowClaim('1', '10', { key: keyOf('second') }),
+          ],
+        }),
+      );
+      expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
+      expect(claimsOf(result)).toEqual([
+        { holds: false, missing: true, present: [] },
+        { holds: false, reserved: false, used: 0n },
+        { holds: false, missing: false, present: ['c', 'a'] },
+        { holds: true, reserved: false, used: 0n },
+      ]);
+    });
+
+    it('reserves nothing if one deciding claim fails, first or last', async () => {
+      const { store } = await ready(open);
+      const fits = windowClaim('1', '10', { key: keyOf('fits') });
+      const full = windowClaim('11', '10', { key: keyOf('full') });
+      await store.settle(request({ subject: 'payment:a', claims: [fits, full] }));
+      await store.settle(request({ subject: 'payment:b', claims: [full, fits] }));
+      expect(await usedOf(store, { key: keyOf('fits') })).toBe(0n);
+      expect(await usedOf(store, { key: keyOf('full') })).toBe(0n);
+    });
+
+    it('reserves nothing if the proposal refuses, but reports its claims', async () => {
+      const { store } = await ready(open);
+      const result = await store.settle(request({ approves: false, claims: [windowClaim('1', '10')] }));
+      expect(result).toMatchObject({ code: 'RULE_REFUSED' });
+      expect(claimsOf(result)).toEqual([{ holds: true, reserved: false, used: 0n }]);
+      expect(await usedOf(store)).toBe(0n);
+    });
+
+    it.each([
+      ['hold-all', ['a', 'b'], true],
+      ['hold-all', ['a', 'x'], false],
+      ['hold-all', ['A'], false],
+      ['hold-none', ['x', 'y'], true],
+      ['hold-none', ['x', 'a'], false],
+      ['hold-none', ['A'], true],
+      ['hold-none', ['__proto__'], true],
+    ] as const)('%s %j against the list a, b: %s', async (must, values, holds) => {
+      const { store } = await ready(open);
+      await store.changeList(change('list', ['a', 'b']));
+      const result = await store.settle(request({ claims: [listClaim('list', must, values)] }));
+      const present = values.filter((value) => value === 'a' || value === 'b');
+      expect(claimsOf(result)).toEqual([{ holds, missing: false, present }]);
+      expect(result).toMatchObject({ verdict: holds ? 'SUCCESS' : 'FAILURE' });
+    });
+
+    it.each(['hold-all', 'hold-none'] as const)('fails %s of a list that does not exist', async (must) => {
+      const { store } = await ready(open);
+      await store.changeList(change('other', ['a']));
+      await store.changeList(change('list', ['a'], [], { source: 'vault' }));
+      const result = await store.settle(request({ claims: [listClaim('list', must, ['a'])] }));
+      expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
+      expect(claimsOf(result)).toEqual([{ holds: false, missing: true, present: [] }]);
+    });
+
+    it('knows an empty list from a missing one', async () => {
+      const { store } = await ready(open);
+      await store.changeList(change('empty', []));
+      const none = await store.settle(request({ claims: [listClaim('empty', 'hold-none', ['a'])] }));
+      expect(none).toMatchObject({ verdict: 'SUCCESS' });
+      const all = await store.settle(
+        request({ subject: 'payment:2', claims: [listClaim('empty', 'hold-all', ['a'])] }),
+      );
+      expect(claimsOf(all)).toEqual([{ holds: false, missing: false, present: [] }]);
+    });
+
+    it('lets a claim that only observes refuse nothing, and reserves it even if it does not hold', async () => {
+      const { store } = await ready(open);
+      const observing = { decides: false, final: true } as const;
+      const claims = [
+        windowClaim('11', '10', observing),
+        listClaim('missing', 'hold-all', ['a'], observing),
+        windowClaim('1', '10', { ...observing, key: keyOf('holds') }),
+      ];
+      const result = await store.settle(request({ claims }));
+      expect(result).toMatchObject({ verdict: 'SUCCESS', code: 'APPROVED' });
+      expect(claimsOf(result)).toMatchObject([{ holds: false }, { holds: false }, { holds: true }]);
+      expect(await usedOf(store)).toBe(units('11'));
+      expect(await usedOf(store, { key: keyOf('holds') })).toBe(units('1'));
+    });
+
+    it('does not reserve an observing claim of a refused decision', async () => {
+      const { store } = await ready(open);
+      const claims = [
+        windowClaim('1', '10', { decides: false }),
+        windowClaim('11', '10', { key: keyOf('full') }),
+      ];
+      expect(await store.settle(request({ claims }))).toMatchObject({ verdict: 'FAILURE' });
+      expect(await usedOf(store)).toBe(0n);
+    });
+
+    it('counts two claims of one request on one counter together', async () => {
+      const { store } = await ready(open);
+      const passing = await store.settle(
+        request({ claims: [windowClaim('6', '10'), windowClaim('4', '10')] }),
+      );
+      expect(passing).toMatchObject({ verdict: 'SUCCESS' });
+      expect(claimsOf(passing)).toMatchObject([{ used: 0n }, { used: units('6') }]);
+      expect(await usedOf(store)).toBe(units('10'));
+      const refused = await store.settle(
+        request({
+          subject: 'payment:2',
+          claims: [
+            windowClaim('6', '10', { key: keyOf('other') }),
+            windowClaim('5', '10', { key: keyOf('other') }),
+          ],
+        }),
+      );
+      expect(refused).toMatchObject({ verdict: 'FAILURE' });
+      expect(claimsOf(refused)).toMatchObject([{ holds: true }, { holds: false }]);
+      expect(await usedOf(store, { key: keyOf('other') })).toBe(0n);
+    });
+  });
+
+  describe('time', () => {
+    it('stands still while the clock is behind, and goes on from where it was', async () => {
+      const { store, clock } = await ready(open);
+      await store.settle(request({ claims: [windowClaim('10', '10')] }));
+      clock.advance(-5 * HOUR_MS);
+      const back = await store.settle(
+        request({ subject: 'payment:2', validFromMs: START_MS, claims: [windowClaim('1', '10')] }),
+      );
+      expect(back).toMatchObject({ outcome: 'decided', atMs: START_MS, verdict: 'FAILURE' });
+      clock.advance(5 * HOUR_MS + 1);
+      expect(await store.settle(request({ subject: 'payment:3' }))).toMatchObject({ atMs: START_MS + 1 });
+      expect((await store.health()).nowMs).toBe(START_MS + 1);
+    });
+
+    it('stands still for another handle as well', async () => {
+      const { store, clock, another } = await ready(open);
+      const second = await another();
+      await store.settle(request());
+      clock.advance(-HOUR_MS);
+      expect(await second.settle(request({ subject: 'payment:2' }))).toMatchObject({ atMs: START_MS });
+    });
+  });
+}

@@ -1,0 +1,264 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Window } from '../../../src/policy/proposal.ts';
+import type { Store } from '../../../src/store/store.ts';
+import {
+  HOUR_MS,
+  MINUTE_MS,
+  START_MS,
+  claimsOf,
+  keyOf,
+  request,
+  rollingHour,
+  units,
+  usedOf,
+  windowClaim,
+} from '../requests.ts';
+import { type OpenStore, ready } from './store-under-test.ts';
+
+const nines = '9'.repeat(36);
+const LARGEST = `${nines}.${nines}`;
+const SMALLEST = `0.${'0'.repeat(35)}1`;
+/** One past the first bucket's end: START_MS is the beginning of a bucket. */
+const FREE_AT_MS = START_MS + MINUTE_MS + HOUR_MS;
+
+export function describeWindows(open: OpenStore): void {
+  describe('a window limit, to the last digit', () => {
+    it.each([
+      ['10', '10', true],
+      ['10.000000000000000000000000000000000001', '10', false],
+      [LARGEST, LARGEST, true],
+      [LARGEST, `${nines}.${'9'.repeat(35)}8`, false],
+      [SMALLEST, SMALLEST, true],
+      [SMALLEST, '0', false],
+      ['0', '0', true],
+      ['9007199254740993', '9007199254740992', false],
+    ])('%s below or at %s: %s', async (amount, max, holds) => {
+      const { store } = await ready(open);
+      const result = await store.settle(request({ claims: [windowClaim(amount, max)] }));
+      expect(result).toMatchObject({ verdict: holds ? 'SUCCESS' : 'FAILURE' });
+      expect(await usedOf(store)).toBe(holds ? units(amount) : 0n);
+    });
+
+    it.each([
+      ['0.1', '0.2', '0.3', '0.299999999999999999999999999999999999'],
+      [LARGEST.replace(/9$/, '8'), SMALLEST, LARGEST, LARGEST.replace(/9$/, '8')],
+      ['9007199254740992', '1', '9007199254740993', '9007199254740992.999999999999999999999999999999999999'],
+      [`1${'0'.repeat(34)}`, SMALLEST, `1${'0'.repeat(34)}.${'0'.repeat(35)}1`, `1${'0'.repeat(34)}`],
+    ])('%s and then %s pass at %s, and not at %s', async (first, then, max, below) => {
+      const { store } = await ready(open);
+      await store.settle(request({ claims: [windowClaim(first, max)] }));
+      expect(
+        await store.settle(request({ subject: 'payment:2', claims: [windowClaim(then, below)] })),
+      ).toMatchObject({ verdict: 'FAILURE' });
+      expect(
+        await store.settle(request({ subject: 'payment:3', claims: [windowClaim(then, max)] })),
+      ).toMatchObject({ verdict: 'SUCCESS' });
+      expect(await usedOf(store)).toBe(units(max));
+    });
+
+    it('sums exactly beyond 72 digits', async () => {
+      const { store } = await ready(open);
+      for (let paid = 0; paid < 12; paid++) {
+        const claims = [windowClaim(LARGEST, '0', { decides: false })];
+        await store.settle(request({ subject: `payment:${paid}`, claims }));
+      }
+      expect(await usedOf(store)).toBe(12n * units(LARGEST));
+      const over = request({ subject: 'payment:over', claims: [windowClaim(SMALLEST, LARGEST)] });
+      expect(await store.settle(over)).toMatchObject({ verdict: 'FAILURE' });
+    });
+  });
+
+  describe('a counter', () => {
+    it('is shared by all subjects of a source that claim it', async () => {
+      const { store } = await ready(open);
+      const verdicts: string[] = [];
+      for (let paid = 0; paid < 5; paid++) {
+        const result = await store.settle(
+          request({ subject: `payment:${paid}`, claims: [windowClaim('3', '10')] }),
+        );
+        verdicts.push('verdict' in result ? result.verdict : result.outcome);
+      }
+      expect(verdicts).toEqual(['SUCCESS', 'SUCCESS', 'SUCCESS', 'FAILURE', 'FAILURE']);
+      expect(await usedOf(store)).toBe(units('9'));
+    });
+
+    it('is not shared by keys or by sources', async () => {
+      const { store } = await ready(open);
+      const full = windowClaim('10', '10');
+      expect(await store.settle(request({ claims: [full] }))).toMatchObject({ verdict: 'SUCCESS' });
+      expect(
+        await store.settle(request({ subject: 'payment:2', claims: [{ ...full, key: keyOf('other') }] })),
+      ).toMatchObject({ verdict: 'SUCCESS' });
+      expect(await store.settle(request({ source: 'vault', claims: [full] }))).toMatchObject({
+        verdict: 'SUCCESS',
+      });
+      expect(await usedOf(store, { source: 'vault' })).toBe(units('10'));
+    });
+
+    it('keeps the rest of what a subject reserved when the clock moves on', async () => {
+      const { store, clock } = await ready(open);
+      for (const [index, amount] of ['1', '2', '4'].entries()) {
+        await store.settle(request({ subject: `payment:${index}`, claims: [windowClaim(amount, '10')] }));
+        clock.advance(MINUTE_MS);
+      }
+      clock.nowMs = FREE_AT_MS;
+      expect(await usedOf(store)).toBe(units('6'));
+      clock.advance(MINUTE_MS);
+      expect(await usedOf(store)).toBe(units('4'));
+      clock.advance(MINUTE_MS);
+      expect(await usedOf(store)).toBe(0n);
+    });
+  });
+
+  describe('a rolling window', () => {
+    it.each([0, 1, MINUTE_MS - 1])(
+      'counts an approval %i ms into its bucket until no instant of the bucket lies within',
+      async (intoBucketMs) => {
+        const { store, clock } = await ready(open);
+        clock.nowMs = START_MS + intoBucketMs;
+        await store.settle(request({ claims: [windowClaim('10', '10')] }));
+        clock.nowMs = FREE_AT_MS - 1;
+        expect(await usedOf(store)).toBe(units('10'));
+        expect(
+          await store.settle(request({ subject: 'payment:2', claims: [windowClaim('1', '10')] })),
+        ).toMatchObject({ verdict: 'FAILURE' });
+        clock.nowMs = FREE_AT_MS;
+        expect(
+          await store.settle(request({ subject: 'payment:3', claims: [windowClaim('1', '10')] })),
+        ).toMatchObject({ verdict: 'SUCCESS' });
+        expect(await usedOf(store)).toBe(units('1'));
+      },
+    );
+
+    it('never lets more than its limit through in any window of its length, and errs by one bucket at most', async () => {
+      const { store, clock } = await ready(open);
+      const lengthMs = 10_000;
+      let run = 0;
+      const step = fc.record({
+        waitMs: fc.oneof(fc.integer({ min: -500, max: 1500 }), fc.constantFrom(0, lengthMs, lengthMs + 1)),
+        amount: fc.bigInt({ min: 0n, max: 6n }),
+      });
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(step, { minLength: 5, maxLength: 40 }),
+          fc.constantFrom(1, 700, 1000, lengthMs),
+          async (steps, bucketMs) => {
+            const window: Window = { type: 'rolling', lengthMs, bucketMs };
+            run++;
+            const approved: { readonly atMs: number; readonly amount: bigint }[] = [];
+            const withinLast = (atMs: number, spanMs: number): bigint =>
+              approved
+                .filter((each) => each.atMs > atMs - spanMs)
+                .reduce((sum, each) => sum + each.amount, 0n);
+            for (const [index, { waitMs, amount }] of steps.entries()) {
+              clock.advance(waitMs);
+              const claim = {
+                ...windowClaim('0', '0', { key: keyOf(`run ${run}`), window }),
+                amount,
+                max: 10n,
+              };
+              const result = await store.settle(
+                request({ subject: `payment:${run}-${index}`, claims: [claim] }),
+              );
+              if (result.outcome !== 'decided') throw new Error(`expected a decision, not ${result.outcome}`);
+              const approves = result.verdict === 'SUCCESS';
+              if (approves) approved.push({ atMs: result.atMs, amount });
+              expect(withinLast(result.atMs, lengthMs)).toBeLessThanOrEqual(10n);
+              const hadRoom = withinLast(result.atMs, lengthMs + bucketMs) + amount <= 10n;
+              expect(approves || !hadRoom).toBe(true);
+            }
+          },
+        ),
+        { numRuns: 30 },
+      );
+    });
+
+    it('counts a velocity limit in whole ones', async () => {
+      const { store } = await ready(open);
+      const verdicts: string[] = [];
+      for (let call = 0; call < 4; call++) {
+        const result = await store.settle(
+          request({ subject: `payment:${call}`, claims: [windowClaim('1', '3')] }),
+        );
+        verdicts.push('verdict' in result ? result.verdict : result.outcome);
+      }
+      expect(verdicts).toEqual(['SUCCESS', 'SUCCESS', 'SUCCESS', 'FAILURE']);
+    });
+  });
+
+  describe('a calendar window', () => {
+    const day = (startMs: number, lengthMs = 24 * HOUR_MS): Window => ({
+      type: 'calendar',
+      startMs,
+      endMs: startMs + lengthMs,
+    });
+    const beginMs = START_MS - 3 * HOUR_MS;
+
+    it('counts the whole period and begins anew with the next', async () => {
+      const { store, clock } = await ready(open);
+      const today = day(beginMs);
+      const tomorrow = day(beginMs + 24 * HOUR_MS, 23 * HOUR_MS);
+      const claim = (amount: string, window: Window) => windowClaim(amount, '10', { window });
+      await store.settle(request({ claims: [claim('6', today)] }));
+      clock.nowMs = beginMs + 24 * HOUR_MS - 1;
+      expect(await usedOf(store, { window: today })).toBe(units('6'));
+      expect(
+        await store.settle(request({ subject: 'payment:2', claims: [claim('4.1', today)] })),
+      ).toMatchObject({ verdict: 'FAILURE' });
+      expect(
+        await store.settle(request({ subject: 'payment:3', claims: [claim('4', today)] })),
+      ).toMatchObject({ verdict: 'SUCCESS' });
+      clock.advance(1);
+      expect(await usedOf(store, { window: tomorrow })).toBe(0n);
+      expect(
+        await store.settle(request({ subject: 'payment:4', claims: [claim('10', tomorrow)] })),
+      ).toMatchObject({ verdict: 'SUCCESS' });
+      clock.advance(23 * HOUR_MS - 1);
+      expect(await usedOf(store, { window: tomorrow })).toBe(units('10'));
+    });
+
+    it('does not reserve in a new period what the subject reserved in the old one', async () => {
+      const { store, clock } = await ready(open);
+      const claim = (window: Window) => windowClaim('10', '10', { window });
+      await store.settle(request({ claims: [claim(day(beginMs))] }));
+      clock.nowMs = beginMs + 24 * HOUR_MS;
+      const tomorrow = day(beginMs + 24 * HOUR_MS);
+      const result = await store.settle(request({ claims: [claim(tomorrow)] }));
+      expect(result).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
+      expect(claimsOf(result)).toEqual([{ holds: true, reserved: true, used: 0n }]);
+      expect(await usedOf(store, { window: tomorrow })).toBe(0n);
+    });
+  });
+
+  describe('counters in the long run', () => {
+    it('are exact after thousands of expired ones', async () => {
+      const { store, clock } = await ready(open);
+      for (let round = 0; round < 20; round++) {
+        await settleMany(store, round, 50);
+        clock.advance(HOUR_MS / 4);
+      }
+      clock.advance(-HOUR_MS / 4);
+      expect(await usedOf(store)).toBe(units('250'));
+      expect(await usedOf(store, { key: keyOf('own 0-0') })).toBe(0n);
+      expect(await usedOf(store, { key: keyOf('own 19-49') })).toBe(units('1'));
+    });
+  });
+}
+
+/** Approvals that each count in the shared counter and in one of their own. */
+async function settleMany(store: Store, round: number, count: number): Promise<void> {
+  await Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      store.settle(
+        request({
+          subject: `payment:${round}-${index}`,
+          claims: [
+            windowClaim('1', '1000', { window: rollingHour }),
+            windowClaim('1', '1', { key: keyOf(`own ${round}-${index}`) }),
+          ],
+        }),
+      ),
+    ),
+  );
+}

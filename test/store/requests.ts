@@ -1,0 +1,156 @@
+import type { ListClaim, Window, WindowClaim } from '../../src/policy/proposal.ts';
+import type {
+  ClaimResult,
+  ListChange,
+  NoticeRequest,
+  Push,
+  SettleRequest,
+  SettleResult,
+  Store,
+} from '../../src/store/store.ts';
+import { type Amount, parseAmount } from '../../src/values/amount.ts';
+import { sha256Hex } from '../../src/values/canonical.ts';
+
+/** Where the settable clocks of the store's tests begin: on a full minute. */
+export const START_MS = 1_750_000_020_000;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+
+const documentOf = (name: string): string => `{"release":"${name}"}`;
+export const revisionOf = (name: string): string => sha256Hex(documentOf(name));
+/** The revision that `ready` puts in force. */
+export const REVISION = revisionOf('first');
+
+export const TERMS = sha256Hex('terms');
+export const OTHER_TERMS = sha256Hex('other terms');
+
+/** A push of the release `name`, compared against the revision `expected`. */
+export function push(name: string, expected: string, over: Partial<Push> = {}): Push {
+  return {
+    revision: revisionOf(name),
+    document: documentOf(name),
+    expected,
+    by: 'ada',
+    message: `puts ${name} in force`,
+    ...over,
+  };
+}
+
+/** An approving payment proposal without claims, valid at any time. */
+export function request(over: Partial<SettleRequest> = {}): SettleRequest {
+  return {
+    source: 'shop',
+    subject: 'payment:1',
+    terms: TERMS,
+    question: 'payment',
+    speedUp: false,
+    revision: REVISION,
+    validFromMs: 0,
+    validUntilMs: Number.MAX_SAFE_INTEGER,
+    approves: true,
+    refusalCode: 'RULE_REFUSED',
+    final: false,
+    claims: [],
+    detail: '{}',
+    ...over,
+  };
+}
+
+/** `sign_start` about `transfer:1` of the source `vault`. */
+export function signing(over: Partial<SettleRequest> = {}): SettleRequest {
+  return request({ source: 'vault', subject: 'transfer:1', question: 'sign_start', ...over });
+}
+
+export function notice(over: Partial<NoticeRequest> = {}): NoticeRequest {
+  return { source: 'vault', subject: 'transfer:1', terms: TERMS, txid: '0xaa', detail: '{}', ...over };
+}
+
+export function units(text: string): Amount {
+  const amount = parseAmount(text);
+  if (amount === undefined) throw new Error(`${text} is no amount`);
+  return amount;
+}
+
+export const rollingHour: Window = { type: 'rolling', lengthMs: HOUR_MS, bucketMs: MINUTE_MS };
+
+/** A counter's key: 32 hexadecimal digits. */
+export const keyOf = (name: string): string => sha256Hex(name).slice(0, 32);
+
+/** A claim for `amount` in a rolling hour that has room for `max`. */
+export function windowClaim(
+  amount: string,
+  max: string,
+  over: Partial<Omit<WindowClaim, 'amount' | 'max'>> = {},
+): WindowClaim {
+  return {
+    type: 'window',
+    result: 0,
+    decides: true,
+    final: false,
+    key: keyOf('counter'),
+    amount: units(amount),
+    max: units(max),
+    window: rollingHour,
+    ...over,
+  };
+}
+
+export function listClaim(
+  list: string,
+  must: ListClaim['must'],
+  values: readonly string[],
+  over: Partial<ListClaim> = {},
+): ListClaim {
+  return { type: 'list', result: 0, decides: true, final: false, list, values, must, ...over };
+}
+
+export function change(
+  list: string,
+  add: readonly string[],
+  remove: readonly string[] = [],
+  over: Partial<ListChange> = {},
+): ListChange {
+  return { source: 'shop', list, add, remove, by: 'ada', message: 'as agreed', ...over };
+}
+
+/** The journal id of what was decided or repeated. */
+export function idOf(result: SettleResult): string {
+  return journalled(result).id;
+}
+
+export function claimsOf(result: SettleResult): readonly ClaimResult[] {
+  return journalled(result).claims;
+}
+
+function journalled(
+  result: SettleResult,
+): Extract<SettleResult, { readonly outcome: 'decided' | 'repeated' }> {
+  if (result.outcome === 'decided' || result.outcome === 'repeated') return result;
+  throw new Error(`expected a decision, not ${result.outcome}`);
+}
+
+let probes = 0;
+
+/** What a counter holds now, by a proposal that refuses and so reserves nothing. */
+export async function usedOf(
+  store: Store,
+  {
+    source = 'shop',
+    revision = REVISION,
+    key = keyOf('counter'),
+    window = rollingHour,
+  }: {
+    readonly source?: string;
+    readonly revision?: string;
+    readonly key?: string;
+    readonly window?: Window;
+  } = {},
+): Promise<Amount> {
+  const claim = windowClaim('0', '0', { key, window });
+  const subject = `payment:probe-${++probes}`;
+  const [result] = claimsOf(
+    await store.settle(request({ source, subject, revision, approves: false, claims: [claim] })),
+  );
+  if (result === undefined || !('used' in result)) throw new Error('the window claim was not reported');
+  return result.used;
+}
