@@ -1,0 +1,101 @@
+import { CountersignError } from '../../errors.ts';
+import type { Journal, JournalEntry, JournalQuery, JournalRecord } from '../store.ts';
+import { compareIds, isEntryId, readEntries } from './entry.ts';
+import { type RedisParts, journalArguments } from './parts.ts';
+import { count, expectReply, readHash, text } from './reply.ts';
+import { loadScript, run } from './script.ts';
+
+const recordScript = loadScript('record-3');
+const MOST_ENTRIES = 1000;
+
+export function createJournal(parts: RedisParts): Journal {
+  const { connection, keys } = parts;
+
+  async function entry(source: string, id: string): Promise<JournalEntry | undefined> {
+    if (!isEntryId(id)) return undefined;
+    return readEntries(source, await connection.call('xrange', [keys.of(source).journal, id, id]))[0];
+  }
+
+  return {
+    record: (record) => writeRecord(parts, record),
+    entry,
+    async entries(query) {
+      checkQuery(query);
+      if (query.subject === undefined) {
+        return readEntries(query.source, await connection.call(...rangeOf(parts, query)));
+      }
+      const ids = await idsAbout(parts, query, query.subject);
+      const found = await Promise.all(ids.map((id) => entry(query.source, id)));
+      return found.filter((known) => known !== undefined);
+    },
+    async journalSize(source) {
+      const size = await connection.call('xlen', [keys.of(source).journal]);
+      return expectReply(count, `the size of the journal of ${source}`, size);
+    },
+  };
+}
+
+async function writeRecord(parts: RedisParts, record: JournalRecord): Promise<string> {
+  const keys = parts.keys.of(record.source);
+  const { subject, type, verdict, code, of, detail } = record;
+  const reply = await run(
+    parts.connection,
+    recordScript,
+    [keys.control, keys.subject(subject), keys.journal],
+    [...journalArguments(parts), parts.retention.subjectsMs, subject, type, verdict, code, of, detail],
+  );
+  return expectReply(text, 'the id of an entry', reply);
+}
+
+function checkQuery(query: JournalQuery): void {
+  if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > MOST_ENTRIES) {
+    throw new CountersignError('USAGE', `limit is ${query.limit}; ask for 1 to ${MOST_ENTRIES} entries`);
+  }
+  if (query.after !== undefined && query.after !== '' && !isEntryId(query.after)) {
+    throw new CountersignError('USAGE', `after is ${JSON.stringify(query.after)}, not the id of an entry`);
+  }
+}
+
+/** The bounds of a query as ids, both exclusive; undefined where there is none. */
+function boundsOf(query: JournalQuery): { readonly after?: string; readonly before?: string } {
+  const from =
+    query.fromMs === undefined || query.fromMs <= 0 ? undefined : `${Math.ceil(query.fromMs) - 1}-${LAST}`;
+  const until = query.untilMs === undefined ? undefined : `${Math.max(0, Math.ceil(query.untilMs))}-0`;
+  const cursor = query.after === '' ? undefined : query.after;
+  const after = query.newestFirst === true ? from : laterOf(from, cursor);
+  const before = query.newestFirst === true ? earlierOf(until, cursor) : until;
+  return { ...(after !== undefined && { after }), ...(before !== undefined && { before }) };
+}
+
+/** More entries than one millisecond ever holds. */
+const LAST = Number.MAX_SAFE_INTEGER;
+
+const laterOf = (a: string | undefined, b: string | undefined): string | undefined =>
+  a === undefined || (b !== undefined && compareIds(a, b) < 0) ? b : a;
+const earlierOf = (a: string | undefined, b: string | undefined): string | undefined =>
+  a === undefined || (b !== undefined && compareIds(a, b) > 0) ? b : a;
+
+function rangeOf(parts: RedisParts, query: JournalQuery): [command: string, args: string[]] {
+  const { after, before } = boundsOf(query);
+  const oldest = after === undefined ? '-' : `(${after}`;
+  const newest = before === undefined ? '+' : `(${before}`;
+  const { journal } = parts.keys.of(query.source);
+  const limit = ['COUNT', String(query.limit)];
+  return query.newestFirst === true
+    ? ['xrevrange', [journal, newest, oldest, ...limit]]
+    : ['xrange', [journal, oldest, newest, ...limit]];
+}
+
+/** The subject knows the ids of its latest thousand entries. */
+async function idsAbout(parts: RedisParts, query: JournalQuery, subject: string): Promise<readonly string[]> {
+  const key = parts.keys.of(query.source).subject(subject);
+  const fields = await readHash(parts.connection, `the subject ${subject}`, key);
+  const { after, before } = boundsOf(query);
+  const ids = [...fields]
+    .filter(([field]) => field.startsWith('e:'))
+    .map(([, id]) => id)
+    .filter((id) => after === undefined || compareIds(id, after) > 0)
+    .filter((id) => before === undefined || compareIds(id, before) < 0)
+    .sort(query.newestFirst === true ? (a, b) => compareIds(b, a) : compareIds);
+  return ids.slice(0, query.limit);
+}

@@ -1,0 +1,49 @@
+/**
+ * Names of keys. Everything that one settle touches carries its source's hash tag, and so lies in one slot of a Cluster;
+ * what holds for all sources carries a tag of its own. No two kinds share a name, so a source may be called `global`.
+ */
+export interface Keys {
+  readonly inForce: string;
+  readonly history: string;
+  readonly documents: string;
+  readonly sources: string;
+  /** Not a key: the channel on which a push, a freeze or an unfreeze is told. */
+  readonly changed: string;
+  readonly of: (source: string) => SourceKeys;
+}
+
+export interface SourceKeys {
+  readonly control: string;
+  readonly lists: string;
+  readonly journal: string;
+  readonly subject: (subject: string) => string;
+  readonly counter: (key: string) => string;
+  readonly list: (list: string) => string;
+}
+
+export function createKeys(prefix: string): Keys {
+  const global = `${escaped(prefix)}:{global}`;
+  return {
+    inForce: `${global}:in-force`,
+    history: `${global}:history`,
+    documents: `${global}:documents`,
+    sources: `${global}:sources`,
+    changed: `${global}:changed`,
+    of(source) {
+      const own = `${escaped(prefix)}:{${escaped(source)}}`;
+      return {
+        control: `${own}:control`,
+        lists: `${own}:lists`,
+        journal: `${own}:journal`,
+        subject: (subject) => `${own}:subject:${subject}`,
+        counter: (key) => `${own}:window:${key}`,
+        list: (list) => `${own}:list:${list}`,
+      };
+    },
+  };
+}
+
+/** A brace would end or begin a hash tag, and an empty tag is none. */
+function escaped(name: string): string {
+  return name === '' ? '%' : name.replaceAll(/[%{}]/g, (character) => encodeURIComponent(character));
+}

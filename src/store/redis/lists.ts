@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { CountersignError } from '../../errors.ts';
+import type { ListChange, ListEntry, ListSummary, Lists } from '../store.ts';
+import { type RedisParts, journalArguments } from './parts.ts';
+import { count, digits, expectReply, pairs, readHash, text, texts } from './reply.ts';
+import { loadScript, run } from './script.ts';
+
+const changeScript = loadScript('change-list-4');
+/** How many values one change may name. All of them are one step, for which settles wait: some 0.2 s for so many. */
+const MOST_VALUES = 50_000;
+const ENTRIES_AT_ONCE = 1000;
+
+/** A list is a hash, so that a hundred thousand entries cost settle no more than ten. */
+export function createLists(parts: RedisParts): Lists {
+  return {
+    changeList: (change) => changeList(parts, change),
+    async lists(source) {
+      const rows = await readHash(parts.connection, `the lists of ${source}`, parts.keys.of(source).lists);
+      return [...rows].map(([list, row]) => summaryOf(list, row)).sort((a, b) => (a.list < b.list ? -1 : 1));
+    },
+    listEntries: (source, list) => listEntries(parts, source, list),
+  };
+}
+
+type Change = Awaited<ReturnType<Lists['changeList']>>;
+const changed = z.tuple([count, count, count, count, digits]);
+
+async function changeList(parts: RedisParts, change: ListChange): Promise<Change> {
+  const keys = parts.keys.of(change.source);
+  const { list, add, remove, by, message } = change;
+  const values = add.length + remove.length;
+  if (values > MOST_VALUES) {
+    throw new CountersignError(
+      'LIST_INVALID',
+      `the change of ${list} names ${values} values; make it in several of at most ${MOST_VALUES}`,
+      { list, values },
+    );
+  }
+  const detail = JSON.stringify({ list, add, remove, by, message });
+  const reply = await run(
+    parts.connection,
+    changeScript,
+    [keys.control, keys.lists, keys.list(list), keys.journal],
+    [...journalArguments(parts), list, detail, add.length, ...add, ...remove],
+  );
+  if (reply === null) throw missing(change.source, list);
+  const [added, removed, entries, version, changedAtMs] = expectReply(changed, `the list ${list}`, reply);
+  return { added, removed, summary: { list, entries, version, changedAtMs } };
+}
+
+function summaryOf(list: string, row: string): ListSummary {
+  const fields = z.tuple([digits, digits, digits]);
+  const [version, changedAtMs, entries] = expectReply(fields, `the list ${list}`, row.split('|'));
+  return { list, entries, version, changedAtMs };
+}
+
+/** An entry may come twice if the list grows or shrinks meanwhile. */
+async function* listEntries(parts: RedisParts, source: string, list: string): AsyncGenerator<ListEntry> {
+  const keys = parts.keys.of(source);
+  if ((await parts.connection.call('hexists', [keys.lists, list])) !== 1) {
+    throw missing(source, list);
+  }
+  let cursor = '0';
+  do {
+    const reply = await parts.connection.call('hscan', [keys.list(list), cursor, 'COUNT', ENTRIES_AT_ONCE]);
+    const [next, flat] = expectReply(z.tuple([text, texts]), `the list ${list}`, reply);
+    for (const [value, addedAt] of expectReply(pairs, `the list ${list}`, flat)) {
+      yield { value, addedAtMs: expectReply(digits, `an entry of the list ${list}`, addedAt) };
+    }
+    cursor = next;
+  } while (cursor !== '0');
+}
+
+const missing = (source: string, list: string): CountersignError =>
+  new CountersignError(
+    'NOT_FOUND',
+    `the source ${source} has no list ${list}; \`countersign list show\` names those it has`,
+    { source, list },
+  );

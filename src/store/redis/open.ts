@@ -1,0 +1,104 @@
+import type { Clock } from '../../values/clock.ts';
+import type { Store, StoreHealth } from '../store.ts';
+import {
+  type Connection,
+  type RedisServer,
+  type RedisTimeouts,
+  type Subscription,
+  createConnection,
+} from './connection.ts';
+import { createDecisions } from './decisions.ts';
+import { inspectRedis } from './inspect.ts';
+import { createJournal } from './journal.ts';
+import { createKeys } from './keys.ts';
+import { createLists } from './lists.ts';
+import { type RedisParts, type Retention, clockArgument } from './parts.ts';
+import { createReleases, register } from './releases.ts';
+import { digits, expectReply } from './reply.ts';
+import { loadScript, run } from './script.ts';
+
+export type RedisStoreOptions = RedisServer &
+  Partial<RedisTimeouts> & {
+    /** What every key begins with; stores with different prefixes share a Redis. Default `countersign`. */
+    readonly prefix?: string;
+    /** Default 400 days each. */
+    readonly retention?: Retention;
+    /** Only for tests: the time instead of Redis' own. */
+    readonly clock?: Clock;
+  };
+
+/** The store on Redis, with its connection for {@link inspectRedis}. */
+export interface RedisStore extends Store {
+  readonly name: 'redis';
+  readonly connection: Connection;
+}
+
+const DAY_MS = 86_400_000;
+const DEFAULT_RETENTION: Retention = { subjectsMs: 400 * DAY_MS, journalMs: 400 * DAY_MS };
+const DEFAULT_TIMEOUTS: RedisTimeouts = { commandTimeoutMs: 1000, connectTimeoutMs: 2000 };
+
+const nowScript = loadScript('now-1');
+
+/**
+ * Opens the store on Redis 7.0 or newer. Resolves also while Redis is down, at the latest after `connectTimeoutMs`: every
+ * verb then rejects with STORE_UNREACHABLE at once, until the connection has come about by itself.
+ */
+export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
+  const timeouts: RedisTimeouts = {
+    commandTimeoutMs: options.commandTimeoutMs ?? DEFAULT_TIMEOUTS.commandTimeoutMs,
+    connectTimeoutMs: options.connectTimeoutMs ?? DEFAULT_TIMEOUTS.connectTimeoutMs,
+  };
+  const connection = createConnection(options, timeouts);
+  const parts: RedisParts = {
+    connection,
+    keys: createKeys(options.prefix ?? 'countersign'),
+    retention: options.retention ?? DEFAULT_RETENTION,
+    clock: options.clock,
+  };
+  const watching = createWatching(parts);
+  await connection.settled();
+  return {
+    name: 'redis',
+    connection,
+    ...createDecisions(parts),
+    ...createReleases(parts),
+    ...createLists(parts),
+    ...createJournal(parts),
+    register: (sources) => register(parts, sources),
+    health: () => health(parts),
+    watch: watching.watch,
+    async close() {
+      watching.close();
+      await connection.close();
+    },
+  };
+}
+
+async function health(parts: RedisParts): Promise<StoreHealth> {
+  const now = await run(parts.connection, nowScript, [parts.keys.inForce], [clockArgument(parts)]);
+  const { appendOnly, ...facts } = await inspectRedis(parts);
+  return {
+    nowMs: expectReply(digits, 'the time', now),
+    details: { ...facts, appendOnly: appendOnly ? 'yes' : 'no' },
+  };
+}
+
+/** Whoever watches shares one connection, made when the first one comes. */
+function createWatching({ connection, keys }: RedisParts): Pick<Store, 'watch'> & { close(): void } {
+  const watchers = new Set<{ readonly changed: () => void }>();
+  let subscription: Subscription | undefined;
+  return {
+    watch(changed) {
+      const watcher = { changed };
+      watchers.add(watcher);
+      subscription ??= connection.subscribe(keys.changed, () => {
+        for (const each of watchers) each.changed();
+      });
+      return () => void watchers.delete(watcher);
+    },
+    close() {
+      watchers.clear();
+      subscription?.close();
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { CountersignError } from '../../errors.ts';
+import type { Connection } from './connection.ts';
+
+export const text = z.string();
+export const texts = z.array(z.string());
+export const optionalText = z.union([z.string(), z.null()]).transform((value) => value ?? undefined);
+export const count = z.number().int().nonnegative();
+/** Digits, as scripts give milliseconds and sequences. */
+export const digits = z
+  .string()
+  .regex(/^\d{1,16}$/)
+  .transform(Number);
+/** Field, value, field, value: how Redis gives a hash. */
+export const pairs = texts.transform((flat) => {
+  const fields = new Map<string, string>();
+  for (let at = 0; at + 1 < flat.length; at += 2) fields.set(flat[at] ?? '', flat[at + 1] ?? '');
+  return fields;
+});
+
+/** What Redis answered, as it must be. Throws STORE_CORRUPT if it is anything else. */
+export function expectReply<T>(schema: z.ZodType<T>, what: string, reply: unknown): T {
+  const read = schema.safeParse(reply);
+  if (read.success) return read.data;
+  throw new CountersignError(
+    'STORE_CORRUPT',
+    `Redis holds something else than expected for ${what}: ${z.prettifyError(read.error)}. Give the store a database or a prefix of its own, or restore it`,
+    { what },
+  );
+}
+
+/** A text of JSON within an answer. */
+export function expectJson<T>(schema: z.ZodType<T>, what: string, json: string): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    value = undefined;
+  }
+  return expectReply(schema, what, value);
+}
+
+/** All fields of a hash. In capitals, for the client turns the answer to `hgetall` into an object, which loses `__proto__`. */
+export async function readHash(
+  connection: Connection,
+  what: string,
+  key: string,
+): Promise<ReadonlyMap<string, string>> {
+  return expectReply(pairs, what, await connection.call('HGETALL', [key]));
+}

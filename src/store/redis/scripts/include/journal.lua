@@ -1,0 +1,19 @@
+-- How many entries a subject knows at most; a query about it reads no more at once.
+local SUBJECT_ENTRIES = 1000
+
+-- Appends an entry at `now` and returns its id, after which nothing in this source is earlier. Every entry has the same
+-- fields in the same order, which streams keep compactly. Entries past the retention go, whole blocks at a time.
+local function journal_append(journal, control, now, retention_ms, entry)
+  redis.call('HSET', control, 'now', ms(now))
+  return redis.call('XADD', journal, 'MINID', '~', ms(math.max(0, now - tonumber(retention_ms))), ms(now) .. '-*',
+    'type', entry.type, 'subject', entry.subject or '', 'verdict', entry.verdict or '', 'code', entry.code or '',
+    'revision', entry.revision or '', 'of', entry.of or '', 'claims', entry.claims or '[]', 'detail', entry.detail)
+end
+
+-- Lets the subject know an entry about it. This alone does not make the subject known: its `terms` do.
+local function journal_about(subject, id, retention_ms)
+  local count = redis.call('HINCRBY', subject, 'entries', 1)
+  redis.call('HSET', subject, 'e:' .. count, id)
+  if count > SUBJECT_ENTRIES then redis.call('HDEL', subject, 'e:' .. (count - SUBJECT_ENTRIES)) end
+  redis.call('PEXPIRE', subject, retention_ms)
+end

@@ -1,0 +1,48 @@
+-- Notes a `sign_success`: see NoticeResult in src/store/store.ts.
+--
+-- KEYS 1 control, 2 subject, 3 journal
+-- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 txid or empty, 7 detail
+-- Returns {id, verdict, code}
+--- @include time
+--- @include journal
+
+local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]
+local terms, txid = ARGV[5], ARGV[6]
+local now = time_now(control, ARGV[1])
+
+local known = redis.call('HMGET', subject, 'terms', 'txids')
+local same_terms = known[1] == terms
+local txids = cjson.decode(known[2] or '[]')
+
+local function approved(question)
+  local decision = redis.call('HGET', subject, question)
+  return decision and cjson.decode(decision)[1] == 'SUCCESS'
+end
+
+-- A speed-up's question carries the number of txids there were, so there are no others than these.
+local start, speed_ups = approved('d:sign_start'), 0
+for count = 0, #txids do
+  if approved('d:sign_start+' .. count) then speed_ups = speed_ups + 1 end
+end
+
+local new = txid ~= ''
+for _, seen in ipairs(txids) do new = new and seen ~= txid end
+
+local code = 'NOTED'
+if not same_terms or not (start or speed_ups > 0) then
+  code = 'SIGNED_WITHOUT_APPROVAL'
+elseif new and #txids >= 1 + speed_ups then
+  code = 'TXID_UNEXPECTED'
+elseif redis.call('HGET', control, 'frozen') ~= '' then
+  code = 'FROZEN'
+end
+local verdict = code == 'NOTED' and 'SUCCESS' or 'FAILURE'
+
+local id = journal_append(journal, control, now, ARGV[2],
+  { type = 'notice', subject = ARGV[4], verdict = verdict, code = code, detail = ARGV[7] })
+journal_about(subject, id, ARGV[3])
+if same_terms and new then
+  table.insert(txids, txid)
+  redis.call('HSET', subject, 'txids', cjson.encode(txids))
+end
+return { id, verdict, code }

@@ -1,0 +1,187 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { CountersignError } from '../../src/errors.ts';
+import { type RedisFacts, inspectRedis, unsafeReason } from '../../src/store/redis/inspect.ts';
+import { createKeys } from '../../src/store/redis/keys.ts';
+import { rawClient, readyOn, redisOfItsOwn, storeOn } from './redis-under-test.ts';
+import { START_MS, change, request, usedOf, windowClaim } from './requests.ts';
+
+async function faultOf(asked: Promise<unknown>): Promise<CountersignError> {
+  const thrown: unknown = await asked.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (thrown instanceof CountersignError) return thrown;
+  throw new Error(`expected a fault of the store, not ${inspect(thrown)}`);
+}
+
+describe('a fault of the Redis store names the cure', () => {
+  it('no memory left: nothing is reserved or decided', async () => {
+    const server = await redisOfItsOwn();
+    const store = await readyOn(server);
+    const client = rawClient(server);
+    await client.config('SET', 'maxmemory', '1');
+    const fault = await faultOf(store.settle(request({ claims: [windowClaim('1', '10')] })));
+    expect(fault).toMatchObject({ code: 'STORE_UNREACHABLE' });
+    expect(fault.message).toMatch(/raise `maxmemory`/);
+    await client.config('SET', 'maxmemory', '0');
+    expect(await usedOf(store)).toBe(0n);
+    expect(await store.settle(request())).toMatchObject({ outcome: 'decided' });
+  });
+
+  it('a replica', async () => {
+    const server = await redisOfItsOwn();
+    const store = await readyOn(server);
+    const client = rawClient(server);
+    await client.replicaof('127.0.0.1', 1);
+    const fault = await faultOf(store.settle(request()));
+    expect(fault).toMatchObject({ code: 'STORE_UNREACHABLE' });
+    expect(fault.message).toMatch(/is a replica; name the primary/);
+  });
+
+  it('replicas that are missing', async () => {
+    const server = await redisOfItsOwn({ args: ['--min-replicas-to-write', '1'] });
+    const fault = await faultOf((await storeOn(server)).register(['shop']));
+    expect(fault).toMatchObject({ code: 'STORE_UNREACHABLE' });
+    expect(fault.message).toMatch(/min-replicas-to-write/);
+  });
+
+  it.each([
+    ['no password', '', /wants credentials/],
+    ['a wrong password', ':wr0ng-s3cret@', /refuses the credentials/],
+  ])('%s, without saying it', async (_name, credentials, sentence) => {
+    const server = await redisOfItsOwn({ args: ['--requirepass', 'r1ght-s3cret'] });
+    const url = `redis://${credentials}127.0.0.1:${server.port}`;
+    const store = await storeOn({ url }, { connectTimeoutMs: 500 });
+    const fault = await faultOf(store.health());
+    expect(fault).toMatchObject({ code: 'STORE_UNREACHABLE' });
+    expect(fault.message).toMatch(sentence);
+    expect(inspect(fault, { depth: Infinity, showHidden: true })).not.toContain('s3cret');
+  });
+
+  it('a user who may not', async () => {
+    const server = await redisOfItsOwn();
+    const client = rawClient(server);
+    await client.call('ACL', 'SETUSER', 'reader', 'on', '>pw', '~*', '+@all', '-@scripting');
+    const store = await storeOn({ url: `redis://reader:pw@127.0.0.1:${server.port}` });
+    const fault = await faultOf(store.settle(request()));
+    expect(fault).toMatchObject({ code: 'STORE_UNREACHABLE' });
+    expect(fault.message).toMatch(/grant it the keys and channels/);
+  });
+
+  it('a node of a Cluster', async () => {
+    const server = await redisOfItsOwn({ args: ['--cluster-enabled', 'yes'] });
+    const client = rawClient(server);
+    await client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '1');
+    const fault = await faultOf((await storeOn(server)).settle(request()));
+    expect(fault).toMatchObject({ code: 'STORE_UNREACHABLE' });
+    expect(fault.message).toMatch(/Cluster/);
+  });
+
+  it.each(['control', 'journal', 'lists'] as const)(
+    'a key of another type is corruption, and nothing is decided: %s',
+    async (kind) => {
+      const server = await redisOfItsOwn();
+      const store = await readyOn(server);
+      const client = rawClient(server);
+      const key = createKeys('countersign').of('shop')[kind];
+      await store.changeList(change('list', ['a'], [], { source: 'vault' }));
+      await client.set(key, 'x');
+      const asked = kind === 'lists' ? store.changeList(change('l', [])) : store.settle(request());
+      expect(await faultOf(asked)).toMatchObject({ code: 'STORE_CORRUPT' });
+      expect(await client.exists(createKeys('countersign').of('shop').subject('payment:1'))).toBe(0);
+    },
+  );
+
+  it('a damaged counter is corruption, not room, and the subject stays unknown', async () => {
+    const server = await redisOfItsOwn();
+    const store = await readyOn(server);
+    const claim = windowClaim('1', '10');
+    await store.settle(request({ claims: [claim] }));
+    const counter = createKeys('countersign').of('shop').counter(claim.key);
+    await rawClient(server).hset(counter, '1', 'damaged');
+    const other = request({ subject: 'payment:2', claims: [claim] });
+    expect(await faultOf(store.settle(other))).toMatchObject({ code: 'STORE_CORRUPT' });
+    expect(await store.entries({ source: 'shop', subject: 'payment:2', limit: 10 })).toEqual([]);
+  });
+});
+
+describe('what Redis keeps', () => {
+  it('ends with the retention, and a counter with its window', async () => {
+    const server = await redisOfItsOwn();
+    const retention = { subjectsMs: 5_000_000, journalMs: 1000 };
+    let nowMs = START_MS;
+    const store = await readyOn(server, { retention, clock: () => nowMs });
+    const claim = windowClaim('1', '1000');
+    for (let index = 0; index < 300; index++) {
+      nowMs += 10;
+      await store.settle(request({ subject: `payment:${index}`, claims: [claim] }));
+    }
+    const client = rawClient(server);
+    const keys = createKeys('countersign').of('shop');
+    const subjectLives = await client.pttl(keys.subject('payment:299'));
+    expect(subjectLives).toBeGreaterThan(4_900_000);
+    expect(subjectLives).toBeLessThanOrEqual(5_000_000);
+    const counterLives = await client.pttl(keys.counter(claim.key));
+    expect(counterLives).toBeGreaterThan(3_600_000);
+    expect(counterLives).toBeLessThanOrEqual(3_600_000 + 60_000 + 60_000);
+    // A hundred are within the retention; whole blocks of the stream go at a time.
+    const size = await store.journalSize('shop');
+    expect(size).toBeGreaterThanOrEqual(100);
+    expect(size).toBeLessThan(300);
+  });
+
+  it('takes fifty thousand values in one step, and no more', async () => {
+    const server = await redisOfItsOwn();
+    const store = await readyOn(server, { commandTimeoutMs: 10_000 });
+    const many = Array.from({ length: 50_000 }, (_, index) => `0x${index.toString(16).padStart(40, '0')}`);
+    expect(await store.changeList(change('list', many))).toMatchObject({
+      added: 50_000,
+      summary: { entries: 50_000, version: 1 },
+    });
+    expect(await faultOf(store.changeList(change('list', many, ['one more'])))).toMatchObject({
+      code: 'LIST_INVALID',
+      data: { list: 'list', values: 50_001 },
+    });
+    expect(await store.lists('shop')).toMatchObject([{ entries: 50_000, version: 1 }]);
+  });
+});
+
+describe('an inspection of Redis', () => {
+  const facts: RedisFacts = {
+    version: '7.0.15',
+    maxmemoryPolicy: 'noeviction',
+    appendOnly: true,
+    usedMemoryBytes: 1,
+    maxMemoryBytes: 0,
+    clockAheadMs: 0,
+  };
+
+  it('tells its version, policy, persistence, memory and clock', async () => {
+    const server = await redisOfItsOwn({
+      durable: true,
+      args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'],
+    });
+    const found = await inspectRedis(await storeOn(server));
+    expect(found).toMatchObject({
+      maxmemoryPolicy: 'allkeys-lru',
+      appendOnly: true,
+      maxMemoryBytes: 104_857_600,
+    });
+    expect(found.version).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(found.usedMemoryBytes).toBeGreaterThan(100_000);
+    expect(Math.abs(found.clockAheadMs)).toBeLessThan(1000);
+    expect(unsafeReason(found)).toMatch(/maxmemory-policy is allkeys-lru.*set `maxmemory-policy noeviction`/);
+  });
+
+  it.each(['allkeys-lru', 'volatile-ttl', 'volatile-lru', 'unknown', ''])(
+    'refuses the policy %j',
+    (policy) => {
+      expect(unsafeReason({ ...facts, maxmemoryPolicy: policy })).toMatch(/noeviction/);
+    },
+  );
+
+  it('has nothing against noeviction', () => {
+    expect(unsafeReason(facts)).toBeUndefined();
+  });
+});

@@ -1,0 +1,157 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimKey } from '../../src/store/redis/claims.ts';
+import { createKeys } from '../../src/store/redis/keys.ts';
+import { loadScript, scriptFrom } from '../../src/store/redis/script.ts';
+import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
+import { rawClient, redisOfItsOwn } from './redis-under-test.ts';
+import { listClaim, windowClaim } from './requests.ts';
+
+const folder = new URL('../../src/store/redis/', import.meta.url);
+const files = readdirSync(new URL('scripts/', folder)).filter((file) => file.endsWith('.lua'));
+const callers = readdirSync(folder)
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => readFileSync(new URL(file, folder), 'utf8'))
+  .join('\n');
+
+let server: RedisServerProcess;
+beforeAll(async () => {
+  server = await startRedisServer();
+});
+afterAll(() => server.stop());
+
+describe('the Lua scripts', () => {
+  it.each(files)('have a name, a header and a use that agree: %s', (file) => {
+    const name = file.replace(/\.lua$/, '');
+    const { keys, source } = loadScript(name);
+    const text = readFileSync(new URL(`scripts/${file}`, folder), 'utf8');
+    const header = /^(?:--.*\n)+/.exec(text)?.[0] ?? '';
+    expect(header).toMatch(/^-- KEYS 1 /m);
+    expect(header).toMatch(/^-- ARGV /m);
+    expect(header).toMatch(/^-- Returns /m);
+    const documented = [...(/-- KEYS (.*)/.exec(header)?.[1] ?? '').matchAll(/(?:^|, )(\d+) /g)].length;
+    const used = Math.max(...[...text.matchAll(/KEYS\[(\d+)\]/g)].map((match) => Number(match[1])));
+    expect(documented).toBe(used);
+    expect(keys ?? used).toBe(used);
+    const argumentsDocumented = [...header.matchAll(/(?:ARGV|,|^--) +(\d+) /gm)].map((match) =>
+      Number(match[1]),
+    );
+    const argumentsUsed = [...text.matchAll(/ARGV\[(\d+)\]/g)].map((match) => Number(match[1]));
+    expect(Math.max(0, ...argumentsUsed)).toBeLessThanOrEqual(Math.max(0, ...argumentsDocumented));
+    expect(callers).toContain(`loadScript('${name}')`);
+    expect(source).not.toContain('@include');
+  });
+
+  it('include a shared part once, wherever it is asked for', () => {
+    const { source } = scriptFrom('x-2', '--- @include window\n--- @include time\nreturn 1');
+    expect(source.match(/local function time_now/g)).toHaveLength(1);
+    expect(source.match(/local function amount_add/g)).toHaveLength(1);
+    expect(source.indexOf('local function amount_add')).toBeLessThan(
+      source.indexOf('local function window_add'),
+    );
+    expect(source.endsWith('return 1')).toBe(true);
+  });
+
+  it('do not load with a part that does not exist', () => {
+    expect(() => scriptFrom('x-1', '--- @include nothing\n')).toThrow(/ENOENT/);
+    expect(() => loadScript('nothing-1')).toThrow(/ENOENT/);
+  });
+});
+
+describe('the keys', () => {
+  it('of one settle are all in one slot, whatever the names', async () => {
+    const client = rawClient(await redisOfItsOwn({ args: ['--cluster-enabled', 'yes'] }));
+    const name = fc.string({ unit: 'binary', maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(name, name, name, name, async (prefix, source, subject, list) => {
+        const keys = createKeys(prefix).of(source);
+        const all = [
+          keys.control,
+          keys.subject(subject),
+          keys.journal,
+          keys.lists,
+          claimKey(keys, listClaim(list, 'hold-all', ['a'])),
+          claimKey(keys, windowClaim('1', '1')),
+        ];
+        const slots = await Promise.all(all.map((key) => client.call('CLUSTER', 'KEYSLOT', key)));
+        expect(new Set(slots).size).toBe(1);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('of different sources, kinds and names are never the same', () => {
+    const names = ['global', 'a', 'a}', '{a', '', '%', '%7B', '{', 'a:lists', 'a}:lists'];
+    const all = names.flatMap((name) => {
+      const { inForce, history, documents, sources, changed, of } = createKeys(name);
+      const own = names.flatMap((source) => {
+        const { control, lists, journal, subject, counter, list } = of(source);
+        return [
+          control,
+          lists,
+          journal,
+          ...names.flatMap((each) => [subject(each), counter(each), list(each)]),
+        ];
+      });
+      return [inForce, history, documents, sources, changed, ...own];
+    });
+    expect(new Set(all).size).toBe(all.length);
+  });
+});
+
+describe('amounts in Lua', () => {
+  const { source } = scriptFrom(
+    'amounts-0',
+    [
+      '--- @include amount',
+      "if ARGV[1] == 'add' then return amount_add(ARGV[2], ARGV[3]) end",
+      "if ARGV[1] == 'subtract' then return amount_subtract(ARGV[2], ARGV[3]) end",
+      "return amount_at_most(ARGV[2], ARGV[3]) and 'yes' or 'no'",
+    ].join('\n'),
+  );
+  // Around the chunks' borders carries and leading zeros are where errors would be.
+  const border = fc
+    .tuple(fc.integer({ min: 0, max: 90 }), fc.integer({ min: -2, max: 2 }))
+    .map(([power, near]) => 10n ** BigInt(power) + BigInt(near))
+    .filter((value) => value >= 0n);
+  const amount = fc.oneof(
+    fc.bigInt({ min: 0n, max: 10n ** 90n }),
+    border,
+    fc.bigInt({ min: 0n, max: 10n ** 15n }),
+  );
+
+  it('add, subtract and compare as whole numbers of any length do', async () => {
+    const client = rawClient(server);
+    const ask = (operation: string, a: bigint, b: bigint): Promise<unknown> =>
+      client.eval(source, 0, operation, String(a), String(b));
+    await fc.assert(
+      fc.asyncProperty(amount, amount, async (a, b) => {
+        const [less, more] = a < b ? [a, b] : [b, a];
+        expect(
+          await Promise.all([
+            ask('add', a, b),
+            ask('subtract', more, less),
+            ask('compare', less, more),
+            ask('compare', more, less),
+            ask('compare', a, a),
+          ]),
+        ).toEqual([String(a + b), String(more - less), 'yes', a === b ? 'yes' : 'no', 'yes']);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each([
+    ['subtract', '1', '2'],
+    ['subtract', `1${'0'.repeat(28)}`, `1${'0'.repeat(27)}1`.padEnd(30, '0')],
+    ['add', '-1', '1'],
+    ['add', '1.5', '1'],
+    ['add', '1e3', '1'],
+    ['add', '', '1'],
+    ['compare', ' 1', '1'],
+    ['compare', '1', 'nan'],
+  ])('refuse what is no amount or would be below zero: %s %s %s', async (...args) => {
+    await expect(rawClient(server).eval(source, 0, ...args)).rejects.toThrow(/amount/);
+  });
+});

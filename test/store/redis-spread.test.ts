@@ -1,0 +1,107 @@
+import { beforeAll, afterAll, describe, expect, it } from 'vitest';
+import { createKeys } from '../../src/store/redis/keys.ts';
+import { loadScript } from '../../src/store/redis/script.ts';
+import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
+import { freshPrefix, rawClient, readyOn } from './redis-under-test.ts';
+import { REVISION, push, request, revisionOf } from './requests.ts';
+
+let server: RedisServerProcess;
+beforeAll(async () => {
+  server = await startRedisServer();
+});
+afterAll(() => server.stop());
+
+describe('what is in force, spread to the sources', () => {
+  it('is completed by the next look of anybody if a push broke off before it', async () => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix });
+    const keys = createKeys(prefix);
+    const second = push('second', REVISION);
+    const script = loadScript('push-3');
+    const half = [keys.inForce, keys.history, keys.documents, '', REVISION, second.revision, second.document];
+    await rawClient(server).eval(script.source, script.keys ?? 0, ...half, 'ada', 'broke off');
+    expect(await store.settle(request({ revision: second.revision }))).toMatchObject({
+      outcome: 'stale',
+      inForce: REVISION,
+    });
+
+    expect(await store.control()).toMatchObject({ revision: second.revision, sequence: 2 });
+    for (const source of ['shop', 'vault']) {
+      expect(await store.settle(request({ source, revision: second.revision }))).toMatchObject({
+        code: 'APPROVED',
+      });
+      expect(await store.settle(request({ source }))).toMatchObject({ outcome: 'stale' });
+    }
+  });
+
+  it('is completed if a freeze broke off before it', async () => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix });
+    const { source } = loadScript('freeze-1');
+    await rawClient(server).eval(source, 1, createKeys(prefix).inForce, '', 'drill', 'ada');
+    expect(await store.control()).toMatchObject({ frozen: { reason: 'drill', by: 'ada' } });
+    expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
+  });
+
+  it('rejects a freeze that reached only some sources, and completes it later', async () => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix });
+    const client = rawClient(server);
+    const { control } = createKeys(prefix).of('vault');
+    await client.rename(control, 'aside');
+    await client.set(control, 'of another type');
+    await expect(store.freeze({ reason: 'drill', by: 'ada' })).rejects.toMatchObject({
+      code: 'STORE_CORRUPT',
+    });
+    await client.rename('aside', control);
+    expect(await store.settle(request({ source: 'vault' }))).toMatchObject({ code: 'APPROVED' });
+    await store.control();
+    expect(await store.settle(request({ source: 'vault', subject: 'payment:2' }))).toMatchObject({
+      code: 'FROZEN',
+    });
+  });
+
+  it('reaches a source whose copy was lost', async () => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix });
+    await rawClient(server).del(createKeys(prefix).of('shop').control);
+    expect(await store.settle(request())).toMatchObject({ outcome: 'stale', inForce: '' });
+    await store.control();
+    expect(await store.settle(request())).toMatchObject({ code: 'APPROVED' });
+  });
+
+  it('never puts an older one in the place of a newer', async () => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix });
+    await store.push(push('second', REVISION));
+    const { source } = loadScript('take-1');
+    const { control } = createKeys(prefix).of('shop');
+    const client = rawClient(server);
+    for (const sequence of ['0', '1', '2']) {
+      expect(await client.eval(source, 1, control, sequence, REVISION, '')).toBe(0);
+    }
+    expect(await store.settle(request({ revision: revisionOf('second') }))).toMatchObject({
+      code: 'APPROVED',
+    });
+  });
+
+  it('holds for a source, whichever of registering and pushing comes first', async () => {
+    for (let attempt = 0; attempt < 20; attempt++) {
+      const prefix = freshPrefix();
+      const store = await readyOn(server, { prefix });
+      await Promise.all([store.register(['late']), store.push(push('second', REVISION))]);
+      const late = request({ source: 'late', revision: revisionOf('second') });
+      expect(await store.settle(late)).toMatchObject({ code: 'APPROVED' });
+    }
+  });
+
+  it('never approves for a source that was not registered, nor under no revision', async () => {
+    const store = await readyOn(server, { prefix: freshPrefix() });
+    expect(await store.settle(request({ source: 'stranger' }))).toMatchObject({ outcome: 'stale' });
+    expect(await store.settle(request({ source: 'stranger', revision: '' }))).toMatchObject({
+      outcome: 'stale',
+    });
+    await store.push(push('', REVISION, { revision: '' }));
+    expect(await store.settle(request({ revision: '' }))).toMatchObject({ verdict: 'FAILURE' });
+  });
+});
