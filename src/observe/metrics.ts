@@ -1,0 +1,132 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { type CallbackReport, steps } from './report.ts';
+import { within } from './within.ts';
+
+export interface Metrics {
+  callback(report: CallbackReport): void;
+  /** A verb of the store rejected. */
+  storeFailed(verb: string): void;
+  /** The revision in force; the empty text where there is none. */
+  inForce(revision: string): void;
+  frozen(yes: boolean): void;
+  ready(yes: boolean): void;
+  /** From where the numbers of journal entries come, a source each, whenever the metrics are read. */
+  journalEntries(read: () => Promise<ReadonlyMap<string, number>>): void;
+  text(): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+const JOURNAL_TIMEOUT_MS = 1000;
+const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
+
+/** Metrics with a registry of their own, so that two services in one process do not share numbers. */
+export function createMetrics({
+  processMetrics = true,
+}: { readonly processMetrics?: boolean } = {}): Metrics {
+  const registers = [new Registry()] as const;
+  const [registry] = registers;
+  if (processMetrics) collectDefaultMetrics({ register: registry });
+  const gauge = (name: string, help: string): Gauge =>
+    new Gauge({ name: `countersign_${name}`, help, registers: [...registers] });
+  const callback = callbackMetrics(registry);
+  const storeErrors = new Counter({
+    name: 'countersign_store_errors_total',
+    help: 'Steps in the store that failed.',
+    labelNames: ['verb'] as const,
+    registers: [...registers],
+  });
+  const revisionInfo = new Gauge({
+    name: 'countersign_revision_info',
+    help: 'The policy revision in force.',
+    labelNames: ['revision'] as const,
+    registers: [...registers],
+  });
+  const frozen = gauge('frozen', '1 while every approval is stopped.');
+  const ready = gauge('ready', '1 while the service is ready.');
+  const verbs = bounded(32);
+  return {
+    callback,
+    storeFailed: (verb) => storeErrors.inc({ verb: verbs(verb) }),
+    inForce(revision) {
+      revisionInfo.reset();
+      if (revision !== '') revisionInfo.set({ revision }, 1);
+    },
+    frozen: (yes) => frozen.set(yes ? 1 : 0),
+    ready: (yes) => ready.set(yes ? 1 : 0),
+    journalEntries: (read) => journalGauge(registry, read),
+    text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  };
+}
+
+function callbackMetrics(registry: Registry): (report: CallbackReport) => void {
+  const counter = <const T extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly T[],
+  ): Counter<T> => new Counter({ name: `countersign_${name}`, help, labelNames, registers: [registry] });
+  const decisions = counter('decisions_total', 'What became of callbacks whose sender was authenticated.', [
+    'source',
+    'kind',
+    'verdict',
+    'code',
+    'rule',
+  ]);
+  const failures = counter('authentication_failures_total', 'Callbacks whose sender was not authenticated.', [
+    'code',
+  ]);
+  const alarms = counter('alarms_total', 'What an operator must look at.', ['code']);
+  const answers = counter('answers_total', 'Answers sent.', ['answer']);
+  const seconds = new Histogram({
+    name: 'countersign_callback_seconds',
+    help: 'Time of the steps of a decision, and of all together.',
+    labelNames: ['step'] as const,
+    buckets: BUCKETS,
+    registers: [registry],
+  });
+  const timers = steps.map((step) => [step, seconds.labels(step)] as const);
+  const total = seconds.labels('total');
+  const codes = bounded(128);
+  const rules = bounded(512);
+  return (report) => {
+    const code = codes(report.code);
+    answers.inc({ answer: report.verdict });
+    if (report.alarm) alarms.inc({ code });
+    if (report.source === undefined || report.outcome === 'unauthenticated') failures.inc({ code });
+    else {
+      const { source, verdict, kind = '', rule = '' } = report;
+      decisions.inc({ source, kind, verdict, code, rule: rules(rule) });
+    }
+    for (const [step, timer] of timers) {
+      const stepMs = report.stepsMs[step];
+      if (stepMs !== undefined) timer.observe(stepMs / 1000);
+    }
+    total.observe(report.totalMs / 1000);
+  };
+}
+
+function journalGauge(registry: Registry, read: () => Promise<ReadonlyMap<string, number>>): void {
+  const entries = new Gauge({
+    name: 'countersign_journal_entries',
+    help: 'Entries in the journal.',
+    labelNames: ['source'] as const,
+    registers: [registry],
+    async collect() {
+      // A store that does not answer leaves out its own numbers, not all the others.
+      const sizes = await within(JOURNAL_TIMEOUT_MS, (async () => read())()).catch(
+        () => new Map<string, number>(),
+      );
+      entries.reset();
+      for (const [source, size] of sizes) entries.set({ source }, size);
+    },
+  });
+}
+
+/** Passes at most so many different values; all others are `other`. Each value of a label costs memory for good. */
+function bounded(limit: number): (value: string) => string {
+  const seen = new Set<string>();
+  return (value) => {
+    if (seen.has(value)) return value;
+    if (seen.size >= limit || value.length > 160) return 'other';
+    seen.add(value);
+    return value;
+  };
+}

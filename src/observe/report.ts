@@ -1,0 +1,37 @@
+/** The five steps of a decision, by which time is measured. */
+export const steps = ['decode', 'authenticate', 'parse', 'evaluate', 'settle'] as const;
+export type Step = (typeof steps)[number];
+
+/** What became of one callback. The log and the metrics are made from these, and from nothing else about callbacks. */
+export interface CallbackReport {
+  readonly requestId: string;
+  /** The peer's address, behind trusted proxies. */
+  readonly address: string;
+  /** Undefined until the sender is authenticated: an unauthenticated name must not become a label. */
+  readonly source: string | undefined;
+  readonly kind: 'payment' | 'transfer' | 'web3' | 'self-check' | undefined;
+  readonly subject: string | undefined;
+  readonly question: string | undefined;
+  /** How the sender was authenticated: the scheme and the key's fingerprint, or the proofs. */
+  readonly authenticatedBy: string | undefined;
+  /** What was answered. */
+  readonly verdict: 'SUCCESS' | 'FAILURE';
+  /** `unauthenticated`: nothing was stored. `refused`: it was no question. `late`: decided, but answered FAILURE. */
+  readonly outcome:
+    'decided' | 'repeated' | 'notice' | 'self-check' | 'refused' | 'unauthenticated' | 'late' | 'failed';
+  /** The decision's, notice's or failure's code. */
+  readonly code: string;
+  readonly because: string;
+  /** `usdt-payments/amount-limit#1`, where a rule decided. */
+  readonly rule: string | undefined;
+  readonly revision: string | undefined;
+  /** The journal entry's id. */
+  readonly decision: string | undefined;
+  /** Something an operator must look at: TERMS_CHANGED, SIGNED_WITHOUT_APPROVAL, TXID_UNEXPECTED. */
+  readonly alarm: boolean;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly stepsMs: Readonly<Partial<Record<Step, number>>>;
+  readonly totalMs: number;
+}
+
+export type ReportCallback = (report: CallbackReport) => void;

@@ -1,0 +1,135 @@
+import type { FoundFault, SettingPath } from './faults.ts';
+import { type SettingKey, VARIABLE_PREFIX, settingKeys, variableOf } from './keys.ts';
+import { nearest } from '../values/nearest.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A setting that a variable sets. */
+export interface Override {
+  readonly variable: string;
+  readonly path: SettingPath;
+  readonly value: string;
+}
+
+export interface EnvironmentSettings {
+  /** In the order of their paths, lists by number. */
+  readonly overrides: readonly Override[];
+  /** Variables that name no setting: the variable, and the cure. */
+  readonly unknown: readonly { readonly variable: string; readonly cure: string }[];
+}
+
+/**
+ * The settings among the variables that begin with COUNTERSIGN_. Those in `named`, which settings refer to by `{ env }`,
+ * are none, nor are COUNTERSIGN_CONFIG and what Kubernetes sets for a service of that name.
+ */
+export function settingsFromEnvironment(env: Environment, named: ReadonlySet<string>): EnvironmentSettings {
+  const keys = settingKeys().filter((key) => key.variable !== undefined);
+  const overrides: Override[] = [];
+  const unknown: { variable: string; cure: string }[] = [];
+  for (const [variable, value] of Object.entries(env)) {
+    if (!variable.startsWith(VARIABLE_PREFIX) || value === undefined) continue;
+    if (variable === 'COUNTERSIGN_CONFIG' || named.has(variable) || isServiceLink(variable, value)) continue;
+    const path = firstPath(keys, variable);
+    if (path === undefined) unknown.push({ variable, cure: cureOf(keys, variable) });
+    else overrides.push({ variable, path: path.join('.') === 'store' ? ['store', 'url'] : path, value });
+  }
+  overrides.sort((a, b) => comparePaths(a.path, b.path));
+  return { overrides, unknown };
+}
+
+/** Sets each override in the tree, in place of what the file says. */
+export function applyOverrides(
+  tree: Record<string, unknown>,
+  overrides: readonly Override[],
+): readonly FoundFault[] {
+  const faults: FoundFault[] = [];
+  const seen = new Map<string, string>();
+  for (const { path, value, variable } of overrides) {
+    const twin = seen.get(path.join('.'));
+    if (twin !== undefined)
+      faults.push({ path, problem: `is also set by ${twin}`, cure: 'set one of the two' });
+    seen.set(path.join('.'), variable);
+    const gap = put(tree, path, value);
+    if (gap !== undefined) {
+      faults.push({
+        path,
+        problem: `leaves a gap in a list of ${gap}`,
+        cure: `number the elements from 0 on: the next is ${gap}`,
+      });
+    }
+  }
+  // A reference is of one form: a variable that gives it the other form replaces the file's.
+  for (const { path } of overrides) {
+    const form = path.at(-1);
+    const other = form === 'file' ? 'env' : 'file';
+    if ((form !== 'file' && form !== 'env') || seen.has([...path.slice(0, -1), other].join('.'))) continue;
+    const parent = path.slice(0, -1).reduce<unknown>((node, step) => childOf(node, step), tree);
+    if (isContainer(parent)) delete parent[other];
+  }
+  return faults;
+}
+
+/** Returns the length of the list in which `path` would leave a gap. */
+function put(tree: Record<string, unknown>, path: SettingPath, value: string): number | undefined {
+  let node: Record<string | number, unknown> = tree;
+  for (const [index, step] of path.entries()) {
+    if (Array.isArray(node) && typeof step === 'number' && step > node.length) return node.length;
+    const next = path[index + 1];
+    if (next === undefined) node[step] = value;
+    else {
+      const child = childOf(node, step);
+      const fits = isContainer(child) && Array.isArray(child) === (typeof next === 'number');
+      const below: unknown = fits ? child : typeof next === 'number' ? [] : {};
+      node[step] = below;
+      if (isContainer(below)) node = below;
+    }
+  }
+  return undefined;
+}
+
+function childOf(node: unknown, step: string | number): unknown {
+  return isContainer(node) && Object.hasOwn(node, step) ? node[step] : undefined;
+}
+
+function isContainer(value: unknown): value is Record<string | number, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function firstPath(keys: readonly SettingKey[], variable: string): SettingPath | undefined {
+  for (const { path } of keys) {
+    const pattern = variableOf(path).replaceAll('<n>', '(0|[1-9]\\d{0,2})');
+    const numbers = new RegExp(`^${pattern}$`).exec(variable)?.slice(1).map(Number);
+    if (numbers !== undefined) return path.map((step) => (step === '*' ? (numbers.shift() ?? 0) : step));
+  }
+  return undefined;
+}
+
+function cureOf(keys: readonly SettingKey[], variable: string): string {
+  const numbers = variable.match(/(?<=_)\d+(?=_|$)/g) ?? [];
+  const bare = (name: string): string => name.slice(VARIABLE_PREFIX.length);
+  const meant = nearest(
+    bare(variable).replaceAll(/(?<=_)\d+(?=_|$)/g, '<n>'),
+    keys.map((key) => bare(key.variable ?? '')),
+  )?.replaceAll('<n>', () => numbers.shift() ?? '0');
+  return meant === undefined
+    ? 'unset it, or see the reference of the settings for their variables'
+    : `did you mean ${VARIABLE_PREFIX}${meant}? Else unset it`;
+}
+
+/** Kubernetes describes every service of a namespace by variables such as COUNTERSIGN_PORT=tcp://10.0.0.1:8080. */
+function isServiceLink(variable: string, value: string): boolean {
+  return (
+    /_SERVICE_(?:HOST|PORT(?:_[A-Z0-9_]+)?)$/.test(variable) ||
+    /_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/.test(variable) ||
+    (variable.endsWith('_PORT') && /^(?:tcp|udp|sctp):\/\//.test(value))
+  );
+}
+
+function comparePaths(a: SettingPath, b: SettingPath): number {
+  const different = a.findIndex((step, index) => step !== b[index]);
+  const [left, right] = [a[different], b[different]];
+  if (left === undefined || right === undefined) return a.length - b.length;
+  return typeof left === 'number' && typeof right === 'number'
+    ? left - right
+    : String(left).localeCompare(String(right));
+}

@@ -1,0 +1,57 @@
+import { addressRange, filePath, list, secretReference, section, text, wholeNumberOr } from './fields.ts';
+
+const host = text(/^[A-Za-z0-9.:_-]{1,253}$/, 'write an address or a host name to listen on')
+  .default('127.0.0.1')
+  .meta({ title: 'address or host name' });
+
+const tls = section({
+  certificate: filePath.describe('PEM file of the certificate, followed by those between it and the root.'),
+  key: secretReference.describe('The private key of the certificate, in PEM.'),
+  clientCa: filePath
+    .optional()
+    .describe(
+      'PEM file of the authorities whose client certificates are accepted. With it, every caller is asked for one.',
+    ),
+});
+
+const limits = section({
+  headerBytes: wholeNumberOr(16384, 1024, 65536).describe('Size of all headers of a request together.'),
+  bodyBytes: wholeNumberOr(65536, 1024, 65536).describe('Size of a callback.'),
+  headersTimeoutMs: wholeNumberOr(5000, 100, 60000).describe('Time for the headers of a request to arrive.'),
+  requestTimeoutMs: wholeNumberOr(5000, 100, 60000).describe('Time for a whole request to arrive.'),
+  keepAliveTimeoutMs: wholeNumberOr(65000, 0, 600000).describe(
+    'Time for which an idle connection is kept. It should be longer than the gateway keeps its own, often 60 s: else the gateway may send a callback into a connection that is just being closed.',
+  ),
+  connections: wholeNumberOr(1024, 1, 65536).describe('Connections open at once; more are turned away.'),
+  requestsPerSocket: wholeNumberOr(0, 0, 1000000).describe(
+    'Requests after which a connection is closed; 0 for any number.',
+  ),
+});
+
+/** The port for the platform and the co-signer. */
+export const publicPort = section({
+  host: host.describe(
+    'Address to listen on. 0.0.0.0 is every IPv4 address of the machine, as a container needs it.',
+  ),
+  port: wholeNumberOr(8080, 0, 65535).describe('Port for callbacks; 0 takes any that is free.'),
+  trustedProxies: list(addressRange, 0, 64, 'addresses')
+    .default([])
+    .describe('Gateways whose X-Forwarded-For is believed. The address of any other peer is its own.'),
+  tls: tls
+    .optional()
+    .describe('TLS ended by Countersign itself. Leave it out where the gateway in front does that.'),
+  limits: limits.prefault({}).describe('What one caller may take of the service.'),
+  shutdownGraceMs: wholeNumberOr(10000, 0, 600000).describe(
+    'Time for callbacks under way to be answered after the service was told to stop.',
+  ),
+});
+
+/** The port for the operator: health, metrics, API, console. */
+export const opsPort = section({
+  host: host.describe(
+    'Address to listen on. It has no authentication of its own: do not let it be reached from outside.',
+  ),
+  port: wholeNumberOr(9090, 0, 65535).describe(
+    'Port for health, metrics, the API and the console; 0 takes any that is free.',
+  ),
+});

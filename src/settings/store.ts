@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { filePath, secretReference, section, text, wholeNumberOr } from './fields.ts';
+import { STORE_FORMS, holdsCredentials, storeAddress } from './store-address.ts';
+
+const formsCure = `write one of ${STORE_FORMS.join(', ')}; rediss for TLS`;
+
+const url = z
+  .string({ error: formsCure })
+  .check((context) => {
+    const credentials = holdsCredentials(context.value);
+    if (!credentials && storeAddress(context.value) !== undefined) return;
+    context.issues.push({
+      code: 'custom',
+      input: context.value,
+      params: credentials ? { problem: 'holds a user or a password' } : {},
+      message: credentials
+        ? 'take it out of the URL and name it by store.username and store.password, such as store.password: { env: REDIS_PASSWORD }'
+        : formsCure,
+    });
+  })
+  .default('embedded:data/countersign.db')
+  .meta({ title: 'store URL' });
+
+export const store = section({
+  url: url.describe(
+    `Where decisions are kept: ${STORE_FORMS.join(', ')}; with rediss in place of redis over TLS. The embedded store serves one machine; Redis serves any number of replicas.`,
+  ),
+  username: text(/^[\x21-\x7e]{1,128}$/, 'write the name of the Redis user')
+    .optional()
+    .describe('Redis user; without it, the default user.'),
+  password: secretReference.optional().describe('Password of the Redis user.'),
+  tls: section({
+    ca: filePath
+      .optional()
+      .describe('PEM file of the authority of the server; without it, those that Node trusts.'),
+    certificate: filePath.optional().describe('PEM file of a client certificate.'),
+    key: secretReference.optional().describe('The private key of the client certificate, in PEM.'),
+  })
+    .optional()
+    .describe('How the server of a rediss URL is checked, and what it is shown.'),
+  prefix: text(/^[a-z][a-z0-9-]{0,31}$/, 'write a lower-case letter, then at most 31 of a-z, 0-9 and -')
+    .default('countersign')
+    .describe('First part of every key in Redis, so that several installations can share one.'),
+  connectTimeoutMs: wholeNumberOr(2000, 100, 60000).describe('Time for a connection to Redis.'),
+  commandTimeoutMs: wholeNumberOr(1000, 50, 60000).describe(
+    'Time for one step in the store, after which its effect is not certain and the answer is FAILURE.',
+  ),
+  retention: section({
+    subjectsDays: wholeNumberOr(400, 93, 36500).describe(
+      'Days for which a decision is remembered: a callback that comes again later is decided as a new one. At least 93, to be longer than any window.',
+    ),
+    journalDays: wholeNumberOr(400, 1, 36500).describe('Days for which journal entries are kept.'),
+  })
+    .prefault({})
+    .describe('For how long things are kept.'),
+});

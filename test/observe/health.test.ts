@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { type HealthCheck, type HealthState, createHealth } from '../../src/observe/health.ts';
+
+const good: HealthCheck = {
+  name: 'policies',
+  check: () => ({ ok: true, because: 'revision a1 is in force' }),
+};
+
+describe('readiness', () => {
+  it('is that of all checks, each told with its reason', async () => {
+    const store: HealthCheck = {
+      name: 'store',
+      check: () => Promise.resolve({ ok: true, because: 'answers' }),
+    };
+    expect(await createHealth({ checks: [good, store] }).readiness()).toEqual({
+      ready: true,
+      checks: [
+        { name: 'policies', ok: true, because: 'revision a1 is in force' },
+        { name: 'store', ok: true, because: 'answers' },
+      ],
+    });
+  });
+
+  it.each<[string, HealthCheck['check'], string]>([
+    ['says no', () => ({ ok: false, because: 'nothing in force' }), 'nothing in force'],
+    [
+      'throws',
+      () => {
+        throw new Error('broken');
+      },
+      'broken',
+    ],
+    ['rejects', () => Promise.reject(new Error('no store')), 'no store'],
+    ['never answers', () => new Promise<HealthState>(() => undefined), 'no answer within 5 ms'],
+  ])('is lost if one check %s', async (_, check, because) => {
+    const health = createHealth({ checks: [good, { name: 'bad', check }], timeoutMs: 5 });
+    expect(await health.readiness()).toEqual({
+      ready: false,
+      checks: [
+        { name: 'policies', ok: true, because: 'revision a1 is in force' },
+        { name: 'bad', ok: false, because },
+      ],
+    });
+  });
+
+  it('is not given without any check', async () => {
+    expect(await createHealth({ checks: [] }).readiness()).toEqual({ ready: false, checks: [] });
+  });
+
+  it('is looked for anew each time', async () => {
+    let ok = false;
+    const health = createHealth({ checks: [{ name: 'store', check: () => ({ ok, because: '' }) }] });
+    expect((await health.readiness()).ready).toBe(false);
+    ok = true;
+    expect((await health.readiness()).ready).toBe(true);
+  });
+});

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import { APPROVED, STRANGER } from './reports.ts';
+
+const plain = { processMetrics: false };
+
+describe('the metrics of callbacks', () => {
+  it('count a decision by source, kind, verdict, code and rule', async () => {
+    const metrics = createMetrics(plain);
+    metrics.callback(APPROVED);
+    metrics.callback(APPROVED);
+    metrics.callback({ ...APPROVED, verdict: 'FAILURE', code: 'FROZEN', rule: undefined });
+    const { text } = await metrics.text();
+    expect(text).toContain(
+      'countersign_decisions_total{source="shop",kind="payment",verdict="SUCCESS",code="APPROVED",rule="usdt-payments/amount-limit#1"} 2',
+    );
+    expect(text).toContain(
+      'countersign_decisions_total{source="shop",kind="payment",verdict="FAILURE",code="FROZEN",rule=""} 1',
+    );
+    expect(text).toContain('countersign_answers_total{answer="SUCCESS"} 2');
+    expect(text).toContain('countersign_answers_total{answer="FAILURE"} 1');
+  });
+
+  it('time the steps and the whole in seconds', async () => {
+    const metrics = createMetrics(plain);
+    metrics.callback(APPROVED);
+    metrics.callback(STRANGER);
+    const { text } = await metrics.text();
+    expect(text).toContain('countersign_callback_seconds_count{step="total"} 2');
+    expect(text).toContain('countersign_callback_seconds_count{step="decode"} 2');
+    expect(text).toContain('countersign_callback_seconds_count{step="settle"} 1');
+    expect(text).toContain('countersign_callback_seconds_sum{step="settle"} 0.0015');
+    expect(text).toContain('countersign_callback_seconds_bucket{le="0.001",step="settle"} 0');
+    expect(text).toContain('countersign_callback_seconds_bucket{le="0.0025",step="settle"} 1');
+  });
+
+  it('count alarms by code', async () => {
+    const metrics = createMetrics(plain);
+    metrics.callback({ ...APPROVED, alarm: true, code: 'TERMS_CHANGED', verdict: 'FAILURE' });
+    metrics.callback(APPROVED);
+    expect((await metrics.text()).text).toMatch(/^countersign_alarms_total\{[^}]*\} 1$/m);
+  });
+});
+
+describe('a label', () => {
+  it('never holds the name that a stranger gives', async () => {
+    const metrics = createMetrics(plain);
+    metrics.callback({ ...STRANGER, source: 'stranger', kind: 'payment', rule: 'stranger' });
+    const { text } = await metrics.text();
+    expect(text).not.toContain('stranger');
+    expect(text).toContain('countersign_authentication_failures_total{code="SIGN_WRONG"} 1');
+    expect(text).not.toMatch(/^countersign_decisions_total\{/m);
+  });
+
+  it('has no more values than its bound, and loses no count', async () => {
+    const metrics = createMetrics(plain);
+    for (let n = 0; n < 2000; n += 1) metrics.callback({ ...APPROVED, rule: `policy-${n}/rule` });
+    const rows = (await metrics.text()).text
+      .split('\n')
+      .filter((line) => line.startsWith('countersign_decisions_total{'));
+    expect(rows).toHaveLength(513);
+    expect(rows.find((row) => row.includes('rule="other"'))).toMatch(/ 1488$/);
+  });
+
+  it.each(['code', 'rule'] as const)('%s is never long', async (name) => {
+    const metrics = createMetrics(plain);
+    metrics.callback({ ...APPROVED, [name]: 'x'.repeat(161) });
+    expect((await metrics.text()).text).toContain(`${name}="other"`);
+  });
+
+  it('of the store is a verb', async () => {
+    const metrics = createMetrics(plain);
+    for (let n = 0; n < 40; n += 1) metrics.storeFailed(`verb-${n}`);
+    const rows = (await metrics.text()).text
+      .split('\n')
+      .filter((line) => line.startsWith('countersign_store_errors_total{'));
+    expect(rows).toHaveLength(33);
+    expect(rows.at(-1)).toBe('countersign_store_errors_total{verb="other"} 8');
+  });
+});
+
+describe('the state of the service', () => {
+  it('is one revision at a time', async () => {
+    const metrics = createMetrics(plain);
+    metrics.inForce('first');
+    metrics.inForce('second');
+    expect(await rowsOf(metrics, 'revision_info')).toEqual([
+      'countersign_revision_info{revision="second"} 1',
+    ]);
+    metrics.inForce('');
+    expect(await rowsOf(metrics, 'revision_info')).toEqual([]);
+  });
+
+  it('says frozen and ready as 0 and 1, at first 0', async () => {
+    const metrics = createMetrics(plain);
+    expect([await rowsOf(metrics, 'frozen'), await rowsOf(metrics, 'ready')]).toEqual([
+      ['countersign_frozen 0'],
+      ['countersign_ready 0'],
+    ]);
+    metrics.frozen(true);
+    metrics.ready(true);
+    expect([await rowsOf(metrics, 'frozen'), await rowsOf(metrics, 'ready')]).toEqual([
+      ['countersign_frozen 1'],
+      ['countersign_ready 1'],
+    ]);
+  });
+
+  it('asks for the journal whenever it is read', async () => {
+    const metrics = createMetrics(plain);
+    let sizes = new Map([
+      ['shop', 1],
+      ['gone', 2],
+    ]);
+    metrics.journalEntries(() => Promise.resolve(sizes));
+    await metrics.text();
+    sizes = new Map([['shop', 3]]);
+    expect(await rowsOf(metrics, 'journal_entries')).toEqual([
+      'countersign_journal_entries{source="shop"} 3',
+    ]);
+  });
+
+  it.each([
+    ['rejects', () => Promise.reject(new Error('no store'))],
+    [
+      'throws',
+      () => {
+        throw new Error('no store');
+      },
+    ],
+  ])('is told without the journal if that %s', async (_, read) => {
+    const metrics = createMetrics(plain);
+    metrics.journalEntries(read);
+    expect(await rowsOf(metrics, 'journal_entries')).toEqual([]);
+    expect(await rowsOf(metrics, 'ready')).toEqual(['countersign_ready 0']);
+  });
+
+  it('is of one service, not of all in the process', async () => {
+    const [one, other] = [createMetrics(), createMetrics()];
+    one.ready(true);
+    expect(await rowsOf(other, 'ready')).toEqual(['countersign_ready 0']);
+    expect((await one.text()).text).toContain('process_cpu_user_seconds_total');
+    expect((await one.text()).contentType).toContain('text/plain');
+  });
+});
+
+async function rowsOf(
+  metrics: { text(): Promise<{ readonly text: string }> },
+  name: string,
+): Promise<readonly string[]> {
+  const { text } = await metrics.text();
+  return text.split('\n').filter((line) => new RegExp(`^countersign_${name}[ {]`).test(line));
+}

@@ -1,0 +1,63 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { demoCredentials, isDemoCredential } from '../../src/settings/demo.ts';
+import { loadSettings } from '../../src/settings/load.ts';
+import { createSecrets } from '../../src/settings/secrets.ts';
+import { SHOP, settingsOf } from './written.ts';
+
+const contentOf = (name: string): string => readFileSync(`config/demo/${name}`, 'utf8');
+const shipped = readdirSync('config/demo').filter((name) => name !== 'README.md');
+
+describe('a demo credential', () => {
+  it.each(shipped)('%s is recognised, and said to be published', (name) => {
+    expect(isDemoCredential(contentOf(name))).toBe(true);
+    expect(contentOf('README.md')).toContain(`- \`${name}\`: published, for trying out only.`);
+  });
+
+  it.each(shipped)('%s is recognised without armour and line breaks, in either base64', (name) => {
+    const bare = contentOf(name).replaceAll(/-----[^-]+-----|\s/g, '');
+    expect(isDemoCredential(bare)).toBe(true);
+    expect(isDemoCredential(bare.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', ''))).toBe(true);
+  });
+
+  it.each(['', 'secret', contentOf('shop.secret').slice(1)])('%j is none', (content) => {
+    expect(isDemoCredential(content)).toBe(false);
+  });
+});
+
+describe('the settings', () => {
+  it('as shipped name each of theirs', () => {
+    const settings = loadSettings({ file: 'config/countersign.yaml', env: {} });
+    const { read, warnings } = createSecrets({ env: {}, pollMs: 1000 });
+    const published = 'is published with the program: for trying out only';
+    expect(demoCredentials(settings, read)).toEqual([
+      `sources[0].signatures[0].secret (file config/demo/shop.secret) ${published}`,
+      `sources[0].signatures[1].platformKey (file config/demo/platform.public.pem) ${published}`,
+      `sources[0].signatures[2].platformKey (file config/demo/platform.public.pem) ${published}`,
+      `sources[0].signatures[2].merchantKey (file config/demo/merchant.private.pem) ${published}`,
+      `sources[1].authenticate[0].header.secret (file config/demo/vault.token) ${published}`,
+    ]);
+    expect(warnings()).toEqual([]);
+  });
+
+  it('as shipped listen on this machine alone', () => {
+    const settings = loadSettings({ file: 'config/countersign.yaml', env: {} });
+    expect([settings.public.host, settings.ops.host, settings.store.url]).toEqual([
+      '127.0.0.1',
+      '127.0.0.1',
+      'embedded:data/countersign.db',
+    ]);
+  });
+
+  it('name a copy in a variable', () => {
+    const { read } = createSecrets({ env: { S: contentOf('shop.secret') }, pollMs: 1000 });
+    expect(demoCredentials(settingsOf(SHOP), read)).toHaveLength(1);
+  });
+
+  it('with a secret of their own, or one that cannot be read, name none', () => {
+    expect(
+      demoCredentials(settingsOf(SHOP), createSecrets({ env: { S: 'my own' }, pollMs: 1000 }).read),
+    ).toEqual([]);
+    expect(demoCredentials(settingsOf(SHOP), createSecrets({ env: {}, pollMs: 1000 }).read)).toEqual([]);
+  });
+});

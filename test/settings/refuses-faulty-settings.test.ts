@@ -1,0 +1,466 @@
+import { describe, expect, it } from 'vitest';
+import { SHOP, fileOf, linesOf, refusalOf, refusalOfFile, settingsOf } from './written.ts';
+
+const PAYMENT = 'name: shop, callback: payment, appKey: a1';
+const SIGNED = 'signatures: [{ scheme: md5, secret: { env: S } }]';
+const REFERENCE = 'write { file: PATH } or { env: NAME }, one of them; a secret never stands in the settings';
+const RANGE = 'write an IP address or a range such as 10.0.0.0/8';
+const PATH = 'write a path such as /cosigner/withdraw, without a slash at its end';
+
+const payment = (rest: string): string => `sources:\n  - { ${PAYMENT}, ${rest} }\n`;
+const cosigner = (rest: string): string => `sources:\n  - { name: vault, callback: cosigner, ${rest} }\n`;
+const proof = (written: string): string => cosigner(`authenticate: [${written}]`);
+
+describe('a fault of the file as YAML', () => {
+  it.each([
+    ['an open quote', 'public: "x\n', 'FILE:2:1: is not valid YAML: Missing closing "quote'],
+    ['one name twice', `${SHOP}ops: {}\nops: {}\n`, 'FILE:3:1: is not valid YAML: Map keys must be unique'],
+    ['a tag', `${SHOP}answerTimeoutMs: !!int 500\n`, 'FILE:2:18: is not valid YAML: Unresolved tag'],
+    [
+      'an unknown alias',
+      'sources: *hunter2\n',
+      'FILE:1:1: has a part named by * that is missing or without end: write the part out',
+    ],
+    [
+      'a text',
+      'sources\n',
+      'FILE:1:1: is not a mapping: write settings such as `public:` on lines of their own',
+    ],
+    [
+      'a list',
+      '- sources\n',
+      'FILE:1:1: is not a mapping: write settings such as `public:` on lines of their own',
+    ],
+    [
+      'a part of itself',
+      'sources: &a [*a]\n',
+      'FILE:1:1: has a part named by * that is missing or without end: write the part out',
+    ],
+  ])('%s', (_, yaml, line) => {
+    expect(linesOf(refusalOf(yaml))).toEqual([line]);
+  });
+
+  it('a file that is not there names the working directory', () => {
+    expect(linesOf(refusalOfFile('/nowhere/countersign.yaml'))).toEqual(
+      [
+        `/nowhere/countersign.yaml: cannot be read (ENOENT): give an existing file with --config or COUNTERSIGN_CONFIG; a relative path begins at the working directory, ${process.cwd()}`,
+      ].map((line) => line.replace('/nowhere/countersign.yaml', 'FILE')),
+    );
+  });
+
+  it('a file of more than 1 MiB', () => {
+    expect(linesOf(refusalOfFile(fileOf('#'.repeat(1024 * 1024 + 1))))).toEqual([
+      'FILE: is too large: give the file of the settings, at most 1 MiB',
+    ]);
+  });
+});
+
+describe('a fault of one setting has its place and its cure', () => {
+  it.each([
+    ['no sources at all', '', 'FILE:1:1: sources is missing: write a list of 1 to 64 sources'],
+    [
+      'an empty list of sources',
+      'sources: []\n',
+      'FILE:1:1: sources cannot have this value: write a list of 1 to 64 sources',
+    ],
+    [
+      'a name that is no setting',
+      `${SHOP}polices: {}\n`,
+      'FILE:2:1: polices is no setting: did you mean policies?',
+    ],
+    [
+      'a name that is like none',
+      `${SHOP}xyzzy: {}\n`,
+      'FILE:2:1: xyzzy is no setting: delete it, or see the reference of the settings',
+    ],
+    [
+      'a name within a section',
+      `${SHOP}public:\n  prot: 1\n`,
+      'FILE:3:3: public.prot is no setting: did you mean port?',
+    ],
+    [
+      'the prototype',
+      `${SHOP}__proto__: { port: 1 }\n`,
+      'FILE:2:1: __proto__ is no setting: delete it, or see the reference of the settings',
+    ],
+    [
+      'a section without settings',
+      `${SHOP}log:\n`,
+      'FILE:2:1: log has no value: write settings below it, indented: level, unauthenticatedPerMinute',
+    ],
+    [
+      'a text for a section',
+      `${SHOP}log: info\n`,
+      'FILE:2:1: log cannot have this value: write settings below it, indented: level, unauthenticatedPerMinute',
+    ],
+    [
+      'a list for a section',
+      `${SHOP}log: []\n`,
+      'FILE:2:1: log cannot have this value: write settings below it, indented: level, unauthenticatedPerMinute',
+    ],
+    [
+      'letters for a number',
+      `${SHOP}public: { port: http }\n`,
+      'FILE:2:11: public.port cannot have this value: write a whole number from 0 to 65535, or delete the line for the default, 8080',
+    ],
+    [
+      'a number too large',
+      `${SHOP}public: { port: 65536 }\n`,
+      'FILE:2:11: public.port cannot have this value: write a whole number from 0 to 65535, or delete the line for the default, 8080',
+    ],
+    [
+      'a number too small',
+      `${SHOP}answerTimeoutMs: 99\n`,
+      'FILE:2:1: answerTimeoutMs cannot have this value: write a whole number from 100 to 10000, or delete the line for the default, 2000',
+    ],
+    [
+      'a fraction',
+      `${SHOP}answerTimeoutMs: 500.5\n`,
+      'FILE:2:1: answerTimeoutMs cannot have this value: write a whole number from 100 to 10000, or delete the line for the default, 2000',
+    ],
+    [
+      'another notation',
+      `${SHOP}answerTimeoutMs: 0x500\n`,
+      'FILE:2:1: answerTimeoutMs cannot have this value: write a whole number from 100 to 10000, or delete the line for the default, 2000',
+    ],
+    [
+      'a word that is none of the list',
+      `${SHOP}policies: { push: always }\n`,
+      'FILE:2:13: policies.push cannot have this value: write one of when-empty, never',
+    ],
+    [
+      'a proxy that is no address',
+      `${SHOP}public: { trustedProxies: [gateway] }\n`,
+      `FILE:2:28: public.trustedProxies[0] cannot have this value: ${RANGE}`,
+    ],
+    [
+      'a range with too long a prefix',
+      `${SHOP}public: { trustedProxies: [10.0.0.0/8, 10.0.0.0/33] }\n`,
+      `FILE:2:40: public.trustedProxies[1] cannot have this value: ${RANGE}`,
+    ],
+    [
+      'retention shorter than a window',
+      `${SHOP}store: { retention: { subjectsDays: 92 } }\n`,
+      'FILE:2:23: store.retention.subjectsDays cannot have this value: write a whole number from 93 to 36500, or delete the line for the default, 400',
+    ],
+    [
+      'a key as it is',
+      `${SHOP}public: { tls: { certificate: c.pem, key: hunter2 } }\n`,
+      `FILE:2:38: public.tls.key cannot have this value: ${REFERENCE}`,
+    ],
+  ])('%s', (_, yaml, line) => {
+    expect(linesOf(refusalOf(yaml))).toEqual([line]);
+  });
+});
+
+describe('a fault of a payment source', () => {
+  it.each([
+    [
+      'a name in capitals',
+      `sources:\n  - { name: Shop, callback: payment, appKey: a, ${SIGNED} }\n`,
+      'FILE:2:7: sources[0].name cannot have this value: write a lower-case letter, then at most 31 of a-z, 0-9 and -',
+    ],
+    [
+      'no callback',
+      `sources:\n  - { name: shop, appKey: a, ${SIGNED} }\n`,
+      'FILE:2:5: sources[0].callback is missing: write callback: payment or callback: cosigner, and what belongs to it, or set COUNTERSIGN_SOURCES_0_CALLBACK',
+    ],
+    [
+      'another callback',
+      `sources:\n  - { name: shop, callback: refund }\n`,
+      'FILE:2:19: sources[0].callback cannot have this value: write callback: payment or callback: cosigner, and what belongs to it',
+    ],
+    [
+      'no appKey',
+      `sources:\n  - { name: shop, callback: payment, ${SIGNED} }\n`,
+      'FILE:2:5: sources[0].appKey is missing: write the appKey, 1 to 128 printable characters without blanks, or set COUNTERSIGN_SOURCES_0_APP_KEY',
+    ],
+    [
+      'no signature',
+      payment('signatures: []'),
+      'FILE:2:50: sources[0].signatures cannot have this value: write a list of 1 to 8 signatures',
+    ],
+    [
+      'an unknown scheme',
+      payment('signatures: [{ scheme: hmac }]'),
+      'FILE:2:65: sources[0].signatures[0].scheme cannot have this value: write scheme: md5, rsa or rsa-envelope, and what belongs to it',
+    ],
+    [
+      'the secret as it is',
+      payment('signatures: [{ scheme: md5, secret: hunter2 }]'),
+      `FILE:2:78: sources[0].signatures[0].secret cannot have this value: ${REFERENCE}`,
+    ],
+    [
+      'a reference of both forms',
+      payment('signatures: [{ scheme: md5, secret: { file: a, env: B } }]'),
+      `FILE:2:78: sources[0].signatures[0].secret cannot have this value: ${REFERENCE}`,
+    ],
+    [
+      'a reference of no form',
+      payment('signatures: [{ scheme: md5, secret: {} }]'),
+      `FILE:2:78: sources[0].signatures[0].secret cannot have this value: ${REFERENCE}`,
+    ],
+    [
+      'a variable that cannot be one',
+      payment('signatures: [{ scheme: md5, secret: { env: A-B } }]'),
+      'FILE:2:88: sources[0].signatures[0].secret.env cannot have this value: write the name of an environment variable',
+    ],
+    [
+      'no secret',
+      payment('signatures: [{ scheme: md5 }]'),
+      `FILE:2:63: sources[0].signatures[0].secret is missing: ${REFERENCE}`,
+    ],
+    [
+      'what belongs to another scheme',
+      payment('signatures: [{ scheme: md5, secret: { env: S }, digest: sha1 }]'),
+      'FILE:2:98: sources[0].signatures[0].digest does not belong to this form: delete it',
+    ],
+    [
+      'what belongs to a co-signer',
+      payment(`${SIGNED}, authenticate: [none]`),
+      'FILE:2:101: sources[0].authenticate does not belong to this form: delete it',
+    ],
+    [
+      'an answer of another form',
+      payment(`${SIGNED}, answer: xml`),
+      'FILE:2:101: sources[0].answer cannot have this value: write plain, json, or { contentType, success, failure }',
+    ],
+    [
+      'an answer without a text',
+      payment(`${SIGNED}, answer: { contentType: a/b, success: y, failure: "" }`),
+      'FILE:2:141: sources[0].answer.failure has no value: write the text that is sent',
+    ],
+    [
+      'answers that are the same',
+      payment(`${SIGNED}, answer: { contentType: a/b, success: y, failure: "y " }`),
+      'FILE:2:141: sources[0].answer.failure is the same as success: write two texts that differ',
+    ],
+    [
+      'a content type with a line break',
+      payment(`${SIGNED}, answer: { contentType: "a/b\\r\\nx: y", success: y, failure: n }`),
+      'FILE:2:111: sources[0].answer.contentType cannot have this value: write a content type such as application/json',
+    ],
+  ])('%s', (_, yaml, line) => {
+    expect(linesOf(refusalOf(yaml))).toEqual([line]);
+  });
+});
+
+describe('a fault of a co-signer', () => {
+  it.each([
+    [
+      'no proof',
+      cosigner('authenticate: []'),
+      'FILE:2:40: sources[0].authenticate cannot have this value: write a list of 1 to 8 proofs',
+    ],
+    [
+      'none beside another proof',
+      proof('none, { addresses: [10.0.0.0/8] }'),
+      'FILE:2:55: sources[0].authenticate[0] stands beside proofs: delete none, so that the proofs count',
+    ],
+    [
+      'an unknown proof',
+      proof('{ adresses: [10.0.0.1] }'),
+      'FILE:2:55: sources[0].authenticate[0] cannot have this value: write one of addresses, header, path and certificate with what belongs to it, or none',
+    ],
+    [
+      'two proofs in one',
+      proof('{ addresses: [10.0.0.1], path: { secret: { env: S } } }'),
+      'FILE:2:55: sources[0].authenticate[0] cannot have this value: write one of addresses, header, path and certificate with what belongs to it, or none',
+    ],
+    [
+      'no addresses',
+      proof('{ addresses: [] }'),
+      'FILE:2:57: sources[0].authenticate[0].addresses cannot have this value: write a list of 1 to 64 addresses',
+    ],
+    [
+      'a header without a secret',
+      proof('{ header: { name: authorization } }'),
+      `FILE:2:57: sources[0].authenticate[0].header.secret is missing: ${REFERENCE}`,
+    ],
+    [
+      'a header that cannot be one',
+      proof('{ header: { name: "a b", secret: { env: S } } }'),
+      'FILE:2:67: sources[0].authenticate[0].header.name cannot have this value: write the name of a header',
+    ],
+    [
+      'any certificate',
+      `public: { tls: { certificate: c, key: { env: K }, clientCa: ca } }\n${proof('{ certificate: {} }')}`,
+      'FILE:3:57: sources[0].authenticate[0].certificate accepts any certificate: write fingerprints, subjects or both',
+    ],
+    [
+      'a certificate without TLS',
+      proof('{ certificate: { subjects: [CN=vault] } }'),
+      'FILE:2:57: sources[0].authenticate[0].certificate needs the certificate of the connection: set public.tls.clientCa, or name the header in which the gateway passes it on',
+    ],
+    [
+      'a certificate header without a gateway',
+      proof('{ certificate: { header: x-cert, subjects: [CN=vault] } }'),
+      'FILE:2:57: sources[0].authenticate[0].certificate believes a header from anybody: name the gateway in public.trustedProxies',
+    ],
+    [
+      'a short fingerprint',
+      `public: { trustedProxies: [10.0.0.1] }\n${proof('{ certificate: { header: x-cert, fingerprints: [abcd] } }')}`,
+      'FILE:3:103: sources[0].authenticate[0].certificate.fingerprints[0] cannot have this value: write a SHA-256 fingerprint, 64 hexadecimal digits',
+    ],
+    [
+      'no paths',
+      cosigner('authenticate: [none], paths: {}'),
+      'FILE:2:62: sources[0].paths names no path: write withdraw, web3 or both, or delete paths for the defaults',
+    ],
+    [
+      'a path that begins with no slash',
+      cosigner('authenticate: [none], paths: { web3: web3 }'),
+      `FILE:2:71: sources[0].paths.web3 cannot have this value: ${PATH}`,
+    ],
+    [
+      'a path that ends with a slash',
+      cosigner('authenticate: [none], paths: { web3: /web3/ }'),
+      `FILE:2:71: sources[0].paths.web3 cannot have this value: ${PATH}`,
+    ],
+    [
+      'a path that goes up',
+      cosigner('authenticate: [none], paths: { web3: /a/../b }'),
+      `FILE:2:71: sources[0].paths.web3 cannot have this value: ${PATH}`,
+    ],
+    [
+      'the path of payments',
+      cosigner('authenticate: [none], paths: { web3: /nofity/transferToMerchantAuthCheck }'),
+      'FILE:2:71: sources[0].paths.web3 is the path of payment confirmations: give every source paths of its own',
+    ],
+    [
+      'the path of payments in other letters',
+      cosigner('authenticate: [none], paths: { web3: /NOFITY/transfertomerchantauthcheck }'),
+      'FILE:2:71: sources[0].paths.web3 is the path of payment confirmations: give every source paths of its own',
+    ],
+    [
+      'a path secret below itself',
+      cosigner('authenticate: [{ path: { secret: { env: S } } }], paths: { withdraw: /a, web3: /a/b }'),
+      'FILE:2:113: sources[0].paths.web3 lies above or below a path of sources[0], where a path secret is expected: write paths of which none is the beginning of another',
+    ],
+    [
+      'a path secret above the path of payments',
+      cosigner('authenticate: [{ path: { secret: { env: S } } }], paths: { withdraw: /nofity }'),
+      'FILE:2:99: sources[0].paths.withdraw lies above or below the path of payment confirmations, where a path secret is expected: write paths of which none is the beginning of another',
+    ],
+    [
+      'half a self-check',
+      cosigner('authenticate: [none], selfCheck: { verifySignKey: { file: a } }'),
+      `FILE:2:62: sources[0].selfCheck.clientSystemKey is missing: ${REFERENCE}`,
+    ],
+  ])('%s', (_, yaml, line) => {
+    expect(linesOf(refusalOf(yaml))).toEqual([line]);
+  });
+
+  it('may have one path for both callbacks', () => {
+    expect(
+      settingsOf(cosigner('authenticate: [none], paths: { withdraw: /a, web3: /a }')).sources,
+    ).toHaveLength(1);
+  });
+
+  it('may have paths below those of another, where no path secret is expected', () => {
+    expect(
+      settingsOf(cosigner('authenticate: [none], paths: { withdraw: /a, web3: /a/b }')).sources,
+    ).toHaveLength(1);
+  });
+});
+
+describe('a fault between settings', () => {
+  const store =
+    'cannot have this value: write one of embedded:PATH, redis://HOST:PORT/DATABASE, redis-sentinel://HOST:PORT,HOST:PORT/PRIMARY/DATABASE, redis-cluster://HOST:PORT,HOST:PORT; rediss for TLS';
+  const two = (first: string, second: string): string => `sources:\n  - { ${first} }\n  - { ${second} }\n`;
+  it.each([
+    [
+      'one port for both',
+      `${SHOP}ops: { port: 8080 }\n`,
+      'FILE:2:8: ops.port is also public.port: give the operator a port of its own',
+    ],
+    [
+      'one port, as the default of one',
+      `${SHOP}public: { port: 9090 }\n`,
+      'FILE:1:1: ops.port is also public.port: give the operator a port of its own',
+    ],
+    ['a store that is none', `${SHOP}store: postgres://db\n`, `FILE:2:1: store.url ${store}`],
+    ['an embedded store without a path', `${SHOP}store: "embedded:"\n`, `FILE:2:1: store.url ${store}`],
+    [
+      'a password in the URL',
+      `${SHOP}store: redis://:hunter2@redis/0\n`,
+      'FILE:2:1: store.url holds a user or a password: take it out of the URL and name it by store.username and store.password, such as store.password: { env: REDIS_PASSWORD }',
+    ],
+    [
+      'TLS for a plain connection',
+      `${SHOP}store: { url: redis://redis, tls: { ca: ca.pem } }\n`,
+      'FILE:2:30: store.tls has no effect on this store.url: write rediss in place of redis, or delete store.tls',
+    ],
+    [
+      'half a client certificate',
+      `${SHOP}store: { url: rediss://redis, tls: { certificate: c.pem } }\n`,
+      'FILE:2:31: store.tls has half of a client certificate: write certificate and key, or neither',
+    ],
+    [
+      'a user without a password',
+      `${SHOP}store: { url: redis://redis, username: u }\n`,
+      'FILE:2:30: store.username has no password: add store.password',
+    ],
+    [
+      'one name twice',
+      two(`${PAYMENT}, ${SIGNED}`, `name: shop, callback: payment, appKey: a2, ${SIGNED}`),
+      'FILE:3:7: sources[1].name is that of sources[0] as well: give every source a name of its own',
+    ],
+    [
+      'one appKey twice',
+      two(`${PAYMENT}, ${SIGNED}`, `name: stall, callback: payment, appKey: a1, ${SIGNED}`),
+      'FILE:3:39: sources[1].appKey is that of sources[0] as well: give every appKey one source; two keys of one appKey are two signatures',
+    ],
+    [
+      'one path of two co-signers',
+      two(
+        'name: a, callback: cosigner, authenticate: [none], paths: { web3: /x }',
+        'name: b, callback: cosigner, authenticate: [none], paths: { withdraw: /X }',
+      ),
+      'FILE:3:67: sources[1].paths.withdraw is a path of sources[0]: give every source paths of its own',
+    ],
+  ])('%s', (_, yaml, line) => {
+    expect(linesOf(refusalOf(yaml))).toEqual([line]);
+  });
+
+  it('two co-signers with the default paths', () => {
+    const both = two(
+      'name: a, callback: cosigner, authenticate: [none]',
+      'name: b, callback: cosigner, authenticate: [none]',
+    );
+    expect(linesOf(refusalOf(both))).toEqual([
+      'FILE:3:5: sources[1].paths.withdraw is a path of sources[0]: give every source paths of its own',
+      'FILE:3:5: sources[1].paths.web3 is a path of sources[0]: give every source paths of its own',
+    ]);
+  });
+});
+
+describe('all faults together', () => {
+  const faulty = `public: { prot: 1, port: 9090 }\nstore: redis://u:hunter2@h\nsources:\n  - { name: A, callback: payment, appKey: a, signatures: [{ scheme: md5, secret: hunter2 }] }\n  - { name: b, callback: payment, appKey: a }\n`;
+  const refusal = refusalOf(faulty, { COUNTERSIGN_LOG_LEVEL: 'hunter2', COUNTERSIGN_LOG_LEVL: 'hunter2' });
+
+  it('are reported at once, those between faulty settings too', () => {
+    expect(refusal.faults.map(({ place, setting }) => `${place} ${setting}`.trim()).toSorted()).toEqual([
+      'FILE:1:1 ops.port',
+      'FILE:1:11 public.prot',
+      'FILE:2:1 store.url',
+      'FILE:4:7 sources[0].name',
+      'FILE:4:74 sources[0].signatures[0].secret',
+      'FILE:5:35 sources[1].appKey',
+      'FILE:5:5 sources[1].signatures',
+      'variable COUNTERSIGN_LOG_LEVEL log.level',
+      'variable COUNTERSIGN_LOG_LEVL',
+    ]);
+  });
+
+  it('are all in the message, a line each', () => {
+    expect(refusal.message.split('\n')).toEqual([
+      'The settings have 9 faults.',
+      ...linesOf(refusal).map((line) => `  ${line}`),
+    ]);
+  });
+
+  it('repeat nothing of what was written as a value', () => {
+    expect(JSON.stringify(refusal)).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,62 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { CountersignError } from '../../src/errors.ts';
+import type { SettingsFault } from '../../src/settings/faults.ts';
+import { loadSettings } from '../../src/settings/load.ts';
+import type { Settings } from '../../src/settings/schema.ts';
+
+/** One line, so that what is tested can stand on the lines after it. */
+export const SHOP =
+  'sources: [{ name: shop, callback: payment, appKey: a1, signatures: [{ scheme: md5, secret: { env: S } }] }]\n';
+
+const directory = mkdtempSync(join(tmpdir(), 'countersign-settings-'));
+let files = 0;
+
+/** A file in a directory of the test's own. */
+export function fileOf(content: string, name = `${(files += 1)}.yaml`): string {
+  const file = join(directory, name);
+  writeFileSync(file, content);
+  return file;
+}
+
+export function settingsOf(yaml: string, env: Record<string, string> = {}): Settings {
+  return loadSettings({ file: fileOf(yaml), env });
+}
+
+const faultsSchema = z.array(
+  z.strictObject({ setting: z.string(), place: z.string(), problem: z.string(), cure: z.string() }),
+);
+
+export interface Refusal {
+  readonly message: string;
+  readonly faults: readonly SettingsFault[];
+}
+
+/** How the settings are refused, the file called `FILE`. */
+export function refusalOf(yaml: string, env: Record<string, string> = {}): Refusal {
+  return refusalOfFile(fileOf(yaml), env);
+}
+
+export function refusalOfFile(file: string, env: Record<string, string> = {}): Refusal {
+  try {
+    loadSettings({ file, env });
+  } catch (thrown) {
+    if (!(thrown instanceof CountersignError) || thrown.code !== 'SETTINGS_INVALID') throw thrown;
+    const faults = faultsSchema.parse(thrown.data['faults']);
+    return {
+      message: thrown.message.replaceAll(file, 'FILE'),
+      faults: faults.map((fault) => ({ ...fault, place: fault.place.replace(file, 'FILE') })),
+    };
+  }
+  throw new Error('the settings were accepted');
+}
+
+/** A line a fault, as the message has them. */
+export function linesOf({ faults }: Refusal): readonly string[] {
+  return faults.map(
+    ({ place, setting, problem, cure }) =>
+      `${place}: ${[setting, problem].filter((part) => part !== '').join(' ')}: ${cure}`,
+  );
+}
