@@ -1,0 +1,114 @@
+import type { Readiness } from '../http/ops.ts';
+import { createCallbackObserver } from '../observe/callbacks.ts';
+import { createHealth } from '../observe/health.ts';
+import type { Log } from '../observe/log.ts';
+import { type Metrics, createMetrics } from '../observe/metrics.ts';
+import type { ReportCallback } from '../observe/report.ts';
+import { type Follower, createFollower } from '../release/follow.ts';
+import { pushWhenEmpty } from '../release/push.ts';
+import type { Settings } from '../settings/schema.ts';
+import type { Store } from '../store/store.ts';
+import type { Clock } from '../values/clock.ts';
+import { countFailures } from './counted-store.ts';
+import { type Preparation, startPreparing } from './preparation.ts';
+import type { OpenedStore } from './store.ts';
+
+/** What goes on beside the callbacks: preparing the store, following the policies, health and metrics. */
+export interface Backstage {
+  /** The store, its failures counted. */
+  readonly store: Store;
+  readonly follower: Follower;
+  readonly report: ReportCallback;
+  readonly readiness: () => Promise<Readiness>;
+  readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
+  /** Why the store may not decide yet; undefined once it may. */
+  readonly unprepared: () => string | undefined;
+  readonly shuttingDown: () => void;
+  readonly stop: () => void;
+}
+
+export interface BackstageParts {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly opened: OpenedStore;
+}
+
+/** Rejects with STORE_UNSAFE or POLICY_INVALID; a store that can't be reached is waited for behind `unprepared`. */
+export async function createBackstage(parts: BackstageParts): Promise<Backstage> {
+  const { settings, clock, log, opened } = parts;
+  const sources = settings.sources.map(({ name }) => name);
+  const metrics = createMetrics();
+  const store = countFailures(opened.store, metrics);
+  const follower = followPolicies(parts, store, metrics);
+
+  async function prepare(): Promise<void> {
+    await opened.examine();
+    await store.register(sources);
+    const { push, directory } = settings.policies;
+    if (push === 'when-empty') await pushWhenEmpty(store, directory, 'countersign serve');
+  }
+  const preparation = await startPreparing(prepare, (because) => log.warn('not-prepared', { because }));
+  await follower.start();
+  metrics.journalEntries(async () => {
+    const sizes = sources.map(async (source) => [source, await store.journalSize(source)] as const);
+    return new Map(await Promise.all(sizes));
+  });
+
+  let stopping = false;
+  const health = healthOf(store, preparation, follower, () => stopping);
+  const readiness = async (): Promise<Readiness> => {
+    const state = await health.readiness();
+    metrics.ready(state.ready);
+    return state;
+  };
+  const { unauthenticatedPerMinute } = settings.log;
+  return {
+    store,
+    follower,
+    report: createCallbackObserver({ log, metrics, clock, unauthenticatedPerMinute }),
+    readiness,
+    metrics: () => readiness().then(() => metrics.text()),
+    unprepared: preparation.trouble,
+    shuttingDown() {
+      stopping = true;
+    },
+    stop() {
+      preparation.stop();
+      follower.stop();
+    },
+  };
+}
+
+function followPolicies({ settings, clock, log }: BackstageParts, store: Store, metrics: Metrics): Follower {
+  return createFollower({
+    store,
+    clock,
+    pollMs: settings.policies.pollMs,
+    onChange: ({ release, control, ready }) => {
+      metrics.inForce(release?.revision ?? '');
+      metrics.frozen(control?.frozen !== undefined);
+      const fields = { revision: release?.revision, because: ready.because };
+      if (ready.ok) log.info(control?.frozen === undefined ? 'in-force' : 'frozen', fields);
+      else log.error('policies-not-followed', fields);
+    },
+  });
+}
+
+function healthOf(store: Store, preparation: Preparation, follower: Follower, stopping: () => boolean) {
+  const stateOf = (trouble: string | undefined, well: string) => ({
+    ok: trouble === undefined,
+    because: trouble ?? well,
+  });
+  return createHealth({
+    checks: [
+      { name: 'store', check: () => store.health().then(() => ({ ok: true, because: 'the store answers' })) },
+      { name: 'prepared', check: () => stateOf(preparation.trouble(), 'the store may decide') },
+      { name: 'policies', check: follower.ready },
+      {
+        name: 'running',
+        check: () => stateOf(stopping() ? 'the service is shutting down' : undefined, 'serving'),
+      },
+    ],
+  });
+}

@@ -1,0 +1,22 @@
+import type { Metrics } from '../observe/metrics.ts';
+import type { Store } from '../store/store.ts';
+
+/** The store, with the rejections of the verbs that the service itself uses counted by name. */
+export function countFailures(store: Store, metrics: Pick<Metrics, 'storeFailed'>): Store {
+  async function counted<T>(verb: string, asked: Promise<T>): Promise<T> {
+    try {
+      return await asked;
+    } catch (thrown) {
+      metrics.storeFailed(verb);
+      throw thrown;
+    }
+  }
+  return {
+    ...store,
+    settle: (request) => counted('settle', store.settle(request)),
+    notice: (request) => counted('notice', store.notice(request)),
+    record: (record) => counted('record', store.record(record)),
+    control: () => counted('control', store.control()),
+    document: (revision) => counted('document', store.document(revision)),
+  };
+}

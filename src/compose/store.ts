@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { CountersignError, messageOf } from '../errors.ts';
+import { storeAddress } from '../settings/store-address.ts';
+import type { StoreSettings } from '../settings/schema.ts';
+import { openEmbeddedStore } from '../store/embedded/open.ts';
+import { inspectRedis, unsafeReason } from '../store/redis/inspect.ts';
+import { type RedisStore, type RedisStoreOptions, openRedisStore } from '../store/redis/open.ts';
+import type { Store } from '../store/store.ts';
+import type { Clock } from '../values/clock.ts';
+import type { ReadSecret } from '../values/secret.ts';
+
+/** A store with what must be known of it before it may decide. */
+export interface OpenedStore {
+  readonly store: Store;
+  /** Throws STORE_UNSAFE if it could forget a decision, STORE_UNREACHABLE if that can't be found out. */
+  readonly examine: () => Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Opens the store that the settings name. Also resolves while a Redis is down; see the adapters. */
+export async function openStore(
+  settings: StoreSettings,
+  readSecret: ReadSecret,
+  clock: Clock,
+): Promise<OpenedStore> {
+  const address = storeAddress(settings.url);
+  const retention = {
+    subjectsMs: settings.retention.subjectsDays * DAY_MS,
+    journalMs: settings.retention.journalDays * DAY_MS,
+  };
+  if (address === undefined) {
+    throw new CountersignError('SETTINGS_INVALID', `store.url ${settings.url} names no store`);
+  }
+  if (address.kind === 'embedded') {
+    const store = await openEmbeddedStore({ path: address.path, clock, retention });
+    return { store, examine: () => Promise.resolve() };
+  }
+  const store = await openRedisStore({
+    ...serverOf(address, clientOptions(settings, address.tls, readSecret)),
+    prefix: settings.prefix,
+    retention,
+    commandTimeoutMs: settings.commandTimeoutMs,
+    connectTimeoutMs: settings.connectTimeoutMs,
+  });
+  return { store, examine: () => examineRedis(store) };
+}
+
+type RedisAddress = Exclude<NonNullable<ReturnType<typeof storeAddress>>, { kind: 'embedded' }>;
+type ClientOptions = NonNullable<Extract<RedisStoreOptions, { readonly client: unknown }>['client']>;
+
+function serverOf(address: RedisAddress, client: ClientOptions): RedisStoreOptions {
+  if (address.kind === 'cluster') return { cluster: address.nodes, client };
+  const { database: db } = address;
+  if (address.kind === 'redis') return { client: { ...client, ...address.nodes[0], db } };
+  return { client: { ...client, sentinels: [...address.nodes], name: address.primary, db } };
+}
+
+function clientOptions(
+  { username, password, tls }: StoreSettings,
+  secure: boolean,
+  readSecret: ReadSecret,
+): ClientOptions {
+  return {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password: readSecret(password) }),
+    ...(secure ? { tls: tlsOptions(tls, readSecret) } : {}),
+  };
+}
+
+function tlsOptions(tls: StoreSettings['tls'], readSecret: ReadSecret): NonNullable<ClientOptions['tls']> {
+  return {
+    ...(tls?.ca === undefined ? {} : { ca: readPem(tls.ca, 'store.tls.ca') }),
+    ...(tls?.certificate === undefined ? {} : { cert: readPem(tls.certificate, 'store.tls.certificate') }),
+    ...(tls?.key === undefined ? {} : { key: readSecret(tls.key) }),
+  };
+}
+
+/** A certificate's text: no secret, so named by its path alone. Throws SETTINGS_INVALID. */
+export function readPem(file: string, setting: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (thrown) {
+    throw new CountersignError('SETTINGS_INVALID', `${setting}: can't read ${file}: ${messageOf(thrown)}`);
+  }
+}
+
+async function examineRedis(store: RedisStore): Promise<void> {
+  const unsafe = unsafeReason(await inspectRedis(store));
+  if (unsafe !== undefined) throw new CountersignError('STORE_UNSAFE', unsafe);
+}

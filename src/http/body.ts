@@ -1,0 +1,49 @@
+import bodyParser from 'body-parser';
+import type { Request, Response } from 'express';
+import { type Failure, failure, messageOf } from '../errors.ts';
+
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-?8"?[ \t]*)?(?:;[ \t]*)?$/i;
+
+/** Reads a callback's body as bytes, at most `limitBytes` of them, and says no to what no sender of callbacks sends. */
+export function bodyReader(
+  limitBytes: number,
+): (request: Request, response: Response) => Promise<Uint8Array | Failure> {
+  const raw = bodyParser.raw({ type: () => true, limit: limitBytes, inflate: false });
+
+  return async (request, response) => {
+    const contentType = request.headers['content-type'] ?? '';
+    if (!JSON_TYPE.test(contentType)) {
+      return failure(
+        'CONTENT_TYPE',
+        `the content type is ${quote(contentType)}, not application/json in UTF-8`,
+      );
+    }
+    const encoding = request.headers['content-encoding'] ?? 'identity';
+    if (encoding.toLowerCase() !== 'identity') {
+      return failure(
+        'CONTENT_ENCODING',
+        `the body is encoded as ${quote(encoding)}; callbacks are sent as they are`,
+      );
+    }
+    return new Promise((resolve) => {
+      raw(request, response, (error?: unknown) =>
+        resolve(error === undefined ? bytesOf(request) : unread(error)),
+      );
+    });
+  };
+}
+
+function bytesOf(request: Request): Uint8Array | Failure {
+  const body: unknown = request.body;
+  return body instanceof Uint8Array ? body : failure('BODY_UNREADABLE', 'the request has no body');
+}
+
+function unread(error: unknown): Failure {
+  const tooLarge = error instanceof Error && 'type' in error && error.type === 'entity.too.large';
+  return failure(
+    tooLarge ? 'BODY_TOO_LARGE' : 'BODY_UNREADABLE',
+    `the body could not be read: ${messageOf(error)}`,
+  );
+}
+
+const quote = (text: string): string => JSON.stringify(text.slice(0, 80));

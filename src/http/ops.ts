@@ -1,0 +1,32 @@
+import express, { type Express } from 'express';
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly because: string }[];
+}
+
+export interface OpsAppParts {
+  readonly readiness: () => Promise<Readiness>;
+  readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+/** The app of the ops port: alive, ready and why not, and the metrics. */
+export function createOpsApp({ readiness, metrics }: OpsAppParts): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.get('/healthz', (_request, response) => {
+    response.type('text/plain').send('ok\n');
+  });
+  app.get('/readyz', async (_request, response) => {
+    const state = await readiness();
+    response.status(state.ready ? 200 : 503).json(state);
+  });
+  app.get('/metrics', async (_request, response) => {
+    const { contentType, text } = await metrics();
+    response.set('Content-Type', contentType).send(text);
+  });
+  app.use((_request, response) => {
+    response.status(404).type('text/plain').send('/healthz, /readyz, /metrics\n');
+  });
+  return app;
+}

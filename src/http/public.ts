@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { TLSSocket } from 'node:tls';
+import express, { type Express, type Request, type Response } from 'express';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { Route } from '../pipeline/arrival.ts';
+import { bodyReader } from './body.ts';
+
+/** Where the platform sends payment confirmations (section 6.1), spelt as it spells it. */
+export const PAYMENT_PATH = '/nofity/transferToMerchantAuthCheck';
+
+/** One URL that callbacks are posted to. With `secret` it is followed by one more segment, known to the sender alone. */
+export interface CallbackUrl {
+  readonly path: string;
+  readonly route: Route;
+  readonly secret: boolean;
+}
+
+export interface PublicAppParts {
+  readonly pipeline: Pipeline;
+  readonly urls: readonly CallbackUrl[];
+  /** Addresses and networks whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+  readonly bodyBytes: number;
+}
+
+/** The app of the public port: callbacks get their answer with HTTP 200, anything else 404 or 405, and nobody a reason. */
+export function createPublicApp({ pipeline, urls, trustedProxies, bodyBytes }: PublicAppParts): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.set('trust proxy', [...trustedProxies]);
+  app.set('query parser', false);
+
+  for (const { path, route, secret } of urls) {
+    const url = secret ? `${escapePath(path)}/:secret` : escapePath(path);
+    app.post(url, (request, response) => answer(request, response, route));
+    app.all(url, (_request, response) => {
+      response.set('Allow', 'POST').status(405).end();
+    });
+  }
+  app.use((_request, response) => {
+    response.status(404).end();
+  });
+  app.use((_error: unknown, _request: Request, response: Response, _next: () => void) => {
+    response.status(400).type('text/plain').end('FAILURE');
+  });
+
+  const readBody = bodyReader(bodyBytes);
+  const trusts: unknown = app.get('trust proxy fn');
+  const isTrusted = (address: string): boolean => typeof trusts === 'function' && trusts(address, 0) === true;
+
+  async function answer(request: Request, response: Response, route: Route): Promise<void> {
+    const { secret } = request.params;
+    const reply = await pipeline.receive({
+      requestId: randomUUID(),
+      route,
+      address: request.ip ?? '',
+      header: (name) => headerOf(request, name),
+      fromProxy: isTrusted(request.socket.remoteAddress ?? ''),
+      pathSecret: typeof secret === 'string' ? secret : undefined,
+      certificate: certificateOf(request),
+      body: () => readBody(request, response),
+    });
+    const there = !response.destroyed && !request.socket.destroyed;
+    if (there) {
+      // What is left of a body that was not read would be taken for the next request's beginning.
+      if (!request.complete) response.set('Connection', 'close');
+      response.statusCode = 200;
+      response.setHeader('Content-Type', reply.answer.contentType);
+      response.end(reply.answer.body);
+    }
+    reply.delivered(there);
+  }
+
+  return app;
+}
+
+/** The paths of the settings are literal; a path pattern would read some of their characters otherwise. */
+function escapePath(path: string): string {
+  return path.replace(/[{}()[\]+?!:*\\]/g, '\\$&');
+}
+
+/** Of a header that came twice, nobody knows which one the gateway wrote: it counts as not there. */
+function headerOf(request: Request, name: string): string | undefined {
+  const wanted = name.toLowerCase();
+  const values = request.rawHeaders.filter(
+    (_, at) => request.rawHeaders[at - 1]?.toLowerCase() === wanted && at % 2 === 1,
+  );
+  return values.length === 1 ? values[0] : undefined;
+}
+
+/**
+ * The subject's names in the certificate's order, `O=Vault,CN=cosigner`. Node writes a name a line and escapes what could
+ * be taken for the end of one, so that `O=Vault\,CN=cosigner` is another subject.
+ */
+function certificateOf(request: Request): { fingerprint256: string; subject: string } | undefined {
+  const { socket } = request;
+  const certificate =
+    socket instanceof TLSSocket && socket.authorized ? socket.getPeerX509Certificate() : undefined;
+  if (certificate === undefined) return undefined;
+  return { fingerprint256: certificate.fingerprint256, subject: certificate.subject.replaceAll('\n', ',') };
+}

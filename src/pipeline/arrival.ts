@@ -1,0 +1,25 @@
+import type { Kind } from '../callback/callback.ts';
+import type { Failure } from '../errors.ts';
+
+/** Where a callback came in: on the platform's one path, or on a co-signer's URL, which names its source. */
+export type Route =
+  | { readonly callback: 'payment' }
+  | { readonly callback: 'cosigner'; readonly source: string; readonly expected: readonly Kind[] };
+
+/** A callback that has arrived, before a byte of its body has been read. */
+export interface Arrival {
+  readonly requestId: string;
+  readonly route: Route;
+  /** The peer's address, behind trusted proxies. */
+  readonly address: string;
+  /** A header's value; none of one that was sent twice. */
+  readonly header: (name: string) => string | undefined;
+  /** Whether the connection is one of a trusted proxy. */
+  readonly fromProxy: boolean;
+  /** The last path segment, where the source's URLs end in a secret one. */
+  readonly pathSecret: string | undefined;
+  /** The client certificate of a TLS connection that ends here. */
+  readonly certificate: { readonly fingerprint256: string; readonly subject: string } | undefined;
+  /** Reads the body, bounded in size and kind; never rejects. */
+  readonly body: () => Promise<Uint8Array | Failure>;
+}

@@ -1,0 +1,92 @@
+import { type Answer, answerOf } from '../callback/answer.ts';
+import { CountersignError, type Failure, failure, messageOf } from '../errors.ts';
+import type { Arrival } from './arrival.ts';
+import { type Outcome, type Track, reportLate, track } from './outcome.ts';
+import { type PipelineParts, takeSteps } from './steps.ts';
+
+export interface Pipeline {
+  /**
+   * The answer to one callback, within `answerTimeoutMs`, whatever comes in and whatever fails; never rejects. `delivered`
+   * is to say afterwards whether the client was still there.
+   */
+  receive(
+    arrival: Arrival,
+  ): Promise<{ readonly answer: Answer; readonly delivered: (there: boolean) => void }>;
+  /** Resolves when nothing is under way any more, decisions that come too late included. */
+  idle(): Promise<void>;
+}
+
+/** The steps, within their time: what is not decided by then is answered FAILURE, and what is decided later is marked so. */
+export function createPipeline(parts: PipelineParts): Pipeline {
+  const { answerTimeoutMs, report } = parts;
+  const underWay = new Set<Promise<unknown>>();
+
+  function keep(work: Promise<unknown>): void {
+    const kept = work.catch(() => undefined).finally(() => underWay.delete(kept));
+    underWay.add(kept);
+  }
+
+  function answerFor({ answer, verdict, report: { source } }: Outcome): Answer {
+    return answer ?? answerOf(verdict, source === undefined ? undefined : parts.answerFormat(source));
+  }
+
+  return {
+    async receive(arrival) {
+      const run = track(arrival);
+      const work = takeSteps(parts, arrival, run).catch((thrown: unknown) => run.failed(failureOf(thrown)));
+      keep(work);
+      const outcome = await within(work, answerTimeoutMs);
+      if (outcome !== undefined && run.elapsedMs() <= answerTimeoutMs) {
+        report(outcome.report);
+        const delivered = (there: boolean): void =>
+          there ? undefined : keep(answeredLate(parts, run, outcome));
+        return { answer: answerFor(outcome), delivered };
+      }
+      keep(work.then((late) => answeredLate(parts, run, late)));
+      const timedOut = run.failed(
+        failure('TIMED_OUT', `no decision within ${answerTimeoutMs} ms (answerTimeoutMs)`),
+      );
+      report(timedOut.report);
+      return { answer: answerFor(timedOut), delivered: () => undefined };
+    },
+    async idle() {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}
+
+/** A decision stands, but its SUCCESS never reached anybody: the journal says so, and a repeat will get it. */
+async function answeredLate({ store, report }: PipelineParts, run: Track, outcome: Outcome): Promise<void> {
+  const { decision, source, subject = '' } = outcome.report;
+  if (decision === undefined || source === undefined || outcome.verdict === 'FAILURE') return;
+  reportLate(outcome, report);
+  const detail = JSON.stringify({ requestId: run.requestId, totalMs: run.elapsedMs() });
+  await store.record({
+    source,
+    type: 'late',
+    subject,
+    verdict: 'FAILURE',
+    code: 'ANSWERED_LATE',
+    of: decision,
+    detail,
+  });
+}
+
+/** What went wrong inside, without a stack: the answer is FAILURE, and the log names it. */
+function failureOf(thrown: unknown): Failure {
+  const ofStore = thrown instanceof CountersignError && thrown.code.startsWith('STORE_');
+  return failure(ofStore ? 'STORE_FAILED' : 'INTERNAL', messageOf(thrown));
+}
+
+/** The work's value, or undefined once the time is up. */
+async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeUp = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, undefined);
+  });
+  try {
+    return await Promise.race([work, timeUp]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,123 @@
+import { type AnswerFormat, selfCheckAnswer } from '../callback/answer.ts';
+import { type Callback, type SelfCheck, type Verdict, subjectOf } from '../callback/callback.ts';
+import { callbackKinds, parseCosigner } from '../callback/kinds.ts';
+import type { Failure } from '../errors.ts';
+import type { ReportCallback } from '../observe/report.ts';
+import type { Authenticated, Authenticator } from '../signature/authenticate.ts';
+import type { Store } from '../store/store.ts';
+import type { Clock } from '../values/clock.ts';
+import { type Members, decodeMembers } from '../values/members.ts';
+import type { Arrival } from './arrival.ts';
+import { type Following, decide } from './decide.ts';
+import type { Outcome, Track } from './outcome.ts';
+
+export interface PipelineParts {
+  readonly store: Store;
+  /** The sources' keys as they are now; another one after a rotation. */
+  readonly authenticator: () => Authenticator;
+  readonly following: Following;
+  /** Why no callback may be approved yet, such as a store that has not been looked at. */
+  readonly admit: () => Failure | undefined;
+  readonly answerFormat: (source: string) => AnswerFormat;
+  readonly report: ReportCallback;
+  readonly clock: Clock;
+  /** From arrival to answer. */
+  readonly answerTimeoutMs: number;
+}
+
+/** The five steps of a decision, in their one order: decode, authenticate, parse, evaluate and settle. */
+export async function takeSteps(parts: PipelineParts, arrival: Arrival, run: Track): Promise<Outcome> {
+  const body = await arrival.body();
+  if (!(body instanceof Uint8Array)) return run.unauthenticated(body);
+  const decoded = run.timed('decode', () => decodeMembers(body));
+  if (!decoded.ok) return run.unauthenticated(decoded);
+  const sender = run.timed('authenticate', () =>
+    authenticate(parts.authenticator(), arrival, decoded.members),
+  );
+  if (!sender.ok) return run.unauthenticated(sender);
+  run.authenticated(sender);
+  const parsed = run.timed('parse', () => parse(arrival, sender));
+  if (!parsed.ok) return refuse(parts, run, { sender, body: decoded.text, refusal: parsed });
+  const { callback } = parsed;
+  if (callback.kind === 'self-check') return selfCheck(parts, run, callback, decoded.text);
+  run.callback(callback, subjectOf(callback));
+  const barred = parts.admit();
+  if (barred !== undefined) return run.failed(barred);
+  return decide(parts, run, { callback, body: decoded.text, sender, address: arrival.address });
+}
+
+function authenticate(
+  authenticator: Authenticator,
+  arrival: Arrival,
+  members: Members,
+): Authenticated | Failure {
+  const { route } = arrival;
+  return route.callback === 'payment'
+    ? authenticator.payment({ members })
+    : authenticator.cosigner(route.source, { ...arrival, members });
+}
+
+function parse(
+  { route }: Arrival,
+  { members, source }: Authenticated,
+): { readonly ok: true; readonly callback: Callback | SelfCheck } | Failure {
+  return route.callback === 'payment'
+    ? callbackKinds.payment.parse(members, source)
+    : parseCosigner(members, source, route.expected);
+}
+
+interface Refused {
+  readonly sender: Authenticated;
+  readonly body: string;
+  readonly refusal: Failure;
+}
+
+/** An authenticated callback that says nothing which could be decided: refused, and kept for whoever asks why. */
+async function refuse(
+  { store }: PipelineParts,
+  run: Track,
+  { sender, body, refusal }: Refused,
+): Promise<Outcome> {
+  const { code, because } = refusal;
+  const { source, by } = sender;
+  const detail = JSON.stringify({ requestId: run.requestId, by, body, because });
+  const id = await store.record({
+    source,
+    type: 'refused',
+    subject: '',
+    verdict: 'FAILURE',
+    code,
+    of: '',
+    detail,
+  });
+  return run.refused(refusal, id);
+}
+
+async function selfCheck(
+  { authenticator, store }: PipelineParts,
+  run: Track,
+  check: SelfCheck,
+  body: string,
+): Promise<Outcome> {
+  const { source } = check;
+  const valid = authenticator().selfCheck(source, check);
+  const verdict: Verdict = valid.client && valid.verify ? 'SUCCESS' : 'FAILURE';
+  const detail = JSON.stringify({ requestId: run.requestId, body, valid });
+  const code = 'SELF_CHECK';
+  const decision = await store.record({
+    source,
+    type: 'self-check',
+    subject: '',
+    verdict,
+    code,
+    of: '',
+    detail,
+  });
+  const because = `client_system_pubkey_hash ${told(valid.client)}, verify_sign_pub_hash ${told(valid.verify)}`;
+  return run.end(
+    { verdict, outcome: 'self-check', code, because, kind: 'self-check', decision },
+    selfCheckAnswer(valid),
+  );
+}
+
+const told = (matches: boolean): string => (matches ? 'matches' : 'does not match, or no key is set');

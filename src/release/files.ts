@@ -1,0 +1,116 @@
+import { readFileSync, realpathSync } from 'node:fs';
+import { readFile, readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { CountersignError, messageOf } from '../errors.ts';
+import { type PolicyFile, readPolicyFiles } from '../policy/compile.ts';
+import { type PolicyFault, faultOfFile, formatFault } from '../policy/fault.ts';
+import type { Release } from '../policy/release.ts';
+import { YAML_BOUNDS } from '../policy/yaml.ts';
+
+/** Where tests of the policies are kept, beside them. */
+const TESTS = 'tests';
+const FILES_MAX = 1000;
+const LIST_FILE_MAX_BYTES = 67_108_864;
+
+/**
+ * The policy files of a directory (`*.yaml`, `*.yml`) and the list files they refer to, as a release. Throws one
+ * POLICY_INVALID that tells every fault, also in `data.faults`. No path may lead out of the directory; a policy file in a
+ * subdirectory is a fault, since nobody would notice that it does nothing. With `only`, these files of it alone.
+ */
+export async function readPolicyDirectory(directory: string, only?: readonly string[]): Promise<Release> {
+  const faults: PolicyFault[] = [];
+  const files: PolicyFile[] = [];
+  for (const name of only ?? (await policyFileNames(directory))) {
+    try {
+      files.push({ name, text: await readPolicyFile(directory, name) });
+    } catch (thrown) {
+      faults.push(faultOfFile(name, messageOf(thrown), 'mend or remove the file'));
+    }
+  }
+  const compiled = readPolicyFiles(files, (name) => readListFile(directory, name));
+  if (!compiled.ok) faults.push(...compiled.faults);
+  if (!compiled.ok || faults.length > 0) throw invalidPolicies(directory, faults);
+  return compiled.release;
+}
+
+/** One error for all faults, a line each. */
+export function invalidPolicies(what: string, faults: readonly PolicyFault[]): CountersignError {
+  const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`;
+  const lines = faults.map((fault) => `  ${formatFault(fault)}`);
+  return new CountersignError(
+    'POLICY_INVALID',
+    `the policies in ${what} have ${count}:\n${lines.join('\n')}`,
+    { faults },
+  );
+}
+
+async function policyFileNames(directory: string): Promise<readonly string[]> {
+  let names: readonly string[];
+  try {
+    names = await readdir(directory, { recursive: true });
+  } catch (thrown) {
+    throw new CountersignError(
+      'POLICY_INVALID',
+      `the policies in ${directory} can't be read: ${messageOf(thrown)}; name a directory that holds policy files`,
+      { directory },
+      thrown,
+    );
+  }
+  const found = names
+    .map((name) => name.split(sep))
+    .filter((path) => path[0] !== TESTS && !path.some((step) => step.startsWith('.')))
+    .map((path) => path.join('/'))
+    .filter((name) => /\.ya?ml$/i.test(name))
+    .sort();
+  if (found.length > FILES_MAX) {
+    throw invalidPolicies(directory, [
+      faultOfFile(
+        '.',
+        `there are ${found.length} policy files`,
+        `keep to ${FILES_MAX}: a file may hold several policies`,
+      ),
+    ]);
+  }
+  return found;
+}
+
+async function readPolicyFile(directory: string, name: string): Promise<string> {
+  if (basename(name) !== name) {
+    throw new Error(
+      `policies are read from the directory itself, not from ${dirname(name)}; move the file up`,
+    );
+  }
+  const path = inside(directory, name);
+  const { size } = await stat(path);
+  if (size > YAML_BOUNDS.bytes)
+    throw new Error(`it has ${size} bytes; at most ${YAML_BOUNDS.bytes} are read`);
+  return utf8(await readFile(path));
+}
+
+function readListFile(directory: string, name: string): string | undefined {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(inside(directory, name));
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined;
+    throw thrown;
+  }
+  if (bytes.length > LIST_FILE_MAX_BYTES) {
+    throw new Error(`${name} has ${bytes.length} bytes; at most ${LIST_FILE_MAX_BYTES} are read`);
+  }
+  return utf8(bytes);
+}
+
+/** The real path of a file in the directory, links followed. Throws for one that is elsewhere. */
+function inside(directory: string, name: string): string {
+  const root = realpathSync(directory);
+  const leads = (path: string): boolean => path.startsWith(root.endsWith(sep) ? root : root + sep);
+  if (!leads(resolve(root, name))) throw new Error(`${name} leads out of the directory of the policies`);
+  const path = realpathSync(join(root, name));
+  if (!leads(path)) throw new Error(`${name} is a link that leads out of the directory of the policies`);
+  return path;
+}
+
+function utf8(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+}

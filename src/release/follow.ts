@@ -1,0 +1,129 @@
+import { messageOf } from '../errors.ts';
+import type { Release } from '../policy/release.ts';
+import type { Control, Store } from '../store/store.ts';
+import { type Clock, systemClock } from '../values/clock.ts';
+import { named, readRevision } from './push.ts';
+
+export interface FollowParts {
+  readonly store: Pick<Store, 'control' | 'document' | 'watch'>;
+  /** How often to look, in case a notice was lost. */
+  readonly pollMs: number;
+  /** Called when the release, the freeze or the readiness has changed. */
+  readonly onChange?: (state: FollowState) => void;
+  readonly clock?: Clock;
+}
+
+interface FollowState {
+  readonly release: Release | undefined;
+  readonly control: Control | undefined;
+  readonly ready: Readiness;
+}
+
+interface Readiness {
+  readonly ok: boolean;
+  /** A sentence with the cure, where it is not. */
+  readonly because: string;
+}
+
+/** Knows what is in force. What it knows may be out of date: settle checks that, and says `stale`. */
+export interface Follower {
+  /** The last release that this program could compile; undefined while none is in force. */
+  readonly current: () => Release | undefined;
+  readonly control: () => Control | undefined;
+  readonly ready: () => Readiness;
+  /** Looks now. Callers share one look, which begins no earlier than their call. Never rejects: see `ready`. */
+  readonly refresh: () => Promise<void>;
+  /** Looks, then follows. */
+  readonly start: () => Promise<void>;
+  readonly stop: () => void;
+}
+
+/** Without a successful look for so many polls, what is known counts as out of date. */
+const POLLS_MISSED = 4;
+
+/** Follows what is in force in the store, by notice and by poll, and keeps the last good release through any trouble. */
+export function createFollower({ store, pollMs, onChange, clock = systemClock }: FollowParts): Follower {
+  let release: Release | undefined;
+  let control: Control | undefined;
+  let trouble: string | undefined = 'the store has not been asked yet';
+  let lookedAtMs = 0;
+
+  const ready = (): Readiness => {
+    if (trouble !== undefined) return { ok: false, because: trouble };
+    const silentMs = clock() - lookedAtMs;
+    return silentMs > pollMs * POLLS_MISSED
+      ? { ok: false, because: `the store has not answered for ${silentMs} ms; see \`countersign doctor\`` }
+      : { ok: true, because: `revision ${named(release?.revision ?? '')} is in force` };
+  };
+
+  const tell = (): void => {
+    try {
+      onChange?.({ release, control, ready: ready() });
+    } catch (thrown) {
+      trouble = `what follows the policies in force failed: ${messageOf(thrown)}`;
+    }
+  };
+
+  const look = async (): Promise<void> => {
+    const before = { release, sequence: control?.sequence, trouble };
+    try {
+      control = await store.control();
+      trouble = undefined;
+      if (control.revision === '') {
+        release = undefined;
+        trouble = 'no policies are in force; push some with `countersign policy push`';
+      } else if (control.revision !== release?.revision) {
+        release = await readRevision(store, control.revision);
+      }
+      lookedAtMs = clock();
+    } catch (thrown) {
+      trouble = `what is in force can't be followed: ${messageOf(thrown)}`;
+    }
+    const changed =
+      before.release !== release || before.sequence !== control?.sequence || before.trouble !== trouble;
+    if (changed) tell();
+  };
+
+  const refresh = inTurn(look);
+  let stop: (() => void) | undefined;
+  return {
+    current: () => release,
+    control: () => control,
+    ready,
+    refresh,
+    start: async () => {
+      stop?.();
+      const unwatch = store.watch(() => void refresh());
+      const poll = setInterval(() => void refresh(), pollMs).unref();
+      stop = () => {
+        unwatch();
+        clearInterval(poll);
+      };
+      await refresh();
+    },
+    stop: () => {
+      stop?.();
+      stop = undefined;
+    },
+  };
+}
+
+/** One at a time. Whoever asks while one runs shares the next: the running one may have looked before the change. */
+function inTurn(task: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  const run = (): Promise<void> => {
+    next = undefined;
+    const begun = task().finally(() => {
+      if (running === begun) running = undefined;
+    });
+    running = begun;
+    return begun;
+  };
+  return () => {
+    if (next !== undefined) return next;
+    if (running === undefined) return run();
+    next = running.then(run);
+    return next;
+  };
+}

@@ -1,0 +1,129 @@
+import { CountersignError } from '../errors.ts';
+import { compileRelease } from '../policy/compile.ts';
+import type { Release } from '../policy/release.ts';
+import type { Control, HistoryEntry, Store } from '../store/store.ts';
+import { invalidPolicies, readPolicyDirectory } from './files.ts';
+
+/** Enough of the history to find any revision that somebody may remember. */
+const HISTORY_MAX = 1000;
+const REVISION = /^[0-9a-f]{4,64}$/;
+
+export interface PushRequest {
+  readonly release: Pick<Release, 'revision' | 'document'>;
+  /** The revision that the release was compared with; the empty text where none was in force. */
+  readonly expected: string;
+  readonly by: string;
+  readonly message: string;
+}
+
+/**
+ * Puts a release in force. When it resolves, nothing is decided under another revision any more. Throws POLICY_CONFLICT if
+ * another revision than the expected one is in force by now.
+ */
+export async function pushRelease(
+  store: Pick<Store, 'push'>,
+  { release, expected, by, message }: PushRequest,
+): Promise<Control> {
+  const { revision, document } = release;
+  const { outcome, control } = await store.push({ revision, document, expected, by, message });
+  if (outcome === 'in-force') return control;
+  throw new CountersignError(
+    'POLICY_CONFLICT',
+    `${named(control.revision)} is in force, not ${named(expected)} that this push was compared with; see what changed with \`countersign policy diff\`, then push again`,
+    { inForce: control.revision, expected, revision },
+  );
+}
+
+export interface RollbackRequest {
+  /** An old revision, or the beginning of its name. */
+  readonly revision: string;
+  readonly by: string;
+  readonly message: string;
+}
+
+/**
+ * Puts a revision of old in force again. Throws REVISION_UNKNOWN, POLICY_INVALID if this version of the program can't
+ * compile it, POLICY_CONFLICT if somebody pushes meanwhile, or USAGE if it is in force as it is.
+ */
+export async function rollback(store: Store, request: RollbackRequest): Promise<Control> {
+  const { revision: expected } = await store.control();
+  const release = await readRevision(store, await findRevision(store, request.revision));
+  if (release.revision === expected) {
+    throw new CountersignError(
+      'USAGE',
+      `revision ${named(expected)} is in force already; name an older one`,
+      {
+        revision: expected,
+      },
+    );
+  }
+  return pushRelease(store, { release, expected, by: request.by, message: request.message });
+}
+
+/** The one revision that begins so. Throws REVISION_UNKNOWN if there is none, or more than one. */
+export async function findRevision(
+  store: Pick<Store, 'history' | 'document'>,
+  prefix: string,
+): Promise<string> {
+  const wanted = prefix.toLowerCase();
+  if (!REVISION.test(wanted)) {
+    throw unknown(prefix, 'is not 4 to 64 hexadecimal digits');
+  }
+  if (wanted.length === 64 && (await store.document(wanted)) !== undefined) return wanted;
+  const history = await store.history(HISTORY_MAX);
+  const found = [...new Set(history.map(({ revision }) => revision))].filter((each) =>
+    each.startsWith(wanted),
+  );
+  const [revision] = found;
+  if (revision === undefined) throw unknown(prefix, 'was never pushed');
+  if (found.length > 1)
+    throw unknown(prefix, `could be any of ${found.map(named).join(', ')}; write more digits`);
+  return revision;
+}
+
+/** A revision that was ever pushed, compiled. Throws REVISION_UNKNOWN, or POLICY_INVALID if it doesn't compile. */
+export async function readRevision(store: Pick<Store, 'document'>, revision: string): Promise<Release> {
+  const document = await store.document(revision);
+  if (document === undefined) throw unknown(revision, 'is not in the store');
+  const compiled = compileRelease(document);
+  if (!compiled.ok) throw invalidPolicies(`revision ${named(revision)}`, compiled.faults);
+  if (compiled.release.revision === revision) return compiled.release;
+  throw new CountersignError(
+    'STORE_CORRUPT',
+    `the document stored as revision ${named(revision)} is that of ${named(compiled.release.revision)}; push the policies again`,
+    { revision, found: compiled.release.revision },
+  );
+}
+
+/** What was pushed, newest first, and which of it is in force. */
+export async function releaseHistory(
+  store: Pick<Store, 'control' | 'history'>,
+  limit: number,
+): Promise<readonly (HistoryEntry & { readonly inForce: boolean })[]> {
+  const control = await store.control();
+  const history = await store.history(limit);
+  const current = history.find(({ revision }) => revision === control.revision);
+  return history.map((entry) => ({ ...entry, inForce: entry === current }));
+}
+
+/** Puts a directory's policies in force if nothing is: the first start with an embedded store. True if it did. */
+export async function pushWhenEmpty(store: Store, directory: string, by: string): Promise<boolean> {
+  if ((await store.control()).revision !== '') return false;
+  const { revision, document } = await readPolicyDirectory(directory);
+  const message = `first start, from ${directory}`;
+  const { outcome } = await store.push({ revision, document, expected: '', by, message });
+  return outcome === 'in-force';
+}
+
+/** Enough of a revision to tell it from others by eye. */
+export function named(revision: string): string {
+  return revision === '' ? 'no revision' : revision.slice(0, 12);
+}
+
+function unknown(revision: string, why: string): CountersignError {
+  return new CountersignError(
+    'REVISION_UNKNOWN',
+    `revision ${revision} ${why}; \`countersign policy history\` lists them`,
+    { revision },
+  );
+}

@@ -1,0 +1,133 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join, posix, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+/** Which folders of src a folder may import. Dependencies point one way; CONTRIBUTING draws it. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  errors: [],
+  values: ['errors'],
+  callback: ['values', 'errors'],
+  policy: ['callback', 'values', 'errors'],
+  signature: ['values', 'errors'],
+  settings: ['values', 'errors'],
+  observe: ['values', 'errors'],
+  store: ['policy', 'callback', 'values', 'errors'],
+  release: ['store', 'policy', 'callback', 'values', 'errors'],
+  pipeline: ['store', 'policy', 'callback', 'signature', 'observe', 'values', 'errors'],
+  http: ['pipeline', 'callback', 'values', 'errors'],
+  compose: [
+    'http',
+    'pipeline',
+    'release',
+    'store',
+    'policy',
+    'callback',
+    'signature',
+    'settings',
+    'observe',
+    'values',
+    'errors',
+  ],
+  cli: [
+    'compose',
+    'http',
+    'pipeline',
+    'release',
+    'store',
+    'policy',
+    'callback',
+    'signature',
+    'settings',
+    'observe',
+    'values',
+    'errors',
+  ],
+  main: ['cli'],
+  generate: ['policy', 'settings'],
+};
+
+/** The only folders that may know a framework, and what `policy` and `callback` may know at all. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  express: ['http'],
+  'body-parser': ['http'],
+  ioredis: ['store'],
+  'node:sqlite': ['store'],
+  'node-rsa': ['signature'],
+  winston: ['observe'],
+  'prom-client': ['observe'],
+  commander: ['cli'],
+};
+const PURE: Readonly<Record<string, readonly string[]>> = { policy: ['zod', 'yaml'], callback: [] };
+const IMPURE_CALLS = /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bprocess\.|\bsetTimeout\(|\bfetch\(/;
+
+const IMPORTS = /^(?:import|export) [^;']*? from '([^']+)';$|^import '([^']+)';$|\bimport\('([^']+)'\)/gm;
+
+interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** What is wrong with a file's imports and calls, a sentence each. */
+function faultsOf({ path, text }: SourceFile): readonly string[] {
+  const room = roomOf(path);
+  const imported = [...text.matchAll(IMPORTS)].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
+  const faults = imported.flatMap((name) => {
+    if (!name.startsWith('.')) return packageFaults(room, name);
+    const target = roomOf(posix.normalize(posix.join(posix.dirname(path), name)));
+    return target === room || ALLOWED[room]?.includes(target) === true
+      ? []
+      : [`${room} may not import ${target}`];
+  });
+  const calls =
+    Object.hasOwn(PURE, room) && IMPURE_CALLS.test(text) ? [`${room} is pure, and has a clock or I/O`] : [];
+  return [...faults, ...calls].map((fault) => `${path}: ${fault}`);
+}
+
+function packageFaults(room: string, name: string): readonly string[] {
+  const rooms = PACKAGES[name];
+  if (rooms !== undefined && !rooms.includes(room))
+    return [`only ${rooms.join(' and ')} may know ${name}, not ${room}`];
+  const pure = PURE[room];
+  return pure === undefined || pure.includes(name) ? [] : [`${room} is pure, and may not import ${name}`];
+}
+
+const roomOf = (path: string): string => (path.split('/')[0] ?? '').replace(/\.ts$/, '');
+
+function sourceFiles(): readonly SourceFile[] {
+  const root = join(import.meta.dirname, '../src');
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((file) => ({ path: relative(root, file).replaceAll('\\', '/'), text: readFileSync(file, 'utf8') }));
+}
+
+describe('dependencies point one way', () => {
+  it('in every file of src', () => {
+    const files = sourceFiles();
+    expect(files.length).toBeGreaterThan(50);
+    expect(files.flatMap(faultsOf)).toEqual([]);
+  });
+
+  it.each<[SourceFile, string]>([
+    [
+      { path: 'policy/evaluate.ts', text: "import { settle } from '../store/store.ts';" },
+      'policy may not import store',
+    ],
+    [
+      { path: 'store/redis/open.ts', text: "import type { X } from '../../http/app.ts';" },
+      'store may not import http',
+    ],
+    [
+      { path: 'policy/rules/x.ts', text: "import { readFileSync } from 'node:fs';" },
+      'policy is pure, and may not import node:fs',
+    ],
+    [
+      { path: 'pipeline/decide.ts', text: "import express from 'express';" },
+      'only http may know express, not pipeline',
+    ],
+    [{ path: 'callback/x.ts', text: 'const now = Date.now();' }, 'callback is pure, and has a clock or I/O'],
+    [{ path: 'attic/x.ts', text: "import { y } from '../values/y.ts';" }, 'attic may not import values'],
+  ])('and a file that breaks it is found: %o', (file, fault) => {
+    expect(faultsOf(file)).toEqual([`${file.path}: ${fault}`]);
+  });
+});

@@ -1,0 +1,78 @@
+import request from 'supertest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOpsApp } from '../../src/http/ops.ts';
+import { PAYMENT_PATH, type TestService, signedPayment, startTestService } from '../service.ts';
+
+describe('the public port', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(() => service.stop());
+
+  it('answers a callback with seven bytes of text/plain, and says nothing of itself', async () => {
+    const post = request(service.url).post(PAYMENT_PATH).set('Content-Type', 'application/json');
+    const answer = await post.send(signedPayment({ appOrderId: 'seven' }));
+    expect(answer.status).toBe(200);
+    expect(answer.text).toBe('SUCCESS');
+    expect(answer.headers).toMatchObject({ 'content-type': 'text/plain', 'content-length': '7' });
+    expect(Object.keys(answer.headers)).not.toContain('x-powered-by');
+  });
+
+  it.each(['application/json', 'application/json;charset=UTF-8', 'Application/JSON; charset="utf-8"'])(
+    'takes the content type %s',
+    async (type) => {
+      const post = request(service.url).post(PAYMENT_PATH).set('Content-Type', type);
+      expect((await post.send(signedPayment({ appOrderId: type.length.toString() }))).text).toBe('SUCCESS');
+    },
+  );
+
+  it.each(['get', 'put', 'patch', 'delete', 'options', 'head'] as const)(
+    'says 405 to %s on a callback path',
+    async (method) => {
+      const answer = await request(service.url)[method](PAYMENT_PATH);
+      expect(answer.status).toBe(405);
+      expect(answer.headers['allow']).toBe('POST');
+    },
+  );
+
+  it.each([
+    '/',
+    '/healthz',
+    '/metrics',
+    `${PAYMENT_PATH}/`,
+    PAYMENT_PATH.toLowerCase(),
+    `${PAYMENT_PATH}/x`,
+    '/%',
+  ])('says 404 or 400 to %s, and no more', async (path) => {
+    const answer = await request(service.url).post(path).set('Content-Type', 'application/json').send('{}');
+    expect([400, 404]).toContain(answer.status);
+    expect(['', 'FAILURE']).toContain(answer.text);
+  });
+});
+
+describe('the ops port', () => {
+  const metrics = (): Promise<{ contentType: string; text: string }> =>
+    Promise.resolve({ contentType: 'text/x', text: 'm 1\n' });
+  const check = { name: 'store', ok: false, because: 'the store is down' };
+
+  it('is alive while it is not ready, and says what is missing', async () => {
+    const app = createOpsApp({
+      metrics,
+      readiness: () => Promise.resolve({ ready: false, checks: [check] }),
+    });
+    expect((await request(app).get('/healthz')).status).toBe(200);
+    const ready = await request(app).get('/readyz');
+    expect(ready.status).toBe(503);
+    expect(ready.body).toEqual({ ready: false, checks: [check] });
+  });
+
+  it('serves metrics in their own content type, and nothing else', async () => {
+    const app = createOpsApp({ metrics, readiness: () => Promise.resolve({ ready: true, checks: [] }) });
+    const answer = await request(app).get('/metrics');
+    expect(answer.text).toBe('m 1\n');
+    expect(answer.headers['content-type']).toContain('text/x');
+    expect((await request(app).get('/readyz')).status).toBe(200);
+    expect((await request(app).get('/nofity/transferToMerchantAuthCheck')).status).toBe(404);
+  });
+});

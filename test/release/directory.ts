@@ -1,0 +1,20 @@
+import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** A directory with these files, gone after the test. */
+export function directoryOf(files: Readonly<Record<string, string | Uint8Array>> = {}): string {
+  const directory = mkdtempSync(join(tmpdir(), 'countersign-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    writeFileSync(join(directory, name), content);
+  }
+  return directory;
+}
+
+export const SMALL = 'policy: small\ncallback: payment\nrules:\n  - amount-limit: { max: 1000 }\n';
+export const SMALLER = SMALL.replace('1000', '10');
+export const BLOCKED =
+  'policy: blocked\ncallback: payment\nrules:\n  - deny-list: { of: userId, file: users.txt }\n';
