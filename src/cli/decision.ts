@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { CountersignError } from '../errors.ts';
+import { NOTICE_REASONS } from '../pipeline/decide.ts';
+import { fromDetail } from '../policy/detail.ts';
+import { type Explanation, type RuleExplanation, explain } from '../policy/explain.ts';
+import type { JournalEntry } from '../store/store.ts';
+import { jsonOrText } from './json.ts';
+
+/** A journal entry with what it says of itself, as far as this version of the program can read it. */
+export interface Decision {
+  readonly because: string;
+  /** The rule that refused. */
+  readonly deciding: Explanation['deciding'];
+  /** What every rule that applied said, with the values that it looked at. */
+  readonly rules: readonly (RuleExplanation & { readonly values: Readonly<Record<string, string>> })[];
+  readonly detail: Detail;
+}
+
+/** Reads what the pipeline and the stores write as an entry's detail. Never throws. */
+export function readDecision(entry: JournalEntry): Decision {
+  const detail = detailOf(entry);
+  return entry.type === 'decision' || entry.type === 'repeat'
+    ? explained(entry, detail)
+    : { because: reasonOf(entry, detail), deciding: undefined, rules: [], detail };
+}
+
+function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): string {
+  switch (type) {
+    case 'notice':
+      return new Map<string, string>(Object.entries(NOTICE_REASONS)).get(code) ?? code;
+    case 'late':
+      return `${source}/${of} was decided, but FAILURE was answered, for it was late or the client had gone; a repeat gets the decision`;
+    case 'self-check':
+      return `client_system_pubkey_hash ${matches(detail.valid?.client)}, verify_sign_pub_hash ${matches(detail.valid?.verify)}`;
+    case 'list':
+      return `the list ${detail.list} was changed by ${detail.by}: ${detail.add?.length ?? 0} to add, ${detail.remove?.length ?? 0} to remove${detail.message ? `; ${detail.message}` : ''}`;
+    case 'refused':
+    case 'decision':
+    case 'repeat':
+    default:
+      return detail.because ?? code;
+  }
+}
+
+const matches = (valid: boolean | undefined): string =>
+  valid === true ? 'matches' : 'does not match, or no key is set';
+
+function explained(entry: JournalEntry, detail: Detail): Decision {
+  try {
+    const proposal = fromDetail(detail.proposal);
+    const { because, deciding, rules } = explain(proposal, entry);
+    return {
+      because:
+        entry.type === 'repeat' ? `${because} (decided before, as ${entry.source}/${entry.of})` : because,
+      deciding,
+      rules: rules.map((rule, at) => ({ ...rule, values: proposal.results[at]?.values ?? {} })),
+      detail,
+    };
+  } catch (thrown) {
+    if (!(thrown instanceof CountersignError)) throw thrown;
+    return { because: thrown.message, deciding: undefined, rules: [], detail };
+  }
+}
+
+const text = z.string().optional().catch(undefined);
+const texts = z.array(z.string()).optional().catch(undefined);
+
+/** What any entry's detail may hold; what is not as it should be is left out, since the entry counts all the same. */
+const detailShape = z
+  .looseObject({
+    requestId: text,
+    address: text,
+    by: text,
+    kind: text,
+    question: z.object({ type: z.string(), speedUp: z.boolean() }).optional().catch(undefined),
+    terms: z.record(z.string(), z.string()).optional().catch(undefined),
+    unknown: texts,
+    body: text,
+    plaintext: text,
+    txid: text,
+    because: text,
+    valid: z.object({ client: z.boolean(), verify: z.boolean() }).optional().catch(undefined),
+    totalMs: z.number().optional().catch(undefined),
+    list: text,
+    add: texts,
+    remove: texts,
+    message: text,
+    proposal: z.unknown().optional(),
+  })
+  .catch({});
+
+type Detail = z.output<typeof detailShape>;
+
+const detailOf = ({ detail }: JournalEntry): Detail => detailShape.parse(jsonOrText(detail));

@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import type { Kind } from '../callback/callback.ts';
+import type { Release } from '../policy/release.ts';
+import { readPolicyDirectory } from '../release/files.ts';
+import { named, readRevision } from '../release/push.ts';
+import type { Settings, SourceSettings } from '../settings/schema.ts';
+import type { Control, Store } from '../store/store.ts';
+import { type Finding, attempt, guarded } from './finding.ts';
+import { jsonOrText } from './json.ts';
+import { sizeText } from './policy-validate.ts';
+import { isoTime } from './print.ts';
+
+/** The files, what is in force, and whether each source is served by it. Without a store, only the files. */
+export async function checkPolicies(
+  settings: Settings,
+  store: Store | undefined,
+): Promise<readonly Finding[]> {
+  const { directory } = settings.policies;
+  const files = await attempt('policies', () => readPolicyDirectory(directory));
+  const found = files.ok
+    ? ok(`${directory} holds ${sizeText(files.value)}, revision ${named(files.value.revision)}`)
+    : files.fault;
+  if (store === undefined) return [found];
+  const release = files.ok ? files.value : undefined;
+  return [found, ...(await guarded('policies', () => checkInForce(settings, store, release)))];
+}
+
+async function checkInForce(
+  settings: Settings,
+  store: Store,
+  files: Release | undefined,
+): Promise<readonly Finding[]> {
+  const control = await store.control();
+  if (control.revision === '') return [nothingInForce(settings), ...frozenFinding(control)];
+  const release = await readRevision(store, control.revision);
+  const differs = files !== undefined && files.revision !== release.revision;
+  const because = `revision ${named(release.revision)} is in force, ${sizeText(release)}`;
+  const hint = differs ? '; the files differ from it: `countersign policy push` puts them in force' : '';
+  return [
+    { check: 'policies', state: 'ok', because: `${because}${hint}` },
+    ...frozenFinding(control),
+    ...unserved(settings, release),
+    ...(await missingLists(settings, store, release)),
+  ];
+}
+
+function nothingInForce({ policies }: Settings): Finding {
+  return policies.push === 'when-empty'
+    ? ok(`nothing is in force; the service puts the files of ${policies.directory} in force at its start`)
+    : {
+        check: 'policies',
+        state: 'fault',
+        because:
+          'nothing is in force, so every callback is refused; `countersign policy push` puts policies in force',
+      };
+}
+
+function frozenFinding({ frozen }: Control): readonly Finding[] {
+  if (frozen === undefined) return [];
+  const since = `all is frozen since ${isoTime(frozen.atMs)} by ${frozen.by}: ${frozen.reason}`;
+  return [warning(`${since}; every answer is FAILURE until \`countersign unfreeze\``)];
+}
+
+/** Kinds of callback that a source may send, and that no policy applies to. */
+function unserved(settings: Settings, release: Release): readonly Finding[] {
+  return settings.sources.flatMap((source) =>
+    kindsOf(source)
+      .filter((kind) => release.policiesFor({ kind, source: source.name }).length === 0)
+      .map((kind) =>
+        warning(
+          `no policy applies to a ${kind} callback of ${source.name}, so each is refused; write one with callback: ${kind}`,
+        ),
+      ),
+  );
+}
+
+function kindsOf(source: SourceSettings): readonly Kind[] {
+  if (source.callback === 'payment') return ['payment'];
+  const { withdraw, web3 } = source.paths;
+  return [
+    ...(withdraw === undefined ? [] : ['transfer' as const]),
+    ...(web3 === undefined ? [] : ['web3' as const]),
+  ];
+}
+
+const listRules = z.object({
+  policies: z.array(
+    z.object({
+      policy: z.string(),
+      rules: z.array(z.record(z.string(), z.object({ list: z.string() }).optional().catch(undefined))),
+    }),
+  ),
+});
+
+/** Lists that a rule looks into and that a source it judges does not have: each such callback is refused. */
+async function missingLists(settings: Settings, store: Store, release: Release): Promise<readonly Finding[]> {
+  const document = listRules.safeParse(jsonOrText(release.document)).data;
+  const listsOf = new Map(
+    (document?.policies ?? []).map(({ policy, rules }) => [
+      policy,
+      rules.flatMap((rule) => Object.values(rule).flatMap((parameters) => parameters?.list ?? [])),
+    ]),
+  );
+  const findings: Finding[] = [];
+  for (const source of settings.sources) {
+    const policies = kindsOf(source).flatMap((kind) => release.policiesFor({ kind, source: source.name }));
+    const there = new Set((await store.lists(source.name)).map(({ list }) => list));
+    for (const { name } of policies) {
+      for (const list of new Set(listsOf.get(name))) {
+        if (there.has(list)) continue;
+        findings.push(
+          warning(
+            `${source.name} has no list ${list}, which ${name} looks into, so each callback it judges is refused; \`countersign list add ${list} --source ${source.name}\` makes an empty one`,
+          ),
+        );
+      }
+    }
+  }
+  return findings;
+}
+
+const ok = (because: string): Finding => ({ check: 'policies', state: 'ok', because });
+const warning = (because: string): Finding => ({ check: 'policies', state: 'warning', because });

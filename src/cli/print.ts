@@ -1,0 +1,38 @@
+/** Controls, those of text direction among them, separators of lines, and halves of characters. */
+const STEERING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** Text of others for a terminal, on one line: what could steer the terminal is shown as `\u{1b}`. */
+export function printable(text: string): string {
+  return text.replace(STEERING, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
+}
+
+/** The same, its own lines kept. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+/** ISO 8601 in UTC. */
+export function isoTime(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
+
+/** Rows as lines with aligned columns, two blanks between them; the last column is as long as it is. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
+  }
+  return rows
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** `1 policy`, `3 policies`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

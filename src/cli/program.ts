@@ -1,0 +1,110 @@
+import { Command, CommanderError } from 'commander';
+import { CountersignError } from '../errors.ts';
+import type { Call, CommandRow, ExitCode } from './command.ts';
+import { commands } from './commands.ts';
+import { type Terminal, openSession } from './session.ts';
+
+/** Runs one call of the command line; resolves with its exit code, never rejects. */
+export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  let exitCode: ExitCode = 0;
+  const program = new Command('countersign')
+    .description('Answers payment and signing confirmations: SUCCESS if authentic, first and within policy.')
+    .version(terminal.version);
+  silence(program, terminal);
+  const groups = new Map<string, Command>();
+  for (const row of commands) {
+    const [first = '', second] = row.path.split(' ');
+    const parent =
+      second === undefined ? program : (groups.get(first) ?? group(program, first, groups, terminal));
+    define(parent.command(second ?? first), row, terminal, (code) => {
+      exitCode = code;
+    });
+  }
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+    return exitCode;
+  } catch (thrown) {
+    return failed(thrown, argv.includes('--json'), terminal);
+  }
+}
+
+const groupSummaries: Readonly<Record<string, string>> = {
+  send: 'one callback, as the platform or the co-signer would send it',
+  policy: 'policy files to a revision in force, and back',
+  list: 'the lists that policies refer to',
+  decisions: 'what was decided, and why',
+  signature: 'why a signature verifies or not',
+};
+
+function group(program: Command, name: string, groups: Map<string, Command>, terminal: Terminal): Command {
+  const command = program.command(name).description(groupSummaries[name] ?? '');
+  silence(command, terminal);
+  groups.set(name, command);
+  return command;
+}
+
+function define(
+  command: Command,
+  row: CommandRow,
+  terminal: Terminal,
+  ended: (code: ExitCode) => void,
+): void {
+  silence(command, terminal);
+  command
+    .description(row.summary)
+    .option('--config <file>', 'the settings file (default: $COUNTERSIGN_CONFIG or config/countersign.yaml)')
+    .option('--json', 'print JSON for machines')
+    .addHelpText('after', `\nExample:\n  countersign ${row.example.replaceAll('\n', '\n  countersign ')}\n`);
+  row.define?.(command);
+  command.action(async () => {
+    const options = command.opts<Record<string, unknown>>();
+    const session = openSession(terminal, {
+      config: textOf(options['config']),
+      json: options['json'] === true,
+      by: textOf(options['by']),
+    });
+    try {
+      ended(await row.run(session, callOf(command, options)));
+    } finally {
+      await session.close();
+    }
+  });
+}
+
+function callOf(command: Command, options: Readonly<Record<string, unknown>>): Call {
+  const given = command.processedArgs.flat().filter((each): each is string => typeof each === 'string');
+  return {
+    arguments: given,
+    option: (name) => textOf(options[name]),
+    flag: (name) => options[name] === true,
+    count(name, { least, most }) {
+      const text = textOf(options[name]);
+      if (text === undefined) return undefined;
+      const number = /^\d{1,15}$/.test(text) ? Number(text) : -1;
+      if (number >= least && number <= most) return number;
+      throw new CountersignError('USAGE', `--${name} ${text}: give a whole number from ${least} to ${most}`);
+    },
+  };
+}
+
+/** Commander prints through the terminal and throws instead of leaving the process. */
+function silence(command: Command, terminal: Terminal): void {
+  command
+    .exitOverride()
+    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+    .showHelpAfterError();
+}
+
+function failed(thrown: unknown, json: boolean, terminal: Terminal): ExitCode {
+  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
+  if (!(thrown instanceof CountersignError)) {
+    terminal.err(`${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`);
+    return 2;
+  }
+  const { code, message, data } = thrown;
+  if (json) terminal.out(`${JSON.stringify({ error: { code, message, data } })}\n`);
+  else terminal.err(`${code}: ${message}\n`);
+  return code === 'POLICY_INVALID' || code === 'POLICY_CONFLICT' || code === 'NOT_FOUND' ? 1 : 2;
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import { CountersignError } from '../errors.ts';
+import type { Call } from './command.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const UNITS_MS = new Map([
+  ['s', 1000],
+  ['m', MINUTE_MS],
+  ['h', HOUR_MS],
+  ['d', 24 * HOUR_MS],
+]);
+const BEFORE_NOW = /^(\d{1,6})([smhd])$/;
+const INSTANT =
+  /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(?:\.(\d{3}))?)?(?:Z|([+-])([01]\d):([0-5]\d))?)?$/;
+
+/**
+ * The instant that `--since` or `--until` names, in milliseconds: `2h` before now, or an ISO date or date and time, in UTC
+ * unless it says otherwise. Throws USAGE for anything else, days that no calendar has included.
+ */
+export function readTime(option: string, text: string, nowMs: number): number {
+  const [, count, unit = ''] = BEFORE_NOW.exec(text) ?? [];
+  const unitMs = UNITS_MS.get(unit);
+  if (unitMs !== undefined) return nowMs - Number(count) * unitMs;
+  const atMs = instantOf(text);
+  if (atMs !== undefined) return atMs;
+  throw new CountersignError(
+    'USAGE',
+    `--${option} ${text}: write 30s, 15m, 2h or 7d for that long before now, or a time such as 2025-03-01 or 2025-03-01T10:00:00Z`,
+  );
+}
+
+function instantOf(text: string): number | undefined {
+  const [, date, time = '00:00', second = '00', ms = '000', sign, hours, minutes] = INSTANT.exec(text) ?? [];
+  const written = `${date}T${time}:${second}.${ms}Z`;
+  const atMs = Date.parse(written);
+  // A day or an hour that does not exist is carried over into another.
+  if (Number.isNaN(atMs) || new Date(atMs).toISOString() !== written) return undefined;
+  if (sign === undefined) return atMs;
+  const offsetMs = Number(hours) * HOUR_MS + Number(minutes) * MINUTE_MS;
+  return sign === '+' ? atMs - offsetMs : atMs + offsetMs;
+}
+
+/** `--since` and `--until`. */
+export function periodOptions(command: Command): Command {
+  return command
+    .option('--since <time>', 'from then on: 30s, 15m, 2h or 7d ago, or an ISO time in UTC')
+    .option('--until <time>', 'before then, written likewise');
+}
+
+/** What the two options say. Throws USAGE. */
+export function periodOf(call: Call, nowMs: number): { readonly fromMs?: number; readonly untilMs?: number } {
+  const [since, until] = [call.option('since'), call.option('until')];
+  const period = {
+    ...(since === undefined ? {} : { fromMs: readTime('since', since, nowMs) }),
+    ...(until === undefined ? {} : { untilMs: readTime('until', until, nowMs) }),
+  };
+  if ((period.fromMs ?? 0) <= (period.untilMs ?? Infinity)) return period;
+  throw new CountersignError('USAGE', `--since ${since} is after --until ${until}; swap them`);
+}

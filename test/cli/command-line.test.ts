@@ -1,0 +1,82 @@
+import { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import type { CommandRow } from '../../src/cli/command.ts';
+import { commands } from '../../src/cli/commands.ts';
+import { runCall } from './terminal.ts';
+
+/** The words of an example as a shell would give them; what is redirected is not the program's. */
+function wordsOf(line: string): readonly string[] {
+  const call = line.replace(/\s(?:<|>|>>|\|)\s.*$/, '');
+  return [...call.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+}
+
+/** Parses a row's arguments and options as the program does, and runs nothing. */
+function parse(row: CommandRow, words: readonly string[]): void {
+  const command = new Command()
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined })
+    .option('--config <file>')
+    .option('--json')
+    .action(() => undefined);
+  row.define?.(command);
+  command.parse([...words], { from: 'user' });
+}
+
+const lines = commands.flatMap((row) => row.example.split('\n').map((line) => ({ row, line })));
+
+describe('the command line', () => {
+  it('has each path once', () => {
+    const paths = commands.map(({ path }) => path);
+    expect(new Set(paths).size).toBe(paths.length);
+  });
+
+  it.each(commands)('$path says in a sentence what it does', ({ summary }) => {
+    expect(summary).toMatch(/^[A-Z].{10,}\.$/);
+  });
+
+  it.each(lines)('$line is a real call', ({ row, line }) => {
+    const path = row.path.split(' ');
+    expect(wordsOf(line).slice(0, path.length)).toEqual(path);
+    expect(() => parse(row, wordsOf(line).slice(path.length))).not.toThrow();
+  });
+
+  it('and an example that is none would be found', () => {
+    const row = commands.find(({ path }) => path === 'policy show');
+    if (row === undefined) throw new Error('there is no policy show');
+    expect(() => parse(row, wordsOf('--unknown-option'))).toThrow('unknown option');
+    expect(() => parse(row, wordsOf('one two'))).toThrow('too many arguments');
+  });
+
+  it.each(commands)('$path --help shows its examples, whole', async ({ path, example, summary }) => {
+    const { code, out, err } = await runCall([...path.split(' '), '--help']);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    for (const line of example.split('\n')) expect(out).toContain(`  countersign ${line}\n`);
+    expect(out.replaceAll(/\s+/g, ' ')).toContain(summary);
+    expect(out).toContain('--json');
+    expect(out).toContain('--config');
+  });
+
+  it.each([
+    ['an unknown command', ['polcy'], "unknown command 'polcy'"],
+    ['an unknown option', ['policy', 'show', '--al'], "unknown option '--al'"],
+    ['a missing argument', ['decisions', 'show'], "missing required argument 'id'"],
+    ['a missing --message', ['policy', 'push'], "required option '--message <text>' not specified"],
+  ])('%s: 2, and says what it was', async (_, argv, said) => {
+    const { code, out, err } = await runCall(argv);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(said);
+  });
+
+  it('settings that are not there: 2, and the file is named', async () => {
+    const { code, out, err } = await runCall(['policy', 'history', '--config', '/nowhere/settings.yaml']);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain('SETTINGS_INVALID');
+    expect(err).toContain('/nowhere/settings.yaml');
+  });
+
+  it('a fault with --json is JSON on standard output, and nothing else', async () => {
+    const { code, json, err } = await runCall(['policy', 'history', '--json', '--config', '/nowhere/s.yaml']);
+    expect({ code, err }).toEqual({ code: 2, err: '' });
+    expect(json()).toMatchObject({ error: { code: 'SETTINGS_INVALID' } });
+  });
+});

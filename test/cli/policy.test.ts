@@ -1,0 +1,305 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { POLICIES } from '../service.ts';
+import { type Place, place, runCall } from './terminal.ts';
+
+const FAULTY = `policy: payments
+callback: payment
+rules:
+  - amount-limit: { max: 1e4 }
+  - amount-limt: { max: 10 }
+`;
+
+/** A folder whose policies are in force. */
+async function pushed(): Promise<Place & { readonly revision: string }> {
+  const at = place();
+  const { code, json } = await at.run('policy', 'push', '--message', 'first', '--json');
+  expect(code).toBe(0);
+  return { ...at, revision: z.object({ revision: z.string() }).parse(json()).revision };
+}
+
+const changed = (max: number): string => POLICIES['payments.yaml'].replace('max: 1000 ', `max: ${max} `);
+
+describe('policy validate', () => {
+  it('tells the revision, and how many policies and rules there are', async () => {
+    const { run } = place();
+    const { code, out } = await run('policy', 'validate');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^3 policies, 6 rules, no faults\. Revision [0-9a-f]{64}\n$/);
+  });
+
+  it('tells every fault at once with line, column and cure: 1', async () => {
+    const { run, write } = place();
+    write('policies/payments.yaml', FAULTY);
+    const { code, out, err } = await run('policy', 'validate');
+    expect({ code, err }).toEqual({ code: 1, err: '' });
+    expect(out).toContain('payments.yaml:4:26: rules[0].amount-limit.max: "1e4" will not do; write');
+    expect(out).toContain('payments.yaml:5:5: rules[1].amount-limt: there is no rule');
+    expect(out).toContain('did you mean amount-limit?');
+  });
+
+  it('with --json gives the faults as data', async () => {
+    const { run, write } = place();
+    write('policies/payments.yaml', FAULTY);
+    const { code, json } = await run('policy', 'validate', '--json');
+    expect(code).toBe(1);
+    expect(json()).toMatchObject({
+      valid: false,
+      faults: [
+        { file: 'payments.yaml', line: 4, column: 26 },
+        { file: 'payments.yaml', line: 5, column: 5 },
+      ],
+    });
+    write('policies/payments.yaml', POLICIES['payments.yaml']);
+    expect((await run('policy', 'validate', '--json')).json()).toMatchObject({
+      valid: true,
+      policies: 3,
+      rules: 6,
+      faults: [],
+    });
+  });
+
+  it('needs no settings where a directory is given', async () => {
+    const { folder } = place();
+    const { code } = await runCall([
+      'policy',
+      'validate',
+      join(folder, 'policies'),
+      '--config',
+      '/nowhere/s.yaml',
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it('looks at the named files alone, with the list files beside them', async () => {
+    const { folder, run, write } = place();
+    write('policies/payments.yaml', FAULTY);
+    write(
+      'policies/lists.yaml',
+      'policy: lists\ncallback: payment\nrules:\n  - deny-list: { of: userId, file: users.txt }\n',
+    );
+    write('policies/users.txt', '1\n2\n');
+    const fine = await run('policy', 'validate', join(folder, 'policies/lists.yaml'));
+    expect(fine).toMatchObject({ code: 0, err: '' });
+    expect(fine.out).toContain('1 policy, 1 rule, no faults');
+    const both = await run(
+      'policy',
+      'validate',
+      join(folder, 'policies/lists.yaml'),
+      join(folder, 'policies/payments.yaml'),
+    );
+    expect(both.code).toBe(1);
+  });
+
+  it.each([
+    ['what is not there', (folder: string) => [join(folder, 'nothing')], "can't look at"],
+    ['two directories', (folder: string) => [folder, join(folder, 'policies')], 'give one directory'],
+    [
+      'files of two directories',
+      (folder: string) => [join(folder, 'settings.yaml'), join(folder, 'policies/web3.yaml')],
+      'give one directory, or files of one directory',
+    ],
+  ])('%s: 2', async (_, paths, said) => {
+    const { folder, run } = place();
+    const { code, err } = await run('policy', 'validate', ...paths(folder));
+    expect(code).toBe(2);
+    expect(err).toContain(said);
+  });
+
+  it('a directory without policies: 1', async () => {
+    const { run, write, folder } = place();
+    write('empty/readme.txt', '');
+    const { code, out } = await run('policy', 'validate', join(folder, 'empty'));
+    expect(code).toBe(1);
+    expect(out).toContain('there is no policy file');
+  });
+});
+
+describe('policy push', () => {
+  it('says what was in force and what is now, and who did it', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    const { code, out } = await run('policy', 'push', '--message', 'limit raised', '--by', 'grace');
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      new RegExp(`^In force: ${revision.slice(0, 12)} → [0-9a-f]{12}, 3 policies, 6 rules\\.\n$`),
+    );
+    const history = (await run('policy', 'history', '--json')).json();
+    expect(history).toMatchObject([
+      { by: 'grace', message: 'limit raised', inForce: true },
+      { by: 'ada', message: 'first', inForce: false, revision },
+    ]);
+  });
+
+  it('of what is in force already says so, and pushes nothing', async () => {
+    const { run } = await pushed();
+    const { code, out } = await run('policy', 'push', '--message', 'again');
+    expect(code).toBe(0);
+    expect(out).toContain('is in force already');
+    expect((await run('policy', 'history', '--json')).json()).toHaveLength(1);
+  });
+
+  it('with --expect of another revision than that in force is a conflict: 1, and nothing changes', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    for (const expected of ['0000000000aa', 'none']) {
+      const { code, err } = await run('policy', 'push', '--message', 'x', '--expect', expected);
+      expect(code).toBe(1);
+      expect(err).toContain('POLICY_CONFLICT');
+      expect(err).toContain(revision.slice(0, 12));
+    }
+    expect((await run('policy', 'history', '--json')).json()).toHaveLength(1);
+  });
+
+  it('with --expect of what is in force, or its beginning, goes through', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    const { code } = await run(
+      'policy',
+      'push',
+      '--message',
+      'x',
+      '--expect',
+      revision.slice(0, 8).toUpperCase(),
+    );
+    expect(code).toBe(0);
+    const first = place();
+    expect(await first.run('policy', 'push', '--message', 'x', '--expect', 'none')).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it('refuses faulty files with every fault: 1, and leaves what is in force', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', FAULTY);
+    const { code, err } = await run('policy', 'push', '--message', 'x');
+    expect(code).toBe(1);
+    expect(err).toContain('payments.yaml:4:26');
+    expect(err).toContain('payments.yaml:5:5');
+    expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+  });
+
+  it('refuses an empty message: 2, before it looks at anything', async () => {
+    const { run, folder } = place();
+    const { code, err } = await run('policy', 'push', '--message', '  ');
+    expect(code).toBe(2);
+    expect(err).toContain('--message is empty');
+    expect(existsSync(join(folder, 'store.db'))).toBe(false);
+  });
+
+  it('says so if all is frozen', async () => {
+    const { run } = place();
+    await run('freeze', 'keys may have leaked');
+    const { code, err } = await run('policy', 'push', '--message', 'x');
+    expect(code).toBe(0);
+    expect(err).toContain('countersign unfreeze');
+  });
+});
+
+describe('policy show', () => {
+  it('shows policies that could be written so: they have the same revision', async () => {
+    const { run, write, folder, revision } = await pushed();
+    const { code, out } = await run('policy', 'show');
+    expect(code).toBe(0);
+    expect(out).toContain(`# revision ${revision}, in force\n`);
+    expect(out).toContain('by ada: first\n');
+    write('shown/all.yaml', out);
+    const again = await run('policy', 'validate', join(folder, 'shown'), '--json');
+    expect(again.json()).toMatchObject({ valid: true, revision, policies: 3, rules: 6 });
+  });
+
+  it('shows an old revision by the beginning of its name, and who put it in force', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    await run('policy', 'push', '--message', 'second', '--by', 'grace');
+    const old = (await run('policy', 'show', revision.slice(0, 6), '--json')).json();
+    expect(old).toMatchObject({ revision, inForce: false, by: 'ada', message: 'first', frozen: null });
+    const text = await run('policy', 'show', revision.slice(0, 6));
+    expect(text.out).toContain(`# revision ${revision}\n`);
+    expect(text.out).toContain('max: 1000\n');
+    expect((await run('policy', 'show')).out).toContain('max: 2000\n');
+  });
+
+  it('says that all is frozen, by whom and why, in a line that nobody can break', async () => {
+    const { run } = await pushed();
+    await run('freeze', 'keys\nleaked\u001b[2J', '--by', 'grace');
+    const { out } = await run('policy', 'show');
+    expect(out).toContain('# FROZEN since 2025-06-15T12:00:00.000Z by grace: keys\\u{a}leaked\\u{1b}[2J\n');
+  });
+
+  it('nothing in force: 1, and says how to change that', async () => {
+    const { code, out, err } = await place().run('policy', 'show');
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toContain('countersign policy push');
+  });
+
+  it.each([
+    ['abcdef0123', 'was never pushed'],
+    ['latest', 'is not 4 to 64 hexadecimal digits'],
+  ])('%s is no revision: 2, and says where they are listed', async (revision, said) => {
+    const { run } = await pushed();
+    const { code, err } = await run('policy', 'show', revision);
+    expect(code).toBe(2);
+    expect(err).toContain(said);
+    expect(err).toContain('countersign policy history');
+  });
+});
+
+describe('policy history', () => {
+  it('is newest first, marks what is in force, and can be limited', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    await run('policy', 'push', '--message', 'second');
+    const { code, out } = await run('policy', 'history');
+    expect(code).toBe(0);
+    const [newest = '', oldest = ''] = out.split('\n');
+    expect(newest).toMatch(/^\*  2  [0-9a-f]{12}  2025-06-15T12:00:00\.000Z  ada  second$/);
+    expect(oldest).toBe(`   1  ${revision.slice(0, 12)}  2025-06-15T12:00:00.000Z  ada  first`);
+    expect((await run('policy', 'history', '--limit', '1', '--json')).json()).toHaveLength(1);
+  });
+
+  it('of nothing says how to begin', async () => {
+    const { code, out } = await place().run('policy', 'history');
+    expect(code).toBe(0);
+    expect(out).toContain('countersign policy push');
+  });
+
+  it.each(['0', '1001', 'ten', '-1', '1.5'])('--limit %s: 2', async (limit) => {
+    const { code, err } = await place().run('policy', 'history', `--limit=${limit}`);
+    expect(code).toBe(2);
+    expect(err).toContain('give a whole number from 1 to 1000');
+  });
+});
+
+describe('policy rollback', () => {
+  it('puts an old revision in force again, as a push of its own', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    await run('policy', 'push', '--message', 'second');
+    const { code, out } = await run('policy', 'rollback', revision.slice(0, 5), '--message', 'too high');
+    expect(code).toBe(0);
+    expect(out).toMatch(new RegExp(`^In force: [0-9a-f]{12} → ${revision.slice(0, 12)}\\.\n$`));
+    expect((await run('policy', 'history', '--json')).json()).toMatchObject([
+      { sequence: 3, revision, message: 'too high', inForce: true },
+      { sequence: 2, inForce: false },
+      { sequence: 1, revision, inForce: false },
+    ]);
+  });
+
+  it('to what is in force: 2, and nothing is pushed', async () => {
+    const { run, revision } = await pushed();
+    const { code, err } = await run('policy', 'rollback', revision, '--message', 'x');
+    expect(code).toBe(2);
+    expect(err).toContain('is in force already; name an older one');
+    expect((await run('policy', 'history', '--json')).json()).toHaveLength(1);
+  });
+
+  it('to an unknown revision: 2', async () => {
+    const { run } = await pushed();
+    const { code, json } = await run('policy', 'rollback', 'abcd', '--message', 'x', '--json');
+    expect(code).toBe(2);
+    expect(json()).toMatchObject({ error: { code: 'REVISION_UNKNOWN' } });
+  });
+});

@@ -1,0 +1,76 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { ExitCode } from '../../src/cli/command.ts';
+import { runProgram } from '../../src/cli/program.ts';
+import type { Terminal } from '../../src/cli/session.ts';
+import { type TestServiceOptions, writeServiceFolder } from '../service.ts';
+
+/** Where the settable clock of these tests stands. */
+const NOW_MS = Date.UTC(2025, 5, 15, 12);
+
+export interface Ran {
+  readonly code: ExitCode;
+  readonly out: string;
+  readonly err: string;
+  /** What was printed, as one JSON value. */
+  readonly json: () => unknown;
+}
+
+export type Run = (...argv: readonly string[]) => Promise<Ran>;
+
+/** Runs one call of the program in this process, with a terminal of the test's own. */
+export async function runCall(argv: readonly string[], over: Partial<Terminal> = {}): Promise<Ran> {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await runProgram(argv, {
+    out: (text) => void out.push(text),
+    err: (text) => void err.push(text),
+    input: () => Promise.resolve(''),
+    env: {},
+    clock: () => NOW_MS,
+    user: 'ada',
+    version: '0.0.0',
+    stopped: () => Promise.resolve('SIGTERM'),
+    ...over,
+  });
+  const printed = out.join('');
+  return { code, out: printed, err: err.join(''), json: () => JSON.parse(printed) };
+}
+
+export interface Place {
+  /** Holds settings.yaml, policies/, keys and the store; removed when the test is over. */
+  readonly folder: string;
+  /** Runs a call with the settings of the folder. */
+  readonly run: Run;
+  /** The same, with a terminal that differs in this. */
+  readonly runWith: (over: Partial<Terminal>) => Run;
+  /** Writes a file of the folder; resolves its path. */
+  readonly write: (name: string, text: string) => string;
+}
+
+/** A folder with settings, keys and policies, and no service that runs on it. */
+export function place(options: TestServiceOptions = {}): Place {
+  const folder = writeServiceFolder(options);
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return placeIn(folder);
+}
+
+/** The folder of a service. */
+export function placeIn(folder: string): Place {
+  const runWith =
+    (over: Partial<Terminal>): Run =>
+    (...argv) =>
+      runCall([...argv, '--config', join(folder, 'settings.yaml')], over);
+  return {
+    folder,
+    run: runWith({}),
+    runWith,
+    write(name, text) {
+      const path = join(folder, name);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text, { mode: 0o600 });
+      return path;
+    },
+  };
+}
