@@ -1,0 +1,158 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { compileSigner } from '../src/signature/schemes.ts';
+import type { Member } from '../src/values/members.ts';
+import { startRedisServer } from '../test/redis-server.ts';
+import { type Round, load, startSubject } from './load.ts';
+import type { SubjectParts } from './subject.ts';
+import { type Program, type Row, median, medians, table } from './table.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '3' },
+    callbacks: { type: 'string', default: '8000' },
+  },
+});
+const ROUNDS = Number(options.rounds);
+const CALLBACKS = Number(options.callbacks);
+/** Sent first to each new process, uncounted: a program's first thousands run unoptimised. */
+const WARM_UP = 4000;
+
+const POLICY = `policy: payments
+callback: payment
+when: { source: shop, symbol: USDT1742 }
+rules:
+  - amount-limit: { min: 0.01, max: 10000 }
+  - window-limit: { per: [userId], window: 24h, max: 1000000 }
+  - velocity-limit: { per: [userId], window: 1m, max: 100000 }
+  - window-limit: { window: day, zone: UTC, max: 1000000000 }
+  - deny-list: { of: userId, values: ['99999'] }
+`;
+
+const programs: readonly Program[] = ['floor', 'redis', 'embedded'];
+const loads = [
+  { connections: 1, callbacks: Math.ceil(CALLBACKS / 4) },
+  { connections: 32, callbacks: CALLBACKS },
+] as const;
+
+const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
+const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const platformKey = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+const redis = await startRedisServer();
+
+try {
+  const rows = await measure(signedBodies());
+  process.stdout.write(options.json ? `${JSON.stringify(rows, undefined, 2)}\n` : table(rows));
+} finally {
+  await redis.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Unique subjects, signed before anything is measured. */
+function signedBodies(): readonly string[] {
+  tell(`signing ${WARM_UP + CALLBACKS} callbacks`);
+  const senderKey = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const signer = compileSigner({
+    scheme: 'rsa',
+    senderKey,
+    digest: 'sha256',
+    signs: 'string',
+    emptyValues: 'keep',
+  });
+  return Array.from({ length: WARM_UP + CALLBACKS }, (_, index) => {
+    const texts = {
+      appKey: 'bench-shop',
+      appOrderId: `order-${index}`,
+      orderAmount: `${1 + (index % 97)}.${String(index % 100).padStart(2, '0')}`,
+      payCoinSymbol: 'USDT1742',
+      userId: `${10_000 + (index % 1000)}`,
+    };
+    return signer.sign(
+      new Map(
+        Object.entries(texts).map(([name, text]): [string, Member] => [name, { kind: 'string', text }]),
+      ),
+      0,
+    );
+  });
+}
+
+/** The programs in turn, round by round, so that a drift of the machine meets all of them; the medians are compared. */
+async function measure(bodies: readonly string[]): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  for (const { connections, callbacks } of loads) {
+    const taken: Record<Program, Round[]> = { floor: [], redis: [], embedded: [] };
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const program of programs) {
+        tell(`c=${connections} round ${round + 1} of ${ROUNDS}: ${program}`);
+        taken[program].push(
+          await oneRound(
+            program,
+            `${connections}-${round}`,
+            bodies.slice(0, WARM_UP + callbacks),
+            connections,
+          ),
+        );
+      }
+    }
+    const floor = medians(taken.floor);
+    for (const program of programs) {
+      const own = medians(taken[program]);
+      const ratio = (of: (round: Round) => number): number =>
+        median(taken[program].map((each, at) => of(each) / of(taken.floor[at] ?? floor)));
+      const ofFloor = {
+        perSecond: ratio((each) => each.perSecond),
+        p50: ratio((each) => each.p50Ms),
+        p99: ratio((each) => each.p99Ms),
+        cpu: ratio((each) => each.cpuMicros),
+      };
+      rows.push({ program, connections, ...own, ofFloor });
+    }
+  }
+  return rows;
+}
+
+/** A fresh process on a fresh store, warmed up with subjects of their own. */
+async function oneRound(
+  program: Program,
+  name: string,
+  bodies: readonly string[],
+  connections: number,
+): Promise<Round> {
+  await redis.restart();
+  const subject = await startSubject(partsOf(program, name));
+  try {
+    await load(subject, bodies.slice(0, WARM_UP), 32);
+    return await load(subject, bodies.slice(WARM_UP), connections);
+  } finally {
+    await subject.stop();
+  }
+}
+
+function partsOf(program: Program, name: string): SubjectParts {
+  if (program === 'floor') return { program, floor: { redisUrl: redis.url, platformKey } };
+  const policies = join(folder, 'policies');
+  const store = program === 'redis' ? redis.url : `embedded:${join(folder, `${name}.db`)}`;
+  const settings = join(folder, `${program}-${name}.yaml`);
+  writeFileSync(join(folder, 'platform.pem'), platformKey);
+  writeFileSync(
+    settings,
+    `public: { port: 0 }
+ops: { port: 0 }
+store: "${store}"
+policies: { directory: ${policies} }
+sources:
+  - name: shop
+    callback: payment
+    appKey: bench-shop
+    signatures: [{ scheme: rsa, platformKey: { file: ${join(folder, 'platform.pem')} } }]
+`,
+  );
+  mkdirSync(policies, { recursive: true });
+  writeFileSync(join(policies, 'payments.yaml'), POLICY);
+  return { program: 'countersign', settings, log: join(folder, 'log.jsonl') };
+}
