@@ -93,17 +93,25 @@ describe('a fault of the Redis store names the cure', () => {
     },
   );
 
-  it('a damaged counter is corruption, not room, and the subject stays unknown', async () => {
-    const server = await redisOfItsOwn();
-    const store = await readyOn(server);
-    const claim = windowClaim('1', '10');
-    await store.settle(request({ claims: [claim] }));
-    const counter = createKeys('countersign').of('shop').counter(claim.key);
-    await rawClient(server).hset(counter, '1', 'damaged');
-    const other = request({ subject: 'payment:2', claims: [claim] });
-    expect(await faultOf(store.settle(other))).toMatchObject({ code: 'STORE_CORRUPT' });
-    expect(await store.entries({ source: 'shop', subject: 'payment:2', limit: 10 })).toEqual([]);
-  });
+  it.each(['total', 'first', 'last', 'ends', 'sum', 'oldest'])(
+    'a counter whose %s is damaged or gone is corruption, not room, and the subject stays unknown',
+    async (field) => {
+      const server = await redisOfItsOwn();
+      const store = await readyOn(server);
+      const claim = windowClaim('1', '10');
+      await store.settle(request({ claims: [claim] }));
+      const counter = createKeys('countersign').of('shop').counter(claim.key);
+      for (const damage of ['damaged', '', '-1', '1e3']) {
+        await rawClient(server).hset(counter, field, damage);
+        const other = request({ subject: `payment:${damage}`, claims: [claim] });
+        expect(await faultOf(store.settle(other))).toMatchObject({ code: 'STORE_CORRUPT' });
+        expect(await store.entries({ source: 'shop', subject: `payment:${damage}`, limit: 10 })).toEqual([]);
+      }
+      await rawClient(server).hdel(counter, field);
+      const last = request({ subject: 'payment:gone', claims: [claim] });
+      expect(await faultOf(store.settle(last))).toMatchObject({ code: 'STORE_CORRUPT' });
+    },
+  );
 });
 
 describe('what Redis keeps', () => {

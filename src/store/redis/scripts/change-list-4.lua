@@ -3,7 +3,6 @@
 -- KEYS 1 control, 2 lists, 3 list, 4 journal
 -- ARGV 1 clock, 2 journal retention ms, 3 list's name, 4 detail, 5 number of values to add, these, the values to remove
 -- Returns {added, removed, entries, version, now ms}, or nothing if it is to remove only, from a list that does not exist
---- @include time
 --- @include journal
 
 -- Lua unpacks no more than some thousands.

@@ -3,14 +3,13 @@
 -- KEYS 1 control, 2 subject, 3 journal
 -- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 txid or empty, 7 detail
 -- Returns {id, verdict, code}
---- @include time
 --- @include journal
 
 local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]
 local terms, txid = ARGV[5], ARGV[6]
 local now = time_now(control, ARGV[1])
 
-local known = redis.call('HMGET', subject, 'terms', 'txids')
+local known = redis.call('HMGET', subject, 'terms', 'txids', 'entries')
 local same_terms = known[1] == terms
 local txids = cjson.decode(known[2] or '[]')
 
@@ -40,9 +39,10 @@ local verdict = code == 'NOTED' and 'SUCCESS' or 'FAILURE'
 
 local id = journal_append(journal, control, now, ARGV[2],
   { type = 'notice', subject = ARGV[4], verdict = verdict, code = code, detail = ARGV[7] })
-journal_about(subject, id, ARGV[3])
+local fields = {}
 if same_terms and new then
   table.insert(txids, txid)
-  redis.call('HSET', subject, 'txids', cjson.encode(txids))
+  fields = { 'txids', cjson.encode(txids) }
 end
+journal_about(subject, known[3], id, ARGV[3], fields)
 return { id, verdict, code }

@@ -1,3 +1,6 @@
+--- @include fields
+--- @include time
+
 -- How many entries a subject knows at most; a query about it reads no more at once.
 local SUBJECT_ENTRIES = 1000
 
@@ -10,10 +13,13 @@ local function journal_append(journal, control, now, retention_ms, entry)
     'revision', entry.revision or '', 'of', entry.of or '', 'claims', entry.claims or '[]', 'detail', entry.detail)
 end
 
--- Lets the subject know an entry about it. This alone does not make the subject known: its `terms` do.
-local function journal_about(subject, id, retention_ms)
-  local count = redis.call('HINCRBY', subject, 'entries', 1)
-  redis.call('HSET', subject, 'e:' .. count, id)
+-- Lets the subject know an entry about it, `known` being its field `entries`, and writes other fields of it along. The
+-- entries alone do not make the subject known: its `terms` do.
+local function journal_about(subject, known, id, retention_ms, fields)
+  local count = tonumber(known or '0') + 1
+  fields = fields or {}
+  for _, each in ipairs({ 'entries', ms(count), 'e:' .. count, id }) do table.insert(fields, each) end
+  fields_set(subject, fields)
   if count > SUBJECT_ENTRIES then redis.call('HDEL', subject, 'e:' .. (count - SUBJECT_ENTRIES)) end
   redis.call('PEXPIRE', subject, retention_ms)
 end
