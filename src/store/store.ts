@@ -69,7 +69,9 @@ export type ClaimResult =
  *    nothing is written.
  * 3. The subject is known with other terms: `decided` TERMS_CHANGED is journalled; the subject is not touched.
  * 4. The claims are checked, all of them, in order, so that each can be reported. A window claim whose key the subject has
- *    reserved before holds and is not reserved again. The proposal approves if it says so and every deciding claim holds.
+ *    reserved before holds and is not reserved again, for as long as that reservation counts in its window; after that it is
+ *    a claim like any other, or what was prepared hours apart could pass the limit in one instant. The proposal approves if
+ *    it says so and every deciding claim holds.
  * 5. The same question was decided before. A refusal that is final, or whose revision and list versions are still
  *    the same, is repeated; so is an approval if the proposal approves now. `repeated`; the journal gets an entry of type
  *    `repeat` that names the first; window claims that were never reserved (a policy came in between) are reserved.
@@ -110,13 +112,17 @@ export interface NoticeRequest {
   readonly detail: string;
 }
 
+/** Txids of one subject; without a bound each notice would cost more than the one before. */
+export const TXIDS_MAX = 100;
+
 export type NoticeCode = 'NOTED' | 'SIGNED_WITHOUT_APPROVAL' | 'TXID_UNEXPECTED' | 'FROZEN';
 
 /**
  * `sign_success`, in one atomic step. SIGNED_WITHOUT_APPROVAL unless the subject is known with the same terms and some
  * `sign_start` about it stands approved. TXID_UNEXPECTED if the txid is new and the subject already has as many as
- * one plus its approved speed-ups of `sign_start`. Else NOTED: SUCCESS, unless frozen (FROZEN: FAILURE). A new txid of a known
- * subject with the same terms is recorded in every case. Journalled as an entry of type `notice`.
+ * one plus its approved speed-ups of `sign_start`, or TXIDS_MAX. Else NOTED: SUCCESS, unless frozen (FROZEN: FAILURE). A new
+ * txid of a known subject with the same terms is recorded in every case, as long as there are fewer than TXIDS_MAX.
+ * Journalled as an entry of type `notice`.
  */
 export interface NoticeResult {
   readonly id: string;

@@ -3,7 +3,7 @@ import type { Amount } from '../../values/amount.ts';
 import type { ClaimResult, SettleRequest } from '../store.ts';
 import type { Counters } from './counters.ts';
 import type { ListTables } from './lists.ts';
-import type { SubjectRecord } from './subject.ts';
+import { type Reservation, type SubjectRecord, hasReserved } from './subject.ts';
 
 export interface ClaimTables {
   readonly lists: ListTables;
@@ -21,7 +21,7 @@ export function checkClaims(
   const checkWindow = (claim: WindowClaim): ClaimResult => {
     const before = asked.get(claim.key) ?? 0n;
     const used = tables.counters.used(source, claim, nowMs) + before;
-    if (subject?.reserved.includes(claim.key) === true) return { holds: true, reserved: true, used };
+    if (hasReserved(subject, claim.key, nowMs)) return { holds: true, reserved: true, used };
     asked.set(claim.key, before + claim.amount);
     return { holds: used + claim.amount <= claim.max, reserved: false, used };
   };
@@ -34,22 +34,21 @@ export function checkClaims(
   return claims.map((claim) => (claim.type === 'window' ? checkWindow(claim) : checkList(claim)));
 }
 
-/** Reserves the window claims that the subject had not reserved before, and returns their keys. */
+/** Reserves the window claims that the subject has not reserved before, and returns the reservations. */
 export function reserve(
   { counters }: ClaimTables,
   { source, claims }: SettleRequest,
   results: readonly ClaimResult[],
   nowMs: number,
-): readonly string[] {
-  const keys: string[] = [];
+): readonly Reservation[] {
+  const reserved: Reservation[] = [];
   for (const [index, claim] of claims.entries()) {
     const result = results[index];
     if (claim.type !== 'window' || (result !== undefined && 'reserved' in result && result.reserved))
       continue;
-    counters.add(source, claim, nowMs, claim.amount);
-    keys.push(claim.key);
+    reserved.push([claim.key, counters.add(source, claim, nowMs, claim.amount)]);
   }
-  return keys;
+  return reserved;
 }
 
 /** Each list that the claims name, with its version. */

@@ -9,7 +9,8 @@ type Counted = Pick<WindowClaim, 'key' | 'window'>;
 export interface Counters {
   /** What the window of a counter holds. */
   used(source: string, claim: Counted, nowMs: number): Amount;
-  add(source: string, claim: Counted, nowMs: number, amount: Amount): void;
+  /** Returns the instant from which on the amount no longer counts. */
+  add(source: string, claim: Counted, nowMs: number, amount: Amount): number;
   /** Deletes at most `limit` counters whose last bucket has expired. */
   expire(nowMs: number, limit: number): void;
 }
@@ -54,6 +55,7 @@ export function createCounters(connection: DatabaseSync): Counters {
       const held = bucket === undefined ? 0n : amount(bucket, 'amount');
       save.run(source, claim.key, String(used(source, claim, nowMs) + added), expiresMs);
       saveBucket.run(source, claim.key, endMs, String(held + added));
+      return expiresMs;
     },
     expire(nowMs, limit) {
       for (const row of expired.all(nowMs, limit)) {

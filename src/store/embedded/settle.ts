@@ -31,7 +31,11 @@ export function settle(tables: SettleTables, request: SettleRequest, nowMs: numb
   }
 
   const claims = checkClaims(tables, request, subject, nowMs);
-  const approves = request.approves && request.claims.every((claim, index) => passes(claim, claims[index]));
+  // Under no revision there is no policy that could approve.
+  const approves =
+    request.approves &&
+    revision !== '' &&
+    request.claims.every((claim, index) => passes(claim, claims[index]));
   const question = questionOf(subject, request);
   const standing = subject?.decisions.find((each) => each.question === question);
   return subject !== undefined && standing !== undefined && stands(tables, request, standing, approves)
@@ -81,8 +85,8 @@ function repeat(
   const { verdict, code, id: of } = known.standing;
   const repeated = { atMs, verdict, code, of, claims: known.claims };
   const id = tables.journal.append({ ...repeated, source, type: 'repeat', subject, revision, detail });
-  const keys = verdict === 'SUCCESS' ? reserve(tables, request, known.claims, atMs) : [];
-  if (keys.length > 0) tables.subjects.save(source, subject, withReserved(known.subject, keys), atMs);
+  const reserved = verdict === 'SUCCESS' ? reserve(tables, request, known.claims, atMs) : [];
+  if (reserved.length > 0) tables.subjects.save(source, subject, withReserved(known.subject, reserved), atMs);
   return { outcome: 'repeated', id, ...repeated };
 }
 
@@ -103,7 +107,7 @@ function decide(
   const verdict = approves ? 'SUCCESS' : 'FAILURE';
   const decision = { atMs, verdict, code, claims } as const;
   const id = tables.journal.append({ ...decision, source, type: 'decision', subject, revision, detail });
-  const keys = approves ? reserve(tables, request, claims, atMs) : [];
+  const reserved = approves ? reserve(tables, request, claims, atMs) : [];
   const standing: StandingDecision = {
     question,
     id,
@@ -113,7 +117,7 @@ function decide(
     final: !approves && isFinal(request, claims),
     lists: approves ? [] : listVersions(tables, request),
   };
-  const record = withReserved(withDecision(known.subject, terms, standing), keys);
+  const record = withReserved(withDecision(known.subject, terms, standing), reserved);
   tables.subjects.save(source, subject, record, atMs);
   return { outcome: 'decided', id, ...decision };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { NoticeCode, SettleRequest } from '../store.ts';
+import { type NoticeCode, type SettleRequest, TXIDS_MAX } from '../store.ts';
 
 const standing = z.strictObject({
   question: z.string(),
@@ -17,13 +17,15 @@ const standing = z.strictObject({
 export const subjectRecord = z.strictObject({
   terms: z.string(),
   decisions: z.array(standing.readonly()).readonly(),
-  /** The keys of the counters in which it has reserved. */
-  reserved: z.array(z.string()).readonly(),
+  /** The keys of the counters in which it has reserved, and until when each reservation counts. */
+  reserved: z.array(z.tuple([z.string(), z.number()])).readonly(),
   txids: z.array(z.string()).readonly(),
 });
 
 export type StandingDecision = z.infer<typeof standing>;
 export type SubjectRecord = z.infer<typeof subjectRecord>;
+/** A counter's key, and the instant from which on it no longer counts what was reserved. */
+export type Reservation = SubjectRecord['reserved'][number];
 
 /** The question's name within the subject. One speed-up is told from the next by the txids there are by then. */
 export function questionOf(
@@ -48,12 +50,17 @@ export function withDecision(
   };
 }
 
-export function withReserved(subject: SubjectRecord, keys: readonly string[]): SubjectRecord {
-  return { ...subject, reserved: [...new Set([...subject.reserved, ...keys])] };
+export function withReserved(subject: SubjectRecord, reserved: readonly Reservation[]): SubjectRecord {
+  return { ...subject, reserved: [...new Map([...subject.reserved, ...reserved])] };
+}
+
+/** Whether what the subject reserved in a counter still counts there. After that it would be approved without a limit. */
+export function hasReserved(subject: SubjectRecord | undefined, key: string, nowMs: number): boolean {
+  return subject?.reserved.some(([reserved, untilMs]) => reserved === key && nowMs < untilMs) === true;
 }
 
 export function withTxid(subject: SubjectRecord, txid: string): SubjectRecord {
-  return { ...subject, txids: [...subject.txids, txid] };
+  return subject.txids.length < TXIDS_MAX ? { ...subject, txids: [...subject.txids, txid] } : subject;
 }
 
 /** How a `sign_success` stands to what was approved; `subject` is undefined if it is unknown or has other terms. */
@@ -65,6 +72,6 @@ export function noticeCode(
   const speedUps = approved.filter((each) => each.question.startsWith('sign_start+')).length;
   const started = approved.some((each) => each.question === 'sign_start');
   if (subject === undefined || (!started && speedUps === 0)) return 'SIGNED_WITHOUT_APPROVAL';
-  if (isNew && subject.txids.length >= 1 + speedUps) return 'TXID_UNEXPECTED';
+  if (isNew && subject.txids.length >= Math.min(1 + speedUps, TXIDS_MAX)) return 'TXID_UNEXPECTED';
   return frozen ? 'FROZEN' : 'NOTED';
 }

@@ -34,6 +34,16 @@ export function describeSettle(open: OpenStore): void {
       });
     });
 
+    it('approves nothing under no revision, whatever the proposal says', async () => {
+      const { store } = await opened(open);
+      await store.register(['shop']);
+      expect(await store.settle(request({ revision: '' }))).toMatchObject({
+        outcome: 'decided',
+        verdict: 'FAILURE',
+        code: 'RULE_REFUSED',
+      });
+    });
+
     it.each(['RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE'] as const)(
       "refuses with the proposal's own code %s",
       async (refusalCode) => {

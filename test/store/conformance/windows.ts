@@ -218,7 +218,7 @@ export function describeWindows(open: OpenStore): void {
       expect(await usedOf(store, { window: tomorrow })).toBe(units('10'));
     });
 
-    it('does not reserve in a new period what the subject reserved in the old one', async () => {
+    it('counts a repeat in a new period anew, and refuses it there without room', async () => {
       const { store, clock } = await ready(open);
       const claim = (window: Window) => windowClaim('10', '10', { window });
       await store.settle(request({ claims: [claim(day(beginMs))] }));
@@ -226,8 +226,44 @@ export function describeWindows(open: OpenStore): void {
       const tomorrow = day(beginMs + 24 * HOUR_MS);
       const result = await store.settle(request({ claims: [claim(tomorrow)] }));
       expect(result).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
-      expect(claimsOf(result)).toEqual([{ holds: true, reserved: true, used: 0n }]);
-      expect(await usedOf(store, { window: tomorrow })).toBe(0n);
+      expect(claimsOf(result)).toEqual([{ holds: true, reserved: false, used: 0n }]);
+      expect(await usedOf(store, { window: tomorrow })).toBe(units('10'));
+      const another = await store.settle(request({ subject: 'payment:2', claims: [claim(tomorrow)] }));
+      expect(another).toMatchObject({ verdict: 'FAILURE' });
+      clock.nowMs += 24 * HOUR_MS;
+      const third = day(clock.nowMs);
+      await store.settle(request({ subject: 'payment:3', claims: [claim(third)] }));
+      const without = await store.settle(request({ claims: [claim(third)] }));
+      expect(without).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
+    });
+  });
+
+  describe('what was reserved long before', () => {
+    it('lets nothing past the limit: questions prepared hours apart do not all start at once', async () => {
+      const { store, clock } = await ready(open);
+      const ask = (index: number, question: 'sign_prepare' | 'sign_start') =>
+        store.settle(request({ subject: `transfer:${index}`, question, claims: [windowClaim('10', '10')] }));
+      for (let index = 0; index < 5; index++) {
+        expect(await ask(index, 'sign_prepare')).toMatchObject({ verdict: 'SUCCESS' });
+        clock.advance(2 * HOUR_MS);
+      }
+      const started: string[] = [];
+      for (let index = 0; index < 5; index++) {
+        const result = await ask(index, 'sign_start');
+        started.push('verdict' in result ? result.verdict : result.outcome);
+      }
+      expect(started).toEqual(['SUCCESS', 'FAILURE', 'FAILURE', 'FAILURE', 'FAILURE']);
+    });
+
+    it('counts for as long as its window does, and once within it', async () => {
+      const { store, clock } = await ready(open);
+      const ask = () => store.settle(request({ claims: [windowClaim('10', '10')] }));
+      await ask();
+      clock.nowMs = FREE_AT_MS - 1;
+      expect(claimsOf(await ask())).toMatchObject([{ holds: true, reserved: true }]);
+      clock.nowMs = FREE_AT_MS;
+      expect(claimsOf(await ask())).toMatchObject([{ holds: true, reserved: false, used: 0n }]);
+      expect(claimsOf(await ask())).toMatchObject([{ holds: true, reserved: true }]);
     });
   });
 

@@ -95,7 +95,7 @@ local function check_window(claim)
   local window = windows[claim.key] or window_read(claim.key, now, claim.length_ms)
   if window.length_ms ~= claim.length_ms then error('one counter with two lengths: ' .. claim.key) end
   windows[claim.key], claim.window = window, window
-  claim.reserved = known[claim.reservation] == '1'
+  claim.reserved = tonumber(known[claim.reservation] or '0') > now
   local used = window.asked
   if claim.reserved then
     claim.holds = true
@@ -106,13 +106,14 @@ local function check_window(claim)
   claim.result = { 'window', claim.holds and '1' or '0', claim.reserved and '1' or '0', used }
 end
 
--- Adds to the counters what was not reserved before; gives the fields by which the subject remembers it.
+-- Adds to the counters what was not reserved before; gives the fields by which the subject remembers it: until when it
+-- counts, for after that it would be approved without a limit.
 local function reserve(fields)
   for _, claim in ipairs(claims) do
     if claim.type == 'window' and not claim.reserved then
       window_add(claim.window, claim.amount, claim.ends, clock)
       table.insert(fields, claim.reservation)
-      table.insert(fields, '1')
+      table.insert(fields, ms(claim.window.ends + claim.length_ms))
     end
   end
   return fields
