@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Kind } from '../callback/callback.ts';
+import { SOURCE } from '../policy/members.ts';
 import type { Release } from '../policy/release.ts';
 import { readPolicyDirectory } from '../release/files.ts';
 import { named, readRevision } from '../release/push.ts';
@@ -40,6 +41,7 @@ async function checkInForce(
     { check: 'policies', state: 'ok', because: `${because}${hint}` },
     ...frozenFinding(control),
     ...unserved(settings, release),
+    ...strangers(settings, release),
     ...(await missingLists(settings, store, release)),
   ];
 }
@@ -69,6 +71,20 @@ function unserved(settings: Settings, release: Release): readonly Finding[] {
       .map((kind) =>
         warning(
           `no policy applies to a ${kind} callback of ${source.name}, so each is refused; write one with callback: ${kind}`,
+        ),
+      ),
+  );
+}
+
+/** Policies for a source that is not there: where the name is misspelt, they do not hold for the source that is meant. */
+function strangers(settings: Settings, release: Release): readonly Finding[] {
+  const known = settings.sources.map(({ name }) => name);
+  return release.policies.flatMap((policy) =>
+    [...(policy.when.get(SOURCE) ?? [])]
+      .filter((name) => !known.includes(name))
+      .map((name) =>
+        warning(
+          `${policy.name} is for callbacks of ${name}, which the settings do not name; known are ${known.join(', ')}`,
         ),
       ),
   );

@@ -53,7 +53,10 @@ function serverOf(address: RedisAddress, client: ClientOptions): RedisStoreOptio
   if (address.kind === 'cluster') return { cluster: address.nodes, client };
   const { database: db } = address;
   if (address.kind === 'redis') return { client: { ...client, ...address.nodes[0], db } };
-  return { client: { ...client, sentinels: [...address.nodes], name: address.primary, db } };
+  // The client takes `tls` for neither the primary nor the Sentinels unless it is told so for each.
+  const secure =
+    client.tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: { ...client.tls } };
+  return { client: { ...client, ...secure, sentinels: [...address.nodes], name: address.primary, db } };
 }
 
 function clientOptions(

@@ -2,7 +2,8 @@ import bodyParser from 'body-parser';
 import type { Request, Response } from 'express';
 import { type Failure, failure, messageOf } from '../errors.ts';
 
-const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-?8"?[ \t]*)?(?:;[ \t]*)?$/i;
+const JSON_TYPE =
+  /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-?8|"utf-?8")[ \t]*)?(?:;[ \t]*)?$/i;
 
 /** Reads a callback's body as bytes, at most `limitBytes` of them, and says no to what no sender of callbacks sends. */
 export function bodyReader(
@@ -19,13 +20,16 @@ export function bodyReader(
       );
     }
     const encoding = request.headers['content-encoding'] ?? 'identity';
-    if (encoding.toLowerCase() !== 'identity') {
+    const transfer = request.headers['transfer-encoding'] ?? 'chunked';
+    if (encoding.toLowerCase() !== 'identity' || transfer.toLowerCase() !== 'chunked') {
       return failure(
         'CONTENT_ENCODING',
-        `the body is encoded as ${quote(encoding)}; callbacks are sent as they are`,
+        `the body is encoded as ${quote(`${encoding} ${transfer}`)}; callbacks are sent as they are`,
       );
     }
     return new Promise((resolve) => {
+      // A body that has not come when its answer has been sent never comes, and body-parser would wait for it for ever.
+      response.once('close', () => resolve(failure('BODY_UNREADABLE', 'the body did not come in time')));
       raw(request, response, (error?: unknown) =>
         resolve(error === undefined ? bytesOf(request) : unread(error)),
       );

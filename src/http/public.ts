@@ -63,7 +63,8 @@ export function createPublicApp({ pipeline, urls, trustedProxies, bodyBytes }: P
       certificate: certificateOf(request),
       body: () => readBody(request, response),
     });
-    const there = !response.destroyed && !request.socket.destroyed;
+    // A client that has ended its side is gone as well: its socket takes no answer any more.
+    const there = !response.destroyed && request.socket.writable;
     if (there) {
       // What is left of a body that was not read would be taken for the next request's beginning.
       if (!request.complete) response.set('Connection', 'close');

@@ -47,6 +47,8 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: 1000,
+    // Without it Node would answer by itself, and with neither SUCCESS nor FAILURE; nobody here asks for the host.
+    requireHostHeader: false,
   };
   const server: Server | TlsServer =
     tls === undefined
@@ -55,6 +57,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
           {
             ...http,
             ...tls,
+            handshakeTimeout: limits.headersTimeoutMs,
             requestCert: tls.ca !== undefined,
             rejectUnauthorized: false,
             minVersion: 'TLSv1.2',
@@ -72,7 +75,9 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     if (stopping) endConnection(response);
     response.once('close', () => answering.get(socket) === response && answering.delete(socket));
   });
-  server.on('clientError', (_error: Error, socket: Socket) => refuse(socket, answering.has(socket)));
+  server.on('clientError', (_error: Error, socket: Socket) => refuse(socket, answering.get(socket)));
+  // Before TLS stands nothing can be answered, and a connection that is ended waits for that for ever.
+  server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => {
     const failed = (error: Error): void => reject(unlistenable(error, `${host}:${port}`, setting));
     server.once('error', failed).listen(port, host, () => {
@@ -117,10 +122,17 @@ function stop(server: Server | TlsServer, graceMs: number): Promise<void> {
 const REFUSED =
   'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 7\r\nConnection: close\r\n\r\nFAILURE';
 
-/** Not HTTP, too slow, or headers beyond the bound: no path is known, and the answer is no, unless one is under way. */
-function refuse(socket: Socket, answering: boolean): void {
-  if (socket.writable && !answering) socket.end(REFUSED);
-  else socket.destroy();
+/**
+ * Not HTTP, too slow, or headers beyond the bound: no path is known, and the answer is no. Where a request is under way, the
+ * fault is in its body, which then has no end, or comes after it: it is answered as it deserves, and nothing more.
+ */
+function refuse(socket: Socket, underWay: ServerResponse | undefined): void {
+  if (!socket.writable) socket.destroy();
+  else if (underWay === undefined) socket.end(REFUSED);
+  else {
+    if (!underWay.req.complete) underWay.req.emit('aborted');
+    underWay.once('close', () => socket.destroySoon());
+  }
 }
 
 function unlistenable(error: Error, address: string, setting: string): CountersignError {

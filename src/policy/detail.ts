@@ -1,25 +1,16 @@
 import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
-import type { Json } from '../values/canonical.ts';
 import type { Proposal } from './proposal.ts';
 
-/** A proposal as JSON, for the journal: amounts as decimal text. */
-export function toDetail(proposal: Proposal): Json {
-  const { results, claims, refusal, ...others } = proposal;
+/** A proposal in a form that JSON can write, for the journal: amounts as decimal text. */
+export function toDetail(proposal: Proposal): object {
   return {
-    ...others,
-    ...(refusal === undefined ? {} : { refusal }),
-    results: results.map((result) => ({ ...result })),
-    claims: claims.map((claim) =>
+    ...proposal,
+    claims: proposal.claims.map((claim) =>
       claim.type === 'list'
-        ? { ...claim }
-        : {
-            ...claim,
-            amount: formatAmount(claim.amount),
-            max: formatAmount(claim.max),
-            window: { ...claim.window },
-          },
+        ? claim
+        : { ...claim, amount: formatAmount(claim.amount), max: formatAmount(claim.max) },
     ),
   };
 }

@@ -1,5 +1,6 @@
 import type { Callback, Kind } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
+import { MEMO, VISIBLE, WIRE_ID } from '../callback/reading.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
 import { comparable } from '../values/comparable.ts';
 
@@ -38,7 +39,16 @@ const GRAMMARS: Readonly<Record<string, { readonly expected: string; readonly re
   },
   type: { expected: 'sign_prepare or sign_start', read: oneOf(['sign_prepare', 'sign_start']) },
   pending_round: { expected: 'true or false', read: oneOf(['true', 'false']) },
-  userId: { expected: 'digits', read: (text) => (/^\d+$/.test(text) ? text : undefined) },
+  userId: { expected: 'digits', read: like(/^\d+$/) },
+  transfer_id: { expected: 'a whole number', read: like(WIRE_ID.pattern) },
+  trans_id: { expected: 'a whole number', read: like(WIRE_ID.pattern) },
+  memo: { expected: 'a text without control characters', read: like(MEMO.pattern) },
+};
+
+/** Addresses, ids, symbols and call data; several in one text would be none. */
+const VISIBLE_TEXT = {
+  expected: 'one text of visible ASCII characters without blanks, or a list of such texts',
+  read: like(VISIBLE),
 };
 
 type ReadText = (text: string) => string | undefined;
@@ -48,13 +58,15 @@ export function readMemberText(
   member: string,
   text: string,
 ): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly expected: string } {
-  const grammar = Object.hasOwn(GRAMMARS, member) ? GRAMMARS[member] : undefined;
-  if (text === '') return { ok: false, expected: grammar?.expected ?? 'a text that is not empty' };
-  if (grammar === undefined) return { ok: true, text: member === SOURCE ? text : comparable(text) };
-  const read = grammar.read(text);
-  return read === undefined ? { ok: false, expected: grammar.expected } : { ok: true, text: read };
+  const { expected, read } = (Object.hasOwn(GRAMMARS, member) ? GRAMMARS[member] : undefined) ?? VISIBLE_TEXT;
+  const found = read(text);
+  return found === undefined ? { ok: false, expected } : { ok: true, text: found };
 }
 
 function oneOf(texts: readonly string[]): ReadText {
   return (text) => (texts.includes(text) ? text : undefined);
+}
+
+function like(pattern: RegExp): ReadText {
+  return (text) => (pattern.test(text) ? comparable(text) : undefined);
 }

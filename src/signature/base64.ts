@@ -6,10 +6,6 @@ export function decodeBase64(text: string): Buffer | undefined {
   const bare = text.replace(/={1,2}$/, '');
   if (bare !== text && text.length % 4 !== 0) return undefined;
   const bytes = Buffer.from(bare, 'base64');
-  const url = bytes.toString('base64url');
-  return bare === url || bare === standardAlphabet(url) ? bytes : undefined;
-}
-
-function standardAlphabet(url: string): string {
-  return url.replaceAll('-', '+').replaceAll('_', '/');
+  const spelt = bytes.toString(/[-_]/.test(bare) ? 'base64url' : 'base64').replace(/=+$/, '');
+  return spelt === bare ? bytes : undefined;
 }

@@ -169,6 +169,17 @@ describe('doctor, where something is wrong', () => {
     expect(inState(await diagnosis(run), 'warning')).toHaveLength(2);
   });
 
+  it('a policy for a source that the settings do not name is a warning', async () => {
+    const { run, write } = place();
+    const limits =
+      'callback: payment\nwhen: { source: [shop, shpo] }\nrules:\n  - amount-limit: { max: 1 }\n';
+    write('policies/more.yaml', `policy: more\n${limits}`);
+    await run('policy', 'push', '--message', 'x');
+    expect(inState(await diagnosis(run), 'warning')).toEqual([
+      'policies: more is for callbacks of shpo, which the settings do not name; known are shop, vault',
+    ]);
+  });
+
   it('files that differ from what is in force are told', async () => {
     const { run, write } = place();
     await run('policy', 'push', '--message', 'x');

@@ -263,7 +263,7 @@ const cases: readonly (readonly [
     SOUND.replace('rules', 'when:\n  symbol:\nrules'),
     'a.yaml:4:10 when.symbol',
     '"" will not do',
-    'a text that is not empty',
+    'one text of visible ASCII characters without blanks',
   ],
   [
     'a when that could never match',

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
 import { type RedisFacts, inspectRedis, unsafeReason } from '../../src/store/redis/inspect.ts';
 import { createKeys } from '../../src/store/redis/keys.ts';
@@ -56,6 +58,27 @@ describe('a fault of the Redis store names the cure', () => {
     const fault = await faultOf(store.health());
     expect(fault).toMatchObject({ code: 'STORE_UNREACHABLE' });
     expect(fault.message).toMatch(sentence);
+    expect(inspect(fault, { depth: Infinity, showHidden: true })).not.toContain('s3cret');
+  });
+
+  it('a server that quotes the credentials it does not understand, without saying them', async () => {
+    const unknown = (command: string): string =>
+      `-ERR unknown command '${command}', with args beginning with: 'default' 's3cret' \r\n`;
+    const proxy = createServer((socket) => {
+      socket.on('error', () => socket.destroy());
+      socket.on('data', (asked: Buffer) => {
+        const commands = asked.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g);
+        socket.write([...commands].map(([, command = '']) => unknown(command)).join(''));
+      });
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    onTestFinished(() => void proxy.close());
+    const address = proxy.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    const url = `redis://:s3cret@127.0.0.1:${address.port}`;
+    const store = await storeOn({ url }, { connectTimeoutMs: 500 });
+    const fault = await faultOf(store.health());
+    expect(fault.message).toMatch(/ERR unknown command 'auth'/i);
     expect(inspect(fault, { depth: Infinity, showHidden: true })).not.toContain('s3cret');
   });
 

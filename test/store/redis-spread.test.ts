@@ -38,7 +38,7 @@ describe('what is in force, spread to the sources', () => {
     const prefix = freshPrefix();
     const store = await readyOn(server, { prefix });
     const { source } = loadScript('freeze-1');
-    await rawClient(server).eval(source, 1, createKeys(prefix).inForce, '', 'drill', 'ada');
+    await rawClient(server).eval(source, 1, createKeys(prefix).inForce, '', 'drill', 'ada', '0');
     expect(await store.control()).toMatchObject({ frozen: { reason: 'drill', by: 'ada' } });
     expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
   });
@@ -78,11 +78,49 @@ describe('what is in force, spread to the sources', () => {
     const { control } = createKeys(prefix).of('shop');
     const client = rawClient(server);
     for (const sequence of ['0', '1', '2']) {
-      expect(await client.eval(source, 1, control, sequence, REVISION, '')).toBe(0);
+      expect(await client.eval(source, 1, control, sequence, REVISION, '')).toBe('2');
     }
     expect(await store.settle(request({ revision: revisionOf('second') }))).toMatchObject({
       code: 'APPROVED',
     });
+  });
+
+  it.each(['one change', 'several changes'])(
+    'freezes and unfreezes every source, also after a failover that lost %s of what is in force',
+    async (lost) => {
+      const prefix = freshPrefix();
+      const store = await readyOn(server, { prefix });
+      const client = rawClient(server);
+      const { inForce } = createKeys(prefix);
+      const before = await client.hgetall(inForce);
+      for (let round = 0; round < (lost === 'one change' ? 1 : 3); round++) {
+        await store.push(push(`round ${round}`, round === 0 ? REVISION : revisionOf(`round ${round - 1}`)));
+      }
+      await store.push(push('first', (await store.control()).revision));
+      await client.hset(inForce, before);
+
+      const { sequence } = await store.freeze({ reason: 'drill', by: 'ada' });
+      for (const source of ['shop', 'vault']) {
+        expect(await store.settle(request({ source }))).toMatchObject({ code: 'FROZEN' });
+      }
+      expect(await store.control()).toMatchObject({ sequence, frozen: { reason: 'drill' } });
+
+      await client.hset(inForce, { ...before, frozen: '["drill","ada","1"]' });
+      expect(await store.unfreeze({ by: 'ada' })).toMatchObject({ frozen: undefined });
+      for (const source of ['shop', 'vault']) {
+        expect(await store.settle(request({ source }))).toMatchObject({ code: 'APPROVED' });
+      }
+    },
+  );
+
+  it('keeps the later of a freeze and an unfreeze that are made at once', async () => {
+    const store = await readyOn(server, { prefix: freshPrefix() });
+    for (let attempt = 0; attempt < 20; attempt++) {
+      await Promise.all([store.unfreeze({ by: 'ada' }), store.freeze({ reason: 'drill', by: 'ada' })]);
+      const { frozen } = await store.control();
+      const code = frozen === undefined ? 'APPROVED' : 'FROZEN';
+      expect(await store.settle(request({ subject: `payment:${attempt}` }))).toMatchObject({ code });
+    }
   });
 
   it('holds for a source, whichever of registering and pushing comes first', async () => {

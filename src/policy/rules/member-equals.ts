@@ -8,7 +8,7 @@ export const memberEquals = defineRule({
   summary: 'A member must have one value, or one of a few.',
   notes: [
     'A callback without the member is refused.',
-    'Hexadecimal texts (`0x…`) compare without regard to case, all others exactly.',
+    'Hexadecimal texts (`0x…`) and bech32 addresses (`bc1…`) compare without regard to case, all others exactly.',
     'Of a withdrawal to several addresses, every address in `to` must be one of the values.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],

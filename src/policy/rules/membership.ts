@@ -40,7 +40,7 @@ export const membershipParameters = z
 
 export const membershipNotes: readonly string[] = [
   'A callback without the member is refused.',
-  'Hexadecimal texts (`0x…`) compare without regard to case, all others exactly.',
+  'Hexadecimal texts (`0x…`) and bech32 addresses (`bc1…`) compare without regard to case, all others exactly.',
 ];
 
 /** A check that a list holds all, or none, of what the callback has under a member. */

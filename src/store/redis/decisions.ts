@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import type { Decisions, NoticeRequest, NoticeResult, SettleRequest, SettleResult } from '../store.ts';
+import {
+  type Decisions,
+  type NoticeRequest,
+  type NoticeResult,
+  type SettleRequest,
+  type SettleResult,
+  TXIDS_MAX,
+} from '../store.ts';
 import { claimArguments, claimKey, flag, readClaims } from './claims.ts';
 import { atMsOf } from './entry.ts';
 import { type RedisParts, journalArguments } from './parts.ts';
@@ -18,37 +25,45 @@ export function createDecisions(parts: RedisParts): Decisions {
 
 const verdict = z.enum(['SUCCESS', 'FAILURE']);
 const code = z.enum(['APPROVED', 'RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE', 'FROZEN', 'TERMS_CHANGED']);
-const settled = z.union([
-  z.tuple([z.literal('stale'), text, digits]),
-  z.tuple([z.literal('elsewhen'), digits]),
-  z.tuple([z.literal('decided'), text, verdict, code, text]),
-  z.tuple([z.literal('repeated'), text, verdict, code, text, text]),
-]);
+const outcomes = z.enum(['stale', 'elsewhen', 'decided', 'repeated']);
+const stale = z.tuple([text, text, digits]);
+const elsewhen = z.tuple([text, digits]);
+const settled = z.tuple([text, text, verdict, code, text]);
+const repeated = z.tuple([text, text, verdict, code, text, text]);
 
 /** One round trip. The keys all lie in the source's slot. */
 async function settle(parts: RedisParts, request: SettleRequest): Promise<SettleResult> {
   const keys = parts.keys.of(request.source);
-  const reply = expectReply(
-    settled,
-    'a settled question',
-    await run(
-      parts.connection,
-      settleScript,
-      [
-        keys.control,
-        keys.subject(request.subject),
-        keys.journal,
-        keys.lists,
-        ...request.claims.map((claim) => claimKey(keys, claim)),
-      ],
-      settleArguments(parts, request),
-    ),
+  const reply = await run(
+    parts.connection,
+    settleScript,
+    [
+      keys.control,
+      keys.subject(request.subject),
+      keys.journal,
+      keys.lists,
+      ...request.claims.map((claim) => claimKey(keys, claim)),
+    ],
+    settleArguments(parts, request),
   );
-  if (reply[0] === 'stale') return { outcome: 'stale', inForce: reply[1], nowMs: reply[2] };
-  if (reply[0] === 'elsewhen') return { outcome: 'elsewhen', nowMs: reply[1] };
-  const [outcome, id, said, why, claims, of = ''] = reply;
-  const decision = { id, atMs: atMsOf(id), verdict: said, code: why, claims: readClaims(claims) };
-  return outcome === 'decided' ? { outcome, ...decision } : { outcome, ...decision, of };
+  return readSettled(reply);
+}
+
+function readSettled(reply: unknown): SettleResult {
+  const what = 'a settled question';
+  const outcome = expectReply(outcomes, what, Array.isArray(reply) ? reply[0] : reply);
+  if (outcome === 'stale') {
+    const [, inForce, nowMs] = expectReply(stale, what, reply);
+    return { outcome, inForce, nowMs };
+  }
+  if (outcome === 'elsewhen') return { outcome, nowMs: expectReply(elsewhen, what, reply)[1] };
+  if (outcome === 'decided') return { outcome, ...decisionOf(expectReply(settled, what, reply)) };
+  const [, id, said, why, claims, of] = expectReply(repeated, what, reply);
+  return { outcome, ...decisionOf([outcome, id, said, why, claims]), of };
+}
+
+function decisionOf([, id, said, why, claims]: z.output<typeof settled>) {
+  return { id, atMs: atMsOf(id), verdict: said, code: why, claims: readClaims(claims) };
 }
 
 function settleArguments(parts: RedisParts, request: SettleRequest): string[] {
@@ -89,6 +104,7 @@ async function notice(parts: RedisParts, request: NoticeRequest): Promise<Notice
       request.terms,
       request.txid,
       request.detail,
+      TXIDS_MAX,
     ],
   );
   const [id, said, why] = expectReply(noted, 'a notice', reply);

@@ -28,7 +28,9 @@ const CURES: Readonly<Record<string, string>> = {
 export function storeFault(server: string, thrown: unknown, lastError: string | undefined): CountersignError {
   const said = thrown instanceof Error ? thrown.message : String(thrown);
   // While there is no connection, the reason is what the last attempt to connect met.
-  const reason = (isReply(thrown) ? said : (lastError ?? said)).replace(/\.$/, '');
+  const told = isReply(thrown) ? said : (lastError ?? said);
+  // A server that does not know a command quotes its arguments: of AUTH and HELLO, the password.
+  const reason = told.replace(/,? with args beginning with:[^]*/, '').replace(/\.$/, '');
   const word = /^[A-Z]+(?= |$)/.exec(reason)?.[0] ?? '';
   const cure = CURES[word];
   if (cure !== undefined) {

@@ -20,11 +20,21 @@ const inForce = z.tuple([text, text, text]);
  */
 export function createReleases(parts: RedisParts): Releases {
   const { connection, keys } = parts;
-  const spreadAndTell = async (changed: InForce): Promise<Control> => {
-    await spread(parts, changed);
+  const tell = async (changed: InForce): Promise<Control> => {
     // A notice may be lost: whoever follows polls as well.
     await connection.call('publish', [keys.changed, changed[0]]).catch(() => undefined);
     return controlOf(changed);
+  };
+  // A failover may have lost a change that sources have taken already, and by its number they take this one for an older.
+  const insist = async (make: (above: number) => Promise<InForce>): Promise<Control> => {
+    let changed = await make(0);
+    const kept = await spread(parts, changed);
+    const [sequence] = await readInForce(parts);
+    if (kept > 0 && sequence === changed[0]) {
+      changed = await make(kept);
+      await spread(parts, changed);
+    }
+    return tell(changed);
   };
   return {
     async control() {
@@ -41,7 +51,8 @@ export function createReleases(parts: RedisParts): Releases {
       );
       const pushed = z.tuple([z.enum(['in-force', 'conflict']), text, text, text]);
       const [outcome, ...current] = expectReply(pushed, 'a push', reply);
-      return { outcome, control: await spreadAndTell(current) };
+      await spread(parts, current);
+      return { outcome, control: await tell(current) };
     },
     async document(revision) {
       const reply = await connection.call('hget', [keys.documents, revision]);
@@ -59,14 +70,15 @@ export function createReleases(parts: RedisParts): Releases {
         return { sequence, revision, by, message, atMs };
       });
     },
-    async freeze({ reason, by }) {
-      const reply = await run(connection, freezeScript, [keys.inForce], [clockArgument(parts), reason, by]);
-      return spreadAndTell(expectReply(inForce, 'a freeze', reply));
-    },
-    async unfreeze() {
-      const reply = await run(connection, unfreezeScript, [keys.inForce], []);
-      return spreadAndTell(expectReply(inForce, 'an unfreeze', reply));
-    },
+    freeze: ({ reason, by }) =>
+      insist(async (above) => {
+        const given = [clockArgument(parts), reason, by, above];
+        return expectReply(inForce, 'a freeze', await run(connection, freezeScript, [keys.inForce], given));
+      }),
+    unfreeze: () =>
+      insist(async (above) =>
+        expectReply(inForce, 'an unfreeze', await run(connection, unfreezeScript, [keys.inForce], [above])),
+      ),
   };
 }
 
@@ -90,14 +102,17 @@ async function readInForce(parts: RedisParts): Promise<InForce> {
   return [sequence, revision, frozen];
 }
 
-async function spread(parts: RedisParts, current: InForce): Promise<void> {
+/** Returns 0 once every source has it, else the highest sequence of what some keep instead. */
+async function spread(parts: RedisParts, current: InForce): Promise<number> {
   const reply = await parts.connection.call('smembers', [parts.keys.sources]);
   const sources = expectReply(texts, 'the sources', reply);
-  await Promise.all(sources.map((source) => take(parts, source, current)));
+  const kept = await Promise.all(sources.map((source) => take(parts, source, current)));
+  return Math.max(0, ...kept);
 }
 
-async function take(parts: RedisParts, source: string, current: InForce): Promise<void> {
-  await run(parts.connection, takeScript, [parts.keys.of(source).control], current);
+async function take(parts: RedisParts, source: string, current: InForce): Promise<number> {
+  const reply = await run(parts.connection, takeScript, [parts.keys.of(source).control], current);
+  return expectReply(digits, `what ${source} takes`, reply);
 }
 
 function controlOf([sequence, revision, frozen]: InForce): Control {

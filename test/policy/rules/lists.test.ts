@@ -213,3 +213,26 @@ describe('member-equals', () => {
     expect(faults[0]).toContain(fault);
   });
 });
+
+describe('a text that no callback could ever have', () => {
+  it.each([
+    ['two addresses in one text', `deny-list: { of: to, values: '${A} ${B}' }`],
+    ['a blank before an address', `deny-list: { of: to, values: [' ${A}'] }`],
+    ['a letter that only looks like another', 'deny-list: { of: from, values: [0x52908400098527886Е0F] }'],
+    ['a number of a transfer with letters', 'deny-list: { of: transfer_id, values: [T-7] }'],
+  ])('%s is a fault, for the list would deny nothing', (_what, rule) => {
+    expect(ruleFaults(rule, 'transfer').join('\n')).toContain('is ever');
+  });
+
+  it('a memo may have blanks', () => {
+    expect(
+      judged("deny-list: { of: memo, values: ['order 7'] }", transfer({ memo: 'order 7' })).result,
+    ).toMatchObject({ verdict: 'refuse' });
+  });
+
+  it('an address of bech32 in capitals is the same address', () => {
+    const address = 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq';
+    const rule = `deny-list: { of: to, values: [${address}] }`;
+    expect(judged(rule, transfer({ to: address.toUpperCase() })).result).toMatchObject({ verdict: 'refuse' });
+  });
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { NoticeCode, NoticeRequest, Store } from '../../../src/store/store.ts';
+import { type NoticeCode, type NoticeRequest, type Store, TXIDS_MAX } from '../../../src/store/store.ts';
 import {
   OTHER_TERMS,
   REVISION,
@@ -143,6 +143,18 @@ export function describeNotices(open: OpenStore): void {
       await store.settle(signing());
       expect(await codeOf(store, { txid: '0x2' })).toBe('TXID_UNEXPECTED');
       expect(await codeOf(store, { txid: '0x1' })).toBe('NOTED');
+    });
+
+    it('records no more than a hundred txids, however many are approved', async () => {
+      const { store } = await ready(open);
+      await store.settle(signing());
+      for (let count = 0; count < TXIDS_MAX; count++) {
+        expect(await codeOf(store, { txid: `0x${count}` })).toBe('NOTED');
+        await store.settle(signing({ speedUp: true }));
+      }
+      for (let again = 0; again < 2; again++)
+        expect(await codeOf(store, { txid: '0xmore' })).toBe('TXID_UNEXPECTED');
+      expect(await codeOf(store, { txid: '0x0' })).toBe('NOTED');
     });
 
     it('leaves decisions as they are', async () => {

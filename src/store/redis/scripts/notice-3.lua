@@ -1,12 +1,14 @@
 -- Notes a `sign_success`: see NoticeResult in src/store/store.ts.
 --
 -- KEYS 1 control, 2 subject, 3 journal
--- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 txid or empty, 7 detail
+-- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 txid or empty, 7 detail,
+--      8 most txids
 -- Returns {id, verdict, code}
 --- @include journal
 
 local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]
 local terms, txid = ARGV[5], ARGV[6]
+local txids_max = tonumber(ARGV[8])
 local now = time_now(control, ARGV[1])
 
 local known = redis.call('HMGET', subject, 'terms', 'txids', 'entries')
@@ -30,7 +32,7 @@ for _, seen in ipairs(txids) do new = new and seen ~= txid end
 local code = 'NOTED'
 if not same_terms or not (start or speed_ups > 0) then
   code = 'SIGNED_WITHOUT_APPROVAL'
-elseif new and #txids >= 1 + speed_ups then
+elseif new and #txids >= math.min(1 + speed_ups, txids_max) then
   code = 'TXID_UNEXPECTED'
 elseif redis.call('HGET', control, 'frozen') ~= '' then
   code = 'FROZEN'
@@ -40,7 +42,7 @@ local verdict = code == 'NOTED' and 'SUCCESS' or 'FAILURE'
 local id = journal_append(journal, control, now, ARGV[2],
   { type = 'notice', subject = ARGV[4], verdict = verdict, code = code, detail = ARGV[7] })
 local fields = {}
-if same_terms and new then
+if same_terms and new and #txids < txids_max then
   table.insert(txids, txid)
   fields = { 'txids', cjson.encode(txids) }
 end
