@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { openSync } from 'node:fs';
 import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +22,10 @@ export interface Subject {
 }
 
 export async function startSubject(parts: SubjectParts): Promise<Subject> {
-  const child = fork(fileURLToPath(new URL('subject.ts', import.meta.url)), [JSON.stringify(parts)]);
+  const log = parts.program === 'floor' ? 'ignore' : openSync(parts.log, 'a');
+  const child = fork(fileURLToPath(new URL('subject.ts', import.meta.url)), [JSON.stringify(parts)], {
+    stdio: ['ignore', log, 'inherit', 'ipc'],
+  });
   const serving = await hear(child, 'serving');
   return {
     url: serving.url,

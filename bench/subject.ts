@@ -1,4 +1,3 @@
-import { createWriteStream } from 'node:fs';
 import { startService } from '../src/compose/service.ts';
 import { createLog } from '../src/observe/log.ts';
 import { loadSettings } from '../src/settings/load.ts';
@@ -20,7 +19,7 @@ const say = (said: SubjectSays): void => void process.send?.(said);
 async function serve(): Promise<string> {
   if (parts.program === 'floor') return startFloor(parts.floor);
   const settings = loadSettings({ file: parts.settings, env: {} });
-  const log = createLog({ level: settings.log.level, stream: createWriteStream(parts.log) });
+  const log = createLog({ level: settings.log.level });
   const service = await startService({ settings, env: {}, clock: systemClock, log });
   return service.publicUrl;
 }
