@@ -31,6 +31,18 @@ export function compileReading({ grammar, optional }: MemberTable): CheckReading
   const longest = names.reduce((sum, name) => sum + name.length + (grammar[name]?.maxLength ?? 0), 0);
   const followers = [END, ...names.keys()].map((index) => followersOf(index, names, optional));
 
+  /** Whether the body itself is a reading. */
+  const fits = (signed: Reading, appKey: string): boolean => {
+    const values = new Map(signed);
+    return names.every((name) => {
+      const value = values.get(name);
+      if (value === undefined) return optional.has(name);
+      if (name === 'appKey') return value === appKey;
+      const rule = grammar[name];
+      return rule !== undefined && value.length <= rule.maxLength && rule.pattern.test(value);
+    });
+  };
+
   function readingsOf(text: string, appKey: string): readonly Reading[] {
     const found: Reading[] = [];
     if (text.length > longest) return found;
@@ -62,6 +74,7 @@ export function compileReading({ grammar, optional }: MemberTable): CheckReading
   }
 
   return ({ text, signed }, appKey) => {
+    if (isPlain(text, signed, names) && fits(signed, appKey)) return undefined;
     const readings = readingsOf(text, appKey);
     const [only] = readings;
     if (only !== undefined && readings.length === 1 && same(only, signed)) return undefined;
@@ -72,6 +85,21 @@ export function compileReading({ grammar, optional }: MemberTable): CheckReading
       { members: signed.map(([name]) => name), otherReading: other?.map(([name]) => name) },
     );
   };
+}
+
+/**
+ * Whether the text holds just the names of the body, each once, and the body defined ones only: then there is nothing else
+ * to read in it. Most callbacks are so, and need no search.
+ */
+function isPlain(text: string, signed: Reading, names: readonly string[]): boolean {
+  const own = new Set(signed.map(([name]) => name));
+  if (own.size !== signed.length) return false;
+  for (const name of names) {
+    const first = text.indexOf(name);
+    if (own.delete(name) !== (first !== -1)) return false;
+    if (first !== -1 && text.includes(name, first + 1)) return false;
+  }
+  return own.size === 0;
 }
 
 /** The names that may come next, up to the first that must; END where all that is left may be missing. */

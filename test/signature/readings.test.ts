@@ -37,6 +37,11 @@ describe('a signed text that proves no reading', () => {
   const { orderAmount: _, ...amountless } = payment;
   const refused: readonly [string, Readonly<Record<string, unknown>>, string][] = [
     ['a stranger', { ...payment, note: 'x' }, 'the callback defines no member "note"'],
+    [
+      'a stranger beside a name within a value, so that the names are as many as they should be',
+      { ...payment, appOrderId: 'time1', note: 'x' },
+      'the callback defines no member "note"',
+    ],
     ['a stranger at the end', { ...payment, zone: 'x' }, 'the callback defines no member "zone"'],
     [
       "a stranger named like an object's own",

@@ -5,7 +5,8 @@
 --      8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13 final (1 or 0),
 --      14 detail, then for each claim
 --      list, decides (1 or 0), final (1 or 0), name, must, number of values, each value
---      window, decides, final, counter, amount, max, length ms, bucket ms (0: calendar), end ms of a calendar period
+--      or in one, with blanks between: window, decides, final, counter, amount, max, length ms, bucket ms (0: calendar),
+--      end ms of a calendar period
 -- Returns {stale, revision in force, now ms} | {elsewhen, now ms}
 --      | {decided, id, verdict, code, claims} | {repeated, id, verdict, code, claims, of}
 --- @include journal
@@ -26,20 +27,22 @@ local now = math.max(clock, tonumber(in_force[4] or '0'))
 local function read_claims()
   local claims, at = {}, CLAIMS_FROM
   for number = 5, #KEYS do
-    local claim = { type = ARGV[at], decides = ARGV[at + 1] == '1', final = ARGV[at + 2] == '1', key = KEYS[number] }
-    if claim.type == 'list' then
+    local claim = { type = 'list', decides = ARGV[at + 1] == '1', final = ARGV[at + 2] == '1', key = KEYS[number] }
+    if ARGV[at] == 'list' then
       claim.name, claim.must, claim.values = ARGV[at + 3], ARGV[at + 4], {}
       local last = at + 5 + tonumber(ARGV[at + 5])
       for value = at + 6, last do table.insert(claim.values, ARGV[value]) end
       at = last + 1
-    elseif claim.type == 'window' then
-      claim.reservation, claim.amount, claim.max = 'r:' .. ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
-      claim.length_ms, claim.bucket_ms = tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7])
-      claim.ends = tonumber(ARGV[at + 8])
-      if claim.bucket_ms > 0 then claim.ends = now - now % claim.bucket_ms + claim.bucket_ms end
-      at = at + 9
     else
-      error('unknown claim: ' .. tostring(claim.type))
+      local decides, final, counter, amount, max, length_ms, bucket_ms, end_ms =
+        string.match(ARGV[at], '^window ([01]) ([01]) (%x+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+      if not decides then error('unknown claim: ' .. ARGV[at]) end
+      claim.type, claim.decides, claim.final = 'window', decides == '1', final == '1'
+      claim.reservation, claim.amount, claim.max = 'r:' .. counter, amount, max
+      claim.length_ms, claim.ends = tonumber(length_ms), tonumber(end_ms)
+      local bucket = tonumber(bucket_ms)
+      if bucket > 0 then claim.ends = now - now % bucket + bucket end
+      at = at + 1
     end
     table.insert(claims, claim)
   end
