@@ -24,6 +24,8 @@ export interface Subject {
 export async function startSubject(parts: SubjectParts): Promise<Subject> {
   const log = parts.program === 'floor' ? 'ignore' : openSync(parts.log, 'a');
   const child = fork(fileURLToPath(new URL('subject.ts', import.meta.url)), [JSON.stringify(parts)], {
+    // Countersign as `npm start` runs it.
+    execArgv: parts.program === 'floor' ? [] : ['--max-semi-space-size=64'],
     stdio: ['ignore', log, 'inherit', 'ipc'],
   });
   const serving = await hear(child, 'serving');

@@ -1,4 +1,5 @@
 import { startService } from '../src/compose/service.ts';
+import { gathered } from '../src/observe/gathered.ts';
 import { createLog } from '../src/observe/log.ts';
 import { loadSettings } from '../src/settings/load.ts';
 import { systemClock } from '../src/values/clock.ts';
@@ -19,7 +20,7 @@ const say = (said: SubjectSays): void => void process.send?.(said);
 async function serve(): Promise<string> {
   if (parts.program === 'floor') return startFloor(parts.floor);
   const settings = loadSettings({ file: parts.settings, env: {} });
-  const log = createLog({ level: settings.log.level });
+  const log = createLog({ level: settings.log.level, stream: gathered(process.stdout) });
   const service = await startService({ settings, env: {}, clock: systemClock, log });
   return service.publicUrl;
 }

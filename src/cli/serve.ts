@@ -1,4 +1,5 @@
 import { startService } from '../compose/service.ts';
+import { gathered } from '../observe/gathered.ts';
 import { createLog } from '../observe/log.ts';
 import type { CommandRow } from './command.ts';
 
@@ -8,7 +9,7 @@ export const serve: CommandRow = {
   example: 'serve\nserve --config /etc/countersign/countersign.yaml',
   async run(session) {
     const settings = session.settings();
-    const log = createLog({ level: settings.log.level });
+    const log = createLog({ level: settings.log.level, stream: gathered(process.stdout) });
     const stopped = session.stopped();
     const { env, clock } = session;
     const service = await startService({ settings, env, clock, log });

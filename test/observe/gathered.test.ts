@@ -1,0 +1,42 @@
+import { Writable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { gathered } from '../../src/observe/gathered.ts';
+
+function destination(): { readonly writes: string[]; readonly stream: Writable } {
+  const writes: string[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      writes.push(chunk.toString());
+      done();
+    },
+  });
+  return { writes, stream };
+}
+
+describe('gathered lines', () => {
+  it('of one turn are one write, in order, and none is lost', async () => {
+    const { writes, stream } = destination();
+    const lines = gathered(stream);
+    lines.write('a\n');
+    lines.write('b\n');
+    expect(writes).toEqual([]);
+    await turn();
+    expect(writes).toEqual(['a\nb\n']);
+    lines.write('c\n');
+    await turn();
+    expect(writes).toEqual(['a\nb\n', 'c\n']);
+  });
+
+  it('are written at once at the end, and when the process exits', async () => {
+    const { writes, stream } = destination();
+    const lines = gathered(stream);
+    lines.end('a\n');
+    await turn();
+    expect(writes).toEqual(['a\n']);
+    const other = gathered(stream);
+    other.write('b\n');
+    process.listeners('exit').at(-1)?.call(process, 0);
+    expect(writes).toEqual(['a\n', 'b\n']);
+  });
+});
