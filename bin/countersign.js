@@ -11,10 +11,14 @@ if (Number(process.versions.node.split('.')[0]) >= needed) {
 } else {
   const installed = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
   if (!existsSync(installed)) {
-    console.error(`countersign needs Node ${needed} or newer; this is ${process.version}. Run npm ci, or install it.`);
+    console.error(
+      `countersign needs Node ${needed} or newer; this is ${process.version}. Run npm ci, or install it.`,
+    );
     process.exit(2);
   }
-  const child = spawn(installed, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  const child = spawn(installed, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 130)));
 }

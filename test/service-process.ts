@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { eventually } from './eventually.ts';
+
+/** `countersign serve` as a process of its own. */
+export interface ServiceProcess {
+  readonly url: string;
+  readonly ops: string;
+  /** The lines of its log so far. */
+  readonly log: readonly Readonly<Record<string, unknown>>[];
+  /** SIGKILL: nothing is finished, nothing is closed. */
+  kill(): Promise<void>;
+  /** SIGTERM; it ends in its own time. */
+  terminate(): void;
+  /** The exit code; null where a signal ended it. */
+  readonly ended: Promise<number | null>;
+}
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+/**
+ * Serves from a folder written by `writeServiceFolder`. Resolves once the ports are open; rejects with exit code and
+ * standard error if it ends before. `through` is a command that runs it, such as one that sets limits first.
+ */
+export async function startServiceProcess(
+  folder: string,
+  through: readonly string[] = [],
+): Promise<ServiceProcess> {
+  const [program, ...args] = [...through, process.execPath, MAIN, 'serve'];
+  const child = spawn(program, [...args, '--config', join(folder, 'settings.yaml')], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'] },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const orphaned = (): void => void child.kill('SIGKILL');
+  process.once('exit', orphaned);
+  const log: Record<string, unknown>[] = [];
+  createInterface(child.stdout).on('line', (line) => log.push(JSON.parse(line) as Record<string, unknown>));
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  let refused: Error | undefined;
+  const ended = once(child, 'close').then(([code]: (number | null)[]) => {
+    process.off('exit', orphaned);
+    refused = new Error(`the service ended with exit code ${code}: ${said}`);
+    return code ?? null;
+  });
+
+  const [, url = '', ops = ''] = await eventually('the service serves', () => {
+    const serving = log.find(({ event }) => event === 'serving');
+    return /callbacks at (\S+), ops at (\S+)/.exec(String(serving?.['because'])) ?? refused;
+  });
+  return {
+    url,
+    ops,
+    log,
+    ended,
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+    terminate: () => void child.kill('SIGTERM'),
+  };
+}
