@@ -54,7 +54,11 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     clock: parts.clock,
     answerTimeoutMs: settings.answerTimeoutMs,
   });
-  const servers = await openPorts(settings, secrets, pipeline, backstage);
+  const servers = await openPorts(settings, secrets, pipeline, backstage).catch(async (thrown: unknown) => {
+    backstage.stop();
+    await opened.store.close();
+    throw thrown;
+  });
   const stopWatching = secrets.watch(() => {
     keys.reload();
     const { tls } = settings.public;

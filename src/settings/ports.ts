@@ -46,12 +46,12 @@ export const publicPort = section({
   ),
 });
 
-/** The port for the operator: health, metrics, API, console. */
+/** The port for the operator: health, readiness, metrics. */
 export const opsPort = section({
   host: host.describe(
     'Address to listen on. It has no authentication of its own: do not let it be reached from outside.',
   ),
   port: wholeNumberOr(9090, 0, 65535).describe(
-    'Port for health, metrics, the API and the console; 0 takes any that is free.',
+    'Port for health, readiness and metrics; 0 takes any that is free.',
   ),
 });

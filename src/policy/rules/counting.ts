@@ -31,7 +31,7 @@ export const countingParameters = {
 };
 
 export const countingNotes: readonly string[] = [
-  'The count is kept in the store, shared by all replicas; checking and reserving are one step. Only approvals count, and a repeated callback counts once.',
+  'The count is kept in the store, shared by all replicas; checking and reserving are one step. Only approvals count, and a repeated callback counts once for as long as its window lasts.',
   'A rolling window is counted in 60 parts and may count up to one part too much, never too little. Calendar windows are exact.',
   'Changing `max` keeps the count; changing `per`, `window`, `zone` or the names of the policy or its one symbol begins a new one.',
   'A callback without one of the members in `per` is refused.',
