@@ -13,6 +13,9 @@ export type ErrorCode =
   | 'STORE_UNSAFE'
   | 'STORE_CORRUPT'
   | 'LIST_INVALID'
+  | 'ORDER_INVALID'
+  | 'ORDER_CONFLICT'
+  | 'PRICE_INVALID'
   | 'NOT_FOUND'
   | 'USAGE';
 

@@ -14,8 +14,14 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   store: ['policy', 'callback', 'values', 'errors'],
   release: ['store', 'policy', 'callback', 'values', 'errors'],
   pipeline: ['store', 'policy', 'callback', 'signature', 'observe', 'values', 'errors'],
-  http: ['pipeline', 'callback', 'values', 'errors'],
+  inquiry: ['pipeline', 'policy', 'callback', 'values', 'errors'],
+  rehearsal: ['release', 'store', 'pipeline', 'policy', 'callback', 'values', 'errors'],
+  replay: ['rehearsal', 'signature', 'policy', 'callback', 'values', 'errors'],
+  announce: ['store', 'policy', 'callback', 'values', 'errors'],
+  http: ['announce', 'pipeline', 'store', 'policy', 'callback', 'values', 'errors'],
   compose: [
+    'announce',
+    'inquiry',
     'http',
     'pipeline',
     'release',
@@ -29,6 +35,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'errors',
   ],
   cli: [
+    'announce',
+    'inquiry',
+    'rehearsal',
+    'replay',
     'compose',
     'http',
     'pipeline',
@@ -56,8 +66,14 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   winston: ['observe'],
   'prom-client': ['observe'],
   commander: ['cli'],
+  '@scure/base': ['values'],
+  '@marcbachmann/cel-js': ['policy'],
+  cockatiel: ['inquiry'],
 };
-const PURE: Readonly<Record<string, readonly string[]>> = { policy: ['zod', 'yaml'], callback: [] };
+const PURE: Readonly<Record<string, readonly string[]>> = {
+  policy: ['zod', 'yaml', 'viem/utils', '@marcbachmann/cel-js'],
+  callback: [],
+};
 const IMPURE_CALLS = /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bprocess\.|\bsetTimeout\(|\bfetch\(/;
 
 const IMPORTS = /^(?:import|export) [^;']*? from '([^']+)';$|^import '([^']+)';$|\bimport\('([^']+)'\)/gm;

@@ -49,6 +49,8 @@ export interface TransferCallback extends CallbackBase {
   readonly kind: 'transfer';
   readonly from: string;
   readonly to: string;
+  /** Every address that is paid, as it is written: `to` and those of the outputs, each spelling once. */
+  readonly recipients: readonly string[];
   readonly memo: string | undefined;
   readonly txid: string | undefined;
 }

@@ -69,7 +69,7 @@ export function parseTransfer(members: Members, source: string): Parsed<Transfer
     const symbol = requiredText(members, 'symbol', SYMBOL);
     const txid = optionalText(members, 'txid', IDENTIFIER);
     const outputs = outputsOf(members, comparable(to), amount);
-    const payouts = outputs ?? [{ to: comparable(to), amount }];
+    const payouts = outputs?.payouts ?? [{ to: comparable(to), amount }];
     return {
       kind: 'transfer',
       source,
@@ -77,6 +77,7 @@ export function parseTransfer(members: Members, source: string): Parsed<Transfer
       question: { type, speedUp },
       from,
       to,
+      recipients: [...new Set([to, ...(outputs?.written ?? [])])],
       memo,
       amount,
       symbol,
@@ -129,8 +130,15 @@ function transferIdOf(members: Members): string | undefined {
   return transferId ?? withdrawId;
 }
 
-/** The outputs, one payout an address in the order of the addresses, or undefined where the withdrawal has none. */
-function outputsOf(members: Members, to: string, amount: Amount): readonly Payout[] | undefined {
+interface Outputs {
+  /** One an address, in the order of the addresses. */
+  readonly payouts: readonly Payout[];
+  /** The addresses as they are written, one for each output. */
+  readonly written: readonly string[];
+}
+
+/** The outputs, or undefined where the withdrawal has none. */
+function outputsOf(members: Members, to: string, amount: Amount): Outputs | undefined {
   const member = members.get('outputs');
   if (member === undefined || member.kind === 'null' || member.text === '') return undefined;
   if (member.kind !== 'string') unreadable('OUTPUTS_INVALID', 'outputs is not a string that holds JSON');
@@ -138,8 +146,11 @@ function outputsOf(members: Members, to: string, amount: Amount): readonly Payou
   if (!decoded.ok) return unreadable('OUTPUTS_INVALID', `outputs can't be read: ${decoded.because}`);
   if (decoded.objects.length === 0) return undefined;
   const paid = new Map<string, Amount>();
+  const written: string[] = [];
   for (const output of decoded.objects) {
-    const address = comparable(requiredText(output, 'address_to', ADDRESS));
+    const text = requiredText(output, 'address_to', ADDRESS);
+    const address = comparable(text);
+    written.push(text);
     paid.set(address, (paid.get(address) ?? 0n) + requiredAmount(output, 'amount'));
   }
   const sum = [...paid.values()].reduce((total, each) => total + each, 0n);
@@ -150,7 +161,8 @@ function outputsOf(members: Members, to: string, amount: Amount): readonly Payou
     );
   }
   if (!paid.has(to)) unreadable('OUTPUTS_INVALID', `the outputs do not include ${to}, the address in to`);
-  return [...paid]
+  const payouts = [...paid]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([address, each]) => ({ to: address, amount: each }));
+  return { payouts, written };
 }

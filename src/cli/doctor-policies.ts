@@ -1,13 +1,14 @@
-import { z } from 'zod';
 import type { Kind } from '../callback/callback.ts';
+import { kindsOf } from '../compose/sources.ts';
 import { SOURCE } from '../policy/members.ts';
 import type { Release } from '../policy/release.ts';
 import { readPolicyDirectory } from '../release/files.ts';
 import { named, readRevision } from '../release/push.ts';
-import type { Settings, SourceSettings } from '../settings/schema.ts';
+import type { Settings } from '../settings/schema.ts';
 import type { Control, Store } from '../store/store.ts';
+import { unknownAsked } from './doctor-inquiries.ts';
+import { checkNeeds } from './doctor-needs.ts';
 import { type Finding, attempt, guarded } from './finding.ts';
-import { jsonOrText } from './json.ts';
 import { sizeText } from './policy-validate.ts';
 import { isoTime } from './print.ts';
 
@@ -42,7 +43,8 @@ async function checkInForce(
     ...frozenFinding(control),
     ...unserved(settings, release),
     ...strangers(settings, release),
-    ...(await missingLists(settings, store, release)),
+    ...unknownAsked(settings, release),
+    ...(await checkNeeds(settings, store, release)),
   ];
 }
 
@@ -67,7 +69,7 @@ function frozenFinding({ frozen }: Control): readonly Finding[] {
 function unserved(settings: Settings, release: Release): readonly Finding[] {
   return settings.sources.flatMap((source) =>
     kindsOf(source)
-      .filter((kind) => release.policiesFor({ kind, source: source.name }).length === 0)
+      .filter((kind) => policiesOf(release, kind, source.name).length === 0)
       .map((kind) =>
         warning(
           `no policy applies to a ${kind} callback of ${source.name}, so each is refused; write one with callback: ${kind}`,
@@ -90,49 +92,11 @@ function strangers(settings: Settings, release: Release): readonly Finding[] {
   );
 }
 
-function kindsOf(source: SourceSettings): readonly Kind[] {
-  if (source.callback === 'payment') return ['payment'];
-  const { withdraw, web3 } = source.paths;
-  return [
-    ...(withdraw === undefined ? [] : ['transfer' as const]),
-    ...(web3 === undefined ? [] : ['web3' as const]),
-  ];
-}
-
-const listRules = z.object({
-  policies: z.array(
-    z.object({
-      policy: z.string(),
-      rules: z.array(z.record(z.string(), z.object({ list: z.string() }).optional().catch(undefined))),
-    }),
-  ),
-});
-
-/** Lists that a rule looks into and that a source it judges does not have: each such callback is refused. */
-async function missingLists(settings: Settings, store: Store, release: Release): Promise<readonly Finding[]> {
-  const document = listRules.safeParse(jsonOrText(release.document)).data;
-  const listsOf = new Map(
-    (document?.policies ?? []).map(({ policy, rules }) => [
-      policy,
-      rules.flatMap((rule) => Object.values(rule).flatMap((parameters) => parameters?.list ?? [])),
-    ]),
+/** Policies that may apply to some callback of this kind and source. */
+function policiesOf({ policies }: Release, kind: Kind, source: string): Release['policies'] {
+  return policies.filter(
+    ({ callback, when }) => callback === kind && (when.get(SOURCE)?.has(source) ?? true),
   );
-  const findings: Finding[] = [];
-  for (const source of settings.sources) {
-    const policies = kindsOf(source).flatMap((kind) => release.policiesFor({ kind, source: source.name }));
-    const there = new Set((await store.lists(source.name)).map(({ list }) => list));
-    for (const { name } of policies) {
-      for (const list of new Set(listsOf.get(name))) {
-        if (there.has(list)) continue;
-        findings.push(
-          warning(
-            `${source.name} has no list ${list}, which ${name} looks into, so each callback it judges is refused; \`countersign list add ${list} --source ${source.name}\` makes an empty one`,
-          ),
-        );
-      }
-    }
-  }
-  return findings;
 }
 
 const ok = (because: string): Finding => ({ check: 'policies', state: 'ok', because });

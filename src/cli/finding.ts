@@ -2,7 +2,7 @@ import { CountersignError, messageOf } from '../errors.ts';
 
 /** What `doctor` found out about one thing. Whatever is not ok says how to mend it. */
 export interface Finding {
-  readonly check: 'settings' | 'keys' | 'store' | 'policies' | 'ports';
+  readonly check: 'settings' | 'keys' | 'asked' | 'store' | 'policies' | 'ports';
   readonly state: 'ok' | 'warning' | 'fault';
   readonly because: string;
 }

@@ -1,5 +1,6 @@
 import type { Readiness } from '../http/ops.ts';
 import { createCallbackObserver } from '../observe/callbacks.ts';
+import { createDenialObserver } from '../observe/denials.ts';
 import { createHealth } from '../observe/health.ts';
 import type { Log } from '../observe/log.ts';
 import { type Metrics, createMetrics } from '../observe/metrics.ts';
@@ -19,8 +20,12 @@ export interface Backstage {
   readonly store: Store;
   readonly follower: Follower;
   readonly report: ReportCallback;
+  /** Somebody called the API without the right token. */
+  readonly apiDenied: (address: string) => void;
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
+  /** Counts what a service or a module answered. */
+  readonly inquiryAnswered: Metrics['inquiryAnswered'];
   /** Why the store may not decide yet; undefined once it may. */
   readonly unprepared: () => string | undefined;
   readonly shuttingDown: () => void;
@@ -67,8 +72,10 @@ export async function createBackstage(parts: BackstageParts): Promise<Backstage>
     store,
     follower,
     report: createCallbackObserver({ log, metrics, clock, unauthenticatedPerMinute }),
+    apiDenied: createDenialObserver({ log, metrics, clock, unauthenticatedPerMinute }),
     readiness,
     metrics: () => readiness().then(() => metrics.text()),
+    inquiryAnswered: (inquiry, verdict) => metrics.inquiryAnswered(inquiry, verdict),
     unprepared: preparation.trouble,
     shuttingDown() {
       stopping = true;

@@ -1,18 +1,18 @@
-import { type AnswerFormat, jsonAnswer, plainAnswer } from '../callback/answer.ts';
+import { type AnswerFormat, plainAnswer } from '../callback/answer.ts';
 import { type Failure, failure, messageOf } from '../errors.ts';
-import { createOpsApp } from '../http/ops.ts';
-import { type CallbackUrl, PAYMENT_PATH, createPublicApp } from '../http/public.ts';
-import { type Listening, type TlsContext, listen } from '../http/server.ts';
 import type { Log } from '../observe/log.ts';
-import { type Pipeline, createPipeline } from '../pipeline/pipeline.ts';
+import { createPipeline } from '../pipeline/pipeline.ts';
 import { demoCredentials } from '../settings/demo.ts';
-import type { Settings, SourceSettings } from '../settings/schema.ts';
+import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets } from '../settings/secrets.ts';
 import type { Authenticator } from '../signature/authenticate.ts';
 import type { Clock } from '../values/clock.ts';
+import { openAsking } from './asking.ts';
 import { type Backstage, createBackstage } from './backstage.ts';
 import { authenticatorOf } from './keys.ts';
-import { openStore, readPem } from './store.ts';
+import { openPorts, tlsContext } from './ports.ts';
+import { answerFormatOf } from './sources.ts';
+import { openStore } from './store.ts';
 
 export interface Service {
   readonly publicUrl: string;
@@ -44,27 +44,36 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     await opened.store.close();
     throw thrown;
   });
+  const asking = await openAsking(parts, secrets, backstage).catch(async (thrown: unknown) => {
+    backstage.stop();
+    await opened.store.close();
+    throw thrown;
+  });
   const pipeline = createPipeline({
     store: backstage.store,
     authenticator: keys.current,
     following: backstage.follower,
+    ask: asking.ask,
     admit: () => admit(backstage),
     answerFormat: answerFormats(settings.sources),
     report: backstage.report,
     clock: parts.clock,
     answerTimeoutMs: settings.answerTimeoutMs,
   });
-  const servers = await openPorts(settings, secrets, pipeline, backstage).catch(async (thrown: unknown) => {
+  const servers = await openPorts(parts, { secrets, pipeline, backstage }).catch(async (thrown: unknown) => {
+    await asking.close();
     backstage.stop();
     await opened.store.close();
     throw thrown;
   });
   const stopWatching = secrets.watch(() => {
     keys.reload();
+    if (settings.services.length > 0) reread(log, 'inquiry-keys', asking.reload);
     const { tls } = settings.public;
     if (tls !== undefined) reread(log, 'tls', () => servers.public.useTls(tlsContext(tls, secrets)));
   });
   describeSources(settings, secrets, keys.current(), log);
+  for (const because of asking.describe()) log.info('inquiry', { because });
   return {
     publicUrl: servers.public.url,
     opsUrl: servers.ops.url,
@@ -73,6 +82,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
       stopWatching();
       await servers.public.stop(settings.public.shutdownGraceMs);
       await pipeline.idle();
+      await asking.close();
       await servers.ops.stop(0);
       backstage.stop();
       await opened.store.close();
@@ -104,7 +114,7 @@ function followKeys(settings: Settings, secrets: Secrets, log: Log): Keys {
   };
 }
 
-function reread(log: Log, what: 'keys' | 'tls', read: () => void): void {
+function reread(log: Log, what: 'keys' | 'tls' | 'inquiry-keys', read: () => void): void {
   try {
     read();
     log.info(`${what}-reread`);
@@ -113,71 +123,9 @@ function reread(log: Log, what: 'keys' | 'tls', read: () => void): void {
   }
 }
 
-async function openPorts(
-  settings: Settings,
-  secrets: Secrets,
-  pipeline: Pipeline,
-  backstage: Backstage,
-): Promise<{ public: Listening; ops: Listening }> {
-  const { host, port, limits, tls, trustedProxies } = settings.public;
-  const opsApp = createOpsApp({ readiness: backstage.readiness, metrics: backstage.metrics });
-  const ops = await listen(opsApp, { ...settings.ops, limits: settings.public.limits, setting: 'ops' });
-  try {
-    const urls = settings.sources.flatMap(urlsOf);
-    const payments: CallbackUrl = { path: PAYMENT_PATH, route: { callback: 'payment' }, secret: false };
-    const app = createPublicApp({
-      pipeline,
-      urls: [payments, ...urls],
-      trustedProxies,
-      bodyBytes: limits.bodyBytes,
-    });
-    const context = tls === undefined ? undefined : tlsContext(tls, secrets);
-    return { ops, public: await listen(app, { host, port, limits, tls: context, setting: 'public' }) };
-  } catch (thrown) {
-    await ops.stop(0);
-    throw thrown;
-  }
-}
-
-function tlsContext(tls: NonNullable<Settings['public']['tls']>, secrets: Secrets): TlsContext {
-  const read = (file: string, setting: string): string => {
-    secrets.follow(file);
-    return readPem(file, setting);
-  };
-  return {
-    cert: read(tls.certificate, 'public.tls.certificate'),
-    key: secrets.read(tls.key),
-    ca: tls.clientCa === undefined ? undefined : read(tls.clientCa, 'public.tls.clientCa'),
-  };
-}
-
-function urlsOf(source: SourceSettings): readonly CallbackUrl[] {
-  if (source.callback === 'payment') return [];
-  const { withdraw, web3 } = source.paths;
-  const secret = source.authenticate.some((proof) => typeof proof === 'object' && 'path' in proof);
-  const paths = new Set([withdraw, web3].filter((path) => path !== undefined));
-  return [...paths].map((path) => ({
-    path,
-    secret,
-    route: {
-      callback: 'cosigner',
-      source: source.name,
-      expected: [
-        ...(path === withdraw ? (['transfer'] as const) : []),
-        ...(path === web3 ? (['web3'] as const) : []),
-      ],
-    },
-  }));
-}
-
 function answerFormats(sources: Settings['sources']): (source: string) => AnswerFormat {
-  const formats = new Map(sources.map((source) => [source.name, formatOf(source)]));
+  const formats = new Map(sources.map((source) => [source.name, answerFormatOf(source)]));
   return (source) => formats.get(source) ?? plainAnswer;
-}
-
-function formatOf(source: SourceSettings): AnswerFormat {
-  if (source.callback !== 'payment' || source.answer === 'plain') return plainAnswer;
-  return source.answer === 'json' ? jsonAnswer : source.answer;
 }
 
 /** One line a source with the fingerprints of its keys, and a warning for whatever weakens it. */

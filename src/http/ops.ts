@@ -1,4 +1,5 @@
 import express, { type Express } from 'express';
+import { type ApiParts, createApi } from './api/api.ts';
 
 export interface Readiness {
   readonly ready: boolean;
@@ -8,10 +9,11 @@ export interface Readiness {
 export interface OpsAppParts {
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
+  readonly api: ApiParts;
 }
 
-/** The app of the ops port: alive, ready and why not, and the metrics. */
-export function createOpsApp({ readiness, metrics }: OpsAppParts): Express {
+/** The app of the ops port: alive, ready and why not, the metrics, and the API. */
+export function createOpsApp({ readiness, metrics, api }: OpsAppParts): Express {
   const app = express();
   app.disable('x-powered-by');
   app.get('/healthz', (_request, response) => {
@@ -25,8 +27,9 @@ export function createOpsApp({ readiness, metrics }: OpsAppParts): Express {
     const { contentType, text } = await metrics();
     response.set('Content-Type', contentType).send(text);
   });
+  app.use('/api', createApi(api));
   app.use((_request, response) => {
-    response.status(404).type('text/plain').send('/healthz, /readyz, /metrics\n');
+    response.status(404).type('text/plain').send('/healthz, /readyz, /metrics, /api\n');
   });
   return app;
 }

@@ -6,6 +6,10 @@ export interface Metrics {
   callback(report: CallbackReport): void;
   /** A verb of the store rejected. */
   storeFailed(verb: string): void;
+  /** A service or a module of the settings was asked. */
+  inquiryAnswered(inquiry: { readonly of: string; readonly name: string }, verdict: string): void;
+  /** A call of the API without the right token. */
+  apiDenied(): void;
   /** The revision in force; the empty text where there is none. */
   inForce(revision: string): void;
   frozen(yes: boolean): void;
@@ -34,6 +38,17 @@ export function createMetrics({
     labelNames: ['verb'] as const,
     registers: [...registers],
   });
+  const inquiries = new Counter({
+    name: 'countersign_inquiries_total',
+    help: 'Questions to services and modules, by what was answered: yes, no or failed.',
+    labelNames: ['of', 'name', 'verdict'] as const,
+    registers: [...registers],
+  });
+  const denied = new Counter({
+    name: 'countersign_api_denied_total',
+    help: 'Calls of the API without the right token.',
+    registers: [...registers],
+  });
   const revisionInfo = new Gauge({
     name: 'countersign_revision_info',
     help: 'The policy revision in force.',
@@ -46,6 +61,8 @@ export function createMetrics({
   return {
     callback,
     storeFailed: (verb) => storeErrors.inc({ verb: verbs(verb) }),
+    inquiryAnswered: ({ of, name }, verdict) => inquiries.inc({ of, name, verdict }),
+    apiDenied: () => denied.inc(),
     inForce(revision) {
       revisionInfo.reset();
       if (revision !== '') revisionInfo.set({ revision }, 1);

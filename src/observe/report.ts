@@ -1,5 +1,5 @@
 /** The five steps of a decision, by which time is measured. */
-export const steps = ['decode', 'authenticate', 'parse', 'evaluate', 'settle'] as const;
+export const steps = ['decode', 'authenticate', 'parse', 'ask', 'evaluate', 'settle'] as const;
 export type Step = (typeof steps)[number];
 
 /** What became of one callback. The log and the metrics are made from these, and from nothing else about callbacks. */

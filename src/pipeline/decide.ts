@@ -1,27 +1,33 @@
 import type { Callback } from '../callback/callback.ts';
-import { subjectOf } from '../callback/callback.ts';
 import { failure } from '../errors.ts';
 import { toDetail } from '../policy/detail.ts';
 import { evaluate } from '../policy/evaluate.ts';
+import { type Answer, type Inquiry, type PriceTable, factsAt } from '../policy/facts.ts';
+import { inquiriesOf } from '../policy/inquiries.ts';
 import { explain } from '../policy/explain.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { Authenticated } from '../signature/authenticate.ts';
-import type { SettleRequest, SettleResult, Store } from '../store/store.ts';
-import { canonicalJson, sha256Hex } from '../values/canonical.ts';
+import type { SettleResult, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import type { Outcome, Track } from './outcome.ts';
+import { noticeRequestOf, settleRequestOf, termsOf } from './settle-request.ts';
 
 /** The policies as they are followed from the store. */
 export interface Following {
   current(): Release | undefined;
+  prices(): PriceTable;
   /** Reads what is in force now; resolves when `current` is that, or when it can't be. */
   refresh(): Promise<void>;
 }
 
+/** Asks a service or a module; resolves within the time given, never rejects. */
+export type Ask = (inquiry: Inquiry, callback: Callback, timeoutMs: number) => Promise<Answer>;
+
 export interface DecideParts {
   readonly store: Store;
   readonly following: Following;
+  readonly ask: Ask;
   readonly clock: Clock;
   readonly answerTimeoutMs: number;
 }
@@ -34,50 +40,70 @@ export interface Question {
   readonly address: string;
 }
 
-/** How often a proposal is made anew because the policies, or the period it was made for, changed in between. */
+/** How often a proposal is made without what is in force having been seen to move on in between. */
 const ATTEMPTS = 3;
+/** How often in all, where each time policies or prices have moved on: prices may change every few milliseconds. */
+const ATTEMPTS_MAX = 20;
+/** How much of the time for an answer asking may take: whatever somebody else does, some is left to settle in. */
+const ASKING_SHARE = 0.9;
 
 /** Evaluate and settle: the last two steps. What the store says is the decision; nothing here can make a yes of a no. */
 export async function decide(parts: DecideParts, run: Track, question: Question): Promise<Outcome> {
   const { callback } = question;
-  const terms = sha256Hex(canonicalJson(callback.terms));
+  const terms = termsOf(callback);
   if (callback.question.type === 'sign_success') return notice(parts, run, question, terms);
 
-  let nowMs = parts.clock();
-  for (let attempt = 0; attempt < ATTEMPTS && run.elapsedMs() < parts.answerTimeoutMs; attempt++) {
-    const at = nowMs;
-    const proposal = run.timed('evaluate', () => evaluate(parts.following.current(), callback, at));
-    const request = settleRequest(question, terms, proposal, run);
+  let nowMs: number | undefined;
+  const answers = new Map<string, Answer>();
+  let attempts = 0;
+  for (let fruitless = 0; fruitless < ATTEMPTS && attempts < ATTEMPTS_MAX; attempts++) {
+    if (run.elapsedMs() >= parts.answerTimeoutMs) break;
+    const release = parts.following.current();
+    await inquire(parts, run, { release, callback, answers });
+    // Not before all is answered: the instant that is judged is that of the decision.
+    const prices = parts.following.prices();
+    const { scheme } = question.sender;
+    const facts = factsAt(nowMs ?? parts.clock(), { scheme, prices, answers });
+    const proposal = run.timed('evaluate', () => evaluate(release, callback, facts));
+    const detail = detailOf(question, run, {
+      ...(answers.size > 0 ? { answers: Object.fromEntries(answers) } : {}),
+      proposal: toDetail(proposal),
+    });
+    const request = settleRequestOf(callback, terms, proposal, detail);
     const result = await run.timedAsync('settle', () => parts.store.settle(request));
     if (result.outcome === 'stale') await parts.following.refresh();
     else if (result.outcome !== 'elsewhen') return settled(run, proposal, result);
+    if (parts.following.current() === release && parts.following.prices().version === prices.version)
+      fruitless += 1;
     nowMs = result.nowMs;
   }
   return run.failed(
     failure(
       'STALE_POLICIES',
-      `the policies in force could not be followed in ${ATTEMPTS} attempts; see /readyz`,
+      `the policies in force could not be followed in ${attempts} attempts; see /readyz`,
     ),
   );
 }
 
-function settleRequest(question: Question, terms: string, proposal: Proposal, run: Track): SettleRequest {
-  const { callback } = question;
-  return {
-    source: callback.source,
-    subject: subjectOf(callback),
-    terms,
-    question: callback.question.type,
-    speedUp: callback.question.speedUp,
-    revision: proposal.revision,
-    validFromMs: proposal.validFromMs,
-    validUntilMs: proposal.validUntilMs,
-    approves: proposal.approves,
-    refusalCode: proposal.refusal ?? 'RULE_REFUSED',
-    final: proposal.final,
-    claims: proposal.claims,
-    detail: detailOf(question, run, { proposal: toDetail(proposal) }),
-  };
+/** Asks what the rules that apply need to know and is not answered yet, all at once. */
+async function inquire(
+  { ask, answerTimeoutMs }: DecideParts,
+  run: Track,
+  known: {
+    readonly release: Release | undefined;
+    readonly callback: Callback;
+    readonly answers: Map<string, Answer>;
+  },
+): Promise<void> {
+  const open = [...inquiriesOf(known.release, known.callback)].filter(([key]) => !known.answers.has(key));
+  if (open.length === 0) return;
+  await run.timedAsync('ask', async () => {
+    const leftMs = answerTimeoutMs * ASKING_SHARE - run.elapsedMs();
+    const asked = open.map(async ([key, inquiry]) =>
+      known.answers.set(key, await ask(inquiry, known.callback, leftMs)),
+    );
+    await Promise.all(asked);
+  });
 }
 
 function settled(
@@ -107,13 +133,10 @@ export const NOTICE_REASONS = {
 
 /** `sign_success`: it tells, and asks nothing of the policies. */
 async function notice(parts: DecideParts, run: Track, question: Question, terms: string): Promise<Outcome> {
-  const { callback } = question;
-  const txid = callback.kind === 'payment' ? '' : (callback.txid ?? '');
-  const { source } = callback;
+  const request = noticeRequestOf(question.callback, terms, '');
+  const { txid } = request;
   const detail = detailOf(question, run, { txid });
-  const result = await run.timedAsync('settle', () =>
-    parts.store.notice({ source, subject: subjectOf(callback), terms, txid, detail }),
-  );
+  const result = await run.timedAsync('settle', () => parts.store.notice({ ...request, detail }));
   return run.end({
     verdict: result.verdict,
     outcome: 'notice',
@@ -134,6 +157,7 @@ function detailOf(
     requestId: run.requestId,
     address,
     by: sender.by,
+    scheme: sender.scheme,
     kind: callback.kind,
     question: callback.question,
     terms: callback.terms,

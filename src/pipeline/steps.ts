@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { type Members, decodeMembers } from '../values/members.ts';
 import type { Arrival } from './arrival.ts';
-import { type Following, decide } from './decide.ts';
+import { type Ask, type Following, decide } from './decide.ts';
 import type { Outcome, Track } from './outcome.ts';
 
 export interface PipelineParts {
@@ -16,6 +16,7 @@ export interface PipelineParts {
   /** The sources' keys as they are now; another one after a rotation. */
   readonly authenticator: () => Authenticator;
   readonly following: Following;
+  readonly ask: Ask;
   /** Why no callback may be approved yet, such as a store that has not been looked at. */
   readonly admit: () => Failure | undefined;
   readonly answerFormat: (source: string) => AnswerFormat;

@@ -4,16 +4,19 @@ import type { Problem } from './fault.ts';
 import type { CompiledPolicy, CompiledRule } from './release.ts';
 import type { Check, RuleContext } from './rules/rule.ts';
 
+/** What the files beside the policies hold. */
+export type RuleFiles = Pick<RuleContext, 'listFile' | 'writtenList' | 'textFile' | 'assets'>;
+
 /** A policy's rules, ready to judge. Their faults go to `problems`; a rule that has one is left out. */
 export function compilePolicy(
   document: PolicyDocument,
-  listFile: RuleContext['listFile'],
+  files: RuleFiles,
   problems: Problem[],
 ): CompiledPolicy {
   const counters = new Map<string, number>();
   const rules: CompiledRule[] = [];
   for (const rule of document.rules) {
-    const check = compileRule(rule, document, listFile, problems);
+    const check = compileRule(rule, document, files, problems);
     if (check === undefined) continue;
     const twin = check.counter === undefined ? undefined : counters.get(check.counter);
     if (twin !== undefined) {
@@ -25,7 +28,12 @@ export function compilePolicy(
       });
     }
     if (check.counter !== undefined) counters.set(check.counter, rule.index);
-    rules.push({ name: `${rule.rule.name}#${rule.index + 1}`, mode: rule.mode, evaluate: check.evaluate });
+    rules.push({
+      name: `${rule.rule.name}#${rule.index + 1}`,
+      mode: rule.mode,
+      inquiries: check.inquiries ?? [],
+      evaluate: check.evaluate,
+    });
   }
   const { name, callback, when, final } = document;
   return { name, callback, when, final, rules };
@@ -34,7 +42,7 @@ export function compilePolicy(
 function compileRule(
   { rule, index, parameters }: RuleDocument,
   document: PolicyDocument,
-  listFile: RuleContext['listFile'],
+  files: RuleFiles,
   problems: Problem[],
 ): Check | undefined {
   const fault: RuleContext['fault'] = (path, message, cure) => {
@@ -42,8 +50,12 @@ function compileRule(
     return undefined;
   };
   const { name: policy, callback, when } = document;
+  const known = problems.length;
   try {
-    return rule.compile(parameters, { policy, callback, when, listFile, fault });
+    const check = rule.compile(parameters, { ...files, policy, callback, when, fault });
+    // A policy without one of its rules would let through what that rule is there to refuse.
+    if (check !== undefined || problems.length > known) return check;
+    return fault([], 'the rule can’t be compiled, and does not say why', 'write it otherwise');
   } catch (thrown) {
     return fault([], `the rule can't be compiled: ${messageOf(thrown)}`, 'write it otherwise');
   }

@@ -1,9 +1,10 @@
 import { messageOf } from '../errors.ts';
 import { type Json, canonicalJson, sha256Hex } from '../values/canonical.ts';
-import { compilePolicy } from './compile-policy.ts';
+import { type AssetTable, ASSETS_FILE, compileAssets } from './assets.ts';
+import { type RuleFiles, compilePolicy } from './compile-policy.ts';
 import { isObject, readPolicy } from './document.ts';
 import { type PolicyFault, type Problem, faultOfFile, formatPath, shown } from './fault.ts';
-import { readListFile } from './list-file.ts';
+import { readListFile, writtenEntries } from './list-file.ts';
 import { type CompiledPolicy, type Release, indexPolicies } from './release.ts';
 import { type Tree, plainOf, positionOf, readYaml } from './yaml.ts';
 
@@ -21,32 +22,40 @@ export interface PolicyFile {
   readonly text: string;
 }
 
-/** The text of a list file beside the policies; undefined if there is none; throws, with the cure, if it may not be read. */
-export type ListFile = (name: string) => string | undefined;
+/** The text of a file beside the policies (a list, an ABI); undefined if there is none; throws, with the cure, if it may not be read. */
+export type SideFile = (name: string) => string | undefined;
 
 /**
  * Policy files (YAML) to a release. All faults at once. The order of the files means nothing; the names of policies are
- * unique over all of them.
+ * unique over all of them. A file called `assets.yaml` is no policy but the asset table.
  */
-export function readPolicyFiles(files: readonly PolicyFile[], listFile: ListFile): Compiled {
+export function readPolicyFiles(files: readonly PolicyFile[], sideFile: SideFile): Compiled {
   const faults: PolicyFault[] = [];
-  const written: Written[] = [];
+  const policies: Written[] = [];
+  const assets: Written[] = [];
   for (const { name: file, text } of [...files].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const { trees, faults: syntax } = readYaml(text);
     faults.push(...syntax.map(({ at, message, cure }) => ({ file, ...at, path: '', message, cure })));
     const found = trees.flatMap((tree) => (tree.type === 'list' ? tree.items : [tree]));
+    const isAssets = file === ASSETS_FILE;
     if (found.length === 0 && syntax.length === 0) {
-      faults.push(faultOfFile(file, 'the file holds no policy', 'write one, or delete the file'));
+      const what = isAssets ? 'asset table' : 'policy';
+      faults.push(faultOfFile(file, `the file holds no ${what}`, 'write one, or delete the file'));
     }
-    written.push(...found.map((tree) => fromTree(file, tree)));
+    (isAssets ? assets : policies).push(...found.map((tree) => fromTree(file, tree)));
   }
-  if (files.length === 0) {
+  if (!files.some(({ name }) => name !== ASSETS_FILE)) {
     faults.push(faultOfFile('.', 'there is no policy file', 'write a policy into a file that ends in .yaml'));
   }
-  return compileAll(written, faults, (name) => {
-    const text = listFile(name);
+  const textFile = (name: string): string => {
+    const text = sideFile(name);
     if (text === undefined) throw new Error(`there is no file ${name}`);
-    return readListFile(name, text);
+    return text;
+  };
+  return compileAll({ policies, assets }, faults, {
+    listFile: (name) => readListFile(name, textFile(name)),
+    writtenList: (name) => writtenEntries(name, textFile(name)),
+    textFile,
   });
 }
 
@@ -63,20 +72,41 @@ export function compileRelease(document: string): Compiled {
     return refused(`it is not JSON: ${messageOf(thrown)}`);
   }
   if (!isObject(release) || release['format'] !== FORMAT) return refused(`it is not in format ${FORMAT}`);
-  const { policies, lists } = release;
+  const { policies, lists, files = {}, assets } = release;
   if (!Array.isArray(policies) || !isObject(lists)) return refused('it has no policies or no lists');
-  const written = (policies as readonly Json[]).map((plain): Written => ({
+  const written = (plain: Json, what: string): Written => ({
     plain,
     faultOf: ({ path, message, cure }) => ({
-      ...faultOfFile(`release, policy ${isObject(plain) ? shown(plain['policy']) : '?'}`, message, cure),
+      ...faultOfFile(`release, ${what}`, message, cure),
       path: formatPath(path),
     }),
-  }));
-  return compileAll(written, [], (name) => {
-    const values = Object.hasOwn(lists, name) ? lists[name] : undefined;
-    if (!isTexts(values)) throw new Error(`the release holds no file ${name}`);
-    return values;
   });
+  const fileIn = (held: Json, name: string): Json | undefined =>
+    isObject(held) && Object.hasOwn(held, name) ? held[name] : undefined;
+  const missing = (name: string): never => {
+    throw new Error(`the release holds no file ${name}`);
+  };
+  return compileAll(
+    {
+      policies: (policies as readonly Json[]).map((plain) =>
+        written(plain, `policy ${isObject(plain) ? shown(plain['policy']) : '?'}`),
+      ),
+      assets: assets === undefined ? [] : [written(assets, 'assets')],
+    },
+    [],
+    {
+      listFile(name) {
+        const values = fileIn(lists, name);
+        return isTexts(values) ? values : missing(name);
+      },
+      // What was pushed had its spelling checked; here each value is in the form in which it is compared.
+      writtenList: () => undefined,
+      textFile(name) {
+        const text = fileIn(files, name);
+        return typeof text === 'string' ? text : missing(name);
+      },
+    },
+  );
 }
 
 /** A policy as plain values, and where it stands. */
@@ -98,23 +128,31 @@ function fromTree(file: string, tree: Tree): Written {
   };
 }
 
+interface AllWritten {
+  readonly policies: readonly Written[];
+  /** At most one, if all is well. */
+  readonly assets: readonly Written[];
+}
+
 function compileAll(
-  written: readonly Written[],
+  { policies: written, assets: tables }: AllWritten,
   faults: PolicyFault[],
-  readList: (name: string) => readonly string[],
+  sides: Omit<RuleFiles, 'assets'>,
 ): Compiled {
   const lists = new Map<string, readonly string[]>();
-  const listFile = (name: string): readonly string[] => {
-    const values = lists.get(name) ?? readList(name);
-    lists.set(name, values);
-    return values;
+  const texts = new Map<string, string>();
+  const files: RuleFiles = {
+    listFile: kept(lists, sides.listFile),
+    writtenList: sides.writtenList,
+    textFile: kept(texts, sides.textFile),
+    assets: compileTables(tables, faults),
   };
   const firstOf = new Map<string, PolicyFault>();
   const compiled: { readonly policy: CompiledPolicy; readonly plain: Json }[] = [];
   for (const { plain, faultOf } of written.slice(0, POLICIES_MAX)) {
     const problems: Problem[] = [];
     const document = readPolicy(plain, problems);
-    const policy = document && compilePolicy(document, listFile, problems);
+    const policy = document && compilePolicy(document, files, problems);
     const place = faultOf({ path: ['policy'], of: 'value', message: '', cure: '' });
     const first = policy && firstOf.get(policy.name);
     if (first !== undefined && policy !== undefined) {
@@ -138,6 +176,9 @@ function compileAll(
   const document = canonicalJson({
     format: FORMAT,
     lists: Object.fromEntries(lists),
+    // Left out where there are none, so that a revision of policies that need none stays what it was.
+    ...(texts.size > 0 ? { files: Object.fromEntries(texts) } : {}),
+    ...(tables[0] === undefined ? {} : { assets: tables[0].plain }),
     policies: compiled.map(({ plain }) => plain),
   });
   return {
@@ -146,8 +187,31 @@ function compileAll(
       sha256Hex(document),
       document,
       compiled.map(({ policy }) => policy),
+      files.assets,
     ),
   };
+}
+
+/** Reads once, and remembers for the release what was read. */
+function kept<T>(read: Map<string, T>, reader: (name: string) => T): (name: string) => T {
+  return (name) => {
+    const value = read.get(name) ?? reader(name);
+    read.set(name, value);
+    return value;
+  };
+}
+
+function compileTables(tables: readonly Written[], faults: PolicyFault[]): AssetTable {
+  const [first, second] = tables;
+  if (second !== undefined) {
+    const cure = 'join the two into one';
+    faults.push(second.faultOf({ path: [], of: 'value', message: 'there is an asset table already', cure }));
+  }
+  if (first === undefined) return new Map();
+  const problems: Problem[] = [];
+  const assets = compileAssets(first.plain, problems);
+  faults.push(...problems.map(first.faultOf));
+  return assets;
 }
 
 function byPlace(a: PolicyFault, b: PolicyFault): number {

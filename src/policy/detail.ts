@@ -8,9 +8,9 @@ export function toDetail(proposal: Proposal): object {
   return {
     ...proposal,
     claims: proposal.claims.map((claim) =>
-      claim.type === 'list'
-        ? claim
-        : { ...claim, amount: formatAmount(claim.amount), max: formatAmount(claim.max) },
+      claim.type === 'window'
+        ? { ...claim, amount: formatAmount(claim.amount), max: formatAmount(claim.max) }
+        : claim,
     ),
   };
 }
@@ -31,7 +31,9 @@ const amount = z
   .refine((text) => parseAmount(text) !== undefined, 'not an amount')
   .transform((text) => parseAmount(text) ?? 0n);
 
-const claimBase = { result: z.number(), decides: z.boolean(), final: z.boolean() };
+// Entries from before there was `afresh` or `prices` have neither; then every refusal stood, and no rule knew prices.
+const afresh = z.boolean().default(false);
+const claimBase = { result: z.number(), decides: z.boolean(), final: z.boolean(), afresh };
 
 const claimDetail = z.discriminatedUnion('type', [
   z.strictObject({
@@ -41,6 +43,22 @@ const claimDetail = z.discriminatedUnion('type', [
     values: z.array(z.string()),
     must: z.enum(['hold-all', 'hold-none']),
   }),
+  z.strictObject({
+    ...claimBase,
+    type: z.literal('aged'),
+    list: z.string(),
+    values: z.array(z.string()),
+    ageMs: z.number(),
+  }),
+  z.strictObject({
+    ...claimBase,
+    type: z.literal('mark'),
+    key: z.string(),
+    ageMs: z.number(),
+    exempt: z.boolean(),
+  }),
+  z.strictObject({ ...claimBase, type: z.literal('order'), members: z.record(z.string(), z.string()) }),
+  z.strictObject({ ...claimBase, type: z.literal('speed-up'), max: z.number(), withinMs: z.number() }),
   z.strictObject({
     ...claimBase,
     type: z.literal('window'),
@@ -70,6 +88,8 @@ const proposalDetail = z.strictObject({
   ),
   claims: z.array(claimDetail),
   final: z.boolean(),
+  afresh,
+  prices: z.number().default(0),
   validFromMs: z.number(),
   validUntilMs: z.number(),
 });

@@ -1,6 +1,7 @@
 import type { Callback } from '../callback/callback.ts';
 import { messageOf } from '../errors.ts';
 import type { Claim, Proposal, RuleResult } from './proposal.ts';
+import type { Facts } from './facts.ts';
 import type { CompiledPolicy, CompiledRule, Release } from './release.ts';
 import { type Outcome, refuse } from './rules/rule.ts';
 import { appliesTo } from './when.ts';
@@ -9,31 +10,31 @@ import { appliesTo } from './when.ts';
 const ALWAYS = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;
 
 /**
- * What the policies in force say to a callback at an instant (the fourth of the five steps). Pure: it asks nobody, and
+ * What the policies in force say to a callback, given the facts (the fourth of the five steps). Pure: it asks nobody, and
  * leaves to the store, as claims, what only the store can know. It refuses if nothing is in force, if no policy that
  * enforces a rule applies, or if any enforcing rule of a policy that applies refuses or throws.
  */
-export function evaluate(release: Release | undefined, callback: Callback, nowMs: number): Proposal {
+export function evaluate(release: Release | undefined, callback: Callback, facts: Facts): Proposal {
   if (release === undefined) return refusedUnheard('', 'NOTHING_IN_FORCE');
-  const proposal = new Proposing(release.revision);
+  const proposal = new Proposing(release.revision, facts.prices.version);
   for (const policy of release.policiesFor(callback)) {
     const { applies, mixed } = appliesTo(policy.when, callback);
     if (!applies) continue;
     if (mixed !== undefined) proposal.addMixed(policy, mixed);
-    for (const rule of policy.rules) proposal.add(policy, rule, judge(rule, callback, nowMs));
+    for (const rule of policy.rules) proposal.add(policy, rule, judge(rule, callback, facts));
   }
   return proposal.done();
 }
 
 /** Each rule is guarded by itself: whatever it throws is its refusal. */
-function judge(rule: CompiledRule, callback: Callback, nowMs: number): Outcome {
+function judge(rule: CompiledRule, callback: Callback, facts: Facts): Outcome {
   try {
-    const outcome = rule.evaluate(callback, nowMs);
+    const outcome = rule.evaluate(callback, facts);
     return outcome.verdict === 'claim' && (outcome.claims ?? []).length === 0
       ? refuse('the rule claims nothing, and so would hold by itself')
       : outcome;
   } catch (thrown) {
-    return refuse(`the rule failed: ${messageOf(thrown)}`);
+    return { ...refuse(`the rule failed: ${messageOf(thrown)}`), afresh: true };
   }
 }
 
@@ -44,20 +45,25 @@ class Proposing {
   #validFromMs: number = ALWAYS.fromMs;
   #validUntilMs: number = ALWAYS.untilMs;
   #enforcing = false;
-  #refusing: CompiledPolicy | undefined;
+  #afresh = true;
+  #prices = 0;
+  readonly #priceVersion: number;
+  #refuses = false;
+  #final = false;
 
-  constructor(revision: string) {
+  constructor(revision: string, priceVersion: number) {
     this.#revision = revision;
+    this.#priceVersion = priceVersion;
   }
 
   add(policy: CompiledPolicy, rule: Pick<CompiledRule, 'name' | 'mode'>, outcome: Outcome): void {
     const decides = rule.mode === 'enforce';
     const result = this.#results.length;
-    const { verdict, because, values, valid } = outcome;
+    const { verdict, because, values, valid, afresh = false } = outcome;
     this.#results.push({ policy: policy.name, rule: rule.name, mode: rule.mode, verdict, because, values });
     if (verdict === 'claim') {
       for (const claim of outcome.claims ?? []) {
-        this.#claims.push({ ...claim, result, decides, final: policy.final });
+        this.#claims.push({ ...claim, result, decides, final: policy.final, afresh });
       }
     }
     if (valid !== undefined) {
@@ -65,7 +71,12 @@ class Proposing {
       this.#validUntilMs = Math.min(this.#validUntilMs, valid.untilMs);
     }
     this.#enforcing ||= decides;
-    if (decides && verdict === 'refuse') this.#refusing ??= policy;
+    if (outcome.prices === true) this.#prices = this.#priceVersion;
+    if (decides && verdict === 'refuse') {
+      this.#refuses = true;
+      this.#final ||= policy.final;
+      this.#afresh &&= afresh;
+    }
   }
 
   /** The policy speaks of some of the callback's values and not of others, so it can't be said what it wants. */
@@ -81,11 +92,13 @@ class Proposing {
   done(): Proposal {
     return {
       revision: this.#revision,
-      approves: this.#enforcing && this.#refusing === undefined,
+      approves: this.#enforcing && !this.#refuses,
       refusal: this.#enforcing ? undefined : 'NO_POLICY',
       results: this.#results,
       claims: this.#claims,
-      final: this.#refusing?.final ?? false,
+      final: this.#final,
+      afresh: this.#refuses && this.#afresh,
+      prices: this.#prices,
       validFromMs: this.#validFromMs,
       validUntilMs: this.#validUntilMs,
     };
@@ -100,6 +113,8 @@ function refusedUnheard(revision: string, refusal: Proposal['refusal']): Proposa
     results: [],
     claims: [],
     final: false,
+    afresh: false,
+    prices: 0,
     validFromMs: ALWAYS.fromMs,
     validUntilMs: ALWAYS.untilMs,
   };

@@ -1,10 +1,29 @@
 import { type Amount, formatAmount } from '../values/amount.ts';
-import type { Claim, ListClaim, Proposal, RuleResult, WindowClaim } from './proposal.ts';
+import type {
+  AgedClaim,
+  Claim,
+  ListClaim,
+  MarkClaim,
+  OrderClaim,
+  OrderFound,
+  Proposal,
+  RuleResult,
+  SpeedUpClaim,
+  WindowClaim,
+} from './proposal.ts';
 
 /** How the store found a claim (a ClaimResult of the store). */
 export type ClaimFound =
   | { readonly holds: boolean; readonly reserved: boolean; readonly used: Amount }
-  | { readonly holds: boolean; readonly missing: boolean; readonly present: readonly string[] };
+  | { readonly holds: boolean; readonly missing: boolean; readonly present: readonly string[] }
+  | {
+      readonly holds: boolean;
+      readonly missing: boolean;
+      readonly added: readonly (readonly [value: string, addedAtMs: number])[];
+    }
+  | { readonly holds: boolean; readonly markedAtMs: number }
+  | { readonly holds: boolean; readonly order: OrderFound; readonly differs: readonly string[] }
+  | { readonly holds: boolean; readonly approvedAtMs: number; readonly speedUps: number };
 
 /** A decision's or a settlement's code, as the store gave it. */
 export interface Decided {
@@ -23,9 +42,16 @@ export interface RuleExplanation {
   readonly because: string;
 }
 
+type Refusing = Pick<RuleExplanation, 'policy' | 'rule' | 'because'>;
+
 export interface Explanation {
   /** The first enforcing rule that refused; undefined if none did. */
-  readonly deciding: Pick<RuleExplanation, 'policy' | 'rule' | 'because'> | undefined;
+  readonly deciding: Refusing | undefined;
+  /**
+   * The first enforcing rule that would have refused, had what refused not: the second of the rules, or the first where it was
+   * no rule. Undefined if none would, as far as the store was asked.
+   */
+  readonly next: Refusing | undefined;
   /** One sentence: what was decided, by which rule, with the values. */
   readonly because: string;
   /** Every rule of every policy that applied, in order. */
@@ -37,14 +63,32 @@ export function explain(proposal: Pick<Proposal, 'results' | 'claims'>, decided:
   const rules = proposal.results.map((result, index) =>
     explainRule(result, claimsOf(proposal, index, decided)),
   );
-  const refusing = decided.code === 'RULE_REFUSED' ? rules.find(refuses) : undefined;
-  const deciding = refusing && { policy: refusing.policy, rule: refusing.rule, because: refusing.because };
-  return { deciding, because: deciding ? sentenceOf(deciding) : reasonOf(decided.code, rules), rules };
+  const [first, second] = rules.filter((rule, index) => refuses(rule) && wasAsked(proposal, index, decided));
+  const byRule = decided.code === 'RULE_REFUSED';
+  const deciding = byRule && first ? refusing(first) : undefined;
+  const following = byRule ? second : first;
+  return {
+    deciding,
+    next: following && refusing(following),
+    because: deciding ? sentenceOf(deciding) : reasonOf(decided.code, rules),
+    rules,
+  };
 }
+
+/** Whether a rule's verdict is known: false where it is the store's, and that refused before it looked. */
+export function wasAsked(
+  { results }: Pick<Proposal, 'results'>,
+  index: number,
+  { claims }: Pick<Decided, 'claims'>,
+): boolean {
+  return results[index]?.verdict !== 'claim' || claims.length > 0;
+}
+
+const refusing = ({ policy, rule, because }: RuleExplanation): Refusing => ({ policy, rule, because });
 
 const refuses = (rule: RuleExplanation): boolean => rule.mode === 'enforce' && rule.verdict === 'FAILURE';
 
-function sentenceOf({ policy, rule, because }: NonNullable<Explanation['deciding']>): string {
+function sentenceOf({ policy, rule, because }: Refusing): string {
   return `${policy}/${rule} refuses: ${because}`;
 }
 
@@ -122,6 +166,10 @@ function whose({ values }: RuleResult, claims: readonly Pairing[], told: Pairing
 function explainClaim(result: RuleResult, claim: Claim, found: ClaimFound, whom: string): string {
   if (claim.type === 'window' && 'used' in found) return explainWindow(result, claim, found, whom);
   if (claim.type === 'list' && 'present' in found) return explainList(result, claim, found);
+  if (claim.type === 'aged' && 'added' in found) return explainAged(result, claim, found);
+  if (claim.type === 'mark' && 'markedAtMs' in found) return explainMark(result, claim, found, whom);
+  if (claim.type === 'order' && 'order' in found) return explainOrder(claim, found);
+  if (claim.type === 'speed-up' && 'speedUps' in found) return explainSpeedUp(result, claim, found);
   return `the store’s answer does not fit the claim: ${result.because}`;
 }
 
@@ -153,6 +201,68 @@ function explainList(
   const listed = holds === (claim.must === 'hold-all') ? 'is on' : 'is not on';
   return `${member} ${some(holds ? claim.values : wrong)} ${listed} the list ${claim.list}`;
 }
+
+function explainAged(
+  { values }: RuleResult,
+  { list, values: wanted, ageMs }: AgedClaim,
+  { holds, missing, added }: Extract<ClaimFound, { readonly added: unknown }>,
+): string {
+  if (missing) return `there is no list ${list}; make it with \`countersign list add\``;
+  const member = values['member'] ?? 'a value';
+  if (holds)
+    return `${member} ${some(wanted)} is on the list ${list} for at least ${values['for'] ?? 'so long'}`;
+  const times = new Map(added);
+  const absent = wanted.filter((value) => !times.has(value));
+  if (absent.length > 0) return `${member} ${some(absent)} is not on the list ${list}`;
+  const [youngest = '', sinceMs = 0] = added.toSorted(([, a], [, b]) => b - a)[0] ?? [];
+  return `${member} ${youngest} is on the list ${list} only since ${instant(sinceMs)}, and counts from ${instant(sinceMs + ageMs)} on`;
+}
+
+function explainMark(
+  { because }: RuleResult,
+  { exempt, ageMs }: MarkClaim,
+  { holds, markedAtMs }: Extract<ClaimFound, { readonly markedAtMs: number }>,
+  whom: string,
+): string {
+  const first = markedAtMs === 0 ? 'never approved before' : `first approved at ${instant(markedAtMs)}`;
+  if (holds) return exempt ? `within the limit for a first use${whom}` : `known${whom}: ${first}`;
+  const until = markedAtMs === 0 ? '' : `, and new until ${instant(markedAtMs + ageMs)}`;
+  return `${because}${whom}: ${first}${until}`;
+}
+
+const ORDERS: Readonly<Record<OrderFound, string>> = {
+  agrees: 'the announced order agrees',
+  missing: 'no such order was announced; announce it with `countersign orders expect`',
+  cancelled: 'the announced order was cancelled',
+  expired: 'the announced order has expired',
+  used: 'the announced order was used before, by an approval that is no longer kept',
+  differs: 'the callback differs from the announced order',
+};
+
+function explainOrder(
+  { members }: OrderClaim,
+  { order, differs }: Extract<ClaimFound, { readonly order: OrderFound }>,
+): string {
+  if (order !== 'differs') return ORDERS[order];
+  const told = differs.map((name) => `${name} ${members[name] ?? '(none)'}`);
+  return `${ORDERS.differs} in ${some(told)}`;
+}
+
+function explainSpeedUp(
+  { values }: RuleResult,
+  { max, withinMs }: SpeedUpClaim,
+  { holds, approvedAtMs, speedUps }: Extract<ClaimFound, { readonly speedUps: number }>,
+): string {
+  const within = values['within'] ?? `${withinMs / 1000}s`;
+  if (approvedAtMs === 0) return 'what it speeds up was never approved, or no longer stands approved';
+  const approved = `what it speeds up was approved at ${instant(approvedAtMs)}`;
+  if (holds) return `${approved}, within ${within}; speed-up ${speedUps + 1} of at most ${max}`;
+  return speedUps < max
+    ? `${approved}, more than ${within} ago`
+    : `${approved}; ${speedUps} speed-ups of it are approved, of at most ${max}`;
+}
+
+const instant = (ms: number): string => new Date(ms).toISOString();
 
 function some(values: readonly string[]): string {
   return values.length > 3

@@ -1,17 +1,25 @@
-import { CountersignError } from '../errors.ts';
-import { comparable } from '../values/comparable.ts';
+import { CountersignError, messageOf } from '../errors.ts';
+import { comparableEntry } from '../values/comparable.ts';
 
 const LIST_FILE_MAX_VALUES = 1_000_000;
 
-/**
- * The values of a list file, comparable, sorted and each once: one value a line; blank lines, and `#` with all that
- * follows it at the beginning of a line or after a blank, are left out. Throws LIST_INVALID if there are too many.
- */
+/** The values of a list file, comparable, sorted and each once. Throws LIST_INVALID as {@link writtenEntries} does. */
 export function readListFile(name: string, text: string): readonly string[] {
+  const values = new Set(writtenEntries(name, text).map(comparableEntry));
+  return [...values].sort((a, b) => (a < b ? -1 : 1));
+}
+
+/**
+ * The values of a list file as they are written, each once: one value a line; blank lines, and `#` with all that follows
+ * it at the beginning of a line or after a blank, are left out. A value that has such a `#` itself, or begins with `"`, is
+ * written as a JSON string. Throws LIST_INVALID if there are too many, or one can't be read.
+ */
+export function writtenEntries(name: string, text: string): readonly string[] {
   const values = new Set<string>();
   for (const line of text.replace(/^\uFEFF/, '').split('\n')) {
-    const value = (line.includes('#') ? line.replace(/(?:^|\s)#.*/, '') : line).trim();
-    if (value !== '') values.add(comparable(value));
+    const written = line.trim();
+    const value = written.startsWith('"') ? quoted(name, written) : withoutComment(written);
+    if (value !== '') values.add(value);
     if (values.size > LIST_FILE_MAX_VALUES) {
       throw new CountersignError(
         'LIST_INVALID',
@@ -20,5 +28,31 @@ export function readListFile(name: string, text: string): readonly string[] {
       );
     }
   }
-  return [...values].sort((a, b) => (a < b ? -1 : 1));
+  return [...values];
+}
+
+/** A value as a line of a list file, from which {@link writtenEntries} reads the same value. */
+export function listFileLine(value: string): string {
+  return value.startsWith('"') || withoutComment(value) !== value ? JSON.stringify(value) : value;
+}
+
+function withoutComment(line: string): string {
+  return (line.includes('#') ? line.replace(/(?:^|\s)#.*/s, '') : line).trim();
+}
+
+function quoted(name: string, line: string): string {
+  const [, string, rest = ''] = /^("(?:[^"\\]|\\.)*")(.*)$/.exec(line) ?? [];
+  try {
+    if (string === undefined) throw new SyntaxError('the second quotation mark is missing');
+    if (!/^(?:\s*|\s+#.*)$/.test(rest)) throw new SyntaxError('something follows the second quotation mark');
+    const value: unknown = JSON.parse(string);
+    if (typeof value === 'string') return value.trim();
+    throw new SyntaxError('it is no text');
+  } catch (thrown) {
+    throw new CountersignError(
+      'LIST_INVALID',
+      `${name} has a line that begins with a quotation mark and is no JSON string: ${messageOf(thrown)}; write a value that begins with " as a JSON string`,
+      { file: name },
+    );
+  }
 }

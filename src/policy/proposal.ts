@@ -1,7 +1,7 @@
 import type { Amount } from '../values/amount.ts';
 
 /** What must hold in the store for an approval to stand, and what is then reserved there. Checked only inside settle. */
-export type Claim = ListClaim | WindowClaim;
+export type Claim = ListClaim | AgedClaim | WindowClaim | MarkClaim | OrderClaim | SpeedUpClaim;
 
 interface ClaimBase {
   /** Which of the proposal's results this claim belongs to: an index into `results`. */
@@ -10,6 +10,8 @@ interface ClaimBase {
   readonly decides: boolean;
   /** True if the policy says `refusals: final`: a refusal by this claim is never decided afresh. */
   readonly final: boolean;
+  /** True if a refusal by this claim alone does not stand: what it depends on changes without a push. */
+  readonly afresh: boolean;
 }
 
 /** That a list of the source holds all of the values, or none of them. A list that does not exist fails either way. */
@@ -19,6 +21,52 @@ export interface ListClaim extends ClaimBase {
   /** Comparable texts, at least one. */
   readonly values: readonly string[];
   readonly must: 'hold-all' | 'hold-none';
+}
+
+/** That a list of the source holds all of the values, each added at least `ageMs` ago. A list that does not exist fails. */
+export interface AgedClaim extends ClaimBase {
+  readonly type: 'aged';
+  readonly list: string;
+  /** Comparable texts, at least one. */
+  readonly values: readonly string[];
+  readonly ageMs: number;
+}
+
+/**
+ * That something was approved before: the mark `key` was made at least `ageMs` ago, or `exempt` is true. Approving makes the
+ * mark, if it is not there, with the time; a mark lives as long as a subject, counted from the last approval that claimed it.
+ */
+export interface MarkClaim extends ClaimBase {
+  readonly type: 'mark';
+  /** 32 hexadecimal digits, like a counter's. */
+  readonly key: string;
+  readonly ageMs: number;
+  /** The claim holds without the mark (the amount is within the limit for a first use), and makes it all the same. */
+  readonly exempt: boolean;
+}
+
+/**
+ * That an order was announced for this subject, and agrees: every member that the announcement names has the same text in
+ * `members`. Approving uses the order up: from then on it holds for this subject alone, also after it has expired or the
+ * subject was forgotten and came again (then it fails: see Orders in src/store/store.ts).
+ */
+export interface OrderClaim extends ClaimBase {
+  readonly type: 'order';
+  /** What the callback has, as comparable texts, by the names that announcements use; `scheme` among them. */
+  readonly members: Readonly<Record<string, string>>;
+}
+
+/** How an announced order stood to a callback. Only `agrees` holds. */
+export type OrderFound = 'agrees' | 'missing' | 'cancelled' | 'expired' | 'used' | 'differs';
+
+/**
+ * For a speed-up: that the same question without a speed-up was approved about this subject, at most `withinMs` ago, and
+ * that fewer than `max` other speed-ups of it are approved. Reserves nothing: the decision itself counts.
+ */
+export interface SpeedUpClaim extends ClaimBase {
+  readonly type: 'speed-up';
+  readonly max: number;
+  readonly withinMs: number;
 }
 
 /** That a counter has room for `amount` below or at `max` in its window. Approving adds the amount to the counter. */
@@ -63,8 +111,12 @@ export interface Proposal {
   readonly refusal: 'NO_POLICY' | 'NOTHING_IN_FORCE' | undefined;
   readonly results: readonly RuleResult[];
   readonly claims: readonly Claim[];
-  /** True if the first refusing result is of a policy with `refusals: final`. */
+  /** True if any enforcing result that refuses is of a policy with `refusals: final`. */
   readonly final: boolean;
+  /** True if it refuses, and every enforcing result that does depends on what changes without a push. */
+  readonly afresh: boolean;
+  /** The version of the price table that it was evaluated with; 0 if no rule looked into it. Settle checks that it is current. */
+  readonly prices: number;
   /** The instants [validFromMs, validUntilMs) at which the evaluation would come out the same. */
   readonly validFromMs: number;
   readonly validUntilMs: number;

@@ -1,5 +1,7 @@
 import type { Callback, Kind } from '../callback/callback.ts';
+import type { AssetTable } from './assets.ts';
 import { SOURCE } from './members.ts';
+import type { Inquiry } from './facts.ts';
 import type { Check } from './rules/rule.ts';
 import type { When } from './when.ts';
 
@@ -7,6 +9,7 @@ export interface CompiledRule {
   /** `amount-limit#1`. */
   readonly name: string;
   readonly mode: 'enforce' | 'observe';
+  readonly inquiries: readonly Inquiry[];
   readonly evaluate: Check['evaluate'];
 }
 
@@ -26,35 +29,45 @@ export interface Release {
   readonly document: string;
   /** By name. */
   readonly policies: readonly CompiledPolicy[];
-  /** Those that may apply to a callback, by its kind and source: `when` is still to be asked. */
-  readonly policiesFor: (callback: Pick<Callback, 'kind' | 'source'>) => readonly CompiledPolicy[];
+  readonly assets: AssetTable;
+  /** Those that may apply to a callback, by its kind, source and symbol: all of `when` is still to be asked. */
+  readonly policiesFor: (callback: Pick<Callback, 'kind' | 'source' | 'values'>) => readonly CompiledPolicy[];
 }
 
 export function indexPolicies(
   revision: string,
   document: string,
   policies: readonly CompiledPolicy[],
+  assets: AssetTable = new Map(),
 ): Release {
-  const index = new Map<Kind, { readonly any: readonly CompiledPolicy[]; readonly named: Named }>();
-  for (const kind of new Set(policies.map(({ callback }) => callback))) {
-    const ofKind = policies.filter(({ callback }) => callback === kind);
-    const sources = new Set(ofKind.flatMap(({ when }) => [...(when.get(SOURCE) ?? [])]));
-    const serving = (source: string): readonly CompiledPolicy[] =>
-      ofKind.filter(({ when }) => when.get(SOURCE)?.has(source) ?? true);
-    index.set(kind, {
-      any: ofKind.filter(({ when }) => !when.has(SOURCE)),
-      named: new Map([...sources].map((source) => [source, serving(source)])),
-    });
-  }
+  const sources = namedUnder(SOURCE, policies);
+  const symbols = namedUnder(SYMBOL, policies);
+  // All that no policy names share one place, so that callbacks can't make it grow.
+  const found = new Map<string, readonly CompiledPolicy[]>();
   return {
     revision,
     document,
     policies,
-    policiesFor: ({ kind, source }) => {
-      const ofKind = index.get(kind);
-      return ofKind?.named.get(source) ?? ofKind?.any ?? [];
+    assets,
+    policiesFor({ kind, source, values }) {
+      const symbol = values.get(SYMBOL)?.[0] ?? '';
+      const place = `${kind} ${sources.has(source) ? source : ''} ${symbols.has(symbol) ? symbol : ''}`;
+      const known = found.get(place);
+      if (known !== undefined) return known;
+      const may = policies.filter(
+        ({ callback, when }) =>
+          callback === kind && mayBe(when, SOURCE, source) && mayBe(when, SYMBOL, symbol),
+      );
+      found.set(place, may);
+      return may;
     },
   };
 }
 
-type Named = ReadonlyMap<string, readonly CompiledPolicy[]>;
+const SYMBOL = 'symbol';
+
+const mayBe = (when: When, member: string, value: string): boolean => when.get(member)?.has(value) ?? true;
+
+function namedUnder(member: string, policies: readonly CompiledPolicy[]): ReadonlySet<string> {
+  return new Set(policies.flatMap(({ when }) => [...(when.get(member) ?? [])]));
+}

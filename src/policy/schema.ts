@@ -4,7 +4,7 @@ import { KINDS, MODES, RULES_MAX, policyShape } from './document.ts';
 import { memberNames } from './members.ts';
 import { rules } from './rules/registry.ts';
 
-type Schema = Readonly<Record<string, unknown>>;
+export type Schema = Readonly<Record<string, unknown>>;
 
 /** The JSON Schema of policy files, for editors. */
 export function policyJsonSchema(): Schema {
@@ -39,15 +39,21 @@ function policySchema(): Schema {
   };
 }
 
-/** The members that `when` may name depend on the kind of callback. */
+/** The members that `when` may name, and the rules that can judge, depend on the kind of callback. */
 function whenOf(kind: Kind): Schema {
   return {
     properties: {
       callback: { const: kind },
       when: { propertyNames: { enum: memberNames(kind) } },
+      rules: { items: { propertyNames: { enum: rulesFor(kind) } } },
     },
   };
 }
+
+const rulesFor = (kind: Kind): readonly string[] => [
+  ...rules.filter(({ callbacks }) => callbacks.includes(kind)).map(({ name }) => name),
+  'mode',
+];
 
 function ruleSchema(): Schema {
   return {
@@ -67,12 +73,13 @@ function ruleSchema(): Schema {
 }
 
 /** What a policy reads as text may be written without quotes, and is then a number or a boolean to an editor. */
-const SCALAR = ['string', 'number', 'boolean'];
+export const SCALAR = ['string', 'number', 'boolean'];
 const texts: Schema = {
   anyOf: [{ type: SCALAR }, { type: 'array', minItems: 1, items: { type: SCALAR } }],
 };
 
-function schemaOf(shape: z.ZodObject): Schema & { readonly properties?: object | undefined } {
+/** The JSON Schema of what a policy may write for it. */
+export function schemaOf(shape: z.ZodObject): Schema & { readonly properties?: object | undefined } {
   const { $schema: _, ...schema } = z.toJSONSchema(shape, {
     target: 'draft-07',
     io: 'input',

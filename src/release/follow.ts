@@ -1,11 +1,12 @@
 import { messageOf } from '../errors.ts';
+import { NO_PRICES, type PriceTable } from '../policy/facts.ts';
 import type { Release } from '../policy/release.ts';
 import type { Control, Store } from '../store/store.ts';
 import { type Clock, systemClock } from '../values/clock.ts';
 import { named, readRevision } from './push.ts';
 
 export interface FollowParts {
-  readonly store: Pick<Store, 'control' | 'document' | 'watch'>;
+  readonly store: Pick<Store, 'control' | 'document' | 'prices' | 'watch'>;
   /** How often to look, in case a notice was lost. */
   readonly pollMs: number;
   /** Called when the release, the freeze or the readiness has changed. */
@@ -29,6 +30,7 @@ interface Readiness {
 export interface Follower {
   /** The last release that this program could compile; undefined while none is in force. */
   readonly current: () => Release | undefined;
+  readonly prices: () => PriceTable;
   readonly control: () => Control | undefined;
   readonly ready: () => Readiness;
   /** Looks now. Callers share one look, which begins no earlier than their call. Never rejects: see `ready`. */
@@ -44,6 +46,7 @@ const POLLS_MISSED = 4;
 /** Follows what is in force in the store, by notice and by poll, and keeps the last good release through any trouble. */
 export function createFollower({ store, pollMs, onChange, clock = systemClock }: FollowParts): Follower {
   let release: Release | undefined;
+  let prices = NO_PRICES;
   let control: Control | undefined;
   let trouble: string | undefined = 'the store has not been asked yet';
   let lookedAtMs = 0;
@@ -65,7 +68,7 @@ export function createFollower({ store, pollMs, onChange, clock = systemClock }:
   };
 
   const look = async (): Promise<void> => {
-    const before = { release, sequence: control?.sequence, trouble };
+    const before = { release, frozen: control?.frozen, trouble };
     try {
       control = await store.control();
       trouble = undefined;
@@ -75,12 +78,14 @@ export function createFollower({ store, pollMs, onChange, clock = systemClock }:
       } else if (control.revision !== release?.revision) {
         release = await readRevision(store, control.revision);
       }
+      // Last, so that a table that can't be read does not keep policies from being followed.
+      if (control.prices !== prices.version) prices = await store.prices();
       lookedAtMs = clock();
     } catch (thrown) {
       trouble = `what is in force can't be followed: ${messageOf(thrown)}`;
     }
     const changed =
-      before.release !== release || before.sequence !== control?.sequence || before.trouble !== trouble;
+      before.release !== release || before.trouble !== trouble || !isSame(before.frozen, control?.frozen);
     if (changed) tell();
   };
 
@@ -88,6 +93,7 @@ export function createFollower({ store, pollMs, onChange, clock = systemClock }:
   let stop: (() => void) | undefined;
   return {
     current: () => release,
+    prices: () => prices,
     control: () => control,
     ready,
     refresh,
@@ -106,6 +112,10 @@ export function createFollower({ store, pollMs, onChange, clock = systemClock }:
       stop = undefined;
     },
   };
+}
+
+function isSame(one: Control['frozen'], other: Control['frozen']): boolean {
+  return one?.atMs === other?.atMs && one?.reason === other?.reason && one?.by === other?.by;
 }
 
 /** One at a time. Whoever asks while one runs shares the next: the running one may have looked before the change. */

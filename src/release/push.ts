@@ -29,7 +29,7 @@ export async function pushRelease(
   if (outcome === 'in-force') return control;
   throw new CountersignError(
     'POLICY_CONFLICT',
-    `${named(control.revision)} is in force, not ${named(expected)} that this push was compared with; see who pushed it and what it holds with \`countersign policy show\`, then push again`,
+    `${named(control.revision)} is in force, not ${named(expected)} that this push was compared with; see what differs with \`countersign policy diff\`, then push again`,
     { inForce: control.revision, expected, revision },
   );
 }

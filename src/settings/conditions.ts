@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { FoundFault, SettingPath } from './faults.ts';
+import { inquiryConditions } from './inquiries.ts';
 import { PAYMENT_PATH } from './sources.ts';
 
 /*
@@ -61,6 +62,7 @@ export function brokenConditions(tree: unknown): readonly FoundFault[] {
     ),
     ...settings.sources.flatMap((source, index) => sourceConditions(source, ['sources', index], settings)),
     ...pathConditions(settings.sources),
+    ...inquiryConditions(tree),
   ];
 }
 

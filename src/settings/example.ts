@@ -1,9 +1,12 @@
 import { type SettingKey, settingKeys } from './keys.ts';
 
-/** config/countersign.example.yaml: every setting at its default, those without one as comments, and each form of a source. */
+/**
+ * config/countersign.example.yaml: every setting at its default, those without one as comments, a service and a module as
+ * comments, and each form of a source.
+ */
 export function settingsExample(): string {
-  const keys = settingKeys().filter(({ path }) => path[0] !== 'sources' && path.at(-1) !== '*');
-  return `${HEADING}${keys.map((key) => lines(key, keys)).join('')}\n${SOURCES}`;
+  const keys = settingKeys().filter(({ path }) => path[0] !== 'sources' && !path.includes('*'));
+  return `${HEADING}${keys.map((key) => lines(key, keys)).join('')}${INQUIRIES}\n${SOURCES}`;
 }
 
 const WIDTH = 110;
@@ -67,6 +70,28 @@ function wrapped(text: string, width: number): readonly string[] {
   }
   return rows;
 }
+
+const INQUIRIES = `
+# A service and a module, with all that they can have:
+# services:
+#   - name: risk
+#     url: https://risk.example/ask
+#     secret: { file: keys/risk.secret }
+#     timeoutMs: 500
+#     concurrency: 32
+#     waiting: 64
+#     breaker: { failures: 5, cooldownMs: 5000 }
+#     ca: keys/own-authority.pem
+# modules:
+#   - name: own-check
+#     file: modules/own-check.mjs
+#     sha256: 64 hexadecimal digits, as sha256sum tells them
+#     timeoutMs: 200
+#     memoryMb: 64
+#     concurrency: 2
+#     waiting: 64
+#     breaker: { failures: 5, cooldownMs: 5000 }
+`;
 
 const SOURCES = `# Who may call, and how each shows who it is.
 sources:

@@ -46,12 +46,17 @@ export const publicPort = section({
   ),
 });
 
-/** The port for the operator: health, readiness, metrics. */
+/** The port for the operator: health, readiness, metrics, and the API. */
 export const opsPort = section({
   host: host.describe(
-    'Address to listen on. It has no authentication of its own: do not let it be reached from outside.',
+    'Address to listen on. Health and metrics have no authentication of their own: do not let it be reached from outside.',
   ),
   port: wholeNumberOr(9090, 0, 65535).describe(
-    'Port for health, readiness and metrics; 0 takes any that is free.',
+    'Port for health, readiness, metrics and the API; 0 takes any that is free.',
   ),
+  token: secretReference
+    .optional()
+    .describe(
+      'The token that callers of the API must send, as `Authorization: Bearer TOKEN`. Without it, the API is off.',
+    ),
 });

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { filePath, list, oneOf, section, wholeNumberOr } from './fields.ts';
+import { modules, services } from './inquiries.ts';
 import { opsPort, publicPort } from './ports.ts';
 import { source } from './sources.ts';
 import { store } from './store.ts';
@@ -41,6 +42,8 @@ export const settingsSchema = section({
   })
     .prefault({})
     .describe('The log, JSON lines on standard output.'),
+  services,
+  modules,
   sources: list(source, 1, 64, 'sources').describe('Who may call, and how each shows who it is.'),
 });
 

@@ -1,5 +1,6 @@
 import type { QuestionType, Verdict } from '../callback/callback.ts';
-import type { Claim } from '../policy/proposal.ts';
+import type { PriceTable } from '../policy/facts.ts';
+import type { Claim, OrderFound } from '../policy/proposal.ts';
 import type { Amount } from '../values/amount.ts';
 
 /**
@@ -9,12 +10,12 @@ import type { Amount } from '../values/amount.ts';
  * FAILURE. Time is the store's own (Redis `TIME`, or the clock given to the embedded store) and never runs backwards:
  * after a step back it stands still until it has caught up.
  */
-export interface Store extends Decisions, Releases, Lists, Journal {
+export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journal {
   readonly name: 'embedded' | 'redis';
   /** Makes the sources known: what is in force, and whether all is frozen, holds for them from here on. */
   register(sources: readonly string[]): Promise<void>;
   health(): Promise<StoreHealth>;
-  /** Calls back after a push, a freeze or an unfreeze, by this process or another. A notice can be lost: poll as well. */
+  /** Calls back after a push, a freeze, an unfreeze or a change of prices, by this process or another. A notice can be lost: poll as well. */
   watch(changed: () => void): () => void;
   close(): Promise<void>;
 }
@@ -48,6 +49,10 @@ export interface SettleRequest {
   /** The code of the decision if the proposal itself refuses: RULE_REFUSED, NO_POLICY or NOTHING_IN_FORCE. */
   readonly refusalCode: RefusalCode;
   readonly final: boolean;
+  /** The proposal refuses, and only for what may change without a push. */
+  readonly afresh: boolean;
+  /** The version of the price table that the proposal was evaluated with; 0 if it does not depend on prices. */
+  readonly prices: number;
   readonly claims: readonly Claim[];
   /** JSON for the journal: the body, its members, every rule's result, times, who was authenticated and how. */
   readonly detail: string;
@@ -58,22 +63,38 @@ export type DecisionCode = 'APPROVED' | RefusalCode | 'FROZEN' | 'TERMS_CHANGED'
 
 /** How a claim fared: whether it holds, and what the store held (see each claim). */
 export type ClaimResult =
+  /** A window's. */
   | { readonly holds: boolean; readonly reserved: boolean; readonly used: Amount }
-  | { readonly holds: boolean; readonly missing: boolean; readonly present: readonly string[] };
+  /** A list's: those of the values that it holds, in the claim's order. */
+  | { readonly holds: boolean; readonly missing: boolean; readonly present: readonly string[] }
+  /** An aged claim's: those of the values that the list holds, in the claim's order, each with when it was added. */
+  | {
+      readonly holds: boolean;
+      readonly missing: boolean;
+      readonly added: readonly (readonly [value: string, addedAtMs: number])[];
+    }
+  /** A mark's: 0 if it was never made. */
+  | { readonly holds: boolean; readonly markedAtMs: number }
+  /** An order's; `differs` names the announced members whose texts are others, sorted. */
+  | { readonly holds: boolean; readonly order: OrderFound; readonly differs: readonly string[] }
+  /** A speed-up's: when the question itself was approved, 0 if it does not stand approved; and the other approved speed-ups. */
+  | { readonly holds: boolean; readonly approvedAtMs: number; readonly speedUps: number };
 
 /**
  * One atomic step:
  *
  * 1. Frozen: `decided` FROZEN is journalled; the subject is not touched.
- * 2. `revision` is not the one in force: `stale`, nothing is written. Now is outside the proposal's validity: `elsewhen`,
+ * 2. `revision` is not the one in force, or `prices` is neither 0 nor the version in force: `stale`, nothing is written. Now is outside the proposal's validity: `elsewhen`,
  *    nothing is written.
  * 3. The subject is known with other terms: `decided` TERMS_CHANGED is journalled; the subject is not touched.
  * 4. The claims are checked, all of them, in order, so that each can be reported. A window claim whose key the subject has
  *    reserved before holds and is not reserved again, for as long as that reservation counts in its window; after that it is
  *    a claim like any other, or what was prepared hours apart could pass the limit in one instant. The proposal approves if
  *    it says so and every deciding claim holds.
+ *    Marks, orders and speed-ups are described with their claims; a mark and an order are made and used up only on approval.
  * 5. The same question was decided before. A refusal that is final, or whose revision and list versions are still
- *    the same, is repeated; so is an approval if the proposal approves now. `repeated`; the journal gets an entry of type
+ *    the same, is repeated, unless all that refused (the proposal, with `afresh`, or deciding claims with `afresh`) may
+ *    change without a push: then it is decided afresh. Repeated so is an approval if the proposal approves now. `repeated`; the journal gets an entry of type
  *    `repeat` that names the first; window claims that were never reserved (a policy came in between) are reserved.
  * 6. Else the subject, its question's decision, the reservations (only on approval; also those of claims that only
  *    observe, if they hold or not) and the journal entry of type `decision` are written: `decided`.
@@ -139,6 +160,8 @@ export interface Control {
   /** The revision in force; the empty text where there is none. */
   readonly revision: string;
   readonly frozen: { readonly reason: string; readonly by: string; readonly atMs: number } | undefined;
+  /** The version of the price table; 0 while there is none. */
+  readonly prices: number;
 }
 
 export interface Push {
@@ -210,6 +233,81 @@ export interface Lists {
   listEntries(source: string, list: string): AsyncIterable<ListEntry>;
 }
 
+// ---- orders ----
+
+/** What the merchant's back end says will come: only a callback that agrees in every member may then pass `expected-order`. */
+export interface OrderAnnouncement {
+  readonly source: string;
+  /** Of the callback that is to come: `payment:11321`; see subjectOf. */
+  readonly subject: string;
+  /** The announced members, as comparable texts, by the names that an order claim uses; at least one. */
+  readonly members: Readonly<Record<string, string>>;
+  readonly expiresAtMs: number;
+  readonly by: string;
+}
+
+export interface Order extends OrderAnnouncement {
+  /** `used` once an approval has used it up; `cancelled` orders are kept, to say so. `expired` is derived from the time. */
+  readonly state: 'expected' | 'used' | 'cancelled' | 'expired';
+  readonly announcedAtMs: number;
+  /** When it was used or cancelled; 0 before. */
+  readonly endedAtMs: number;
+}
+
+/**
+ * Orders belong to a source and are kept for as long as subjects, from their expiry on. Each change is one atomic step with
+ * one journal entry of type `order`, whose detail is JSON: change (expect or cancel), members, expiresAtMs, by.
+ *
+ * An order claim finds: no order `missing`; a cancelled one `cancelled`; one in use by another (its use is not
+ * among the reservations of this subject) `used`; not used and now is at or past `expiresAtMs`: `expired`; a member whose text
+ * is another or missing among the claim's: `differs`; else `agrees`, the only one that holds. An approval uses up what agrees
+ * and, where the claim only observes, what differs; any other order stays as it is.
+ */
+export interface Orders {
+  /**
+   * `expected`: the order is announced (also in place of a cancelled or expired one that was never used). `unchanged`: the very
+   * same announcement stands, nothing is written. `conflict`: another one stands, or it is used; nothing is written. Throws
+   * USAGE without a member, and for an expiry that is no whole number of milliseconds since 1970.
+   */
+  expectOrder(
+    announcement: OrderAnnouncement,
+  ): Promise<{ readonly outcome: 'expected' | 'unchanged' | 'conflict'; readonly order: Order }>;
+  order(source: string, subject: string): Promise<Order | undefined>;
+  /** `ended`: it was used, cancelled or expired before; nothing is written. Throws NOT_FOUND if there is none. */
+  cancelOrder(cancel: {
+    readonly source: string;
+    readonly subject: string;
+    readonly by: string;
+  }): Promise<{ readonly outcome: 'cancelled' | 'ended'; readonly order: Order }>;
+}
+
+// ---- prices ----
+
+export interface PriceChange {
+  /** Each asset at most once; 1 to 1000. Prices above zero, in units of 10^-36. */
+  readonly set: readonly { readonly asset: string; readonly price: Amount; readonly asOfMs: number }[];
+  readonly remove: readonly string[];
+  readonly by: string;
+}
+
+export interface PriceHistoryEntry extends PriceChange {
+  /** The version that the change made. */
+  readonly version: number;
+  readonly atMs: number;
+}
+
+/** One table for all sources. Each change is one atomic step with one entry in the history, kept as long as the journal. */
+export interface Prices {
+  prices(): Promise<PriceTable>;
+  /** When it resolves, no source settles with the prices before any more. */
+  changePrices(change: PriceChange): Promise<PriceTable>;
+  /** Oldest first, after a version; at most `limit` (1 to 1000). */
+  priceHistory(query: {
+    readonly after: number;
+    readonly limit: number;
+  }): Promise<readonly PriceHistoryEntry[]>;
+}
+
 // ---- the journal ----
 
 export type JournalType =
@@ -224,7 +322,9 @@ export type JournalType =
   | 'self-check'
   /** The decision that `of` names was made, but FAILURE was answered, for it was late or the client had gone. */
   | 'late'
-  | 'list';
+  | 'list'
+  /** An order was announced or cancelled. */
+  | 'order';
 
 export interface JournalEntry {
   /** Unique within the source, ascending; opaque. */

@@ -1,6 +1,6 @@
 const HEX = /^0x[0-9a-f]+$/i;
 /** Written in capitals, as in QR codes: a prefix, `1`, and at least a short hash in the alphabet of BIP-173. */
-const CAPITAL_BECH32 = /^[A-Z]{1,10}1[02-9AC-HJ-NP-Z]{38,}$/;
+const CAPITAL_BECH32 = /^[A-Z][A-Z0-9]{0,31}1[02-9AC-HJ-NP-Z]{38,}$/;
 
 /**
  * The text by which two addresses, hashes or call data are compared: hexadecimal (`0x…`) and bech32 (`bc1…`) without regard
@@ -8,4 +8,12 @@ const CAPITAL_BECH32 = /^[A-Z]{1,10}1[02-9AC-HJ-NP-Z]{38,}$/;
  */
 export function comparable(text: string): string {
   return HEX.test(text) || CAPITAL_BECH32.test(text) ? text.toLowerCase() : text;
+}
+
+/**
+ * The text by which an entry of a list is compared: each part comparable, the blanks between them as they are. Whatever is
+ * looked up in a list is made so as well, so that an entry of several parts is found as surely as one of one.
+ */
+export function comparableEntry(text: string): string {
+  return text.includes(' ') ? text.split(' ').map(comparable).join(' ') : comparable(text);
 }

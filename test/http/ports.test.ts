@@ -1,5 +1,6 @@
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ApiParts } from '../../src/http/api/api.ts';
 import { createOpsApp } from '../../src/http/ops.ts';
 import { PAYMENT_PATH, type TestService, signedPayment, startTestService } from '../service.ts';
 
@@ -54,11 +55,15 @@ describe('the public port', () => {
 describe('the ops port', () => {
   const metrics = (): Promise<{ contentType: string; text: string }> =>
     Promise.resolve({ contentType: 'text/x', text: 'm 1\n' });
+  const never = (): Promise<never> => Promise.reject(new Error('the store is not to be asked'));
+  const store = { expectOrder: never, order: never, cancelOrder: never, prices: never, changePrices: never };
+  const api: ApiParts = { store, sources: [], token: undefined, clock: () => 0, denied: () => undefined };
   const check = { name: 'store', ok: false, because: 'the store is down' };
 
   it('is alive while it is not ready, and says what is missing', async () => {
     const app = createOpsApp({
       metrics,
+      api,
       readiness: () => Promise.resolve({ ready: false, checks: [check] }),
     });
     expect((await request(app).get('/healthz')).status).toBe(200);
@@ -68,7 +73,7 @@ describe('the ops port', () => {
   });
 
   it('serves metrics in their own content type, and nothing else', async () => {
-    const app = createOpsApp({ metrics, readiness: () => Promise.resolve({ ready: true, checks: [] }) });
+    const app = createOpsApp({ metrics, api, readiness: () => Promise.resolve({ ready: true, checks: [] }) });
     const answer = await request(app).get('/metrics');
     expect(answer.text).toBe('m 1\n');
     expect(answer.headers['content-type']).toContain('text/x');

@@ -9,9 +9,11 @@ import { parseTransfer } from '../../src/callback/transfer.ts';
 import { parseWeb3 } from '../../src/callback/web3.ts';
 import { readPolicyFiles } from '../../src/policy/compile.ts';
 import { evaluate } from '../../src/policy/evaluate.ts';
+import { type Price, type PriceTable, factsAt } from '../../src/policy/facts.ts';
 import { formatFault } from '../../src/policy/fault.ts';
 import type { Claim, Proposal, RuleResult } from '../../src/policy/proposal.ts';
 import type { Release } from '../../src/policy/release.ts';
+import { parseAmount } from '../../src/values/amount.ts';
 import { type Members, readMembers } from '../../src/values/members.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -74,27 +76,70 @@ export function outputs(...paid: readonly (readonly [to: string, amount: string]
 
 export type ListTexts = Readonly<Record<string, string>>;
 
-/** Compiles one file; throws with its faults. */
-export function release(yaml: string, lists: ListTexts = {}): Release {
-  const compiled = readPolicyFiles([{ name: 'a.yaml', text: yaml }], (name) => lists[name]);
+/** Compiles one file, with an asset table beside it if there is one; throws with its faults. */
+export function release(yaml: string, lists: ListTexts = {}, assets?: string): Release {
+  const compiled = readPolicyFiles(filesOf(yaml, assets), (name) => lists[name]);
   if (!compiled.ok) throw new Error(compiled.faults.map(formatFault).join('\n'));
   return compiled.release;
 }
 
 /** The faults of one file, as text. */
-export function faultsOf(yaml: string, lists: ListTexts = {}): readonly string[] {
-  const compiled = readPolicyFiles([{ name: 'a.yaml', text: yaml }], (name) => lists[name]);
+export function faultsOf(yaml: string, lists: ListTexts = {}, assets?: string): readonly string[] {
+  const compiled = readPolicyFiles(filesOf(yaml, assets), (name) => lists[name]);
   return compiled.ok ? [] : compiled.faults.map(formatFault);
+}
+
+function filesOf(yaml: string, assets: string | undefined): Parameters<typeof readPolicyFiles>[0] {
+  const policies = { name: 'a.yaml', text: yaml };
+  return assets === undefined ? [policies] : [policies, { name: 'assets.yaml', text: assets }];
+}
+
+/** What is known beside the instant: prices, the scheme, answers. */
+export type MoreFacts = NonNullable<Parameters<typeof factsAt>[1]>;
+
+/** A price table by asset; a price is true as of noon if nothing else is said. */
+export function pricesOf(
+  prices: Readonly<Record<string, string | readonly [price: string, asOfMs: number]>>,
+  version = 1,
+): PriceTable {
+  const entries = Object.entries(prices).map(([asset, given]): [string, Price] => {
+    const [text, asOfMs] = typeof given === 'string' ? [given, NOON] : given;
+    const price = parseAmount(text);
+    if (price === undefined) throw new Error(`${text} is no price`);
+    return [asset, { price, asOfMs }];
+  });
+  return { version, prices: new Map(entries) };
+}
+
+/** What a release says at an instant; without more, no price, scheme or answer is known. */
+export function evaluateAt(
+  inForce: Release | undefined,
+  callback: Callback,
+  nowMs: number,
+  facts: MoreFacts = {},
+): Proposal {
+  return evaluate(inForce, callback, factsAt(nowMs, facts));
+}
+
+export interface JudgedOptions {
+  readonly when?: string;
+  readonly lists?: ListTexts;
+  /** The text of `assets.yaml`. */
+  readonly assets?: string;
+  /** Noon, if nothing else is said. */
+  readonly nowMs?: number;
+  readonly facts?: MoreFacts;
 }
 
 /** What a policy with this one rule, for callbacks of this kind and in any other way unlimited, says. */
 export function judged(
   rule: string,
   callback: Callback,
-  options: { readonly when?: string; readonly lists?: ListTexts; readonly nowMs?: number } = {},
+  options: JudgedOptions = {},
 ): { readonly result: RuleResult; readonly claims: readonly Claim[]; readonly proposal: Proposal } {
   const yaml = onePolicy(rule, callback.kind, options.when);
-  const proposal = evaluate(release(yaml, options.lists), callback, options.nowMs ?? NOON);
+  const inForce = release(yaml, options.lists, options.assets);
+  const proposal = evaluateAt(inForce, callback, options.nowMs ?? NOON, options.facts);
   const [result] = proposal.results;
   if (result === undefined) throw new Error('the policy did not apply');
   return { result, claims: proposal.claims, proposal };

@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileRelease, readPolicyFiles } from '../../src/policy/compile.ts';
-import { evaluate } from '../../src/policy/evaluate.ts';
 import { sha256Hex } from '../../src/values/canonical.ts';
-import { NOON, payment, release, transfer } from './callbacks.ts';
+import { NOON, payment, release, transfer, evaluateAt } from './callbacks.ts';
 
 const SMALL = `policy: small
 callback: payment
@@ -97,7 +96,7 @@ describe('a release', () => {
       payment({ orderAmount: '1001' }),
       transfer(),
     ]) {
-      expect(evaluate(again.release, callback, NOON)).toEqual(evaluate(first, callback, NOON));
+      expect(evaluateAt(again.release, callback, NOON)).toEqual(evaluateAt(first, callback, NOON));
     }
   });
 

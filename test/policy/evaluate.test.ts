@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Callback } from '../../src/callback/callback.ts';
-import { evaluate } from '../../src/policy/evaluate.ts';
+import type { Proposal } from '../../src/policy/proposal.ts';
 import { indexPolicies } from '../../src/policy/release.ts';
 import type { Outcome } from '../../src/policy/rules/rule.ts';
-import { A, B, C, NOON, outputs, payment, release, transfer, web3 } from './callbacks.ts';
+import { A, B, C, NOON, outputs, payment, release, transfer, web3, evaluateAt } from './callbacks.ts';
 
 function policy(name: string, rules: string, when = '{}', callback = 'payment', more = ''): string {
   return `policy: ${name}\ncallback: ${callback}\nwhen: ${when}\nrules: [${rules}]\n${more}`;
@@ -15,21 +15,23 @@ const REFUSE = '{ amount-limit: { max: 1 } }';
 const CLAIM = '{ velocity-limit: { window: 1m, max: 1 } }';
 
 /** What a release of one rule that does this proposes. */
-function proposing(outcome: () => Outcome): ReturnType<typeof evaluate> {
-  const rule = { name: 'odd#1', mode: 'enforce', evaluate: outcome } as const;
+function proposing(outcome: () => Outcome): Proposal {
+  const rule = { name: 'odd#1', mode: 'enforce', inquiries: [], evaluate: outcome } as const;
   const one = { name: 'p', callback: 'payment', when: new Map(), final: false, rules: [rule] } as const;
-  return evaluate(indexPolicies('r', '', [one]), payment(), NOON);
+  return evaluateAt(indexPolicies('r', '', [one]), payment(), NOON);
 }
 
 describe('evaluate', () => {
   it('refuses while nothing is in force', () => {
-    expect(evaluate(undefined, payment(), NOON)).toEqual({
+    expect(evaluateAt(undefined, payment(), NOON)).toEqual({
       revision: '',
       approves: false,
       refusal: 'NOTHING_IN_FORCE',
       results: [],
       claims: [],
       final: false,
+      afresh: false,
+      prices: 0,
       validFromMs: 0,
       validUntilMs: Number.MAX_SAFE_INTEGER,
     });
@@ -44,7 +46,7 @@ describe('evaluate', () => {
     ['a member that is missing', policy('a', PASS, '{ memo: x }', 'transfer'), transfer()],
     ['rules that only observe', policy('a', `{ amount-limit: { max: 1000 }, mode: observe }`), payment()],
   ])('refuses if no policy applies: %s', (_, yaml, callback) => {
-    expect(evaluate(release(yaml), callback, NOON)).toMatchObject({
+    expect(evaluateAt(release(yaml), callback, NOON)).toMatchObject({
       approves: false,
       refusal: 'NO_POLICY',
       claims: [],
@@ -57,7 +59,7 @@ describe('evaluate', () => {
     ['an alias', '{ payCoinSymbol: USDT1742 }', payment()],
     ['an amount, however it is spelt', '{ orderAmount: 100.00 }', payment()],
   ])('applies to %s', (_, when, callback) => {
-    expect(evaluate(release(policy('a', PASS, when)), callback, NOON)).toMatchObject({
+    expect(evaluateAt(release(policy('a', PASS, when)), callback, NOON)).toMatchObject({
       approves: true,
       refusal: undefined,
     });
@@ -65,12 +67,12 @@ describe('evaluate', () => {
 
   it('applies to hexadecimal without regard to case', () => {
     const yaml = policy('a', PASS, `{ to: '${A.toLowerCase()}' }`, 'transfer');
-    expect(evaluate(release(yaml), transfer({ to: A }), NOON).approves).toBe(true);
+    expect(evaluateAt(release(yaml), transfer({ to: A }), NOON).approves).toBe(true);
   });
 
   it('refuses if one rule of many does, and reports them all', () => {
     const yaml = `${policy('b', `${PASS}, ${CLAIM}`)}---\n${policy('a', `${REFUSE}, ${PASS}`)}`;
-    const proposal = evaluate(release(yaml), payment(), NOON);
+    const proposal = evaluateAt(release(yaml), payment(), NOON);
     expect(proposal).toMatchObject({ approves: false, refusal: undefined, final: false });
     expect(proposal.results.map(({ policy: name, rule, verdict }) => `${name}/${rule} ${verdict}`)).toEqual([
       'a/amount-limit#1 refuse',
@@ -83,7 +85,7 @@ describe('evaluate', () => {
 
   it('lets a rule that observes decide nothing', () => {
     const rules = `${PASS}, { amount-limit: { max: 1 }, mode: observe }, { velocity-limit: { window: 1m, max: 1 }, mode: observe }`;
-    const proposal = evaluate(
+    const proposal = evaluateAt(
       release(policy('a', rules, '{}', 'payment', 'refusals: final\n')),
       payment(),
       NOON,
@@ -97,19 +99,21 @@ describe('evaluate', () => {
     expect(proposal.claims).toMatchObject([{ result: 2, decides: false, final: true }]);
   });
 
-  it('is final if the policy that refuses first is', () => {
+  it('is final if any policy that refuses is, whichever comes first', () => {
     const final = policy('a', REFUSE, '{}', 'payment', 'refusals: final\n');
     const other = policy('b', REFUSE);
-    expect(evaluate(release(`${final}---\n${other}`), payment(), NOON).final).toBe(true);
-    expect(evaluate(release(`${final.replace(': a', ': c')}---\n${other}`), payment(), NOON).final).toBe(
-      false,
+    expect(evaluateAt(release(`${final}---\n${other}`), payment(), NOON).final).toBe(true);
+    expect(evaluateAt(release(`${final.replace(': a', ': c')}---\n${other}`), payment(), NOON).final).toBe(
+      true,
     );
+    const passing = policy('c', PASS, '{}', 'payment', 'refusals: final\n');
+    expect(evaluateAt(release(`${passing}---\n${other}`), payment(), NOON).final).toBe(false);
   });
 
   it('refuses a withdrawal of which a policy names some addresses and not others', () => {
     const yaml = policy('a', '{ amount-limit: { max: 1000 } }', `{ to: ['${A}', '${B}'] }`, 'transfer');
     const mixed = transfer({ amount: '3', ...outputs([A, '1'], [C, '2']) });
-    expect(evaluate(release(yaml), mixed, NOON)).toMatchObject({
+    expect(evaluateAt(release(yaml), mixed, NOON)).toMatchObject({
       approves: false,
       refusal: undefined,
       results: [
@@ -124,13 +128,13 @@ describe('evaluate', () => {
       ],
     });
     const named = transfer({ amount: '3', ...outputs([A, '1'], [B, '2']) });
-    expect(evaluate(release(yaml), named, NOON).approves).toBe(true);
+    expect(evaluateAt(release(yaml), named, NOON).approves).toBe(true);
   });
 
   it('refuses so even if the addresses that are not named have a policy of their own', () => {
     const limits = `${policy('a', PASS, '{}', 'transfer')}---\n${policy('b', '{ amount-limit: { max: 1 } }', `{ to: '${C}' }`, 'transfer')}`;
     const mixed = transfer({ amount: '1', ...outputs([A, '0.5'], [C, '0.5']) });
-    expect(evaluate(release(limits), mixed, NOON).approves).toBe(false);
+    expect(evaluateAt(release(limits), mixed, NOON).approves).toBe(false);
   });
 
   it.each([
@@ -162,7 +166,7 @@ describe('evaluate', () => {
       'a',
       '{ velocity-limit: { window: day, max: 1 } }, { velocity-limit: { window: day, zone: Asia/Tokyo, max: 1 } }',
     );
-    const { validFromMs, validUntilMs } = evaluate(release(yaml), payment(), NOON);
+    const { validFromMs, validUntilMs } = evaluateAt(release(yaml), payment(), NOON);
     expect([validFromMs, validUntilMs]).toEqual([Date.UTC(2024, 2, 15), Date.UTC(2024, 2, 15, 15)]);
   });
 
@@ -171,11 +175,11 @@ describe('evaluate', () => {
       `${policy('a', `${PASS}, ${CLAIM}`)}---\n${policy('b', '{ window-limit: { per: [symbol, userId], window: month, max: 9 } }')}`,
     );
     const callback = frozen(payment());
-    const first = evaluate(Object.freeze(compiled), callback, NOON);
-    expect(evaluate(compiled, payment({ userId: '7', orderAmount: '5000' }), NOON + 1e9).approves).toBe(
+    const first = evaluateAt(Object.freeze(compiled), callback, NOON);
+    expect(evaluateAt(compiled, payment({ userId: '7', orderAmount: '5000' }), NOON + 1e9).approves).toBe(
       false,
     );
-    expect(evaluate(compiled, callback, NOON)).toEqual(first);
+    expect(evaluateAt(compiled, callback, NOON)).toEqual(first);
   });
 });
 
@@ -229,12 +233,14 @@ describe('policies, whichever they are', () => {
   it('one more never makes an approval of a rule’s refusal, and never takes a claim away', () => {
     fc.assert(
       fc.property(policies, body, callbacks, (some, one, callback) => {
-        const before = evaluate(release(yamlOf(some)), callback, NOON);
-        const after = evaluate(release(yamlOf([...some, one])), callback, NOON);
+        const before = evaluateAt(release(yamlOf(some)), callback, NOON);
+        const after = evaluateAt(release(yamlOf([...some, one])), callback, NOON);
         const turned = before.refusal === undefined && !before.approves && after.approves;
         expect(turned).toBe(false);
         const keys = (claims: typeof before.claims): readonly string[] =>
-          claims.map((claim) => (claim.type === 'window' ? claim.key : claim.list));
+          claims.map((claim) =>
+            claim.type === 'window' ? claim.key : claim.type === 'list' ? claim.list : claim.type,
+          );
         expect(keys(after.claims)).toEqual(expect.arrayContaining([...keys(before.claims)]));
         expect(after.results.length).toBeGreaterThanOrEqual(before.results.length);
       }),
@@ -245,7 +251,7 @@ describe('policies, whichever they are', () => {
   it('approve only what every enforcing rule of those that apply lets pass or claims', () => {
     fc.assert(
       fc.property(policies, callbacks, (some, callback) => {
-        const { approves, refusal, results, claims } = evaluate(release(yamlOf(some)), callback, NOON);
+        const { approves, refusal, results, claims } = evaluateAt(release(yamlOf(some)), callback, NOON);
         const enforcing = results.filter(({ mode }) => mode === 'enforce');
         expect(approves).toBe(enforcing.length > 0 && enforcing.every(({ verdict }) => verdict !== 'refuse'));
         expect(refusal).toBe(enforcing.length === 0 ? 'NO_POLICY' : undefined);

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
 import { fromDetail, toDetail } from '../../src/policy/detail.ts';
-import { evaluate } from '../../src/policy/evaluate.ts';
 import { type ClaimFound, explain } from '../../src/policy/explain.ts';
 import { parseAmount } from '../../src/values/amount.ts';
-import { A, B, NOON, outputs, payment, release, transfer } from './callbacks.ts';
+import { A, B, NOON, evaluateAt, judged, outputs, payment, release, transfer } from './callbacks.ts';
 
 const YAML = `policy: usdt
 callback: payment
@@ -29,8 +28,8 @@ const listed = (holds: boolean, present: readonly string[] = [], missing = false
   present,
 });
 
-const proposal = evaluate(release(YAML), payment(), NOON);
-const refused = evaluate(release(YAML), payment({ orderAmount: '1000.5' }), NOON);
+const proposal = evaluateAt(release(YAML), payment(), NOON);
+const refused = evaluateAt(release(YAML), payment({ orderAmount: '1000.5' }), NOON);
 const FINE = [used('49900'), used('3'), listed(true)];
 
 describe('an explanation', () => {
@@ -166,7 +165,7 @@ describe('an explanation', () => {
     const yaml =
       'policy: a\ncallback: transfer\nwhen: { symbol: ETH }\nrules:\n  - window-limit: { per: [to], window: 1h, max: 5 }\n  - allow-list: { of: to, list: partners }\n';
     const callback = transfer({ amount: '5', ...outputs([A, '3'], [B, '2']) });
-    const both = evaluate(release(yaml), callback, NOON);
+    const both = evaluateAt(release(yaml), callback, NOON);
     const explained = explain(both, {
       code: 'RULE_REFUSED',
       claims: [used('0'), used('4', false), listed(false, [A.toLowerCase()])],
@@ -182,12 +181,119 @@ describe('an explanation', () => {
   });
 });
 
+describe('an explanation of what the store found', () => {
+  /** What the one rule of a policy says, with these answers to its claims. */
+  const told = (
+    rule: string,
+    callback: Parameters<typeof judged>[1],
+    ...found: readonly ClaimFound[]
+  ): string => {
+    const { proposal: asked } = judged(rule, callback, { when: `{ symbol: ${callback.symbol} }` });
+    const holds = found.every((each) => each.holds);
+    const explained = explain(asked, { code: holds ? 'APPROVED' : 'RULE_REFUSED', claims: found });
+    expect(explained.deciding === undefined).toBe(holds);
+    return explained.rules[0]?.because ?? '';
+  };
+  const [a, b] = [A.toLowerCase(), B.toLowerCase()];
+  const both = transfer({ amount: '3', ...outputs([A, '1'], [B, '2']) });
+
+  const COOLING = 'cooling-period: { of: to, list: partners, for: 24h }';
+  it.each([
+    [true, false, [[a, NOON]], `to ${a} is on the list partners for at least 24h`],
+    [false, true, [], 'there is no list partners; make it with `countersign list add`'],
+    [false, false, [], `to ${a} is not on the list partners`],
+    [
+      false,
+      false,
+      [[a, NOON]],
+      `to ${a} is on the list partners only since 2024-03-15T12:00:00.000Z, and counts from 2024-03-16T12:00:00.000Z on`,
+    ],
+  ] as const)('tells of an entry that must be old enough: %s, %s, %j', (holds, missing, added, because) => {
+    expect(told(COOLING, transfer(), { holds, missing, added })).toBe(because);
+  });
+
+  it('tells of the entry that is not there, or else of the youngest', () => {
+    const found = { holds: false, missing: false } as const;
+    expect(told(COOLING, both, { ...found, added: [[a, NOON]] })).toBe(`to ${b} is not on the list partners`);
+    const added = [
+      [a, NOON + 1000],
+      [b, NOON],
+    ] as const;
+    expect(told(COOLING, both, { ...found, added })).toContain(`to ${a} is on the list partners only since`);
+  });
+
+  const FIRST = 'first-use-limit: { of: to, max: 1, for: 24h }';
+  it.each([
+    [transfer({ amount: '1' }), true, 0, 'within the limit for a first use'],
+    [transfer({ amount: '2' }), true, NOON, 'known: first approved at 2024-03-15T12:00:00.000Z'],
+    [
+      transfer({ amount: '2' }),
+      false,
+      0,
+      `2 asked, of at most 1 for a first use of to ${a}: never approved before`,
+    ],
+    [
+      transfer({ amount: '2' }),
+      false,
+      NOON,
+      `2 asked, of at most 1 for a first use of to ${a}: first approved at 2024-03-15T12:00:00.000Z, and new until 2024-03-16T12:00:00.000Z`,
+    ],
+  ])('tells of a first use: case %#', (callback, holds, markedAtMs, because) => {
+    expect(told(FIRST, callback, { holds, markedAtMs })).toBe(because);
+  });
+
+  it('tells of the address that is new', () => {
+    const known: ClaimFound = { holds: true, markedAtMs: NOON };
+    expect(told(FIRST, both, known, { holds: false, markedAtMs: 0 })).toBe(
+      `3 asked, of at most 1 for a first use of to ${a} and 1 more for to ${b}: never approved before`,
+    );
+    expect(told(FIRST, both, known, known)).toContain('within the limit for a first use for to');
+  });
+
+  it.each([
+    ['agrees', [], 'the announced order agrees'],
+    ['missing', [], 'no such order was announced; announce it with `countersign orders expect`'],
+    ['cancelled', [], 'the announced order was cancelled'],
+    ['expired', [], 'the announced order has expired'],
+    ['used', [], 'the announced order was used before, by an approval that is no longer kept'],
+    [
+      'differs',
+      ['amount', 'memo'],
+      'the callback differs from the announced order in amount 100, memo (none)',
+    ],
+  ] as const)('tells of an order that %s', (order, differs, because) => {
+    const found = { holds: order === 'agrees', order, differs };
+    expect(told('expected-order: {}', payment(), found)).toBe(because);
+  });
+
+  const approved = 'what it speeds up was approved at 2024-03-15T12:00:00.000Z';
+  it.each([
+    [true, NOON, 1, `${approved}, within 24h; speed-up 2 of at most 2`],
+    [false, NOON, 1, `${approved}, more than 24h ago`],
+    [false, NOON, 2, `${approved}; 2 speed-ups of it are approved, of at most 2`],
+    [false, 0, 0, 'what it speeds up was never approved, or no longer stands approved'],
+    [false, 0, 3, 'what it speeds up was never approved, or no longer stands approved'],
+  ])('tells of a speed-up: %s, %i, %i', (holds, approvedAtMs, speedUps, because) => {
+    const found = { holds, approvedAtMs, speedUps };
+    expect(told('speed-up: { max: 2, within: 24h }', transfer({ pending_round: true }), found)).toBe(because);
+  });
+
+  it.each([
+    [COOLING, listed(true)],
+    [FIRST, used('0')],
+    [FIRST, { holds: true, missing: false, added: [] }],
+    [COOLING, { holds: true, markedAtMs: 1 }],
+  ])('does not take one kind of answer for another: %s', (rule, found) => {
+    expect(told(rule, transfer(), found)).toContain('does not fit the claim');
+  });
+});
+
 describe('a proposal in the journal', () => {
   it.each([
     ['with claims', proposal],
     ['that refuses', refused],
-    ['with nothing in force', evaluate(undefined, payment(), NOON)],
-    ['with no policy', evaluate(release(YAML), transfer(), NOON)],
+    ['with nothing in force', evaluateAt(undefined, payment(), NOON)],
+    ['with no policy', evaluateAt(release(YAML), transfer(), NOON)],
   ])('is read back as it was: %s', (_, each) => {
     expect(fromDetail(JSON.parse(JSON.stringify(toDetail(each))))).toEqual(each);
   });

@@ -152,9 +152,9 @@ const cases: readonly (readonly [
   ],
   [
     'an unknown rule',
-    SOUND.replace('amount-limit', 'expected-order'),
-    'a.yaml:4:5 rules[0].expected-order',
-    'there is no rule "expected-order"',
+    SOUND.replace('amount-limit', 'two-person-approval'),
+    'a.yaml:4:5 rules[0].two-person-approval',
+    'there is no rule "two-person-approval"',
     'known here: amount-limit, window-limit',
   ],
   [

@@ -141,6 +141,42 @@ describe('a follower', () => {
     expect(states).toEqual([false, true]);
   });
 
+  it('follows prices, and tells nobody of each change', async () => {
+    const store = await openStore();
+    await push(store, one);
+    const onChange = vi.fn<NonNullable<FollowParts['onChange']>>();
+    const follower = following({ store, onChange });
+    await follower.start();
+    expect(follower.prices()).toEqual({ version: 0, prices: new Map() });
+    const price = { price: 5n, asOfMs: 7 };
+    for (const by of ['ana', 'bob', 'cid']) {
+      await store.changePrices({ set: [{ asset: 'BTC', ...price }], remove: [], by });
+      await follower.refresh();
+    }
+    expect(follower.prices()).toEqual({ version: 3, prices: new Map([['BTC', price]]) });
+    expect(follower.ready().ok).toBe(true);
+    expect(onChange).toHaveBeenCalledOnce();
+  });
+
+  it('follows policies, but is not ready, while the prices can’t be read', async () => {
+    const store = await openStore();
+    await push(store, one);
+    const prices = (): never => {
+      throw new Error('not a table');
+    };
+    const follower = following({ store: answering(store, { prices: async () => prices() }) });
+    await follower.start();
+    await store.changePrices({ set: [{ asset: 'BTC', price: 5n, asOfMs: 7 }], remove: [], by: 'ana' });
+    await push(store, two);
+    await follower.refresh();
+    expect(follower.current()?.revision).toBe(two.revision);
+    expect(follower.prices().version).toBe(0);
+    expect(follower.ready()).toMatchObject({
+      ok: false,
+      because: expect.stringContaining('not a table') as string,
+    });
+  });
+
   it('stays with the last good release if it can’t compile the one in force, and is not ready', async () => {
     const store = await openStore();
     await push(store, one);

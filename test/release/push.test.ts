@@ -58,7 +58,7 @@ describe('pushing a release', () => {
     expect(found.message).toContain(
       `${two.revision.slice(0, 12)} is in force, not ${one.revision.slice(0, 12)}`,
     );
-    expect(found.message).toContain('countersign policy show');
+    expect(found.message).toContain('countersign policy diff');
     expect((await store.control()).revision).toBe(two.revision);
   });
 

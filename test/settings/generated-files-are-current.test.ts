@@ -28,7 +28,7 @@ describe('config/countersign.example.yaml', () => {
 
   it('writes out every setting that has a default', () => {
     const written: unknown = parse(readFileSync('config/countersign.example.yaml', 'utf8'));
-    const scalars = settingKeys().filter((key) => key.default !== undefined && key.path[0] !== 'sources');
+    const scalars = settingKeys().filter((key) => key.default !== undefined && !key.path.includes('*'));
     expect(scalars.length).toBeGreaterThan(20);
     expect(
       scalars.filter(({ path, default: otherwise }) => !isDeepStrictEqual(valueAt(written, path), otherwise)),

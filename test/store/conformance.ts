@@ -1,12 +1,18 @@
 import { describe } from 'vitest';
+import { describeAfresh } from './conformance/afresh.ts';
+import { describeAged } from './conformance/aged.ts';
 import { describeConcurrency } from './conformance/concurrency.ts';
 import { describeJournal } from './conformance/journal.ts';
 import { describeLists } from './conformance/lists.ts';
+import { describeMarks } from './conformance/marks.ts';
 import { describeNotices } from './conformance/notices.ts';
+import { describeOrders } from './conformance/orders.ts';
+import { describePrices } from './conformance/prices.ts';
 import { describeReleases } from './conformance/releases.ts';
 import { describeReopening } from './conformance/reopening.ts';
 import { describeRepeats } from './conformance/repeats.ts';
 import { describeSettle } from './conformance/settle.ts';
+import { describeSpeedUps } from './conformance/speed-ups.ts';
 import type { OpenStore } from './conformance/store-under-test.ts';
 import { describeWindows } from './conformance/windows.ts';
 
@@ -21,6 +27,15 @@ import { describeWindows } from './conformance/windows.ts';
  * - A notice that is out of order says so even while frozen.
  * - Journal times are [fromMs, untilMs); a limit outside 1 to 1000 and an `after` that is no id reject with USAGE.
  * - The detail of a `list` entry is the change as JSON: list, add, remove, by, message.
+ * - A refusal depends on the lists of its aged claims as it does on those of its list claims.
+ * - An approval that is repeated makes marks, and uses up an order, as it reserves in windows: if that was never done.
+ * - An approval uses its order up also if the claim only observes and found it to differ. An order that is expired, cancelled, or
+ *   in use by another, stays as it is: it must not hold later for having been used too late.
+ * - The very same announcement has the same members and the same expiry; who announces is not compared.
+ * - A question was approved when the decision that stands was made, not when it was repeated.
+ * - A change of prices names 1 to 1000 assets, set or removed, each once, with prices above zero; any other rejects with USAGE
+ *   and changes nothing. Removing an asset without a price makes a version all the same.
+ * - A limit of the price history outside 1 to 1000, and an `after` that is no version, reject with USAGE.
  */
 export function describeStore(name: string, open: OpenStore): void {
   describe(`the ${name} store`, () => {
@@ -32,6 +47,12 @@ export function describeStore(name: string, open: OpenStore): void {
     describeReleases(open);
     describeLists(open);
     describeJournal(open);
+    describeAfresh(open);
+    describeAged(open);
+    describeMarks(open);
+    describeOrders(open);
+    describeSpeedUps(open);
+    describePrices(open);
     describeReopening(open);
   });
 }

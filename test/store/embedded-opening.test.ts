@@ -5,8 +5,19 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
 import { storeFault } from '../../src/store/embedded/fault.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
+import { APPLICATION_ID, migrations } from '../../src/store/embedded/schema.ts';
 import { readied, temporaryPath } from './embedded-folder.ts';
-import { request } from './requests.ts';
+import {
+  OTHER_TERMS,
+  REVISION,
+  START_MS,
+  TERMS,
+  announcement,
+  claimsOf,
+  orderClaim,
+  request,
+  speedUpClaim,
+} from './requests.ts';
 
 describe('opening the embedded store', () => {
   it('creates the file and the folders above it', async () => {
@@ -53,6 +64,46 @@ describe('opening the embedded store', () => {
       code: 'STORE_UNSAFE',
       data: { version: 99 },
     });
+  });
+
+  it('takes a file of the first schema, with all that it holds', async () => {
+    const path = temporaryPath();
+    const older = new DatabaseSync(path);
+    older.exec(migrations[0] ?? '');
+    older.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1`);
+    older.prepare('UPDATE control SET sequence = 1, revision = ?, at_ms = ?').run(REVISION, START_MS);
+    const decision = (question: string, verdict: string, code: string) => ({
+      question,
+      id: '1',
+      verdict,
+      code,
+      revision: REVISION,
+      final: false,
+      lists: [],
+    });
+    const decisions = [
+      decision('payment', 'SUCCESS', 'APPROVED'),
+      decision('sign_start', 'FAILURE', 'RULE_REFUSED'),
+    ];
+    const record = JSON.stringify({ terms: TERMS, decisions, reserved: [], txids: [] });
+    older.prepare('INSERT INTO subject VALUES (?, ?, ?, ?)').run('shop', 'payment:1', record, START_MS);
+    older.close();
+
+    const store = await openEmbeddedStore({ path, clock: () => START_MS });
+    onTestFinished(() => store.close());
+    expect(await store.control()).toEqual({ sequence: 1, revision: REVISION, frozen: undefined, prices: 0 });
+    expect(await store.settle(request())).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS', of: '1' });
+    expect(await store.settle(request({ question: 'sign_start' }))).toMatchObject({
+      outcome: 'repeated',
+      verdict: 'FAILURE',
+    });
+    expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'TERMS_CHANGED' });
+    // It was not kept when that was approved.
+    const speedUp = request({ speedUp: true, claims: [speedUpClaim(9, Number.MAX_SAFE_INTEGER)] });
+    expect(claimsOf(await store.settle(speedUp))).toEqual([{ holds: false, approvedAtMs: 0, speedUps: 0 }]);
+    await store.expectOrder(announcement());
+    expect(await store.settle(request({ claims: [orderClaim()] }))).toMatchObject({ outcome: 'repeated' });
+    expect(await store.order('shop', 'payment:1')).toMatchObject({ state: 'used' });
   });
 
   it('refuses a folder in place of the file, and a file in place of the folder', async () => {

@@ -1,8 +1,23 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { DEFAULT_RETENTION, openEmbeddedStore } from '../../src/store/embedded/open.ts';
+import { DEFAULT_RETENTION } from '../../src/store/embedded/housekeeping.ts';
+import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { readied, temporaryPath } from './embedded-folder.ts';
-import { HOUR_MS, OTHER_TERMS, START_MS, idOf, keyOf, request, windowClaim } from './requests.ts';
+import {
+  HOUR_MS,
+  OTHER_TERMS,
+  START_MS,
+  announcement,
+  claimsOf,
+  idOf,
+  keyOf,
+  markClaim,
+  markedAtOf,
+  orderClaim,
+  priceChange,
+  request,
+  windowClaim,
+} from './requests.ts';
 
 const DAY_MS = 24 * HOUR_MS;
 
@@ -50,6 +65,92 @@ describe('what the embedded store keeps', () => {
     clock.nowMs += 11 * DAY_MS;
     const last = Number(idOf(await store.settle(request({ subject: 'payment:3' }))));
     expect(last).toBe(first + 2);
+  });
+
+  it('loses marks only past the retention of subjects, counted from the last approval that claimed them', async () => {
+    const { store, clock, rows } = await opened();
+    const exempt = markClaim({ exempt: true });
+    await store.settle(request({ claims: [exempt, markClaim({ key: keyOf('other'), exempt: true })] }));
+    clock.nowMs += 10 * DAY_MS;
+    await store.settle(request({ subject: 'payment:2', claims: [exempt] }));
+    clock.nowMs = START_MS + 20 * DAY_MS;
+    expect(await markedAtOf(store, { key: keyOf('other') })).toBe(START_MS);
+    clock.nowMs += 1;
+    await store.settle(request({ subject: 'payment:3' }));
+    expect(await markedAtOf(store, { key: keyOf('other') })).toBe(0);
+    // A refusal that claims it does not count: probing did not let it live longer.
+    clock.nowMs = START_MS + 30 * DAY_MS;
+    expect(await markedAtOf(store)).toBe(START_MS);
+    clock.nowMs += 1;
+    await store.settle(request({ subject: 'payment:4' }));
+    expect(await markedAtOf(store)).toBe(0);
+    expect(rows('mark')).toBe(0);
+  });
+
+  it('loses orders only past the retention of subjects, counted from their expiry', async () => {
+    const { store, clock, rows } = await opened();
+    await store.expectOrder(announcement());
+    await store.expectOrder(announcement({ subject: 'payment:2', expiresAtMs: START_MS + DAY_MS }));
+    await store.cancelOrder({ source: 'shop', subject: 'payment:2', by: 'ada' });
+    clock.nowMs = START_MS + HOUR_MS + 20 * DAY_MS;
+    await store.settle(request({ subject: 'payment:3' }));
+    expect(await store.order('shop', 'payment:1')).toMatchObject({ state: 'expired' });
+    clock.nowMs += 1;
+    await store.settle(request({ subject: 'payment:3' }));
+    expect(await store.order('shop', 'payment:1')).toBeUndefined();
+    expect(await store.order('shop', 'payment:2')).toMatchObject({ state: 'cancelled' });
+    expect(rows('expected_order')).toBe(1);
+  });
+
+  it('refuses an order that was used by a subject which is forgotten by now', async () => {
+    const { store, clock, rows } = await opened();
+    const expiresAtMs = START_MS + 100 * DAY_MS;
+    await store.expectOrder(announcement({ expiresAtMs }));
+    const asked = request({ claims: [orderClaim()] });
+    expect(await store.settle(asked)).toMatchObject({ verdict: 'SUCCESS' });
+    clock.nowMs += 20 * DAY_MS;
+    expect(await store.settle(asked)).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
+    clock.nowMs += 1;
+    await store.settle(request({ subject: 'payment:2' }));
+    expect(rows('subject')).toBe(1);
+    for (const attempt of [asked, asked, request({ terms: OTHER_TERMS, claims: [orderClaim()] })]) {
+      expect(await store.settle(attempt)).toMatchObject({ verdict: 'FAILURE' });
+    }
+    const [entry] = await store.entries({
+      source: 'shop',
+      subject: 'payment:1',
+      limit: 1,
+      newestFirst: true,
+    });
+    expect(entry?.code).toBe('TERMS_CHANGED');
+    expect(claimsOf(await store.settle(asked))).toEqual([{ holds: false, order: 'used', differs: [] }]);
+    expect(await store.expectOrder(announcement({ expiresAtMs }))).toMatchObject({ outcome: 'conflict' });
+  });
+
+  it('gives an order that is announced anew after all was forgotten to its subject again', async () => {
+    const { store, clock } = await opened();
+    const asked = request({ claims: [orderClaim()] });
+    for (let round = 0; round < 2; round++) {
+      const expiresAtMs = clock.nowMs + HOUR_MS;
+      expect(await store.expectOrder(announcement({ expiresAtMs }))).toMatchObject({ outcome: 'expected' });
+      expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+      expect(await store.order('shop', 'payment:1')).toMatchObject({ state: 'used', endedAtMs: clock.nowMs });
+      clock.nowMs += 21 * DAY_MS;
+      await store.settle(request({ subject: 'payment:2' }));
+    }
+  });
+
+  it('loses the history of prices only past the retention of the journal, and no price', async () => {
+    const { store, clock } = await opened();
+    await store.changePrices(priceChange({ BTC: '1' }));
+    clock.nowMs += 10 * DAY_MS;
+    await store.changePrices(priceChange({ ETH: '2' }));
+    expect(await store.priceHistory({ after: 0, limit: 10 })).toHaveLength(2);
+    clock.nowMs += 1;
+    await store.changePrices(priceChange({ SOL: '3' }));
+    const history = await store.priceHistory({ after: 0, limit: 10 });
+    expect(history.map(({ version }) => version)).toEqual([2, 3]);
+    expect([...(await store.prices()).prices.keys()].sort()).toEqual(['BTC', 'ETH', 'SOL']);
   });
 
   it('loses counters and their buckets once they have expired', async () => {

@@ -3,7 +3,19 @@ import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { SettleResult, Store } from '../../src/store/store.ts';
 import { startRedisServer } from '../redis-server.ts';
 import { rawClient, readyOn, redisOfItsOwn, storeOn, untilAnswered } from './redis-under-test.ts';
-import { change, idOf, notice, push, request, revisionOf, units, usedOf, windowClaim } from './requests.ts';
+import {
+  announcement,
+  change,
+  idOf,
+  notice,
+  priceChange,
+  push,
+  request,
+  revisionOf,
+  units,
+  usedOf,
+  windowClaim,
+} from './requests.ts';
 
 const unreachable = { name: 'CountersignError', code: 'STORE_UNREACHABLE' };
 
@@ -21,6 +33,12 @@ const verbs: readonly (readonly [string, (store: Store) => Promise<unknown>])[] 
   ['changeList', (store) => store.changeList(change('list', ['a']))],
   ['lists', (store) => store.lists('shop')],
   ['listEntries', (store) => store.listEntries('shop', 'list')[Symbol.asyncIterator]().next()],
+  ['expectOrder', (store) => store.expectOrder(announcement())],
+  ['order', (store) => store.order('shop', 'payment:1')],
+  ['cancelOrder', (store) => store.cancelOrder({ source: 'shop', subject: 'payment:1', by: 'ada' })],
+  ['prices', (store) => store.prices()],
+  ['changePrices', (store) => store.changePrices(priceChange({ BTC: '1' }))],
+  ['priceHistory', (store) => store.priceHistory({ after: 0, limit: 1 })],
   [
     'record',
     (store) =>

@@ -6,7 +6,7 @@ import { createKeys } from '../../src/store/redis/keys.ts';
 import { loadScript, scriptFrom } from '../../src/store/redis/script.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
 import { rawClient, redisOfItsOwn } from './redis-under-test.ts';
-import { listClaim, windowClaim } from './requests.ts';
+import { agedClaim, listClaim, markClaim, orderClaim, speedUpClaim, windowClaim } from './requests.ts';
 
 const folder = new URL('../../src/store/redis/', import.meta.url);
 const files = readdirSync(new URL('scripts/', folder)).filter((file) => file.endsWith('.lua'));
@@ -66,15 +66,24 @@ describe('the keys', () => {
     await fc.assert(
       fc.asyncProperty(name, name, name, name, async (prefix, source, subject, list) => {
         const keys = createKeys(prefix).of(source);
+        const claims = [
+          listClaim(list, 'hold-all', ['a']),
+          agedClaim(list, 1, ['a']),
+          windowClaim('1', '1'),
+          markClaim(),
+          orderClaim(),
+          speedUpClaim(1, 1),
+        ];
         const all = [
           keys.control,
           keys.subject(subject),
           keys.journal,
           keys.lists,
-          claimKey(keys, listClaim(list, 'hold-all', ['a'])),
-          claimKey(keys, windowClaim('1', '1')),
+          ...claims.map((claim) => claimKey(keys, subject, claim)),
         ];
-        const slots = await Promise.all(all.map((key) => client.call('CLUSTER', 'KEYSLOT', key)));
+        const asked = client.pipeline(all.map((key) => ['cluster', 'KEYSLOT', key]));
+        const slots = (await asked.exec())?.map(([fault, slot]) => fault ?? slot);
+        expect(slots).toHaveLength(all.length);
         expect(new Set(slots).size).toBe(1);
       }),
       { numRuns: 300 },
@@ -84,17 +93,17 @@ describe('the keys', () => {
   it('of different sources, kinds and names are never the same', () => {
     const names = ['global', 'a', 'a}', '{a', '', '%', '%7B', '{', 'a:lists', 'a}:lists'];
     const all = names.flatMap((name) => {
-      const { inForce, history, documents, sources, changed, of } = createKeys(name);
+      const { inForce, history, documents, prices, priceHistory, sources, changed, of } = createKeys(name);
       const own = names.flatMap((source) => {
-        const { control, lists, journal, subject, counter, list } = of(source);
+        const { control, lists, journal, subject, counter, list, mark, order } = of(source);
         return [
           control,
           lists,
           journal,
-          ...names.flatMap((each) => [subject(each), counter(each), list(each)]),
+          ...names.flatMap((each) => [subject(each), counter(each), list(each), mark(each), order(each)]),
         ];
       });
-      return [inForce, history, documents, sources, changed, ...own];
+      return [inForce, history, documents, prices, priceHistory, sources, changed, ...own];
     });
     expect(new Set(all).size).toBe(all.length);
   });

@@ -38,7 +38,7 @@ describe('what is in force, spread to the sources', () => {
     const prefix = freshPrefix();
     const store = await readyOn(server, { prefix });
     const { source } = loadScript('freeze-1');
-    await rawClient(server).eval(source, 1, createKeys(prefix).inForce, '', 'drill', 'ada', '0');
+    await rawClient(server).eval(source, 1, createKeys(prefix).inForce, '', 'drill', 'ada');
     expect(await store.control()).toMatchObject({ frozen: { reason: 'drill', by: 'ada' } });
     expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
   });
@@ -78,7 +78,7 @@ describe('what is in force, spread to the sources', () => {
     const { control } = createKeys(prefix).of('shop');
     const client = rawClient(server);
     for (const sequence of ['0', '1', '2']) {
-      expect(await client.eval(source, 1, control, sequence, REVISION, '')).toBe('2');
+      expect(await client.eval(source, 1, control, sequence, REVISION, '', '0')).toBe('2');
     }
     expect(await store.settle(request({ revision: revisionOf('second') }))).toMatchObject({
       code: 'APPROVED',

@@ -1,8 +1,18 @@
-import type { ListClaim, Window, WindowClaim } from '../../src/policy/proposal.ts';
+import type {
+  AgedClaim,
+  ListClaim,
+  MarkClaim,
+  OrderClaim,
+  SpeedUpClaim,
+  Window,
+  WindowClaim,
+} from '../../src/policy/proposal.ts';
 import type {
   ClaimResult,
   ListChange,
   NoticeRequest,
+  OrderAnnouncement,
+  PriceChange,
   Push,
   SettleRequest,
   SettleResult,
@@ -50,6 +60,8 @@ export function request(over: Partial<SettleRequest> = {}): SettleRequest {
     approves: true,
     refusalCode: 'RULE_REFUSED',
     final: false,
+    afresh: false,
+    prices: 0,
     claims: [],
     detail: '{}',
     ...over,
@@ -87,6 +99,7 @@ export function windowClaim(
     result: 0,
     decides: true,
     final: false,
+    afresh: false,
     key: keyOf('counter'),
     amount: units(amount),
     max: units(max),
@@ -101,7 +114,85 @@ export function listClaim(
   values: readonly string[],
   over: Partial<ListClaim> = {},
 ): ListClaim {
-  return { type: 'list', result: 0, decides: true, final: false, list, values, must, ...over };
+  return { type: 'list', result: 0, decides: true, final: false, afresh: false, list, values, must, ...over };
+}
+
+/** That a list holds the values, each for at least `ageMs`. */
+export function agedClaim(
+  list: string,
+  ageMs: number,
+  values: readonly string[],
+  over: Partial<AgedClaim> = {},
+): AgedClaim {
+  return {
+    type: 'aged',
+    result: 0,
+    decides: true,
+    final: false,
+    afresh: false,
+    list,
+    values,
+    ageMs,
+    ...over,
+  };
+}
+
+/** That the mark `keyOf('mark')` was made, at any time. */
+export function markClaim(over: Partial<MarkClaim> = {}): MarkClaim {
+  return {
+    type: 'mark',
+    result: 0,
+    decides: true,
+    final: false,
+    afresh: false,
+    key: keyOf('mark'),
+    ageMs: 0,
+    exempt: false,
+    ...over,
+  };
+}
+
+/** What `announcement` announces, and `orderClaim` has. */
+export const MEMBERS: Readonly<Record<string, string>> = {
+  userId: '12345',
+  symbol: 'USDT1742',
+  amount: '100',
+  scheme: 'rsa',
+};
+
+export function announcement(over: Partial<OrderAnnouncement> = {}): OrderAnnouncement {
+  return {
+    source: 'shop',
+    subject: 'payment:1',
+    members: MEMBERS,
+    expiresAtMs: START_MS + HOUR_MS,
+    by: 'ada',
+    ...over,
+  };
+}
+
+export function orderClaim(
+  members: Readonly<Record<string, string>> = MEMBERS,
+  over: Partial<OrderClaim> = {},
+): OrderClaim {
+  return { type: 'order', result: 0, decides: true, final: false, afresh: false, members, ...over };
+}
+
+export function speedUpClaim(max: number, withinMs: number, over: Partial<SpeedUpClaim> = {}): SpeedUpClaim {
+  return { type: 'speed-up', result: 0, decides: true, final: false, afresh: false, max, withinMs, ...over };
+}
+
+/** Prices by asset, each true as of START_MS. */
+export function priceChange(
+  prices: Readonly<Record<string, string>>,
+  over: Partial<PriceChange> = {},
+): PriceChange {
+  const set = Object.entries(prices).map(([asset, price]) => ({
+    asset,
+    price: units(price),
+    asOfMs: START_MS,
+  }));
+  return { set, remove: [], by: 'ada', ...over };
 }
 
 export function change(
@@ -130,6 +221,18 @@ function journalled(
 }
 
 let probes = 0;
+
+/** When a mark was made, by a proposal that refuses and so makes none; 0 if it never was. */
+export async function markedAtOf(
+  store: Store,
+  { source = 'shop', key = keyOf('mark') }: { readonly source?: string; readonly key?: string } = {},
+): Promise<number> {
+  const subject = `payment:probe-${++probes}`;
+  const asked = request({ source, subject, approves: false, claims: [markClaim({ key })] });
+  const [result] = claimsOf(await store.settle(asked));
+  if (result === undefined || !('markedAtMs' in result)) throw new Error('the mark claim was not reported');
+  return result.markedAtMs;
+}
 
 /** What a counter holds now, by a proposal that refuses and so reserves nothing. */
 export async function usedOf(

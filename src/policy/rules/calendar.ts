@@ -39,9 +39,9 @@ export function isZone(zone: string): boolean {
 }
 
 /** From an instant to what the zone's clocks show then, written as if that were UTC. */
-type WallClock = (atMs: number) => number;
+export type WallClock = (atMs: number) => number;
 
-function wallClock(zone: string): WallClock {
+export function wallClock(zone: string): WallClock {
   const format = new Intl.DateTimeFormat('en', {
     timeZone: zone,
     calendar: 'gregory',
@@ -68,6 +68,47 @@ function wallClock(zone: string): WallClock {
   };
 }
 
+/** No zone changes its clocks twice within this. */
+const STEP_MS = 3 * 3_600_000;
+
+/**
+ * The part of [fromMs, untilMs) around an instant of it in which clocks only run on, set neither forward nor back: there what
+ * they show is the instant and a constant.
+ */
+export function steadyAround(atMs: number, { startMs, endMs }: Period, wall: WallClock): Period {
+  const offset = wall(atMs) - atMs;
+  const steady = (instant: number): boolean => wall(instant) - instant === offset;
+  let [first, last] = [atMs, atMs];
+  while (first > startMs) {
+    const earlier = Math.max(first - STEP_MS, startMs);
+    if (!steady(earlier)) {
+      first = boundary(earlier, first, steady);
+      break;
+    }
+    first = earlier;
+  }
+  while (last < endMs - 1) {
+    const later = Math.min(last + STEP_MS, endMs - 1);
+    if (!steady(later)) {
+      last = boundary(last, later, (instant) => !steady(instant)) - 1;
+      break;
+    }
+    last = later;
+  }
+  return { startMs: first, endMs: last + 1 };
+}
+
+/** The first instant after `before`, and at or before `after`, for which `holds`, given that from some instant on it does. */
+function boundary(before: number, after: number, holds: (atMs: number) => boolean): number {
+  let [early, late] = [before, after];
+  while (late - early > 1) {
+    const between = Math.floor((early + late) / 2);
+    if (holds(between)) late = between;
+    else early = between;
+  }
+  return late;
+}
+
 /** The first date of the period that holds a wall-clock time, and the first after it, as midnights on the wall. */
 function datesAround(unit: PeriodUnit, wallMs: number): [number, number] {
   const date = new Date(wallMs);
@@ -83,11 +124,5 @@ function midnight(midnightMs: number, wall: WallClock): number {
   const shownAt = offsets.map((offset) => midnightMs - offset).sort((a, b) => a - b);
   const found = shownAt.find((atMs) => wall(atMs) === midnightMs);
   if (found !== undefined) return found;
-  let [before, after] = [midnightMs - DAY_MS, midnightMs + DAY_MS];
-  while (after - before > 1) {
-    const between = Math.floor((before + after) / 2);
-    if (wall(between) < midnightMs) before = between;
-    else after = between;
-  }
-  return after;
+  return boundary(midnightMs - DAY_MS, midnightMs + DAY_MS, (atMs) => wall(atMs) >= midnightMs);
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Callback } from '../../callback/callback.ts';
+import type { Callback, Payout } from '../../callback/callback.ts';
 import { type Amount, formatAmount } from '../../values/amount.ts';
 import { canonicalJson, sha256Hex } from '../../values/canonical.ts';
 import { valuesOf } from '../members.ts';
-import { isSource, memberOf, memberText, pinnedSymbol, told } from './parameter.ts';
-import { type Check, type Outcome, type RuleContext, refuse } from './rule.ts';
+import { isSource, memberOf, memberText, told } from './parameter.ts';
+import { type Outcome, type RuleContext, refuse } from './rule.ts';
 import { type CountingWindow, compileWindow } from './window.ts';
 
 const WINDOW = 'a window, like 24h, 7d or day';
@@ -33,43 +33,50 @@ export const countingParameters = {
 export const countingNotes: readonly string[] = [
   'The count is kept in the store, shared by all replicas; checking and reserving are one step. Only approvals count, and a repeated callback counts once for as long as its window lasts.',
   'A rolling window is counted in 60 parts and may count up to one part too much, never too little. Calendar windows are exact.',
-  'Changing `max` keeps the count; changing `per`, `window`, `zone` or the names of the policy or its one symbol begins a new one.',
+  'Changing `max` keeps the count; changing `per`, `window`, `zone` or the name of the policy begins a new one.',
   'A callback without one of the members in `per` is refused.',
   'With `to` in `per`, a withdrawal to several addresses counts for each of them.',
 ];
 
-/** What distinguishes one counting rule from another. */
+/** For rules whose count is that of the one symbol under `when`. */
+export const ONE_SYMBOL_NOTE =
+  'Where `when` names exactly one symbol, the count is of that symbol alone: naming another, or several, begins a new one.';
+
+/** What distinguishes one count from another. Limits are none of it, so changing them keeps the count. */
 export interface Counting {
   readonly rule: string;
   readonly per: readonly string[] | undefined;
   readonly window: string;
   readonly zone: string | undefined;
-  readonly max: Amount;
-  /** How much a callback counts, in all and for each address that it pays; or why that can't be said. */
-  readonly count: (callback: Callback) =>
-    | {
-        readonly total: Amount;
-        readonly payouts: readonly { readonly to: string; readonly amount: Amount }[];
-      }
-    | string;
+  /** The one symbol that is counted, where the rule counts by it without having it in `per`. */
+  readonly symbol: string | undefined;
 }
 
-/** A check that claims room in the store's counters. */
-export function compileCounting(counting: Counting, context: RuleContext): Check | undefined {
+/** How much a callback counts, in all and for each address that it pays. */
+export interface Counted {
+  readonly total: Amount;
+  readonly payouts: readonly Payout[];
+}
+
+/** A count in the store, with its members and its window known. */
+export interface Counter {
+  readonly counter: string;
+  /** Claims room for what a callback counts; or refuses, if it lacks a member that is counted by. */
+  readonly claim: (callback: Callback, counted: Counted, max: Amount, nowMs: number) => Outcome;
+}
+
+/** A count of its own for each combination of the members' values. */
+export function compileCounting(counting: Counting, context: RuleContext): Counter | undefined {
   const per = compilePer(counting.per ?? [], context);
   const window = compileWindow(counting.window, counting.zone, context);
   if (per === undefined || window === undefined) return undefined;
-  const identity = {
-    policy: context.policy,
-    rule: counting.rule,
-    window: window.identity,
-    symbol: pinnedSymbol(context),
-  };
+  const { rule, symbol } = counting;
+  const identity = { policy: context.policy, rule, window: window.identity, symbol };
   const counter = canonicalJson({ ...identity, per });
-  const max = formatAmount(counting.max);
   return {
     counter,
-    evaluate: (callback, nowMs) => evaluateCounting({ counting, per, window, counter, max }, callback, nowMs),
+    claim: (callback, counted, max, nowMs) =>
+      claimRoom({ per, window, counter }, callback, { counted, max, nowMs }),
   };
 }
 
@@ -82,21 +89,24 @@ function compilePer(names: readonly string[], context: RuleContext): readonly st
 }
 
 /** The counter and the values that it counts by, in the order of its members. */
-function keyOf(counter: string, values: readonly string[]): string {
+export function keyOf(counter: string, values: readonly string[]): string {
   return sha256Hex(`${counter}${JSON.stringify(values)}`).slice(0, 32);
 }
 
 interface Compiled {
-  readonly counting: Counting;
   readonly per: readonly string[];
   readonly window: CountingWindow;
   readonly counter: string;
-  /** The limit as text. */
-  readonly max: string;
 }
 
-function evaluateCounting(compiled: Compiled, callback: Callback, nowMs: number): Outcome {
-  const { counting, per, counter, max } = compiled;
+interface Asked {
+  readonly counted: Counted;
+  readonly max: Amount;
+  readonly nowMs: number;
+}
+
+function claimRoom(compiled: Compiled, callback: Callback, { counted, max, nowMs }: Asked): Outcome {
+  const { per, counter } = compiled;
   const by: Record<string, string> = {};
   for (const member of per) {
     const [value, another] = valuesOf(callback, member);
@@ -104,23 +114,21 @@ function evaluateCounting(compiled: Compiled, callback: Callback, nowMs: number)
     if (another !== undefined && member !== 'to') return refuse(`${member} has several values`, { member });
     by[member] = value;
   }
-  const counted = counting.count(callback);
-  if (typeof counted === 'string') return refuse(counted);
   const { window, valid } = compiled.window.at(nowMs);
   const shares = per.includes('to')
     ? counted.payouts.map((payout) => ({ by: { ...by, to: payout.to } as typeof by, amount: payout.amount }))
     : [{ by, amount: counted.total }];
   const to = counted.payouts.map((payout) => payout.to);
   const whom = per.map((member) => told(member, member === 'to' ? to : [by[member] ?? '']));
-  const asked = formatAmount(counted.total);
+  const [asked, limit] = [formatAmount(counted.total), formatAmount(max)];
   return {
     verdict: 'claim',
-    because: `${asked} more for ${whom.join(', ') || `source ${callback.source}`} in ${compiled.window.text}, of at most ${max}`,
+    because: `${asked} more for ${whom.join(', ') || `source ${callback.source}`} in ${compiled.window.text}, of at most ${limit}`,
     values: {
       ...by,
       ...(per.includes('to') ? { to: to.join(' ') } : {}),
       asked,
-      max,
+      max: limit,
       window: compiled.window.text,
     },
     claims: shares.map((share) => ({
@@ -130,7 +138,7 @@ function evaluateCounting(compiled: Compiled, callback: Callback, nowMs: number)
         per.map((member) => share.by[member] ?? ''),
       ),
       amount: share.amount,
-      max: counting.max,
+      max,
       window,
     })),
     ...(valid === undefined ? {} : { valid }),

@@ -7,6 +7,7 @@ export const denyList = defineRule({
   notes: [
     ...membershipNotes,
     'A withdrawal to several addresses passes only if none of them is on the list.',
+    'It knows a value by its text: an address spelt as its chain would not take it (without `0x`, in another form) is not on the list. Put the rule `address` beside it, which refuses such spellings.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: membershipParameters,
@@ -15,6 +16,33 @@ callback: payment
 when: { source: shop }
 rules:
   - deny-list: { of: userId, list: blocked-users }
+`,
+  cases: `tests:
+  - test: a user who is not on the list passes, one who is does not
+    now: 2026-03-02T10:00:00Z
+    given:
+      lists: { shop: { blocked-users: ['666'] } }
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '2', userId: '666', payCoinSymbol: USDT1742, orderAmount: '100' }
+        expect: { verdict: FAILURE, rule: deny-list#1, because: is on the list blocked-users }
+  - test: an empty list denies nobody
+    now: 2026-03-02T10:00:00Z
+    given:
+      lists: { shop: { blocked-users: [] } }
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '666', payCoinSymbol: USDT1742, orderAmount: '100' }
+        expect: SUCCESS
+  - test: a list that is not there is no empty list
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
+        expect: { verdict: FAILURE, rule: deny-list#1, because: there is no list blocked-users }
 `,
   compile: (parameters, context) => compileMembership(parameters, 'hold-none', context),
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { valuesOf } from '../members.ts';
+import { addressesStand } from './listed-addresses.ts';
 import { memberOf, memberText, memberTexts, textsText, told } from './parameter.ts';
 import { defineRule, pass, refuse } from './rule.ts';
 
@@ -10,6 +11,7 @@ export const memberEquals = defineRule({
     'A callback without the member is refused.',
     'Hexadecimal texts (`0x…`) and bech32 addresses (`bc1…`) compare without regard to case, all others exactly.',
     'Of a withdrawal to several addresses, every address in `to` must be one of the values.',
+    'Where the asset table has every symbol under `when`, addresses for `from` and `to` are checked as their chain writes them.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z
@@ -33,12 +35,33 @@ rules:
   - member-equals: { member: memo, value: 88410023 }
   - member-equals: { member: pending_round, value: false }
 `,
+  cases: `tests:
+  - test: a withdrawal with the memo passes
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { request_id: r1, from: ours, to: theirs, amount: '25', symbol: EOS, memo: '88410023' }
+        expect: SUCCESS
+  - test: another memo, no memo, and a speed-up are refused
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { request_id: r1, from: ours, to: theirs, amount: '25', symbol: EOS, memo: '88410024' }
+        expect: { verdict: FAILURE, rule: member-equals#1, values: { values: '88410024', expected: '88410023' } }
+      - source: vault
+        transfer: { request_id: r2, from: ours, to: theirs, amount: '25', symbol: EOS }
+        expect: { verdict: FAILURE, rule: member-equals#1, because: memo is missing }
+      - source: vault
+        transfer: { request_id: r3, from: ours, to: theirs, amount: '25', symbol: EOS, memo: '88410023', pending_round: true }
+        expect: { verdict: FAILURE, rule: member-equals#2 }
+`,
   compile: ({ member: name, value, values }, context) => {
     const member = memberOf(name, ['member'], context);
     if (member === undefined) return undefined;
     const texts = value === undefined ? (values ?? []) : [value];
-    const allowed = memberTexts(member, texts, [value === undefined ? 'values' : 'value'], context);
-    if (allowed === undefined) return undefined;
+    const path = [value === undefined ? 'values' : 'value'];
+    const allowed = memberTexts(member, texts, path, context);
+    if (allowed === undefined || !addressesStand([member], texts, path, context)) return undefined;
     const expected = [...allowed].slice(0, 5).join(', ');
     return {
       evaluate: (callback) => {

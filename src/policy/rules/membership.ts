@@ -1,16 +1,19 @@
 import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
-import { valuesOf } from '../members.ts';
 import type { ListClaim } from '../proposal.ts';
-import { memberOf, memberText, memberTexts, textsText, told } from './parameter.ts';
-import { type Check, type RuleContext, pass, refuse } from './rule.ts';
+import { entriesOf, entryMembers, lookedUp } from './entry.ts';
+import { addressesStand } from './listed-addresses.ts';
+import { textsText, told } from './parameter.ts';
+import { type Check, type Outcome, type RuleContext, pass, refuse } from './rule.ts';
 
 const LIST = 'the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
 
 /** The parameters that allow-list and deny-list share. */
 export const membershipParameters = z
   .strictObject({
-    of: memberText.describe('The member that is looked up, like userId or to.'),
+    of: textsText.describe(
+      'The member that is looked up, like userId or to; or several, like [to, symbol, memo], for entries that bind them together.',
+    ),
     values: textsText.optional().describe('The values themselves.'),
     file: z
       .string({ error: 'the name of a file beside the policy' })
@@ -39,25 +42,32 @@ export const membershipParameters = z
   });
 
 export const membershipNotes: readonly string[] = [
-  'A callback without the member is refused.',
+  'A callback without the member, or without one of several, is refused.',
   'Hexadecimal texts (`0x…`) and bech32 addresses (`bc1…`) compare without regard to case, all others exactly.',
+  'With several members, a value is their texts in that order with one blank between them, like `rPEP… XRP 12345` for `[to, symbol, memo]`; the memo comes last, since it alone may have blanks in it.',
+  'In a file, a value that has ` #` in it, or begins with `"`, is written as a JSON string: `"rPEP… XRP order #7"`.',
+  'Where the asset table has every symbol under `when` (or in the value), addresses in `values` and `file` are checked as their chain writes them, so that a misspelt one is a fault and not an entry that does nothing.',
 ];
 
-/** A check that a list holds all, or none, of what the callback has under a member. */
+/** A check that a list holds all, or none, of what the callback has under its members. */
 export function compileMembership(
   { of, values, file, list }: z.output<typeof membershipParameters>,
   must: ListClaim['must'],
   context: RuleContext,
 ): Check | undefined {
-  const member = memberOf(of, ['of'], context);
-  if (member === undefined) return undefined;
+  const members = entryMembers(of, ['of'], context);
+  if (members === undefined) return undefined;
   if (list !== undefined) {
-    if (member !== 'amount') return storeList(member, list, must);
+    if (!members.includes('amount')) return storeList(members, list, must);
     return context.fault(['list'], 'an amount is not kept in a list', 'use values, or an amount-limit');
   }
+  const path = [file === undefined ? 'values' : 'file'];
   const texts = file === undefined ? values : fileTexts(file, context);
-  const held = texts && memberTexts(member, texts, [file === undefined ? 'values' : 'file'], context);
-  return held && inlineList(member, file ?? 'the policy’s values', held, must);
+  const held = texts && entriesOf(members, texts, path, context);
+  if (texts === undefined || held === undefined) return undefined;
+  const written = file === undefined ? texts : (context.writtenList(file) ?? []);
+  if (!addressesStand(members, written, path, context)) return undefined;
+  return inlineList(members, file ?? 'the policy’s values', held, must);
 }
 
 function fileTexts(file: string, context: RuleContext): readonly string[] | undefined {
@@ -68,34 +78,51 @@ function fileTexts(file: string, context: RuleContext): readonly string[] | unde
   }
 }
 
-function inlineList(member: string, list: string, held: ReadonlySet<string>, must: ListClaim['must']): Check {
+function inlineList(
+  members: readonly string[],
+  list: string,
+  held: ReadonlySet<string>,
+  must: ListClaim['must'],
+): Check {
+  const member = members.join(' ');
   return {
     evaluate: (callback) => {
-      const found = valuesOf(callback, member);
-      if (found.length === 0) return refuse(`${member} is missing`, { member, list });
-      const wrong = found.filter((value) => held.has(value) !== (must === 'hold-all'));
+      const found = lookedUp(callback, members);
+      if (!found.ok) return without(found.missing, member, list);
+      const { entries } = found;
+      const wrong = entries.filter((entry) => held.has(entry) !== (must === 'hold-all'));
       const state = must === 'hold-all' ? 'is not on' : 'is on';
       if (wrong.length > 0) {
-        return refuse(`${told(member, wrong)} ${state} ${list}`, { member, list, values: wrong.join(' ') });
+        const values = { member, list, values: joined(members, wrong) };
+        return refuse(`${told(member, wrong)} ${state} ${list}`, values);
       }
       const fine = must === 'hold-all' ? 'is on' : 'is not on';
-      return pass(`${told(member, found)} ${fine} ${list}`, { member, list });
+      return pass(`${told(member, entries)} ${fine} ${list}`, { member, list });
     },
   };
 }
 
-function storeList(member: string, list: string, must: ListClaim['must']): Check {
+function storeList(members: readonly string[], list: string, must: ListClaim['must']): Check {
+  const member = members.join(' ');
   return {
     evaluate: (callback) => {
-      const values = valuesOf(callback, member);
-      if (values.length === 0) return refuse(`${member} is missing`, { member, list });
+      const found = lookedUp(callback, members);
+      if (!found.ok) return without(found.missing, member, list);
+      const { entries } = found;
       const wanted = must === 'hold-all' ? 'on' : 'not on';
       return {
         verdict: 'claim',
-        because: `${told(member, values)} ${wanted} the list ${list}`,
-        values: { member, list, values: values.join(' ') },
-        claims: [{ type: 'list', list, values, must }],
+        because: `${told(member, entries)} ${wanted} the list ${list}`,
+        values: { member, list, values: joined(members, entries) },
+        claims: [{ type: 'list', list, values: entries, must }],
       };
     },
   };
 }
+
+function without(missing: string, member: string, list: string): Outcome {
+  return refuse(`${missing} is missing`, { member, list });
+}
+
+const joined = (members: readonly string[], entries: readonly string[]): string =>
+  entries.join(members.length === 1 ? ' ' : ', ');

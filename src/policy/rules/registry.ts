@@ -1,8 +1,21 @@
+import { address } from './address.ts';
 import { allowList } from './allow-list.ts';
 import { amountLimit } from './amount-limit.ts';
+import { ask } from './ask.ts';
+import { contractCalls } from './contract-calls.ts';
+import { coolingPeriod } from './cooling-period.ts';
 import { denyList } from './deny-list.ts';
+import { expectedOrder } from './expected-order.ts';
+import { expression } from './expression.ts';
+import { firstUseLimit } from './first-use-limit.ts';
 import { memberEquals } from './member-equals.ts';
+import { memoRequired } from './memo-required.ts';
+import { ownModule } from './module.ts';
+import { outputs } from './outputs.ts';
 import type { Rule } from './rule.ts';
+import { schedule } from './schedule.ts';
+import { speedUp } from './speed-up.ts';
+import { valueLimit } from './value-limit.ts';
 import { velocityLimit } from './velocity-limit.ts';
 import { windowLimit } from './window-limit.ts';
 
@@ -11,9 +24,22 @@ export const rules: readonly Rule[] = [
   amountLimit,
   windowLimit,
   velocityLimit,
+  valueLimit,
+  firstUseLimit,
+  outputs,
+  speedUp,
+  expectedOrder,
   allowList,
   denyList,
+  coolingPeriod,
   memberEquals,
+  address,
+  contractCalls,
+  memoRequired,
+  expression,
+  schedule,
+  ask,
+  ownModule,
 ];
 
 export const ruleNames: readonly string[] = rules.map((rule) => rule.name);

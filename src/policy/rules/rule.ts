@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import type { Callback, Kind } from '../../callback/callback.ts';
 import type { Path } from '../fault.ts';
-import type { ListClaim, WindowClaim } from '../proposal.ts';
+import type { AssetTable } from '../assets.ts';
+import type { Facts, Inquiry } from '../facts.ts';
+import type { AgedClaim, ListClaim, MarkClaim, OrderClaim, SpeedUpClaim, WindowClaim } from '../proposal.ts';
 
 /**
  * A kind of check that policies are made of: one file here, one row in registry.ts. It is pure, and whatever it does not
@@ -18,6 +20,10 @@ export interface Rule {
   readonly parameters: z.ZodObject;
   /** A whole policy that uses it, as YAML. */
   readonly example: string;
+  /** Tests of the example, as a test file (`*.test.yaml`) has them: at least one callback that passes, one that is refused. */
+  readonly cases: string;
+  /** Files that the example refers to, by name: list files, `assets.yaml`, ABIs. */
+  readonly files?: Readonly<Record<string, string>>;
   /** A check; or undefined, once `context.fault` knows every fault. The parameters fit the schema by then. */
   readonly compile: (parameters: unknown, context: RuleContext) => Check | undefined;
 }
@@ -30,6 +36,12 @@ export interface RuleContext {
   readonly when: ReadonlyMap<string, ReadonlySet<string>>;
   /** The values of a list file beside the policy. Throws, with the cure, if it can't be read. */
   readonly listFile: (name: string) => readonly string[];
+  /** The same values as they are written in the file; undefined where a release is compiled again, which knows them no more. */
+  readonly writtenList: (name: string) => readonly string[] | undefined;
+  /** The text of any other file beside the policy, which becomes part of the revision. Throws, with the cure, if it can't be read. */
+  readonly textFile: (name: string) => string;
+  /** The asset table beside the policies (`assets.yaml`); empty where there is none. */
+  readonly assets: AssetTable;
   /** A fault at a path within the parameters. */
   readonly fault: (path: Path, message: string, cure: string) => undefined;
 }
@@ -38,11 +50,13 @@ export interface RuleContext {
 export interface Check {
   /** What it counts under, if it counts. Two rules of one policy must not share it: they would reserve twice. */
   readonly counter?: string;
-  readonly evaluate: (callback: Callback, nowMs: number) => Outcome;
+  /** What must be asked before it is evaluated; the answers are among the facts. */
+  readonly inquiries?: readonly Inquiry[];
+  readonly evaluate: (callback: Callback, facts: Facts) => Outcome;
 }
 
-type ClaimRequest =
-  Omit<ListClaim, 'result' | 'decides' | 'final'> | Omit<WindowClaim, 'result' | 'decides' | 'final'>;
+type Requested<C> = C extends unknown ? Omit<C, 'result' | 'decides' | 'final' | 'afresh'> : never;
+type ClaimRequest = Requested<ListClaim | AgedClaim | WindowClaim | MarkClaim | OrderClaim | SpeedUpClaim>;
 
 export interface Outcome {
   readonly verdict: 'pass' | 'refuse' | 'claim';
@@ -51,6 +65,10 @@ export interface Outcome {
   readonly values: Readonly<Record<string, string>>;
   /** At least one if, and only if, the verdict is `claim`. */
   readonly claims?: readonly ClaimRequest[];
+  /** True if its refusal depends on what changes without a push (time, prices, orders, answers): it is decided afresh each time. */
+  readonly afresh?: boolean;
+  /** True if it looked into the price table, also if it found nothing there. */
+  readonly prices?: boolean;
   /** The instants [fromMs, untilMs) at which it would come out the same; without it, always. */
   readonly valid?: { readonly fromMs: number; readonly untilMs: number };
 }

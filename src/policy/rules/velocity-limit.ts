@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AMOUNT_SCALE } from '../../values/amount.ts';
 import { valuesOf } from '../members.ts';
-import { compileCounting, countingNotes, countingParameters } from './counting.ts';
-import { countText } from './parameter.ts';
+import { ONE_SYMBOL_NOTE, compileCounting, countingNotes, countingParameters } from './counting.ts';
+import { countText, pinnedSymbol } from './parameter.ts';
 import { defineRule } from './rule.ts';
 
 const ONE = 10n ** BigInt(AMOUNT_SCALE);
@@ -10,7 +10,7 @@ const ONE = 10n ** BigInt(AMOUNT_SCALE);
 export const velocityLimit = defineRule({
   name: 'velocity-limit',
   summary: 'No more than so many callbacks are approved within a window of time, this one included.',
-  notes: countingNotes,
+  notes: [...countingNotes, ONE_SYMBOL_NOTE],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z.strictObject({
     ...countingParameters,
@@ -22,19 +22,62 @@ when: { source: shop }
 rules:
   - velocity-limit: { per: [userId], window: 1m, max: 10 }
 `,
-  compile: ({ per, window, zone, max }, context) =>
-    compileCounting(
-      {
-        rule: 'velocity-limit',
-        per,
-        window,
-        zone,
-        max,
-        count: (callback) => ({
-          total: ONE,
-          payouts: valuesOf(callback, 'to').map((to) => ({ to, amount: ONE })),
-        }),
-      },
-      context,
-    ),
+  cases: `tests:
+  - test: ten payments of a user within a minute pass, the eleventh is refused, and later ones pass again
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '2', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '3', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '4', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '5', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '6', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '7', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '8', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '9', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '10', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '11', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
+        expect: { verdict: FAILURE, rule: velocity-limit#1, values: { asked: '1', max: '10', window: 1m } }
+      - source: shop
+        payment: { appOrderId: '12', userId: '777', payCoinSymbol: USDT1742, orderAmount: '1' }
+        expect: SUCCESS
+      - source: shop
+        after: 62s
+        payment: { appOrderId: '13', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
+        expect: SUCCESS
+`,
+  compile: ({ per, window, zone, max }, context) => {
+    const symbol = pinnedSymbol(context);
+    const counting = compileCounting({ rule: 'velocity-limit', per, window, zone, symbol }, context);
+    return (
+      counting && {
+        counter: counting.counter,
+        evaluate: (callback, { nowMs }) => {
+          const payouts = valuesOf(callback, 'to').map((to) => ({ to, amount: ONE }));
+          return counting.claim(callback, { total: ONE, payouts }, max, nowMs);
+        },
+      }
+    );
+  },
 });

@@ -1,52 +1,109 @@
 import { z } from 'zod';
 import { memberNamed } from '../members.ts';
-import { compileCounting, countingNotes, countingParameters } from './counting.ts';
-import { amountText, pinnedSymbol } from './parameter.ts';
-import { defineRule } from './rule.ts';
+import { ONE_SYMBOL_NOTE, compileCounting, countingNotes, countingParameters } from './counting.ts';
+import { amountOrTable, boundFor, byAsset, checkByAsset, pinnedSymbol } from './parameter.ts';
+import { type RuleContext, defineRule, refuse } from './rule.ts';
 
 export const windowLimit = defineRule({
   name: 'window-limit',
   summary:
     'The amounts approved within a window of time, this one included, must not sum to more than a maximum.',
   notes: [
-    'Amounts of different coins make no sum: name exactly one symbol under `when`, or count by `symbol`.',
+    'Amounts of different coins make no sum: name exactly one symbol under `when`, count by `symbol`, or write `by: asset`. For one limit over all coins see value-limit.',
+    'With `by: asset`, `max` is a table of amounts by symbol; each asset has a count of its own, as with `symbol` in `per`, and one that the table does not name is refused. Symbols compare exactly, with regard to case.',
     'An unlimited amount (`-1` in a web3 callback) is refused.',
     ...countingNotes,
+    ONE_SYMBOL_NOTE,
   ],
   callbacks: ['payment', 'transfer', 'web3'],
-  parameters: z.strictObject({
-    ...countingParameters,
-    max: amountText.describe('The greatest sum that passes.'),
-  }),
+  parameters: z
+    .strictObject({
+      ...countingParameters,
+      max: amountOrTable.describe(
+        'The greatest sum that passes; with `by: asset`, a table of amounts by symbol.',
+      ),
+      by: byAsset,
+    })
+    .superRefine(({ by, max }, context) => {
+      checkByAsset(by, { max }, context);
+    }),
   example: `policy: daily-payments
 callback: payment
-when: { source: shop, symbol: USDT1742 }
+when: { source: shop }
 rules:
-  - window-limit: { per: [userId], window: 24h, max: 50000 }
-  - window-limit: { window: month, zone: Europe/Berlin, max: 2000000 }
+  - window-limit: { by: asset, per: [userId], window: 24h, max: { USDT1742: 50000, BTC: 0.5 } }
+  - window-limit: { by: asset, window: month, zone: Europe/Berlin, max: { USDT1742: 2000000, BTC: 20 } }
 `,
-  compile: ({ per, window, zone, max }, context) => {
-    const oneCoin =
-      pinnedSymbol(context) !== undefined ||
-      per?.some((name) => memberNamed(context.callback, name) === 'symbol') === true;
-    if (!oneCoin) {
-      context.fault(
-        [],
-        'it would sum amounts of different coins',
-        'name exactly one symbol under when, or add symbol to per',
-      );
-    }
-    return compileCounting(
-      {
-        rule: 'window-limit',
-        per,
-        window,
-        zone,
-        max,
-        count: ({ amount, payouts }) =>
-          amount === 'unlimited' ? 'the amount is unlimited' : { total: amount, payouts },
-      },
+  cases: `tests:
+  - test: a user's payments of a day pass up to the maximum of their coin, that included
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '30000' }
+        expect: SUCCESS
+      - source: shop
+        after: 1h
+        payment: { appOrderId: '2', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '20000' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '3', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '0.01' }
+        expect: { verdict: FAILURE, rule: window-limit#1, values: { asked: '0.01', max: '50000', window: 24h } }
+      - source: shop
+        payment: { appOrderId: '4', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.5' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '5', userId: '777', payCoinSymbol: USDT1742, orderAmount: '50000' }
+        expect: SUCCESS
+  - test: what is a day old counts no more
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '50000' }
+        expect: SUCCESS
+      - source: shop
+        after: 23h
+        payment: { appOrderId: '2', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '50000' }
+        expect: { verdict: FAILURE, rule: window-limit#1 }
+      - source: shop
+        after: 2h
+        payment: { appOrderId: '3', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '50000' }
+        expect: SUCCESS
+  - test: a coin without a maximum is refused
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: ETH, orderAmount: '1' }
+        expect: { verdict: FAILURE, rule: window-limit#1, because: ETH is not in the table }
+`,
+  compile: ({ per, window, zone, max, by }, context) => {
+    if (by === undefined) checkOneCoin(per, context);
+    const counting = compileCounting(
+      by === undefined
+        ? { rule: 'window-limit', per, window, zone, symbol: pinnedSymbol(context) }
+        : { rule: 'window-limit', per: [...(per ?? []), 'symbol'], window, zone, symbol: undefined },
       context,
+    );
+    return (
+      counting && {
+        counter: counting.counter,
+        evaluate: (callback, { nowMs }) => {
+          const { amount, symbol, payouts } = callback;
+          const limit = boundFor(max, symbol);
+          if (limit === undefined) return refuse(`${symbol} is not in the table`, { symbol });
+          if (amount === 'unlimited') return refuse('the amount is unlimited');
+          return counting.claim(callback, { total: amount, payouts }, limit, nowMs);
+        },
+      }
     );
   },
 });
+
+function checkOneCoin(per: readonly string[] | undefined, context: RuleContext): void {
+  const bySymbol = per?.some((name) => memberNamed(context.callback, name) === 'symbol') === true;
+  if (bySymbol || pinnedSymbol(context) !== undefined) return;
+  context.fault(
+    [],
+    'it would sum amounts of different coins',
+    'name exactly one symbol under when, or add symbol to per',
+  );
+}

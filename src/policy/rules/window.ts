@@ -1,16 +1,9 @@
 import { nearest } from '../../values/nearest.ts';
 import type { Window } from '../proposal.ts';
 import { type Period, type PeriodUnit, createCalendar, isZone } from './calendar.ts';
+import { durationMs } from './duration.ts';
 import type { RuleContext } from './rule.ts';
 
-const UNITS_MS = new Map([
-  ['s', 1000],
-  ['m', 60_000],
-  ['h', 3_600_000],
-  ['d', 86_400_000],
-]);
-const ROLLING = /^([1-9]\d{0,7})([smhd])$/;
-const MAX_MS = 92 * 86_400_000;
 /** A rolling window errs by at most this part of its length, to the safe side. */
 const BUCKETS = 60;
 
@@ -39,9 +32,8 @@ function rollingWindow(
   zone: string | undefined,
   context: RuleContext,
 ): CountingWindow | undefined {
-  const match = ROLLING.exec(text);
-  const lengthMs = Number(match?.[1] ?? 0) * (UNITS_MS.get(match?.[2] ?? '') ?? 0);
-  if (lengthMs === 0 || lengthMs > MAX_MS) {
+  const lengthMs = durationMs(text);
+  if (lengthMs === undefined) {
     return context.fault(
       ['window'],
       `${JSON.stringify(text)} is not a window`,

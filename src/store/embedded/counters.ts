@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { WindowClaim } from '../../policy/proposal.ts';
 import type { Amount } from '../../values/amount.ts';
-import { amount, text } from './rows.ts';
+import { amount, integer, text } from './rows.ts';
 import { bucketOf } from './windows.ts';
 
 type Counted = Pick<WindowClaim, 'key' | 'window'>;
@@ -9,15 +9,26 @@ type Counted = Pick<WindowClaim, 'key' | 'window'>;
 export interface Counters {
   /** What the window of a counter holds. */
   used(source: string, claim: Counted, nowMs: number): Amount;
-  /** Returns the instant from which on the amount no longer counts. */
-  add(source: string, claim: Counted, nowMs: number, amount: Amount): number;
+  /** `held` is what the window holds, by {@link used} in this transaction. Returns from which instant on the amount no longer counts. */
+  add(
+    source: string,
+    claim: Counted,
+    nowMs: number,
+    sum: { readonly held: Amount; readonly added: Amount },
+  ): number;
   /** Deletes at most `limit` counters whose last bucket has expired. */
   expire(nowMs: number, limit: number): void;
 }
 
 /** Counters of approved amounts, each with a running total, so that a check costs the same however full its window is. */
 export function createCounters(connection: DatabaseSync): Counters {
-  const find = connection.prepare('SELECT total FROM counter WHERE source = ? AND key = ?');
+  // With the end of its first bucket, since to find nothing to evict costs as much as all else here.
+  const find = connection.prepare(
+    `SELECT total,
+       (SELECT end_ms FROM bucket WHERE bucket.source = counter.source AND bucket.key = counter.key
+        ORDER BY end_ms LIMIT 1) AS first_ms
+     FROM counter WHERE source = ? AND key = ?`,
+  );
   const evict = connection.prepare(
     'DELETE FROM bucket WHERE source = ? AND key = ? AND end_ms <= ? RETURNING amount',
   );
@@ -40,8 +51,9 @@ export function createCounters(connection: DatabaseSync): Counters {
   const used: Counters['used'] = (source, { key, window }, nowMs) => {
     const row = find.get(source, key);
     if (row === undefined) return 0n;
-    const evicted = evict.all(source, key, bucketOf(window, nowMs).horizonMs);
-    if (evicted.length === 0) return amount(row, 'total');
+    const { horizonMs } = bucketOf(window, nowMs);
+    if (row['first_ms'] === null || integer(row, 'first_ms') > horizonMs) return amount(row, 'total');
+    const evicted = evict.all(source, key, horizonMs);
     const total = evicted.reduce((rest, bucket) => rest - amount(bucket, 'amount'), amount(row, 'total'));
     retotal.run(String(total), source, key);
     return total;
@@ -49,12 +61,12 @@ export function createCounters(connection: DatabaseSync): Counters {
 
   return {
     used,
-    add(source, claim, nowMs, added) {
+    add(source, claim, nowMs, { held, added }) {
       const { endMs, expiresMs } = bucketOf(claim.window, nowMs);
       const bucket = findBucket.get(source, claim.key, endMs);
-      const held = bucket === undefined ? 0n : amount(bucket, 'amount');
-      save.run(source, claim.key, String(used(source, claim, nowMs) + added), expiresMs);
-      saveBucket.run(source, claim.key, endMs, String(held + added));
+      const before = bucket === undefined ? 0n : amount(bucket, 'amount');
+      save.run(source, claim.key, String(held + added), expiresMs);
+      saveBucket.run(source, claim.key, endMs, String(before + added));
       return expiresMs;
     },
     expire(nowMs, limit) {

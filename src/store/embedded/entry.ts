@@ -3,20 +3,33 @@ import { CountersignError } from '../../errors.ts';
 import type { ClaimResult, JournalEntry } from '../store.ts';
 import { type Row, integer, text } from './rows.ts';
 
+const holds = z.boolean();
 const claims = z.array(
   z.union([
     z.strictObject({
-      holds: z.boolean(),
+      holds,
       reserved: z.boolean(),
       used: z
         .string()
         .regex(/^\d+$/)
         .transform((digits) => BigInt(digits)),
     }),
-    z.strictObject({ holds: z.boolean(), missing: z.boolean(), present: z.array(z.string()) }),
+    z.strictObject({ holds, missing: z.boolean(), present: z.array(z.string()) }),
+    z.strictObject({
+      holds,
+      missing: z.boolean(),
+      added: z.array(z.tuple([z.string(), z.int()])),
+    }),
+    z.strictObject({ holds, markedAtMs: z.int() }),
+    z.strictObject({
+      holds,
+      order: z.enum(['agrees', 'missing', 'cancelled', 'expired', 'used', 'differs']),
+      differs: z.array(z.string()),
+    }),
+    z.strictObject({ holds, approvedAtMs: z.int(), speedUps: z.int() }),
   ]),
 );
-const type = z.enum(['decision', 'repeat', 'notice', 'refused', 'self-check', 'late', 'list']);
+const type = z.enum(['decision', 'repeat', 'notice', 'refused', 'self-check', 'late', 'list', 'order']);
 const verdict = z.enum(['SUCCESS', 'FAILURE', '']);
 
 /** Claim results as JSON; amounts as the decimal text of their units. */

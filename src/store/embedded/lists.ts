@@ -7,11 +7,15 @@ import { type Row, integer, text } from './rows.ts';
 /** Entries that a look into a list holds in memory at a time. */
 const PAGE = 1000;
 
+type Added = readonly [value: string, addedAtMs: number];
+
 export interface ListTables {
   /** Counts the changes of a list; 0 for a list that does not exist. */
   version(source: string, list: string): number;
   /** Those of the values that the list holds, or undefined for a list that does not exist. */
   present(source: string, list: string, values: readonly string[]): readonly string[] | undefined;
+  /** The same, each with when it was added. */
+  added(source: string, list: string, values: readonly string[]): readonly Added[] | undefined;
   change(
     change: ListChange,
     nowMs: number,
@@ -25,7 +29,7 @@ export function createLists(connection: DatabaseSync, journal: JournalTable): Li
   const columns = 'id, name, entries, version, changed_ms';
   const find = connection.prepare(`SELECT ${columns} FROM list WHERE source = ? AND name = ?`);
   const all = connection.prepare(`SELECT ${columns} FROM list WHERE source = ? ORDER BY name`);
-  const holds = connection.prepare('SELECT 1 FROM list_entry WHERE list = ? AND value = ?');
+  const holds = connection.prepare('SELECT added_ms FROM list_entry WHERE list = ? AND value = ?');
   const create = connection.prepare(
     'INSERT INTO list (source, name, version, entries, changed_ms) VALUES (?, ?, 0, 0, ?) ON CONFLICT DO NOTHING',
   );
@@ -52,6 +56,15 @@ export function createLists(connection: DatabaseSync, journal: JournalTable): Li
       if (row === undefined) return undefined;
       const id = integer(row, 'id');
       return values.filter((value) => holds.get(id, value) !== undefined);
+    },
+    added(source, list, values) {
+      const row = find.get(source, list);
+      if (row === undefined) return undefined;
+      const id = integer(row, 'id');
+      return values.flatMap((value): readonly Added[] => {
+        const entry = holds.get(id, value);
+        return entry === undefined ? [] : [[value, integer(entry, 'added_ms')]];
+      });
     },
     change({ source, list, add: adding, remove: removing, by, message }, nowMs) {
       // An empty list made by a slip in its name would satisfy every rule that wants somebody not to be on it.

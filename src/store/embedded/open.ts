@@ -1,28 +1,16 @@
-import type { DatabaseSync } from 'node:sqlite';
 import { type Clock, systemClock } from '../../values/clock.ts';
 import type { Store } from '../store.ts';
-import { createCounters } from './counters.ts';
 import { openDatabase, sqliteVersion } from './database.ts';
 import { storeClosed, storeFault } from './fault.ts';
+import { DEFAULT_RETENTION, type Retention, createHousekeeping } from './housekeeping.ts';
 import { createJournal } from './journal.ts';
-import { createLists } from './lists.ts';
 import { notice } from './notice.ts';
-import { createReleases } from './releases.ts';
-import { type SettleTables, settle } from './settle.ts';
-import { createSubjects } from './subjects.ts';
+import { createPrices } from './prices.ts';
+import { settle } from './settle.ts';
+import { createSettleTables } from './tables.ts';
 import { createTime } from './time.ts';
+import { createWatches } from './watch.ts';
 import { createWrites } from './writes.ts';
-
-const DAY_MS = 86_400_000;
-/** How long subjects, since their last change, and journal entries are kept. Longer than any window can be. */
-export const DEFAULT_RETENTION: Retention = { subjectsMs: 400 * DAY_MS, journalMs: 400 * DAY_MS };
-
-const WATCH_MS = 250;
-
-export interface Retention {
-  readonly subjectsMs: number;
-  readonly journalMs: number;
-}
 
 export interface EmbeddedStoreOptions {
   /** A file, on a local disk. Several processes may share it; in-memory databases are not supported. */
@@ -40,18 +28,13 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   const { path, clock = systemClock, retention = DEFAULT_RETENTION } = options;
   const database = openDatabase(path);
   const { file, connection } = database;
-  const tables = createTables(connection);
-  const { releases, subjects, counters, journal, lists } = tables;
+  const journal = createJournal(connection);
+  const tables = createSettleTables(connection, journal);
+  const { releases, orders, lists } = tables;
+  const prices = createPrices(connection);
   const now = createTime(connection, clock);
 
-  const writes = createWrites(database, (count) => {
-    const nowMs = now();
-    // More than the writes can have added, so that what has expired does not pile up.
-    const limit = 64 + 8 * count;
-    counters.expire(nowMs, limit);
-    subjects.expire(nowMs - retention.subjectsMs, limit);
-    journal.expire(nowMs - retention.journalMs, limit);
-  });
+  const writes = createWrites(database, createHousekeeping({ ...tables, prices }, now, retention));
   const read = async <T>(work: () => T): Promise<T> => {
     if (!connection.isOpen) throw storeClosed(file);
     try {
@@ -60,7 +43,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       throw storeFault(file, thrown);
     }
   };
-  const watches = new Set<NodeJS.Timeout>();
+  const watches = createWatches(() => releases.control().sequence);
 
   return {
     name: 'embedded',
@@ -71,16 +54,9 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
         nowMs: now(),
         details: { file, sqlite: sqliteVersion(database), ...writes.counts },
       })),
-    watch(changed) {
-      const stop = watchSequence(() => releases.control().sequence, changed);
-      watches.add(stop);
-      return () => {
-        clearInterval(stop);
-        watches.delete(stop);
-      };
-    },
+    watch: (changed) => watches.watch(changed),
     async close() {
-      for (const each of watches) clearInterval(each);
+      watches.close();
       writes.close();
       if (connection.isOpen) connection.close();
     },
@@ -107,39 +83,17 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       }
     },
 
+    expectOrder: (announcement) => writes.write(() => orders.expect(announcement, now())),
+    order: (source, subject) => read(() => orders.find(source, subject, now())),
+    cancelOrder: (cancel) => writes.write(() => orders.cancel(cancel, now())),
+
+    prices: () => read(() => prices.table()),
+    changePrices: (change) => writes.write(() => prices.change(change, now())),
+    priceHistory: (query) => read(() => prices.history(query)),
+
     record: (record) => writes.write(() => journal.record(record, now())),
     entry: (source, id) => read(() => journal.entry(source, id)),
     entries: (query) => read(() => journal.entries(query)),
     journalSize: (source) => read(() => journal.size(source)),
   };
-}
-
-function createTables(connection: DatabaseSync): SettleTables {
-  const journal = createJournal(connection);
-  return {
-    releases: createReleases(connection),
-    subjects: createSubjects(connection),
-    counters: createCounters(connection),
-    lists: createLists(connection, journal),
-    journal,
-  };
-}
-
-/** Calls back whenever the sequence has moved. A look that fails is none: whoever needs the store finds that out. */
-function watchSequence(sequence: () => number, changed: () => void): NodeJS.Timeout {
-  const look = (): number | undefined => {
-    try {
-      return sequence();
-    } catch {
-      return undefined;
-    }
-  };
-  let seen = look();
-  const timer = setInterval(() => {
-    const found = look();
-    if (found === undefined || found === seen) return;
-    seen = found;
-    changed();
-  }, WATCH_MS);
-  return timer.unref();
 }

@@ -40,6 +40,7 @@ export function createReleases(connection: DatabaseSync): ReleaseTables {
             atMs: integer(row, 'frozen_at_ms'),
           }
         : undefined,
+      prices: integer(row, 'prices'),
     };
   };
 

@@ -98,4 +98,41 @@ export const migrations: readonly string[] = [
     UPDATE tally SET entries = entries - 1 WHERE source = OLD.source;
   END;
   `,
+  `
+  ALTER TABLE control ADD COLUMN prices INTEGER NOT NULL DEFAULT 0;
+
+  CREATE TABLE price (
+    asset TEXT PRIMARY KEY,
+    price TEXT NOT NULL,
+    as_of_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE price_history (
+    version INTEGER PRIMARY KEY,
+    change TEXT NOT NULL,
+    at_ms INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE mark (
+    source TEXT NOT NULL,
+    key TEXT NOT NULL,
+    made_ms INTEGER NOT NULL,
+    claimed_ms INTEGER NOT NULL,
+    PRIMARY KEY (source, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX mark_by_claim ON mark (claimed_ms);
+
+  CREATE TABLE expected_order (
+    source TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    members TEXT NOT NULL,
+    expires_ms INTEGER NOT NULL,
+    by TEXT NOT NULL,
+    announced_ms INTEGER NOT NULL,
+    ended TEXT NOT NULL CHECK (ended IN ('', 'used', 'cancelled')),
+    ended_ms INTEGER NOT NULL,
+    PRIMARY KEY (source, subject)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX expected_order_by_expiry ON expected_order (expires_ms);
+  `,
 ];

@@ -1,9 +1,10 @@
-import type { Claim } from '../../policy/proposal.ts';
 import type { ClaimResult, SettleRequest, SettleResult } from '../store.ts';
 import { type ClaimTables, checkClaims, listVersions, reserve } from './claims.ts';
 import type { JournalTable } from './journal.ts';
 import type { ReleaseTables } from './releases.ts';
+import { lastingOf, passes, stands } from './standing.ts';
 import {
+  NOTHING_RESERVED,
   type StandingDecision,
   type SubjectRecord,
   questionOf,
@@ -20,9 +21,11 @@ export interface SettleTables extends ClaimTables {
 
 /** The atomic step that SettleResult describes, at an instant; run inside a transaction. */
 export function settle(tables: SettleTables, request: SettleRequest, nowMs: number): SettleResult {
-  const { frozen, revision } = tables.releases.control();
+  const { frozen, revision, prices } = tables.releases.control();
   if (frozen !== undefined) return refused(tables, request, nowMs, 'FROZEN');
-  if (request.revision !== revision) return { outcome: 'stale', inForce: revision, nowMs };
+  if (request.revision !== revision || (request.prices !== 0 && request.prices !== prices)) {
+    return { outcome: 'stale', inForce: revision, nowMs };
+  }
   if (nowMs < request.validFromMs || nowMs >= request.validUntilMs) return { outcome: 'elsewhen', nowMs };
 
   const subject = tables.subjects.find(request.source, request.subject);
@@ -38,26 +41,9 @@ export function settle(tables: SettleTables, request: SettleRequest, nowMs: numb
     request.claims.every((claim, index) => passes(claim, claims[index]));
   const question = questionOf(subject, request);
   const standing = subject?.decisions.find((each) => each.question === question);
-  return subject !== undefined && standing !== undefined && stands(tables, request, standing, approves)
+  return subject !== undefined && standing !== undefined && stands(tables.lists, request, standing, approves)
     ? repeat(tables, request, nowMs, { subject, standing, claims })
     : decide(tables, request, nowMs, { subject, question, claims, approves });
-}
-
-/** A claim that only observes passes whatever it found. One without a result does not. */
-function passes(claim: Claim, result: ClaimResult | undefined): boolean {
-  return !claim.decides || result?.holds === true;
-}
-
-/** Whether a decision about the same question is to be repeated. */
-function stands(
-  tables: ClaimTables,
-  { source, revision }: SettleRequest,
-  standing: StandingDecision,
-  approves: boolean,
-): boolean {
-  if (standing.verdict === 'SUCCESS') return approves;
-  const unchanged = standing.lists.every(([list, version]) => tables.lists.version(source, list) === version);
-  return standing.final || (standing.revision === revision && unchanged);
 }
 
 function refused(
@@ -85,8 +71,13 @@ function repeat(
   const { verdict, code, id: of } = known.standing;
   const repeated = { atMs, verdict, code, of, claims: known.claims };
   const id = tables.journal.append({ ...repeated, source, type: 'repeat', subject, revision, detail });
-  const reserved = verdict === 'SUCCESS' ? reserve(tables, request, known.claims, atMs) : [];
-  if (reserved.length > 0) tables.subjects.save(source, subject, withReserved(known.subject, reserved), atMs);
+  if (verdict === 'SUCCESS') {
+    const { usesOrder } = known.subject;
+    const reserved = reserve(tables, request, { results: known.claims, usesOrder }, atMs);
+    if (reserved.counters.length > 0 || reserved.order) {
+      tables.subjects.save(source, subject, withReserved(known.subject, reserved), atMs);
+    }
+  }
   return { outcome: 'repeated', id, ...repeated };
 }
 
@@ -107,23 +98,21 @@ function decide(
   const verdict = approves ? 'SUCCESS' : 'FAILURE';
   const decision = { atMs, verdict, code, claims } as const;
   const id = tables.journal.append({ ...decision, source, type: 'decision', subject, revision, detail });
-  const reserved = approves ? reserve(tables, request, claims, atMs) : [];
+  const usesOrder = known.subject?.usesOrder === true;
+  const reserved = approves
+    ? reserve(tables, request, { results: claims, usesOrder }, atMs)
+    : NOTHING_RESERVED;
   const standing: StandingDecision = {
     question,
     id,
     verdict,
     code,
     revision,
-    final: !approves && isFinal(request, claims),
+    ...(approves ? { final: false, afresh: false } : lastingOf(request, claims)),
+    atMs,
     lists: approves ? [] : listVersions(tables, request),
   };
   const record = withReserved(withDecision(known.subject, terms, standing), reserved);
   tables.subjects.save(source, subject, record, atMs);
   return { outcome: 'decided', id, ...decision };
-}
-
-/** Whether a refusal is never decided afresh: by the proposal's policy, or by that of a claim that failed. */
-function isFinal(request: SettleRequest, claims: readonly ClaimResult[]): boolean {
-  const byProposal = !request.approves && request.final;
-  return byProposal || request.claims.some((claim, index) => claim.final && !passes(claim, claims[index]));
 }

@@ -9,6 +9,10 @@ const standing = z.strictObject({
   code: z.enum(['APPROVED', 'RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE']),
   revision: z.string(),
   final: z.boolean(),
+  /** A refusal that is decided afresh each time; absent in what was stored before there were such. */
+  afresh: z.boolean().default(false),
+  /** When it was made; 0 where it was stored before that was kept. */
+  atMs: z.number().default(0),
   /** What a refusal depends on: the lists that its claims named, with their versions; 0 for a list that did not exist. */
   lists: z.array(z.tuple([z.string(), z.number()])).readonly(),
 });
@@ -20,12 +24,22 @@ export const subjectRecord = z.strictObject({
   /** The keys of the counters in which it has reserved, and until when each reservation counts. */
   reserved: z.array(z.tuple([z.string(), z.number()])).readonly(),
   txids: z.array(z.string()).readonly(),
+  /** Whether an approval has used up the order that was announced for it. */
+  usesOrder: z.boolean().default(false),
 });
 
 export type StandingDecision = z.infer<typeof standing>;
 export type SubjectRecord = z.infer<typeof subjectRecord>;
 /** A counter's key, and the instant from which on it no longer counts what was reserved. */
 export type Reservation = SubjectRecord['reserved'][number];
+
+/** What an approval has reserved that was not reserved before. */
+export interface Reserved {
+  readonly counters: readonly Reservation[];
+  readonly order: boolean;
+}
+
+export const NOTHING_RESERVED: Reserved = { counters: [], order: false };
 
 /** The question's name within the subject. One speed-up is told from the next by the txids there are by then. */
 export function questionOf(
@@ -47,11 +61,16 @@ export function withDecision(
     decisions: [...others, decision],
     reserved: subject?.reserved ?? [],
     txids: subject?.txids ?? [],
+    usesOrder: subject?.usesOrder ?? false,
   };
 }
 
-export function withReserved(subject: SubjectRecord, reserved: readonly Reservation[]): SubjectRecord {
-  return { ...subject, reserved: [...new Map([...subject.reserved, ...reserved])] };
+export function withReserved(subject: SubjectRecord, { counters, order }: Reserved): SubjectRecord {
+  return {
+    ...subject,
+    reserved: [...new Map([...subject.reserved, ...counters])],
+    usesOrder: subject.usesOrder || order,
+  };
 }
 
 /** Whether what the subject reserved in a counter still counts there. After that it would be approved without a limit. */

@@ -7,7 +7,7 @@ import {
   type SettleResult,
   TXIDS_MAX,
 } from '../store.ts';
-import { claimArguments, claimKey, flag, readClaims } from './claims.ts';
+import { claimArguments, claimKey, flag, readClaims, standing } from './claims.ts';
 import { atMsOf } from './entry.ts';
 import { type RedisParts, journalArguments } from './parts.ts';
 import { digits, expectReply, text } from './reply.ts';
@@ -42,7 +42,7 @@ async function settle(parts: RedisParts, request: SettleRequest): Promise<Settle
       keys.subject(request.subject),
       keys.journal,
       keys.lists,
-      ...request.claims.map((claim) => claimKey(keys, claim)),
+      ...request.claims.map((claim) => claimKey(keys, request.subject, claim)),
     ],
     settleArguments(parts, request),
   );
@@ -79,7 +79,8 @@ function settleArguments(parts: RedisParts, request: SettleRequest): string[] {
     String(request.validUntilMs),
     flag(request.approves),
     request.refusalCode,
-    flag(request.final),
+    standing(request),
+    String(request.prices),
     request.detail,
     ...request.claims.flatMap(claimArguments),
   ];

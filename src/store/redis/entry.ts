@@ -21,7 +21,7 @@ export function compareIds(a: string, b: string): number {
 }
 
 const entries = z.array(z.tuple([text, pairs]));
-const types = z.enum(['decision', 'repeat', 'notice', 'refused', 'self-check', 'late', 'list']);
+const types = z.enum(['decision', 'repeat', 'notice', 'refused', 'self-check', 'late', 'list', 'order']);
 const verdicts = z.enum(['SUCCESS', 'FAILURE', '']);
 
 /** The answer to XRANGE as entries of the source's journal. */

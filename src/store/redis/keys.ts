@@ -6,8 +6,10 @@ export interface Keys {
   readonly inForce: string;
   readonly history: string;
   readonly documents: string;
+  readonly prices: string;
+  readonly priceHistory: string;
   readonly sources: string;
-  /** Not a key: the channel on which a push, a freeze or an unfreeze is told. */
+  /** Not a key: the channel on which a change of what is in force is told. */
   readonly changed: string;
   readonly of: (source: string) => SourceKeys;
 }
@@ -19,6 +21,9 @@ export interface SourceKeys {
   readonly subject: (subject: string) => string;
   readonly counter: (key: string) => string;
   readonly list: (list: string) => string;
+  readonly mark: (key: string) => string;
+  /** The order that was announced for a subject. */
+  readonly order: (subject: string) => string;
 }
 
 export function createKeys(prefix: string): Keys {
@@ -27,6 +32,8 @@ export function createKeys(prefix: string): Keys {
     inForce: `${global}:in-force`,
     history: `${global}:history`,
     documents: `${global}:documents`,
+    prices: `${global}:prices`,
+    priceHistory: `${global}:price-history`,
     sources: `${global}:sources`,
     changed: `${global}:changed`,
     of(source) {
@@ -38,6 +45,8 @@ export function createKeys(prefix: string): Keys {
         subject: (subject) => `${own}:subject:${subject}`,
         counter: (key) => `${own}:window:${key}`,
         list: (list) => `${own}:list:${list}`,
+        mark: (key) => `${own}:mark:${key}`,
+        order: (subject) => `${own}:order:${subject}`,
       };
     },
   };

@@ -11,9 +11,12 @@ import { createDecisions } from './decisions.ts';
 import { inspectRedis } from './inspect.ts';
 import { createJournal } from './journal.ts';
 import { createKeys } from './keys.ts';
+import { register } from './in-force.ts';
 import { createLists } from './lists.ts';
+import { createOrders } from './orders.ts';
 import { type RedisParts, type Retention, clockArgument } from './parts.ts';
-import { createReleases, register } from './releases.ts';
+import { createPrices } from './prices.ts';
+import { createReleases } from './releases.ts';
 import { digits, expectReply } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
@@ -63,6 +66,8 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     ...createDecisions(parts),
     ...createReleases(parts),
     ...createLists(parts),
+    ...createOrders(parts),
+    ...createPrices(parts),
     ...createJournal(parts),
     register: (sources) => register(parts, sources),
     health: () => health(parts),

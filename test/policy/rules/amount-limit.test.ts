@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { policyJsonSchema } from '../../../src/policy/schema.ts';
 import { A, B, judged, outputs, payment, ruleFaults, transfer, web3 } from '../callbacks.ts';
 
 const LEAST = `0.${'0'.repeat(35)}1`;
@@ -85,10 +86,118 @@ describe('amount-limit', () => {
     [`{ max: 1${'0'.repeat(36)} }`, 'will not do'],
     ['{ max: [1] }', 'a list will not do'],
     ['{ mx: 10, max: 1 }', 'did you mean max?'],
-    ['10', '"10" will not do; write a mapping of min, max'],
+    ['10', '"10" will not do; write a mapping of min, max, by'],
   ])('%s is a fault', (parameters, fault) => {
     const faults = ruleFaults(`amount-limit: ${parameters}`);
     expect(faults).toHaveLength(1);
     expect(faults[0]).toContain(fault);
+  });
+});
+
+describe('amount-limit by asset', () => {
+  const RULE = 'amount-limit: { by: asset, min: 0.01, max: { USDT1742: 5000, BTC: "0.1" } }';
+  const judge = (rule: string, payCoinSymbol: string, orderAmount: string) =>
+    judged(rule, payment({ payCoinSymbol, orderAmount })).result;
+
+  it.each([
+    ['USDT1742', '5000'],
+    ['USDT1742', '0.01'],
+    ['BTC', '0.1'],
+  ])('%s: %s is within its own bounds', (symbol, amount) => {
+    expect(judge(RULE, symbol, amount).verdict).toBe('pass');
+  });
+
+  it.each([
+    ['USDT1742', `5000.${'0'.repeat(35)}1`, { max: '5000', min: '0.01' }],
+    ['USDT1742', '0.009', { max: '5000', min: '0.01' }],
+    ['BTC', `0.1${'0'.repeat(34)}1`, { max: '0.1' }],
+    ['BTC', '5000', { max: '0.1' }],
+  ])('%s: %s is without', (symbol, amount, values) => {
+    expect(judge(RULE, symbol, amount)).toMatchObject({
+      verdict: 'refuse',
+      values: { symbol, amount, ...values },
+    });
+  });
+
+  it.each(['USDT9', 'btc', 'BTC1', 'constructor'])('%s is not in the table, and refused', (symbol) => {
+    expect(judge(RULE, symbol, '0.05')).toMatchObject({
+      verdict: 'refuse',
+      because: `${symbol} is not in the table`,
+      values: { symbol, amount: '0.05', min: '0.01' },
+    });
+  });
+
+  it('an asset that the table of maxima alone names has no minimum', () => {
+    const rule = 'amount-limit: { by: asset, min: { ETH: 1 }, max: { BTC: 2, ETH: 3 } }';
+    expect(judge(rule, 'ETH', '3.1').verdict).toBe('refuse');
+    expect(judge(rule, 'ETH', '0.9')).toMatchObject({ because: 'the amount 0.9 ETH is below the minimum 1' });
+    expect(judge(rule, 'BTC', LEAST).verdict).toBe('pass');
+    expect(judge(rule, 'BTC', '2.1')).toMatchObject({ because: 'the amount 2.1 BTC is above the maximum 2' });
+    expect(judge(rule, 'LTC', '1').verdict).toBe('refuse');
+  });
+
+  it('a table of minima, too, refuses an asset that it does not name', () => {
+    const rule = 'amount-limit: { by: asset, min: { ETH: 1 }, max: 5 }';
+    expect(judge(rule, 'ETH', '5').verdict).toBe('pass');
+    expect(judge(rule, 'ETH', '5.1').verdict).toBe('refuse');
+    expect(judge(rule, 'BTC', '2').verdict).toBe('refuse');
+  });
+
+  it('goes by the chain’s symbol in web3, and refuses an unlimited amount', () => {
+    const rule = 'amount-limit: { by: asset, max: { ETH: 1 } }';
+    expect(judged(rule, web3()).result.verdict).toBe('pass');
+    expect(judged(rule, web3({ main_chain_symbol: 'BNB_BSC' })).result.verdict).toBe('refuse');
+    expect(judged(rule, web3({ amount: -1 })).result.because).toBe('the amount is unlimited');
+  });
+
+  it.each([
+    ['{ max: { BTC: 1 } }', 'max: max is a table, and it is not said by what; add by: asset'],
+    ['{ min: { BTC: 1 }, max: 2 }', 'min: min is a table, and it is not said by what; add by: asset'],
+    ['{ by: asset, max: 1 }', 'by: it is by asset, and has no table; write a table, like max: {'],
+    ['{ by: asset }', 'neither min nor max'],
+    ['{ by: asset, max: {} }', 'the table is empty, so every asset would be refused'],
+    ['{ by: symbol, max: { BTC: 1 } }', '"symbol" will not do; write asset, or leave it out'],
+    ['{ by: asset, max: { BTC: 1e4 } }', 'max.BTC: "1e4" will not do; write a plain decimal'],
+    ['{ by: asset, max: { BTC: -1 } }', 'max.BTC: "-1" will not do; write a plain decimal'],
+    ['{ by: asset, max: { BTC: } }', 'max.BTC: "" will not do; write a plain decimal'],
+    ['{ by: asset, max: { BTC: [1] } }', 'will not do; write a plain decimal'],
+    ['{ by: asset, max: { "B TC": 1 } }', 'no callback has the symbol "B TC"; write it as callbacks do'],
+    ['{ by: asset, max: { BTC: 1, BTC: 2 } }', '"BTC" is there twice'],
+    ['{ by: asset, min: 2, max: { BTC: 1, ETH: 2 } }', 'max.BTC: min is above max for BTC'],
+    ['{ by: asset, min: { BTC: 2, ETH: 1 }, max: { BTC: 1, ETH: 9 } }', 'max.BTC: min is above max for BTC'],
+    ['{ by: asset, min: { ETH: 9 }, max: { BTC: 1 } }', 'ETH has a min and no max'],
+    ['{ by: asset, min: { BTC: 2 }, max: 1 }', 'min.BTC: min is above max for BTC'],
+  ])('%s is a fault', (parameters, fault) => {
+    const faults = ruleFaults(`amount-limit: ${parameters}`);
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toContain(fault);
+  });
+
+  it('editors are told of both ways to write a bound', () => {
+    const amount = { type: ['string', 'number', 'boolean'], pattern: expect.any(String) };
+    const bound = { anyOf: [amount, { type: 'object', additionalProperties: amount }] };
+    expect(policyJsonSchema()).toMatchObject({
+      definitions: {
+        policy: {
+          properties: {
+            rules: {
+              items: {
+                properties: {
+                  'amount-limit': { properties: { min: bound, max: bound, by: { const: 'asset' } } },
+                  'window-limit': { properties: { max: bound } },
+                },
+              },
+            },
+          },
+        },
+      },
+    });
+  });
+
+  it('a table of too many assets is a fault', () => {
+    const table = Array.from({ length: 10_001 }, (_, index) => `A${index}: 1`).join(', ');
+    expect(ruleFaults(`amount-limit: { by: asset, max: { ${table} } }`)).toEqual([
+      expect.stringContaining('the table has 10001 assets; keep to 10000'),
+    ]);
   });
 });

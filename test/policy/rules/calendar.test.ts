@@ -1,6 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type PeriodUnit, createCalendar, isZone } from '../../../src/policy/rules/calendar.ts';
+import {
+  type PeriodUnit,
+  createCalendar,
+  isZone,
+  steadyAround,
+  wallClock,
+} from '../../../src/policy/rules/calendar.ts';
 
 /** Zones with summer time, without, with half hours, and where clocks jump at midnight itself. */
 const ZONES = [
@@ -144,4 +150,76 @@ describe('a calendar', () => {
       expect(isZone(zone)).toBe(false);
     },
   );
+});
+
+describe('clocks that only run on', () => {
+  function steady(zone: string, at: string, from: string, until: string): readonly string[] {
+    const around = { startMs: Date.parse(from), endMs: Date.parse(until) };
+    const { startMs, endMs } = steadyAround(Date.parse(at), around, wallClock(zone));
+    return [startMs, endMs].map((each) => new Date(each).toISOString());
+  }
+
+  it.each<[string, string, string, string, string, string]>([
+    // Set forward at one, and back at one.
+    [
+      'Europe/Berlin',
+      '2024-03-31T00:59:59.999Z',
+      '2024-03-30T23:00:00Z',
+      '2024-03-31T22:00:00Z',
+      '2024-03-30T23:00:00.000Z',
+      '2024-03-31T01:00:00.000Z',
+    ],
+    [
+      'Europe/Berlin',
+      '2024-03-31T01:00:00Z',
+      '2024-03-30T23:00:00Z',
+      '2024-03-31T22:00:00Z',
+      '2024-03-31T01:00:00.000Z',
+      '2024-03-31T22:00:00.000Z',
+    ],
+    [
+      'Europe/Berlin',
+      '2024-10-27T12:00:00Z',
+      '2024-10-26T22:00:00Z',
+      '2024-10-27T23:00:00Z',
+      '2024-10-27T01:00:00.000Z',
+      '2024-10-27T23:00:00.000Z',
+    ],
+    // A day is skipped.
+    [
+      'Pacific/Apia',
+      '2011-12-30T09:00:00Z',
+      '2011-12-29T12:00:00Z',
+      '2011-12-31T09:00:00Z',
+      '2011-12-29T12:00:00.000Z',
+      '2011-12-30T10:00:00.000Z',
+    ],
+    // The change is the end itself, or the start: nothing is cut off.
+    [
+      'Europe/Berlin',
+      '2024-03-31T00:00:00Z',
+      '2024-03-30T23:00:00Z',
+      '2024-03-31T01:00:00Z',
+      '2024-03-30T23:00:00.000Z',
+      '2024-03-31T01:00:00.000Z',
+    ],
+    [
+      'Europe/Berlin',
+      '2024-03-31T02:00:00Z',
+      '2024-03-31T01:00:00Z',
+      '2024-03-31T03:00:00Z',
+      '2024-03-31T01:00:00.000Z',
+      '2024-03-31T03:00:00.000Z',
+    ],
+    [
+      'Asia/Tokyo',
+      '2024-03-31T02:00:00Z',
+      '2024-03-31T01:00:00Z',
+      '2024-04-01T01:00:00Z',
+      '2024-03-31T01:00:00.000Z',
+      '2024-04-01T01:00:00.000Z',
+    ],
+  ])('in %s at %s, from %s until %s', (zone, at, from, until, start, end) => {
+    expect(steady(zone, at, from, until)).toEqual([start, end]);
+  });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { compileRelease } from '../../../src/policy/compile.ts';
 import {
   A,
   B,
@@ -8,6 +9,7 @@ import {
   onePolicy,
   outputs,
   payment,
+  release,
   ruleFaults,
   transfer,
   web3,
@@ -58,6 +60,7 @@ describe('allow-list', () => {
         result: 0,
         decides: true,
         final: false,
+        afresh: false,
         list: 'partners',
         values: [A.toLowerCase(), B.toLowerCase()],
         must: 'hold-all',
@@ -234,5 +237,185 @@ describe('a text that no callback could ever have', () => {
     const address = 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq';
     const rule = `deny-list: { of: to, values: [${address}] }`;
     expect(judged(rule, transfer({ to: address.toUpperCase() })).result).toMatchObject({ verdict: 'refuse' });
+  });
+});
+
+const R = 'rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh';
+const S = 'rPEPPER7kfTD9w2To4CQk6UCfuHM9c6GDY';
+const xrp = (body: Readonly<Record<string, unknown>> = {}) =>
+  transfer({ symbol: 'XRP', to: R, memo: '12345', ...body });
+
+describe('entries that bind several members', () => {
+  it.each([
+    [`allow-list: { of: [to, symbol, memo], values: '${R} XRP 12345' }`, xrp()],
+    [
+      `allow-list: { of: [to, symbol, memo], values: '${R} XRP  two  blanks' }`,
+      xrp({ memo: ' two  blanks' }),
+    ],
+    [`allow-list: { of: [symbol, to], values: ['ETH ${A.toLowerCase()}'] }`, transfer()],
+    [`allow-list: { of: [symbol, to], values: ['ETH ${A}', 'ETH ${B}'] }`, toBoth],
+    [`allow-list: { of: [to, memo], values: ['${A} pay 0xAB'] }`, transfer({ memo: 'pay 0xAB' })],
+    [`allow-list: { of: [to, amount], values: ['${A} 1.50'] }`, transfer()],
+    ['allow-list: { of: [payCoinSymbol, userId], values: USDT1742 12345 }', payment()],
+    [`allow-list: { of: [to], values: '${A}' }`, transfer()],
+    [`deny-list: { of: [to, symbol, memo], values: '${R} XRP 12345' }`, xrp({ memo: '1234' })],
+    [`deny-list: { of: [to, symbol, memo], values: '${R} XRP 12345' }`, xrp({ to: S })],
+    [`deny-list: { of: [to, symbol], values: '${R} XRP' }`, xrp({ symbol: 'XRPL' })],
+  ])('%s lets pass', (rule, callback) => {
+    expect(judged(rule, callback).result).toMatchObject({ verdict: 'pass' });
+  });
+
+  it.each([
+    [`allow-list: { of: [to, symbol, memo], values: '${R} XRP 12345' }`, xrp({ memo: '12346' }), 'is not on'],
+    [
+      `allow-list: { of: [to, symbol, memo], values: '${R} XRP 12345' }`,
+      xrp({ memo: '12345 ' }),
+      'is not on',
+    ],
+    [
+      `allow-list: { of: [to, symbol, memo], values: '${R} XRP 12345' }`,
+      xrp({ memo: ' 12345' }),
+      'is not on',
+    ],
+    [`allow-list: { of: [to, symbol, memo], values: '${R} XRP 12345' }`, xrp({ to: S }), 'is not on'],
+    [
+      `allow-list: { of: [to, symbol, memo], values: '${R} XRP 12345' }`,
+      xrp({ symbol: 'XRPL' }),
+      'is not on',
+    ],
+    [
+      `allow-list: { of: [to, symbol, memo], values: '${R} XRP 12345' }`,
+      xrp({ memo: '' }),
+      'memo is missing',
+    ],
+    [`allow-list: { of: [symbol, to], values: ['ETH ${A}'] }`, toBoth, 'is not on'],
+    // The memo of one address does not serve another.
+    [
+      `allow-list: { of: [to, memo], values: ['${R} 1', '${S} 2'] }`,
+      xrp({ memo: '2' }),
+      `to memo ${R} 2 is not on`,
+    ],
+    [`deny-list: { of: [to, symbol, memo], values: '${R} XRP 12345' }`, xrp(), 'XRP 12345 is on'],
+    [
+      `deny-list: { of: [to, symbol, memo], values: '${R} XRP 12345' }`,
+      xrp({ memo: null }),
+      'memo is missing',
+    ],
+    [`deny-list: { of: [memo], values: x }`, xrp({ memo: '' }), 'memo is missing'],
+    [`deny-list: { of: [symbol, to], values: ['ETH ${B.toLowerCase()}'] }`, toBoth, 'is on'],
+    [`deny-list: { of: [to, memo], values: ['${A} pay 0xAB'] }`, transfer({ memo: 'pay 0xAB' }), 'is on'],
+    [`deny-list: { of: memo, values: ['pay 0xAB'] }`, transfer({ memo: 'pay 0xAB' }), 'is on'],
+  ])('%s refuses', (rule, callback, because) => {
+    expect(judged(rule, callback).result).toMatchObject({ verdict: 'refuse' });
+    expect(judged(rule, callback).result.because).toContain(because);
+  });
+
+  it('ask the store for one entry an address, each part comparable', () => {
+    const callback = transfer({ memo: 'pay 0xAB', amount: '3', ...outputs([A, '1'], [B, '2']) });
+    const { result, claims } = judged('deny-list: { of: [to, symbol, memo], list: partners }', callback);
+    const entries = [`${A.toLowerCase()} ETH pay 0xab`, `${B.toLowerCase()} ETH pay 0xab`];
+    expect(result).toMatchObject({
+      verdict: 'claim',
+      values: { member: 'to symbol memo', list: 'partners', values: entries.join(', ') },
+    });
+    expect(claims).toMatchObject([{ type: 'list', list: 'partners', values: entries, must: 'hold-none' }]);
+  });
+
+  it('ask the store for nothing where a member is missing', () => {
+    for (const rule of ['allow-list', 'deny-list']) {
+      const { result, claims } = judged(`${rule}: { of: [to, symbol, memo], list: partners }`, transfer());
+      expect(result).toMatchObject({ verdict: 'refuse', because: 'memo is missing' });
+      expect(claims).toEqual([]);
+    }
+  });
+
+  it('stand in a file, also with a memo that a comment would cut short', () => {
+    const lists = { 'partners.txt': `${R} XRP 12345 # deposits\n"${S} XRP order #7" # sales\n` };
+    const rule = 'allow-list: { of: [to, symbol, memo], file: partners.txt }';
+    expect(judged(rule, xrp(), { lists }).result.verdict).toBe('pass');
+    expect(judged(rule, xrp({ to: S, memo: 'order #7' }), { lists }).result.verdict).toBe('pass');
+    expect(judged(rule, xrp({ to: S, memo: 'order' }), { lists }).result.verdict).toBe('refuse');
+  });
+
+  it.each([
+    ['{ of: [memo, to], values: x y }', 'nothing can follow it in an entry; write [to, memo]'],
+    ['{ of: [to, to], values: x y }', 'to is there twice'],
+    ['{ of: [transfer_id, withdraw_id], values: 1 1 }', 'transfer_id is there twice'],
+    ['{ of: [], values: x }', 'write a text, or a list of texts'],
+    ['{ of: [to, momo], values: x y }', 'did you mean memo?'],
+    [
+      '{ of: [to, symbol, memo], values: x XRP }',
+      '"x XRP" has too few parts; write the texts of to, symbol, memo',
+    ],
+    ['{ of: [to, symbol], values: x XRP 1 }', 'no symbol is ever "XRP 1"'],
+    ['{ of: [to, symbol], values: "x  XRP" }', 'no symbol is ever " XRP"'],
+    ['{ of: [to, symbol, memo], values: "x  XRP 1" }', 'no symbol is ever ""'],
+    ['{ of: [to, symbol], values: "" }', 'has too few parts'],
+    ['{ of: [to, amount], values: x 1e }', 'no amount is ever "1e"'],
+    ['{ of: [to, amount], list: x }', 'an amount is not kept in a list'],
+  ])('%s is a fault', (parameters, said) => {
+    expect(ruleFaults(`deny-list: ${parameters}`, 'transfer').join('\n')).toContain(said);
+    expect(ruleFaults(`allow-list: ${parameters}`, 'transfer').join('\n')).toContain(said);
+  });
+});
+
+describe('an address in a policy', () => {
+  const WRONG = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD';
+  const BTC = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4';
+  const assets =
+    'assets: { ETH: { chain: evm, decimals: 18 }, BTC: { chain: bitcoin, decimals: 8 }, XRP: { chain: ripple, decimals: 6 } }';
+  const faults = (rule: string, when: string | undefined, lists = {}): string =>
+    faultsOf(onePolicy(rule, 'transfer', when), lists, assets).join('\n');
+
+  it.each([
+    [
+      `allow-list: { of: to, values: ['${A}', '${WRONG}'] }`,
+      '{ symbol: ETH }',
+      'of ETH: its checksum is wrong',
+    ],
+    [`deny-list: { of: from, values: '${BTC}' }`, '{ symbol: ETH }', 'of ETH: it is not 0x and 40'],
+    [`member-equals: { member: to, value: '${WRONG}' }`, '{ symbol: ETH }', 'its checksum is wrong'],
+    [`member-equals: { member: from, values: ['${WRONG}'] }`, '{ symbol: ETH }', 'its checksum is wrong'],
+    [`allow-list: { of: to, values: '${R}' }`, '{ symbol: [ETH, BTC] }', 'of ETH: it is not 0x'],
+    [
+      `allow-list: { of: to, values: '${R}' }`,
+      '{ symbol: [ETH, BTC] }',
+      '; nor of BTC: its checksum is wrong',
+    ],
+    [`allow-list: { of: [symbol, to], values: 'ETH ${WRONG}' }`, undefined, 'of ETH: its checksum is wrong'],
+    [`allow-list: { of: [symbol, to], values: 'ETH ${BTC}' }`, '{ symbol: [ETH, BTC] }', 'no address of ETH'],
+    [`allow-list: { of: [from, to], values: '${A} ${WRONG}' }`, '{ symbol: ETH }', 'its checksum is wrong'],
+    ['allow-list: { of: to, file: a.txt }', '{ symbol: ETH }', `"${WRONG}" is no address of ETH`],
+  ])('%s with when %s is a fault, where no chain of it reads the address', (rule, when, said) => {
+    expect(faults(rule, when, { 'a.txt': `${A}\n${WRONG} # ours` })).toContain(said);
+  });
+
+  it.each([
+    [`allow-list: { of: to, values: ['${A}', '${BTC}'] }`, '{ symbol: [ETH, BTC] }'],
+    [`allow-list: { of: to, values: '${WRONG}' }`, undefined],
+    [`allow-list: { of: to, values: '${WRONG}' }`, '{ symbol: [ETH, DOGE] }'],
+    [`allow-list: { of: memo, values: '${WRONG}' }`, '{ symbol: ETH }'],
+    [`allow-list: { of: [symbol, to], values: ['ETH ${A}', 'BTC ${BTC}', 'DOGE x'] }`, undefined],
+    ['allow-list: { of: to, file: a.txt }', '{ symbol: ETH }'],
+    [`member-equals: { member: txid, value: '${WRONG}' }`, '{ symbol: ETH }'],
+  ])('%s with when %s is none', (rule, when) => {
+    expect(faults(rule, when, { 'a.txt': `${A}\n${B.toLowerCase()}` })).toBe('');
+  });
+
+  it('is told of each by itself, but of ten at most', () => {
+    const text = Array.from({ length: 12 }, (_, index) => `x${index}`).join('\n');
+    const said = faultsOf(
+      onePolicy('allow-list: { of: to, file: a.txt }', 'transfer', '{ symbol: ETH }'),
+      { 'a.txt': `${A}\n${text}` },
+      assets,
+    );
+    expect(said).toHaveLength(10);
+  });
+
+  it('in a release is not checked again in its file, where its spelling is gone', () => {
+    const yaml = onePolicy('allow-list: { of: to, file: a.txt }', 'transfer', '{ symbol: ETH }');
+    const { document } = release(yaml, { 'a.txt': A }, assets);
+    expect(document).toContain(A.toLowerCase());
+    expect(compileRelease(document.replace(A.toLowerCase(), 'x'))).toMatchObject({ ok: true });
   });
 });

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { evaluate } from '../../../src/policy/evaluate.ts';
 import type { Claim, WindowClaim } from '../../../src/policy/proposal.ts';
 import { parseAmount } from '../../../src/values/amount.ts';
 import {
@@ -14,6 +13,7 @@ import {
   ruleFaults,
   transfer,
   web3,
+  evaluateAt,
 } from '../callbacks.ts';
 
 const ONE = { when: '{ symbol: USDT1742 }' };
@@ -49,6 +49,7 @@ describe('window-limit', () => {
         result: 0,
         decides: true,
         final: false,
+        afresh: false,
         key: expect.stringMatching(/^[0-9a-f]{32}$/),
         amount: parseAmount(orderAmount),
         max: parseAmount('50000'),
@@ -85,7 +86,7 @@ describe('window-limit', () => {
   it('gives the period of the instant, whichever came before', () => {
     const compiled = release(onePolicy('window-limit: { window: month, max: 1 }', 'payment', ONE.when));
     for (const month of [2, 3, 2, 1, 3]) {
-      const { validFromMs, validUntilMs } = evaluate(compiled, payment(), Date.UTC(2024, month, 15));
+      const { validFromMs, validUntilMs } = evaluateAt(compiled, payment(), Date.UTC(2024, month, 15));
       expect([validFromMs, validUntilMs]).toEqual([Date.UTC(2024, month), Date.UTC(2024, month + 1)]);
     }
   });
@@ -212,5 +213,74 @@ describe('window-limit', () => {
     ['web3', '{}', '[main_chain_symbol]'],
   ])('sums one coin at a time: %s, when %s, per %s', (kind, when, per) => {
     expect(ruleFaults(`window-limit: { per: ${per}, window: 1h, max: 1 }`, kind, when)).toEqual([]);
+  });
+});
+
+describe('window-limit by asset', () => {
+  const RULE = 'window-limit: { by: asset, per: [userId], window: 24h, max: { USDT1742: 50000, BTC: 0.5 } }';
+  const claimOf = (rule: string, payCoinSymbol: string, when?: string): WindowClaim | undefined =>
+    windowsOf(judged(rule, payment({ payCoinSymbol }), when === undefined ? {} : { when }).claims)[0];
+
+  it('claims room under the maximum of the callback’s own symbol', () => {
+    expect(claimOf(RULE, 'USDT1742')?.max).toBe(parseAmount('50000'));
+    expect(claimOf(RULE, 'BTC')?.max).toBe(parseAmount('0.5'));
+    expect(judged(RULE, payment({ payCoinSymbol: 'BTC' })).result).toMatchObject({
+      because: '100 more for symbol BTC, userId 12345 in 24h, of at most 0.5',
+      values: { symbol: 'BTC', userId: '12345', asked: '100', max: '0.5', window: '24h' },
+    });
+  });
+
+  it('counts each symbol under a key of its own, the same as with symbol in per, whatever the maxima', () => {
+    const [usdt, btc] = [claimOf(RULE, 'USDT1742')?.key, claimOf(RULE, 'BTC')?.key];
+    expect(usdt).not.toBe(btc);
+    const other = 'window-limit: { by: asset, per: [symbol, userId], window: 1d, max: { USDT1742: 1 } }';
+    expect(claimOf(other, 'USDT1742')?.key).toBe(usdt);
+    expect(claimOf('window-limit: { per: [userId, symbol], window: 24h, max: 7 }', 'BTC')?.key).toBe(btc);
+    expect(claimOf(RULE, 'BTC', '{ symbol: BTC }')?.key).toBe(btc);
+    expect(claimOf(RULE, 'BTC', '{ symbol: [BTC, ETH] }')?.key).toBe(btc);
+  });
+
+  it.each(['ETH', 'btc', 'USDT174'])('refuses %s, which the table does not name', (payCoinSymbol) => {
+    const { result, claims } = judged(RULE, payment({ payCoinSymbol }));
+    expect(result).toMatchObject({
+      verdict: 'refuse',
+      because: `${payCoinSymbol} is not in the table`,
+      values: { symbol: payCoinSymbol },
+    });
+    expect(claims).toEqual([]);
+  });
+
+  it('counts a withdrawal for each address under its symbol', () => {
+    const rule = 'window-limit: { by: asset, per: [to], window: 1h, max: { ETH: 9 } }';
+    const callback = transfer({ amount: '3', ...outputs([A, '1'], [B, '2']) });
+    const each = windowsOf(judged(rule, callback).claims);
+    expect(each.map(({ amount }) => amount)).toEqual([parseAmount('1'), parseAmount('2')]);
+    expect(new Set(each.map((claim) => claim.key)).size).toBe(2);
+  });
+
+  it('refuses an unlimited amount', () => {
+    const { result } = judged(
+      'window-limit: { by: asset, window: 1h, max: { ETH: 9 } }',
+      web3({ amount: -1 }),
+    );
+    expect(result).toMatchObject({ verdict: 'refuse', because: 'the amount is unlimited' });
+  });
+
+  it.each([
+    ['{ by: asset, window: 1h, max: 1 }', 'by: it is by asset, and has no table'],
+    ['{ window: 1h, max: { BTC: 1 } }', 'max is a table, and it is not said by what'],
+    ['{ by: asset, window: 1h }', 'max is missing'],
+    ['{ by: asset, window: 1h, max: { BTC: x } }', 'max.BTC: "x" will not do'],
+  ])('%s is a fault', (parameters, fault) => {
+    const faults = ruleFaults(`window-limit: ${parameters}`, 'payment', '{ symbol: BTC }');
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toContain(fault);
+  });
+
+  it('beside a rule that counts by symbol already, it is a fault', () => {
+    const twin = 'window-limit: { per: [userId, symbol], window: 24h, max: 1 }';
+    expect(ruleFaults(`${RULE}\n  - ${twin}`)).toEqual([
+      expect.stringContaining('the same counter as rule 1'),
+    ]);
   });
 });

@@ -3,11 +3,16 @@ import {
   OTHER_TERMS,
   REVISION,
   START_MS,
+  announcement,
   change,
+  claimsOf,
   idOf,
   keyOf,
   listClaim,
+  markClaim,
   notice,
+  orderClaim,
+  priceChange,
   push,
   request,
   revisionOf,
@@ -89,6 +94,24 @@ export function describeReopening(open: OpenStore): void {
       expect(await again.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
     });
 
+    it('keeps marks, orders and whose they are', async () => {
+      const { store, clock, reopen } = await ready(open);
+      const claims = [markClaim({ exempt: true }), orderClaim()];
+      for (const subject of ['payment:1', 'payment:2']) await store.expectOrder(announcement({ subject }));
+      await store.settle(request({ claims }));
+      await store.cancelOrder({ source: 'shop', subject: 'payment:2', by: 'ada' });
+      const orders = [await store.order('shop', 'payment:1'), await store.order('shop', 'payment:2')];
+      clock.advance(5);
+      const again = await reopen();
+      expect([await again.order('shop', 'payment:1'), await again.order('shop', 'payment:2')]).toEqual(
+        orders,
+      );
+      expect(claimsOf(await again.settle(request({ claims })))).toEqual([
+        { holds: true, markedAtMs: START_MS },
+        { holds: true, order: 'agrees', differs: [] },
+      ]);
+    });
+
     it('keeps time from running backwards', async () => {
       const { store, clock, reopen } = await ready(open);
       await store.settle(request({ claims: [windowClaim('10', '10', { key: keyOf('kept') })] }));
@@ -107,6 +130,14 @@ export function describeReopening(open: OpenStore): void {
       await expect(store.push(push('second', REVISION))).rejects.toMatchObject(unreachable);
       await expect(store.freeze({ reason: '', by: '' })).rejects.toMatchObject(unreachable);
       await expect(store.changeList(change('list', []))).rejects.toMatchObject(unreachable);
+      await expect(store.expectOrder(announcement())).rejects.toMatchObject(unreachable);
+      await expect(store.order('shop', 'payment:1')).rejects.toMatchObject(unreachable);
+      await expect(
+        store.cancelOrder({ source: 'shop', subject: 'payment:1', by: 'ada' }),
+      ).rejects.toMatchObject(unreachable);
+      await expect(store.prices()).rejects.toMatchObject(unreachable);
+      await expect(store.changePrices(priceChange({ BTC: '1' }))).rejects.toMatchObject(unreachable);
+      await expect(store.priceHistory({ after: 0, limit: 1 })).rejects.toMatchObject(unreachable);
       await expect(store.entries({ source: 'shop', limit: 1 })).rejects.toMatchObject(unreachable);
       await expect(store.health()).rejects.toMatchObject(unreachable);
     });

@@ -1,66 +1,78 @@
 -- Settles one question about one subject: see SettleResult in src/store/store.ts, whose numbers the steps carry.
 --
--- KEYS 1 control, 2 subject, 3 journal, 4 lists, then one for each claim in order: its list, or its counter
+-- KEYS 1 control, 2 subject, 3 journal, 4 lists, then one for each claim in order: its list, its counter, its mark, its
+--      order, or, for a speed-up, the subject again
 -- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 question, 7 speed-up (1 or 0),
---      8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13 final (1 or 0),
---      14 detail, then for each claim
---      list, decides (1 or 0), final (1 or 0), name, must, number of values, each value
---      or in one, with blanks between: window, decides, final, counter, amount, max, length ms, bucket ms (0: calendar),
---      end ms of a calendar period
+--      8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13 how the proposal's refusal
+--      stands, 14 version of the prices (0: it does not depend on them), 15 detail, then for each claim
+--      a head in one, with blanks between: kind, decides (1 or 0), how its refusal stands, and what include/claim_*.lua
+--      says of the kind; then the claim's texts, an argument each
+--      A refusal stands: 1 for good, 0 until the revision or a list changes, 2 until it is asked again
 -- Returns {stale, revision in force, now ms} | {elsewhen, now ms}
 --      | {decided, id, verdict, code, claims} | {repeated, id, verdict, code, claims, of}
 --- @include journal
---- @include window
+--- @include claim_list
+--- @include claim_window
 
-local CLAIMS_FROM = 15
+-- Each kind reads a claim's head from `rest` on, and its texts from the argument `at` on, and returns where they end; it
+-- checks the claim, which then knows whether it `holds`, and returns its result, in which that is still open; and it reserves
+-- what it has to reserve, adding to the fields by which the subject remembers it.
+local KINDS = { list = list_kind, aged = aged_kind, window = window_kind }
 
-local control, subject, journal, lists = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+-- Few claims are of these kinds, and to make their functions takes time.
+local rare_kinds
+local function rare_kind(name)
+  if rare_kinds then return rare_kinds[name] end
+--- @include claim_mark
+--- @include claim_order
+--- @include claim_speed_up
+  rare_kinds = { mark = mark_kind, order = order_kind, ['speed-up'] = speed_up_kind }
+  return rare_kinds[name]
+end
+
+local CLAIMS_FROM = 16
+
+local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]
 local request = {
   subject = ARGV[4], terms = ARGV[5], question = ARGV[6], speed_up = ARGV[7] == '1', revision = ARGV[8],
   valid_from = tonumber(ARGV[9]), valid_until = tonumber(ARGV[10]), approves = ARGV[11] == '1',
-  refusal_code = ARGV[12], final = ARGV[13] == '1', detail = ARGV[14],
+  refusal_code = ARGV[12], refusal = ARGV[13], prices = ARGV[14], detail = ARGV[15],
 }
-local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now')
+local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices')
 local clock = time_clock(ARGV[1])
 local now = math.max(clock, tonumber(in_force[4] or '0'))
+-- What the kinds of claims know: the subject's fields, and the versions of the lists that they looked into.
+local step = {
+  now = now, clock = clock, lists = KEYS[4], subject_ms = ARGV[3], asked = request.question,
+  question = 'd:' .. request.question, known = {}, versions = {},
+}
+local known = step.known
 
 local function read_claims()
   local claims, at = {}, CLAIMS_FROM
   for number = 5, #KEYS do
-    local claim = { type = 'list', decides = ARGV[at + 1] == '1', final = ARGV[at + 2] == '1', key = KEYS[number] }
-    if ARGV[at] == 'list' then
-      claim.name, claim.must, claim.values = ARGV[at + 3], ARGV[at + 4], {}
-      local last = at + 5 + tonumber(ARGV[at + 5])
-      for value = at + 6, last do table.insert(claim.values, ARGV[value]) end
-      at = last + 1
-    else
-      local decides, final, counter, amount, max, length_ms, bucket_ms, end_ms =
-        string.match(ARGV[at], '^window ([01]) ([01]) (%x+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
-      if not decides then error('unknown claim: ' .. ARGV[at]) end
-      claim.type, claim.decides, claim.final = 'window', decides == '1', final == '1'
-      claim.reservation, claim.amount, claim.max = 'r:' .. counter, amount, max
-      claim.length_ms, claim.ends = tonumber(length_ms), tonumber(end_ms)
-      local bucket = tonumber(bucket_ms)
-      if bucket > 0 then claim.ends = now - now % bucket + bucket end
-      at = at + 1
-    end
+    local head = ARGV[at]
+    local name, decides, refusal, rest = string.match(head, '^(%S+) ([01]) ([012]) ()')
+    local kind = KINDS[name] or rare_kind(name)
+    if not kind then error('unknown claim: ' .. head) end
+    local claim = { kind = kind, key = KEYS[number], decides = decides == '1', refusal = refusal }
+    at = kind.read(claim, head, rest, at + 1, step)
     table.insert(claims, claim)
   end
   return claims
 end
 
--- All that is needed of the subject, in one look: also what it has reserved of the claims.
+-- All that is needed of the subject, in one look: also what it remembers of the claims.
 local function read_subject(claims)
-  local names, known = { 'terms', 'txids', 'entries', 'd:' .. request.question }, {}
+  local names = { 'terms', 'txids', 'entries', step.question }
   for _, claim in ipairs(claims) do
-    if claim.reservation then table.insert(names, claim.reservation) end
+    if claim.remembered then table.insert(names, claim.remembered) end
   end
   for index, value in ipairs(fields_get(subject, names)) do known[names[index]] = value end
-  return known
 end
 
 local claims = read_claims()
-local known = read_subject(claims)
+read_subject(claims)
 
 -- Appends to the journal, and writes the subject's fields along.
 local function append(entry, fields)
@@ -74,50 +86,9 @@ local function refuse(code)
   return { 'decided', append({ type = 'decision', verdict = 'FAILURE', code = code }), 'FAILURE', code, '[]' }
 end
 
-local function version_of(list)
-  return string.match(redis.call('HGET', lists, list) or '', '^%d+') or '0'
-end
-
-local function check_list(claim)
-  claim.version = version_of(claim.name)
-  local present = {}
-  for index, found in ipairs(fields_get(claim.key, claim.values)) do
-    if found then table.insert(present, claim.values[index]) end
-  end
-  local missing = claim.version == '0'
-  if claim.must == 'hold-all' then
-    claim.holds = not missing and #present == #claim.values
-  else
-    claim.holds = not missing and claim.must == 'hold-none' and #present == 0
-  end
-  claim.result = { 'list', claim.holds and '1' or '0', missing and '1' or '0', unpack(present) }
-end
-
-local windows = {}
-local function check_window(claim)
-  local window = windows[claim.key] or window_read(claim.key, now, claim.length_ms)
-  if window.length_ms ~= claim.length_ms then error('one counter with two lengths: ' .. claim.key) end
-  windows[claim.key], claim.window = window, window
-  claim.reserved = tonumber(known[claim.reservation] or '0') > now
-  local used = window.asked
-  if claim.reserved then
-    claim.holds = true
-  else
-    window.asked = amount_add(used, claim.amount)
-    claim.holds = amount_at_most(window.asked, claim.max)
-  end
-  claim.result = { 'window', claim.holds and '1' or '0', claim.reserved and '1' or '0', used }
-end
-
--- Adds to the counters what was not reserved before; gives the fields by which the subject remembers it: until when it
--- counts, for after that it would be approved without a limit.
 local function reserve(fields)
   for _, claim in ipairs(claims) do
-    if claim.type == 'window' and not claim.reserved then
-      window_add(claim.window, claim.amount, claim.ends, clock)
-      table.insert(fields, claim.reservation)
-      table.insert(fields, ms(claim.window.ends + claim.length_ms))
-    end
+    if claim.kind.reserve then claim.kind.reserve(claim, step, fields) end
   end
   return fields
 end
@@ -125,43 +96,54 @@ end
 -- 1, 2: what is in force
 if not in_force[1] then return { 'stale', '', ms(now) } end
 if in_force[3] ~= '' then return refuse('FROZEN') end
-if in_force[2] ~= request.revision then return { 'stale', in_force[2] or '', ms(now) } end
+if in_force[2] ~= request.revision or request.prices ~= '0' and request.prices ~= in_force[5] then
+  return { 'stale', in_force[2] or '', ms(now) }
+end
 if now < request.valid_from or now >= request.valid_until then return { 'elsewhen', ms(now) } end
 
 -- 3: the subject
 if known.terms and known.terms ~= request.terms then return refuse('TERMS_CHANGED') end
-local question = 'd:' .. request.question
-local stands = known[question]
+local stands = known[step.question]
 if request.speed_up then
-  question = question .. '+' .. #cjson.decode(known.txids or '[]')
-  stands = redis.call('HGET', subject, question)
+  step.question = step.question .. '+' .. #cjson.decode(known.txids or '[]')
+  stands = redis.call('HGET', subject, step.question)
 end
 
 -- 4: the claims
-local results, versions = {}, {}
 -- Under no revision there is no policy that could approve.
-local approves, final = request.approves and request.revision ~= '', not request.approves and request.final
+local approves, refusal = request.approves and request.revision ~= '', '0'
+-- What refuses says how the refusal stands: one that is for good is decisive; to be asked again, all must be.
+local refusing = 0
+local function refused(how)
+  refusing = refusing + 1
+  if how == '1' or refusing == 1 then
+    refusal = how
+  elseif refusal ~= '1' and how ~= refusal then
+    refusal = '0'
+  end
+end
+if not request.approves then refused(request.refusal) end
+local results = {}
 for _, claim in ipairs(claims) do
-  if claim.type == 'list' then
-    check_list(claim)
-    versions[claim.name] = claim.version
-  else
-    check_window(claim)
+  local result = claim.kind.check(claim, step)
+  if claim.holds then
+    result[2] = '1'
+  elseif claim.decides then
+    approves = false
+    refused(claim.refusal)
   end
-  if claim.decides and not claim.holds then
-    approves, final = false, final or claim.final
-  end
-  table.insert(results, claim.result)
+  table.insert(results, result)
 end
 local results_json = #results == 0 and '[]' or cjson.encode(results)
 
--- 5: the decision that stands. Kept as JSON: verdict, code, id, revision, final, then the names and versions of lists.
+-- 5: the decision that stands. Kept as JSON: verdict, code, id, revision, how a refusal stands, then the names and
+-- versions of lists.
 stands = stands and cjson.decode(stands)
 local function still_refuses()
   if stands[5] == '1' then return true end
-  if stands[4] ~= request.revision then return false end
+  if stands[5] == '2' or stands[4] ~= request.revision then return false end
   for at = 6, #stands, 2 do
-    if version_of(stands[at]) ~= stands[at + 1] then return false end
+    if list_version(step.lists, stands[at]) ~= stands[at + 1] then return false end
   end
   return true
 end
@@ -179,12 +161,12 @@ if not approves then
   verdict, code = 'FAILURE', request.approves and 'RULE_REFUSED' or request.refusal_code
 end
 local id = append({ type = 'decision', verdict = verdict, code = code, claims = results_json }, function(id)
-  local decision = { verdict, code, id, request.revision, final and '1' or '0' }
-  for list, version in pairs(versions) do
+  local decision = { verdict, code, id, request.revision, refusal }
+  for list, version in pairs(step.versions) do
     table.insert(decision, list)
     table.insert(decision, version)
   end
-  local fields = { 'terms', request.terms, question, cjson.encode(decision) }
+  local fields = { 'terms', request.terms, step.question, cjson.encode(decision) }
   return approves and reserve(fields) or fields
 end)
 return { 'decided', id, verdict, code, results_json }

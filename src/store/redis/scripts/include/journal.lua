@@ -18,7 +18,8 @@ end
 local function journal_about(subject, known, id, retention_ms, fields)
   local count = tonumber(known or '0') + 1
   fields = fields or {}
-  for _, each in ipairs({ 'entries', ms(count), 'e:' .. count, id }) do table.insert(fields, each) end
+  local last = #fields
+  fields[last + 1], fields[last + 2], fields[last + 3], fields[last + 4] = 'entries', ms(count), 'e:' .. count, id
   fields_set(subject, fields)
   if count > SUBJECT_ENTRIES then redis.call('HDEL', subject, 'e:' .. (count - SUBJECT_ENTRIES)) end
   redis.call('PEXPIRE', subject, retention_ms)

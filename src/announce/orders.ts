@@ -1,0 +1,110 @@
+import { type Kind, subjectOf } from '../callback/callback.ts';
+import { CountersignError } from '../errors.ts';
+import { readOrderMembers } from '../policy/order-members.ts';
+import { readMemberText } from '../policy/members.ts';
+import { durationMs } from '../policy/rules/duration.ts';
+import type { Order, Store } from '../store/store.ts';
+import { INSTANT_FORM, readInstant } from '../values/instant.ts';
+import { nearest } from '../values/nearest.ts';
+
+/** A source of the settings, as far as an order for it must fit. */
+export interface OrderSource {
+  readonly name: string;
+  readonly kinds: readonly Kind[];
+  /** The schemes that a payment may be signed with; none for a co-signer. */
+  readonly schemes: readonly string[];
+}
+
+/** What is to come, as a merchant's back end or an operator writes it. */
+export interface OrderRequest {
+  readonly source: string;
+  readonly kind: Kind;
+  /** `appOrderId` or `request_id`. */
+  readonly id: string;
+  /** See src/policy/order-members.ts. */
+  readonly members: Readonly<Record<string, unknown>>;
+  /** A length from now (`24h`, at most 92d), or an instant. */
+  readonly expires: string;
+  readonly by: string;
+}
+
+const AHEAD_MAX_MS = 92 * 86_400_000;
+
+/**
+ * Announces an order. A payment whose source accepts one scheme alone needs not name it. Throws ORDER_INVALID with all
+ * faults at once, or ORDER_CONFLICT if another order stands under the id, or that one is used.
+ */
+export async function announceOrder(
+  store: Pick<Store, 'expectOrder'>,
+  sources: readonly OrderSource[],
+  request: OrderRequest,
+  nowMs: number,
+): Promise<{ readonly outcome: 'expected' | 'unchanged'; readonly order: Order }> {
+  const { source, kind, id, by } = request;
+  const known = orderSource(sources, source, kind);
+  const faults: string[] = [];
+  const read = readOrderMembers(kind, withScheme(known, request));
+  if (!read.ok) faults.push(...read.faults);
+  const scheme = read.ok ? read.members['scheme'] : undefined;
+  if (scheme !== undefined && !known.schemes.includes(scheme)) {
+    faults.push(`${source} does not accept the scheme ${scheme}; it accepts ${known.schemes.join(', ')}`);
+  }
+  const expiresAtMs = expiryOf(request.expires, nowMs);
+  if (typeof expiresAtMs === 'string') faults.push(expiresAtMs);
+  if (!readMemberText('request_id', id).ok || id.length > 128) {
+    faults.push(`${JSON.stringify(id)} is no id; write at most 128 visible characters without blanks`);
+  }
+  if (!read.ok || typeof expiresAtMs === 'string' || faults.length > 0) {
+    throw new CountersignError('ORDER_INVALID', `the order can't be announced: ${faults.join('; ')}`, {
+      faults,
+    });
+  }
+  const subject = subjectOf({ kind, id });
+  const { outcome, order } = await store.expectOrder({
+    source,
+    subject,
+    members: read.members,
+    expiresAtMs,
+    by,
+  });
+  if (outcome !== 'conflict') return { outcome, order };
+  const state = order.state === 'used' ? 'was used' : 'is announced with other members or another expiry';
+  throw new CountersignError(
+    'ORDER_CONFLICT',
+    `the order ${subject} of ${source} ${state}; ${order.state === 'used' ? 'announce another id' : 'cancel it first, then announce it anew'}`,
+    { source, subject, state: order.state },
+  );
+}
+
+/** The source, if it takes such callbacks. Throws ORDER_INVALID. */
+export function orderSource(sources: readonly OrderSource[], name: string, kind: Kind): OrderSource {
+  const known = sources.find((each) => each.name === name);
+  const names = sources.map((each) => each.name);
+  if (known?.kinds.includes(kind) === true) return known;
+  const meant = nearest(name, names);
+  const why =
+    known === undefined
+      ? `there is no source ${JSON.stringify(name)}; ${meant === undefined ? '' : `did you mean ${meant}? `}there are: ${names.join(', ')}`
+      : `${name} takes no ${kind} callbacks, only ${known.kinds.join(' and ')}`;
+  throw new CountersignError('ORDER_INVALID', `the order can't be announced: ${why}`, { source: name });
+}
+
+function withScheme(
+  { schemes }: OrderSource,
+  { kind, members }: OrderRequest,
+): Readonly<Record<string, unknown>> {
+  const [only, ...others] = schemes;
+  const implied = kind === 'payment' && only !== undefined && others.length === 0;
+  return implied && !Object.hasOwn(members, 'scheme') ? { ...members, scheme: only } : members;
+}
+
+/** The instant, or what is wrong with it. */
+function expiryOf(written: string, nowMs: number): number | string {
+  const aheadMs = durationMs(written);
+  const atMs = aheadMs === undefined ? readInstant(written) : nowMs + aheadMs;
+  if (atMs === undefined) {
+    return `expires ${JSON.stringify(written)} will not do; write a length like 2h or 7d, or ${INSTANT_FORM}`;
+  }
+  if (atMs <= nowMs) return `expires ${written} is not ahead; write an instant that is`;
+  return atMs - nowMs > AHEAD_MAX_MS ? `expires ${written} is more than 92 days ahead; write less` : atMs;
+}

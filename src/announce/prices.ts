@@ -1,0 +1,65 @@
+import { CountersignError } from '../errors.ts';
+import type { PriceTable } from '../policy/facts.ts';
+import type { PriceChange, Store } from '../store/store.ts';
+import { formatAmount, parseAmount } from '../values/amount.ts';
+import { INSTANT_FORM, readInstant } from '../values/instant.ts';
+
+/** A price as it is written: decimal text, of one whole unit of the asset, and the instant of which it is true. */
+export interface WrittenPrice {
+  readonly asset: string;
+  readonly price: string;
+  /** Undefined: now. */
+  readonly asOf: string | undefined;
+}
+
+/** How far a clock may be behind that of whoever quotes prices. */
+const AHEAD_MAX_MS = 60_000;
+const ASSET = /^[\x21-\x7e]{1,64}$/;
+
+/** Sets prices, all of them or none. Throws PRICE_INVALID with all faults at once. */
+export async function setPrices(
+  store: Pick<Store, 'changePrices'>,
+  written: readonly WrittenPrice[],
+  { by, nowMs }: { readonly by: string; readonly nowMs: number },
+): Promise<PriceTable> {
+  const faults: string[] = [];
+  const set = written.flatMap(({ asset, price: text, asOf }): PriceChange['set'] => {
+    const price = parseAmount(text);
+    const asOfMs = asOf === undefined ? nowMs : readInstant(asOf);
+    if (!ASSET.test(asset))
+      faults.push(`${JSON.stringify(asset)} is no asset; write it as callbacks do, like BTC`);
+    if (price === undefined || price === 0n) {
+      faults.push(
+        `the price of ${asset}, ${JSON.stringify(text)}, will not do; write a plain decimal above zero`,
+      );
+    }
+    if (asOfMs === undefined) {
+      faults.push(`the time of ${asset}, ${JSON.stringify(asOf)}, will not do; write ${INSTANT_FORM}`);
+    } else if (asOfMs > nowMs + AHEAD_MAX_MS) {
+      faults.push(`the time of ${asset}, ${asOf}, lies ahead; write when the price was true`);
+    }
+    return price === undefined || asOfMs === undefined ? [] : [{ asset, price, asOfMs }];
+  });
+  const names = written.map(({ asset }) => asset);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) faults.push(`${twice} is there twice; keep one of the two`);
+  if (faults.length > 0) {
+    throw new CountersignError('PRICE_INVALID', `the prices can't be set: ${faults.join('; ')}`, { faults });
+  }
+  return store.changePrices({ set, remove: [], by });
+}
+
+/** The table for machines: amounts as decimal text. */
+export function pricesJson({ version, prices }: PriceTable) {
+  return {
+    version,
+    prices: Object.fromEntries(
+      [...prices]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([asset, { price, asOfMs }]) => [
+          asset,
+          { price: formatAmount(price), asOf: new Date(asOfMs).toISOString() },
+        ]),
+    ),
+  };
+}

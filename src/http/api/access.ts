@@ -1,0 +1,42 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { NextFunction, Request, Response } from 'express';
+
+/** Told of each call with a wrong token: how often is whoever counts them to bound. */
+export type TellDenied = (address: string) => void;
+
+/**
+ * Lets through only calls that carry the token. It is read at each call, so that a new one needs no restart; without one in the
+ * settings, and while it can't be read, nobody gets in.
+ */
+export function requireToken(token: (() => string) | undefined, denied: TellDenied) {
+  return (request: Request, response: Response, next: NextFunction): void => {
+    if (token === undefined) {
+      refuse(response, 403, 'API_OFF', 'the API is off; name a token under ops.token of the settings');
+      return;
+    }
+    let expected: string | undefined;
+    try {
+      expected = token();
+    } catch {
+      expected = undefined;
+    }
+    const given = /^Bearer ([\x21-\x7e]{1,512})$/.exec(request.get('authorization') ?? '')?.[1];
+    if (expected !== undefined && expected !== '' && given !== undefined && same(given, expected)) {
+      next();
+      return;
+    }
+    denied(request.socket.remoteAddress ?? '');
+    response.set('WWW-Authenticate', 'Bearer');
+    refuse(response, 401, 'TOKEN_WRONG', 'send Authorization: Bearer with the token of ops.token');
+  };
+}
+
+export function refuse(response: Response, status: number, code: string, message: string): void {
+  response.status(status).json({ error: { code, message } });
+}
+
+/** In constant time, whatever the lengths. */
+function same(a: string, b: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}

@@ -1,0 +1,99 @@
+import { isBuiltin, registerHooks } from 'node:module';
+import { getHeapStatistics } from 'node:v8';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { ModuleInput, OwnModule } from './module-interface.ts';
+
+/*
+ * What runs in a module's thread. It loads the very bytes that were hashed, from memory, and answers one question after the
+ * other. Nothing here is believed by the other side of the port: thread.ts reads every message as a stranger's.
+ */
+
+/** From one side of the port to the other. `externalBytes` is memory that the limits of a thread do not bound. */
+export type ThreadMessage =
+  | { readonly type: 'ready' }
+  | { readonly type: 'unusable'; readonly because: string }
+  | {
+      readonly type: 'answer';
+      readonly id: number;
+      readonly externalBytes: number;
+      readonly verdict: 'yes' | 'no' | 'failed';
+      readonly because: string;
+    };
+
+const MAX_CHARACTERS = 1000;
+
+function messageOf(thrown: unknown): string {
+  try {
+    return (thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown)).slice(
+      0,
+      MAX_CHARACTERS,
+    );
+  } catch {
+    return 'something without a text was thrown';
+  }
+}
+
+async function load(bytes: Uint8Array): Promise<OwnModule> {
+  const url = `data:text/javascript;base64,${Buffer.from(bytes).toString('base64')}`;
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === url || isBuiltin(specifier)) return next(specifier, context);
+      const named = specifier.slice(0, 100);
+      throw new Error(
+        `it imports ${named}; its SHA-256 is of this file alone, so bundle what it needs into it`,
+      );
+    },
+  });
+  const loaded: { readonly default?: unknown } = await import(url);
+  if (!isModule(loaded.default)) throw new Error('its default export is no function');
+  return loaded.default;
+}
+
+const isModule = (value: unknown): value is OwnModule => typeof value === 'function';
+
+async function answer(
+  judge: OwnModule,
+  input: ModuleInput,
+): Promise<{ verdict: 'yes' | 'no' | 'failed'; because: string }> {
+  try {
+    const answered: unknown = await judge(input);
+    if (typeof answered !== 'object' || answered === null) {
+      return { verdict: 'failed', because: 'its answer is no object' };
+    }
+    const { verdict, because = '', ...others }: Record<string, unknown> = { ...answered };
+    const [strange] = Object.keys(others);
+    if (strange !== undefined) {
+      const named = strange.slice(0, 100);
+      return { verdict: 'failed', because: `its answer has a member that is not known: ${named}` };
+    }
+    if (verdict !== 'yes' && verdict !== 'no') {
+      return { verdict: 'failed', because: 'its verdict is neither yes nor no' };
+    }
+    if (typeof because !== 'string') return { verdict: 'failed', because: 'its because is no text' };
+    return { verdict, because: because.slice(0, MAX_CHARACTERS) };
+  } catch (thrown) {
+    return { verdict: 'failed', because: `it threw ${messageOf(thrown)}` };
+  }
+}
+
+async function run(): Promise<void> {
+  const port = parentPort;
+  if (port === null) throw new Error('this file is run in a thread');
+  const tell = (message: ThreadMessage): void => port.postMessage(message);
+  const { bytes }: { readonly bytes: Uint8Array } = workerData;
+  let judge: OwnModule;
+  try {
+    judge = await load(bytes);
+  } catch (thrown) {
+    tell({ type: 'unusable', because: messageOf(thrown) });
+    return;
+  }
+  port.on('message', ({ id, input }: { readonly id: number; readonly input: ModuleInput }) => {
+    void answer(judge, input).then((answered) =>
+      tell({ type: 'answer', id, externalBytes: getHeapStatistics().external_memory, ...answered }),
+    );
+  });
+  tell({ type: 'ready' });
+}
+
+await run();

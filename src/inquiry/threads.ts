@@ -1,0 +1,74 @@
+import type { Answer } from '../policy/facts.ts';
+import type { ModuleConfig } from './config.ts';
+import type { Tell } from './guard.ts';
+import { invalid, readModuleFile } from './module-file.ts';
+import type { ModuleInput } from './module-interface.ts';
+import { type Place, createPlace } from './place.ts';
+import { Unanswered } from './unanswered.ts';
+
+/** The threads of one module. */
+export interface Threads {
+  /** At most `concurrency` at once. Rejects with Unanswered. */
+  readonly ask: (input: ModuleInput) => Promise<Answer>;
+  /** Resolves when all have ended, or after a second. */
+  readonly close: () => Promise<void>;
+}
+
+const CLOSE_MS = 1000;
+
+/** Starts a module's threads. Rejects with SETTINGS_INVALID if its file is not that of the settings, or does not load. */
+export async function startThreads(
+  config: Pick<ModuleConfig, 'name' | 'file' | 'sha256' | 'timeoutMs' | 'memoryMb' | 'concurrency'>,
+  tell: Tell,
+): Promise<Threads> {
+  const bytes = readModuleFile(config);
+  let started = false;
+  const tellOnceStarted: Tell = (event, because) => {
+    if (started) tell(event, because);
+  };
+  const places = Array.from({ length: config.concurrency }, () =>
+    createPlace(config, bytes, tellOnceStarted),
+  );
+  try {
+    await Promise.all(places.map((place) => place.start()));
+  } catch (thrown) {
+    await closed(places);
+    if (!(thrown instanceof Unanswered)) throw thrown;
+    throw invalid(
+      config.name,
+      thrown.message,
+      'mend the module, and write its new SHA-256 into the settings',
+    );
+  }
+  started = true;
+  const free = new Set(places);
+  return {
+    async ask(input) {
+      const place = best(free);
+      if (place === undefined) throw new Unanswered('all of its threads are busy');
+      free.delete(place);
+      try {
+        return await place.ask(input);
+      } finally {
+        free.add(place);
+      }
+    },
+    close: () => closed(places),
+  };
+}
+
+function best(free: ReadonlySet<Place>): Place | undefined {
+  const places = [...free];
+  return (
+    places.find((place) => place.state() === 'ready') ??
+    places.find((place) => place.state() === 'starting') ??
+    places[0]
+  );
+}
+
+async function closed(places: readonly Place[]): Promise<void> {
+  const { promise: enough, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, CLOSE_MS);
+  await Promise.race([Promise.all(places.map((place) => place.close())), enough]);
+  clearTimeout(timer);
+}

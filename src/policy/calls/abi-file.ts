@@ -1,0 +1,131 @@
+import { parseAbi } from 'viem/utils';
+import { z } from 'zod';
+import { messageOf } from '../../errors.ts';
+import type { AbiParameter } from './type.ts';
+
+/** A method as a file has it; not yet known to be one that can be judged. */
+export interface AbiMethod {
+  readonly name: string;
+  readonly inputs: readonly AbiParameter[];
+}
+
+const ABI_BOUNDS = { characters: 262_144, lineCharacters: 4000, methods: 500, depth: 16 } as const;
+
+/** Lines that are of no method. One without `function` may well be called `error`. */
+const OTHER = /^(?:(?:struct|event|error)\s|(?:constructor|fallback|receive)\b)/;
+
+/** A name where a parameter begins. */
+const TYPE_NAME = /([(,]\s*)([A-Za-z_$][\w$]*)(?![\w$])/g;
+
+/** Fields by the struct's name. */
+type Structs = ReadonlyMap<string, string>;
+
+const parameter: z.ZodType<AbiParameter> = z.lazy(() =>
+  z.object({
+    type: z.string().max(200),
+    name: z.string().max(200).optional(),
+    components: z.array(parameter).max(64).optional(),
+  }),
+);
+const item = z.looseObject({ type: z.string().default('function') });
+const method = z.object({ name: z.string().max(200), inputs: z.array(parameter).max(64).default([]) });
+
+/**
+ * The methods of an ABI file: JSON (a list, or an object that has it as `abi`), or a human-readable signature a line, with
+ * or without `function` before it, with `struct` lines, blank lines, and comments after `#` or `//`. Throws, with what is wrong.
+ */
+export function readAbiFile(text: string): readonly AbiMethod[] {
+  if (text.length > ABI_BOUNDS.characters) {
+    throw new RangeError(`it has ${text.length} characters; at most ${ABI_BOUNDS.characters} are read`);
+  }
+  const bare = text.replace(/^\uFEFF/, '');
+  const methods = /^\s*[[{]/.test(bare) ? fromJson(bare) : fromLines(bare);
+  if (methods.length === 0) throw new RangeError('it has no method');
+  if (methods.length > ABI_BOUNDS.methods) {
+    throw new RangeError(`it has ${methods.length} methods; at most ${ABI_BOUNDS.methods} are read`);
+  }
+  return methods;
+}
+
+function fromJson(text: string): readonly AbiMethod[] {
+  const written: unknown = JSON.parse(text);
+  const wrapped = z.object({ abi: z.unknown() }).safeParse(written);
+  const items = z.array(item).safeParse(wrapped.success ? wrapped.data.abi : written);
+  if (!items.success) throw new RangeError('it is JSON, and no list of ABI items');
+  return items.data
+    .filter(({ type }) => type === 'function')
+    .map((each) => {
+      const parsed = method.safeParse(each);
+      if (parsed.success) return parsed.data;
+      const where = parsed.error.issues[0]?.path.join('.') ?? '';
+      throw new RangeError(`its function ${JSON.stringify(each['name'])} can't be read at ${where}`);
+    });
+}
+
+interface Line {
+  readonly text: string;
+  readonly number: number;
+}
+
+function fromLines(text: string): readonly AbiMethod[] {
+  const lines = text
+    .split('\n')
+    .map((line, index): Line => ({ text: line.replace(/(?:#|\/\/).*/s, '').trim(), number: index + 1 }))
+    .filter((line) => line.text !== '');
+  const long = lines.find((line) => line.text.length > ABI_BOUNDS.lineCharacters);
+  if (long !== undefined) {
+    throw new RangeError(`line ${long.number} has more than ${ABI_BOUNDS.lineCharacters} characters`);
+  }
+  if (lines.length > ABI_BOUNDS.methods * 2) {
+    throw new RangeError(`it has ${lines.length} lines; at most ${ABI_BOUNDS.methods * 2} are read`);
+  }
+  const structs = structsIn(lines);
+  return lines.filter((line) => !OTHER.test(line.text)).map((line) => fromLine(line, structs));
+}
+
+/** What the structs are made of, as a list of parameters, by name. */
+function structsIn(lines: readonly Line[]): Structs {
+  const structs = new Map<string, string>();
+  for (const { text, number } of lines.filter((line) => line.text.startsWith('struct '))) {
+    const [, name, fields = ''] = /^struct ([A-Za-z_$][\w$]*) ?\{([^{}]*)\};?$/.exec(text) ?? [];
+    if (name === undefined) throw new RangeError(`line ${number} is no struct`);
+    if (structs.has(name)) throw new RangeError(`line ${number} has the struct ${name} a second time`);
+    const each = fields.split(';').map((field) => field.trim());
+    structs.set(name, each.filter((field) => field !== '').join(', '));
+  }
+  return structs;
+}
+
+/**
+ * The signature with each struct written out in its place, so that it has one reading by itself: what the library makes of
+ * structs it remembers by less than their contents, and takes exponential time for some.
+ */
+function writtenOut(signature: string, structs: Structs): string {
+  let text = signature;
+  for (let depth = 0; depth < ABI_BOUNDS.depth; depth++) {
+    const before = text;
+    text = before.replace(TYPE_NAME, (all, opening: string, name: string) => {
+      const fields = structs.get(name);
+      return fields === undefined ? all : `${opening}(${fields})`;
+    });
+    if (text === before) return text;
+    if (text.length > ABI_BOUNDS.lineCharacters) {
+      throw new RangeError(`with its structs it has more than ${ABI_BOUNDS.lineCharacters} characters`);
+    }
+  }
+  throw new RangeError(`its structs are nested more than ${ABI_BOUNDS.depth} deep`);
+}
+
+function fromLine({ text, number }: Line, structs: Structs): AbiMethod {
+  const bare = text.replace(/;$/, '');
+  try {
+    const signature = writtenOut(bare.startsWith('function ') ? bare : `function ${bare}`, structs);
+    const lines: readonly string[] = [signature];
+    const found = parseAbi(lines).find((each) => each.type === 'function');
+    if (found === undefined) throw new RangeError('it is no signature');
+    return { name: found.name, inputs: found.inputs };
+  } catch (thrown) {
+    const [first] = messageOf(thrown).split('\n');
+    throw new RangeError(`line ${number} is no signature: ${first}`, { cause: thrown });
+  }
+}

@@ -1,0 +1,202 @@
+import { type Parameter, type Type, WORD_BYTES, headBytes, headBytesOf, isDynamic } from './type.ts';
+
+/** An argument: numbers as bigint, addresses and bytes as lower-case hexadecimal, arrays and tuples as lists in order. */
+export type Value = bigint | boolean | string | readonly Value[];
+
+export type Decoded =
+  | { readonly ok: true; readonly values: readonly Value[]; readonly words: number }
+  | {
+      readonly ok: false;
+      /** What is wrong, as a whole sentence. */
+      readonly because: string;
+      /** The argument at fault, by name or place; empty for the data as a whole. */
+      readonly argument: string;
+      /** Words read until then: at most as many as the data has. */
+      readonly words: number;
+    };
+
+class Misread extends Error {
+  readonly argument: string;
+  constructor(argument: string, because: string) {
+    super(because);
+    this.argument = argument;
+  }
+}
+
+/**
+ * The arguments of a call from hexadecimal text (lower-case, without prefix or selector), if it is what Solidity's encoder
+ * writes for them, and not another spelling: every offset leads to where the tail before ended, nothing is left unread,
+ * and every unused byte is zero. So each byte is read once, whatever the data claims about its size, and two different
+ * texts never have the same arguments. Never throws.
+ */
+export function decodeArguments(parameters: readonly Parameter[], hex: string): Decoded {
+  const reader = new Reader(hex);
+  try {
+    const { values, end } = reader.list(parameters, 0, '');
+    if (end < reader.bytes) {
+      return misread('', `${reader.bytes - end} bytes follow the last argument`, reader.words);
+    }
+    return { ok: true, values, words: reader.words };
+  } catch (thrown) {
+    if (thrown instanceof Misread) return misread(thrown.argument, thrown.message, reader.words);
+    throw thrown;
+  }
+}
+
+function misread(argument: string, because: string, words: number): Decoded {
+  return { ok: false, because, argument, words };
+}
+
+interface Listed {
+  readonly values: readonly Value[];
+  /** The first byte after it. */
+  readonly end: number;
+}
+
+interface Single {
+  readonly value: Value;
+  readonly end: number;
+}
+
+class Reader {
+  readonly #hex: string;
+  readonly bytes: number;
+  words = 0;
+
+  constructor(hex: string) {
+    this.#hex = hex;
+    this.bytes = hex.length / 2;
+  }
+
+  /** Values that stand beside each other, their tails after them in the same order. */
+  list(parameters: readonly Parameter[], at: number, within: string): Listed {
+    const values: Value[] = [];
+    let head = at;
+    let tail = at + headBytesOf(parameters);
+    for (const [index, { name, type }] of parameters.entries()) {
+      const path = pathOf(within, name, index);
+      if (isDynamic(type)) {
+        this.#offset(head, tail - at, path);
+        const { value, end } = this.#tail(type, tail, path);
+        values.push(value);
+        tail = end;
+      } else {
+        values.push(this.#inPlace(type, head, path));
+      }
+      head += headBytes(type);
+    }
+    return { values, end: tail };
+  }
+
+  #offset(at: number, expected: number, path: string): void {
+    const offset = this.#word(at, path);
+    if (offset !== BigInt(expected)) {
+      throw new Misread(
+        path,
+        `the offset of ${path} is ${short(offset)}, and not ${expected}, where it belongs`,
+      );
+    }
+  }
+
+  #tail(type: Type, at: number, path: string): Single {
+    if (type.kind === 'bytes' || type.kind === 'string') return this.#text(type.kind, at, path);
+    if (type.kind === 'tuple') {
+      const { values, end } = this.list(type.members, at, path);
+      return { value: values, end };
+    }
+    if (type.kind !== 'array') throw new Misread(path, `${path} can't be read`);
+    const start = type.length === undefined ? at + WORD_BYTES : at;
+    const length = type.length ?? this.#length(at, headBytes(type.of), path);
+    const members = Array.from({ length }, () => ({ name: '', type: type.of }));
+    const { values, end } = this.list(members, start, path);
+    return { value: values, end };
+  }
+
+  #inPlace(type: Type, at: number, path: string): Value {
+    if (type.kind === 'tuple') return this.list(type.members, at, path).values;
+    if (type.kind === 'array') {
+      const members = Array.from({ length: type.length ?? 0 }, () => ({ name: '', type: type.of }));
+      return this.list(members, at, path).values;
+    }
+    return scalar(type, this.#word(at, path), path);
+  }
+
+  #text(kind: 'bytes' | 'string', at: number, path: string): Single {
+    const length = this.#length(at, 1, path);
+    const start = at + WORD_BYTES;
+    const padded = Math.ceil(length / WORD_BYTES) * WORD_BYTES;
+    this.#within(start + padded, path);
+    this.words += padded / WORD_BYTES;
+    const hex = this.#hex.slice(start * 2, (start + length) * 2);
+    const padding = this.#hex.slice((start + length) * 2, (start + padded) * 2);
+    if (/[^0]/.test(padding)) throw new Misread(path, `the bytes that fill up ${path} are not all zero`);
+    return { value: kind === 'bytes' ? `0x${hex}` : utf8(hex, path), end: start + padded };
+  }
+
+  /** A length, never more than what is left can hold; so a huge one costs nothing. */
+  #length(at: number, itemBytes: number, path: string): number {
+    const length = this.#word(at, path);
+    const room = Math.floor((this.bytes - at - WORD_BYTES) / itemBytes);
+    if (length > BigInt(room)) {
+      throw new Misread(path, `${path} claims a length of ${short(length)}, and there is room for ${room}`);
+    }
+    return Number(length);
+  }
+
+  #word(at: number, path: string): bigint {
+    this.#within(at + WORD_BYTES, path);
+    this.words += 1;
+    return BigInt(`0x${this.#hex.slice(at * 2, (at + WORD_BYTES) * 2)}`);
+  }
+
+  #within(end: number, path: string): void {
+    if (end > this.bytes) throw new Misread(path, `the data ends within ${path}`);
+  }
+}
+
+function scalar(type: Type, word: bigint, path: string): Value {
+  const hex = word.toString(16).padStart(64, '0');
+  switch (type.kind) {
+    case 'uint':
+      if (word >> BigInt(type.bits) === 0n) return word;
+      throw new Misread(path, `${path} is more than a uint${type.bits} holds: its upper bytes are not zero`);
+    case 'int': {
+      const value = BigInt.asIntN(type.bits, word);
+      if (BigInt.asUintN(256, value) === word) return value;
+      throw new Misread(
+        path,
+        `${path} is more than an int${type.bits} holds: its upper bytes do not match its sign`,
+      );
+    }
+    case 'address':
+      if (word >> 160n === 0n) return `0x${hex.slice(24)}`;
+      throw new Misread(path, `${path} is no address: its upper bytes are not zero`);
+    case 'bool':
+      if (word <= 1n) return word === 1n;
+      throw new Misread(path, `${path} is neither true nor false`);
+    case 'fixed-bytes':
+      if (/^0*$/.test(hex.slice(type.size * 2))) return `0x${hex.slice(0, type.size * 2)}`;
+      throw new Misread(path, `${path} is more than ${type.size} bytes: its lower bytes are not zero`);
+    case 'bytes':
+    case 'string':
+    case 'array':
+    case 'tuple':
+      break;
+  }
+  throw new Misread(path, `${path} can't be read`);
+}
+
+function utf8(hex: string, path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(hex, 'hex'));
+  } catch {
+    throw new Misread(path, `${path} is no UTF-8 text`);
+  }
+}
+
+function pathOf(within: string, name: string, index: number): string {
+  const own = name === '' ? String(index + 1) : name;
+  return within === '' ? own : `${within}.${own}`;
+}
+
+const short = (value: bigint): string => (value > 0xffffffffn ? `0x${value.toString(16)}` : value.toString());

@@ -1,0 +1,134 @@
+import type { Amount } from '../../values/amount.ts';
+import { formatUnits, formatValue, valuesAt } from './argument.ts';
+import type { Condition } from './condition.ts';
+import type { Value } from './decode.ts';
+import type { Entry } from './entry.ts';
+import { unlimitedFrom } from './limit-text.ts';
+import { type Charge, type ListedValues, cut, formatNative, listedBy } from './tally.ts';
+
+/** A call that was read. */
+export interface ReadCall {
+  readonly contract: string;
+  readonly values: readonly Value[];
+  readonly native: Amount | 'unlimited';
+  /** The address that signs the transaction. */
+  readonly sender: string;
+  /** The callback's `to`, for the transaction's own call; undefined for those within a wrapper. */
+  readonly to: string | undefined;
+}
+
+export type Match =
+  | { readonly ok: true; readonly charges: readonly Charge[]; readonly lists: readonly ListedValues[] }
+  | { readonly ok: false; readonly because: string; readonly values: Readonly<Record<string, string>> };
+
+/** Whether an entry for the call's contract and method allows it, as far as the callback alone can tell. */
+export function matchEntry(entry: Entry, call: ReadCall): Match {
+  return (
+    wrongRecipient(entry, call) ??
+    wrongUnlimited(entry, call) ??
+    wrongNative(entry, call) ??
+    wrongArgument(entry, call) ?? {
+      ok: true,
+      charges: [
+        ...nativeCharges(entry, call),
+        ...entry.conditions.flatMap((each) => chargesOf(entry, each, call)),
+      ],
+      lists: entry.conditions.flatMap((each) => listedBy(each, valuesAt(call.values, each.argument))),
+    }
+  );
+}
+
+function no(because: string, values: Readonly<Record<string, string>>): Match {
+  return { ok: false, because, values };
+}
+
+function wrongRecipient({ recipient }: Entry, { to, contract, values }: ReadCall): Match | undefined {
+  if (to === undefined || to === contract) return undefined;
+  if (recipient === undefined) {
+    return no(`to is ${to}, and not the contract ${contract} that is called`, { to });
+  }
+  const [named] = valuesAt(values, recipient);
+  if (to === named) return undefined;
+  return no(`to is ${to}, and neither the contract ${contract} nor ${recipient.path} of the call`, { to });
+}
+
+/** Amounts and flags that allow somebody everything, and the callback's own `-1`. */
+function wrongUnlimited(entry: Entry, call: ReadCall): Match | undefined {
+  const { method, unlimited } = entry;
+  const found = unlimitedIn(entry, call.values);
+  if (found !== undefined && !unlimited) {
+    return no(`${found} of ${method.signature} is unlimited, and that is not allowed`, { argument: found });
+  }
+  if (call.native !== 'unlimited' || (unlimited && found !== undefined && method.approval)) return undefined;
+  const because = unlimited
+    ? 'and the call is no unlimited approval'
+    : 'and unlimited amounts are not allowed';
+  return no(`the callback’s amount is unlimited (-1), ${because}`, { native: 'unlimited' });
+}
+
+/** The path of the first amount or flag that is unlimited. */
+function unlimitedIn({ method, amounts }: Entry, values: readonly Value[]): string | undefined {
+  const flag = [...method.blanket].find((each) => valuesAt(values, each).some((value) => value !== false));
+  const amount = [...amounts.keys()].find((each) =>
+    valuesAt(values, each).some((value) => isUnlimited(value, unlimitedFrom(each.type))),
+  );
+  return (flag ?? amount)?.path;
+}
+
+function isUnlimited(value: Value, from: bigint): boolean {
+  return typeof value !== 'bigint' || value >= from;
+}
+
+function wrongNative({ nativeMax, method }: Entry, { native }: ReadCall): Match | undefined {
+  if (native === 'unlimited' || native <= nativeMax) return undefined;
+  const [value, max] = [formatNative(native), formatNative(nativeMax)];
+  return no(`the native value ${value} along with ${method.signature} is above the maximum ${max}`, {
+    native: value,
+    max,
+  });
+}
+
+function wrongArgument(entry: Entry, { values, sender }: ReadCall): Match | undefined {
+  for (const { argument, wrong } of entry.conditions) {
+    const found = valuesAt(values, argument);
+    if (found.length === 0) {
+      return no(`${argument.path} is an empty list, so nothing says that it is allowed`, {
+        argument: argument.path,
+      });
+    }
+    for (const value of found) {
+      // Only an entry that allows unlimited amounts gets here with one; it is above every limit and passes all the same.
+      if (entry.amounts.has(argument) && isUnlimited(value, unlimitedFrom(argument.type))) continue;
+      const because = wrong(value, sender);
+      if (because === undefined) continue;
+      const shown = cut(inUnits(entry, argument, value));
+      return no(`${argument.path} ${shown} ${because}`, { argument: argument.path, found: shown });
+    }
+  }
+  return undefined;
+}
+
+function inUnits({ amounts }: Entry, argument: Condition['argument'], value: Value): string {
+  const decimals = amounts.get(argument);
+  return typeof value === 'bigint' && decimals !== undefined
+    ? formatUnits(value, decimals)
+    : formatValue(value);
+}
+
+function nativeCharges(entry: Entry, { native }: ReadCall): readonly Charge[] {
+  if (native === 'unlimited') return [];
+  const what = `the native value along with ${entry.method.signature}`;
+  return [{ key: entry.key, what, amount: native, max: entry.nativeMax, format: formatNative }];
+}
+
+function chargesOf(entry: Entry, condition: Condition, { values }: ReadCall): readonly Charge[] {
+  const { argument, max } = condition;
+  if (max === undefined || !entry.amounts.has(argument)) return [];
+  const format = (amount: bigint): string => inUnits(entry, argument, amount);
+  const what = `${argument.path} of ${entry.method.signature}`;
+  return valuesAt(values, argument).flatMap((amount) =>
+    typeof amount === 'bigint' && amount < unlimitedFrom(argument.type)
+      ? [{ key: condition.key, what, amount, max, format }]
+      : [],
+  );
+}

@@ -1,0 +1,112 @@
+/** A type of an argument, read once when the policy is compiled. Every type takes at least a word. */
+export type Type =
+  | { readonly kind: 'uint' | 'int'; readonly bits: number }
+  | { readonly kind: 'address' | 'bool' | 'bytes' | 'string' }
+  | { readonly kind: 'fixed-bytes'; readonly size: number }
+  /** `length` is undefined for an array of any length. */
+  | { readonly kind: 'array'; readonly of: Type; readonly length: number | undefined }
+  | { readonly kind: 'tuple'; readonly members: readonly Parameter[] };
+
+export interface Parameter {
+  /** Empty where the ABI gives none. */
+  readonly name: string;
+  readonly type: Type;
+}
+
+/** A parameter as JSON ABIs write it. */
+export interface AbiParameter {
+  readonly type: string;
+  readonly name?: string | undefined;
+  readonly components?: readonly AbiParameter[] | undefined;
+}
+
+export const WORD_BYTES = 32;
+/** Arrays and tuples within each other, and members of one list; no method in use comes near. */
+const DEPTH_MAX = 8;
+const MEMBERS_MAX = 64;
+const LENGTH_MAX = 1024;
+const HEAD_MAX_WORDS = 1024;
+
+const ARRAY = /^(.+)\[(\d{0,4})\]$/;
+const INTEGER = /^(u?)int(\d{0,3})$/;
+const FIXED_BYTES = /^bytes([1-9]|[12]\d|3[0-2])$/;
+
+/** Parameters from an ABI. Throws, with what is wrong, for a type that is none or that call data can't be judged by. */
+export function readParameters(written: readonly AbiParameter[], depth = 0): readonly Parameter[] {
+  if (depth > DEPTH_MAX) throw new RangeError(`its types are nested more than ${DEPTH_MAX} deep`);
+  if (written.length > MEMBERS_MAX) throw new RangeError(`a list of parameters has more than ${MEMBERS_MAX}`);
+  const parameters = written.map((each) => ({ name: each.name ?? '', type: readType(each, depth) }));
+  if (headBytesOf(parameters) > HEAD_MAX_WORDS * WORD_BYTES)
+    throw new RangeError('its arguments are too large');
+  return parameters;
+}
+
+function readType(written: AbiParameter, depth: number): Type {
+  const { type, components } = written;
+  if (depth > DEPTH_MAX) throw new RangeError(`its types are nested more than ${DEPTH_MAX} deep`);
+  const array = ARRAY.exec(type);
+  if (array !== null) {
+    const length = array[2] === '' ? undefined : Number(array[2]);
+    if (length === 0 || (length ?? 0) > LENGTH_MAX) {
+      throw new RangeError(`an array of ${length} can't be judged; from 1 to ${LENGTH_MAX} can`);
+    }
+    return { kind: 'array', of: readType({ ...written, type: array[1] ?? '' }, depth + 1), length };
+  }
+  if (type === 'tuple') {
+    if ((components ?? []).length === 0) throw new RangeError('a tuple has no members');
+    return { kind: 'tuple', members: readParameters(components ?? [], depth + 1) };
+  }
+  if (type === 'address' || type === 'bool' || type === 'bytes' || type === 'string') return { kind: type };
+  const integer = INTEGER.exec(type);
+  const bits = Number(integer?.[2] || 256);
+  if (integer !== null && bits >= 8 && bits <= 256 && bits % 8 === 0) {
+    return { kind: integer[1] === 'u' ? 'uint' : 'int', bits };
+  }
+  const fixed = FIXED_BYTES.exec(type);
+  if (fixed !== null) return { kind: 'fixed-bytes', size: Number(fixed[1]) };
+  throw new RangeError(`${JSON.stringify(type.slice(0, 40))} is no type that can be judged`);
+}
+
+/** As it stands in a method's signature: `(address,uint256)[]`. */
+export function formatType(type: Type): string {
+  switch (type.kind) {
+    case 'uint':
+    case 'int':
+      return `${type.kind}${type.bits}`;
+    case 'fixed-bytes':
+      return `bytes${type.size}`;
+    case 'array':
+      return `${formatType(type.of)}[${type.length ?? ''}]`;
+    case 'tuple':
+      return formatTypes(type.members);
+    case 'address':
+    case 'bool':
+    case 'bytes':
+    case 'string':
+      break;
+  }
+  return type.kind;
+}
+
+export function formatTypes(parameters: readonly Parameter[]): string {
+  return `(${parameters.map(({ type }) => formatType(type)).join(',')})`;
+}
+
+/** Whether its place in the head holds an offset to it, and not it. */
+export function isDynamic(type: Type): boolean {
+  if (type.kind === 'array') return type.length === undefined || isDynamic(type.of);
+  if (type.kind === 'tuple') return type.members.some((member) => isDynamic(member.type));
+  return type.kind === 'bytes' || type.kind === 'string';
+}
+
+/** Bytes that it takes in the head. */
+export function headBytes(type: Type): number {
+  if (isDynamic(type)) return WORD_BYTES;
+  if (type.kind === 'array') return (type.length ?? 0) * headBytes(type.of);
+  if (type.kind === 'tuple') return headBytesOf(type.members);
+  return WORD_BYTES;
+}
+
+export function headBytesOf(parameters: readonly Parameter[]): number {
+  return parameters.reduce((sum, { type }) => sum + headBytes(type), 0);
+}

@@ -1,0 +1,125 @@
+import {
+  type ASTNode,
+  EvaluationError,
+  type ParseResult,
+  ParseError,
+  TypeError as TypeFault,
+} from '@marcbachmann/cel-js';
+import type { Callback, Kind } from '../../callback/callback.ts';
+import { messageOf } from '../../errors.ts';
+import type { Facts } from '../facts.ts';
+import { readGrammar } from './grammar.ts';
+import { BOUNDS, RENAMED, languageOf } from './language.ts';
+import type { Names } from './names.ts';
+import { Unfit } from './nodes.ts';
+import { shownValue } from './values.ts';
+
+/** An expression, ready to be asked about callbacks of its kind. */
+interface Expression {
+  /** Never throws. */
+  readonly ask: (callback: Callback, facts: Facts) => Answered;
+}
+
+export interface Answered {
+  /** True only if the expression's value is; an error is a no. */
+  readonly holds: boolean;
+  /** Why it has no value, if it has none. */
+  readonly error: string | undefined;
+  /** What it asked for, as short texts by name. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+type ExpressionCompiled =
+  | { readonly ok: true; readonly expression: Expression }
+  | { readonly ok: false; readonly message: string; readonly cure: string };
+
+const CURE =
+  "compare texts with texts in quotes, and amounts with whole numbers or decimals like decimal('1.5')";
+
+/** CEL in one text, checked against the kind's names and types. The fault says where, counting characters from 1. */
+export function compileExpression(text: string, kind: Kind): ExpressionCompiled {
+  try {
+    if (text.length > BOUNDS.characters) {
+      throw new Unfit(BOUNDS.characters, `it has ${text.length} characters`, `keep to ${BOUNDS.characters}`);
+    }
+    const { names, environment } = languageOf(kind);
+    const { uses, looped } = readGrammar(environment.parse(text).ast, names);
+    const parsed = environment.parse(renamed(text, uses));
+    const { valid, type, error } = parsed.check();
+    if (!valid) throw error ?? new Unfit(0, 'its types do not fit', CURE);
+    if (type !== 'bool')
+      throw new Unfit(0, `its value is a ${type}, not true or false`, 'compare it with something');
+    const asked = new Set(uses.map(({ name }) => name));
+    return { ok: true, expression: { ask: asking(parsed, names, asked, looped) } };
+  } catch (thrown) {
+    return { ok: false, ...faultOf(thrown, text) };
+  }
+}
+
+/** The same text with other names of the same length, so that every place in it stays where it is. */
+function renamed(text: string, uses: readonly { readonly name: string; readonly start: number }[]): string {
+  let written = text;
+  for (const { name, start } of uses) {
+    const other = RENAMED.get(name);
+    if (other !== undefined) written = written.slice(0, start) + other + written.slice(start + other.length);
+  }
+  return written;
+}
+
+function faultOf(thrown: unknown, text: string): { readonly message: string; readonly cure: string } {
+  const at = (offset: number, message: string): string =>
+    `at character ${offset + 1}${offset < text.length ? `, ${JSON.stringify(text.slice(offset, offset + 20))}` : ''}: ${message}`;
+  if (thrown instanceof Unfit) return { message: at(thrown.at, thrown.message), cure: thrown.cure };
+  const offset = thrown instanceof ParseError || thrown instanceof TypeFault ? (thrown.range?.start ?? 0) : 0;
+  if (thrown instanceof ParseError) {
+    const cure =
+      thrown.code === 'limit_exceeded' ? 'write it shorter, or as two rules' : 'mend the expression here';
+    return { message: at(offset, `it can't be read: ${thrown.summary}`), cure };
+  }
+  return {
+    message: at(offset, thrown instanceof TypeFault ? thrown.summary : messageOf(thrown)),
+    cure: CURE,
+  };
+}
+
+function asking(
+  evaluate: ParseResult,
+  names: Names,
+  asked: ReadonlySet<string>,
+  looped: number,
+): Expression['ask'] {
+  const readers = [...asked].flatMap((name) => {
+    const found = names.get(name);
+    return found === undefined ? [] : [{ name, known: RENAMED.get(name) ?? name, ...found }];
+  });
+  return (callback, facts) => {
+    const values: Record<string, string> = {};
+    try {
+      const context: Record<string, unknown> = Object.create(null);
+      for (const { name, known, read } of readers) {
+        const value = read(callback, facts);
+        if (value !== undefined) context[known] = value;
+        values[name] = value === undefined ? 'none' : shownValue(value);
+      }
+      const steps = looped * callback.payouts.length;
+      if (steps > BOUNDS.steps) {
+        const error = `${callback.payouts.length} outputs make ${steps} steps, more than ${BOUNDS.steps}`;
+        return { holds: false, error, values };
+      }
+      const value: unknown = evaluate(context);
+      return { holds: value === true, error: undefined, values };
+    } catch (thrown) {
+      return { holds: false, error: reasonOf(thrown, names), values };
+    }
+  };
+}
+
+const REASON_MAX = 200;
+
+function reasonOf(thrown: unknown, names: Names): string {
+  if (!(thrown instanceof EvaluationError)) return messageOf(thrown).slice(0, REASON_MAX);
+  const node: ASTNode | undefined = thrown.node;
+  const missing =
+    thrown.code === 'unknown_variable' && node?.op === 'id' ? names.get(node.args)?.missing : undefined;
+  return missing ?? thrown.summary.slice(0, REASON_MAX);
+}

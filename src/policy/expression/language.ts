@@ -1,0 +1,165 @@
+import { Environment } from '@marcbachmann/cel-js';
+import type { Kind } from '../../callback/callback.ts';
+import { parseAmount } from '../../values/amount.ts';
+import { type Names, namesOf } from './names.ts';
+import { Decimal, Output, Text, product, whole } from './values.ts';
+
+/** What an expression may be at most; `steps` are its nodes within loops, times the outputs of a callback. */
+export const BOUNDS = {
+  characters: 2000,
+  nodes: 500,
+  depth: 20,
+  elements: 200,
+  parameters: 2,
+  steps: 100_000,
+} as const;
+
+/** CEL's own name for its types stands in the way of a member's; in the language the member is called otherwise. */
+export const RENAMED: ReadonlyMap<string, string> = new Map([['type', 'TYPE']]);
+
+interface Language {
+  readonly names: Names;
+  readonly environment: Environment;
+}
+
+const languages = new Map<Kind, Language>();
+
+/** CEL with the names, types and functions for one kind of callback. Each is made once. */
+export function languageOf(kind: Kind): Language {
+  const known = languages.get(kind);
+  if (known !== undefined) return known;
+  const names = namesOf(kind);
+  const environment = new Environment({
+    limits: {
+      maxAstNodes: BOUNDS.nodes,
+      maxDepth: BOUNDS.depth,
+      maxListElements: BOUNDS.elements,
+      maxCallArguments: BOUNDS.parameters,
+    },
+  });
+  environment
+    .registerType('decimal', { ctor: Decimal, fields: {} })
+    .registerType('text', { ctor: Text, fields: {} })
+    .registerType('output', { ctor: Output, fields: { to: 'text', amount: 'decimal' } });
+  addDecimals(environment);
+  addTexts(environment);
+  addGiven(environment);
+  for (const [name, { type }] of names) environment.registerVariable(RENAMED.get(name) ?? name, type);
+  const language = { names, environment };
+  languages.set(kind, language);
+  return language;
+}
+
+const SYNC = { async: false } as const;
+
+const COMPARISONS: readonly (readonly [string, (a: bigint, b: bigint) => boolean])[] = [
+  ['<', (a, b) => a < b],
+  ['<=', (a, b) => a <= b],
+  ['>', (a, b) => a > b],
+  ['>=', (a, b) => a >= b],
+];
+
+const CALCULATIONS: readonly (readonly [string, (a: Decimal, b: Decimal) => Decimal])[] = [
+  ['+', (a, b) => new Decimal(a.units + b.units)],
+  ['-', (a, b) => new Decimal(a.units - b.units)],
+  ['*', product],
+];
+
+/** Decimals compare and calculate exactly, with each other and with whole numbers. */
+function addDecimals(environment: Environment): void {
+  for (const [operator, holds] of COMPARISONS) {
+    environment
+      .registerOperator(`decimal ${operator} decimal`, (a: Decimal, b: Decimal) => holds(a.units, b.units))
+      .registerOperator(`decimal ${operator} int`, (a: Decimal, b: bigint) => holds(a.units, whole(b).units))
+      .registerOperator(`int ${operator} decimal`, (a: bigint, b: Decimal) => holds(whole(a).units, b.units));
+  }
+  for (const [operator, calculate] of CALCULATIONS) {
+    environment
+      .registerOperator(`decimal ${operator} decimal`, calculate)
+      .registerOperator(`decimal ${operator} int`, (a: Decimal, b: bigint) => calculate(a, whole(b)))
+      .registerOperator(`int ${operator} decimal: decimal`, (a: bigint, b: Decimal) =>
+        calculate(whole(a), b),
+      );
+  }
+  environment
+    .registerOperator('decimal == decimal', (a: Decimal, b: Decimal) => a.units === b.units)
+    .registerOperator('decimal == int', (a: Decimal, b: bigint) => a.units === whole(b).units)
+    .registerOperator('decimal in list<int>', (a: Decimal, list: readonly bigint[]) =>
+      list.some((each) => a.units === whole(each).units),
+    )
+    .registerFunction('decimal(string): decimal', decimalFrom, SYNC)
+    .registerFunction('decimal(text): decimal', ({ text }: Text) => decimalFrom(text), SYNC)
+    .registerFunction('decimal(int): decimal', whole, SYNC)
+    .registerFunction('sum(list<decimal>): decimal', sum, SYNC);
+}
+
+function decimalFrom(text: string): Decimal {
+  const amount = parseAmount(text);
+  if (amount === undefined) throw new RangeError(`${JSON.stringify(text.slice(0, 80))} is no decimal`);
+  return new Decimal(amount);
+}
+
+function sum(decimals: readonly Decimal[]): Decimal {
+  return new Decimal(decimals.reduce((total, { units }) => total + units, 0n));
+}
+
+/** Texts of members are compared as everywhere in a policy: hexadecimal and bech32 without regard to case. */
+function addTexts(environment: Environment): void {
+  environment
+    .registerOperator('text == text', (a: Text, b: Text) => a.text === b.text)
+    .registerOperator('text == string', (member: Text, written: string) => member.is(written))
+    .registerOperator('text in list<string>', (member: Text, list: readonly string[]) =>
+      list.some((each) => member.is(each)),
+    )
+    .registerOperator('string in list<text>', (written: string, list: readonly Text[]) =>
+      list.some((each) => each.is(written)),
+    )
+    .registerFunction(
+      'text.startsWith(string): bool',
+      (member: Text, written: string) => member.text.startsWith(member.part(written)),
+      SYNC,
+    )
+    .registerFunction(
+      'text.endsWith(string): bool',
+      (member: Text, written: string) => member.text.endsWith(member.part(written)),
+      SYNC,
+    )
+    .registerFunction(
+      'text.contains(string): bool',
+      (member: Text, written: string) => member.text.includes(member.part(written)),
+      SYNC,
+    )
+    .registerFunction('size(text): int', sizeOf, SYNC)
+    .registerFunction('text.size(): int', sizeOf, SYNC);
+}
+
+/** In code points, as CEL has it. */
+function sizeOf({ text }: Text): bigint {
+  return BigInt(text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0));
+}
+
+/** `given(memo)`: whether a name has a value. A macro, since asking for a value that is missing is an error. */
+function addGiven(environment: Environment): void {
+  environment.registerFunction(
+    'given(ast): bool',
+    ({ args: [asked] }: Macro) => ({
+      typeCheck: (checker: Checker, _: unknown, scope: unknown) => {
+        checker.check(asked, scope);
+        return checker.getType('bool');
+      },
+      evaluate: (_: unknown, __: unknown, scope: { readonly getValue: (name: string) => unknown }) =>
+        scope.getValue(asked.args) !== undefined,
+    }),
+    SYNC,
+  );
+}
+
+interface Macro {
+  /** The grammar sees to it that there is one, and that it is a name. */
+  readonly args: readonly [{ readonly args: string }];
+}
+
+interface Checker {
+  readonly check: (node: unknown, scope: unknown) => unknown;
+  readonly getType: (name: string) => unknown;
+}

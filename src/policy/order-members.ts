@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import type { Callback, Kind, Payout } from '../callback/callback.ts';
+import { type Amount, formatAmount, parseAmount } from '../values/amount.ts';
+import { cureFor, shown } from './fault.ts';
+import { memberNamed, readMemberText, valuesOf } from './members.ts';
+
+/** Which members an announced order may name, and which it must. */
+export interface OrderNames {
+  readonly names: readonly string[];
+  /** Of each group exactly one must be there. */
+  readonly required: readonly (readonly string[])[];
+}
+
+export const ORDER_MEMBERS: Readonly<Record<Kind, OrderNames>> = {
+  payment: {
+    names: ['userId', 'symbol', 'amount', 'scheme'],
+    required: [['userId'], ['symbol'], ['amount'], ['scheme']],
+  },
+  transfer: {
+    names: ['from', 'to', 'outputs', 'memo', 'amount', 'symbol', 'transfer_id'],
+    required: [['to', 'outputs'], ['symbol'], ['amount']],
+  },
+  web3: {
+    names: ['from', 'to', 'amount', 'symbol', 'input_data', 'interactive_contract'],
+    required: [['to'], ['symbol'], ['amount'], ['input_data']],
+  },
+};
+
+/** Members that a callback may leave empty. An order can say that they must be: it has the empty text then. */
+const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['memo', 'input_data', 'interactive_contract']);
+
+export type OrderMembers = Readonly<Record<string, string>>;
+
+/**
+ * What a callback has of the members that orders name, as comparable texts. A member that is missing is left out, but for
+ * those that an order may want empty. Where a withdrawal pays several addresses, `to` has all of them, so that an order for
+ * one of them never agrees.
+ */
+export function orderMembersOf(callback: Callback, scheme: string | undefined): OrderMembers {
+  const members: Record<string, string> = {};
+  for (const name of ORDER_MEMBERS[callback.kind].names) {
+    const values = valuesOf(callback, name);
+    if (values.length > 0) members[name] = values.join(' ');
+    else if (MAY_BE_EMPTY.has(name)) members[name] = '';
+  }
+  if (callback.kind === 'payment' && scheme !== undefined) members['scheme'] = scheme;
+  if (callback.kind === 'transfer' && callback.payouts.length > 1) {
+    members['outputs'] = outputsText(callback.payouts);
+  }
+  return members;
+}
+
+export type OrderRead =
+  | { readonly ok: true; readonly members: OrderMembers }
+  /** A sentence each, with the cure. */
+  | { readonly ok: false; readonly faults: readonly string[] };
+
+/**
+ * An announcement's members in the form that {@link orderMembersOf} gives them. Each is a text under the name that policies use
+ * or its alias on the wire; `outputs` alone is a list of `{ to, amount }`, of one or more. All faults at once.
+ */
+export function readOrderMembers(kind: Kind, written: Readonly<Record<string, unknown>>): OrderRead {
+  const { names, required } = ORDER_MEMBERS[kind];
+  const faults: string[] = [];
+  const given = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(written)) {
+    const member = names.includes(name) ? name : memberNamed(kind, name);
+    if (member === undefined || !names.includes(member)) {
+      faults.push(`an order for a ${kind} has no member ${shown(name)}; ${cureFor(name, names)}`);
+    } else if (given.has(member)) faults.push(`${name} names ${member} a second time; keep one of the two`);
+    else given.set(member, value);
+  }
+  for (const group of required) {
+    const there = group.filter((name) => given.has(name));
+    if (there.length === 0) faults.push(`${group.join(' or ')} is missing; give it`);
+    if (there.length > 1) faults.push(`both ${there.join(' and ')} are there; keep one of the two`);
+  }
+  // Call data without the contract that it calls says nothing; a memo that is not announced may not be there, for it says whose
+  // the money is.
+  const { input_data: callData } = Object.fromEntries(given);
+  if (kind === 'web3' && callData !== undefined && callData !== '' && !given.has('interactive_contract')) {
+    faults.push('interactive_contract is missing; name the contract that input_data calls');
+  }
+  const members: Record<string, string> = kind === 'transfer' ? { memo: '' } : {};
+  for (const [name, value] of given) {
+    const read = name === 'outputs' ? readOutputs(value, given.get('amount')) : readMember(kind, name, value);
+    if (!read.ok) faults.push(read.fault);
+    else Object.assign(members, read.members);
+  }
+  return faults.length > 0 ? { ok: false, faults } : { ok: true, members };
+}
+
+type Read =
+  { readonly ok: true; readonly members: OrderMembers } | { readonly ok: false; readonly fault: string };
+
+const SCHEME = /^[a-z][a-z0-9-]{0,63}$/;
+/** Call data is the longest; a body has no room for more. */
+const TEXT_MAX = 65_536;
+
+function readMember(kind: Kind, name: string, value: unknown): Read {
+  const refused = (expected: string): Read => ({
+    ok: false,
+    fault: `${name} ${shown(value)} will not do; write ${expected}`,
+  });
+  if (typeof value !== 'string')
+    return { ok: false, fault: `${name} is no text; write it as one, in quotes` };
+  if (value.length > TEXT_MAX) return refused(`at most ${TEXT_MAX} characters`);
+  const found = (text: string): Read => ({ ok: true, members: { [name]: text } });
+  if (name === 'scheme')
+    return SCHEME.test(value) ? found(value) : refused('a scheme, like md5 or rsa-envelope');
+  if (value === '' && MAY_BE_EMPTY.has(name)) return found(value);
+  const read = readMemberText(name, value);
+  if (!read.ok) return refused(read.expected);
+  const possible = name !== 'amount' || kind === 'web3' || (read.text !== 'unlimited' && read.text !== '0');
+  return possible ? found(read.text) : refused('an amount above zero, like 10000 or 0.5');
+}
+
+const OUTPUTS_MAX = 2000;
+const outputsShape = z
+  .array(z.strictObject({ to: z.string(), amount: z.string() }))
+  .min(1)
+  .max(OUTPUTS_MAX);
+
+/** Paid to one address alone, a withdrawal has no outputs to compare, only `to`. */
+function readOutputs(value: unknown, amount: unknown): Read {
+  const refused = (message: string, cure: string): Read => ({ ok: false, fault: `${message}; ${cure}` });
+  const shape = outputsShape.safeParse(value);
+  if (!shape.success) {
+    return refused(
+      'outputs will not do',
+      `write a list of { to, amount }, of 1 to ${OUTPUTS_MAX}, all texts`,
+    );
+  }
+  const paid = new Map<string, Amount>();
+  for (const output of shape.data) {
+    const to = readMemberText('to', output.to);
+    const each = parseAmount(output.amount);
+    if (!to.ok) return refused(`outputs: no address is ever ${shown(output.to)}`, `write ${to.expected}`);
+    if (each === undefined || each === 0n) {
+      return refused(`outputs: ${shown(output.amount)} will not do`, 'write an amount above zero');
+    }
+    paid.set(to.text, (paid.get(to.text) ?? 0n) + each);
+  }
+  const sum = [...paid.values()].reduce((total, each) => total + each, 0n);
+  if (typeof amount === 'string' && parseAmount(amount) !== sum) {
+    return refused(
+      `outputs sum to ${formatAmount(sum)}, the amount is ${shown(amount)}`,
+      'make the two agree',
+    );
+  }
+  const payouts = [...paid].sort(([a], [b]) => (a < b ? -1 : 1)).map(([to, each]) => ({ to, amount: each }));
+  const to = payouts.map((payout) => payout.to).join(' ');
+  return { ok: true, members: payouts.length > 1 ? { to, outputs: outputsText(payouts) } : { to } };
+}
+
+/** As a withdrawal's terms have it: an address and its amount a line, sorted by address. */
+function outputsText(payouts: readonly Payout[]): string {
+  return payouts.map(({ to, amount }) => `${to} ${formatAmount(amount)}`).join('\n');
+}

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import type { Callback } from '../../callback/callback.ts';
+import { type Asset, type AssetTable, assetCure, readAssetAddress, strangeSymbols } from '../assets.ts';
+import { cureFor, shown } from '../fault.ts';
+import { textsText } from './parameter.ts';
+import { type Outcome, type RuleContext, defineRule, pass, refuse } from './rule.ts';
+
+const MEMBERS = {
+  payment: [],
+  transfer: ['from', 'to'],
+  web3: ['from', 'to', 'interactive_contract'],
+} as const;
+const DEFAULT = ['from', 'to'] as const;
+
+type AddressMember = (typeof MEMBERS.web3)[number];
+
+export const address = defineRule({
+  name: 'address',
+  summary: 'Addresses must be written as the asset’s chain writes them, with the right checksum.',
+  notes: [
+    'The asset table says which chain an asset is on; a callback about an asset that it does not have is refused. For a web3 transaction, that is the network’s own coin (`main_chain_symbol`).',
+    'Of a withdrawal to several addresses, each must be sound, in every spelling that the callback has of it.',
+    'On `evm` chains, capitals and small letters mixed must be the checksum of EIP-55; all in one case has no checksum, and neither has an address on `solana`.',
+    'It says that an address can exist, not whose it is: that takes an allow-list.',
+  ],
+  callbacks: ['transfer', 'web3'],
+  parameters: z.strictObject({
+    of: textsText
+      .optional()
+      .describe(
+        'The members that are checked: from, to, and for web3 interactive_contract. Left out: from and to.',
+      ),
+  }),
+  example: `policy: sound-addresses
+callback: transfer
+when: { source: vault, symbol: [ETH, BTC] }
+rules:
+  - address: { of: to }
+`,
+  files: {
+    'assets.yaml': `assets:
+  BTC: { chain: bitcoin, decimals: 8 }
+  ETH: { chain: evm, decimals: 18 }
+`,
+  },
+  cases: `tests:
+  - test: addresses with the right checksum pass, and so do those without one where the chain has them
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { request_id: r1, from: ours, to: bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4, amount: '0.1', symbol: BTC }
+        expect: SUCCESS
+      - source: vault
+        transfer: { request_id: r2, from: ours, to: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', amount: '1', symbol: ETH }
+        expect: SUCCESS
+      - source: vault
+        transfer: { request_id: r3, from: ours, to: '0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed', amount: '1', symbol: ETH }
+        expect: SUCCESS
+  - test: a misspelt address, one of another chain, and an asset that no policy names are refused
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { request_id: r1, from: ours, to: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD', amount: '1', symbol: ETH }
+        expect: { verdict: FAILURE, rule: address#1, because: its checksum is wrong, values: { chain: evm } }
+      - source: vault
+        transfer: { request_id: r2, from: ours, to: ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9, amount: '0.1', symbol: BTC }
+        expect: { verdict: FAILURE, rule: address#1, values: { symbol: BTC, chain: bitcoin } }
+      - source: vault
+        transfer: { request_id: r3, from: ours, to: bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4, amount: '0.1', symbol: BCH }
+        expect: { verdict: FAILURE, code: NO_POLICY }
+`,
+  compile: ({ of = DEFAULT }, context) => {
+    const members = membersOf(of, context);
+    const strange = strangeSymbols(context.when.get('symbol') ?? [], context.assets);
+    for (const symbol of strange) {
+      context.fault([], `the asset table does not have ${symbol}`, assetCure(symbol, context.assets));
+    }
+    if (members === undefined || strange.length > 0) return undefined;
+    return { evaluate: (callback) => judge(callback, members, context.assets) };
+  },
+});
+
+function membersOf(of: readonly string[], context: RuleContext): readonly AddressMember[] | undefined {
+  const known: readonly AddressMember[] = MEMBERS[context.callback];
+  const members: AddressMember[] = [];
+  for (const name of of) {
+    const member = known.find((each) => each === name);
+    if (member === undefined) {
+      return context.fault(
+        ['of'],
+        `${shown(name)} is no address of a ${context.callback}`,
+        cureFor(name, known),
+      );
+    }
+    members.push(member);
+  }
+  return members;
+}
+
+function judge(callback: Callback, members: readonly AddressMember[], assets: AssetTable): Outcome {
+  const { symbol } = callback;
+  const asset = assets.get(symbol);
+  if (asset === undefined) {
+    return refuse(`the asset table does not have ${symbol}`, { symbol });
+  }
+  const values = { of: members.join(' '), symbol, chain: asset.chain };
+  let count = 0;
+  for (const member of members) {
+    const texts = writtenUnder(callback, member);
+    if (texts.length === 0) return refuse(`${member} is missing`, { ...values, member });
+    for (const text of texts) {
+      const wrong = wrongWith(asset, text);
+      if (wrong === undefined) count++;
+      else
+        return refuse(`${member} ${text} is no address of ${symbol}: ${wrong}`, {
+          ...values,
+          member,
+          address: text,
+        });
+    }
+  }
+  if (count === 0) return refuse('it names no address', values);
+  return pass(`${members.join(' and ')}: as ${symbol} writes addresses`, values);
+}
+
+function wrongWith(asset: Asset, text: string): string | undefined {
+  const read = readAssetAddress(asset, text);
+  return read.ok ? undefined : read.because;
+}
+
+/** The addresses under a member as the callback has them, every spelling; none if it has none. */
+function writtenUnder(callback: Callback, member: AddressMember): readonly string[] {
+  if (callback.kind === 'payment') return [];
+  if (member === 'from') return present(callback.from);
+  if (member === 'to') return callback.kind === 'transfer' ? callback.recipients : present(callback.to);
+  return callback.kind === 'web3' ? present(callback.interactiveContract) : [];
+}
+
+const present = (text: string): readonly string[] => (text === '' ? [] : [text]);

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { compileInquiry, inquiredName, inquiringNotes, withTexts } from './inquiring.ts';
+import { defineRule } from './rule.ts';
+
+export const ask = defineRule({
+  name: 'ask',
+  summary: 'A service of your own, asked over HTTP, must say yes.',
+  notes: [
+    'Whatever is not a signed `yes` in time refuses: a `no`, an outage, a slow answer, an unsigned one, a service that the settings do not name.',
+    ...inquiringNotes,
+    'Which services there are, their URLs and secrets stand in the settings under `services`; how to write one is in docs/ask.md.',
+  ],
+  callbacks: ['payment', 'transfer', 'web3'],
+  parameters: z.strictObject({
+    service: inquiredName.describe('The service, by its name in the settings.'),
+    with: withTexts.describe('Texts that go along with the question, by name.'),
+  }),
+  example: `policy: screened-withdrawals
+callback: transfer
+when: { source: vault }
+rules:
+  - ask: { service: risk, with: { profile: withdrawals } }
+`,
+  cases: `tests:
+  - test: what the service says yes to passes
+    now: 2026-03-02T10:00:00Z
+    given: { answers: { service: { risk: yes } } }
+    callbacks:
+      - source: vault
+        transfer:
+          request_id: r1
+          from: 0x27b1fdb04752bbc536007a920d24acb045561c26
+          to: 0x52908400098527886e0f7030069857d2e4169ee7
+          amount: '1.5'
+          symbol: ETH
+        expect: SUCCESS
+  - test: its no refuses
+    now: 2026-03-02T10:00:00Z
+    given: { answers: { service: { risk: no } } }
+    callbacks:
+      - source: vault
+        transfer:
+          request_id: r1
+          from: 0x27b1fdb04752bbc536007a920d24acb045561c26
+          to: 0x52908400098527886e0f7030069857d2e4169ee7
+          amount: '1.5'
+          symbol: ETH
+        expect: { verdict: FAILURE, rule: ask#1, values: { service: risk, answer: no } }
+  - test: no answer refuses
+    now: 2026-03-02T10:00:00Z
+    given: { answers: { service: { risk: failed } } }
+    callbacks:
+      - source: vault
+        transfer:
+          request_id: r1
+          from: 0x27b1fdb04752bbc536007a920d24acb045561c26
+          to: 0x52908400098527886e0f7030069857d2e4169ee7
+          amount: '1.5'
+          symbol: ETH
+        expect: { verdict: FAILURE, rule: ask#1, values: { service: risk, answer: failed } }
+  - test: the yes of another service is none
+    now: 2026-03-02T10:00:00Z
+    given: { answers: { service: { credit: yes } } }
+    callbacks:
+      - source: vault
+        transfer:
+          request_id: r1
+          from: 0x27b1fdb04752bbc536007a920d24acb045561c26
+          to: 0x52908400098527886e0f7030069857d2e4169ee7
+          amount: '1.5'
+          symbol: ETH
+        expect: { verdict: FAILURE, rule: ask#1, values: { answer: failed } }
+`,
+  compile: ({ service, with: parameters = {} }) =>
+    compileInquiry({ of: 'service', name: service, parameters }),
+});

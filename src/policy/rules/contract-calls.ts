@@ -1,0 +1,267 @@
+import { z } from 'zod';
+import { type Condition, compileCondition, conditionText } from '../calls/condition.ts';
+import { type Entry, compileEntry, entryShape, readNative } from '../calls/entry.ts';
+import { type Allowed, type Plain, judgeTransaction } from '../calls/judge.ts';
+import { methodTable } from '../calls/method-table.ts';
+import { cureFor, shown } from '../fault.ts';
+import { textsText } from './parameter.ts';
+import { type RuleContext, defineRule, refuse } from './rule.ts';
+
+const ENTRIES_MAX = 500;
+const CALLS = `a list of at most ${ENTRIES_MAX} entries, each with contract and method`;
+const AMOUNT = 'a plain decimal, like 10000 or 0.5';
+const DEPTH_MAX = 4;
+const CALLS_MAX = 256;
+const DEPTH = `a whole number from 1 to ${DEPTH_MAX}`;
+const INNER = `a whole number from 1 to ${CALLS_MAX}`;
+
+const parameters = z
+  .strictObject({
+    calls: z
+      .array(entryShape, { error: CALLS })
+      .min(1, { error: CALLS })
+      .max(ENTRIES_MAX, { error: CALLS })
+      .optional()
+      .describe(
+        'The calls that pass. Each has `contract`, `method` (its signature; both may be lists), `where` with a condition for every argument (`any`; or `values`, `file`, `list`, `not-list`, `is: sender`, `min`, `max`), `decimals` or `asset` for amounts, `unlimited: allowed`, `value: { max }` for native coins sent along, and `recipient`, the argument that `to` may name in the place of the contract. Several entries for one contract and method are alternatives.',
+      ),
+    plain: z
+      .looseObject({ max: z.string({ error: AMOUNT }), to: conditionText.optional() })
+      .meta({ additionalProperties: false })
+      .optional()
+      .describe(
+        'Transfers of native coins without call data: `max`, and a condition for `to`. Refused without it.',
+      ),
+    multicall: z
+      .looseObject({ depth: z.string({ error: DEPTH }), calls: z.string({ error: INNER }) })
+      .meta({ additionalProperties: false })
+      .optional()
+      .describe(
+        `Methods that hold other calls may be entries: nested to \`depth\` (at most ${DEPTH_MAX}), \`calls\` in all (at most ${CALLS_MAX}). Refused without it.`,
+      ),
+    abis: textsText
+      .optional()
+      .describe('Files beside the policy with further methods: a signature a line, or a JSON ABI.'),
+  })
+  .superRefine(({ calls, plain }, context) => {
+    if (calls !== undefined || plain !== undefined) return;
+    context.addIssue({
+      code: 'custom',
+      message: 'it has neither calls nor plain, so nothing could pass',
+      params: { cure: 'give at least one of them' },
+    });
+  });
+
+type Written = z.output<typeof parameters>;
+
+export const contractCalls = defineRule({
+  name: 'contract-calls',
+  summary:
+    'The transaction must be a call of a contract and method that is listed, with arguments that fulfil its conditions.',
+  notes: [
+    'Call data is read strictly: an unknown selector, missing or surplus bytes, an unusual offset or a byte that should be zero refuses it, and the arguments, encoded again, must be the same bytes.',
+    'Every argument is spoken of: by a condition, or by `any`. In lists and tuples each member is judged; name it with dots, as in `permitSingle.details.amount`.',
+    'The called contract is `interactive_contract`, and `to` must be the same address; with `recipient`, `to` may instead be what the call has in that argument. What the platform writes into `to` is not specified, so try it with a call of yours.',
+    '`max` on an amount, and on native value, is for all calls of one transaction together that an entry allows, also where an argument is a list, or where the entry has several contracts or methods. There is no sum over transactions: a window-limit counts the network’s own coin alone, so bound their number with a velocity-limit.',
+    'An amount of half of what its type holds or more (2^255, for Permit2 2^159) counts as unlimited, and so do setApprovalForAll(true) and a permit of everything. It is refused unless its entry says `unlimited: allowed`, and then passes also a `max`.',
+    'A callback whose amount is unlimited (`-1`) passes only if its call is an unlimited approval of a method known as one, and its entry allows it: of any other call `-1` would leave open how many coins go along.',
+    'A method that holds calls (multicall, aggregate, execute …) is an entry like any other; besides, every call in it must be allowed by an entry of its own, for the contract that it goes to. Of its arguments, those that say what is called are left out under `where`.',
+    'ERC-20 and ERC-721 share signatures: name the argument `amount` for a token with units, `tokenId` for one with ids.',
+    'Of alternatives, one that asks no list comes before one that does; only one is asked of the store.',
+    'The policy must name the networks (`main_chain_symbol`) under `when`: an address is another contract on another network. Only EVM networks can be judged.',
+    'Bytes of methods that come from an ABI file are not looked into: if they hold calls, give them by `values`, or leave the method out.',
+  ],
+  callbacks: ['web3'],
+  parameters,
+  example: `policy: eth-calls
+callback: web3
+when: { source: vault, main_chain_symbol: ETH }
+rules:
+  - contract-calls:
+      calls:
+        # USDT to partners, at most 1000 in a transaction.
+        - contract: '0xdAC17F958D2ee523a2206206994597C13D831ec7'
+          method: transfer(address,uint256)
+          decimals: 6
+          where:
+            to: { values: ['0x52908400098527886E0F7030069857D2E4169EE7'] }
+            amount: { max: 1000 }
+        # The router may take USDT from us, never without a limit.
+        - contract: '0xdAC17F958D2ee523a2206206994597C13D831ec7'
+          method: approve(address,uint256)
+          decimals: 6
+          where:
+            spender: { values: ['0x8617E340B3D01FA5F11F306F4090FD50E238070D'] }
+            amount: { max: 5000 }
+        - contract: '0x8617E340B3D01FA5F11F306F4090FD50E238070D'
+          method: stake(uint256,address)
+          where: { assets: { max: 5000, decimals: 6 }, receiver: { is: sender } }
+      plain: { max: 0.5, to: { values: ['0x52908400098527886E0F7030069857D2E4169EE7'] } }
+      abis: [router.abi]
+`,
+  files: { 'router.abi': '# The methods that we use.\nfunction stake(uint256 assets, address receiver)\n' },
+  cases: `tests:
+  - test: a transfer to a partner, up to the limit
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        web3:
+          request_id: w1
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0xdac17f958d2ee523a2206206994597c13d831ec7'
+          interactive_contract: '0xdac17f958d2ee523a2206206994597c13d831ec7'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0xa9059cbb00000000000000000000000052908400098527886e0f7030069857d2e4169ee7000000000000000000000000000000000000000000000000000000003b9aca00'
+        expect: SUCCESS
+  - test: a transfer of a millionth more is refused
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        web3:
+          request_id: w2
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0xdac17f958d2ee523a2206206994597c13d831ec7'
+          interactive_contract: '0xdac17f958d2ee523a2206206994597c13d831ec7'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0xa9059cbb00000000000000000000000052908400098527886e0f7030069857d2e4169ee7000000000000000000000000000000000000000000000000000000003b9aca01'
+        expect:
+          verdict: FAILURE
+          rule: contract-calls#1
+          values: { argument: amount, found: '1000.000001' }
+          because: amount 1000.000001 is above the maximum 1000
+  - test: an approval without a limit is refused
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        web3:
+          request_id: w3
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0xdac17f958d2ee523a2206206994597c13d831ec7'
+          interactive_contract: '0xdac17f958d2ee523a2206206994597c13d831ec7'
+          main_chain_symbol: ETH
+          amount: '-1'
+          input_data: '0x095ea7b30000000000000000000000008617e340b3d01fa5f11f306f4090fd50e238070dffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff'
+        expect: { verdict: FAILURE, rule: contract-calls#1, values: { argument: amount } }
+  - test: a plain transfer of coins passes up to its limit, and no further
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        web3:
+          request_id: w4
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x52908400098527886e0f7030069857d2e4169ee7'
+          interactive_contract: ''
+          main_chain_symbol: ETH
+          amount: '0.5'
+          input_data: 0x
+        expect: SUCCESS
+      - source: vault
+        web3:
+          request_id: w5
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x52908400098527886e0f7030069857d2e4169ee7'
+          interactive_contract: ''
+          main_chain_symbol: ETH
+          amount: '0.500000000000000001'
+          input_data: 0x
+        expect: { verdict: FAILURE, rule: contract-calls#1, values: { max: '0.5' } }
+`,
+  compile: (written, context) => {
+    const allowed = compileAllowed(written, context);
+    return (
+      allowed && {
+        evaluate: (callback) =>
+          callback.kind === 'web3'
+            ? judgeTransaction(allowed, callback)
+            : refuse('it is no web3 transaction'),
+      }
+    );
+  },
+});
+
+function compileAllowed(
+  { calls = [], plain, multicall, abis }: Written,
+  context: RuleContext,
+): Allowed | undefined {
+  if ((context.when.get('symbol')?.size ?? 0) === 0) {
+    const cure = 'write main_chain_symbol under when, like when: { main_chain_symbol: ETH }';
+    context.fault(
+      [],
+      'the policy names no network, and an address is another contract on another network',
+      cure,
+    );
+    return undefined;
+  }
+  const table = methodTable(abis ?? [], context);
+  const nesting = compileNesting(multicall, context);
+  const plainly = compilePlain(plain, context);
+  if (table === undefined) return undefined;
+  const entries = calls.map((entry, index) => compileEntry(entry, table, ['calls', index], context));
+  const holding = entries.findIndex((some) => some.some(({ method }) => method.holds !== undefined));
+  if (holding >= 0 && multicall === undefined) {
+    const message = 'a method that holds other calls is allowed, and multicall is not given';
+    context.fault(
+      ['calls', holding, 'method'],
+      message,
+      'write multicall: { depth: 1, calls: 16 } beside calls',
+    );
+  }
+  if (entries.some((some) => some.length === 0) || nesting === 'faulty' || plainly === 'faulty')
+    return undefined;
+  if (holding >= 0 && nesting === undefined) return undefined;
+  return { entries: indexed(entries.flat()), signatures: table.bySelector, plain: plainly, nesting };
+}
+
+function indexed(entries: readonly Entry[]): Allowed['entries'] {
+  const byContract = new Map<string, Map<string, Entry[]>>();
+  for (const entry of entries) {
+    for (const contract of entry.contracts) {
+      const bySelector = byContract.get(contract) ?? new Map<string, Entry[]>();
+      const { selector } = entry.method;
+      bySelector.set(selector, [...(bySelector.get(selector) ?? []), entry]);
+      byContract.set(contract, bySelector);
+    }
+  }
+  return byContract;
+}
+
+function compileNesting(written: Written['multicall'], context: RuleContext): Allowed['nesting'] | 'faulty' {
+  if (written === undefined) return undefined;
+  const known = ['depth', 'calls'];
+  for (const name of Object.keys(written).filter((each) => !known.includes(each))) {
+    context.fault(['multicall', name], `${shown(name)} is not known here`, cureFor(name, known));
+    return 'faulty';
+  }
+  const depth = wholeUpTo(written.depth, DEPTH_MAX);
+  const calls = wholeUpTo(written.calls, CALLS_MAX);
+  if (depth === undefined) {
+    context.fault(['multicall', 'depth'], `${shown(written.depth)} will not do`, `write ${DEPTH}`);
+  }
+  if (calls === undefined) {
+    context.fault(['multicall', 'calls'], `${shown(written.calls)} will not do`, `write ${INNER}`);
+  }
+  return depth === undefined || calls === undefined ? 'faulty' : { depth, calls };
+}
+
+function wholeUpTo(text: string, max: number): number | undefined {
+  const value = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : Infinity;
+  return value <= max ? value : undefined;
+}
+
+function compilePlain(written: Written['plain'], context: RuleContext): Plain | undefined | 'faulty' {
+  if (written === undefined) return undefined;
+  const max = readNative(written, ['plain'], context, ['max', 'to']);
+  if (max === undefined) return 'faulty';
+  const { to = 'any' } = written;
+  if (to === 'any') return { max, to: undefined };
+  const argument: Condition['argument'] = { path: 'to', steps: [], type: { kind: 'address' } };
+  const condition = compileCondition(
+    to,
+    { argument, decimals: undefined, amount: false },
+    ['plain', 'to'],
+    context,
+  );
+  return condition === undefined ? 'faulty' : { max, to: condition };
+}

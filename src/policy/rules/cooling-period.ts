@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { entryMembers, lookedUp } from './entry.ts';
+import { membershipParameters } from './membership.ts';
+import { durationText, told } from './parameter.ts';
+import { defineRule, refuse } from './rule.ts';
+
+export const coolingPeriod = defineRule({
+  name: 'cooling-period',
+  summary: 'A member’s value must have been on a list of the store for some time.',
+  notes: [
+    'It is an allow-list in which an entry counts only so long after it was added: who adds one has to wait, and others have the time to notice.',
+    'Adding an entry that is on the list keeps its time; removing it and adding it again begins anew.',
+    'A callback without the member, or without one of several, is refused; so is every callback while the source has no such list.',
+    'A withdrawal to several addresses passes only if all of them have been on the list for so long.',
+    'With several members, an entry is their texts in that order with one blank between them, as in allow-list.',
+    'A refusal does not stand: each repeat is decided afresh, so a callback may pass once its entry is old enough.',
+  ],
+  callbacks: ['payment', 'transfer', 'web3'],
+  parameters: z.strictObject({
+    of: membershipParameters.shape.of,
+    list: membershipParameters.shape.list
+      .unwrap()
+      .describe('A list of the source in the store, changed by `countersign list` without a push.'),
+    for: durationText.describe(
+      'How long ago an entry must have been added, from 1s to 92d, like 90s, 10m, 24h or 7d.',
+    ),
+  }),
+  example: `policy: partners-after-a-day
+callback: transfer
+when: { source: vault }
+rules:
+  - cooling-period: { of: to, list: partners, for: 24h }
+`,
+  cases: `tests:
+  - test: an address that was added a day ago passes, and not a second earlier
+    now: 2026-03-02T09:59:59Z
+    given:
+      lists: { vault: { partners: [{ value: 'bc1qone', added: 2026-03-01T10:00:00Z }] } }
+    callbacks:
+      - source: vault
+        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        expect: { verdict: FAILURE, rule: cooling-period#1, values: { list: partners, for: 24h, values: bc1qone } }
+      - source: vault
+        after: 1s
+        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        expect: SUCCESS
+  - test: an address that is not on the list is refused
+    now: 2026-03-02T10:00:00Z
+    given:
+      lists: { vault: { partners: [{ value: 'bc1qone', added: 2026-01-01T00:00:00Z }] } }
+    callbacks:
+      - source: vault
+        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qtwo, amount: '0.5', symbol: BTC }
+        expect: { verdict: FAILURE, rule: cooling-period#1, because: to bc1qtwo is not on the list partners }
+  - test: everything is refused while there is no such list
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        expect: { verdict: FAILURE, rule: cooling-period#1, because: there is no list partners }
+`,
+  compile: ({ of, list, for: period }, context) => {
+    const members = entryMembers(of, ['of'], context);
+    if (members === undefined) return undefined;
+    if (members.includes('amount')) {
+      return context.fault(['of'], 'an amount is not kept in a list', 'use an amount-limit');
+    }
+    const member = members.join(' ');
+    return {
+      evaluate: (callback) => {
+        const found = lookedUp(callback, members);
+        if (!found.ok) return refuse(`${found.missing} is missing`, { member, list, for: period.text });
+        const { entries } = found;
+        const values = entries.join(members.length === 1 ? ' ' : ', ');
+        return {
+          verdict: 'claim',
+          because: `${told(member, entries)} on the list ${list} for at least ${period.text}`,
+          values: { member, list, for: period.text, values },
+          claims: [{ type: 'aged', list, values: entries, ageMs: period.ms }],
+          afresh: true,
+        };
+      },
+    };
+  },
+});

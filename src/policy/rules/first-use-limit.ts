@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import type { Callback } from '../../callback/callback.ts';
+import { type Amount, formatAmount } from '../../values/amount.ts';
+import { canonicalJson } from '../../values/canonical.ts';
+import { keyOf } from './counting.ts';
+import { entryMembers, lookedUp } from './entry.ts';
+import {
+  type AmountBound,
+  amountOrTable,
+  boundFor,
+  byAsset,
+  checkByAsset,
+  durationText,
+  pinnedSymbol,
+  textsText,
+  told,
+} from './parameter.ts';
+import { type Outcome, defineRule, refuse } from './rule.ts';
+
+const NAME = 'first-use-limit';
+
+export const firstUseLimit = defineRule({
+  name: NAME,
+  summary:
+    'Until a member’s value is known, from an approval long enough ago, no more than a maximum is approved for it each time.',
+  notes: [
+    'A value becomes known `for` after its first approval. Until then each callback is judged by itself: the maximum is not a sum. Add a window-limit for that.',
+    'Without `for` a value is known at once: a small first payment opens the way for a great one right after it.',
+    'Known is what was approved under this policy, this rule, these members and this symbol: another symbol, another name of the policy, or other members in `of` begin anew. What was approved before the rule was in force does not count.',
+    'A value is forgotten when nothing was approved for it during the retention of subjects (400 days if nothing else is set), and is then new again.',
+    'In `mode: observe` values become known as well.',
+    'A withdrawal to several addresses is judged by what each of them is paid, if `to` is among the members, else by its total; all must pass.',
+    'An unlimited amount (`-1` in a web3 callback) is refused. The amount of a web3 callback is in the coin of its chain: tokens that its call data moves are not in it.',
+    'With `by: asset`, `max` is a table of amounts by symbol, and an asset that it does not name is refused. Symbols compare exactly, with regard to case.',
+    'A callback without the member, or without one of several, is refused.',
+    'A refusal does not stand: each repeat is decided afresh.',
+  ],
+  callbacks: ['payment', 'transfer', 'web3'],
+  parameters: z
+    .strictObject({
+      of: textsText.describe(
+        'The member whose values become known, like to or userId; or several, like [to, memo], that do so together.',
+      ),
+      max: amountOrTable.describe(
+        'The greatest amount that passes for a value that is not known; with `by: asset`, a table of amounts by symbol.',
+      ),
+      by: byAsset,
+      for: durationText
+        .optional()
+        .describe(
+          'How long after its first approval a value is known, from 1s to 92d, like 90s, 10m, 24h or 7d. At once if left out.',
+        ),
+    })
+    .superRefine(({ by, max }, context) => {
+      checkByAsset(by, { max }, context);
+    }),
+  example: `policy: new-addresses
+callback: transfer
+when: { source: vault }
+rules:
+  - first-use-limit: { of: to, by: asset, max: { USDT: 100, BTC: 0.01 }, for: 24h }
+`,
+  cases: `tests:
+  - test: a new address gets little at a time, and more a day after its first approval
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.02', symbol: BTC }
+        expect: { verdict: FAILURE, rule: first-use-limit#1, values: { asked: '0.02', max: '0.01', for: 24h }, because: never approved before }
+      - source: vault
+        transfer: { type: sign_start, request_id: r2, from: bc1qfrom, to: bc1qone, amount: '0.01', symbol: BTC }
+        expect: SUCCESS
+      - source: vault
+        after: 86399s
+        transfer: { type: sign_start, request_id: r3, from: bc1qfrom, to: bc1qone, amount: '0.02', symbol: BTC }
+        expect: { verdict: FAILURE, rule: first-use-limit#1, because: first approved at 2026-03-02T10:00:00.000Z }
+      - source: vault
+        after: 1s
+        transfer: { type: sign_start, request_id: r3, from: bc1qfrom, to: bc1qone, amount: '0.02', symbol: BTC }
+        expect: SUCCESS
+      - source: vault
+        transfer: { type: sign_start, request_id: r4, from: bc1qfrom, to: bc1qtwo, amount: '0.02', symbol: BTC }
+        expect: { verdict: FAILURE, rule: first-use-limit#1 }
+  - test: an address that is known for one coin is new for another
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.01', symbol: BTC }
+        expect: SUCCESS
+      - source: vault
+        after: 2d
+        transfer: { type: sign_start, request_id: r2, from: bc1qfrom, to: bc1qone, amount: '101', symbol: USDT }
+        expect: { verdict: FAILURE, rule: first-use-limit#1 }
+  - test: a coin without a maximum is refused
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '1', symbol: ETH }
+        expect: { verdict: FAILURE, rule: first-use-limit#1, because: ETH is not in the table }
+`,
+  compile: ({ of, max, by, for: period }, context) => {
+    if (by === undefined && pinnedSymbol(context) === undefined) {
+      context.fault(
+        ['max'],
+        'it would hold amounts of different coins against one maximum',
+        'name exactly one symbol under when, or write by: asset and a table',
+      );
+    }
+    const members = entryMembers(of, ['of'], context);
+    if (members === undefined) return undefined;
+    const { policy } = context;
+    return { evaluate: (callback) => judge(callback, { policy, members, max, period }) };
+  },
+});
+
+interface FirstUse {
+  readonly policy: string;
+  readonly members: readonly string[];
+  readonly max: AmountBound;
+  readonly period: z.output<typeof durationText> | undefined;
+}
+
+function judge(callback: Callback, { policy, members, max, period }: FirstUse): Outcome {
+  const { amount, symbol } = callback;
+  const member = members.join(' ');
+  const limit = boundFor(max, symbol);
+  if (limit === undefined) return refuse(`${symbol} is not in the table`, { member, symbol });
+  if (amount === 'unlimited') return refuse('the amount is unlimited', { member, max: formatAmount(limit) });
+  const found = lookedUp(callback, members);
+  if (!found.ok) return refuse(`${found.missing} is missing`, { member });
+  const { entries } = found;
+  const payouts = members.includes('to') ? callback.payouts : [{ to: undefined, amount }];
+  if (payouts.length !== entries.length) return refuse(`${member} has several values`, { member });
+  const known = canonicalJson({ policy, rule: NAME, members, symbol });
+  return {
+    verdict: 'claim',
+    because: `${formatAmount(amount)} asked, of at most ${formatAmount(limit)} for a first use of ${told(member, entries)}`,
+    values: {
+      member,
+      values: entries.join(members.length === 1 ? ' ' : ', '),
+      ...(members.includes('to') ? { to: payouts.map(({ to }) => to).join(' ') } : {}),
+      asked: payouts.map((payout) => formatAmount(payout.amount)).join(' '),
+      max: formatAmount(limit),
+      ...(period === undefined ? {} : { for: period.text }),
+    },
+    claims: entries.map((entry, index) => ({
+      type: 'mark',
+      key: keyOf(known, [entry]),
+      ageMs: period?.ms ?? 0,
+      exempt: isWithin(payouts[index]?.amount, limit),
+    })),
+    afresh: true,
+  };
+}
+
+const isWithin = (amount: Amount | undefined, limit: Amount): boolean =>
+  amount !== undefined && amount <= limit;

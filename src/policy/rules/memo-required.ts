@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { assetCure, strangeSymbols } from '../assets.ts';
+import { cureFor } from '../fault.ts';
+import { textsText } from './parameter.ts';
+import { type Outcome, type RuleContext, defineRule, pass, refuse } from './rule.ts';
+
+export const memoRequired = defineRule({
+  name: 'memo-required',
+  summary: 'A withdrawal of an asset whose owners are told apart by a memo (a tag) must have one.',
+  notes: [
+    'Without `assets`, the asset table says which these are (`memo: required`), and a withdrawal of an asset that it does not have is refused.',
+    'With `assets`, the table is not asked: all other assets pass without a memo.',
+    'A memo of nothing but blanks is none.',
+    'Which memo it is does not matter here: an allow-list of `[to, symbol, memo]` binds it to its address.',
+  ],
+  callbacks: ['transfer'],
+  parameters: z.strictObject({
+    assets: textsText
+      .optional()
+      .describe('The symbols that need a memo, instead of those that the asset table says do.'),
+  }),
+  example: `policy: tags-are-there
+callback: transfer
+when: { source: vault, symbol: [XRP, ETH] }
+rules:
+  - memo-required: {}
+`,
+  files: {
+    'assets.yaml': `assets:
+  XRP: { chain: ripple, decimals: 6, memo: required }
+  ETH: { chain: evm, decimals: 18 }
+`,
+  },
+  cases: `tests:
+  - test: an asset that needs a memo passes with one, any other without
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { request_id: r1, from: rPEPPER7kfTD9w2To4CQk6UCfuHM9c6GDY, to: rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh, amount: '25', symbol: XRP, memo: '12345' }
+        expect: SUCCESS
+      - source: vault
+        transfer: { request_id: r2, from: '0x52908400098527886E0F7030069857D2E4169EE7', to: '0x8617E340B3D01FA5F11F306F4090FD50E238070D', amount: '1', symbol: ETH }
+        expect: SUCCESS
+  - test: without its memo it is refused, and so is an asset that no policy names
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { request_id: r1, from: rPEPPER7kfTD9w2To4CQk6UCfuHM9c6GDY, to: rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh, amount: '25', symbol: XRP }
+        expect: { verdict: FAILURE, rule: memo-required#1, values: { symbol: XRP } }
+      - source: vault
+        transfer: { request_id: r2, from: one, to: two, amount: '1', symbol: EOS, memo: '7' }
+        expect: { verdict: FAILURE, code: NO_POLICY }
+`,
+  compile: ({ assets: named }, context) => {
+    if (!symbolsStand(named, context)) return undefined;
+    const { assets } = context;
+    const needing = named && new Set(named);
+    return {
+      evaluate: (callback) => {
+        if (callback.kind !== 'transfer') return refuse(`a ${callback.kind} callback has no memo`);
+        const { symbol, memo } = callback;
+        const needs = needing === undefined ? assets.get(symbol)?.memo : needing.has(symbol);
+        return judge(symbol, memo, needs);
+      },
+    };
+  },
+});
+
+function judge(symbol: string, memo: string | undefined, needs: boolean | undefined): Outcome {
+  if (needs === undefined) {
+    return refuse(`the asset table does not have ${symbol}`, { symbol });
+  }
+  if (!needs) return pass(`${symbol} needs no memo`, { symbol });
+  const given = memo ?? '';
+  if (given.trim() !== '') return pass(`the memo is ${given}`, { symbol, memo: given });
+  return refuse(`${symbol} needs a memo, and there is none`, { symbol });
+}
+
+/** Symbols that the policy could be about. One that is misspelt here would let its asset pass without a memo. */
+function symbolsStand(named: readonly string[] | undefined, context: RuleContext): boolean {
+  const symbols = [...(context.when.get('symbol') ?? [])];
+  if (named === undefined) {
+    const strange = strangeSymbols(symbols, context.assets);
+    for (const symbol of strange) {
+      context.fault([], `the asset table does not have ${symbol}`, assetCure(symbol, context.assets));
+    }
+    return strange.length === 0;
+  }
+  if (symbols.length === 0) return true;
+  const strange = named.filter((symbol) => !symbols.includes(symbol));
+  for (const symbol of strange) {
+    context.fault(['assets'], `under when, the policy is not for ${symbol}`, cureFor(symbol, symbols));
+  }
+  return strange.length === 0;
+}

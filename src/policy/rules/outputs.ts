@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { formatAmount } from '../../values/amount.ts';
+import {
+  type AmountBound,
+  amountOrTable,
+  boundFor,
+  byAsset,
+  checkByAsset,
+  told,
+  wholeText,
+} from './parameter.ts';
+import { type Outcome, defineRule, pass, refuse } from './rule.ts';
+import type { Payout } from '../../callback/callback.ts';
+
+export const outputs = defineRule({
+  name: 'outputs',
+  summary: 'A withdrawal may pay no more than so many addresses, and none of them more than so much.',
+  notes: [
+    'Without `outputs` in the callback, the one address is `to`, and it is paid the whole amount.',
+    'Outputs that don’t sum to `amount`, or that leave out the address in `to`, never come this far: such a callback is refused as it is read.',
+    'An address that is there several times counts once, and is paid the sum.',
+    'Every rule about addresses, such as allow-list, applies to each of the outputs; amount-limit and window-limit judge their total.',
+    'With `by: asset`, `maxEach` is a table of amounts by symbol, and an asset that it does not name is refused.',
+  ],
+  callbacks: ['transfer'],
+  parameters: z
+    .strictObject({
+      max: wholeText.describe('The greatest number of addresses that passes.'),
+      maxEach: amountOrTable
+        .optional()
+        .describe('The greatest amount for any one address; with `by: asset`, a table of amounts by symbol.'),
+      by: byAsset,
+    })
+    .superRefine(({ maxEach, by }, context) => {
+      checkByAsset(by, { maxEach }, context);
+    }),
+  example: `policy: batch-withdrawals
+callback: transfer
+when: { source: vault }
+rules:
+  - outputs: { max: 2, by: asset, maxEach: { BTC: 0.5, USDT1742: 20000 } }
+`,
+  cases: `tests:
+  - test: a withdrawal to two addresses passes, each within its maximum
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.75', symbol: BTC, outputs: '[{"address_to":"bc1qone","amount":"0.5"},{"address_to":"bc1qtwo","amount":"0.25"}]' }
+        expect: SUCCESS
+      - source: vault
+        transfer: { request_id: r2, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        expect: SUCCESS
+  - test: one address more is refused
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.3', symbol: BTC, outputs: '[{"address_to":"bc1qone","amount":"0.1"},{"address_to":"bc1qtwo","amount":"0.1"},{"address_to":"bc1qthree","amount":"0.1"}]' }
+        expect: { verdict: FAILURE, rule: outputs#1, values: { addresses: '3', max: '2' } }
+  - test: an address that is paid too much is refused, also where it is paid twice
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.7', symbol: BTC, outputs: '[{"address_to":"bc1qone","amount":"0.4"},{"address_to":"bc1qtwo","amount":"0.1"},{"address_to":"bc1qone","amount":"0.2"}]' }
+        expect: { verdict: FAILURE, rule: outputs#1, values: { to: bc1qone, amount: '0.6', maxEach: '0.5' } }
+      - source: vault
+        transfer: { request_id: r2, from: bc1qfrom, to: bc1qone, amount: '1', symbol: LTC }
+        expect: { verdict: FAILURE, rule: outputs#1, because: LTC is not in the table }
+`,
+  compile: ({ max, maxEach }) => ({
+    evaluate: ({ payouts, symbol }) => judge(payouts, symbol, max, maxEach),
+  }),
+});
+
+function judge(
+  payouts: readonly Payout[],
+  symbol: string,
+  max: number,
+  maxEach: AmountBound | undefined,
+): Outcome {
+  const values = { addresses: String(payouts.length), max: String(max) };
+  if (payouts.length === 0) return refuse('it pays no address', values);
+  const paid = `it pays ${payouts.length === 1 ? '1 address' : `${payouts.length} addresses`}`;
+  if (payouts.length > max) return refuse(`${paid}, more than ${max}`, values);
+  if (maxEach === undefined) return pass(`${paid}, of at most ${max}`, values);
+  const limit = boundFor(maxEach, symbol);
+  if (limit === undefined) return refuse(`${symbol} is not in the table`, { ...values, symbol });
+  const each = { ...values, maxEach: formatAmount(limit) };
+  const above = payouts.filter(({ amount }) => amount > limit);
+  const [first] = above;
+  if (first === undefined) return pass(`${paid}, of at most ${max}, none more than ${each.maxEach}`, each);
+  const amount = formatAmount(first.amount);
+  const whom = told(
+    'to',
+    above.map(({ to }) => to),
+  );
+  return refuse(`${whom}: ${amount} is above the maximum ${each.maxEach} for one address`, {
+    ...each,
+    to: first.to,
+    amount,
+  });
+}

@@ -1,0 +1,210 @@
+import { z } from 'zod';
+import { messageOf } from '../../errors.ts';
+import { nearest } from '../../values/nearest.ts';
+import { shown } from '../fault.ts';
+import { isZone } from './calendar.ts';
+import {
+  AHEAD_DAYS,
+  DAY_NAMES,
+  type Opening,
+  type OpeningHours,
+  type Stretch,
+  createOpening,
+  isDate,
+  readSpan,
+  shownAt,
+} from './opening-hours.ts';
+import { textsText } from './parameter.ts';
+import { type Outcome, type RuleContext, defineRule } from './rule.ts';
+
+const ZONE = 'an IANA time zone, like Europe/Berlin or UTC';
+const FILE = 'the name of a file beside the policy';
+const WHOLE_DAY = '00:00-24:00';
+
+export const schedule = defineRule({
+  name: 'schedule',
+  summary: 'It must be one of these days, at one of these hours, and no holiday.',
+  notes: [
+    'What counts is what clocks in the zone show at the instant of the decision: when they are set back, the hour that comes twice counts twice; when they are set forward, a span that would begin in the hour that is skipped begins right after it.',
+    'The start of a span is in it, its end is not: at 17:30 sharp, `09:00-17:30` is over. `24:00` may be an end.',
+    'A span whose end is not after its start, like `22:00-06:00`, runs past midnight and belongs to the day it begins on: with `days: [fri]` it ends on Saturday at six.',
+    'A holiday is closed from midnight to midnight: also the rest of a span that began the day before, and all of one that would begin on it.',
+    'After the last date of the holiday file nothing is a holiday: renew it in time.',
+    'A callback refused for the time is decided afresh when it comes again; the refusal says when it opens, if that is within 31 days.',
+  ],
+  callbacks: ['payment', 'transfer', 'web3'],
+  parameters: z
+    .strictObject({
+      zone: z.string({ error: ZONE }).min(1, { error: ZONE }).describe('The time zone whose clocks count.'),
+      days: textsText
+        .optional()
+        .describe('Days of the week: mon, tue, wed, thu, fri, sat, sun. Without it, all of them.'),
+      hours: textsText
+        .optional()
+        .describe('One span of the day, like 09:00-17:30, or a list of them. Without it, all day.'),
+      holidays: z
+        .string({ error: FILE })
+        .min(1, { error: FILE })
+        .optional()
+        .describe(
+          'A file beside the policy, one date a line, like 2026-12-25. It becomes part of the revision.',
+        ),
+    })
+    .superRefine(({ days, hours, holidays }, context) => {
+      if (days !== undefined || hours !== undefined || holidays !== undefined) return;
+      context.addIssue({
+        code: 'custom',
+        message: 'it has neither days, hours nor holidays, so it is always open',
+        params: { cure: 'give at least one of them' },
+      });
+    }),
+  example: `policy: office-hours
+callback: payment
+when: { source: shop }
+rules:
+  - schedule:
+      zone: Europe/Berlin
+      days: [mon, tue, wed, thu, fri]
+      hours: 09:00-17:30
+      holidays: holidays.txt
+`,
+  files: { 'holidays.txt': '# Closed all day\n2026-05-01\n2026-12-25\n' },
+  cases: `tests:
+  - test: open from nine, on a Monday
+    now: 2026-03-02T08:00:00Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
+        expect: SUCCESS
+  - test: closed the second before, and then decided afresh
+    now: 2026-03-02T07:59:59Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
+        expect: { verdict: FAILURE, rule: schedule#1, because: 'closed until 2026-03-02T08:00:00Z' }
+      - source: shop
+        after: 1s
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
+        expect: SUCCESS
+  - test: in summer it opens an hour earlier by UTC
+    now: 2026-03-30T07:00:00Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
+        expect: SUCCESS
+  - test: closed at half past five sharp on a Friday, until Monday
+    now: 2026-03-06T16:30:00Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
+        expect: { verdict: FAILURE, values: { day: fri, opens: '2026-03-09T08:00:00Z' } }
+  - test: closed on a holiday
+    now: 2026-12-25T10:00:00Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
+        expect: { verdict: FAILURE, rule: schedule#1, values: { holiday: '2026-12-25' } }
+`,
+  compile: ({ zone, days, hours, holidays }, context) => {
+    const open = {
+      days: daysOf(days ?? DAY_NAMES, context),
+      spans: spansOf(hours ?? [WHOLE_DAY], context),
+      holidays: holidays === undefined ? new Set<string>() : holidaysOf(holidays, context),
+    };
+    if (!isZone(zone)) {
+      const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
+      const cure = `write an IANA name, like ${meant ?? 'Europe/Berlin or UTC'}`;
+      return context.fault(['zone'], `${shown(zone)} is no time zone`, cure);
+    }
+    if (open.days === undefined || open.spans === undefined || open.holidays === undefined) return undefined;
+    const whenOpen: OpeningHours = { days: open.days, spans: open.spans, holidays: open.holidays };
+    const asked = { zone, hours: (hours ?? [WHOLE_DAY]).join(', ') };
+    return { evaluate: judging(createOpening(whenOpen, zone), whenOpen, asked) };
+  },
+});
+
+/** The stretch last looked into is kept: most callbacks come within the same one. */
+function judging(
+  opening: Opening,
+  { holidays }: OpeningHours,
+  asked: { readonly zone: string; readonly hours: string },
+): (callback: unknown, facts: { readonly nowMs: number }) => Outcome {
+  let last: { readonly stretch: Stretch; readonly opens: string | undefined } | undefined;
+  return (_, { nowMs }) => {
+    if (last === undefined || nowMs < last.stretch.startMs || nowMs >= last.stretch.endMs) {
+      const stretch = opening.at(nowMs);
+      const opensMs = stretch.open ? undefined : opening.after(stretch);
+      last = { stretch, opens: opensMs === undefined ? undefined : instantText(opensMs) };
+    }
+    const { stretch, opens } = last;
+    const { date, time, day } = shownAt(nowMs, stretch);
+    const now = `${day} ${date} ${time} in ${asked.zone}`;
+    const always = {
+      afresh: true,
+      valid: { fromMs: stretch.startMs, untilMs: stretch.endMs },
+    } as const;
+    const values = { now: `${date} ${time}`, day, ...asked };
+    if (stretch.open) return { verdict: 'pass', because: `open: it is ${now}`, values, ...always };
+    const holiday = holidays.has(date);
+    const until = opens === undefined ? `for the next ${AHEAD_DAYS} days` : `until ${opens}`;
+    return {
+      verdict: 'refuse',
+      because: `closed ${until}: it is ${now}${holiday ? ', a holiday' : ''}`,
+      values: { ...values, ...(holiday ? { holiday: date } : {}), opens: opens ?? 'unknown' },
+      ...always,
+    };
+  };
+}
+
+function daysOf(written: readonly string[], context: RuleContext): OpeningHours['days'] | undefined {
+  const days = new Set<(typeof DAY_NAMES)[number]>();
+  for (const text of written) {
+    const day = DAY_NAMES.find((each) => each === text);
+    if (day === undefined) {
+      return context.fault(['days'], `${shown(text)} is no day`, 'write mon, tue, wed, thu, fri, sat or sun');
+    }
+    days.add(day);
+  }
+  return days;
+}
+
+function spansOf(written: readonly string[], context: RuleContext): OpeningHours['spans'] | undefined {
+  if (written.length > SPANS_MAX) {
+    return context.fault(['hours'], `it has ${written.length} spans`, `keep to ${SPANS_MAX}`);
+  }
+  const spans = written.map(readSpan);
+  const wrong = written.find((_, index) => spans[index] === undefined);
+  if (wrong !== undefined) {
+    const cure = 'write it like 09:00-17:30, 22:00-06:00 or 00:00-24:00, with two digits each';
+    return context.fault(['hours'], `${shown(wrong)} is no span of hours`, cure);
+  }
+  return spans.filter((span) => span !== undefined);
+}
+
+/** More than these are a mistake; each makes a stretch shorter. */
+const SPANS_MAX = 24;
+
+/** Every day of 27 years. Each is looked at whenever a release is loaded. */
+const DATES_MAX = 10_000;
+
+function holidaysOf(file: string, context: RuleContext): OpeningHours['holidays'] | undefined {
+  const cure = 'put one date a line, like 2026-12-25';
+  let dates: readonly string[];
+  try {
+    dates = context.listFile(file);
+  } catch (thrown) {
+    return context.fault(['holidays'], messageOf(thrown), `put the file beside the policy, one date a line`);
+  }
+  if (dates.length > DATES_MAX) {
+    const left = `keep to ${DATES_MAX}, and leave those out that are long past`;
+    return context.fault(['holidays'], `${file} has ${dates.length} dates`, left);
+  }
+  const wrong = dates.find((date) => !isDate(date));
+  if (wrong !== undefined)
+    return context.fault(['holidays'], `${file} has ${shown(wrong)}, which is no date`, cure);
+  if (dates.length === 0)
+    return context.fault(['holidays'], `${file} has no date`, `${cure}, or leave holidays out`);
+  return new Set(dates);
+}
+
+const instantText = (atMs: number): string => new Date(atMs).toISOString().replace('.000Z', 'Z');

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { durationText, wholeText } from './parameter.ts';
+import { defineRule, pass, refuse } from './rule.ts';
+
+const NOT_ALLOWED = 'false; to allow speed-ups, give max and within in its place';
+
+export const speedUp = defineRule({
+  name: 'speed-up',
+  summary:
+    'A speed-up (`pending_round: true`) passes only soon after what it speeds up was approved, and only so many times; or never.',
+  notes: [
+    'A callback that is no speed-up passes.',
+    'A speed-up of what was never approved, or no longer stands approved, is refused: the same question (`sign_prepare` or `sign_start`) without `pending_round` must have been approved about the same withdrawal or transaction, with the same terms, at most `within` ago.',
+    'Speed-ups are told apart by the txids that `sign_success` reported in between: one that comes before another txid was reported is the same speed-up again, and counts once.',
+    'Only approved speed-ups count; those of `sign_prepare` and of `sign_start` count apart. Without this rule there is no limit to their number.',
+    'What was approved has its reservations already; a speed-up is not reserved again as long as these count.',
+    'A refusal does not stand where what it depends on may change: each repeat is decided afresh.',
+  ],
+  callbacks: ['transfer', 'web3'],
+  parameters: z
+    .strictObject({
+      max: wholeText
+        .optional()
+        .describe('How many speed-ups of one withdrawal or transaction may be approved.'),
+      within: durationText
+        .optional()
+        .describe('How long after the approval a speed-up may come, from 1s to 92d, like 90s, 10m or 24h.'),
+      allowed: z
+        .string({ error: NOT_ALLOWED })
+        .regex(/^false$/, { error: NOT_ALLOWED })
+        .optional()
+        .describe('`false`: no speed-up passes. Then leave `max` and `within` out.'),
+    })
+    .superRefine(({ max, within, allowed }, context) => {
+      const fault = (path: string[], message: string, cure: string): void => {
+        context.addIssue({ code: 'custom', path, message, params: { cure } });
+      };
+      if (allowed !== undefined) {
+        if (max === undefined && within === undefined) return;
+        fault([], 'it allows no speed-up, and says which it allows', 'leave out allowed, or max and within');
+      } else if (max === undefined || within === undefined) {
+        const missing = max === undefined ? 'max' : 'within';
+        fault(
+          [],
+          `${missing} is missing`,
+          'give max and within, like { max: 3, within: 24h }, or allowed: false',
+        );
+      }
+    }),
+  example: `policy: speed-ups
+callback: transfer
+when: { source: vault }
+rules:
+  - speed-up: { max: 1, within: 24h }
+`,
+  cases: `tests:
+  - test: a withdrawal passes, and so does its speed-up
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        expect: SUCCESS
+      - source: vault
+        after: 24h
+        transfer: { type: sign_start, request_id: r1, pending_round: true, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        expect: SUCCESS
+  - test: a speed-up that comes too late is refused
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        expect: SUCCESS
+      - source: vault
+        after: 86401s
+        transfer: { type: sign_start, request_id: r1, pending_round: true, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        expect: { verdict: FAILURE, rule: speed-up#1, values: { max: '1', within: 24h } }
+  - test: a speed-up of what was never approved is refused
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        transfer: { type: sign_start, request_id: r1, pending_round: true, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        expect: { verdict: FAILURE, rule: speed-up#1 }
+`,
+  compile: ({ max, within }) => ({
+    evaluate: ({ question }) => {
+      if (!question.speedUp) return pass('it is no speed-up');
+      if (max === undefined || within === undefined) return refuse('speed-ups are not allowed');
+      return {
+        verdict: 'claim',
+        because: `a speed-up within ${within.text} of the approval, one of at most ${max}`,
+        values: { max: String(max), within: within.text },
+        claims: [{ type: 'speed-up', max, withinMs: within.ms }],
+        afresh: true,
+      };
+    },
+  }),
+});

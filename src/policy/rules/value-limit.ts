@@ -1,0 +1,176 @@
+import { z } from 'zod';
+import { type Amount, AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
+import type { Callback, Payout } from '../../callback/callback.ts';
+import type { Facts } from '../facts.ts';
+import { type Counter, compileCounting, countingNotes, countingParameters } from './counting.ts';
+import { type Duration, amountText, durationText } from './parameter.ts';
+import { priceOf, valueAt } from './price.ts';
+import { type Outcome, defineRule, pass, refuse } from './rule.ts';
+
+/** A value has at most 36 digits before the point, like an amount. */
+const TOO_GREAT = 10n ** BigInt(36 + AMOUNT_SCALE);
+
+type Valid = NonNullable<Outcome['valid']>;
+
+export const valueLimit = defineRule({
+  name: 'value-limit',
+  summary:
+    'What a callback is worth at the prices in force must not be more than a maximum: by itself or, with a window, in sum.',
+  notes: [
+    'The value is the amount times the price of its symbol, exact, and rounded up in the 36th digit after the point.',
+    'Prices are set with `countersign prices set`, all in one currency, which is also that of `max`.',
+    'An asset without a price, a price older than `maxAge`, and one that is as of more than a minute later than now, refuse. Such a refusal does not stand: each repeat is decided afresh.',
+    'Without `window` each callback is judged by itself. With it, values are summed over all assets; what was approved counts with its value at that time, whatever its price is now.',
+    'An unlimited amount (`-1` in a web3 callback) is refused.',
+    'The amount of a web3 callback is in the coin of its chain (`main_chain_symbol`): the price is that coin’s, also where the amount is zero, and tokens that its call data moves are not in the value.',
+    ...countingNotes,
+    'Changing `maxAge`, or the symbols under `when`, keeps the count as well.',
+  ],
+  callbacks: ['payment', 'transfer', 'web3'],
+  parameters: z
+    .strictObject({
+      max: amountText.describe('The greatest value that passes, in the currency of the prices.'),
+      maxAge: durationText.describe('How old a price may be, from 1s to 92d, like 90s, 10m or 24h.'),
+      per: countingParameters.per,
+      window: countingParameters.window
+        .optional()
+        .describe('Sums the values within a window, as window-limit does: 24h, 7d, day, month.'),
+      zone: countingParameters.zone,
+    })
+    .superRefine(({ per, window, zone }, context) => {
+      if (window !== undefined) return;
+      for (const [name, given] of Object.entries({ per, zone })) {
+        if (given === undefined) continue;
+        context.addIssue({
+          code: 'custom',
+          path: [name],
+          message: `${name} says how to count in a window, and there is none`,
+          params: { cure: `add a window, like 24h, or leave ${name} out` },
+        });
+      }
+    }),
+  example: `policy: payment-values
+callback: payment
+when: { source: shop }
+rules:
+  - value-limit: { max: 10000, maxAge: 10m }
+  - value-limit: { max: 25000, maxAge: 10m, per: [userId], window: 24h }
+`,
+  cases: `tests:
+  - test: what a user pays in a day is summed over all coins, by its value
+    now: 2026-03-02T10:00:00Z
+    given:
+      prices:
+        BTC: { price: 97000, asOf: 2026-03-02T09:59:00Z }
+        USDT1742: { price: 1.0001, asOf: 2026-03-02T09:59:00Z }
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.1' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '2', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.1' }
+        expect: SUCCESS
+      - source: shop
+        payment: { appOrderId: '3', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '6000' }
+        expect: { verdict: FAILURE, rule: value-limit#2, values: { asset: USDT1742, price: '1.0001', value: '6000.6', max: '25000' } }
+      - source: shop
+        payment: { appOrderId: '4', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '5000' }
+        expect: SUCCESS
+  - test: a payment that alone is worth too much is refused
+    now: 2026-03-02T10:00:00Z
+    given:
+      prices: { BTC: { price: 97000, asOf: 2026-03-02T09:59:00Z } }
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.2' }
+        expect: { verdict: FAILURE, rule: value-limit#1, values: { amount: '0.2', value: '19400', max: '10000' } }
+  - test: a price of ten minutes ago will do, an older one will not
+    now: 2026-03-02T10:00:00Z
+    given:
+      prices: { BTC: { price: 97000, asOf: 2026-03-02T09:50:00Z } }
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.01' }
+        expect: SUCCESS
+      - source: shop
+        after: 1s
+        payment: { appOrderId: '2', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.01' }
+        expect: { verdict: FAILURE, rule: value-limit#1, because: older than 10m }
+  - test: an asset without a price is refused
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: ETH, orderAmount: '1' }
+        expect: { verdict: FAILURE, rule: value-limit#1, because: there is no price for ETH }
+`,
+  compile: ({ max, maxAge, per, window, zone }, context) => {
+    if (window === undefined) {
+      return { evaluate: (callback, facts) => judge(callback, facts, { max, maxAge, counting: undefined }) };
+    }
+    const counting = compileCounting({ rule: 'value-limit', per, window, zone, symbol: undefined }, context);
+    return (
+      counting && {
+        counter: counting.counter,
+        evaluate: (callback, facts) => judge(callback, facts, { max, maxAge, counting }),
+      }
+    );
+  },
+});
+
+interface Limit {
+  readonly max: Amount;
+  readonly maxAge: Duration;
+  readonly counting: Counter | undefined;
+}
+
+function judge(callback: Callback, facts: Facts, { max, maxAge, counting }: Limit): Outcome {
+  const { amount, symbol, payouts } = callback;
+  if (amount === 'unlimited') return refuse('the amount is unlimited', { asset: symbol });
+  const priced = priceOf(symbol, facts, maxAge);
+  if ('verdict' in priced) return priced;
+  const { price, valid, values: found } = priced;
+  const value = valueAt(amount, price);
+  const values = {
+    ...found,
+    amount: formatAmount(amount),
+    value: formatAmount(value),
+    max: formatAmount(max),
+  };
+  const changing = { prices: true, afresh: true, valid } as const;
+  const told = `${values.amount} ${symbol} at ${found.price} (as of ${found.asOf})`;
+  if (value >= TOO_GREAT) {
+    const because = `the value of ${told} has more than 36 digits before the point`;
+    return { ...refuse(because, values), ...changing };
+  }
+  if (counting === undefined) {
+    return value > max
+      ? {
+          ...refuse(`the value ${values.value} of ${told} is above the maximum ${values.max}`, values),
+          ...changing,
+        }
+      : { ...pass(`the value ${values.value} of ${told} is within the limit`, values), ...changing };
+  }
+  const counted = { total: value, payouts: payouts.map((payout) => worth(payout, price)) };
+  const outcome = counting.claim(callback, counted, max, facts.nowMs);
+  // What it counts by is missing for good, whatever the price.
+  if (outcome.verdict !== 'claim') return { ...outcome, prices: true };
+  return {
+    ...outcome,
+    ...changing,
+    because: `${told}: ${outcome.because}`,
+    values: { ...outcome.values, ...values },
+    valid: both(valid, outcome.valid),
+  };
+}
+
+function both(one: Valid, other: Valid | undefined): Valid {
+  return {
+    fromMs: Math.max(one.fromMs, other?.fromMs ?? one.fromMs),
+    untilMs: Math.min(one.untilMs, other?.untilMs ?? one.untilMs),
+  };
+}
+
+const worth = ({ to, amount }: Payout, price: Amount): Payout => ({
+  to,
+  amount: valueAt(amount, price),
+});

@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import { DURATION_PATTERN, durationMs } from '../rules/duration.ts';
+import { amountText } from '../rules/parameter.ts';
+
+/*
+ * Test files layer by layer. What holds values of several shapes is `unknown` here and read on its own, so that each fault
+ * can name what is known at its place. Each schema's message is the phrase for what it expects.
+ */
+
+const CASES_MAX = 10_000;
+const CALLBACKS_MAX = 1000;
+
+const INSTANT = 'an instant with Z or an offset, like 2026-03-02T10:00:00Z';
+const AFTER = 'a length of time up to 92d, like 0s, 90s, 5m, 1h or 2d';
+const TESTS = `a list of at least one test and at most ${CASES_MAX}`;
+const CALLBACKS = `a list of at least one callback and at most ${CALLBACKS_MAX}`;
+const TEXT = 'a text';
+const ANSWER = 'yes, no or failed';
+
+const text = z.string({ error: TEXT }).min(1, { error: TEXT });
+
+/** In milliseconds since the epoch. */
+const instantText = z
+  .string({ error: INSTANT })
+  .refine((written) => instantOf(written) !== undefined, { error: INSTANT })
+  .transform((written) => instantOf(written) ?? 0);
+
+export const fileShape = z.strictObject({
+  tests: z
+    .array(z.unknown(), { error: TESTS })
+    .min(1, { error: TESTS })
+    .max(CASES_MAX, { error: TESTS })
+    .describe('Each begins with nothing but what it is given.'),
+});
+
+export const caseShape = z.strictObject({
+  test: z
+    .string({ error: TEXT })
+    .min(1, { error: TEXT })
+    .max(300, { error: 'at most 300 characters' })
+    .describe('What it promises, in a sentence; unique within the file.'),
+  now: instantText.describe('The instant of the first callback, with Z or an offset.'),
+  given: z.unknown().optional().describe('The state before the first callback.'),
+  callbacks: z
+    .array(z.unknown(), { error: CALLBACKS })
+    .min(1, { error: CALLBACKS })
+    .max(CALLBACKS_MAX, { error: CALLBACKS })
+    .describe('In order; each may build up state for the next.'),
+});
+
+export const givenShape = z.strictObject({
+  lists: z.unknown().optional().describe('Lists in the store: by source, then by list, its values.'),
+  prices: z.unknown().optional().describe('Prices by asset.'),
+  orders: z.unknown().optional().describe('Orders that were announced.'),
+  answers: z.unknown().optional().describe('What services and modules answer, by name.'),
+});
+
+export const listValueShape = z.strictObject({
+  value: text.describe('The value.'),
+  added: instantText
+    .optional()
+    .describe('When it was put on the list. Left out, it has been there for ever.'),
+});
+
+export const priceShape = z.strictObject({
+  price: amountText
+    .refine((price) => price > 0n, { error: 'a price above zero, like 97000 or 0.0001' })
+    .describe('Of one whole unit of the asset.'),
+  asOf: instantText.describe('The instant of which it is true.'),
+});
+
+/** Exactly one names the subject: its kind, and its id. */
+const subjectShape = {
+  payment: text.optional().describe('The `appOrderId` of a payment.'),
+  transfer: text.optional().describe('The `request_id` of a withdrawal.'),
+  web3: text.optional().describe('The `request_id` of a web3 transaction.'),
+};
+
+export const orderShape = z.strictObject({
+  source: text.describe('The source that it is announced for.'),
+  ...subjectShape,
+  members: z
+    .record(z.string(), z.unknown(), { error: 'a mapping of members to texts' })
+    .describe('The announced members, as `orders expect` takes them.'),
+  expires: instantText.describe('When it expires.'),
+});
+
+export const answersShape = z.strictObject({
+  service: answersOf('Answers of services'),
+  module: answersOf('Answers of modules'),
+});
+
+export const callbackShape = z.strictObject({
+  source: text.describe('The source that sends it.'),
+  payment: z.unknown().optional().describe('A payment confirmation: its members on the wire.'),
+  transfer: z
+    .unknown()
+    .optional()
+    .describe(
+      'A withdrawal: its members on the wire; `type` is sign_prepare and `transfer_id` 1 if left out.',
+    ),
+  web3: z
+    .unknown()
+    .optional()
+    .describe('A web3 transaction: its members on the wire; `type` is sign_prepare if left out.'),
+  scheme: text.optional().describe('The scheme that a payment is signed with.'),
+  after: z
+    .string({ error: AFTER })
+    .refine((written) => lengthOf(written) !== undefined, { error: AFTER })
+    .transform((written) => lengthOf(written) ?? 0)
+    .optional()
+    .describe('The time since the callback before: 90s, 5m, 1h, 2d. Left out, none.'),
+  /** It must be there: `readExpectation` says so, in a better sentence. */
+  expect: z.unknown().optional().describe('SUCCESS, FAILURE, or a mapping that says more.'),
+});
+
+export const VERDICTS = ['SUCCESS', 'FAILURE'] as const;
+
+export const expectShape = z.strictObject({
+  verdict: z.enum(VERDICTS, { error: 'SUCCESS or FAILURE' }).describe('What is answered.'),
+  rule: z
+    .string({ error: TEXT })
+    .regex(/^(?:[a-z][a-z0-9-]*\/)?(?:[a-z][a-z0-9-]*#[1-9]\d*|when)$/, {
+      error: 'a rule and its place in the policy, like amount-limit#1 or small-payments/amount-limit#1',
+    })
+    .optional()
+    .describe('The rule that refuses: amount-limit#1, or POLICY/amount-limit#1.'),
+  code: z
+    .string({ error: TEXT })
+    .regex(/^[A-Z0-9_]+$/, { error: 'a code in capitals, like TERMS_CHANGED' })
+    .optional()
+    .describe('The code of the decision, such as RULE_REFUSED or TERMS_CHANGED.'),
+  values: z
+    .record(z.string(), z.string({ error: TEXT }), { error: 'a mapping of names to texts' })
+    .optional()
+    .describe('Values that the rule which refuses must have looked at; those not named may be anything.'),
+  because: text.optional().describe('A part of the sentence that says why.'),
+});
+
+function answersOf(what: string) {
+  return z
+    .record(z.string(), z.enum(['yes', 'no', 'failed'], { error: ANSWER }), {
+      error: `a mapping of names to ${ANSWER}`,
+    })
+    .optional()
+    .describe(`${what}: yes, no or failed. Who is not named gives none, which refuses.`);
+}
+
+const DATE_TIME =
+  /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,3}))?)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+
+function instantOf(written: string): number | undefined {
+  const [, day = '', hour = '', minute = '', second = '00', fraction = '', zone = ''] =
+    DATE_TIME.exec(written) ?? [];
+  const local = `${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}Z`;
+  const localMs = Date.parse(local);
+  // A day that does not exist is carried over into another.
+  if (Number.isNaN(localMs) || new Date(localMs).toISOString() !== local) return undefined;
+  return zone === 'Z' ? localMs : Date.parse(`${local.slice(0, -1)}${zone}`);
+}
+
+function lengthOf(written: string): number | undefined {
+  if (/^0[smhd]?$/.test(written)) return 0;
+  return DURATION_PATTERN.test(written) ? durationMs(written) : undefined;
+}

@@ -1,0 +1,64 @@
+import type { Kind, Verdict } from '../../callback/callback.ts';
+import type { Members } from '../../values/members.ts';
+import type { Amount } from '../../values/amount.ts';
+import type { Answer, Inquiry } from '../facts.ts';
+
+/** One test of a test file, read. */
+export interface PolicyTest {
+  readonly file: string;
+  /** Counted from 1. */
+  readonly line: number;
+  readonly name: string;
+  readonly nowMs: number;
+  readonly given: Given;
+  readonly callbacks: readonly TestCallback[];
+}
+
+/** The state before the first callback of a test. */
+export interface Given {
+  readonly lists: readonly GivenList[];
+  readonly prices: readonly { readonly asset: string; readonly price: Amount; readonly asOfMs: number }[];
+  readonly orders: readonly GivenOrder[];
+  readonly answers: readonly {
+    readonly of: Inquiry['of'];
+    readonly name: string;
+    readonly verdict: Answer['verdict'];
+  }[];
+}
+
+export interface GivenList {
+  readonly source: string;
+  readonly list: string;
+  /** Comparable texts; 0 for a value that has been there for ever. */
+  readonly values: readonly { readonly value: string; readonly addedMs: number }[];
+}
+
+export interface GivenOrder {
+  readonly source: string;
+  readonly subject: string;
+  readonly members: Readonly<Record<string, string>>;
+  readonly expiresMs: number;
+}
+
+export interface TestCallback {
+  readonly line: number;
+  readonly source: string;
+  readonly kind: Kind;
+  readonly members: Members;
+  readonly scheme: string | undefined;
+  /** Since the callback before it. */
+  readonly afterMs: number;
+  readonly expect: Expectation;
+}
+
+/** What is left out may be anything. */
+export interface Expectation {
+  readonly verdict: Verdict;
+  /** `amount-limit#1`, or with the policy before it, `small-payments/amount-limit#1`. */
+  readonly rule?: string | undefined;
+  readonly code?: string | undefined;
+  readonly values?: Readonly<Record<string, string>> | undefined;
+  readonly because?: string | undefined;
+}
+
+export const NOTHING_GIVEN: Given = { lists: [], prices: [], orders: [], answers: [] };

@@ -1,0 +1,104 @@
+import { DatabaseSync } from 'node:sqlite';
+import { NO_PRICES, type PriceTable } from '../../policy/facts.ts';
+import type {
+  Control,
+  ListChange,
+  NoticeRequest,
+  NoticeResult,
+  OrderAnnouncement,
+  PriceChange,
+  SettleRequest,
+  SettleResult,
+} from '../store.ts';
+import type { JournalTable } from './journal.ts';
+import { notice } from './notice.ts';
+import { createPrices } from './prices.ts';
+import { migrations } from './schema.ts';
+import { type SettleTables, settle } from './settle.ts';
+import { createSettleTables } from './tables.ts';
+
+/**
+ * A store to try policies in: the embedded store's own tables and steps, so that what is settled here is settled as in
+ * production, but one call after the other, each at the instant that it is given, which must not run backwards. Nobody else
+ * sees it, nothing of it lasts, and it keeps no journal and never forgets.
+ */
+export interface RehearsalStore {
+  /** Puts a revision in force, without its document. */
+  push(revision: string, atMs: number): void;
+  settle(request: SettleRequest, atMs: number): SettleResult;
+  notice(request: NoticeRequest, atMs: number): NoticeResult;
+  /** Throws NOT_FOUND for a removal from a list that does not exist. */
+  changeList(change: ListChange, atMs: number): void;
+  expectOrder(announcement: OrderAnnouncement, atMs: number): void;
+  /** Throws NOT_FOUND if there is none. */
+  cancelOrder(cancel: Pick<OrderAnnouncement, 'source' | 'subject' | 'by'>, atMs: number): void;
+  /** Throws USAGE (see Prices). */
+  changePrices(change: PriceChange, atMs: number): void;
+  prices(): PriceTable;
+  /** Whether anything was decided about a subject. */
+  knows(source: string, subject: string): boolean;
+  /** Whether there is such a list, if an empty one. */
+  hasList(source: string, list: string): boolean;
+  hasOrder(source: string, subject: string): boolean;
+  close(): void;
+}
+
+const CACHE_KIB = 65_536;
+
+/** On `disk` it is a nameless file that SQLite makes and drops, and what it has in memory is bounded, however much is settled. */
+export function openRehearsal(where: 'memory' | 'disk'): RehearsalStore {
+  // The empty name is SQLite's for a private file. Nothing is ever rolled back, and the one transaction never ends: so it
+  // needs no journal, which only a database that is not defended against its owner can do without.
+  const connection = new DatabaseSync(where === 'memory' ? ':memory:' : '', { defensive: false });
+  connection.exec(`PRAGMA journal_mode = OFF; PRAGMA cache_size = -${CACHE_KIB}`);
+  for (const step of migrations) connection.exec(step);
+  const tables = inForceKept(createSettleTables(connection, countingJournal()));
+  const priceTables = createPrices(connection);
+  let prices = NO_PRICES;
+  connection.exec('BEGIN');
+  return {
+    push(revision, atMs) {
+      const expected = tables.releases.control().revision;
+      tables.releases.push({ revision, document: '', expected, by: '', message: '' }, atMs);
+      tables.changed();
+    },
+    settle: (request, atMs) => settle(tables, request, atMs),
+    notice: (request, atMs) => notice(tables, request, atMs),
+    changeList: (change, atMs) => void tables.lists.change(change, atMs),
+    expectOrder: (announcement, atMs) => void tables.orders.expect(announcement, atMs),
+    cancelOrder: (cancel, atMs) => void tables.orders.cancel(cancel, atMs),
+    changePrices(change, atMs) {
+      prices = priceTables.change(change, atMs);
+      tables.changed();
+    },
+    prices: () => prices,
+    knows: (source, subject) => tables.subjects.find(source, subject) !== undefined,
+    hasList: (source, list) => tables.lists.version(source, list) > 0,
+    hasOrder: (source, subject) => tables.orders.find(source, subject, 0) !== undefined,
+    close: () => connection.close(),
+  };
+}
+
+/** Remembers what is in force: nobody but this store's own verbs can change it. */
+function inForceKept(tables: SettleTables): SettleTables & { readonly changed: () => void } {
+  let control: Control | undefined;
+  const changed = (): void => {
+    control = undefined;
+  };
+  const releases = { ...tables.releases, control: () => (control ??= tables.releases.control()) };
+  return { ...tables, releases, changed };
+}
+
+/** Gives ids, and keeps nothing: nobody asks what was settled here. */
+function countingJournal(): JournalTable {
+  let last = 0;
+  const append = (): string => String(++last);
+  return {
+    append,
+    record: append,
+    entry: () => undefined,
+    entries: () => [],
+    size: () => 0,
+    expire: () => undefined,
+  };
+}

@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { CountersignError } from '../../errors.ts';
+import { expectAnnouncement } from '../order-announcement.ts';
+import type { Order, OrderAnnouncement, Orders } from '../store.ts';
+import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
+import { digits, expectReply, pairs, text } from './reply.ts';
+import { loadScript, run } from './script.ts';
+
+const expectScript = loadScript('expect-order-4');
+const cancelScript = loadScript('cancel-order-4');
+const lookUpScript = loadScript('order-2');
+
+/** An order lies in the slot of its source, for settle to use it up. */
+export function createOrders(parts: RedisParts): Orders {
+  return {
+    expectOrder: (announcement) => expectOrder(parts, announcement),
+    async order(source, subject) {
+      const keys = parts.keys.of(source);
+      const asked = [keys.control, keys.order(subject)];
+      const reply = await run(parts.connection, lookUpScript, asked, [clockArgument(parts)]);
+      if (reply === null) return undefined;
+      const [state, fields] = expectReply(z.tuple([states, pairs]), nameOf(source, subject), reply);
+      return orderOf(source, subject, state, fields);
+    },
+    async cancelOrder({ source, subject, by }) {
+      const reply = await change(parts, cancelScript, { source, subject }, [by]);
+      if (reply === null) throw missing(source, subject);
+      const cancelled = z.tuple([z.enum(['cancelled', 'ended']), states, pairs]);
+      const [outcome, state, fields] = expectReply(cancelled, nameOf(source, subject), reply);
+      return { outcome, order: orderOf(source, subject, state, fields) };
+    },
+  };
+}
+
+const states = z.enum(['expected', 'used', 'cancelled', 'expired']);
+
+async function expectOrder(
+  parts: RedisParts,
+  announcement: OrderAnnouncement,
+): ReturnType<Orders['expectOrder']> {
+  expectAnnouncement(announcement);
+  const { source, subject, members, expiresAtMs, by } = announcement;
+  const detail = JSON.stringify({ change: 'expect', members, expiresAtMs, by });
+  const given = [expiresAtMs, by, detail, ...Object.entries(members).flat()];
+  const reply = await change(parts, expectScript, { source, subject }, given);
+  const expected = z.tuple([z.enum(['expected', 'unchanged', 'conflict']), states, pairs]);
+  const [outcome, state, fields] = expectReply(expected, nameOf(source, subject), reply);
+  return { outcome, order: orderOf(source, subject, state, fields) };
+}
+
+function change(
+  parts: RedisParts,
+  script: typeof expectScript,
+  { source, subject }: Pick<Order, 'source' | 'subject'>,
+  given: readonly (string | number)[],
+): Promise<unknown> {
+  const keys = parts.keys.of(source);
+  return run(
+    parts.connection,
+    script,
+    [keys.control, keys.order(subject), keys.subject(subject), keys.journal],
+    [...journalArguments(parts), parts.retention.subjectsMs, subject, ...given],
+  );
+}
+
+function orderOf(
+  source: string,
+  subject: string,
+  state: Order['state'],
+  fields: ReadonlyMap<string, string>,
+): Order {
+  const what = nameOf(source, subject);
+  const members = [...fields].flatMap(([field, value]) =>
+    field.startsWith('m:') ? [[field.slice(2), value] as const] : [],
+  );
+  return {
+    source,
+    subject,
+    members: Object.fromEntries(members),
+    expiresAtMs: expectReply(digits, what, fields.get('expires')),
+    by: expectReply(text, what, fields.get('by')),
+    state,
+    announcedAtMs: expectReply(digits, what, fields.get('announced')),
+    endedAtMs: expectReply(digits, what, fields.get('ended')),
+  };
+}
+
+const nameOf = (source: string, subject: string): string => `the order of ${source} for ${subject}`;
+
+const missing = (source: string, subject: string): CountersignError =>
+  new CountersignError(
+    'NOT_FOUND',
+    `the source ${source} has no order for ${subject}; \`countersign orders expect\` announces one`,
+    { source, subject },
+  );

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import type { Price, PriceTable } from '../../policy/facts.ts';
+import { expectPriceChange, expectPriceQuery } from '../price-change.ts';
+import type { PriceChange, PriceHistoryEntry, Prices } from '../store.ts';
+import { bringAbout, inForce } from './in-force.ts';
+import { type RedisParts, journalArguments } from './parts.ts';
+import { digits, expectJson, expectReply, pairs, readHash, text } from './reply.ts';
+import { loadScript, run } from './script.ts';
+
+const changeScript = loadScript('change-prices-3');
+const ASSET = 'a:';
+
+/** The table stands in one place for all sources; to these its version is spread, with all else that is in force. */
+export function createPrices(parts: RedisParts): Prices {
+  const { connection, keys } = parts;
+  return {
+    prices: async () => tableOf(await readHash(connection, 'the prices', keys.prices)),
+    changePrices: (change) => changePrices(parts, change),
+    async priceHistory({ after, limit }) {
+      expectPriceQuery({ after, limit });
+      const reply = await connection.call('xrange', [
+        keys.priceHistory,
+        `(${after}-0`,
+        '+',
+        'COUNT',
+        String(limit),
+      ]);
+      return expectReply(z.array(z.tuple([text, pairs])), 'the history of prices', reply).map(historyOf);
+    },
+  };
+}
+
+async function changePrices(parts: RedisParts, change: PriceChange): Promise<PriceTable> {
+  expectPriceChange(change);
+  const { set, remove, by } = change;
+  const rows = set.map(({ asset, price, asOfMs }) => [asset, String(price), asOfMs] as const);
+  const reply = await run(
+    parts.connection,
+    changeScript,
+    [parts.keys.inForce, parts.keys.prices, parts.keys.priceHistory],
+    [
+      ...journalArguments(parts),
+      JSON.stringify({ set: rows, remove, by }),
+      remove.length,
+      ...remove,
+      ...rows.flatMap(([asset, price, asOfMs]) => [asset, `${price} ${asOfMs}`]),
+    ],
+  );
+  const changed = z.tuple([...inForce.def.items, pairs]);
+  const [sequence, revision, frozen, version, fields] = expectReply(changed, 'a change of prices', reply);
+  await bringAbout(parts, [sequence, revision, frozen, version]);
+  return tableOf(fields);
+}
+
+const above0 = z
+  .string()
+  .regex(/^[1-9]\d*$/)
+  .transform((decimal) => BigInt(decimal));
+const price = z.tuple([above0, digits]).transform(([units, asOfMs]): Price => ({ price: units, asOfMs }));
+
+function tableOf(fields: ReadonlyMap<string, string>): PriceTable {
+  const prices = [...fields].flatMap(([field, value]) => {
+    if (!field.startsWith(ASSET)) return [];
+    const asset = field.slice(ASSET.length);
+    return [[asset, expectReply(price, `the price of ${asset}`, value.split(' '))] as const];
+  });
+  const version = expectReply(digits, 'the version of the prices', fields.get('version') ?? '0');
+  return { version, prices: new Map(prices) };
+}
+
+const row = z
+  .tuple([text, above0, z.number()])
+  .transform(([asset, units, asOfMs]) => ({ asset, price: units, asOfMs }));
+const recorded = z.object({ set: z.array(row), remove: z.array(text), by: text });
+
+function historyOf([id, fields]: readonly [string, ReadonlyMap<string, string>]): PriceHistoryEntry {
+  const what = `the change ${id} of prices`;
+  const change = expectJson(recorded, what, fields.get('change') ?? '');
+  const atMs = expectReply(digits, what, fields.get('at'));
+  return { ...change, version: expectReply(digits, what, id.split('-')[0]), atMs };
+}

@@ -1,0 +1,9 @@
+-- Looks an order up, without a change.
+--
+-- KEYS 1 control, 2 order
+-- ARGV 1 clock
+-- Returns {state, the order's fields}, or nothing if there is none
+--- @include order
+
+local order = order_read(KEYS[2])
+return order and { order_state(order, time_now(KEYS[1], ARGV[1])), order.flat } or false

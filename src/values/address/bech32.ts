@@ -1,0 +1,70 @@
+import { type Bech32Decoded, bech32, bech32m } from '@scure/base';
+import { type AddressRead, type ReadAddress, badAddress, goodAddress } from './read.ts';
+
+/** A checksum of six letters finds every error only up to this length. */
+const BECH32_MAX = 90;
+const VERSION_MAX = 16;
+const MIXED = 'it mixes capitals and small letters';
+
+/**
+ * A witness address (BIP-173, BIP-350): the prefix, then a version and a program. Version 0 has a checksum of bech32 and
+ * 20 or 32 bytes, the later ones have one of bech32m and 2 to 40 bytes.
+ */
+export function segwit(prefix: string): ReadAddress {
+  return (text) => {
+    const read = decode(text, prefix);
+    if (!read.ok) return badAddress(read.because);
+    const [version = VERSION_MAX + 1, ...program] = read.words;
+    if (version > VERSION_MAX) return badAddress(`it has no witness version from 0 to ${VERSION_MAX}`);
+    const wanted = version === 0 ? 'bech32' : 'bech32m';
+    if (read.encoding !== wanted) {
+      return badAddress(
+        `its checksum is one of ${read.encoding}, and witness version ${version} has ${wanted}`,
+      );
+    }
+    const bytes = bech32.fromWordsUnsafe(program)?.length;
+    if (bytes === undefined) return badAddress('its program is not of whole bytes');
+    const fits = version === 0 ? bytes === 20 || bytes === 32 : bytes >= 2 && bytes <= 40;
+    return fits
+      ? goodAddress(text, text.toLowerCase())
+      : badAddress(`its program has ${bytes} bytes, which witness version ${version} does not allow`);
+  };
+}
+
+/** Whether a text is meant as an address of this prefix. */
+export function hasPrefix(prefix: string, text: string): boolean {
+  return text.toLowerCase().startsWith(`${prefix}1`);
+}
+
+/** An account of 20 or 32 bytes in bech32, as the chains of the Cosmos family write it. */
+export function readAccount(prefix: string, text: string): AddressRead {
+  const read = decode(text, prefix);
+  if (!read.ok) return badAddress(read.because);
+  if (read.encoding !== 'bech32') return badAddress('its checksum is one of bech32m, not bech32');
+  const bytes = bech32.fromWordsUnsafe([...read.words])?.length;
+  return bytes === 20 || bytes === 32
+    ? goodAddress(text, text.toLowerCase())
+    : badAddress('it does not stand for 20 or 32 bytes');
+}
+
+type Decoded =
+  | { readonly ok: true; readonly encoding: 'bech32' | 'bech32m'; readonly words: readonly number[] }
+  | { readonly ok: false; readonly because: string };
+
+function decode(text: string, prefix: string): Decoded {
+  const bad = (because: string): Decoded => ({ ok: false, because });
+  if (!hasPrefix(prefix, text)) return bad(`it does not begin with ${prefix}1`);
+  if (text !== text.toLowerCase() && text !== text.toUpperCase()) return bad(MIXED);
+  const found = decodedBy(bech32, 'bech32', text) ?? decodedBy(bech32m, 'bech32m', text);
+  if (found === undefined) return bad(text.length > BECH32_MAX ? 'it is too long' : 'its checksum is wrong');
+  return found.prefix === prefix ? { ok: true, ...found } : bad(`it does not begin with ${prefix}1`);
+}
+
+function decodedBy<E extends string>(
+  coder: { readonly decodeUnsafe: (text: string, limit: number) => Bech32Decoded | void | undefined },
+  encoding: E,
+  text: string,
+): { readonly encoding: E; readonly prefix: string; readonly words: readonly number[] } | undefined {
+  const decoded = coder.decodeUnsafe(text, BECH32_MAX);
+  return decoded === undefined ? undefined : { encoding, prefix: decoded.prefix, words: decoded.words };
+}

@@ -1,0 +1,211 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type TestService, startTestService } from '../service.ts';
+
+const TOKEN = 'ops-token-of-the-tests';
+const ANNOUNCED = `policy: announced
+callback: payment
+when: { source: shop }
+rules:
+  - expected-order: {}
+`;
+
+interface Reply {
+  readonly status: number;
+  readonly body: { readonly [name: string]: unknown };
+}
+
+describe('the API', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService({
+      policies: { 'announced.yaml': ANNOUNCED },
+      settings: {
+        public: { port: '0', limits: { requestTimeoutMs: '1000', headersTimeoutMs: '1000' } },
+        ops: { port: '0', token: { env: 'OPS_TOKEN' } },
+      },
+      env: { OPS_TOKEN: TOKEN },
+    });
+  });
+  afterAll(() => service.stop());
+
+  async function call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = { authorization: `Bearer ${TOKEN}` },
+  ): Promise<Reply> {
+    const response = await fetch(`${service.ops}/api${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    return { status: response.status, body: (await response.json()) as Reply['body'] };
+  }
+  const order = (id: string, members: object = {}, over: object = {}): object => ({
+    source: 'shop',
+    kind: 'payment',
+    id,
+    members: { userId: '12345', symbol: 'USDT1742', amount: '100', scheme: 'rsa', ...members },
+    expires: '2h',
+    ...over,
+  });
+
+  it('lets an announced payment through, under the scheme that was announced, and no other', async () => {
+    expect(await service.pay({ appOrderId: 'a-1' }, 'rsa')).toBe('FAILURE');
+    expect(await call('POST', '/orders', order('a-1'))).toMatchObject({
+      status: 201,
+      body: { outcome: 'expected', order: { subject: 'payment:a-1', state: 'expected', by: 'api' } },
+    });
+    expect(await service.pay({ appOrderId: 'a-1' }, 'md5')).toBe('FAILURE');
+    expect(await service.pay({ appOrderId: 'a-1' }, 'rsa')).toBe('SUCCESS');
+    expect(await service.pay({ appOrderId: 'a-1' }, 'rsa')).toBe('SUCCESS');
+    expect(await service.pay({ appOrderId: 'a-1', orderAmount: '101' }, 'rsa')).toBe('FAILURE');
+    expect((await call('GET', '/orders/shop/payment/a-1')).body).toMatchObject({ order: { state: 'used' } });
+  });
+
+  it('says so where an order is announced like that already, and refuses another in its place', async () => {
+    const first = order('a-2', {}, { expires: new Date(Date.now() + 3_600_000).toISOString() });
+    expect((await call('POST', '/orders', first)).status).toBe(201);
+    expect(await call('POST', '/orders', first)).toMatchObject({
+      status: 200,
+      body: { outcome: 'unchanged' },
+    });
+    expect(await call('POST', '/orders', order('a-2', { amount: '101' }))).toMatchObject({
+      status: 409,
+      body: {
+        error: { code: 'ORDER_CONFLICT', message: expect.stringContaining('cancel it first') as string },
+      },
+    });
+    expect(await call('DELETE', '/orders/shop/payment/a-2')).toMatchObject({
+      status: 200,
+      body: { outcome: 'cancelled' },
+    });
+    expect((await call('DELETE', '/orders/shop/payment/a-2')).status).toBe(409);
+    expect(await service.pay({ appOrderId: 'a-2' }, 'rsa')).toBe('FAILURE');
+  });
+
+  it.each([
+    ['an amount that is a number', order('b', { amount: 100 }), 'amount is no text'],
+    ['an amount that is none', order('b', { amount: '1e9999' }), 'amount'],
+    ['no amount', order('b', { amount: undefined }), 'amount is missing'],
+    ['a strange member', order('b', { usrId: '1' }), 'did you mean userId?'],
+    [
+      'a scheme that the source does not accept',
+      order('b', { scheme: 'rot13' }),
+      'does not accept the scheme',
+    ],
+    ['an expiry behind', order('b', {}, { expires: '2001-01-01T00:00:00Z' }), 'is not ahead'],
+    ['an expiry far ahead', order('b', {}, { expires: '2999-01-01T00:00:00Z' }), 'more than 92 days'],
+    ['a strange expiry', order('b', {}, { expires: 'soon' }), 'write a length like 2h'],
+    ['an unknown source', order('b', {}, { source: 'shp' }), 'did you mean shop?'],
+    [
+      'a source that takes no such callbacks',
+      order('b', {}, { source: 'vault' }),
+      'takes no payment callbacks',
+    ],
+    ['a strange kind', order('b', {}, { kind: 'gift' }), 'kind'],
+    ['an id with a blank', order('b c'), 'is no id'],
+    ['a member beside the known ones', order('b', {}, { note: 'x' }), 'note'],
+    ['no members', order('b', {}, { members: {} }), 'userId is missing'],
+    ['a list', [], 'no JSON object'],
+    ['an object without anything', {}, 'write { source, kind, id, members, expires }'],
+    [
+      'a member that is there twice',
+      JSON.stringify(order('b')).replace('"amount"', '"amount":"1","amount"'),
+      'the member "amount" is there twice',
+    ],
+    ['a member twice, once escaped', '{"id":"b","\\u0069d":"c"}', 'the member "id" is there twice'],
+    [
+      'a member that objects have of their own',
+      JSON.stringify(order('b')).replace('"amount"', '"__proto__":"1","amount"'),
+      'no member is called __proto__',
+    ],
+    ['what is nested without end', '{"a":'.repeat(10_000), 'no JSON object'],
+    ['what is no JSON', '{"source":', 'no JSON object'],
+  ])('refuses %s, and says why', async (_, body, why) => {
+    expect(await call('POST', '/orders', body)).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining(why) as string } },
+    });
+  });
+
+  it('bounds the body', async () => {
+    expect((await call('POST', '/orders', order('b', { userId: '1'.repeat(70_000) }))).status).toBe(413);
+  });
+
+  it('answers 408 to a body that does not come in time, and closes the connection', async () => {
+    const { hostname, port } = new URL(service.ops);
+    const socket = connect(Number(port), hostname);
+    const headers = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`;
+    socket.write(`PUT /api/prices HTTP/1.1\r\n${headers}Content-Length: 100\r\n\r\n{"prices"`);
+    const answered = Buffer.concat(await socket.toArray()).toString();
+    expect(answered).toMatch(/^HTTP\/1\.1 408 /);
+    expect(answered).toContain('the body did not come in time');
+  });
+
+  it.each([
+    ['another type', { 'content-type': 'text/plain' }],
+    ['another encoding', { 'content-encoding': 'gzip' }],
+    ['another character set', { 'content-type': 'application/json; charset=utf-16' }],
+  ])('does not read a body of %s', async (_, headers) => {
+    const given = { authorization: `Bearer ${TOKEN}`, ...headers };
+    expect((await call('PUT', '/prices', { prices: { BTC: { price: '1' } } }, given)).status).toBe(415);
+  });
+
+  it('says 400 to a path that is wrongly encoded', async () => {
+    expect(await call('GET', '/orders/shop/payment/%zz')).toMatchObject({
+      status: 400,
+      body: { error: { message: 'the path is not encoded as a path is' } },
+    });
+  });
+
+  it('sets prices, all or none, and shows them', async () => {
+    const asOf = new Date(Date.now() - 1000).toISOString();
+    const set = { prices: { BTC: { price: '97000.5', asOf }, ETH: { price: '3020' } } };
+    expect(await call('PUT', '/prices', set)).toMatchObject({
+      status: 200,
+      body: { prices: { BTC: { price: '97000.5', asOf }, ETH: { price: '3020' } } },
+    });
+    const wrong = { prices: { BTC: { price: '1' }, ETH: { price: '0' } } };
+    expect(await call('PUT', '/prices', wrong)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'PRICE_INVALID' } },
+    });
+    const number = { prices: { BTC: { price: 97000 } } };
+    expect((await call('PUT', '/prices', number)).status).toBe(400);
+    const ahead = { prices: { BTC: { price: '1', asOf: '2999-01-01T00:00:00Z' } } };
+    expect((await call('PUT', '/prices', ahead)).status).toBe(400);
+    expect((await call('GET', '/prices')).body).toMatchObject({ prices: { BTC: { price: '97000.5' } } });
+  });
+
+  it.each([
+    ['no token', {}],
+    ['another token', { authorization: 'Bearer ops-token-of-the-test' }],
+    ['another way to show it', { authorization: `Basic ${TOKEN}` }],
+    ['an empty token', { authorization: 'Bearer ' }],
+  ])('turns away who has %s, and never tells the token', async (_, headers) => {
+    const reply = await call('POST', '/orders', order('c'), headers);
+    expect(reply).toMatchObject({ status: 401, body: { error: { code: 'TOKEN_WRONG' } } });
+    expect(JSON.stringify(reply) + JSON.stringify(service.log)).not.toContain(TOKEN);
+    expect(service.log.some(({ event }) => event === 'api-denied')).toBe(true);
+    expect(await service.store.order('shop', 'payment:c')).toBeUndefined();
+  });
+
+  it('says 404 to any other path', async () => {
+    expect((await call('GET', '/decisions')).status).toBe(404);
+    expect((await call('GET', '/orders/shop/payment/unknown')).status).toBe(404);
+  });
+});
+
+describe('the API without a token in the settings', () => {
+  it('is off, and says which setting turns it on', async () => {
+    const service = await startTestService();
+    const response = await fetch(`${service.ops}/api/prices`, { headers: { authorization: 'Bearer ' } });
+    expect(response.status).toBe(403);
+    expect(await response.json()).toMatchObject({
+      error: { message: expect.stringContaining('ops.token') as string },
+    });
+    await service.stop();
+  });
+});

@@ -1,0 +1,383 @@
+import type { Server } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createAuthority } from '../certificates.ts';
+import { eventually } from '../eventually.ts';
+import { A, B, outputs, transfer, web3 } from '../policy/callbacks.ts';
+import { NOW_MS, askingService } from './asking.ts';
+import { type AnswerWith, SECRET, otherSide, says, sendSigned } from './other-side.ts';
+
+describe('a service is told', () => {
+  it('of the callback, in full and signed', async () => {
+    const risk = await otherSide(says('yes', 'all is well'));
+    const { ask } = await askingService(risk.url);
+    expect(await ask({ parameters: { profile: 'gold' } })).toEqual({
+      verdict: 'yes',
+      because: 'all is well',
+    });
+    const [asked] = risk.asked;
+    expect(asked).toMatchObject({ method: 'POST', path: '/ask', signed: true });
+    expect(asked?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'countersign-timestamp': String(NOW_MS),
+    });
+    expect(asked?.nonce).toMatch(/^[\w-]{24}$/);
+    expect(asked?.json).toEqual({
+      version: 1,
+      at: '2026-03-02T10:00:00.000Z',
+      source: 'shop',
+      kind: 'payment',
+      id: 'o-1',
+      subject: 'payment:o-1',
+      question: { type: 'payment', speedUp: false },
+      members: { appOrderId: 'o-1', userId: '12345', amount: '100', symbol: 'USDT1742' },
+      payouts: [],
+      with: { profile: 'gold' },
+      service: 'risk',
+      nonce: asked?.nonce,
+    });
+  });
+
+  it('all addresses of a withdrawal to several, and what each is paid', async () => {
+    const risk = await otherSide(says('yes'));
+    const { ask } = await askingService(risk.url);
+    await ask({ callback: transfer({ amount: '3', ...outputs([A, '1'], [B, '2']) }) });
+    const [a, b] = [A, B].map((address) => address.toLowerCase());
+    expect(risk.asked[0]?.json).toMatchObject({
+      members: { to: [a, b] },
+      payouts: [
+        { to: a, amount: '1' },
+        { to: b, amount: '2' },
+      ],
+    });
+  });
+
+  it('that an amount is unlimited', async () => {
+    const risk = await otherSide(says('no'));
+    const { ask } = await askingService(risk.url);
+    await ask({ callback: web3({ amount: -1 }) });
+    expect(risk.asked[0]?.json).toMatchObject({ kind: 'web3', members: { amount: 'unlimited' } });
+  });
+
+  it('with a nonce of its own each time, over a connection that is kept', async () => {
+    const risk = await otherSide(says('yes'));
+    const { ask } = await askingService(risk.url);
+    for (let n = 0; n < 5; n++) expect(await ask()).toMatchObject({ verdict: 'yes' });
+    expect(new Set(risk.asked.map(({ nonce }) => nonce)).size).toBe(5);
+    expect(risk.connections()).toBe(1);
+  });
+});
+
+describe('the answer of a service', () => {
+  it('no is a no, with its reason', async () => {
+    const risk = await otherSide(says('no', 'the address is sanctioned'));
+    const { ask, counted } = await askingService(risk.url);
+    expect(await ask()).toEqual({ verdict: 'no', because: 'the address is sanctioned' });
+    expect(counted).toEqual(['service risk no']);
+  });
+
+  it('has its reason cut and cleaned', async () => {
+    const risk = await otherSide(says('no', `\u001b[31mred\n\u202eback\u0000 ${'x'.repeat(2000)}`));
+    const { because } = await (await askingService(risk.url)).ask();
+    expect(because).toMatch(/^\[31mred back x+…$/);
+    expect(because.length).toBe(500);
+  });
+
+  const text = (nonce: string, more: object = {}): string =>
+    JSON.stringify({ nonce, verdict: 'yes', ...more });
+  it.each<[string, AnswerWith, string]>([
+    ['without a signature', (response, { nonce }) => response.end(text(nonce)), 'its answer is not signed'],
+    [
+      'signed with another secret',
+      (response, { nonce }) => sendSigned(response, nonce, text(nonce), { secret: 'another' }),
+      'the signature of its answer is not that of this question, body and secret',
+    ],
+    [
+      'signed with the signature of the question',
+      (response, { nonce, headers }) => {
+        response.setHeader('countersign-signature', String(headers['countersign-signature']));
+        response.end(text(nonce));
+      },
+      'the signature of its answer is not that of this question, body and secret',
+    ],
+    [
+      'signed twice',
+      (response, { nonce }) => {
+        response.setHeader('countersign-signature', ['v1=00', 'v1=00']);
+        response.end(text(nonce));
+      },
+      'its answer is not signed',
+    ],
+    [
+      'that is the signed answer to another question',
+      (response) => sendSigned(response, 'another-nonce', text('another-nonce')),
+      'the signature of its answer is not that of this question, body and secret',
+    ],
+    [
+      'that names another nonce',
+      (response, { nonce }) => sendSigned(response, nonce, text('another-nonce')),
+      'its answer names another nonce',
+    ],
+    [
+      'that names no nonce',
+      (response, { nonce }) => sendSigned(response, nonce, '{"verdict":"yes"}'),
+      'its answer names another nonce',
+    ],
+    [
+      'that was changed on its way',
+      (response, { nonce }) => {
+        const no = JSON.stringify({ nonce, verdict: 'no' });
+        const end = response.end.bind(response);
+        Object.assign(response, { end: () => end(text(nonce)) });
+        sendSigned(response, nonce, no);
+      },
+      'the signature of its answer is not that of this question, body and secret',
+    ],
+    [
+      'that is not JSON',
+      (response, { nonce }) => sendSigned(response, nonce, 'yes'),
+      "its answer can't be read: the body is not a JSON object",
+    ],
+    [
+      'that is empty',
+      (response, { nonce }) => sendSigned(response, nonce, ''),
+      "its answer can't be read: the body is not a JSON object",
+    ],
+    [
+      'with two verdicts',
+      (response, { nonce }) =>
+        sendSigned(response, nonce, `{"nonce":"${nonce}","verdict":"no","verdict":"yes"}`),
+      `its answer can't be read: the member "verdict" is there twice`,
+    ],
+    [
+      'with a verdict in capitals',
+      (response, { nonce }) => sendSigned(response, nonce, text(nonce, { verdict: 'YES' })),
+      'its verdict is neither yes nor no',
+    ],
+    [
+      'with a verdict that is no text',
+      (response, { nonce }) => sendSigned(response, nonce, text(nonce, { verdict: true })),
+      'its answer has a member that is no text',
+    ],
+    [
+      'without a verdict',
+      (response, { nonce }) => sendSigned(response, nonce, JSON.stringify({ nonce })),
+      'its verdict is neither yes nor no',
+    ],
+    [
+      'with a condition that nobody here knows',
+      (response, { nonce }) =>
+        sendSigned(response, nonce, JSON.stringify({ nonce, verdict: 'yes', upTo: '5' })),
+      'its answer has a member that is not known: upTo',
+    ],
+    [
+      'of more than 4 KiB',
+      (response, { nonce }) => sendSigned(response, nonce, text(nonce, { because: 'x'.repeat(4096) })),
+      'its answer has more than 4096 bytes',
+    ],
+    [
+      'without end',
+      (response) => {
+        const more = (): void => {
+          if (!response.destroyed) response.write('x'.repeat(1000), () => setImmediate(more));
+        };
+        more();
+      },
+      'its answer has more than 4096 bytes',
+    ],
+    [
+      'with headers without end',
+      (response, { nonce }) => {
+        response.setHeader('x-long', 'x'.repeat(10_000));
+        sendSigned(response, nonce, text(nonce));
+      },
+      "it can't be asked: its headers are too long",
+    ],
+    ...[201, 204, 400, 500, 503].map((status): [string, AnswerWith, string] => [
+      `with HTTP status ${status}, though it is signed`,
+      (response, { nonce }) => sendSigned(response, nonce, text(nonce), { status }),
+      `it answered with HTTP status ${status}`,
+    ]),
+    [
+      'that is a redirect',
+      (response, { nonce, path }) => {
+        response.setHeader('location', path);
+        sendSigned(response, nonce, text(nonce), { status: 307 });
+      },
+      'it answered with HTTP status 307, and redirects are not followed',
+    ],
+    [
+      'whose connection ends before it',
+      (response) => response.socket?.destroy(),
+      "it can't be asked: socket hang up",
+    ],
+    [
+      'whose connection ends in its middle',
+      (response, { nonce }) => {
+        response.writeHead(200, { 'content-length': '500' });
+        response.write(text(nonce), () => response.socket?.destroy());
+      },
+      'the connection ended in the middle of its answer',
+    ],
+  ])('%s is no answer', async (_name, answer, because) => {
+    const risk = await otherSide(answer);
+    const { ask, counted } = await askingService(risk.url);
+    const answered = await ask();
+    expect(answered.verdict).toBe('failed');
+    expect(answered.because).toBe(because);
+    expect(JSON.stringify(answered)).not.toContain(SECRET);
+    expect(counted).toEqual(['service risk failed']);
+    expect(risk.asked).toHaveLength(1);
+  });
+
+  it('that was right before is none the second time', async () => {
+    let before = '';
+    const risk = await otherSide((response, { nonce }) => {
+      before ||= nonce;
+      sendSigned(response, before, text(before));
+    });
+    const { ask } = await askingService(risk.url);
+    expect(await ask()).toMatchObject({ verdict: 'yes' });
+    expect(await ask()).toMatchObject({ verdict: 'failed' });
+  });
+
+  it('of exactly 4 KiB is read', async () => {
+    const risk = await otherSide((response, { nonce }) => {
+      const because = 'x'.repeat(4096 - text(nonce, { because: '' }).length);
+      sendSigned(response, nonce, text(nonce, { because }));
+    });
+    expect(await (await askingService(risk.url)).ask()).toMatchObject({ verdict: 'yes' });
+  });
+});
+
+describe('a service that is slow or not there', () => {
+  it.each<[string, AnswerWith]>([
+    ['never answers', () => undefined],
+    ['stops after the headers', (response) => response.writeHead(200).flushHeaders()],
+    [
+      'sends a byte at a time',
+      (response) => {
+        const more = (): void => {
+          if (!response.destroyed) response.write(' ', () => setTimeout(more, 10));
+        };
+        more();
+      },
+    ],
+  ])('%s has failed when its time is over', async (_name, answer) => {
+    const risk = await otherSide(answer);
+    const { ask } = await askingService(risk.url, { timeoutMs: 200 });
+    const startedMs = performance.now();
+    expect(await ask()).toEqual({ verdict: 'failed', because: 'no answer within 200 ms' });
+    expect(performance.now() - startedMs).toBeGreaterThan(190);
+    await eventually('its connection is closed', () =>
+      risk.asked.length > 0
+        ? connectionsOf(risk.server).then((count) => (count === 0 ? true : undefined))
+        : undefined,
+    );
+  });
+
+  it('has failed when the time of the callback is over, if that is sooner', async () => {
+    const risk = await otherSide(() => undefined);
+    const { ask } = await askingService(risk.url, { timeoutMs: 5000 });
+    expect(await ask({ withinMs: 100.7 })).toEqual({ verdict: 'failed', because: 'no answer within 100 ms' });
+    expect(await ask({ withinMs: 0 })).toEqual({ verdict: 'failed', because: 'no time was left to ask it' });
+    expect(await ask({ withinMs: -5 })).toMatchObject({ verdict: 'failed' });
+    expect(risk.asked).toHaveLength(1);
+  });
+
+  it('is not there: the port is named', async () => {
+    const risk = await otherSide(says('yes'));
+    risk.server.close();
+    const { ask } = await askingService(risk.url);
+    expect(await ask()).toEqual({
+      verdict: 'failed',
+      because: `it can't be asked: connect ECONNREFUSED ${new URL(risk.url).host}`,
+    });
+  });
+
+  it('is asked again, once and with a nonce of its own, if it closed the connection that was kept', async () => {
+    const risk = await otherSide(says('yes'));
+    const { ask } = await askingService(risk.url);
+    expect(await ask()).toMatchObject({ verdict: 'yes' });
+    let cut = 0;
+    risk.answerWith((response, asked) => {
+      if (cut++ === 0) response.socket?.resetAndDestroy();
+      else says('yes')(response, asked);
+    });
+    expect(await ask()).toMatchObject({ verdict: 'yes' });
+    expect(new Set(risk.asked.map(({ nonce }) => nonce)).size).toBe(3);
+    risk.answerWith((response) => response.socket?.resetAndDestroy());
+    expect(await ask()).toMatchObject({ verdict: 'failed' });
+    expect(risk.asked).toHaveLength(5);
+  });
+});
+
+const connectionsOf = (server: Server): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
+  });
+
+describe('over TLS', () => {
+  it('a service is believed by the authority of the settings, and by no other', async () => {
+    const authority = createAuthority();
+    onTestFinished(() => authority.close());
+    const risk = await otherSide(says('yes'), { tls: authority.issue('/CN=risk') });
+    const { certFile: ca } = authority.certificate;
+    expect(await (await askingService(risk.url, { ca })).ask()).toMatchObject({ verdict: 'yes' });
+    const other = createAuthority();
+    onTestFinished(() => other.close());
+    for (const over of [{}, { ca: other.certificate.certFile }]) {
+      const { verdict, because } = await (await askingService(risk.url, over)).ask();
+      expect(verdict).toBe('failed');
+      expect(because).toMatch(/^it can't be asked: .*certificate/);
+    }
+    expect(risk.asked).toHaveLength(1);
+  });
+});
+
+describe('the secret of a service', () => {
+  it('is read again, and one that can no longer be read stays in use', async () => {
+    const risk = await otherSide(says('yes'));
+    const { ask, asking, setSecret } = await askingService(risk.url);
+    setSecret('another');
+    expect(await ask()).toMatchObject({ verdict: 'yes' });
+    asking.reload();
+    expect(await ask()).toMatchObject({ verdict: 'failed' });
+    expect(risk.asked.at(-1)?.signed).toBe(false);
+    setSecret(SECRET);
+    asking.reload();
+    setSecret(undefined);
+    expect(() => asking.reload()).toThrow('no secret is there');
+    expect(await ask()).toMatchObject({ verdict: 'yes' });
+  });
+
+  it('is not told when it is described', async () => {
+    const { asking } = await askingService('https://risk.example/ask?token=hush');
+    expect(asking.describe()).toEqual(['service risk is asked at https://risk.example']);
+  });
+});
+
+describe('who is asked', () => {
+  it('must be named by the settings', async () => {
+    const risk = await otherSide(says('yes'));
+    const { ask, asking, counted } = await askingService(risk.url);
+    expect(await ask({}, 'rsik')).toEqual({
+      verdict: 'failed',
+      because: 'no service of the settings is called rsik; known: risk',
+    });
+    const module = { of: 'module', name: 'risk', parameters: {} } as const;
+    expect(await asking.ask(module, transfer(), 1000)).toEqual({
+      verdict: 'failed',
+      because: 'no module of the settings is called risk; known: none',
+    });
+    expect(counted).toEqual([]);
+  });
+
+  it('is not asked with what is no text, nor once all is closed', async () => {
+    const risk = await otherSide(says('yes'));
+    const { ask, asking } = await askingService(risk.url);
+    expect(await ask({ parameters: { limit: 5 } })).toMatchObject({ verdict: 'failed' });
+    await asking.close();
+    expect(await ask()).toEqual({ verdict: 'failed', because: 'the service is shutting down' });
+    expect(risk.asked).toEqual([]);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { type AbiMethod, readAbiFile } from '../../../src/policy/calls/abi-file.ts';
+import { methodOf } from '../../../src/policy/calls/method.ts';
+
+const PARTS = 'struct One { uint256 most; uint256 least; }\nstruct Other { uint256 least; uint256 most; }\n';
+const wrapping = (part: string): string => `${PARTS}struct Whole { ${part} part; }\nrun(Whole whole)`;
+
+function only(text: string): AbiMethod {
+  const [method, another] = readAbiFile(text);
+  if (method === undefined || another !== undefined) throw new Error('there is not one method');
+  return method;
+}
+
+const paths = (text: string): readonly string[] => {
+  const { name, inputs } = only(text);
+  return methodOf(name, inputs).arguments.map(({ path }) => path);
+};
+
+/** Each struct has the one before it twice. */
+const doubling = (structs: number): string =>
+  Array.from({ length: structs }, (_, i) =>
+    i === 0 ? 'struct S0 { uint256 a; }' : `struct S${i} { S${i - 1} a; S${i - 1} b; }`,
+  ).join('\n');
+
+describe('structs in a human-readable ABI', () => {
+  it('are those of their own file, whatever a file read before calls by the same names', () => {
+    expect(paths(wrapping('One'))).toEqual(['whole.part.most', 'whole.part.least']);
+    expect(paths(wrapping('Other'))).toEqual(['whole.part.least', 'whole.part.most']);
+  });
+
+  it.each([
+    ['run(Whole[] calldata whole, uint256 One)', 'run(((uint256,uint256),address)[],uint256)'],
+    ['function run(uint256, Whole) external returns (Whole)', 'run(uint256,((uint256,uint256),address))'],
+    ['run( Whole )', 'run(((uint256,uint256),address))'],
+    ['run(Whole[2][] x,Wholesale y)', 'run(((uint256,uint256),address)[2][],(bool))'],
+  ])('stand for their fields: %s', (line, signature) => {
+    const text = `struct Whole { One part; address to; }\n${PARTS}struct Wholesale { bool yes; };\n${line}`;
+    const { name, inputs } = only(text);
+    expect(methodOf(name, inputs).signature).toBe(signature);
+  });
+
+  it.each([
+    ['that contain themselves', 'struct S { S[] a; }\nrun(S s)', 'line 2 is no signature'],
+    ['that contain each other', 'struct S { T a; }\nstruct T { S a; }\nrun(S s)', 'line 3 is no signature'],
+    ['that grow without end', `${doubling(40)}\nrun(S39 s)`, 'more than 4000 characters'],
+    ['of one name', 'struct S { bool a; }\nstruct S { address a; }\nrun(S s)', 'the struct S a second time'],
+    ['that are none', 'struct S { bool a;\nrun(S s)', 'line 1 is no struct'],
+    ['without fields', 'struct S { }\nrun(S s)', 'line 2 is no signature'],
+    ['that nobody wrote', 'run(Unknown s)', 'line 1 is no signature'],
+  ])('%s are at fault, at once', (_, text, fault) => {
+    expect(() => readAbiFile(text)).toThrow(fault);
+  });
+
+  it.each(['constructor', 'toString', '__proto__'])('are none that nobody wrote: %s', (name) => {
+    expect(() => paths(`run(${name} s)`)).toThrow(/tuple has no members|not a function/);
+  });
+
+  it('take no longer for being many', () => {
+    const chain = Array.from(
+      { length: 490 },
+      (_, i) => `struct S${i} { bool a; ${i > 0 ? `S${i - 1} b;` : ''} }`,
+    );
+    const methods = Array.from({ length: 490 }, (_, i) => `m${i}(S${i % 7} s)`);
+    expect(readAbiFile([...chain, ...methods].join('\n'))).toHaveLength(490);
+  });
+
+  it('end with their line, also where another character than a line feed ends it for some', () => {
+    expect(readAbiFile('run() # the\u2028old one\nrun2() // and\rthis')).toHaveLength(2);
+  });
+});

@@ -1,0 +1,246 @@
+import fc from 'fast-check';
+import { decodeAbiParameters, encodeAbiParameters, parseAbiParameters } from 'viem/utils';
+import { describe, expect, it } from 'vitest';
+import { type Value, decodeArguments } from '../../../src/policy/calls/decode.ts';
+import { type AbiParameter, formatTypes, readParameters } from '../../../src/policy/calls/type.ts';
+
+const SHAPES = [
+  'address a',
+  'uint8 a, int16 b, bool c, bytes3 d, uint256 e',
+  'bytes a, string b',
+  'uint256[] a, address b',
+  '(address x, uint256 y)[] a',
+  '(bytes x, (bool p, string q) y)[2] a, uint8[3] b',
+  'bytes[] a, bytes[][] b',
+  'uint48[2][] a, string[2] b, int256 c',
+  '((address token, uint160 amount, uint48 expiration, uint48 nonce) details, address spender, uint256 deadline) a, bytes b',
+];
+
+const inputsOf = (shape: string): readonly AbiParameter[] => {
+  const text: string = shape;
+  return parseAbiParameters(text);
+};
+
+/** Any value of a type, as viem takes it. */
+function valueOf({ type, components = [] }: AbiParameter): fc.Arbitrary<unknown> {
+  const array = /^(.+)\[(\d*)\]$/.exec(type);
+  if (array !== null) {
+    const item = valueOf({ type: array[1] ?? '', components });
+    const length =
+      array[2] === '' ? { maxLength: 3 } : { minLength: Number(array[2]), maxLength: Number(array[2]) };
+    return fc.array(item, length);
+  }
+  const bytes = (length: number, max = length): fc.Arbitrary<string> =>
+    fc
+      .uint8Array({ minLength: length, maxLength: max })
+      .map((each) => `0x${Buffer.from(each).toString('hex')}`);
+  if (type === 'tuple') return fc.tuple(...components.map(valueOf));
+  if (type === 'address') return bytes(20);
+  if (type === 'bool') return fc.boolean();
+  if (type === 'string') return fc.string({ unit: 'binary', maxLength: 40 });
+  if (type === 'bytes') return bytes(0, 70);
+  if (type.startsWith('bytes')) return bytes(Number(type.slice(5)));
+  const bits = Number(/\d+$/.exec(type)?.[0]);
+  return type.startsWith('u')
+    ? fc.bigInt({ min: 0n, max: 2n ** BigInt(bits) - 1n })
+    : fc.bigInt({ min: -(2n ** BigInt(bits - 1)), max: 2n ** BigInt(bits - 1) - 1n });
+}
+
+const sample = fc.oneof(
+  ...SHAPES.map((shape) => {
+    const inputs = inputsOf(shape);
+    return fc.tuple(fc.constant(inputs), fc.tuple(...inputs.map(valueOf)));
+  }),
+);
+
+describe('call data is decoded', () => {
+  it('to exactly what was encoded, by a number of reads that the data bounds', () => {
+    fc.assert(
+      fc.property(sample, ([inputs, values]) => {
+        const hex = encodeAbiParameters(inputs, values).slice(2);
+        const decoded = decodeArguments(readParameters(inputs), hex);
+        expect(decoded).toEqual({ ok: true, values, words: hex.length / 64 });
+      }),
+    );
+  });
+
+  it('if and only if encoding the result again gives the same bytes', () => {
+    fc.assert(
+      fc.property(sample, fc.nat(), fc.integer({ min: 1, max: 255 }), ([inputs, values], at, flip) => {
+        const bytes = Buffer.from(encodeAbiParameters(inputs, values).slice(2), 'hex');
+        const place = at % bytes.length;
+        bytes[place] = (bytes[place] ?? 0) ^ flip;
+        const hex = bytes.toString('hex');
+        const decoded = decodeArguments(readParameters(inputs), hex);
+        const same = decoded.ok
+          ? encodeAbiParameters(inputs, decoded.values) === `0x${hex}`
+          : !isCanonicalToViem(inputs, hex);
+        expect({ same, bounded: decoded.words <= hex.length / 64 }).toEqual({ same: true, bounded: true });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('never from bytes at random, however they are shaped, and never by a throw', () => {
+    const some = fc.uint8Array({ maxLength: 400 });
+    fc.assert(
+      fc.property(fc.constantFrom(...SHAPES), some, (shape, bytes) => {
+        const inputs = inputsOf(shape);
+        const hex = Buffer.from(bytes).toString('hex');
+        const decoded = decodeArguments(readParameters(inputs), hex);
+        expect(!decoded.ok || encodeAbiParameters(inputs, decoded.values) === `0x${hex}`).toBe(true);
+      }),
+    );
+  });
+});
+
+/** Whether viem reads it and writes the same bytes again. Its texts lose what is no UTF-8, so they are never the same then. */
+function isCanonicalToViem(inputs: readonly AbiParameter[], hex: string): boolean {
+  try {
+    return encodeAbiParameters(inputs, decodeAbiParameters(inputs, `0x${hex}`)) === `0x${hex}`;
+  } catch {
+    return false;
+  }
+}
+
+const word = (value: bigint | number): string => BigInt(value).toString(16).padStart(64, '0');
+const words = (...values: readonly (bigint | number)[]): string => values.map(word).join('');
+const HUGE = 2n ** 256n - 1n;
+
+describe('hostile data costs no more reads than it has words', () => {
+  it.each<[string, string, string, string]>([
+    ['nothing', 'address a', '', 'the data ends within a'],
+    ['half a word', 'address a', '00'.repeat(16), 'the data ends within a'],
+    [
+      'a length of 2^256 - 1',
+      'uint256[] a',
+      words(0x20, HUGE),
+      `a claims a length of 0x${'f'.repeat(64)}, and there is room for 0`,
+    ],
+    [
+      'a length of 2^32',
+      'uint256[] a',
+      words(0x20, 2n ** 32n, 1),
+      'a claims a length of 0x100000000, and there is room for 1',
+    ],
+    [
+      'a length of one too many',
+      'bytes a',
+      words(0x20, 33, 0),
+      'a claims a length of 33, and there is room for 32',
+    ],
+    ['bytes whose padding is missing', 'bytes a', words(0x20, 1) + '01', 'the data ends within a'],
+    [
+      'an offset back to the head',
+      'bytes a',
+      words(0, 0),
+      'the offset of a is 0, and not 32, where it belongs',
+    ],
+    [
+      'an offset to itself within a list',
+      'bytes[] a',
+      words(0x20, 1, 0),
+      'the offset of a.1 is 0, and not 32, where it belongs',
+    ],
+    [
+      'a gap before the tail',
+      'bytes a',
+      words(0x40, 0, 0),
+      'the offset of a is 64, and not 32, where it belongs',
+    ],
+    [
+      'tails in another order',
+      'bytes a, bytes b',
+      words(0x60, 0x40, 0, 0),
+      'the offset of a is 96, and not 64, where it belongs',
+    ],
+    [
+      'tails that overlap',
+      'bytes a, bytes b',
+      words(0x40, 0x40, 0),
+      'the offset of b is 64, and not 96, where it belongs',
+    ],
+    [
+      'lists of lists that claim one another',
+      'bytes[][][][] a',
+      words(0x20, 1, 0x20, 1, 0x20, 1, 0, 1),
+      'the offset of a.1.1.1 is 0, and not 32, where it belongs',
+    ],
+    [
+      'a bomb of offsets to one list',
+      'uint256[][] a',
+      words(0x20, 64) + word(0x20).repeat(64),
+      'the offset of a.1 is 32, and not 2048, where it belongs',
+    ],
+    ['lists of many fixed lists', 'bytes[1024][64][] a', words(0x20, 1, 0x20), 'the data ends within a.1.1'],
+    [
+      'a list of huge items',
+      'uint256[1000][] a',
+      words(0x20, 2, 1, 1),
+      'a claims a length of 2, and there is room for 0',
+    ],
+    [
+      'a negative number without its sign',
+      'int8 a',
+      words(0x80),
+      'a is more than an int8 holds: its upper bytes do not match its sign',
+    ],
+    [
+      'a sign on what is not negative',
+      'int8 a',
+      words(2n ** 256n - 2n ** 8n + 1n),
+      'a is more than an int8 holds: its upper bytes do not match its sign',
+    ],
+    [
+      'bytes3 with a fourth',
+      'bytes3 a',
+      `01020304${'0'.repeat(56)}`,
+      'a is more than 3 bytes: its lower bytes are not zero',
+    ],
+    ['text that is half a letter', 'string a', words(0x20, 1) + `c3${'0'.repeat(62)}`, 'a is no UTF-8 text'],
+    ['arguments where there are none', '', words(1), '32 bytes follow the last argument'],
+  ])('%s', (_, shape, hex, because) => {
+    const decoded = decodeArguments(readParameters(shape === '' ? [] : inputsOf(shape)), hex);
+    expect(decoded).toMatchObject({ ok: false, because });
+    expect(decoded.words).toBeLessThanOrEqual(Math.floor(hex.length / 64));
+  });
+
+  it('a whole callback of it as well', () => {
+    const bomb = words(0x20, 1000) + word(0x20).repeat(1020);
+    const decoded = decodeArguments(readParameters(inputsOf('bytes[][][] a')), bomb);
+    expect(decoded.ok).toBe(false);
+    expect(decoded.words).toBeLessThan(10);
+    const list: readonly Value[] = Array.from({ length: 1000 }, () => 1n);
+    const honest = decodeArguments(
+      readParameters(inputsOf('uint256[] a')),
+      words(0x20, 1000) + word(1).repeat(1000),
+    );
+    expect(honest).toEqual({ ok: true, values: [list], words: 1002 });
+  });
+});
+
+describe('types', () => {
+  it.each(SHAPES)('%s is written as in a signature', (shape) => {
+    const types = formatTypes(readParameters(inputsOf(shape)));
+    expect(types).toBe(`(${shape.replaceAll(/ \w+(?=[,)]|$)/g, '').replaceAll(' ', '')})`);
+  });
+
+  it.each<[AbiParameter, string]>([
+    [{ type: 'function' }, 'no type'],
+    [{ type: 'fixed128x18' }, 'no type'],
+    [{ type: 'uint7' }, 'no type'],
+    [{ type: 'uint264' }, 'no type'],
+    [{ type: 'uint0' }, 'no type'],
+    [{ type: 'bytes0' }, 'no type'],
+    [{ type: 'bytes33' }, 'no type'],
+    [{ type: 'ADDRESS' }, 'no type'],
+    [{ type: 'uint256[0]' }, 'an array of 0'],
+    [{ type: 'uint256[1025]' }, 'an array of 1025'],
+    [{ type: 'uint256[1000][1000]' }, 'too large'],
+    [{ type: 'tuple' }, 'no members'],
+    [{ type: 'tuple', components: [] }, 'no members'],
+    [{ type: `uint256${'[]'.repeat(9)}` }, 'more than 8 deep'],
+  ])('%o is refused', (parameter, because) => {
+    expect(() => readParameters([parameter])).toThrow(because);
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { compilePolicy } from '../../src/policy/compile-policy.ts';
+import type { Problem } from '../../src/policy/fault.ts';
+import { type RuleContext, defineRule, pass } from '../../src/policy/rules/rule.ts';
+
+type Compile = (context: RuleContext) => ReturnType<Parameters<typeof defineRule>[0]['compile']>;
+
+/** The problems of a policy whose one rule is compiled so, and how many rules it has then. */
+function compiled(compile: Compile): readonly [problems: readonly string[], rules: number] {
+  const rule = defineRule({
+    name: 'made-up',
+    summary: '',
+    notes: [],
+    callbacks: ['payment'],
+    parameters: z.strictObject({}),
+    example: '',
+    cases: '',
+    compile: (_, context) => compile(context),
+  });
+  const problems: Problem[] = [];
+  const files = { listFile: () => [], writtenList: () => [], textFile: () => '', assets: new Map() };
+  const document = {
+    name: 'p',
+    callback: 'payment',
+    when: new Map(),
+    final: false,
+    rules: [{ rule, mode: 'enforce', parameters: {}, index: 0 }],
+  } as const;
+  const { rules } = compilePolicy(document, files, problems);
+  return [problems.map(({ message }) => message), rules.length];
+}
+
+describe('a rule is never left out of a policy in silence', () => {
+  it('if it compiles to nothing and says why, that is its fault', () => {
+    expect(compiled((context) => context.fault([], 'no good', 'mend it'))).toEqual([['no good'], 0]);
+  });
+
+  it('if it compiles to nothing and does not say why, that is a fault all the same', () => {
+    expect(compiled(() => undefined)).toEqual([['the rule can’t be compiled, and does not say why'], 0]);
+  });
+
+  it('if it throws, that is its fault', () => {
+    const thrown = (): never => {
+      throw new Error('boom');
+    };
+    expect(compiled(thrown)).toEqual([["the rule can't be compiled: boom"], 0]);
+  });
+
+  it('if it compiles, nothing is at fault', () => {
+    expect(compiled(() => ({ evaluate: () => pass('yes') }))).toEqual([[], 1]);
+  });
+});

@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CountersignError } from '../../src/errors.ts';
+import { listFileLine, readListFile, writtenEntries } from '../../src/policy/list-file.ts';
+
+const XRP = 'rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh XRP';
+
+describe('a list file', () => {
+  it.each<[string, readonly string[]]>([
+    [`${XRP} 12345 # the exchange`, [`${XRP} 12345`]],
+    [`${XRP} order#7`, [`${XRP} order#7`]],
+    [`"${XRP} order #7" # the exchange`, [`${XRP} order #7`]],
+    [`  "${XRP} order #7"\r`, [`${XRP} order #7`]],
+    ['"#7"', ['#7']],
+    ['"\\"quoted\\" \\u0041"', ['"quoted" A']],
+    ['say "hello" # there', ['say "hello"']],
+    ['"  "\n""\n#"', []],
+    ['5 # left out\u2028666', ['5']],
+    ['# left out\u2029666\n# left out\r666\n5', ['5']],
+    ['0xAB ETH\n"0xab ETH"\n0xAB ETH', ['0xAB ETH', '0xab ETH']],
+  ])('%j holds %j', (text, entries) => {
+    expect(writtenEntries('a.txt', text)).toEqual(entries);
+  });
+
+  it('holds comparable values, sorted and each once', () => {
+    expect(readListFile('a.txt', '"0xAB ETH"\n5\n0xab ETH\n"5"\n0XAB 0Xcd')).toEqual([
+      '0xab 0xcd',
+      '0xab ETH',
+      '5',
+    ]);
+  });
+
+  it.each([
+    ['"half', 'the second quotation mark is missing'],
+    ['"half\\"', 'the second quotation mark is missing'],
+    ['"one" two', 'something follows'],
+    ['"one"# two', 'something follows'],
+    ['"\\x"', 'JSON'],
+    ['"a\tb"', 'JSON'],
+  ])('with the line %j is refused, with the cure', (line, said) => {
+    const read = (): unknown => readListFile('a.txt', `1\n${line}\n`);
+    expect(read).toThrow(CountersignError);
+    expect(read).toThrow(/a\.txt has a line that begins with a quotation mark.*; write a value/);
+    expect(read).toThrow(said);
+  });
+
+  it('gives back whatever value it is given', () => {
+    const value = fc
+      .oneof(fc.string({ minLength: 1 }), fc.string({ unit: fc.constantFrom('#', '"', ' ', 'a', '\\') }))
+      .map((text) => text.replaceAll('\uFEFF', '').trim())
+      .filter((text) => text !== '' && !/\p{Cc}/u.test(text));
+    fc.assert(
+      fc.property(value, (text) => {
+        expect(writtenEntries('a.txt', `${listFileLine(text)} # 2025-06-15`)).toEqual([text]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

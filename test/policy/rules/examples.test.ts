@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { readPolicyFiles } from '../../../src/policy/compile.ts';
+import { formatFault } from '../../../src/policy/fault.ts';
+import type { Release } from '../../../src/policy/release.ts';
+import { rules } from '../../../src/policy/rules/registry.ts';
+import type { Rule } from '../../../src/policy/rules/rule.ts';
+import { readTestFiles } from '../../../src/policy/suite/read.ts';
+import type { PolicyTest } from '../../../src/policy/suite/suite.ts';
+import { runTests } from '../../../src/rehearsal/run-tests.ts';
+import { ASSETS_FILE } from '../../../src/policy/assets.ts';
+
+function exampleOf({ name, example, files = {} }: Rule): Release {
+  const policies = [{ name: `${name}.yaml`, text: example }];
+  const assets = files[ASSETS_FILE];
+  const all = assets === undefined ? policies : [...policies, { name: ASSETS_FILE, text: assets }];
+  const compiled = readPolicyFiles(all, (file) => files[file]);
+  if (!compiled.ok) throw new Error(compiled.faults.map(formatFault).join('\n'));
+  return compiled.release;
+}
+
+function casesOf({ name, cases }: Rule): readonly PolicyTest[] {
+  const read = readTestFiles([{ name: `${name}.test.yaml`, text: cases }]);
+  if (!read.ok) throw new Error(read.faults.map(formatFault).join('\n'));
+  return read.tests;
+}
+
+describe.each(rules.map((rule) => [rule.name, rule] as const))('the example of %s', (name, rule) => {
+  it('does in its tests what they promise', () => {
+    const { tests } = runTests(exampleOf(rule), casesOf(rule));
+    const wrong = tests.flatMap(({ test, line, callbacks }) =>
+      callbacks.flatMap(({ differences, found }) =>
+        differences.map(
+          (difference) => `${name}.test.yaml:${line}: ${test}: ${difference} (${found.because})`,
+        ),
+      ),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('passes in one test and refuses in another', () => {
+    const { coverage } = runTests(exampleOf(rule), casesOf(rule));
+    const own = coverage.rules.filter((each) => each.rule.includes(`/${name}#`));
+    expect(own.some(({ passed }) => passed > 0)).toBe(true);
+    expect(own.some(({ refused }) => refused > 0)).toBe(true);
+  });
+});

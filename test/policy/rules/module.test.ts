@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../../src/policy/facts.ts';
+import { inquiriesOf } from '../../../src/policy/inquiries.ts';
+import { onePolicy, payment, release, ruleFaults, transfer, web3 } from '../callbacks.ts';
+import { answered, answeredFor } from './inquiring.ts';
+
+const RULE = 'module: { name: own-check, with: { tier: gold } }';
+
+describe('module', () => {
+  it.each([payment(), transfer(), web3()])('lets a $kind pass that the module says yes to', (callback) => {
+    const { approves, results } = answered(RULE, callback, { verdict: 'yes', because: '' });
+    expect(approves).toBe(true);
+    expect(results[0]).toMatchObject({
+      rule: 'module#1',
+      verdict: 'pass',
+      because: 'module own-check says yes',
+      values: { module: 'own-check', answer: 'yes' },
+    });
+  });
+
+  it.each<[string, Answer | undefined, string, string]>([
+    [
+      'a no',
+      { verdict: 'no', because: 'not on a Sunday' },
+      'module own-check says no: not on a Sunday',
+      'no',
+    ],
+    [
+      'a failure',
+      { verdict: 'failed', because: 'it threw Error: x' },
+      'module own-check did not answer: it threw Error: x',
+      'failed',
+    ],
+    ['no answer', undefined, 'module own-check was not asked', 'failed'],
+  ])('refuses %s, afresh', (_, answer, because, told) => {
+    const { approves, afresh, results } = answered(RULE, payment(), answer);
+    expect({ approves, afresh }).toEqual({ approves: false, afresh: true });
+    expect(results[0]).toMatchObject({
+      verdict: 'refuse',
+      because,
+      values: { module: 'own-check', answer: told },
+    });
+  });
+
+  it.each([
+    { of: 'service', name: 'own-check', parameters: { tier: 'gold' } },
+    { of: 'module', name: 'own-check', parameters: {} },
+    { of: 'module', name: 'own', parameters: { tier: 'gold' } },
+  ] as const)('takes the yes to another question, %o, for none', (inquiry) => {
+    expect(answeredFor(RULE, payment(), inquiry).approves).toBe(false);
+  });
+
+  it('asks a module, not a service of the same name', () => {
+    const inForce = release(onePolicy(RULE));
+    expect([...inquiriesOf(inForce, payment()).values()]).toEqual([
+      { of: 'module', name: 'own-check', parameters: { tier: 'gold' } },
+    ]);
+  });
+
+  it.each([
+    ['{}', 'name is missing'],
+    ['{ name: ../own.mjs }', 'write the name that the settings give it'],
+    ['{ name: own-check, sha256: abc }', '"sha256" is not known here'],
+    ['{ name: own-check, with: }', 'write a mapping of at most 32 names and texts'],
+    ['own-check', 'write a mapping of name, with'],
+  ])('%s is a fault', (parameters, fault) => {
+    const faults = ruleFaults(`module: ${parameters}`);
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toContain(fault);
+  });
+});

@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest';
+import type { SettleRequest } from '../../../src/store/store.ts';
+import {
+  HOUR_MS,
+  OTHER_TERMS,
+  REVISION,
+  claimsOf,
+  idOf,
+  keyOf,
+  listClaim,
+  markClaim,
+  push,
+  request,
+  revisionOf,
+  units,
+  usedOf,
+  windowClaim,
+} from '../requests.ts';
+import { type OpenStore, ready } from './store-under-test.ts';
+
+/** A claim that fails, and asks to be decided afresh. */
+const changing = windowClaim('11', '10', { key: keyOf('changing'), afresh: true });
+/** A claim that fails, and does not. */
+const lasting = windowClaim('11', '10', { key: keyOf('lasting') });
+
+export function describeAfresh(open: OpenStore): void {
+  describe('a refusal for what changes without a push', () => {
+    const changeable: readonly (readonly [string, Partial<SettleRequest>])[] = [
+      ['by the proposal', { approves: false, afresh: true }],
+      ['by a claim', { claims: [changing] }],
+      ['by a list that does not exist', { claims: [listClaim('none', 'hold-all', ['a'], { afresh: true })] }],
+      ['by a mark', { claims: [markClaim({ afresh: true })] }],
+      ['by several claims', { claims: [changing, markClaim({ afresh: true })] }],
+      ['by the proposal and a claim', { approves: false, afresh: true, claims: [changing] }],
+      ['beside a claim that holds', { claims: [changing, windowClaim('1', '10')] }],
+      ['beside a claim that fails and only observes', { claims: [changing, { ...lasting, decides: false }] }],
+      [
+        'by the proposal, beside a final claim that holds',
+        { approves: false, afresh: true, claims: [windowClaim('1', '10', { final: true })] },
+      ],
+    ];
+    it.each(changeable)('is decided afresh each time: %s', async (_name, over) => {
+      const { store } = await ready(open);
+      const ids = new Set<string>();
+      for (let attempt = 0; attempt < 3; attempt++) {
+        const result = await store.settle(request(over));
+        expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
+        expect(await store.entry('shop', idOf(result))).toMatchObject({ type: 'decision', of: '' });
+        ids.add(idOf(result));
+      }
+      expect(ids.size).toBe(3);
+      const approved = await store.settle(request());
+      expect(approved).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS', code: 'APPROVED' });
+      expect(await store.settle(request())).toMatchObject({
+        outcome: 'repeated',
+        verdict: 'SUCCESS',
+        of: idOf(approved),
+      });
+    });
+
+    const lastingOnes: readonly (readonly [string, Partial<SettleRequest>])[] = [
+      ['the proposal does not ask for it', { approves: false }],
+      ['a failing claim does not ask for it', { claims: [lasting] }],
+      ['one of the failing claims does not', { claims: [changing, lasting] }],
+      ['one of the failing claims does not, though it comes first', { claims: [lasting, changing] }],
+      [
+        'a failing claim does not, and the proposal does',
+        { approves: false, afresh: true, claims: [lasting] },
+      ],
+      ['the proposal does not, and a failing claim does', { approves: false, claims: [changing] }],
+      ['only an approving proposal asks for it', { afresh: true, claims: [lasting] }],
+      [
+        'only a claim that holds asks for it',
+        { approves: false, claims: [windowClaim('1', '10', { afresh: true })] },
+      ],
+      [
+        'only a claim that observes asks for it',
+        { approves: false, claims: [{ ...changing, decides: false }] },
+      ],
+      ['the proposal is final', { approves: false, afresh: true, final: true }],
+      ['a failing claim is final', { claims: [{ ...changing, final: true }] }],
+      [
+        'a failing claim is final, beside a proposal that is not',
+        { approves: false, afresh: true, claims: [{ ...changing, final: true }] },
+      ],
+    ];
+    it.each(lastingOnes)('stands if %s', async (_name, over) => {
+      const { store, clock } = await ready(open);
+      const refused = await store.settle(request(over));
+      expect(refused).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
+      clock.advance(HOUR_MS);
+      for (const asked of [request(over), request(), request({ approves: false, afresh: true })]) {
+        expect(await store.settle(asked)).toMatchObject({
+          outcome: 'repeated',
+          verdict: 'FAILURE',
+          of: idOf(refused),
+        });
+      }
+    });
+
+    it('is told by what refused last', async () => {
+      const { store } = await ready(open);
+      await store.settle(request({ claims: [changing] }));
+      const lastingly = await store.settle(request({ claims: [lasting] }));
+      expect(lastingly).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
+      expect(await store.settle(request())).toMatchObject({ outcome: 'repeated', of: idOf(lastingly) });
+      await store.push(push('second', REVISION));
+      const revision = revisionOf('second');
+      await store.settle(request({ revision, claims: [changing] }));
+      expect(await store.settle(request({ revision }))).toMatchObject({
+        outcome: 'decided',
+        verdict: 'SUCCESS',
+      });
+    });
+
+    it('may take back an approval for a while, and nothing is reserved twice', async () => {
+      const { store } = await ready(open);
+      const claims = [windowClaim('10', '10')];
+      const first = await store.settle(request({ claims }));
+      expect(await store.settle(request({ approves: false, afresh: true, claims }))).toMatchObject({
+        outcome: 'decided',
+        verdict: 'FAILURE',
+      });
+      const again = await store.settle(request({ claims }));
+      expect(again).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+      expect(idOf(again)).not.toBe(idOf(first));
+      expect(claimsOf(again)).toEqual([{ holds: true, reserved: true, used: units('10') }]);
+      expect(await usedOf(store)).toBe(units('10'));
+    });
+
+    it('reserves nothing, however often it is decided', async () => {
+      const { store } = await ready(open);
+      const asked = request({ claims: [changing, windowClaim('1', '10')] });
+      for (let attempt = 0; attempt < 3; attempt++) await store.settle(asked);
+      expect(await usedOf(store)).toBe(0n);
+    });
+
+    it('concerns one question alone', async () => {
+      const { store } = await ready(open);
+      await store.settle(request({ question: 'sign_prepare', approves: false, afresh: true }));
+      const started = await store.settle(request({ question: 'sign_start', approves: false }));
+      expect(await store.settle(request({ question: 'sign_prepare' }))).toMatchObject({ outcome: 'decided' });
+      expect(await store.settle(request({ question: 'sign_start' }))).toMatchObject({
+        outcome: 'repeated',
+        of: idOf(started),
+      });
+    });
+
+    it('gives way to frozen, stale and changed terms', async () => {
+      const { store } = await ready(open);
+      await store.settle(request({ approves: false, afresh: true }));
+      expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'TERMS_CHANGED' });
+      expect(await store.settle(request({ revision: revisionOf('older') }))).toMatchObject({
+        outcome: 'stale',
+      });
+      await store.freeze({ reason: 'drill', by: 'ada' });
+      expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
+    });
+
+    it('is still decided afresh after the store was opened again', async () => {
+      const { store, reopen } = await ready(open);
+      await store.settle(request({ approves: false, afresh: true }));
+      await store.settle(request({ subject: 'payment:2', approves: false }));
+      const again = await reopen();
+      expect(await again.settle(request())).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+      expect(await again.settle(request({ subject: 'payment:2' }))).toMatchObject({ outcome: 'repeated' });
+    });
+  });
+}

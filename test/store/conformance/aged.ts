@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import { HOUR_MS, START_MS, agedClaim, change, claimsOf, idOf, request } from '../requests.ts';
+import { type OpenStore, ready } from './store-under-test.ts';
+
+export function describeAged(open: OpenStore): void {
+  describe('a claim that list entries are old enough', () => {
+    const held = (holds: boolean, ...added: readonly (readonly [string, number])[]) => ({
+      holds,
+      missing: false,
+      added,
+    });
+
+    it('holds from the very millisecond on, and not before', async () => {
+      const { store, clock } = await ready(open);
+      await store.changeList(change('partners', ['a']));
+      const claims = [agedClaim('partners', HOUR_MS, ['a'])];
+      for (const [subject, afterMs] of [
+        ['payment:1', 0],
+        ['payment:2', HOUR_MS - 1],
+      ] as const) {
+        clock.nowMs = START_MS + afterMs;
+        const early = await store.settle(request({ subject, claims }));
+        expect(early).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
+        expect(claimsOf(early)).toEqual([held(false, ['a', START_MS])]);
+      }
+      clock.nowMs = START_MS + HOUR_MS;
+      const late = await store.settle(request({ subject: 'payment:3', claims }));
+      expect(late).toMatchObject({ verdict: 'SUCCESS', code: 'APPROVED' });
+      expect(claimsOf(late)).toEqual([held(true, ['a', START_MS])]);
+    });
+
+    it('holds only if every value is old enough, and names those that are listed in its own order', async () => {
+      const { store, clock } = await ready(open);
+      await store.changeList(change('partners', ['a', 'c']));
+      clock.advance(1000);
+      await store.changeList(change('partners', ['b']));
+      const found = async (ageMs: number, values: readonly string[]) =>
+        claimsOf(
+          await store.settle(
+            request({ approves: false, afresh: true, claims: [agedClaim('partners', ageMs, values)] }),
+          ),
+        );
+      expect(await found(0, ['c', 'b', 'a'])).toEqual([
+        held(true, ['c', START_MS], ['b', START_MS + 1000], ['a', START_MS]),
+      ]);
+      expect(await found(1, ['c', 'b', 'a'])).toEqual([
+        held(false, ['c', START_MS], ['b', START_MS + 1000], ['a', START_MS]),
+      ]);
+      expect(await found(1000, ['c', 'a'])).toEqual([held(true, ['c', START_MS], ['a', START_MS])]);
+      expect(await found(1001, ['c', 'a'])).toEqual([held(false, ['c', START_MS], ['a', START_MS])]);
+      expect(await found(0, ['c', 'x', 'a'])).toEqual([held(false, ['c', START_MS], ['a', START_MS])]);
+      expect(await found(0, ['a', 'a'])).toEqual([held(true, ['a', START_MS], ['a', START_MS])]);
+    });
+
+    it.each(['A', 'a ', '__proto__', 'constructor', ''])(
+      'takes no other text for it: "%s"',
+      async (value) => {
+        const { store } = await ready(open);
+        await store.changeList(change('partners', ['a']));
+        const result = await store.settle(request({ claims: [agedClaim('partners', 0, [value])] }));
+        expect(result).toMatchObject({ verdict: 'FAILURE' });
+        expect(claimsOf(result)).toEqual([held(false)]);
+      },
+    );
+
+    it('counts from when a value was first added, unless it was removed in between', async () => {
+      const { store, clock } = await ready(open);
+      const claims = [agedClaim('partners', HOUR_MS, ['a'], { afresh: true })];
+      await store.changeList(change('partners', ['a']));
+      clock.advance(HOUR_MS - 1);
+      await store.changeList(change('partners', ['a', 'b']));
+      expect(claimsOf(await store.settle(request({ claims })))).toEqual([held(false, ['a', START_MS])]);
+      clock.advance(1);
+      expect(await store.settle(request({ claims }))).toMatchObject({ verdict: 'SUCCESS' });
+      await store.changeList(change('partners', [], ['a']));
+      await store.changeList(change('partners', ['a']));
+      const again = await store.settle(request({ claims }));
+      expect(again).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
+      expect(claimsOf(again)).toEqual([held(false, ['a', START_MS + HOUR_MS])]);
+    });
+
+    it('fails of a list that does not exist, also if another source has it', async () => {
+      const { store } = await ready(open);
+      await store.changeList(change('partners', ['a'], [], { source: 'vault' }));
+      const result = await store.settle(request({ claims: [agedClaim('partners', 0, ['a'])] }));
+      expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
+      expect(claimsOf(result)).toEqual([{ holds: false, missing: true, added: [] }]);
+    });
+
+    it('knows an empty list from a missing one', async () => {
+      const { store } = await ready(open);
+      await store.changeList(change('partners', []));
+      const result = await store.settle(request({ claims: [agedClaim('partners', 0, ['a'])] }));
+      expect(claimsOf(result)).toEqual([held(false)]);
+    });
+
+    it('decides nothing if it only observes', async () => {
+      const { store } = await ready(open);
+      const claims = [agedClaim('partners', 0, ['a'], { decides: false })];
+      const result = await store.settle(request({ claims }));
+      expect(result).toMatchObject({ verdict: 'SUCCESS' });
+      expect(claimsOf(result)).toMatchObject([{ holds: false, missing: true }]);
+    });
+
+    it('stays with its refusal once it is old enough, until the list changes', async () => {
+      const { store, clock } = await ready(open);
+      await store.changeList(change('partners', ['a']));
+      const asked = request({ claims: [agedClaim('partners', HOUR_MS, ['a'])] });
+      const refused = await store.settle(asked);
+      clock.advance(HOUR_MS);
+      const repeated = await store.settle(asked);
+      expect(repeated).toMatchObject({ outcome: 'repeated', verdict: 'FAILURE', of: idOf(refused) });
+      expect(claimsOf(repeated)).toEqual([held(true, ['a', START_MS])]);
+      await store.changeList(change('partners', ['b']));
+      expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+    });
+
+    it('decides its refusal afresh where it asks for that', async () => {
+      const { store, clock } = await ready(open);
+      await store.changeList(change('partners', ['a']));
+      const asked = request({ claims: [agedClaim('partners', HOUR_MS, ['a'], { afresh: true })] });
+      expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
+      clock.advance(HOUR_MS - 1);
+      expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
+      clock.advance(1);
+      const approved = await store.settle(asked);
+      expect(approved).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+      expect(await store.settle(asked)).toMatchObject({ outcome: 'repeated', of: idOf(approved) });
+    });
+
+    it('is journalled as it was found', async () => {
+      const { store } = await ready(open);
+      await store.changeList(change('partners', ['a"\\é']));
+      const claims = [agedClaim('partners', 1, ['x', 'a"\\é']), agedClaim('none', 1, ['a'])];
+      const result = await store.settle(request({ claims }));
+      const entry = await store.entry('shop', idOf(result));
+      expect(entry?.claims).toEqual([
+        held(false, ['a"\\é', START_MS]),
+        { holds: false, missing: true, added: [] },
+      ]);
+      expect(entry?.claims).toEqual(claimsOf(result));
+    });
+  });
+}

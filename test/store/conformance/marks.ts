@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest';
+import {
+  HOUR_MS,
+  OTHER_TERMS,
+  REVISION,
+  START_MS,
+  claimsOf,
+  idOf,
+  keyOf,
+  markClaim,
+  markedAtOf,
+  push,
+  request,
+  revisionOf,
+  windowClaim,
+} from '../requests.ts';
+import { type OpenStore, ready } from './store-under-test.ts';
+
+export function describeMarks(open: OpenStore): void {
+  describe('a claim that something was approved before', () => {
+    it('fails without the mark, and refusing makes none', async () => {
+      const { store } = await ready(open);
+      const claims = [markClaim({ afresh: true })];
+      for (let attempt = 0; attempt < 2; attempt++) {
+        const result = await store.settle(request({ claims }));
+        expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
+        expect(claimsOf(result)).toEqual([{ holds: false, markedAtMs: 0 }]);
+      }
+    });
+
+    it('holds without the mark if it is exempt, and makes it with the time', async () => {
+      const { store, clock } = await ready(open);
+      clock.advance(7);
+      const first = await store.settle(request({ claims: [markClaim({ exempt: true })] }));
+      expect(first).toMatchObject({ verdict: 'SUCCESS' });
+      expect(claimsOf(first)).toEqual([{ holds: true, markedAtMs: 0 }]);
+      clock.advance(10);
+      const next = await store.settle(request({ subject: 'payment:2', claims: [markClaim()] }));
+      expect(next).toMatchObject({ verdict: 'SUCCESS' });
+      expect(claimsOf(next)).toEqual([{ holds: true, markedAtMs: START_MS + 7 }]);
+    });
+
+    it('holds from the very millisecond on, and not before', async () => {
+      const { store, clock } = await ready(open);
+      await store.settle(request({ claims: [markClaim({ exempt: true, ageMs: HOUR_MS })] }));
+      const claims = [markClaim({ ageMs: HOUR_MS })];
+      clock.advance(HOUR_MS - 1);
+      const early = await store.settle(request({ subject: 'payment:2', claims }));
+      expect(early).toMatchObject({ verdict: 'FAILURE' });
+      expect(claimsOf(early)).toEqual([{ holds: false, markedAtMs: START_MS }]);
+      clock.advance(1);
+      const late = await store.settle(request({ subject: 'payment:3', claims }));
+      expect(late).toMatchObject({ verdict: 'SUCCESS' });
+      expect(claimsOf(late)).toEqual([{ holds: true, markedAtMs: START_MS }]);
+    });
+
+    it('keeps the first time, however often it is claimed', async () => {
+      const { store, clock } = await ready(open);
+      for (let index = 0; index < 3; index++) {
+        await store.settle(request({ subject: `payment:${index}`, claims: [markClaim({ exempt: true })] }));
+        clock.advance(HOUR_MS);
+      }
+      expect(await markedAtOf(store)).toBe(START_MS);
+    });
+
+    it.each([
+      ['the proposal refuses', { approves: false }],
+      ['another claim fails', { claims: [markClaim({ exempt: true }), windowClaim('11', '10')] }],
+      [
+        'another mark is missing',
+        { claims: [markClaim({ exempt: true }), markClaim({ key: keyOf('other') })] },
+      ],
+      ['the proposal is stale', { revision: revisionOf('older') }],
+      ['the proposal is not valid now', { validUntilMs: START_MS }],
+    ])('makes no mark if %s', async (_name, over) => {
+      const { store } = await ready(open);
+      await store.settle(request({ claims: [markClaim({ exempt: true })], ...over }));
+      expect(await markedAtOf(store)).toBe(0);
+    });
+
+    it('makes no mark while frozen, or for a subject with other terms', async () => {
+      const { store } = await ready(open);
+      await store.settle(request());
+      const claims = [markClaim({ exempt: true })];
+      expect(await store.settle(request({ terms: OTHER_TERMS, claims }))).toMatchObject({
+        code: 'TERMS_CHANGED',
+      });
+      await store.freeze({ reason: 'drill', by: 'ada' });
+      expect(await store.settle(request({ subject: 'payment:2', claims }))).toMatchObject({ code: 'FROZEN' });
+      await store.unfreeze({ by: 'ada' });
+      expect(await markedAtOf(store)).toBe(0);
+    });
+
+    it('is made where it only observes, if it holds or not, and decides nothing', async () => {
+      const { store } = await ready(open);
+      const result = await store.settle(request({ claims: [markClaim({ decides: false, final: true })] }));
+      expect(result).toMatchObject({ verdict: 'SUCCESS' });
+      expect(claimsOf(result)).toEqual([{ holds: false, markedAtMs: 0 }]);
+      expect(await markedAtOf(store)).toBe(START_MS);
+    });
+
+    it('is not made where it only observes a refusal', async () => {
+      const { store } = await ready(open);
+      const claims = [markClaim({ decides: false, exempt: true }), windowClaim('11', '10')];
+      expect(await store.settle(request({ claims }))).toMatchObject({ verdict: 'FAILURE' });
+      expect(await markedAtOf(store)).toBe(0);
+    });
+
+    it('is found by every claim of a request as it was before, each with its own exemption and age', async () => {
+      const { store, clock } = await ready(open);
+      const exempt = markClaim({ exempt: true });
+      const mixed = await store.settle(request({ claims: [exempt, markClaim(), exempt] }));
+      expect(mixed).toMatchObject({ verdict: 'FAILURE' });
+      expect(claimsOf(mixed)).toEqual([
+        { holds: true, markedAtMs: 0 },
+        { holds: false, markedAtMs: 0 },
+        { holds: true, markedAtMs: 0 },
+      ]);
+      expect(await markedAtOf(store)).toBe(0);
+      const both = await store.settle(request({ subject: 'payment:2', claims: [exempt, exempt] }));
+      expect(both).toMatchObject({ verdict: 'SUCCESS' });
+      clock.advance(1000);
+      const claims = [markClaim({ ageMs: 1000 }), markClaim({ ageMs: 1001 })];
+      expect(claimsOf(await store.settle(request({ subject: 'payment:3', claims })))).toEqual([
+        { holds: true, markedAtMs: START_MS },
+        { holds: false, markedAtMs: START_MS },
+      ]);
+    });
+
+    it('belongs to its source and its key', async () => {
+      const { store, another } = await ready(open);
+      await store.settle(request({ claims: [markClaim({ exempt: true })] }));
+      expect(await markedAtOf(await another())).toBe(START_MS);
+      expect(await markedAtOf(store, { source: 'vault' })).toBe(0);
+      expect(await markedAtOf(store, { key: keyOf('other') })).toBe(0);
+    });
+
+    it('has nothing to do with a counter of the same key', async () => {
+      const { store } = await ready(open);
+      const key = keyOf('shared');
+      await store.settle(request({ claims: [windowClaim('10', '10', { key })] }));
+      expect(await markedAtOf(store, { key })).toBe(0);
+      const claims = [markClaim({ key, exempt: true }), windowClaim('1', '10', { key })];
+      const result = await store.settle(request({ subject: 'payment:2', claims }));
+      expect(claimsOf(result)).toMatchObject([
+        { holds: true, markedAtMs: 0 },
+        { holds: false, reserved: false },
+      ]);
+    });
+
+    it('is made when an approval is repeated under a policy that came in between', async () => {
+      const { store, clock } = await ready(open);
+      const first = await store.settle(request());
+      await store.push(push('second', REVISION));
+      clock.advance(5);
+      const asked = request({ revision: revisionOf('second'), claims: [markClaim({ exempt: true })] });
+      expect(await store.settle(asked)).toMatchObject({
+        outcome: 'repeated',
+        verdict: 'SUCCESS',
+        of: idOf(first),
+      });
+      const repeated = await store.settle(asked);
+      expect(claimsOf(repeated)).toEqual([{ holds: true, markedAtMs: START_MS + 5 }]);
+    });
+
+    it('is not made when a refusal is repeated', async () => {
+      const { store } = await ready(open);
+      await store.settle(request({ approves: false }));
+      const asked = request({ claims: [markClaim({ exempt: true })] });
+      expect(await store.settle(asked)).toMatchObject({ outcome: 'repeated', verdict: 'FAILURE' });
+      expect(await markedAtOf(store)).toBe(0);
+    });
+
+    it('refuses what it approved if it is too young by a new policy', async () => {
+      const { store } = await ready(open);
+      await store.settle(request({ claims: [markClaim({ exempt: true })] }));
+      await store.push(push('second', REVISION));
+      const claims = [markClaim({ ageMs: HOUR_MS })];
+      expect(await store.settle(request({ revision: revisionOf('second'), claims }))).toMatchObject({
+        outcome: 'decided',
+        verdict: 'FAILURE',
+        code: 'RULE_REFUSED',
+      });
+    });
+
+    it('is made once, whoever comes at once', async () => {
+      const { store, another } = await ready(open);
+      const stores = [store, await another()];
+      const claims = [markClaim({ exempt: true })];
+      const results = await Promise.all(
+        Array.from({ length: 50 }, (_, index) =>
+          stores[index % 2]!.settle(request({ subject: `payment:${index}`, claims })),
+        ),
+      );
+      const found = results.map((result) => claimsOf(result)[0]);
+      expect(
+        found.filter((each) => each !== undefined && 'markedAtMs' in each && each.markedAtMs === 0),
+      ).toHaveLength(1);
+      expect(await markedAtOf(store)).toBe(START_MS);
+    });
+
+    it('is journalled as it was found', async () => {
+      const { store } = await ready(open);
+      await store.settle(request({ claims: [markClaim({ exempt: true })] }));
+      const claims = [markClaim(), markClaim({ key: keyOf('other'), decides: false })];
+      const result = await store.settle(request({ subject: 'payment:2', claims }));
+      expect((await store.entry('shop', idOf(result)))?.claims).toEqual([
+        { holds: true, markedAtMs: START_MS },
+        { holds: false, markedAtMs: 0 },
+      ]);
+    });
+  });
+}

@@ -1,0 +1,530 @@
+import { describe, expect, it } from 'vitest';
+import type { ClaimResult, Order, Store } from '../../../src/store/store.ts';
+import type { OrderFound } from '../../../src/policy/proposal.ts';
+import {
+  HOUR_MS,
+  MEMBERS,
+  OTHER_TERMS,
+  REVISION,
+  START_MS,
+  announcement,
+  claimsOf,
+  idOf,
+  orderClaim,
+  push,
+  request,
+  revisionOf,
+  windowClaim,
+} from '../requests.ts';
+import { type OpenStore, ready } from './store-under-test.ts';
+
+const order = (over: Partial<Order> = {}): Order => ({
+  ...announcement(),
+  state: 'expected',
+  announcedAtMs: START_MS,
+  endedAtMs: 0,
+  ...over,
+});
+const cancel = { source: 'shop', subject: 'payment:1', by: 'bob' } as const;
+const found = (state: OrderFound, ...differs: readonly string[]): readonly ClaimResult[] => [
+  { holds: state === 'agrees', order: state, differs },
+];
+const asking = request({ claims: [orderClaim()] });
+
+export function describeOrders(open: OpenStore): void {
+  describe('announcing orders', () => {
+    it('is kept as it was announced, for its subject and source', async () => {
+      const { store, another } = await ready(open);
+      const members = { ...MEMBERS, 'é "\\': ' \u{1f512}', empty: '', constructor: 'x' };
+      const announced = await store.expectOrder(announcement({ members }));
+      expect(announced).toEqual({ outcome: 'expected', order: order({ members }) });
+      const other = await another();
+      expect(await other.order('shop', 'payment:1')).toEqual(order({ members }));
+      expect(await other.order('shop', 'payment:2')).toBeUndefined();
+      expect(await other.order('vault', 'payment:1')).toBeUndefined();
+    });
+
+    it('changes nothing if the very same stands', async () => {
+      const { store, clock } = await ready(open);
+      await store.expectOrder(announcement());
+      clock.advance(10);
+      const members = Object.fromEntries(Object.entries(MEMBERS).toReversed());
+      expect(await store.expectOrder(announcement({ members, by: 'bob' }))).toEqual({
+        outcome: 'unchanged',
+        order: order(),
+      });
+      expect(await store.journalSize('shop')).toBe(1);
+    });
+
+    it.each([
+      ['another text', { members: { ...MEMBERS, amount: '100.1' } }],
+      ['one member more', { members: { ...MEMBERS, memo: '' } }],
+      ['one member less', { members: { userId: '12345' } }],
+      ['another expiry', { expiresAtMs: START_MS + HOUR_MS + 1 }],
+    ])('conflicts with another that stands: %s', async (_name, over) => {
+      const { store } = await ready(open);
+      await store.expectOrder(announcement());
+      expect(await store.expectOrder(announcement(over))).toEqual({ outcome: 'conflict', order: order() });
+      expect(await store.order('shop', 'payment:1')).toEqual(order());
+      expect(await store.journalSize('shop')).toBe(1);
+    });
+
+    it('takes the place of a cancelled one, also if it is the very same', async () => {
+      const { store, clock } = await ready(open);
+      for (const members of [MEMBERS, MEMBERS, { ...MEMBERS, amount: '7' }]) {
+        expect(await store.expectOrder(announcement({ members }))).toEqual({
+          outcome: 'expected',
+          order: order({ members, announcedAtMs: clock.nowMs }),
+        });
+        clock.advance(1);
+        await store.cancelOrder(cancel);
+        clock.advance(1);
+      }
+    });
+
+    it('takes the place of an expired one, from the very millisecond on', async () => {
+      const { store, clock } = await ready(open);
+      await store.expectOrder(announcement());
+      const next = announcement({ expiresAtMs: START_MS + 2 * HOUR_MS });
+      clock.advance(HOUR_MS - 1);
+      expect(await store.expectOrder(next)).toMatchObject({
+        outcome: 'conflict',
+        order: { state: 'expected' },
+      });
+      clock.advance(1);
+      expect(await store.order('shop', 'payment:1')).toEqual(order({ state: 'expired' }));
+      expect(await store.expectOrder(next)).toEqual({
+        outcome: 'expected',
+        order: order({ expiresAtMs: START_MS + 2 * HOUR_MS, announcedAtMs: START_MS + HOUR_MS }),
+      });
+    });
+
+    it('conflicts with one that is used, even if it is the very same or has expired', async () => {
+      const { store, clock } = await ready(open);
+      await store.expectOrder(announcement());
+      await store.settle(asking);
+      const used = order({ state: 'used', endedAtMs: START_MS });
+      expect(await store.expectOrder(announcement())).toEqual({ outcome: 'conflict', order: used });
+      clock.advance(2 * HOUR_MS);
+      expect(await store.expectOrder(announcement({ expiresAtMs: START_MS + 3 * HOUR_MS }))).toEqual({
+        outcome: 'conflict',
+        order: used,
+      });
+    });
+
+    it.each([
+      ['without members, which would agree with whatever comes', { members: {} }],
+      ['that expires before 1970', { expiresAtMs: -1 }],
+      ['that expires between two milliseconds', { expiresAtMs: START_MS + 0.5 }],
+      ['that expires at no time', { expiresAtMs: Number.NaN }],
+      ['that never expires', { expiresAtMs: Number.POSITIVE_INFINITY }],
+    ])('rejects one %s, and leaves what stands', async (_name, over) => {
+      const { store } = await ready(open);
+      await expect(store.expectOrder(announcement(over))).rejects.toMatchObject({ code: 'USAGE' });
+      expect(await store.order('shop', 'payment:1')).toBeUndefined();
+      await store.expectOrder(announcement());
+      await expect(store.expectOrder(announcement(over))).rejects.toMatchObject({ code: 'USAGE' });
+      expect(await store.order('shop', 'payment:1')).toEqual(order());
+      expect(await store.journalSize('shop')).toBe(1);
+    });
+
+    it('is cancelled once, and is kept to say so', async () => {
+      const { store, clock } = await ready(open);
+      await store.expectOrder(announcement());
+      clock.advance(5);
+      const cancelled = order({ state: 'cancelled', endedAtMs: START_MS + 5 });
+      expect(await store.cancelOrder(cancel)).toEqual({ outcome: 'cancelled', order: cancelled });
+      clock.advance(5);
+      expect(await store.cancelOrder(cancel)).toEqual({ outcome: 'ended', order: cancelled });
+      clock.advance(HOUR_MS);
+      expect(await store.order('shop', 'payment:1')).toEqual(cancelled);
+      expect(await store.journalSize('shop')).toBe(2);
+    });
+
+    it('is not cancelled once it is used or expired', async () => {
+      const { store, clock } = await ready(open);
+      await store.expectOrder(announcement());
+      await store.expectOrder(announcement({ subject: 'payment:2' }));
+      await store.settle(asking);
+      expect(await store.cancelOrder(cancel)).toEqual({
+        outcome: 'ended',
+        order: order({ state: 'used', endedAtMs: START_MS }),
+      });
+      clock.advance(HOUR_MS);
+      expect(await store.cancelOrder({ ...cancel, subject: 'payment:2' })).toEqual({
+        outcome: 'ended',
+        order: order({ subject: 'payment:2', state: 'expired' }),
+      });
+      expect(await store.settle(asking)).toMatchObject({ verdict: 'SUCCESS' });
+    });
+
+    it('can not be cancelled if there is none', async () => {
+      const { store } = await ready(open);
+      await store.expectOrder(announcement({ source: 'vault' }));
+      await expect(store.cancelOrder(cancel)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      expect(await store.journalSize('shop')).toBe(0);
+    });
+
+    it('journals each change with who and what', async () => {
+      const { store, clock } = await ready(open);
+      await store.expectOrder(announcement());
+      clock.advance(3);
+      await store.cancelOrder(cancel);
+      const entries = await store.entries({ source: 'shop', subject: 'payment:1', limit: 10 });
+      expect(entries).toMatchObject([
+        {
+          type: 'order',
+          atMs: START_MS,
+          subject: 'payment:1',
+          verdict: '',
+          code: '',
+          revision: '',
+          of: '',
+          claims: [],
+        },
+        { type: 'order', atMs: START_MS + 3, subject: 'payment:1' },
+      ]);
+      const { expiresAtMs } = announcement();
+      expect(entries.map((entry): unknown => JSON.parse(entry.detail))).toEqual([
+        { change: 'expect', members: MEMBERS, expiresAtMs, by: 'ada' },
+        { change: 'cancel', members: MEMBERS, expiresAtMs, by: 'bob' },
+      ]);
+    });
+  });
+
+  describe('a claim that an order was announced', () => {
+    it('fails without one: also if another subject or source has it', async () => {
+      const { store } = await ready(open);
+      await store.expectOrder(announcement({ subject: 'payment:2' }));
+      await store.expectOrder(announcement({ source: 'vault' }));
+      const result = await store.settle(asking);
+      expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
+      expect(claimsOf(result)).toEqual(found('missing'));
+      expect(await store.order('shop', 'payment:2')).toMatchObject({ state: 'expected' });
+    });
+
+    it('holds if every announced member agrees, and uses the order up', async () => {
+      const { store, clock } = await ready(open);
+      await store.expectOrder(announcement());
+      clock.advance(HOUR_MS - 1);
+      const result = await store.settle(request({ claims: [orderClaim({ ...MEMBERS, memo: 'more' })] }));
+      expect(result).toMatchObject({ verdict: 'SUCCESS', code: 'APPROVED' });
+      expect(claimsOf(result)).toEqual(found('agrees'));
+      expect(await store.order('shop', 'payment:1')).toEqual(
+        order({ state: 'used', endedAtMs: START_MS + HOUR_MS - 1 }),
+      );
+    });
+
+    it.each([
+      ['another text', { ...MEMBERS, amount: '100.0' }, ['amount']],
+      ['another case', { ...MEMBERS, symbol: 'usdt1742' }, ['symbol']],
+      ['an empty text', { ...MEMBERS, userId: '' }, ['userId']],
+      [
+        'several members',
+        { ...MEMBERS, userId: '1', symbol: 'X', amount: '2' },
+        ['amount', 'symbol', 'userId'],
+      ],
+      ['one that it lacks', { userId: '12345', symbol: 'USDT1742', amount: '100' }, ['scheme']],
+      ['all that it lacks', {}, ['amount', 'scheme', 'symbol', 'userId']],
+    ])('fails if a member differs: %s', async (_name, members, differs) => {
+      const { store } = await ready(open);
+      await store.expectOrder(announcement());
+      const result = await store.settle(request({ claims: [orderClaim(members)] }));
+      expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
+      expect(claimsOf(result)).toEqual(found('differs', ...differs));
+      expect(await store.order('shop', 'payment:1')).toEqual(order());
+    });
+
+    it.each(['constructor', 'toString', 'hasOwnProperty'])(
+      'does not take a name of the language for a member: %s',
+      async (name) => {
+        const { store } = await ready(open);
+        await store.expectOrder(announcement({ members: { [name]: '' } }));
+        expect(claimsOf(await store.settle(asking))).toEqual(found('differs', name));
+      },
+    );
+
+    it('fails at and after the expiry, and says so before it compares', async () => {
+      const { store, clock } = await ready(open);
+      await store.expectOrder(announcement());
+      clock.advance(HOUR_MS);
+      const result = await store.settle(request({ claims: [orderClaim({})] }));
+      expect(result).toMatchObject({ verdict: 'FAILURE' });
+      expect(claimsOf(result)).toEqual(found('expired'));
+      expect(await store.order('shop', 'payment:1')).toEqual(order({ state: 'expired' }));
+    });
+
+    it('fails if the order was cancelled, also after its expiry, and says so before it compares', async () => {
+      const { store, clock } = await ready(open);
+      await store.expectOrder(announcement());
+      await store.cancelOrder(cancel);
+      expect(claimsOf(await store.settle(request({ claims: [orderClaim({})] })))).toEqual(found('cancelled'));
+      clock.advance(2 * HOUR_MS);
+      expect(claimsOf(await store.settle(asking))).toEqual(found('cancelled'));
+    });
+
+    it.each([
+      ['the proposal refuses', { approves: false }, 'RULE_REFUSED'],
+      ['another claim fails', { claims: [orderClaim(), windowClaim('11', '10')] }, 'RULE_REFUSED'],
+      ['the proposal is stale', { revision: revisionOf('older') }, undefined],
+      ['the proposal is not valid now', { validUntilMs: START_MS }, undefined],
+    ])('does not use the order up if %s', async (_name, over, code) => {
+      const { store } = await ready(open);
+      await store.expectOrder(announcement());
+      const result = await store.settle(request({ claims: [orderClaim()], ...over }));
+      expect('code' in result ? result.code : undefined).toBe(code);
+      expect(await store.order('shop', 'payment:1')).toEqual(order());
+    });
+
+    it('does not use the order up while frozen', async () => {
+      const { store } = await ready(open);
+      await store.expectOrder(announcement());
+      await store.freeze({ reason: 'drill', by: 'ada' });
+      expect(await store.settle(asking)).toMatchObject({ code: 'FROZEN', claims: [] });
+      expect(await store.order('shop', 'payment:1')).toEqual(order());
+      await store.unfreeze({ by: 'ada' });
+      expect(await store.settle(asking)).toMatchObject({ verdict: 'SUCCESS' });
+    });
+
+    it('holds for the subject that uses it, in repeats and other questions, also after the expiry', async () => {
+      const { store, clock } = await ready(open);
+      await store.expectOrder(announcement({ source: 'vault', subject: 'transfer:1' }));
+      const about = { source: 'vault', subject: 'transfer:1', claims: [orderClaim()] } as const;
+      const prepared = await store.settle(request({ ...about, question: 'sign_prepare' }));
+      expect(prepared).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+      clock.advance(2 * HOUR_MS);
+      const repeated = await store.settle(request({ ...about, question: 'sign_prepare' }));
+      expect(repeated).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS', of: idOf(prepared) });
+      expect(claimsOf(repeated)).toEqual(found('agrees'));
+      const started = await store.settle(request({ ...about, question: 'sign_start' }));
+      expect(started).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+      expect(claimsOf(started)).toEqual(found('agrees'));
+      expect(await store.order('vault', 'transfer:1')).toMatchObject({ state: 'used', endedAtMs: START_MS });
+    });
+
+    it('is still compared once it is used', async () => {
+      const { store } = await ready(open);
+      await store.expectOrder(announcement());
+      await store.settle(asking);
+      const result = await store.settle(request({ claims: [orderClaim({ ...MEMBERS, scheme: 'md5' })] }));
+      expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
+      expect(claimsOf(result)).toEqual(found('differs', 'scheme'));
+    });
+
+    it('gives way to changed terms, which leave the order alone', async () => {
+      const { store } = await ready(open);
+      await store.settle(request({ approves: false, afresh: true }));
+      await store.expectOrder(announcement());
+      expect(await store.settle({ ...asking, terms: OTHER_TERMS })).toMatchObject({
+        code: 'TERMS_CHANGED',
+        claims: [],
+      });
+      expect(await store.order('shop', 'payment:1')).toEqual(order());
+      expect(await store.settle(asking)).toMatchObject({ verdict: 'SUCCESS' });
+      expect(await store.settle({ ...asking, terms: OTHER_TERMS })).toMatchObject({ code: 'TERMS_CHANGED' });
+    });
+
+    it('is found alike by several claims of one request, and used once', async () => {
+      const { store } = await ready(open);
+      await store.expectOrder(announcement());
+      const result = await store.settle(request({ claims: [orderClaim(), orderClaim({}), orderClaim()] }));
+      expect(claimsOf(result)).toEqual([
+        ...found('agrees'),
+        ...found('differs', 'amount', 'scheme', 'symbol', 'userId'),
+        ...found('agrees'),
+      ]);
+      expect(await store.order('shop', 'payment:1')).toEqual(order());
+      const both = await store.settle(
+        request({ revision: REVISION, question: 'sign_start', claims: [orderClaim(), orderClaim()] }),
+      );
+      expect(both).toMatchObject({ verdict: 'SUCCESS' });
+      expect(await store.order('shop', 'payment:1')).toMatchObject({ state: 'used' });
+    });
+
+    it('is journalled as it was found', async () => {
+      const { store } = await ready(open);
+      await store.expectOrder(announcement());
+      const claims = [orderClaim(), orderClaim({ ...MEMBERS, amount: '1' }, { decides: false })];
+      const result = await store.settle(request({ claims }));
+      expect((await store.entry('shop', idOf(result)))?.claims).toEqual([
+        ...found('agrees'),
+        ...found('differs', 'amount'),
+      ]);
+    });
+  });
+
+  describe('an order claim that only observes', () => {
+    const observing = (members = MEMBERS) => request({ claims: [orderClaim(members, { decides: false })] });
+
+    it.each([
+      ['is missing', 'missing', async () => undefined],
+      [
+        'is cancelled',
+        'cancelled',
+        async (store: Store) => {
+          await store.expectOrder(announcement());
+          await store.cancelOrder(cancel);
+        },
+      ],
+    ] as const)('decides nothing where the order %s, and leaves it so', async (_name, state, prepare) => {
+      const { store } = await ready(open);
+      await prepare(store);
+      const before = await store.order('shop', 'payment:1');
+      const result = await store.settle(observing());
+      expect(result).toMatchObject({ verdict: 'SUCCESS' });
+      expect(claimsOf(result)).toEqual(found(state));
+      expect(await store.order('shop', 'payment:1')).toEqual(before);
+      expect(claimsOf(await store.settle(observing()))).toEqual(found(state));
+    });
+
+    it('uses the order up on approval, if it agrees or differs', async () => {
+      const { store } = await ready(open);
+      await store.expectOrder(announcement());
+      expect(claimsOf(await store.settle(observing()))).toEqual(found('agrees'));
+      expect(await store.order('shop', 'payment:1')).toMatchObject({ state: 'used' });
+      await store.expectOrder(announcement({ subject: 'payment:2' }));
+      const differing = { ...observing({}), subject: 'payment:2' };
+      expect(claimsOf(await store.settle(differing))).toMatchObject([{ order: 'differs' }]);
+      expect(await store.order('shop', 'payment:2')).toMatchObject({ state: 'used' });
+    });
+
+    it('leaves an expired order expired: what came too late must not hold once the rule is enforced', async () => {
+      const { store, clock } = await ready(open);
+      await store.expectOrder(announcement());
+      clock.advance(HOUR_MS);
+      const prepared = await store.settle({ ...observing(), question: 'sign_prepare' });
+      expect(prepared).toMatchObject({ verdict: 'SUCCESS' });
+      expect(claimsOf(prepared)).toEqual(found('expired'));
+      expect(await store.order('shop', 'payment:1')).toEqual(order({ state: 'expired' }));
+      for (const question of ['sign_prepare', 'sign_start'] as const) {
+        const enforced = await store.settle({ ...asking, question });
+        expect(enforced).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
+        expect(claimsOf(enforced)).toEqual(found('expired'));
+      }
+    });
+
+    it('leaves an order used that it found to differ, which differs as well once the rule is enforced', async () => {
+      const { store } = await ready(open);
+      await store.expectOrder(announcement());
+      const other = { ...MEMBERS, amount: '101' };
+      expect(await store.settle(observing(other))).toMatchObject({ verdict: 'SUCCESS' });
+      const enforced = await store.settle(request({ claims: [orderClaim(other)] }));
+      expect(enforced).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
+      expect(claimsOf(enforced)).toEqual(found('differs', 'amount'));
+      expect(await store.cancelOrder(cancel)).toMatchObject({ outcome: 'ended' });
+      expect(await store.expectOrder(announcement({ members: other }))).toMatchObject({
+        outcome: 'conflict',
+      });
+    });
+
+    it('does not use the order of a refused decision up', async () => {
+      const { store } = await ready(open);
+      await store.expectOrder(announcement());
+      await store.settle({ ...observing(), approves: false });
+      expect(await store.order('shop', 'payment:1')).toEqual(order());
+    });
+  });
+
+  describe('a refusal for the want of an order', () => {
+    const hopeful = request({ claims: [orderClaim(MEMBERS, { afresh: true })] });
+
+    it('is decided afresh once the order is announced, and the approval stands', async () => {
+      const { store } = await ready(open);
+      expect(claimsOf(await store.settle(hopeful))).toEqual(found('missing'));
+      expect(await store.settle(hopeful)).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
+      await store.expectOrder(announcement());
+      const approved = await store.settle(hopeful);
+      expect(approved).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+      expect(await store.settle(hopeful)).toMatchObject({ outcome: 'repeated', of: idOf(approved) });
+    });
+
+    it('is decided afresh once a cancelled order is announced again', async () => {
+      const { store } = await ready(open);
+      await store.expectOrder(announcement());
+      await store.cancelOrder(cancel);
+      expect(await store.settle(hopeful)).toMatchObject({ verdict: 'FAILURE' });
+      await store.expectOrder(announcement());
+      expect(await store.settle(hopeful)).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+    });
+
+    it('stands if it does not ask to be decided afresh', async () => {
+      const { store } = await ready(open);
+      const refused = await store.settle(asking);
+      await store.expectOrder(announcement());
+      const repeated = await store.settle(asking);
+      expect(repeated).toMatchObject({ outcome: 'repeated', verdict: 'FAILURE', of: idOf(refused) });
+      expect(await store.order('shop', 'payment:1')).toEqual(order());
+    });
+  });
+
+  describe('an approval from before orders were asked for', () => {
+    it('is repeated only with an order, which it then uses up', async () => {
+      const { store } = await ready(open);
+      const first = await store.settle(request());
+      await store.settle(request({ subject: 'payment:2' }));
+      await store.push(push('second', REVISION));
+      const asked = { ...asking, revision: revisionOf('second') };
+      expect(await store.settle({ ...asked, subject: 'payment:2' })).toMatchObject({
+        outcome: 'decided',
+        verdict: 'FAILURE',
+      });
+      await store.expectOrder(announcement());
+      expect(await store.settle(asked)).toMatchObject({
+        outcome: 'repeated',
+        verdict: 'SUCCESS',
+        of: idOf(first),
+      });
+      expect(await store.order('shop', 'payment:1')).toMatchObject({ state: 'used' });
+      expect(claimsOf(await store.settle(asked))).toEqual(found('agrees'));
+    });
+  });
+
+  describe('orders, at once', () => {
+    const each = <T>(count: number, one: (index: number) => Promise<T>): Promise<readonly T[]> =>
+      Promise.all(Array.from({ length: count }, (_, index) => one(index)));
+
+    it('are announced once, whoever comes first', async () => {
+      const { store, another } = await ready(open);
+      const stores = [store, await another()];
+      const results = await each(40, (index) =>
+        stores[index % 2]!.expectOrder(announcement({ members: { amount: String(index % 4) } })),
+      );
+      const outcomes = results.map(({ outcome }) => outcome);
+      expect(outcomes.filter((outcome) => outcome === 'expected')).toHaveLength(1);
+      expect(outcomes.filter((outcome) => outcome === 'unchanged')).toHaveLength(9);
+      expect(new Set(results.map((result) => result.order.members['amount'])).size).toBe(1);
+      expect(await store.journalSize('shop')).toBe(1);
+    });
+
+    it('are either used or cancelled, never both', async () => {
+      const { store, another } = await ready(open);
+      const other = await another();
+      const subjects = Array.from({ length: 40 }, (_, index) => `payment:${index}`);
+      for (const subject of subjects) await store.expectOrder(announcement({ subject }));
+      await Promise.all(
+        subjects.map(async (subject, index) => {
+          const [settling, cancelling] = index % 2 === 0 ? [store, other] : [other, store];
+          const [settled, cancelled] = await Promise.all([
+            settling.settle({ ...asking, subject }),
+            cancelling.cancelOrder({ ...cancel, subject }),
+          ]);
+          const state = (await store.order('shop', subject))?.state;
+          expect(settled).toMatchObject({ verdict: state === 'used' ? 'SUCCESS' : 'FAILURE' });
+          expect(cancelled).toMatchObject({
+            outcome: state === 'used' ? 'ended' : 'cancelled',
+            order: { state },
+          });
+        }),
+      );
+    });
+
+    it('are used by one decision, which the others repeat', async () => {
+      const { store, another } = await ready(open);
+      const stores = [store, await another()];
+      await store.expectOrder(announcement());
+      const results = await each(40, (index) => stores[index % 2]!.settle(asking));
+      expect(results.filter(({ outcome }) => outcome === 'decided')).toHaveLength(1);
+      for (const result of results) expect(result).toMatchObject({ verdict: 'SUCCESS' });
+    });
+  });
+}

@@ -1,0 +1,350 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Claim } from '../../src/policy/proposal.ts';
+import { createKeys } from '../../src/store/redis/keys.ts';
+import type { SettleRequest, Store } from '../../src/store/store.ts';
+import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
+import { freshPrefix, rawClient, readyOn } from './redis-under-test.ts';
+import {
+  HOUR_MS,
+  MEMBERS,
+  agedClaim,
+  announcement,
+  change,
+  claimsOf,
+  keyOf,
+  listClaim,
+  markClaim,
+  orderClaim,
+  request,
+  speedUpClaim,
+  windowClaim,
+} from './requests.ts';
+
+let server: RedisServerProcess;
+beforeAll(async () => {
+  server = await startRedisServer();
+});
+afterAll(() => server.stop());
+
+const RETENTION = { subjectsMs: 10 * HOUR_MS, journalMs: 10 * HOUR_MS };
+
+/** One of each kind, all of which hold once `prepare` is done. */
+const everyKind: readonly Claim[] = [
+  listClaim('allowed', 'hold-all', ['a', 'b']),
+  agedClaim('allowed', 0, ['a']),
+  windowClaim('1', '100'),
+  windowClaim('1', '100', { key: keyOf('calendar'), window: { type: 'calendar', startMs: 0, endMs: 9e15 } }),
+  markClaim({ exempt: true }),
+  orderClaim(),
+  speedUpClaim(3, HOUR_MS),
+];
+
+async function prepare(store: Store, subject = 'payment:1'): Promise<void> {
+  await store.changeList(change('allowed', ['a', 'b']));
+  await store.expectOrder(announcement({ subject, expiresAtMs: Date.now() + HOUR_MS }));
+  await store.settle(request({ subject }));
+}
+
+const spedUp = (over: Partial<SettleRequest> = {}): SettleRequest =>
+  request({ speedUp: true, claims: everyKind, ...over });
+
+/** The commands that scripts made while `ask` ran, and the keys that the callers of scripts named. */
+async function watched(ask: () => Promise<unknown>) {
+  const client = rawClient(server);
+  const monitor = await client.duplicate().monitor();
+  onTestFinished(() => monitor.disconnect());
+  const commands: string[][] = [];
+  const named = new Set<string>();
+  const over = new Promise<void>((resolve) => {
+    monitor.on('monitor', (_time: string, args: string[], source: string) => {
+      if (source === 'lua') commands.push(args);
+      if (args[0]?.toLowerCase() === 'echo') resolve();
+      if (/^eval(sha)?$/i.test(args[0] ?? '')) {
+        for (const key of args.slice(3, 3 + Number(args[2]))) named.add(key);
+      }
+    });
+  });
+  await ask();
+  await client.echo('over');
+  await over;
+  return { commands, named };
+}
+
+describe('one settle on Redis', () => {
+  it('touches no other keys than those it names, whatever it claims', async () => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix });
+    await prepare(store);
+    const { commands, named } = await watched(async () => {
+      expect(await store.settle(spedUp())).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+      expect(await store.settle(spedUp())).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
+    });
+    const touched = commands.filter(([name]) => name?.toLowerCase() !== 'time').map(([, key]) => key);
+    expect(new Set(touched)).toEqual(named);
+    for (const key of named) expect(key).toContain('{shop}');
+  });
+
+  it('costs 13 commands for a list and two windows that have been counted in before', async () => {
+    const window = { type: 'calendar', startMs: 0, endMs: 9e15 } as const;
+    const claims = [
+      listClaim('allowed', 'hold-all', ['a']),
+      windowClaim('1', '100', { window }),
+      windowClaim('1', '100', { window, key: keyOf('other') }),
+    ];
+    const store = await readyOn(server, { prefix: freshPrefix() });
+    await prepare(store);
+    await store.settle(request({ subject: 'payment:2', claims }));
+    const { commands } = await watched(() => store.settle(request({ subject: 'payment:3', claims })));
+    expect(commands).toHaveLength(13);
+  });
+
+  it('decides the same after a SCRIPT FLUSH in the middle', async () => {
+    const store = await readyOn(server, { prefix: freshPrefix() });
+    const client = rawClient(server);
+    await prepare(store);
+    await client.script('FLUSH');
+    expect(await store.settle(spedUp())).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+    await client.script('FLUSH');
+    expect(await store.settle(spedUp())).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
+    await client.script('FLUSH');
+    expect(await store.order('shop', 'payment:1')).toMatchObject({ state: 'used' });
+    expect(await store.changePrices({ set: [], remove: ['BTC'], by: 'ada' })).toMatchObject({ version: 1 });
+  });
+
+  it('takes claims and texts by the thousand', async () => {
+    const store = await readyOn(server, { prefix: freshPrefix(), commandTimeoutMs: 10_000 });
+    const values = Array.from({ length: 9000 }, (_, index) => `value ${index}`);
+    const members = Object.fromEntries(values.slice(0, 3000).map((value) => [value, value]));
+    await store.changeList(change('many', values));
+    await store.expectOrder(announcement({ members, expiresAtMs: Date.now() + HOUR_MS }));
+    const claims = [
+      listClaim('many', 'hold-all', values),
+      agedClaim('many', 0, values),
+      orderClaim(members),
+      ...Array.from({ length: 1000 }, (_, index) => markClaim({ key: keyOf(`mark ${index}`), exempt: true })),
+      ...Array.from({ length: 1000 }, () => agedClaim('many', 0, ['value 1'])),
+    ];
+    const results = claimsOf(await store.settle(request({ claims })));
+    expect(results).toHaveLength(claims.length);
+    expect(results.filter(({ holds }) => !holds)).toEqual([]);
+    const lacking = orderClaim({ ...members, 'value 2999': '' });
+    expect(claimsOf(await store.settle(request({ claims: [lacking] })))).toEqual([
+      { holds: false, order: 'differs', differs: ['value 2999'] },
+    ]);
+  });
+
+  it('compares with the largest whole numbers to the last digit', async () => {
+    const store = await readyOn(server, { prefix: freshPrefix() });
+    await prepare(store);
+    const largest = Number.MAX_SAFE_INTEGER;
+    const claims = [
+      agedClaim('allowed', largest, ['a']),
+      markClaim({ ageMs: largest }),
+      speedUpClaim(largest, largest),
+      speedUpClaim(0, largest),
+    ];
+    expect(claimsOf(await store.settle(request({ claims }))).map(({ holds }) => holds)).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ]);
+  });
+});
+
+describe('a claim that Redis can not check', () => {
+  const unreadable: readonly (readonly [string, Claim])[] = [
+    ['an age that is no number', agedClaim('allowed', Number.NaN, ['a'])],
+    ['an age below zero', agedClaim('allowed', -1, ['a'])],
+    ['an age without end', markClaim({ exempt: true, ageMs: Number.POSITIVE_INFINITY })],
+    ['an age with a fraction', markClaim({ exempt: true, ageMs: 0.5 })],
+    ['a maximum that is no number', speedUpClaim(Number.NaN, 1)],
+    ['a time below zero', speedUpClaim(1, -1)],
+    ['an amount below zero', { ...windowClaim('1', '1'), amount: -1n }],
+  ];
+  it.each(unreadable)('decides nothing and writes nothing: %s', async (_name, claim) => {
+    const store = await readyOn(server, { prefix: freshPrefix() });
+    await prepare(store);
+    const before = await store.journalSize('shop');
+    const asked = [request({ claims: [claim] }), request({ claims: [{ ...claim, decides: false }] })];
+    for (const each of asked) {
+      await expect(store.settle(each)).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+    }
+    expect(await store.journalSize('shop')).toBe(before);
+    expect(await store.order('shop', 'payment:1')).toMatchObject({ state: 'expected' });
+  });
+
+  it.each([
+    ['a mark of another type', 'mark', 'HSET', ['a', '1']],
+    ['a mark that is no time', 'mark', 'SET', ['yesterday']],
+    ['an order of another type', 'order', 'SET', ['used']],
+    ['an order without a state', 'order', 'HDEL', ['state']],
+    ['an order in an unknown state', 'order', 'HSET', ['state', 'agrees']],
+    ['an order without its expiry', 'order', 'HDEL', ['expires']],
+    ['an entry of a list without its time', 'list', 'HSET', ['a', '']],
+  ] as const)('decides nothing and writes nothing: %s', async (_name, kind, command, args) => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix });
+    await prepare(store);
+    const keys = createKeys(prefix).of('shop');
+    const key = {
+      mark: keys.mark(keyOf('mark')),
+      order: keys.order('payment:1'),
+      list: keys.list('allowed'),
+    };
+    const client = rawClient(server);
+    await client.call(command, key[kind], ...args);
+    const before = await store.journalSize('shop');
+    await expect(store.settle(spedUp())).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+    expect(await store.journalSize('shop')).toBe(before);
+  });
+});
+
+describe('a mark on Redis', () => {
+  it('lives for as long as a subject, from the last approval that claimed it', async () => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix, retention: RETENTION });
+    const client = rawClient(server);
+    const key = createKeys(prefix).of('shop').mark(keyOf('mark'));
+    const claims = [markClaim({ exempt: true })];
+    const refused = request({ subject: 'payment:1', approves: false, claims });
+    await store.settle(refused);
+    expect(await client.exists(key)).toBe(0);
+
+    await store.settle(request({ subject: 'payment:2', claims }));
+    const whole = await client.pttl(key);
+    expect(whole).toBeGreaterThan(9 * HOUR_MS);
+    expect(whole).toBeLessThanOrEqual(10 * HOUR_MS);
+    const made = await client.get(key);
+
+    await client.pexpire(key, HOUR_MS);
+    await store.settle(refused);
+    expect(await client.pttl(key)).toBeLessThanOrEqual(HOUR_MS);
+    await store.settle(request({ subject: 'payment:2', claims }));
+    expect(await client.pttl(key)).toBeGreaterThan(9 * HOUR_MS);
+    expect(await client.get(key)).toBe(made);
+  });
+});
+
+describe('an order on Redis', () => {
+  it('is kept until its expiry and for as long as subjects after that', async () => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix, retention: RETENTION });
+    const client = rawClient(server);
+    const key = createKeys(prefix).of('shop').order('payment:1');
+    await store.expectOrder(announcement({ expiresAtMs: Date.now() + 5 * HOUR_MS }));
+    for (const ask of [
+      () => store.order('shop', 'payment:1'),
+      () => store.settle(request({ claims: [orderClaim()] })),
+      () => store.settle(request({ claims: [orderClaim()] })),
+    ]) {
+      await ask();
+      const lives = await client.pttl(key);
+      expect(lives).toBeGreaterThan(14 * HOUR_MS);
+      expect(lives).toBeLessThanOrEqual(15 * HOUR_MS);
+    }
+  });
+
+  it('is kept for as long as the subject that goes on using it after the expiry', async () => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix, retention: RETENTION });
+    const client = rawClient(server);
+    const key = createKeys(prefix).of('shop').order('payment:1');
+    await store.expectOrder(announcement({ expiresAtMs: Date.now() + HOUR_MS }));
+    await store.settle(request({ claims: [orderClaim()] }));
+    await client.hset(key, 'expires', String(Date.now() - 1));
+    await client.pexpire(key, HOUR_MS);
+    expect(await store.settle(request({ claims: [orderClaim()] }))).toMatchObject({ verdict: 'SUCCESS' });
+    expect(await client.pttl(key)).toBeGreaterThan(9 * HOUR_MS);
+  });
+
+  it('outlives the century in which it expires', async () => {
+    const store = await readyOn(server, { prefix: freshPrefix() });
+    const expiresAtMs = Number.MAX_SAFE_INTEGER;
+    expect(await store.expectOrder(announcement({ expiresAtMs }))).toMatchObject({ order: { expiresAtMs } });
+    expect(await store.settle(request({ claims: [orderClaim()] }))).toMatchObject({ verdict: 'SUCCESS' });
+    const entries = await store.entries({ source: 'shop', subject: 'payment:1', limit: 2 });
+    expect(entries[0]?.detail).toContain(String(expiresAtMs));
+  });
+
+  it('can be announced after it has expired, and is expired at once', async () => {
+    const store = await readyOn(server, { prefix: freshPrefix() });
+    const announced = await store.expectOrder(announcement({ expiresAtMs: 0 }));
+    expect(announced).toMatchObject({ outcome: 'expected', order: { state: 'expired' } });
+    expect(claimsOf(await store.settle(request({ claims: [orderClaim()] })))).toMatchObject([
+      { holds: false, order: 'expired' },
+    ]);
+  });
+
+  it.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])('is not announced to expire at %d', async (at) => {
+    const store = await readyOn(server, { prefix: freshPrefix() });
+    await expect(store.expectOrder(announcement({ expiresAtMs: at }))).rejects.toMatchObject({
+      code: 'USAGE',
+    });
+    expect(await store.order('shop', 'payment:1')).toBeUndefined();
+  });
+
+  it('stays used for a subject that was forgotten and comes again, with whatever terms', async () => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix });
+    await store.expectOrder(announcement({ expiresAtMs: Date.now() + HOUR_MS }));
+    const asking = request({ claims: [orderClaim(MEMBERS, { afresh: true })] });
+    expect(await store.settle(asking)).toMatchObject({ verdict: 'SUCCESS' });
+    const client = rawClient(server);
+    for (const terms of ['other', asking.terms]) {
+      await client.del(createKeys(prefix).of('shop').subject('payment:1'));
+      const again = await store.settle({ ...asking, terms });
+      expect(again).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
+      expect(claimsOf(again)).toEqual([{ holds: false, order: 'used', differs: [] }]);
+    }
+    expect(await store.expectOrder(announcement())).toMatchObject({ outcome: 'conflict' });
+  });
+
+  it('is one and the same for all who announce it at once', async () => {
+    const prefix = freshPrefix();
+    const stores = [await readyOn(server, { prefix }), await readyOn(server, { prefix })] as const;
+    const announced = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        stores[index % 2 === 0 ? 0 : 1].expectOrder(
+          announcement({ members: { ...MEMBERS, amount: String(index) }, expiresAtMs: Date.now() + HOUR_MS }),
+        ),
+      ),
+    );
+    const amounts = new Set(announced.map(({ order }) => order.members['amount']));
+    expect(amounts.size).toBe(1);
+    expect(announced.filter(({ outcome }) => outcome === 'expected')).toHaveLength(1);
+    expect(announced.filter(({ outcome }) => outcome === 'conflict')).toHaveLength(39);
+  });
+
+  it('is either used or cancelled, and used by one set of terms alone, whoever comes at once', async () => {
+    const prefix = freshPrefix();
+    const stores = [await readyOn(server, { prefix }), await readyOn(server, { prefix })] as const;
+    for (let round = 0; round < 30; round++) {
+      const subject = `payment:${round}`;
+      await stores[0].expectOrder(announcement({ subject, expiresAtMs: Date.now() + HOUR_MS }));
+      const settles = Array.from({ length: 6 }, (_, index) =>
+        stores[index % 2 === 0 ? 0 : 1].settle(
+          request({ subject, terms: `terms ${index % 3}`, claims: [orderClaim()] }),
+        ),
+      );
+      const cancelled = stores[round % 2 === 0 ? 0 : 1].cancelOrder({ source: 'shop', subject, by: 'ada' });
+      const results = await Promise.all(settles);
+      const { outcome } = await cancelled;
+      const approved = new Set(
+        results.flatMap((result, index) =>
+          'verdict' in result && result.verdict === 'SUCCESS' ? [index % 3] : [],
+        ),
+      );
+      const state = outcome === 'cancelled' ? 'cancelled' : 'used';
+      expect(approved.size).toBe(state === 'used' ? 1 : 0);
+      expect(await stores[1].order('shop', subject)).toMatchObject({ state });
+    }
+  });
+
+  it('names itself and the cure where there is none to cancel', async () => {
+    const store = await readyOn(server, { prefix: freshPrefix() });
+    await expect(store.cancelOrder({ source: 'shop', subject: 'payment:9', by: 'ada' })).rejects.toThrow(
+      'the source shop has no order for payment:9; `countersign orders expect` announces one',
+    );
+  });
+});

@@ -1,0 +1,248 @@
+import fc from 'fast-check';
+import { base58, base58xrp, bech32, bech32m, createBase58check } from '@scure/base';
+import { hash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { CHAINS, type Chain, chainWrites, needsPrefix, readAddress } from '../../src/values/address.ts';
+import { comparable } from '../../src/values/comparable.ts';
+
+/** A published address of each form; EIP-55's, BIP-173's and BIP-350's among them. */
+const GOOD: readonly [Chain, string, prefix?: string][] = [
+  ['evm', '0x52908400098527886E0F7030069857D2E4169EE7'],
+  ['evm', '0x8617E340B3D01FA5F11F306F4090FD50E238070D'],
+  ['evm', '0xde709f2102306220921060314715629080e2fb77'],
+  ['evm', '0x27b1fdb04752bbc536007a920d24acb045561c26'],
+  ['evm', '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'],
+  ['evm', '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'],
+  ['evm', '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'],
+  ['evm', '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb'],
+  ['evm', '0x0000000000000000000000000000000000000000'],
+  ['bitcoin', '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa'],
+  ['bitcoin', '1BgGZ9tcN4rm9KBzDn7KprQz87SZ26SAMH'],
+  ['bitcoin', '3LRW7jeCvQCRdPF8S3yUCfRAx4eqXFmdcr'],
+  ['bitcoin', '3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy'],
+  ['bitcoin', 'BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4'],
+  ['bitcoin', 'bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y'],
+  ['bitcoin', 'bc1sw50qgdz25j'],
+  ['bitcoin', 'bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs'],
+  ['bitcoin', 'bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0'],
+  ['bitcoin-testnet', 'mrCDrCybB6J1vRfbwM5hemdJz73FwDBC8r'],
+  ['bitcoin-testnet', '2NByiBUaEXrhmqAsg7BbLpcQSAQs1EDwt5w'],
+  ['bitcoin-testnet', 'tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7'],
+  ['bitcoin-testnet', 'tb1qqqqqp399et2xygdj5xreqhjjvcmzhxw4aywxecjdzew6hylgvsesrxh6hy'],
+  ['bitcoin-testnet', 'tb1pqqqqp399et2xygdj5xreqhjjvcmzhxw4aywxecjdzew6hylgvsesf3hn0c'],
+  ['litecoin', 'LTuoeY6RBHV3n3cfhXVVTbJbxzxnXs9ofm'],
+  ['litecoin', 'MGEW4aba3tnrVtVhGcmoqqHaLt5ymPSLPi'],
+  ['litecoin', 'ltc1qxtm55gultqzhqzl2p3ks50hg2478y3hehuj6dz'],
+  ['dogecoin', 'DH5yaieqoZN36fDVciNyRueRGvGLR3mr7L'],
+  ['tron', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'],
+  ['tron', 'TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7'],
+  ['ripple', 'rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh'],
+  ['ripple', 'rPEPPER7kfTD9w2To4CQk6UCfuHM9c6GDY'],
+  ['ripple', 'rrrrrrrrrrrrrrrrrrrrrhoLvTp'],
+  ['ripple', 'rrrrrrrrrrrrrrrrrrrrBZbvji'],
+  ['solana', 'So11111111111111111111111111111111111111112'],
+  ['solana', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'],
+  ['solana', '11111111111111111111111111111111'],
+  ['bech32', 'cosmos1hsk6jryyqjfhp5dhc55tc9jtckygx0eph6dd02', 'cosmos'],
+  ['bech32', 'COSMOS1HSK6JRYYQJFHP5DHC55TC9JTCKYGX0EPH6DD02', 'cosmos'],
+  ['bech32', bech32.encodeFromBytes('cosmosvaloper', new Uint8Array(20)).toUpperCase(), 'cosmosvaloper'],
+  ['text', 'EQDtFpEwcFAEcRe5mLVh2N6C0x-_hJEM7W61_JLnSF74p4q2'],
+  ['text', '0xABCDEF'],
+];
+
+describe('a good address', () => {
+  it.each(GOOD)('of %s, %s, is read, and is the text that lists compare', (chain, text, prefix) => {
+    expect(readAddress(chain, text, prefix)).toEqual({ ok: true, address: comparable(text) });
+  });
+
+  it('is there for every chain', () => {
+    expect(new Set(GOOD.map(([chain]) => chain))).toEqual(new Set(CHAINS));
+  });
+});
+
+describe('a bad address', () => {
+  it.each<[Chain, string, string, prefix?: string]>([
+    ['evm', '0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed', 'its checksum is wrong'],
+    ['evm', '0x5AAEB6053f3e94c9b9a09f33669435e7ef1beaed', 'its checksum is wrong'],
+    ['evm', '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAe', 'not 0x and 40'],
+    ['evm', '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed0', 'not 0x and 40'],
+    ['evm', '5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', 'not 0x and 40'],
+    ['evm', '0X5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED', 'not 0x and 40'],
+    ['evm', '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeg', 'not 0x and 40'],
+    ['evm', '', '1 to 256 visible'],
+    ['evm', ' 0x52908400098527886E0F7030069857D2E4169EE7', '1 to 256 visible'],
+    ['evm', '0x52908400098527886E0F7030069857D2E4169EE7\n', '1 to 256 visible'],
+    ['bitcoin', '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb', 'its checksum is wrong'],
+    ['bitcoin', '11A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa', 'it is not bc1…'],
+    ['bitcoin', '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfN0', 'it is not bc1…'],
+    ['bitcoin', 'mrCDrCybB6J1vRfbwM5hemdJz73FwDBC8r', 'of another chain (its version byte is 111)'],
+    ['bitcoin', 'LTuoeY6RBHV3n3cfhXVVTbJbxzxnXs9ofm', 'of another chain (its version byte is 48)'],
+    ['bitcoin', 'tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7', 'it is not bc1…'],
+    ['bitcoin', 'BC1SW50QGDZ25J', 'write it in lower case'],
+    ['litecoin', '3LRW7jeCvQCRdPF8S3yUCfRAx4eqXFmdcr', 'of another chain (its version byte is 5)'],
+    ['litecoin', 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', 'it is not ltc1…'],
+    ['dogecoin', 'LTuoeY6RBHV3n3cfhXVVTbJbxzxnXs9ofm', 'of another chain'],
+    ['dogecoin', 'DH5yaieqoZN36fDVciNyRueRGvGLR3mr7M', 'its checksum is wrong'],
+    ['tron', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6T', 'its checksum is wrong'],
+    ['tron', '41a614f803b6fd780986a42c78ec9c7f77e6ded13c', 'write it in base58, as T…'],
+    ['tron', '0x41A614F803B6FD780986A42C78EC9C7F77E6DED13C', 'write it in base58, as T…'],
+    ['tron', '0xa614f803b6fd780986a42c78ec9c7f77e6ded13c', 'it is not T…'],
+    ['tron', '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa', 'of another chain'],
+    ['ripple', 'rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTH', 'its checksum is wrong'],
+    ['ripple', 'XVLhHMPHU98es4dbozjVtdWzVrDjtV18pX8yuPT7y4xaEHi', 'the tag as the memo'],
+    ['ripple', '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa', 'its checksum is wrong'],
+    ['solana', '1111111111111111111111111111111', '32 bytes'],
+    ['solana', '111111111111111111111111111111111', '32 bytes'],
+    ['solana', '0x52908400098527886E0F7030069857D2E4169EE7', '32 bytes'],
+    ['solana', '1'.repeat(256), '32 bytes'],
+    ['bech32', 'cosmos1hsk6jryyqjfhp5dhc55tc9jtckygx0eph6dd03', 'its checksum is wrong', 'cosmos'],
+    ['bech32', 'cosmos1hsk6jryyqjfhp5dhc55tc9jtckygx0eph6dD02', 'mixes capitals', 'cosmos'],
+    ['bech32', 'cosmos1hsk6jryyqjfhp5dhc55tc9jtckygx0eph6dd02', 'does not begin with osmo1', 'osmo'],
+    ['bech32', 'cosmos1hsk6jryyqjfhp5dhc55tc9jtckygx0eph6dd02', 'its prefix is not known'],
+    ['bech32', bech32.encodeFromBytes('cosmos', new Uint8Array(19)), '20 or 32 bytes', 'cosmos'],
+    ['bech32', bech32.encodeFromBytes('cosmos', new Uint8Array(33)), '20 or 32 bytes', 'cosmos'],
+    ['bech32', bech32m.encodeFromBytes('cosmos', new Uint8Array(20)), 'bech32m, not bech32', 'cosmos'],
+    ['text', 'two words', 'without blanks'],
+    ['text', 'a'.repeat(257), '1 to 256'],
+    ['text', 'ключ', 'visible ASCII'],
+  ])('of %s, %s, is refused: %s', (chain, text, because, prefix) => {
+    const read = readAddress(chain, text, prefix);
+    expect(read).toMatchObject({ ok: false });
+    expect(read).toHaveProperty('because', expect.stringContaining(because));
+  });
+});
+
+describe('the invalid addresses of BIP-173 and BIP-350', () => {
+  it.each([
+    ['tc1qw508d6qejxtdg4y5r3zarvary0c5xw7kg3g4ty', 'it is not'],
+    ['bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5', 'its checksum is wrong'],
+    ['BC13W508D6QEJXTDG4Y5R3ZARVARY0C5XW7KN40WF2', 'no witness version from 0 to 16'],
+    ['bc1rw5uspcuh', 'checksum is one of bech32'],
+    ['bc10w508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kw5rljs90', 'checksum is one of'],
+    ['BC1QR508D6QEJXTDG4Y5R3ZARVARYV98GJ9P', 'has 16 bytes'],
+    ['tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sL5k7', 'mixes capitals'],
+    ['bc1zw508d6qejxtdg4y5r3zarvaryvqyzf3du', 'checksum is one of bech32'],
+    ['tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3pjxtptv', 'not of whole bytes'],
+    ['bc1gmk9yu', 'no witness version'],
+    ['tc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq5zuyut', 'it is not'],
+    ['bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqh2y7hd', 'checksum is one of bech32'],
+    ['tb1z0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqglt7rf', 'checksum is one of bech32'],
+    ['BC1S0XLXVLHEMJA6C4DQV22UAPCTQUPFHLXM9H8Z3K2E72Q4K9HCZ7VQ54WELL', 'checksum is one of bech32'],
+    ['bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kemeawh', 'checksum is one of bech32m'],
+    ['tb1q0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq24jc47', 'checksum is one of bech32m'],
+    ['bc1p38j9r5y49hruaue7wxjce0updqjuyyx0kh56v8s25huc6995vvpql3jow4', 'its checksum is wrong'],
+    ['BC130XLXVLHEMJA6C4DQV22UAPCTQUPFHLXM9H8Z3K2E72Q4K9HCZ7VQ7ZWS8R', 'no witness version'],
+    ['bc1pw5dgrnzv', 'has 1 bytes'],
+    ['bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7v8n0nx0muaewav253zgeav', 'has 41 bytes'],
+    ['tb1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq47Zagq', 'mixes capitals'],
+    ['bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7v07qwwzcrf', 'not of whole bytes'],
+    ['tb1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vpggkg4j', 'not of whole bytes'],
+  ])('%s is refused: %s', (text, because) => {
+    const chain = text.toLowerCase().startsWith('tb') ? 'bitcoin-testnet' : 'bitcoin';
+    expect(readAddress(chain, text)).toHaveProperty('because', expect.stringContaining(because));
+  });
+});
+
+const base58check = createBase58check((bytes: Uint8Array) => hash('sha256', bytes, 'buffer'));
+const base58checkXrp = {
+  encode: (payload: Uint8Array) => base58xrp.encode(base58.decode(base58check.encode(payload))),
+};
+const versioned = (version: number, bytes: Uint8Array): Uint8Array => Uint8Array.of(version, ...bytes);
+
+/** Addresses of hashes, by chain; but for `evm` lower-case, `solana` and `text`, each has a checksum. */
+const written: readonly [Chain, (bytes: Uint8Array) => string, prefix?: string][] = [
+  ['bitcoin', (bytes) => base58check.encode(versioned(0x00, bytes))],
+  ['bitcoin', (bytes) => base58check.encode(versioned(0x05, bytes))],
+  ['bitcoin', (bytes) => bech32.encode('bc', [0, ...bech32.toWords(bytes)])],
+  ['bitcoin', (bytes) => bech32m.encode('bc', [1, ...bech32m.toWords(bytes)])],
+  ['bitcoin-testnet', (bytes) => base58check.encode(versioned(0x6f, bytes))],
+  ['bitcoin-testnet', (bytes) => bech32.encode('tb', [0, ...bech32.toWords(bytes)])],
+  ['litecoin', (bytes) => base58check.encode(versioned(0x30, bytes))],
+  ['litecoin', (bytes) => base58check.encode(versioned(0x32, bytes))],
+  ['litecoin', (bytes) => bech32.encode('ltc', [0, ...bech32.toWords(bytes)])],
+  ['dogecoin', (bytes) => base58check.encode(versioned(0x1e, bytes))],
+  ['dogecoin', (bytes) => base58check.encode(versioned(0x16, bytes))],
+  ['tron', (bytes) => base58check.encode(versioned(0x41, bytes))],
+  ['ripple', (bytes) => base58checkXrp.encode(versioned(0x00, bytes))],
+  ['bech32', (bytes) => bech32.encodeFromBytes('cosmos', bytes), 'cosmos'],
+];
+
+const bytes20 = fc.uint8Array({ minLength: 20, maxLength: 20 });
+const BECH32_LETTERS = Array.from('023456789acdefghjklmnpqrstuvwxyz');
+const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCodePoint(code));
+
+describe.each(written)('an address of %s', (chain, encode, prefix) => {
+  it('of any hash is read, and is the text that lists compare', () => {
+    fc.assert(
+      fc.property(bytes20, (bytes) => {
+        const text = encode(bytes);
+        expect(readAddress(chain, text, prefix)).toEqual({ ok: true, address: comparable(text) });
+      }),
+    );
+  });
+
+  it('with one character changed, left out, put in or exchanged is refused, or is the same', () => {
+    const edit = fc.constantFrom('change', 'drop', 'insert', 'swap');
+    fc.assert(
+      fc.property(bytes20, fc.nat(100), visible, edit, (bytes, place, letter, kind) => {
+        const text = encode(bytes);
+        const at = place % text.length;
+        const changed = edited(text, at, letter, kind);
+        const read = readAddress(chain, changed, prefix);
+        expect(!read.ok || read.address === comparable(text)).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+function edited(text: string, at: number, letter: string, kind: string): string {
+  const [before, after] = [text.slice(0, at), text.slice(at + 1)];
+  if (kind === 'drop') return before + after;
+  if (kind === 'insert') return before + letter + text.slice(at);
+  if (kind === 'swap') return before + after.slice(0, 1) + text.charAt(at) + after.slice(1);
+  return before + letter + after;
+}
+
+describe('an address of evm with the checksum of EIP-55', () => {
+  const checked = GOOD.filter(([chain, text]) => chain === 'evm' && /[a-f]/.test(text) && /[A-F]/.test(text));
+
+  it.each(checked)('%s %s with any one digit changed is refused', (chain, text) => {
+    const passed: string[] = [];
+    for (let at = 2; at < text.length; at++) {
+      for (const digit of '0123456789abcdefABCDEF') {
+        const changed = text.slice(0, at) + digit + text.slice(at + 1);
+        if (changed !== text && readAddress(chain, changed).ok) passed.push(changed);
+      }
+    }
+    expect(passed).toEqual([]);
+  });
+
+  it('has none in one case, so there a changed digit is another address', () => {
+    const lower = '0xde709f2102306220921060314715629080e2fb77';
+    expect(readAddress('evm', `${lower.slice(0, -1)}8`)).toMatchObject({ ok: true });
+    expect(readAddress('evm', `0x${lower.slice(2).toUpperCase()}`)).toEqual({ ok: true, address: lower });
+  });
+});
+
+describe('whatever text comes', () => {
+  it('no chain throws, and what it reads is the text that lists compare', () => {
+    const texts = fc.oneof(
+      fc.string({ maxLength: 100 }),
+      fc.constantFrom(...GOOD.map(([, text]) => text)),
+      fc.string({ unit: visible, maxLength: 100 }),
+      fc.string({ unit: fc.constantFrom(...BECH32_LETTERS), maxLength: 80 }).map((s) => `bc1${s}`),
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...CHAINS), texts, (chain, text) => {
+        const read = readAddress(chain, text, needsPrefix(chain) ? 'cosmos' : undefined);
+        expect(read.ok ? read.address : comparable(text)).toBe(comparable(text));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('every chain says how it writes addresses', () => {
+    for (const chain of CHAINS) expect(chainWrites(chain)).not.toBe('');
+  });
+});
