@@ -1,6 +1,6 @@
 import type { ClaimResult, JournalEntry } from '../store/store.ts';
 import { formatAmount } from '../values/amount.ts';
-import { type Decision, readDecision } from './decision.ts';
+import { type Decision, type ToldRule, readDecision } from './decision.ts';
 import { jsonOrText } from './json.ts';
 import { columns, isoTime, printable } from './print.ts';
 
@@ -23,12 +23,18 @@ function headline(entry: JournalEntry): string {
 }
 
 function ruleLines({ rules }: Decision): readonly string[] {
-  const rows = rules.map(({ policy, rule, verdict, mode, because }) => [
-    `  ${verdict === 'SUCCESS' ? 'pass' : 'refuse'}`,
-    `${policy}/${rule}`,
-    printable(mode === 'observe' ? `${because} (only observes)` : because),
+  const rows = rules.map((rule) => [
+    `  ${wordOf(rule)}`,
+    `${rule.policy}/${rule.rule}`,
+    printable(rule.mode === 'observe' ? `${rule.because} (only observes)` : rule.because),
   ]);
   return rows.length === 0 ? [] : columns(rows).split('\n');
+}
+
+/** What a rule said, in a word: nothing where the store refused before it came to look. */
+export function wordOf({ verdict, asked }: Pick<ToldRule, 'verdict' | 'asked'>): string {
+  if (!asked) return 'not asked';
+  return verdict === 'SUCCESS' ? 'pass' : 'refuse';
 }
 
 /** One decision in a line, for lists of them. */

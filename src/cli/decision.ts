@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
 import { NOTICE_REASONS } from '../pipeline/decide.ts';
 import { fromDetail } from '../policy/detail.ts';
-import { type Explanation, type RuleExplanation, explain } from '../policy/explain.ts';
+import { type Explanation, type RuleExplanation, explain, wasAsked } from '../policy/explain.ts';
 import type { JournalEntry } from '../store/store.ts';
 import { jsonOrText } from './json.ts';
 
@@ -11,9 +11,18 @@ export interface Decision {
   readonly because: string;
   /** The rule that refused. */
   readonly deciding: Explanation['deciding'];
-  /** What every rule that applied said, with the values that it looked at. */
-  readonly rules: readonly (RuleExplanation & { readonly values: Readonly<Record<string, string>> })[];
+  /** The rule that would have refused, had what refused not. */
+  readonly next: Explanation['next'];
+  /** What every rule that applied said. */
+  readonly rules: readonly ToldRule[];
   readonly detail: Detail;
+}
+
+export interface ToldRule extends RuleExplanation {
+  /** What it looked at. */
+  readonly values: Readonly<Record<string, string>>;
+  /** False where the verdict is the store's, and that refused before it looked at the rule. */
+  readonly asked: boolean;
 }
 
 /** Reads what the pipeline and the stores write as an entry's detail. Never throws. */
@@ -21,7 +30,7 @@ export function readDecision(entry: JournalEntry): Decision {
   const detail = detailOf(entry);
   return entry.type === 'decision' || entry.type === 'repeat'
     ? explained(entry, detail)
-    : { because: reasonOf(entry, detail), deciding: undefined, rules: [], detail };
+    : { because: reasonOf(entry, detail), deciding: undefined, next: undefined, rules: [], detail };
 }
 
 function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): string {
@@ -34,6 +43,8 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
       return `client_system_pubkey_hash ${matches(detail.valid?.client)}, verify_sign_pub_hash ${matches(detail.valid?.verify)}`;
     case 'list':
       return `the list ${detail.list} was changed by ${detail.by}: ${detail.add?.length ?? 0} to add, ${detail.remove?.length ?? 0} to remove${detail.message ? `; ${detail.message}` : ''}`;
+    case 'order':
+      return `the order was ${detail.change === 'cancel' ? 'cancelled' : 'announced'} by ${detail.by}`;
     case 'refused':
     case 'decision':
     case 'repeat':
@@ -48,17 +59,22 @@ const matches = (valid: boolean | undefined): string =>
 function explained(entry: JournalEntry, detail: Detail): Decision {
   try {
     const proposal = fromDetail(detail.proposal);
-    const { because, deciding, rules } = explain(proposal, entry);
+    const { because, deciding, next, rules } = explain(proposal, entry);
     return {
       because:
         entry.type === 'repeat' ? `${because} (decided before, as ${entry.source}/${entry.of})` : because,
       deciding,
-      rules: rules.map((rule, at) => ({ ...rule, values: proposal.results[at]?.values ?? {} })),
+      next,
+      rules: rules.map((rule, at) => ({
+        ...rule,
+        values: proposal.results[at]?.values ?? {},
+        asked: wasAsked(proposal, at, entry),
+      })),
       detail,
     };
   } catch (thrown) {
     if (!(thrown instanceof CountersignError)) throw thrown;
-    return { because: thrown.message, deciding: undefined, rules: [], detail };
+    return { because: thrown.message, deciding: undefined, next: undefined, rules: [], detail };
   }
 }
 
@@ -85,6 +101,7 @@ const detailShape = z
     add: texts,
     remove: texts,
     message: text,
+    change: text,
     proposal: z.unknown().optional(),
   })
   .catch({});

@@ -1,5 +1,5 @@
 import { CountersignError } from '../errors.ts';
-import type { JournalEntry } from '../store/store.ts';
+import type { JournalEntry, Store } from '../store/store.ts';
 import type { Call, CommandRow } from './command.ts';
 import { decisionJson, describeDecision, entryName } from './decision-text.ts';
 import { type Decision, readDecision } from './decision.ts';
@@ -14,16 +14,9 @@ export const decisionsShow: CommandRow = {
   define: (command) =>
     sourceOption(command.argument('<id>', 'SOURCE/ID, as the log and the other commands print it')),
   async run(session, call) {
-    const { source, id } = entryId(session, call, call.arguments[0] ?? '');
     const store = await session.store();
-    const entry = await store.entry(source, id);
-    if (entry === undefined) {
-      throw new CountersignError(
-        'NOT_FOUND',
-        `the journal of ${source} has no entry ${id}; \`countersign decisions search --source ${source} --newest\` lists the latest, and what is older than the retention is gone`,
-        { source, id },
-      );
-    }
+    const entry = await entryOf(session, call, store);
+    const { source } = entry;
     const first = entry.of === '' ? undefined : await store.entry(source, entry.of);
     const texts = [
       entryText(entry),
@@ -36,6 +29,18 @@ export const decisionsShow: CommandRow = {
     return 0;
   },
 };
+
+/** The entry that the first argument names. Throws USAGE, or NOT_FOUND if the journal has none. */
+export async function entryOf(session: Session, call: Call, store: Store): Promise<JournalEntry> {
+  const { source, id } = entryId(session, call, call.arguments[0] ?? '');
+  const entry = await store.entry(source, id);
+  if (entry !== undefined) return entry;
+  throw new CountersignError(
+    'NOT_FOUND',
+    `the journal of ${source} has no entry ${id}; \`countersign decisions search --source ${source} --newest\` lists the latest, and what is older than the retention is gone`,
+    { source, id },
+  );
+}
 
 /** `shop/17`, or `17` where the source is clear. Throws USAGE. */
 export function entryId(session: Session, call: Call, written: string): { source: string; id: string } {
@@ -77,7 +82,7 @@ function factsOf(entry: JournalEntry, { detail, deciding, rules }: Decision): re
     ['when', isoTime(entry.atMs)],
     ['entry', entry.type],
     ['asked', asked],
-    ['sent by', entry.type === 'list' ? '' : (by ?? '')],
+    ['sent by', entry.type === 'list' || entry.type === 'order' ? '' : (by ?? '')],
     ['from', address ?? ''],
     ['request', requestId],
     ['revision', entry.revision],
@@ -91,7 +96,8 @@ function factsOf(entry: JournalEntry, { detail, deciding, rules }: Decision): re
   return facts.map(([name, fact]) => [name, printable(fact)]);
 }
 
-function pairs(values: Readonly<Record<string, string>>): string {
+/** `amount 5000.5, max 1000`: what is not empty. */
+export function pairs(values: Readonly<Record<string, string>>): string {
   return Object.entries(values)
     .filter(([, value]) => value !== '')
     .map(([name, value]) => `${name} ${value}`)

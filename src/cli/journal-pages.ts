@@ -18,26 +18,33 @@ export async function* pagedEntries(store: Store, query: JournalStream): AsyncGe
 }
 
 /** Several streams as one, by time; entries of one millisecond in the order of the streams. */
-export async function* mergedEntries(
+export function mergedEntries(
   store: Store,
   streams: readonly Omit<JournalStream, 'newestFirst'>[],
   newestFirst: boolean,
 ): AsyncGenerator<JournalEntry> {
-  const heads: { entry: JournalEntry; readonly rest: AsyncGenerator<JournalEntry> }[] = [];
-  for (const stream of streams) {
-    const rest = pagedEntries(store, { ...stream, newestFirst });
+  const pages = streams.map((stream) => pagedEntries(store, { ...stream, newestFirst }));
+  return mergedByTime(pages, newestFirst);
+}
+
+/** The same of whatever has a time, each stream ordered by it; one item of each is in memory, beside what it reads ahead. */
+export async function* mergedByTime<T extends { readonly atMs: number }>(
+  streams: readonly AsyncIterator<T>[],
+  newestFirst: boolean,
+): AsyncGenerator<T> {
+  const heads: { item: T; readonly rest: AsyncIterator<T> }[] = [];
+  for (const rest of streams) {
     const first = await rest.next();
-    if (first.done !== true) heads.push({ entry: first.value, rest });
+    if (first.done !== true) heads.push({ item: first.value, rest });
   }
-  const before = (a: JournalEntry, b: JournalEntry): boolean =>
-    newestFirst ? a.atMs > b.atMs : a.atMs < b.atMs;
+  const before = (a: T, b: T): boolean => (newestFirst ? a.atMs > b.atMs : a.atMs < b.atMs);
   for (;;) {
     const [one, ...others] = heads;
     if (one === undefined) return;
-    const head = others.reduce((least, each) => (before(each.entry, least.entry) ? each : least), one);
-    yield head.entry;
+    const head = others.reduce((least, each) => (before(each.item, least.item) ? each : least), one);
+    yield head.item;
     const next = await head.rest.next();
     if (next.done === true) heads.splice(heads.indexOf(head), 1);
-    else head.entry = next.value;
+    else head.item = next.value;
   }
 }

@@ -1,7 +1,8 @@
 import { CountersignError, messageOf } from '../errors.ts';
 import type { ListSummary } from '../store/store.ts';
+import { assetOf } from './asset.ts';
 import type { Call, CommandRow } from './command.ts';
-import { type GivenValues, givenValues } from './list-values.ts';
+import { type GivenValues, addedValues, removedValues } from './list-values.ts';
 import { byOption } from './options.ts';
 import { counted } from './print.ts';
 import type { Session } from './session.ts';
@@ -14,15 +15,23 @@ export const listAdd: CommandRow = {
   path: 'list add',
   summary: 'Put values on a list, which is made if there is none; without values, make an empty list.',
   example:
-    'list add blocked-users 99999 88888 --source shop --message "fraud case 12"\nlist add withdrawal-addresses --file addresses.txt --source vault\nlist add blocked-users',
+    'list add blocked-users 99999 88888 --source shop --message "fraud case 12"\nlist add withdrawal-addresses --file addresses.txt --asset ETH --source vault\nlist add vault-partners "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh XRP 12345" --source vault\nlist add blocked-users',
   define: (command) =>
     byOption(
-      sourceOption(command.argument('<name>', 'the list').argument('[values...]', 'what to put on it')),
+      sourceOption(
+        command
+          .argument('<name>', 'the list')
+          .argument('[values...]', 'what to put on it; a value of several parts has one blank between them'),
+      ),
     )
       .option('--file <file>', 'more values, one a line, # for comments')
+      .option(
+        '--asset <symbol>',
+        'each value must begin with an address of this asset, as assets.yaml beside the policies says',
+      )
       .option('--message <text>', 'why, for the journal'),
   run: async (session, call) => {
-    const given = givenValues(call);
+    const given = addedValues(call, assetOf(session, call));
     return change(session, call, given, 'add', chosenSources(session, call));
   },
 };
@@ -37,7 +46,7 @@ export const listRemove: CommandRow = {
       .option('--file <file>', 'more values, one a line, # for comments')
       .option('--message <text>', 'why, for the journal'),
   async run(session, call) {
-    const given = givenValues(call);
+    const given = removedValues(call);
     if (given.values.length === 0) {
       throw new CountersignError('USAGE', 'there is nothing to remove; give values, or --file with some');
     }

@@ -1,3 +1,4 @@
+import { listFileLine } from '../policy/list-file.ts';
 import type { ListEntry, ListSummary, Store } from '../store/store.ts';
 import type { CommandRow } from './command.ts';
 import { noSuchList } from './list-change.ts';
@@ -61,7 +62,9 @@ async function showEntries(session: Session, store: Store, lists: readonly Found
         const title = `# ${found.source}/${found.list}: ${counted(found.entries, 'entry', 'entries')}, version ${found.version}, changed ${isoTime(found.changedAtMs)}`;
         return [
           title,
-          ...entries.map(({ value, addedAtMs }) => `${printable(value)} # ${isoTime(addedAtMs)}`),
+          ...entries.map(
+            ({ value, addedAtMs }) => `${printable(listFileLine(value))} # ${isoTime(addedAtMs)}`,
+          ),
         ].join('\n');
       })
       .join('\n'),

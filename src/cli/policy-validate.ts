@@ -2,13 +2,14 @@ import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { CountersignError, messageOf } from '../errors.ts';
 import type { Release } from '../policy/release.ts';
+import { readTests } from '../rehearsal/files.ts';
 import { readPolicyDirectory } from '../release/files.ts';
 import type { CommandRow } from './command.ts';
 import { counted } from './print.ts';
 
 export const policyValidate: CommandRow = {
   path: 'policy validate',
-  summary: 'Check policy files: every fault with its place and its cure.',
+  summary: 'Check policy files, and the files of their tests: every fault with its place and its cure.',
   example: 'policy validate\npolicy validate config/policies/payments.yaml',
   define: (command) =>
     command.argument(
@@ -16,27 +17,44 @@ export const policyValidate: CommandRow = {
       'a directory, or files of one directory (default: policies.directory of the settings)',
     ),
   async run(session, call) {
-    try {
-      const { directory, files } = filesOf(call.arguments, () => session.settings().policies.directory);
-      const release = await readPolicyDirectory(directory, files);
-      const { revision } = release;
-      const { policies, rules } = sizeOf(release);
-      session.print(`${sizeText(release)}, no faults. Revision ${revision}`, {
-        valid: true,
-        revision,
-        policies,
-        rules,
-        faults: [],
-      });
-      return 0;
-    } catch (thrown) {
-      if (!(thrown instanceof CountersignError && thrown.code === 'POLICY_INVALID')) throw thrown;
-      const { message, data } = thrown;
-      session.print(message, { valid: false, message, faults: data['faults'] ?? [] });
+    const { directory, files } = filesOf(call.arguments, () => session.settings().policies.directory);
+    const [policies, tests] = await Promise.all([
+      invalidOr(readPolicyDirectory(directory, files)),
+      invalidOr(files === undefined ? readTests(directory) : Promise.resolve([])),
+    ]);
+    if (policies instanceof CountersignError || tests instanceof CountersignError) {
+      const invalid = [policies, tests].filter((each) => each instanceof CountersignError);
+      const message = invalid.map((each) => each.message).join('\n');
+      session.print(message, { valid: false, message, faults: invalid.flatMap(faultsOf) });
       return 1;
     }
+    const { revision } = policies;
+    const tried = tests.length === 0 ? '' : `, ${counted(tests.length, 'test')}`;
+    session.print(`${sizeText(policies)}${tried}, no faults. Revision ${revision}`, {
+      valid: true,
+      revision,
+      ...sizeOf(policies),
+      tests: tests.length,
+      faults: [],
+    });
+    return 0;
   },
 };
+
+/** What is read, or that it is invalid. */
+async function invalidOr<T>(reading: Promise<T>): Promise<T | CountersignError> {
+  try {
+    return await reading;
+  } catch (thrown) {
+    if (thrown instanceof CountersignError && thrown.code === 'POLICY_INVALID') return thrown;
+    throw thrown;
+  }
+}
+
+function faultsOf({ data }: CountersignError): readonly unknown[] {
+  const faults = data['faults'];
+  return Array.isArray(faults) ? (faults as readonly unknown[]) : [];
+}
 
 /** How much there is in a release. */
 export function sizeOf({ policies }: Pick<Release, 'policies'>): { policies: number; rules: number } {

@@ -32,6 +32,8 @@ const groupSummaries: Readonly<Record<string, string>> = {
   send: 'one callback, as the platform or the co-signer would send it',
   policy: 'policy files to a revision in force, and back',
   list: 'the lists that policies refer to',
+  orders: 'what was announced to come, for `expected-order`',
+  prices: 'prices of assets, for `value-limit`',
   decisions: 'what was decided, and why',
   signature: 'why a signature verifies or not',
 };
@@ -104,7 +106,12 @@ function failed(thrown: unknown, json: boolean, terminal: Terminal): ExitCode {
   const { code, message, data } = thrown;
   if (json) terminal.out(`${JSON.stringify({ error: { code, message, data } })}\n`);
   else terminal.err(`${code}: ${message}\n`);
-  return code === 'POLICY_INVALID' || code === 'POLICY_CONFLICT' || code === 'NOT_FOUND' ? 1 : 2;
+  return code === 'POLICY_INVALID' ||
+    code === 'POLICY_CONFLICT' ||
+    code === 'ORDER_CONFLICT' ||
+    code === 'NOT_FOUND'
+    ? 1
+    : 2;
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -2,14 +2,10 @@ import type { SourceSettings } from '../settings/schema.ts';
 import type { Member, Members } from '../values/members.ts';
 import { CountersignError, messageOf } from '../errors.ts';
 import { canonicalJson, sha256Hex } from '../values/canonical.ts';
+import type { SourceOf } from './sender-keys.ts';
 import type { Session } from './session.ts';
 import { describeDecision, decisionJson } from './decision-text.ts';
 import type { ExitCode } from './command.ts';
-
-export type SourceOf<K extends SourceSettings['callback']> = Extract<
-  SourceSettings,
-  { readonly callback: K }
->;
 
 /** A callback ready to be posted, as the platform or the co-signer would. */
 export interface Outgoing {
@@ -24,20 +20,7 @@ const TIMEOUT_MS = 15_000;
 
 /** Posts a callback, prints its answer and, from the store of the settings, why. 0 for SUCCESS, 1 for any other answer. */
 export async function send(session: Session, outgoing: Outgoing): Promise<ExitCode> {
-  const { url, headers, body } = outgoing;
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body,
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  }).catch((thrown: unknown) => {
-    const cause =
-      thrown instanceof Error && thrown.cause !== undefined ? messageOf(thrown.cause) : messageOf(thrown);
-    throw new CountersignError(
-      'USAGE',
-      `can't reach ${url}: ${cause}; start it with \`npm start\`, or name another with --to`,
-    );
-  });
+  const response = await post(outgoing);
   const answer = await response.text();
   const entry = await explanationOf(session, outgoing);
   const why =
@@ -50,6 +33,23 @@ export async function send(session: Session, outgoing: Outgoing): Promise<ExitCo
     decision: entry && decisionJson(entry),
   });
   return response.status === 200 && answer === 'SUCCESS' ? 0 : 1;
+}
+
+/** Posts a callback. Throws USAGE if nobody is there. */
+export async function post({ url, headers, body }: Outgoing): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  }).catch((thrown: unknown) => {
+    const cause =
+      thrown instanceof Error && thrown.cause !== undefined ? messageOf(thrown.cause) : messageOf(thrown);
+    throw new CountersignError(
+      'USAGE',
+      `can't reach ${url}: ${cause}; start it with \`npm start\`, or name another with --to`,
+    );
+  });
 }
 
 /** The newest journal entry about the subject; none where the store can't be read, which the answer does not depend on. */

@@ -1,13 +1,12 @@
-import { createPublicKey } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { CountersignError, messageOf } from '../errors.ts';
+import { CountersignError } from '../errors.ts';
 import { PAYMENT_PATH } from '../http/public.ts';
-import { readKey } from '../signature/key-text.ts';
 import type { SignerConfig } from '../signature/scheme.ts';
 import { compileSigner } from '../signature/schemes.ts';
 import type { Call, CommandRow } from './command.ts';
-import { type SourceOf, baseUrl, idFrom, send, sourceFor, textMembers } from './send-callback.ts';
+import { type Outgoing, baseUrl, idFrom, send, sourceFor, textMembers } from './send-callback.ts';
+import { sendMany, variedPayment } from './send-many.ts';
+import { type SourceOf, cosignerProofs, keyFile, platformSigner } from './sender-keys.ts';
 import type { Session } from './session.ts';
 
 const DEMO_PLATFORM_KEY = 'config/demo/platform.private.pem';
@@ -21,7 +20,7 @@ export const sendPayment: CommandRow = {
   path: 'send payment',
   summary: 'Send a signed payment confirmation, as the platform would.',
   example:
-    'send payment\nsend payment --amount 20000\nsend payment --scheme rsa-envelope --user 12345 --order A-1',
+    'send payment\nsend payment --amount 20000\nsend payment --count 1000 --amount 12000\nsend payment --scheme rsa-envelope --user 12345 --order A-1',
   define: (command) =>
     addressed(command)
       .option('--amount <decimal>', 'orderAmount', '100')
@@ -31,24 +30,30 @@ export const sendPayment: CommandRow = {
         '--order <id>',
         'appOrderId (default: made from the other members, so that the same call is a repeat)',
       )
+      .option(
+        '--count <number>',
+        'so many, of different users and of amounts up to --amount: traffic to try policies on',
+      )
       .option('--scheme <scheme>', 'md5, rsa or rsa-envelope (default: the first that the source accepts)')
       .option('--key <file>', "the platform's private key, for RSA", DEMO_PLATFORM_KEY),
   async run(session, call) {
     const source = sourceFor(session, 'payment', call.option('source'));
-    const asked = {
-      userId: needed(call, 'user'),
-      orderAmount: needed(call, 'amount'),
-      payCoinSymbol: needed(call, 'symbol'),
-    };
-    const appOrderId = call.option('order') ?? idFrom(asked);
     const signer = compileSigner(signerConfig(session, source, call));
-    const members = textMembers({ appKey: source.appKey, appOrderId, ...asked });
-    return send(session, {
-      source: source.name,
-      subject: `payment:${appOrderId}`,
-      url: `${baseUrl(session, call.option('to'))}${PAYMENT_PATH}`,
-      headers: {},
-      body: signer.sign(members, session.clock()),
+    const url = `${baseUrl(session, call.option('to'))}${PAYMENT_PATH}`;
+    const payCoinSymbol = needed(call, 'symbol');
+    const outgoing = (orderAmount: string, userId: string, order: string | undefined): Outgoing => {
+      const asked = { userId, orderAmount, payCoinSymbol };
+      const appOrderId = order ?? idFrom(asked);
+      const members = textMembers({ appKey: source.appKey, appOrderId, ...asked });
+      const body = signer.sign(members, session.clock());
+      return { source: source.name, subject: `payment:${appOrderId}`, url, headers: {}, body };
+    };
+    const [amount, user, order] = [needed(call, 'amount'), needed(call, 'user'), call.option('order')];
+    const count = call.count('count', { least: 1, most: 1_000_000 });
+    if (count === undefined) return send(session, outgoing(amount, user, order));
+    return sendMany(session, count, (index) => {
+      const varied = variedPayment({ amount, user }, index);
+      return outgoing(varied.amount, varied.user, order && `${order}-${index + 1}`);
     });
   },
 };
@@ -64,22 +69,7 @@ function signerConfig(session: Session, source: SourceOf<'payment'>, call: Call)
       `source ${source.name} does not accept ${wanted ?? 'anything'}; it accepts ${schemes}`,
     );
   }
-  const { read } = session.secrets();
-  if (accepted.scheme === 'md5') return { ...accepted, secret: read(accepted.secret) };
-  const senderKey = keyFile(needed(call, 'key'));
-  if (accepted.scheme === 'rsa') return { ...accepted, senderKey };
-  return { scheme: 'rsa-envelope', senderKey, receiverKey: publicHalf(read(accepted.merchantKey)) };
-}
-
-const publicHalf = (privateKey: string): string =>
-  createPublicKey(readKey(privateKey, 'private')).export({ type: 'spki', format: 'pem' }).toString();
-
-function keyFile(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (thrown) {
-    throw new CountersignError('USAGE', `--key: can't read ${file}: ${messageOf(thrown)}`);
-  }
+  return platformSigner(accepted, session.secrets().read, () => keyFile(needed(call, 'key')));
 }
 
 const cosignerOptions = (command: Command): Command =>
@@ -159,7 +149,7 @@ function sendCosigner(
     throw new CountersignError('USAGE', `source ${source.name} serves no ${kind} callbacks; set its paths`);
   }
   const request = call.option('request') ?? idFrom(asked);
-  const { headers, segment } = proofsOf(session, source);
+  const { headers, segment } = cosignerProofs(source, session.secrets().read);
   const body = {
     type: needed(call, 'type'),
     ...ids,
@@ -175,22 +165,6 @@ function sendCosigner(
     headers,
     body: JSON.stringify(body),
   });
-}
-
-/** What the source asks a co-signer to show, as far as a client can show it by itself. */
-function proofsOf(
-  session: Session,
-  source: SourceOf<'cosigner'>,
-): { headers: Record<string, string>; segment: string } {
-  const { read } = session.secrets();
-  const headers: Record<string, string> = {};
-  let segment = '';
-  for (const proof of source.authenticate) {
-    if (typeof proof === 'string') continue;
-    if ('header' in proof) headers[proof.header.name] = read(proof.header.secret);
-    if ('path' in proof) segment = `/${encodeURIComponent(read(proof.path.secret))}`;
-  }
-  return { headers, segment };
 }
 
 function needed(call: Call, option: string): string {

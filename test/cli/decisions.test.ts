@@ -325,7 +325,8 @@ describe('decisions export', () => {
   it('has every entry with every field, a line each', async () => {
     const { code, out } = await at.run('decisions', 'export');
     expect(code).toBe(0);
-    const expected = (await all()).map(({ detail, claims, ...entry }) => ({
+    const byTime = (await all()).toSorted((a, b) => a.atMs - b.atMs);
+    const expected = byTime.map(({ detail, claims, ...entry }) => ({
       ...entry,
       detail: z.unknown().parse(JSON.parse(detail)),
       claims: claims.map((claim) => ('used' in claim ? { ...claim, used: formatAmount(claim.used) } : claim)),
@@ -349,9 +350,9 @@ describe('decisions export', () => {
     expect(linesOf((await at.run('decisions', 'export', '--limit', '3')).out)).toHaveLength(3);
     const { out } = await at.run('decisions', 'export', '--since', '2025-03-01T15:00Z');
     expect(linesOf(out).map(({ source, id }) => `${source}/${id}`)).toEqual([
-      idOf('list'),
       idOf('notice'),
       idOf('no callback'),
+      idOf('list'),
     ]);
   });
 

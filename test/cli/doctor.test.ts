@@ -169,6 +169,38 @@ describe('doctor, where something is wrong', () => {
     expect(inState(await diagnosis(run), 'warning')).toHaveLength(2);
   });
 
+  it('lists named deep in a rule, and prices that are missing or old, are warnings with their cure', async () => {
+    const values = 'policy: values\ncallback: payment\nrules:\n  - value-limit: { max: 10, maxAge: 10m }\n';
+    const cooling =
+      'policy: cooling\ncallback: transfer\nrules:\n  - cooling-period: { of: to, list: partners, for: 24h }\n';
+    const calls = `policy: calls
+callback: web3
+when: { main_chain_symbol: ETH }
+rules:
+  - contract-calls:
+      calls:
+        - contract: '0xdAC17F958D2ee523a2206206994597C13D831ec7'
+          method: transfer(address,uint256)
+          decimals: 6
+          where: { to: { list: payees }, amount: { max: 1 } }
+`;
+    const { run } = place({ policies: { 'a.yaml': values, 'b.yaml': cooling, 'c.yaml': calls } });
+    await run('policy', 'push', '--message', 'x');
+    const before = inState(await diagnosis(run), 'warning').join('\n');
+    expect(before).toContain('values reckons by prices, and there are none');
+    expect(before).toContain('`countersign list add partners --source vault`');
+    expect(before).toContain('`countersign list add payees --source vault`');
+    await run('prices', 'set', 'BTC', '1', '--as-of', '2025-06-15T11:49:59Z');
+    await run('prices', 'set', 'ETH', '1', '--as-of', '2025-06-15T11:51:00Z');
+    await run('list', 'add', 'partners', '--source', 'vault');
+    await run('list', 'add', 'payees', '--source', 'vault');
+    const after = inState(await diagnosis(run), 'warning');
+    expect(after).toHaveLength(1);
+    expect(after[0]).toContain(
+      'the price of BTC is as of 2025-06-15T11:49:59.000Z, older than the 10m of values',
+    );
+  });
+
   it('a policy for a source that the settings do not name is a warning', async () => {
     const { run, write } = place();
     const limits =

@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { TO } from '../service.ts';
 import { place } from './terminal.ts';
 
+const R = 'rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh';
+
 const shown = z.array(
   z.object({
     source: z.string(),
@@ -42,6 +44,20 @@ describe('list add', () => {
     await run('list', 'add', 'ours', ` ${upper} `, 'bc1qAbC', '--file', file, '--source', 'vault');
     const { json } = await run('list', 'show', 'ours', '--json');
     expect(valuesIn(json())).toEqual({ vault: [TO, '5', 'bc1qAbC'].sort() });
+  });
+
+  it('keeps a value of several parts, each part comparable', async () => {
+    const { run, write } = place();
+    const upper = `0x${TO.slice(2).toUpperCase()}`;
+    const file = write('more.txt', `${upper} ETH # cold\n"${R} XRP order #7" # sales\n`);
+    await run('list', 'add', 'partners', `${R} XRP 12345`, '--file', file, '--source', 'vault');
+    await run('list', 'add', 'partners', 'x'.repeat(1024), '--source', 'vault');
+    const { json } = await run('list', 'show', 'partners', '--json');
+    expect(valuesIn(json())).toEqual({
+      vault: [`${TO} ETH`, `${R} XRP 12345`, `${R} XRP order #7`, 'x'.repeat(1024)].sort(),
+    });
+    const removed = await run('list', 'remove', 'partners', `${upper} ETH`, `${R} XRP order #7`);
+    expect(removed.out).toContain('2 removed, 2 entries now');
   });
 
   it('without values makes an empty list', async () => {
@@ -87,7 +103,9 @@ describe('list add', () => {
 
   it.each([
     ['an empty value', ['blocked', '  '], 'is empty'],
-    ['a value of 513 characters', ['blocked', 'x'.repeat(513)], 'has 513 characters; at most 512'],
+    ['a value of 1025 characters', ['blocked', 'x'.repeat(1025)], 'has 1025 characters; at most 1024'],
+    ['two blanks between parts', ['partners', `${R}  XRP 1`], 'has two blanks in a row'],
+    ['a tab between parts', ['partners', `${R}\tXRP 1`], 'control character'],
     ['a control character', ['blocked', 'a\u0007b'], 'control character'],
     ['half a character', ['blocked', 'a\ud800'], 'half a character'],
     ['a name that no policy could have', ['Blocked', '7'], 'no name of a list'],
@@ -103,7 +121,7 @@ describe('list add', () => {
 
   it('one bad value in a file: 2, and none of the others is added', async () => {
     const { run, write } = place();
-    const file = write('bad.txt', `1\n2\n${'x'.repeat(600)}\n`);
+    const file = write('bad.txt', `1\n2\n${'x'.repeat(1200)}\n`);
     expect((await run('list', 'add', 'blocked', '--file', file)).code).toBe(2);
     expect((await run('list', 'show', '--json')).json()).toEqual([]);
   });
@@ -116,7 +134,87 @@ describe('list add', () => {
   });
 });
 
+describe('list add --asset', () => {
+  const assets = 'assets:\n  XRP: { chain: ripple, decimals: 6 }\n  ETH: { chain: evm, decimals: 18 }\n';
+  const CHECKED = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
+
+  it('puts values on the list that begin with an address of the asset', async () => {
+    const { run, write } = place();
+    write('policies/assets.yaml', assets);
+    const file = write('more.txt', `${R} XRP 7 # sales\n`);
+    const added = await run(
+      'list',
+      'add',
+      'p',
+      `${R} XRP 1`,
+      R,
+      '--file',
+      file,
+      '--asset',
+      'XRP',
+      '--source',
+      'vault',
+    );
+    expect(added).toMatchObject({ code: 0, err: '' });
+    expect(added.out).toContain('3 added');
+    expect((await run('list', 'add', 'p', CHECKED, '--asset', 'ETH', '--source', 'vault')).code).toBe(0);
+    expect((await run('list', 'add', 'p', CHECKED.toLowerCase(), '--asset', 'ETH')).code).toBe(0);
+    expect((await run('list', 'add', 'empty', '--asset', 'ETH')).code).toBe(0);
+  });
+
+  it.each([
+    ['of another chain', 'ETH', [CHECKED, R], `"${R}" does not begin with an address of ETH`],
+    ['with a wrong checksum', 'ETH', [CHECKED.replace('5aA', '5aa')], 'its checksum is wrong'],
+    [
+      'that is only one word of several',
+      'XRP',
+      [`XRP ${R} 1`],
+      `"XRP ${R} 1" does not begin with an address of XRP`,
+    ],
+    ['of an asset that is misspelt', 'ETHH', [CHECKED], 'did you mean ETH?'],
+    ['of an asset that nobody knows', '__proto__', [CHECKED], 'add __proto__ to assets.yaml'],
+  ])('a value %s: 2, and none of the others is added', async (_, asset, values, said) => {
+    const { run, write } = place();
+    write('policies/assets.yaml', assets);
+    const { code, out, err } = await run('list', 'add', 'p', ...values, '--asset', asset);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(said);
+    expect((await run('list', 'show', '--json')).json()).toEqual([]);
+  });
+
+  it('a value of the file whose capitals are not its checksum: 2, and nothing is added', async () => {
+    const { run, write } = place();
+    write('policies/assets.yaml', assets);
+    const file = write('more.txt', `${CHECKED}\n${CHECKED.replace('5aA', '5aa')}\n`);
+    const { code, err } = await run('list', 'add', 'p', '--file', file, '--asset', 'ETH');
+    expect(code).toBe(2);
+    expect(err).toContain('0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed');
+    expect((await run('list', 'show', '--json')).json()).toEqual([]);
+  });
+
+  it.each([
+    ['is not there', undefined, 'write one, or leave --asset out'],
+    ['has faults', 'assets: { ETH: { chain: evn, decimals: 18 } }', 'assets.yaml:1:25: assets.ETH.chain'],
+    ['is not YAML', 'assets: {', 'the asset table has faults'],
+    ['is empty', '', 'the asset table has faults'],
+    ['is two', `${assets}---\n${assets}`, 'more than one table'],
+  ])('where the asset table %s: 2, with the cure', async (_, table, said) => {
+    const { run, write } = place();
+    if (table !== undefined) write('policies/assets.yaml', table);
+    const { code, err } = await run('list', 'add', 'p', CHECKED, '--asset', 'ETH');
+    expect(code).toBe(2);
+    expect(err).toContain(said);
+    expect((await run('list', 'show', '--json')).json()).toEqual([]);
+  });
+});
+
 describe('list remove', () => {
+  it('takes off a value with two blanks in a row as well, which an earlier version may have kept', async () => {
+    const { run } = place();
+    await run('list', 'add', 'memos', 'a b', '--source', 'vault');
+    expect((await run('list', 'remove', 'memos', 'a  b')).out).toContain('0 removed, 1 entry now');
+  });
+
   it('takes values off where the list is, and leaves an empty list', async () => {
     const { run } = place();
     await run('list', 'add', 'blocked', '7', '8', '--source', 'shop');
@@ -175,6 +273,15 @@ describe('list show', () => {
     const file = write('copy.txt', out);
     await run('list', 'add', 'copy', '--file', file, '--source', 'vault');
     expect(valuesIn((await run('list', 'show', 'copy', '--json')).json())).toEqual({ vault: ['7', '8'] });
+  });
+
+  it('prints values that look like comments so that they can be added again as well', async () => {
+    const { run, write } = place();
+    const values = [`${R} XRP order #7`, '#7', '"quoted"', 'a#b'];
+    await run('list', 'add', 'memos', ...values, '--source', 'vault');
+    const { out } = await run('list', 'show', 'memos');
+    await run('list', 'add', 'copy', '--file', write('copy.txt', out), '--source', 'vault');
+    expect(valuesIn((await run('list', 'show', 'copy', '--json')).json())).toEqual({ vault: values.sort() });
   });
 
   it('of a list that is nowhere: 1', async () => {

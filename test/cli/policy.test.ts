@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { POLICIES } from '../service.ts';
 import { type Place, place, runCall } from './terminal.ts';
 
@@ -10,6 +11,15 @@ callback: payment
 rules:
   - amount-limit: { max: 1e4 }
   - amount-limt: { max: 10 }
+`;
+
+const LIMIT_TEST = `tests:
+  - test: a payment of 1500 is refused
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '1', payCoinSymbol: USDT1742, orderAmount: '1500' }
+        expect: { verdict: FAILURE, rule: amount-limit#1 }
 `;
 
 /** A folder whose policies are in force. */
@@ -58,6 +68,21 @@ describe('policy validate', () => {
       policies: 3,
       rules: 6,
       faults: [],
+    });
+  });
+
+  it('checks the files of the tests as well', async () => {
+    const { run, write } = place();
+    write('policies/tests/payments.test.yaml', LIMIT_TEST);
+    expect((await run('policy', 'validate')).out).toMatch(/^3 policies, 6 rules, 1 test, no faults\./);
+    write('policies/payments.yaml', FAULTY);
+    write('policies/tests/payments.test.yaml', LIMIT_TEST.replace('now', 'then'));
+    const { code, out, json } = await run('policy', 'validate', '--json');
+    expect(code).toBe(1);
+    expect(out).toContain('tests/payments.test.yaml:3:5');
+    expect(json()).toMatchObject({
+      valid: false,
+      faults: [{ file: 'payments.yaml' }, {}, { line: 2 }, { line: 3 }],
     });
   });
 
@@ -124,7 +149,7 @@ describe('policy push', () => {
     const { code, out } = await run('policy', 'push', '--message', 'limit raised', '--by', 'grace');
     expect(code).toBe(0);
     expect(out).toMatch(
-      new RegExp(`^In force: ${revision.slice(0, 12)} → [0-9a-f]{12}, 3 policies, 6 rules\\.\n$`),
+      new RegExp(`\nIn force: ${revision.slice(0, 12)} → [0-9a-f]{12}, 3 policies, 6 rules\\.\n$`),
     );
     const history = (await run('policy', 'history', '--json')).json();
     expect(history).toMatchObject([
@@ -187,6 +212,86 @@ describe('policy push', () => {
     expect(code).toBe(2);
     expect(err).toContain('--message is empty');
     expect(existsSync(join(folder, 'store.db'))).toBe(false);
+  });
+
+  it('shows what it changes, and says that there are no tests', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    const { out } = await run('policy', 'push', '--message', 'limit raised');
+    expect(out).toContain('~ policy payments\n    ~ amount-limit#1 max 1000 -> 2000 (looser)\n');
+    expect(out).toContain('There are no tests, so nothing was tried.\n');
+    write('policies/payments.yaml', changed(500));
+    const { json } = await run('policy', 'push', '--message', 'lowered', '--json');
+    expect(json()).toMatchObject({
+      pushed: true,
+      tests: { passed: 0 },
+      diff: { same: false, policies: [{ policy: 'payments' }] },
+    });
+    expect(json()).not.toMatchObject({ before: revision });
+  });
+
+  it('runs the tests, and pushes nothing if any fails: 1', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    write('policies/tests/payments.test.yaml', LIMIT_TEST);
+    const { code, out } = await run('policy', 'push', '--message', 'limit raised');
+    expect(code).toBe(1);
+    expect(out).toContain('FAILED  tests/payments.test.yaml:2  a payment of 1500 is refused');
+    expect(out).toContain('Nothing was pushed');
+    expect((await run('policy', 'push', '--message', 'x', '--json')).json()).toMatchObject({
+      pushed: false,
+      tests: { failed: 1 },
+    });
+    expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+    write('policies/payments.yaml', changed(900));
+    const passed = await run('policy', 'push', '--message', 'lowered');
+    expect(passed).toMatchObject({ code: 0 });
+    expect(passed.out).toContain('1 test passed.');
+  });
+
+  it('refuses tests that can not be read: 1', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(900));
+    write('policies/tests/payments.test.yaml', LIMIT_TEST.replace('now', 'then'));
+    const { code, err } = await run('policy', 'push', '--message', 'x');
+    expect(code).toBe(1);
+    expect(err).toContain('tests/payments.test.yaml:3:5');
+    expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+  });
+
+  it('with --skip-tests pushes what fails, and the history says so', async () => {
+    const { run, write } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    write('policies/tests/payments.test.yaml', LIMIT_TEST);
+    const { code, out } = await run('policy', 'push', '--message', 'urgent', '--skip-tests');
+    expect(code).toBe(0);
+    expect(out).toContain('The tests were skipped.');
+    expect((await run('policy', 'history', '--json')).json()).toMatchObject([
+      { message: 'urgent (tests skipped)', inForce: true },
+      { message: 'first' },
+    ]);
+  });
+
+  it('with --dry-run does everything but the push', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    const { code, out } = await run('policy', 'push', '--message', 'x', '--dry-run');
+    expect(code).toBe(0);
+    expect(out).toContain('max 1000 -> 2000 (looser)');
+    expect(out).toContain('Nothing was pushed.');
+    expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+    write('policies/tests/payments.test.yaml', LIMIT_TEST);
+    expect(await run('policy', 'push', '--message', 'x', '--dry-run')).toMatchObject({ code: 1 });
+  });
+
+  it('mends a store whose revision in force is no release', async () => {
+    const { run, folder } = place();
+    const store = await openEmbeddedStore({ path: join(folder, 'store.db') });
+    await store.push({ revision: 'ab'.repeat(32), document: 'torn', expected: '', by: 'x', message: 'y' });
+    await store.close();
+    const { code, out } = await run('policy', 'push', '--message', 'mended');
+    expect(code).toBe(0);
+    expect(out).toContain('What differs is not known');
   });
 
   it('says so if all is frozen', async () => {

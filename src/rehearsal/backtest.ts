@@ -1,0 +1,148 @@
+import type { Verdict } from '../callback/callback.ts';
+import type { Release } from '../policy/release.ts';
+import { type RehearsalStore, openRehearsal } from '../store/embedded/rehearsal.ts';
+import { circumstancesOf } from './circumstances.ts';
+import { type RecordItem, type RecordedEntry, recordedCallback } from './record.ts';
+import { recordedReason } from './recorded-reason.ts';
+import { type Rehearsed, explainRehearsed, rehearse } from './rehearse.ts';
+import { type ReplayedState, createReplayedState } from './replayed-state.ts';
+import { type Tally, createTally } from './tally.ts';
+
+export interface BacktestOptions {
+  /** The candidate. */
+  readonly release: Release;
+  /** In order of time. */
+  readonly record: AsyncIterable<RecordItem> | Iterable<RecordItem>;
+  /** Only callbacks from here on are reported; what was before is decided all the same, for what it leaves behind. */
+  readonly fromMs?: number | undefined;
+  /** Callbacks from here on are left alone. */
+  readonly untilMs?: number | undefined;
+  /** How many changed callbacks, and how many of those that are not known, are told one by one. */
+  readonly show: number;
+  /** After every few hundred callbacks, with their number. */
+  readonly progress?: (callbacks: number) => void;
+}
+
+/** How recorded callbacks would have come out under a candidate. */
+export interface BacktestReport {
+  readonly candidate: string;
+  /** Callbacks that were compared or could not be: all below but `frozen`. */
+  readonly callbacks: number;
+  readonly unchanged: number;
+  readonly toFailure: number;
+  readonly toSuccess: number;
+  readonly notKnown: number;
+  /** Refused because all was frozen, whatever the policies: left out. */
+  readonly frozen: number;
+  /** Changed callbacks by what refuses now, or refused then; most first. */
+  readonly rules: readonly { readonly change: Change; readonly rule: string; readonly callbacks: number }[];
+  /** The first of them, in order of time. */
+  readonly changed: readonly ChangedCallback[];
+  readonly unknown: readonly UnknownCallback[];
+  /** What can't be known of the state, a sentence each. */
+  readonly warnings: readonly string[];
+  /** The instants of the first and the last that were compared; undefined if none were. */
+  readonly period: { readonly firstMs: number; readonly lastMs: number } | undefined;
+}
+
+export type Change = 'SUCCESS->FAILURE' | 'FAILURE->SUCCESS';
+
+interface Told {
+  readonly source: string;
+  readonly id: string;
+  readonly atMs: number;
+  readonly subject: string;
+}
+
+/** POLICY/NAME#N refused, or else the code says what did. */
+export interface Reason {
+  readonly verdict: Verdict;
+  readonly rule: string;
+  readonly because: string;
+  /** What the rule looked at. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+export interface ChangedCallback extends Told {
+  readonly recorded: Reason;
+  readonly candidate: Reason;
+}
+
+export interface UnknownCallback extends Told {
+  readonly because: string;
+}
+
+const PROGRESS_EVERY = 500;
+
+/** Decides recorded callbacks again, each at its own time, in a store of their own. */
+export async function backtest(options: BacktestOptions): Promise<BacktestReport> {
+  const { release, record, progress, untilMs = Infinity } = options;
+  const store = openRehearsal('disk');
+  try {
+    store.push(release.revision, 0);
+    const state = createReplayedState(store);
+    const tally = createTally(options);
+    const course: Course = { release, store, state, tally };
+    let callbacks = 0;
+    for await (const item of record) {
+      if (item.atMs >= untilMs) continue;
+      if (item.type === 'prices') state.prices(item);
+      else if (item.type === 'list') state.list(item);
+      else if (item.type === 'order') state.order(item);
+      else if (item.type === 'decision' || item.type === 'repeat' || item.type === 'notice') {
+        again(course, item);
+        if (++callbacks % PROGRESS_EVERY === 0) progress?.(callbacks);
+      }
+    }
+    return tally.report(state.warnings());
+  } finally {
+    store.close();
+  }
+}
+
+interface Course {
+  readonly release: Release;
+  readonly store: RehearsalStore;
+  readonly state: ReplayedState;
+  readonly tally: Tally;
+}
+
+/** One recorded callback. What can't be decided again as it was leaves behind, as far as that goes, what it left then. */
+function again({ release, store, state, tally }: Course, entry: RecordedEntry): void {
+  // It touched nothing then, and must reserve nothing now.
+  if (entry.code === 'FROZEN' && entry.type === 'decision') return tally.frozen(entry);
+  const read = recordedCallback(entry);
+  if (typeof read === 'string') return tally.notKnown(entry, read);
+  if (entry.code === 'TERMS_CHANGED' && !store.knows(entry.source, entry.subject)) {
+    return tally.notKnown(entry, 'the callback whose terms it changed is not in the record');
+  }
+  if (entry.type === 'repeat' && !store.knows(entry.source, entry.subject)) state.repeatOfOlder();
+  state.pricesSeen(entry.prices, entry.atMs);
+  const { circumstances, unasked } = circumstancesOf(release, entry, read, store.prices());
+  const rehearsed = rehearse({ store, release }, read.callback, circumstances);
+  if (entry.type === 'notice') return;
+  if (unasked !== undefined) return tally.notKnown(entry, unasked);
+  if (rehearsed.verdict === entry.verdict) return tally.unchanged(entry);
+  for (const list of missingLists(rehearsed)) state.listMissing(entry.source, list);
+  tally.changed(entry, () => ({ recorded: recordedReason(entry), candidate: candidateReason(rehearsed) }));
+}
+
+/** Lists that the candidate claimed something of, and that are not there. */
+function missingLists(rehearsed: Rehearsed): readonly string[] {
+  if (rehearsed.proposal === undefined || !('claims' in rehearsed.result)) return [];
+  const { claims: found } = rehearsed.result;
+  return rehearsed.proposal.claims.flatMap((claim, index) => {
+    const result = found[index];
+    const isMissing = result !== undefined && 'missing' in result && result.missing;
+    return isMissing && 'list' in claim ? [claim.list] : [];
+  });
+}
+
+function candidateReason(rehearsed: Rehearsed): Reason {
+  const { verdict, code } = rehearsed;
+  const { deciding, because, rules } = explainRehearsed(rehearsed);
+  if (deciding === undefined) return { verdict, rule: code, because, values: {} };
+  const at = rules.findIndex(({ policy, rule }) => policy === deciding.policy && rule === deciding.rule);
+  const values = rehearsed.proposal?.results[at]?.values ?? {};
+  return { verdict, rule: `${deciding.policy}/${deciding.rule}`, because: deciding.because, values };
+}

@@ -1,0 +1,79 @@
+import { readFile, readdir, stat } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { CountersignError, messageOf } from '../errors.ts';
+import type { PolicyFile } from '../policy/compile.ts';
+import { type PolicyFault, faultOfFile, formatFault } from '../policy/fault.ts';
+import { readTestFiles } from '../policy/suite/read.ts';
+import type { PolicyTest } from '../policy/suite/suite.ts';
+import { YAML_BOUNDS } from '../policy/yaml.ts';
+
+/** Where the tests of policies are kept, beside them. */
+export const TESTS_DIRECTORY = 'tests';
+const TEST_FILE = /\.test\.ya?ml$/i;
+const FILES_MAX = 1000;
+
+/**
+ * The tests of a directory's policies, from `tests/*.test.yaml` and folders below it; none if there is no such directory.
+ * Throws one POLICY_INVALID that tells every fault, also in `data.faults`. A YAML file there that is called otherwise is one,
+ * since nobody would notice that it is never run.
+ */
+export async function readTests(directory: string): Promise<readonly PolicyTest[]> {
+  const faults: PolicyFault[] = [];
+  const files: PolicyFile[] = [];
+  for (const name of await yamlFiles(join(directory, TESTS_DIRECTORY))) {
+    const file = `${TESTS_DIRECTORY}/${name}`;
+    if (!TEST_FILE.test(name)) {
+      faults.push(faultOfFile(file, 'it is never run', 'call it something.test.yaml, or move it elsewhere'));
+      continue;
+    }
+    try {
+      files.push({ name: file, text: await readText(join(directory, TESTS_DIRECTORY, name)) });
+    } catch (thrown) {
+      faults.push(faultOfFile(file, messageOf(thrown), 'mend or remove the file'));
+    }
+  }
+  const read = readTestFiles(files);
+  if (!read.ok) faults.push(...read.faults);
+  if (read.ok && faults.length === 0) return read.tests;
+  const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`;
+  const lines = faults.map((fault) => `  ${formatFault(fault)}`);
+  throw new CountersignError(
+    'POLICY_INVALID',
+    `the tests of the policies in ${directory} have ${count}:\n${lines.join('\n')}`,
+    { faults },
+  );
+}
+
+async function yamlFiles(directory: string): Promise<readonly string[]> {
+  let names: readonly string[];
+  try {
+    names = await readdir(directory, { recursive: true });
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return [];
+    throw unreadable(directory, messageOf(thrown));
+  }
+  const found = names
+    .map((name) => name.split(sep))
+    .filter((path) => !path.some((step) => step.startsWith('.')))
+    .map((path) => path.join('/'))
+    .filter((name) => /\.ya?ml$/i.test(name))
+    .sort();
+  if (found.length > FILES_MAX) throw unreadable(directory, `there are ${found.length} files`);
+  return found;
+}
+
+function unreadable(directory: string, why: string): CountersignError {
+  return new CountersignError(
+    'POLICY_INVALID',
+    `the tests in ${directory} can't be read: ${why}; keep at most ${FILES_MAX} test files in a directory of that name`,
+    { directory },
+  );
+}
+
+async function readText(path: string): Promise<string> {
+  const { size } = await stat(path);
+  if (size > YAML_BOUNDS.bytes) {
+    throw new Error(`it has ${size} bytes; at most ${YAML_BOUNDS.bytes} are read`);
+  }
+  return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
+}

@@ -1,0 +1,59 @@
+import type { Callback, Verdict } from '../callback/callback.ts';
+import { NOTICE_REASONS } from '../pipeline/decide.ts';
+import { noticeRequestOf, settleRequestOf, termsOf } from '../pipeline/settle-request.ts';
+import { evaluate } from '../policy/evaluate.ts';
+import { type Explanation, explain } from '../policy/explain.ts';
+import { type Answer, type PriceTable, factsAt } from '../policy/facts.ts';
+import type { Proposal } from '../policy/proposal.ts';
+import type { Release } from '../policy/release.ts';
+import type { RehearsalStore } from '../store/embedded/rehearsal.ts';
+import type { NoticeResult, SettleResult } from '../store/store.ts';
+
+/** What a callback is decided with, beside its own members. */
+export interface Circumstances {
+  readonly atMs: number;
+  readonly scheme: string | undefined;
+  readonly prices: PriceTable;
+  /** By inquiryKey. One that is missing counts as failed. */
+  readonly answers: ReadonlyMap<string, Answer>;
+}
+
+/** How a callback came out: a question with what the policies proposed, a notice without. */
+export type Rehearsed =
+  | {
+      readonly verdict: Verdict;
+      readonly code: string;
+      readonly proposal: Proposal;
+      readonly result: SettleResult;
+    }
+  | { readonly verdict: Verdict; readonly code: NoticeResult['code']; readonly proposal: undefined };
+
+/**
+ * Decides a callback as the pipeline does: evaluate, then settle. The release must be in force in the store. A proposal that
+ * the store takes for stale or for another instant is refused, as the pipeline refuses it after a few attempts.
+ */
+export function rehearse(
+  { store, release }: { readonly store: RehearsalStore; readonly release: Release },
+  callback: Callback,
+  { atMs, scheme, prices, answers }: Circumstances,
+): Rehearsed {
+  const terms = termsOf(callback);
+  if (callback.question.type === 'sign_success') {
+    const { verdict, code } = store.notice(noticeRequestOf(callback, terms, ''), atMs);
+    return { verdict, code, proposal: undefined };
+  }
+  const proposal = evaluate(release, callback, factsAt(atMs, { scheme, prices, answers }));
+  const result = store.settle(settleRequestOf(callback, terms, proposal, ''), atMs);
+  return result.outcome === 'stale' || result.outcome === 'elsewhen'
+    ? { verdict: 'FAILURE', code: 'STALE_POLICIES', proposal, result }
+    : { verdict: result.verdict, code: result.code, proposal, result };
+}
+
+/** Why a callback came out as it did. */
+export function explainRehearsed(rehearsed: Rehearsed): Explanation {
+  if (rehearsed.proposal === undefined) {
+    return { deciding: undefined, next: undefined, because: NOTICE_REASONS[rehearsed.code], rules: [] };
+  }
+  const { proposal, result, code } = rehearsed;
+  return explain(proposal, { code, claims: 'claims' in result ? result.claims : [] });
+}

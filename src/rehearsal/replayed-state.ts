@@ -1,0 +1,116 @@
+import type { RehearsalStore } from '../store/embedded/rehearsal.ts';
+import {
+  type RecordedEntry,
+  type RecordedPrices,
+  recordedListChange,
+  recordedOrderChange,
+} from './record.ts';
+
+/** What stands in the store beside decisions, built again from the record as it goes on. */
+export interface ReplayedState {
+  /** Keeps a change of prices until a callback comes that saw it. */
+  prices(change: RecordedPrices): void;
+  /** Brings the prices to what a callback saw: those of its version or, where that is not known (0), of its time. */
+  pricesSeen(version: number, atMs: number): void;
+  list(entry: RecordedEntry): void;
+  order(entry: RecordedEntry): void;
+  /** A decision was repeated that was made before the record begins. */
+  repeatOfOlder(): void;
+  /** A candidate looked into a list that is not there. */
+  listMissing(source: string, list: string): void;
+  /** What can't be known, a sentence each, in a fixed order. */
+  warnings(): readonly string[];
+}
+
+const WHO = { by: 'backtest', message: '' };
+
+/** What was found of the record that it does not hold. */
+interface Gaps {
+  /** SOURCE/LIST. */
+  readonly missing: Set<string>;
+  readonly older: Set<string>;
+  unpriced: number;
+  unreadable: number;
+  orders: number;
+  repeats: number;
+}
+
+export function createReplayedState(store: RehearsalStore): ReplayedState {
+  const gaps: Gaps = {
+    missing: new Set(),
+    older: new Set(),
+    unpriced: 0,
+    unreadable: 0,
+    orders: 0,
+    repeats: 0,
+  };
+  const pending: RecordedPrices[] = [];
+  let lastVersion = 0;
+  return {
+    prices(change) {
+      pending.push(change);
+    },
+    pricesSeen(version, atMs) {
+      for (;;) {
+        const [next] = pending;
+        if (next === undefined) break;
+        const seen = version > 0 ? next.version <= version : next.atMs <= atMs;
+        if (!seen) break;
+        store.changePrices({ set: next.set, remove: next.remove, by: WHO.by }, next.atMs);
+        lastVersion = next.version;
+        pending.shift();
+      }
+      if (version > lastVersion) gaps.unpriced++;
+    },
+    list(entry) {
+      const change = recordedListChange(entry);
+      const { source, atMs } = entry;
+      if (change === undefined) {
+        gaps.unreadable++;
+        return;
+      }
+      if (change.add.length === 0 && change.remove.length > 0 && !store.hasList(source, change.list)) {
+        gaps.older.add(`${source}/${change.list}`);
+        store.changeList({ source, list: change.list, add: [], remove: [], ...WHO }, atMs);
+      }
+      store.changeList({ source, ...change, ...WHO }, atMs);
+    },
+    order(entry) {
+      const change = recordedOrderChange(entry);
+      const { source, subject, atMs } = entry;
+      if (change === undefined) gaps.unreadable++;
+      else if (change.change === 'expect') {
+        const { members, expiresAtMs } = change;
+        store.expectOrder({ source, subject, members, expiresAtMs, by: WHO.by }, atMs);
+      } else if (store.hasOrder(source, subject)) store.cancelOrder({ source, subject, by: WHO.by }, atMs);
+      else gaps.orders++;
+    },
+    repeatOfOlder: () => void gaps.repeats++,
+    listMissing: (source, list) => void gaps.missing.add(`${source}/${list}`),
+    warnings: () => warningsOf(gaps),
+  };
+}
+
+function warningsOf({ missing, older, unpriced, unreadable, orders, repeats }: Gaps): readonly string[] {
+  const some = (count: number, text: string): readonly string[] => (count === 0 ? [] : [text]);
+  return [
+    ...[...missing]
+      .toSorted()
+      .map(
+        (list) =>
+          `the record has no list ${list}, so whatever a rule of the candidate looks up there is refused`,
+      ),
+    ...some(unpriced, `${unpriced} callbacks were decided with prices that are not in the record`),
+    ...[...older]
+      .toSorted()
+      .map(
+        (list) => `the list ${list} is older than the record: what was on it when that begins is not known`,
+      ),
+    ...some(
+      repeats,
+      `${repeats} repeats of decisions from before the record begins were decided as if they were the first`,
+    ),
+    ...some(orders, `${orders} orders were cancelled that were announced before the record begins`),
+    ...some(unreadable, `${unreadable} changes of lists or orders in the record can't be read`),
+  ];
+}

@@ -1,0 +1,159 @@
+import { type Callback, type Verdict, subjectOf } from '../callback/callback.ts';
+import { callbackKinds } from '../callback/kinds.ts';
+import type { RuleExplanation } from '../policy/explain.ts';
+import type { Answer } from '../policy/facts.ts';
+import { inquiriesOf } from '../policy/inquiries.ts';
+import type { Release } from '../policy/release.ts';
+import type { Expectation, Given, PolicyTest, TestCallback } from '../policy/suite/suite.ts';
+import { type RehearsalStore, openRehearsal } from '../store/embedded/rehearsal.ts';
+import { type Coverage, createCoverage } from './coverage.ts';
+import { differencesOf } from './expectation.ts';
+import { type Rehearsed, explainRehearsed, rehearse } from './rehearse.ts';
+
+/** What came of the tests of a release. */
+export interface TestReport {
+  readonly passed: number;
+  readonly failed: number;
+  readonly tests: readonly TestResult[];
+  readonly coverage: Coverage;
+}
+
+export interface TestResult {
+  readonly file: string;
+  readonly line: number;
+  readonly test: string;
+  readonly passed: boolean;
+  readonly callbacks: readonly CallbackResult[];
+}
+
+export interface CallbackResult {
+  readonly line: number;
+  readonly source: string;
+  /** `payment:11321`; the kind alone if it could not be parsed. */
+  readonly subject: string;
+  readonly atMs: number;
+  readonly expected: Expectation;
+  readonly found: Found;
+  /** What was found otherwise than expected, a sentence each; none if all is as expected. */
+  readonly differences: readonly string[];
+  /** What every rule said, with the values that it looked at. */
+  readonly rules: readonly ToldRule[];
+}
+
+export interface ToldRule extends RuleExplanation {
+  readonly values: Readonly<Record<string, string>>;
+  /** False for a rule whose claims the store never came to check. */
+  readonly asked: boolean;
+}
+
+export interface Found {
+  readonly verdict: Verdict;
+  readonly code: string;
+  /** The rule that refused, as POLICY/NAME#N. */
+  readonly rule: string | undefined;
+  /** What that rule looked at. */
+  readonly values: Readonly<Record<string, string>>;
+  readonly because: string;
+}
+
+/** Runs tests against a release, each in a store of its own: what one leaves behind, no other finds. */
+export function runTests(
+  release: Release,
+  tests: readonly PolicyTest[],
+  progress: (done: number) => void = () => undefined,
+): TestReport {
+  const coverage = createCoverage(release);
+  const results: TestResult[] = [];
+  for (const test of tests) {
+    const result = runTest(release, test);
+    for (const { rules } of result.callbacks) coverage.add(rules);
+    results.push(result);
+    progress(results.length);
+  }
+  const passed = results.filter((result) => result.passed).length;
+  return { passed, failed: results.length - passed, tests: results, coverage: coverage.report() };
+}
+
+function runTest(release: Release, { file, line, name, nowMs, given, callbacks }: PolicyTest): TestResult {
+  const store = openRehearsal('memory');
+  try {
+    setStage(store, release, given, nowMs);
+    let atMs = nowMs;
+    const results = callbacks.map((callback) => {
+      atMs += callback.afterMs;
+      return runCallback({ store, release, given }, callback, atMs);
+    });
+    const passed = results.every(({ differences }) => differences.length === 0);
+    return { file, line, test: name, passed, callbacks: results };
+  } finally {
+    store.close();
+  }
+}
+
+/** The state that a test is given, in order of time: the store's own never runs backwards. */
+function setStage(store: RehearsalStore, release: Release, given: Given, nowMs: number): void {
+  const who = { by: 'test', message: '' };
+  const additions = given.lists.flatMap(({ source, list, values }) => [
+    { source, list, add: [], atMs: 0 },
+    ...values.map(({ value, addedMs }) => ({ source, list, add: [value], atMs: addedMs })),
+  ]);
+  for (const { atMs, ...change } of additions.toSorted((a, b) => a.atMs - b.atMs)) {
+    store.changeList({ ...change, remove: [], ...who }, atMs);
+  }
+  store.push(release.revision, nowMs);
+  if (given.prices.length > 0) store.changePrices({ set: given.prices, remove: [], by: who.by }, nowMs);
+  for (const { source, subject, members, expiresMs } of given.orders) {
+    store.expectOrder({ source, subject, members, expiresAtMs: expiresMs, by: who.by }, nowMs);
+  }
+}
+
+interface Stage {
+  readonly store: RehearsalStore;
+  readonly release: Release;
+  readonly given: Given;
+}
+
+function runCallback(stage: Stage, test: TestCallback, atMs: number): CallbackResult {
+  const { line, source, kind, members, scheme, expect: expected } = test;
+  const parsed = callbackKinds[kind].parse(members, source);
+  if (!parsed.ok) {
+    const { code, because } = parsed;
+    const found: Found = { verdict: 'FAILURE', code, rule: undefined, values: {}, because };
+    const differences = differencesOf(expected, found);
+    return { line, source, subject: kind, atMs, expected, found, differences, rules: [] };
+  }
+  const { callback } = parsed;
+  const prices = stage.store.prices();
+  const rehearsed = rehearse(stage, callback, { atMs, scheme, prices, answers: answersTo(stage, callback) });
+  const { deciding, because, rules } = explainRehearsed(rehearsed);
+  const told = rules.map((rule, index) => toldRule(rehearsed, rule, index));
+  const decider = told.find(({ policy, rule }) => policy === deciding?.policy && rule === deciding.rule);
+  const found: Found = {
+    verdict: rehearsed.verdict,
+    code: rehearsed.code,
+    rule: deciding && `${deciding.policy}/${deciding.rule}`,
+    values: decider?.values ?? {},
+    because,
+  };
+  const differences = differencesOf(expected, found);
+  return { line, source, subject: subjectOf(callback), atMs, expected, found, differences, rules: told };
+}
+
+function toldRule(rehearsed: Rehearsed, rule: RuleExplanation, index: number): ToldRule {
+  if (rehearsed.proposal === undefined) return { ...rule, values: {}, asked: false };
+  const { proposal, result } = rehearsed;
+  const { verdict, values = {} } = proposal.results[index] ?? {};
+  const checked = 'claims' in result && result.claims.length > 0;
+  return { ...rule, values, asked: verdict !== 'claim' || checked };
+}
+
+/** What the test says that each who is asked answers, whatever the question. */
+function answersTo({ release, given }: Stage, callback: Callback): ReadonlyMap<string, Answer> {
+  const answers = new Map<string, Answer>();
+  for (const [key, { of, name }] of inquiriesOf(release, callback)) {
+    const answer = given.answers.find((each) => each.of === of && each.name === name);
+    if (answer !== undefined)
+      answers.set(key, { verdict: answer.verdict, because: `${answer.verdict}, says the test` });
+  }
+  return answers;
+}

@@ -1,0 +1,87 @@
+import { jsonOf } from '../signature/body.ts';
+import { comparable } from '../values/comparable.ts';
+import { type Member, type Members, readObjects } from '../values/members.ts';
+
+/** How sources, ids and addresses of the record are called where it is replayed. */
+export interface Mapping {
+  readonly source: (recorded: string) => string;
+  /** The same members if nothing in them is called otherwise. */
+  readonly members: (recorded: Members) => Members;
+}
+
+export interface MappingOptions {
+  /** By name of a member on the wire, new texts by old; addresses are found in whatever case. `source` maps sources. */
+  readonly tables: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** Put before every appOrderId and request_id, so that all subjects are new ones. */
+  readonly prefix: string;
+}
+
+/** Members that may be called otherwise. Amounts may not: limits would see others than were recorded. */
+export const MAPPED_MEMBERS: ReadonlySet<string> = new Set([
+  'appOrderId',
+  'userId',
+  'payCoinSymbol',
+  'request_id',
+  'transfer_id',
+  'withdraw_id',
+  'trans_id',
+  'from',
+  'to',
+  'memo',
+  'symbol',
+  'main_chain_symbol',
+  'interactive_contract',
+  'input_data',
+  'txid',
+]);
+export const MAPPED_SOURCES = 'source';
+
+const IDS: ReadonlySet<string> = new Set(['appOrderId', 'request_id']);
+const INTEGER = /^(?:0|[1-9]\d*)$/;
+
+export function createMapping({ tables, prefix }: MappingOptions): Mapping {
+  const comparing = new Map(
+    Array.from(tables, ([name, table]) => [
+      name,
+      new Map(Array.from(table, ([old, text]) => [comparable(old), text])),
+    ]),
+  );
+  const mapped = (name: string, text: string): string => comparing.get(name)?.get(comparable(text)) ?? text;
+  const renamed = (name: string, text: string): string =>
+    IDS.has(name) && text !== '' ? prefix + mapped(name, text) : mapped(name, text);
+
+  return {
+    source: (recorded) => tables.get(MAPPED_SOURCES)?.get(recorded) ?? recorded,
+    members(recorded) {
+      let same = true;
+      const members = Array.from(recorded, ([name, member]): [string, Member] => {
+        const plain = member.kind === 'string' || member.kind === 'number';
+        const text =
+          name === 'outputs' && plain
+            ? outputs(member.text, (address) => mapped('to', address))
+            : plain
+              ? renamed(name, member.text)
+              : member.text;
+        if (text === member.text) return [name, member];
+        same = false;
+        return [name, { kind: member.kind === 'number' && INTEGER.test(text) ? 'number' : 'string', text }];
+      });
+      return same ? recorded : new Map(members);
+    },
+  };
+}
+
+/** The outputs are JSON in a text; those that can't be read are the receiver's to refuse, as they are. */
+function outputs(text: string, address: (recorded: string) => string): string {
+  const bounds = { bytes: 65_536, members: 4096, depth: 4, numberCharacters: 80 };
+  const read = readObjects(text, bounds);
+  if (!read.ok) return text;
+  let same = true;
+  const written = read.objects.map((output) => {
+    const to = output.get('address_to');
+    if (to?.kind !== 'string' || address(to.text) === to.text) return jsonOf(output);
+    same = false;
+    return jsonOf(new Map(output).set('address_to', { kind: 'string', text: address(to.text) }));
+  });
+  return same ? text : `[${written.join(',')}]`;
+}

@@ -1,0 +1,169 @@
+import { CountersignError, messageOf } from '../errors.ts';
+import type { RecordItem, RecordedEntry } from '../rehearsal/record.ts';
+import { type Comparing, type Comparison, type Recorded, createComparing } from './comparison.ts';
+import { type Lanes, createLanes } from './lanes.ts';
+import type { Mapping } from './mapping.ts';
+import { createPace } from './pace.ts';
+import { type Resent, expectSendable, resend, sentOf } from './resend.ts';
+import type { SenderOf } from './sender.ts';
+
+/** An item of the record with the line that it stands in. */
+export interface RecordLine {
+  readonly item: RecordItem;
+  readonly line: number;
+}
+
+export interface ReplayOptions {
+  /** Gives the record anew each time; it is read twice. */
+  readonly record: () => Iterable<RecordLine>;
+  readonly senderOf: SenderOf;
+  readonly mapping: Mapping;
+  /** Sends one callback. What it rejects with is a failure of that callback. */
+  readonly post: (resent: Resent) => Promise<{ readonly status: number; readonly body: string }>;
+  readonly concurrency: number;
+  readonly ratePerSecond?: number | undefined;
+  readonly speed?: number | undefined;
+  /** How many that differ, and that failed, are told one by one. */
+  readonly show: number;
+  /** The time of day, for what is signed. */
+  readonly clock: () => number;
+  /** A monotonic clock, in milliseconds. */
+  readonly elapsed: () => number;
+  readonly pause: (ms: number) => Promise<void>;
+  /** A few times a second: how many are done, and of how many. */
+  readonly progress?: (done: number, of: number) => void;
+}
+
+export interface ReplayReport extends Comparison {
+  /** Too many failed one after the other, so the rest was not sent. */
+  readonly stopped: boolean;
+  /** Callbacks of the record that were not sent. */
+  readonly notSent: number;
+  /** From the first recorded callback to the last. */
+  readonly recordedMs: number;
+  readonly tookMs: number;
+}
+
+const FAILED_MAX = 20;
+const PROGRESS_EVERY_MS = 200;
+
+/**
+ * Sends the callbacks of a record again and compares the answers with those recorded. Throws USAGE, before anything is sent, if
+ * a callback of it can't be signed for its source.
+ */
+export async function replay(options: ReplayOptions): Promise<ReplayReport> {
+  const { record, concurrency, elapsed, pause } = options;
+  const { callbacks, recordedMs } = survey(record(), options.senderOf);
+  const comparing = createComparing(options.show);
+  const lanes = createLanes(concurrency);
+  const pace = createPace({ clock: elapsed, ratePerSecond: options.ratePerSecond, speed: options.speed });
+  const course: Course = { ...options, lanes, comparing, failedInARow: 0 };
+  const startedMs = elapsed();
+  let tellAtMs = startedMs;
+  for (const { item, line } of record()) {
+    if (!isCallback(item)) {
+      comparing.skip(item);
+      continue;
+    }
+    if (course.failedInARow >= FAILED_MAX) break;
+    const dueInMs = pace.dueInMs(item.atMs);
+    if (dueInMs > 0) await pause(dueInMs);
+    await send(course, item, line);
+    if (elapsed() >= tellAtMs) {
+      options.progress?.(comparing.done(), callbacks);
+      tellAtMs = elapsed() + PROGRESS_EVERY_MS;
+    }
+  }
+  await lanes.idle();
+  const notSent = callbacks - comparing.done();
+  return { ...comparing.report(), stopped: notSent > 0, notSent, recordedMs, tookMs: elapsed() - startedMs };
+}
+
+const isCallback = (item: RecordItem): item is RecordedEntry =>
+  item.type === 'decision' || item.type === 'repeat' || item.type === 'notice';
+
+/** Reads the record once: how many callbacks it has, and whether each could be sent. */
+function survey(
+  lines: Iterable<RecordLine>,
+  senderOf: SenderOf,
+): { readonly callbacks: number; readonly recordedMs: number } {
+  const looked = new Set<string>();
+  const faults = new Set<string>();
+  let [callbacks, firstMs, lastMs] = [0, Infinity, 0];
+  for (const { item } of lines) {
+    if (!isCallback(item)) continue;
+    callbacks++;
+    [firstMs, lastMs] = [Math.min(firstMs, item.atMs), Math.max(lastMs, item.atMs)];
+    const sent = sentOf(item);
+    if (typeof sent === 'string') continue;
+    const what = `${item.source} ${sent.kind} ${sent.scheme}`;
+    if (looked.has(what)) continue;
+    looked.add(what);
+    try {
+      expectSendable(item.source, sent, senderOf);
+    } catch (thrown) {
+      if (!(thrown instanceof CountersignError)) throw thrown;
+      faults.add(thrown.message);
+    }
+  }
+  if (faults.size > 0) {
+    throw new CountersignError('USAGE', `nothing was sent: ${[...faults].join('; ')}`, {
+      faults: [...faults],
+    });
+  }
+  return { callbacks, recordedMs: Math.max(0, lastMs - firstMs) };
+}
+
+interface Course extends ReplayOptions {
+  readonly lanes: Lanes;
+  readonly comparing: Comparing;
+  /** How many got no answer since the last that did. */
+  failedInARow: number;
+}
+
+async function send(course: Course, item: RecordedEntry, line: number): Promise<void> {
+  const { lanes, comparing, senderOf, mapping, clock, elapsed, post } = course;
+  const { source, id, atMs, subject, verdict, code } = item;
+  const place = { line, source, id, atMs, subject };
+  const sent = sentOf(item);
+  const resent =
+    typeof sent === 'string' ? sent : resend(source, sent, { senderOf, mapping, nowMs: clock() });
+  if (typeof resent === 'string') return comparing.failed({ ...place, because: resent });
+  if (verdict === '') return comparing.failed({ ...place, because: 'no verdict is recorded of it' });
+  await lanes.submit(resent.lane, async () => {
+    const sentMs = elapsed();
+    try {
+      const answer = await post(resent);
+      compare(comparing, { ...place, verdict, code }, { resent, answer, tookMs: elapsed() - sentMs });
+      course.failedInARow = 0;
+    } catch (thrown) {
+      course.failedInARow++;
+      comparing.failed({ ...place, because: messageOf(thrown) });
+    }
+  });
+}
+
+const TOLD_CHARACTERS = 80;
+
+/** Only what is, to the byte, the source's answer for yes is a yes. */
+function compare(
+  comparing: Comparing,
+  recorded: Recorded,
+  {
+    resent,
+    answer,
+    tookMs,
+  }: {
+    readonly resent: Resent;
+    readonly answer: { readonly status: number; readonly body: string };
+    readonly tookMs: number;
+  },
+): void {
+  const { status, body } = answer;
+  const { success, failure } = resent.answer;
+  if (status === 200 && body === success) return comparing.answered(recorded, 'SUCCESS', tookMs);
+  if (status === 200 && body === failure) return comparing.answered(recorded, 'FAILURE', tookMs);
+  const { line, source, id, atMs, subject } = recorded;
+  const because = `answered ${status} ${JSON.stringify(body.slice(0, TOLD_CHARACTERS))}, which is neither a yes nor a no`;
+  return comparing.failed({ line, source, id, atMs, subject, because });
+}

@@ -1,0 +1,178 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { CountersignError } from '../../src/errors.ts';
+import { readApart } from '../../src/rehearsal/proposal-apart.ts';
+import { readRecordFile } from '../../src/rehearsal/record-file.ts';
+import type { RecordItem } from '../../src/rehearsal/record.ts';
+
+function fileOf(content: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-record-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'record.jsonl'), content);
+  return join(folder, 'record.jsonl');
+}
+
+const entry = (source: string, id: string, atMs: number, more: object = {}): string =>
+  JSON.stringify({
+    id,
+    source,
+    atMs,
+    type: 'decision',
+    subject: 'payment:1',
+    verdict: 'SUCCESS',
+    code: 'APPROVED',
+    revision: '',
+    of: '',
+    claims: [],
+    detail: {},
+    ...more,
+  });
+const prices = (version: number, atMs: number): string =>
+  JSON.stringify({
+    id: `v${version}`,
+    source: '',
+    atMs,
+    type: 'prices',
+    detail: { version, set: [{ asset: 'BTC', price: '1.5', asOf: '2026-03-02T10:00:00.000Z' }], remove: [] },
+  });
+
+const nameOf = (item: RecordItem): string =>
+  item.type === 'prices' ? `v${item.version}` : `${item.source}/${item.id}`;
+const read = (content: string): readonly string[] => [...readRecordFile(fileOf(content))].map(nameOf);
+const lines = (...texts: readonly string[]): string => texts.map((text) => `${text}\n`).join('');
+
+function faultOf(path: string): CountersignError {
+  try {
+    return new CountersignError('NOT_FOUND', `no fault, but ${[...readRecordFile(path)].length} items`);
+  } catch (thrown) {
+    if (thrown instanceof CountersignError) return thrown;
+    throw thrown;
+  }
+}
+
+describe('a file of a record', () => {
+  it('that goes source by source is read by time', () => {
+    const content = lines(
+      entry('shop', '1', 10),
+      entry('shop', '2', 30),
+      entry('vault', '1', 5),
+      entry('vault', '2', 20),
+      entry('vault', '3', 40),
+    );
+    expect(read(content)).toEqual(['vault/1', 'shop/1', 'vault/2', 'shop/2', 'vault/3']);
+  });
+
+  it('has changes of prices before the entries of their millisecond, wherever they stand', () => {
+    const content = lines(entry('shop', '1', 10), entry('shop', '2', 10), prices(1, 9), prices(2, 10));
+    expect(read(content)).toEqual(['v1', 'v2', 'shop/1', 'shop/2']);
+    const [first] = readRecordFile(fileOf(prices(1, 9)));
+    expect(first).toEqual({
+      type: 'prices',
+      version: 1,
+      atMs: 9,
+      set: [{ asset: 'BTC', price: 15n * 10n ** 35n, asOfMs: Date.UTC(2026, 2, 2, 10) }],
+      remove: [],
+    });
+  });
+
+  it('keeps entries of one millisecond in their order, and tells what is there twice once', () => {
+    const run = [
+      entry('shop', '1', 10),
+      entry('shop', '2', 10),
+      entry('vault', '2', 10),
+      entry('shop', '10', 10),
+    ];
+    expect(read(lines(...run))).toEqual(['shop/1', 'shop/2', 'vault/2', 'shop/10']);
+    // As when an export was appended to another that it overlaps.
+    expect(read(lines(...run, entry('shop', '11', 12), ...run))).toEqual([
+      'shop/1',
+      'shop/2',
+      'vault/2',
+      'shop/10',
+      'shop/11',
+    ]);
+  });
+
+  it('may have its members in another order, empty lines, and no break at its end', () => {
+    const { atMs, ...rest } = { ...(JSON.parse(entry('shop', '1', 5)) as { atMs: number }) };
+    const content = `${lines(entry('shop', '2', 10), '', JSON.stringify({ ...rest, atMs }), '')}${entry('shop', '3', 20)}`;
+    expect(read(content)).toEqual(['shop/1', 'shop/2', 'shop/3']);
+    expect(read('')).toEqual([]);
+    expect(read('\n')).toEqual([]);
+  });
+
+  it('may have lines of any length, cut wherever the buffer ends', () => {
+    const long = (id: number): string =>
+      entry('shop', String(id), id, { detail: { body: 'é'.repeat(id * 7919) } });
+    const ids = Array.from({ length: 20 }, (_, index) => index);
+    expect(read(lines(...ids.map(long)))).toEqual(ids.map((id) => `shop/${id}`));
+  });
+
+  it('may have been appended to many times', () => {
+    const runs = Array.from({ length: 900 }, (_, index) => [
+      entry('shop', `${index}`, index),
+      entry('vault', `${index}`, 0),
+    ]);
+    expect(read(lines(...runs.flat()))).toHaveLength(1800);
+  });
+
+  it.each<[string, string, string]>([
+    ['no JSON', lines(entry('shop', '1', 1), '{"id":"2"'), 'line 2 has no time'],
+    ['half a line at its end', entry('shop', '1', 1).slice(0, -9), 'line 1 of'],
+    ['no time', lines(entry('shop', '1', 1), '{}'), 'line 2 has no time'],
+    ['a strange type', lines(entry('shop', '1', 1, { type: 'refund' })), 'line 1 of'],
+    ['a strange verdict', lines(entry('shop', '1', 1, { verdict: 'MAYBE' })), 'verdict'],
+    ['a price of nothing', lines(prices(1, 1).replace('1.5', '0')), 'detail.set.0.price'],
+    [
+      'no order at all',
+      lines(...Array.from({ length: 1100 }, (_, index) => entry('shop', String(index), 5000 - index))),
+      'in no order of time',
+    ],
+  ])('with %s is refused, with its line', (_, content, said) => {
+    const fault = faultOf(fileOf(content));
+    expect(fault.code).toBe('USAGE');
+    expect(fault.message).toContain(said);
+    expect(fault.message).toContain('countersign decisions export');
+  });
+
+  it('that is not there, or is no file, is refused', () => {
+    expect(faultOf('/nowhere/record.jsonl')).toMatchObject({ code: 'USAGE' });
+    expect(faultOf(tmpdir())).toMatchObject({ code: 'USAGE' });
+  });
+});
+
+describe('a proposal at the end of an entry', () => {
+  const proposal = { claims: [], prices: 7, validFromMs: 0, validUntilMs: 9 };
+
+  it.each([
+    ['of a detail', { body: '{}', proposal }, { body: '{}' }],
+    ['of a line', { id: '1', detail: { body: '{}', proposal } }, { id: '1', detail: { body: '{}' } }],
+  ])('%s is set apart, and read when asked for', (_, written, rest) => {
+    const apart = readApart(JSON.stringify(written));
+    expect(apart).toMatchObject({ rest, prices: 7 });
+    expect(apart.proposal()).toEqual(proposal);
+  });
+
+  it.each<[string, object, number]>([
+    ['does not end the text', { proposal, body: '{}' }, 7],
+    ['comes first', { proposal }, 7],
+    ['has members in another order', { body: '{}', proposal: { validUntilMs: 9, prices: 7 } }, 7],
+    ['is none', { body: '{}' }, 0],
+    ['is only spoken of', { body: ',"proposal":{"prices":3,"validFromMs":0,"validUntilMs":1}}' }, 0],
+    ['has no prices', { body: '{}', proposal: {} }, 0],
+  ])('that %s is read all the same', (_, written, version) => {
+    const apart = readApart(JSON.stringify(written));
+    expect(apart.prices).toBe(version);
+    expect(apart.rest).toEqual(written);
+    expect(apart.proposal()).toEqual('proposal' in written ? written.proposal : undefined);
+  });
+
+  it('in a text that is no JSON is none', () => {
+    expect(() => readApart('{"body":"{}","proposal":{"prices":7,"validFromMs":0,"validUntilMs":9}')).toThrow(
+      SyntaxError,
+    );
+    expect(() => readApart('torn')).toThrow(SyntaxError);
+  });
+});

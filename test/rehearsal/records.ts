@@ -1,0 +1,100 @@
+import type { Callback } from '../../src/callback/callback.ts';
+import { subjectOf } from '../../src/callback/callback.ts';
+import { toDetail } from '../../src/policy/detail.ts';
+import type { Answer } from '../../src/policy/facts.ts';
+import type { Release } from '../../src/policy/release.ts';
+import type { RecordItem, RecordedEntry } from '../../src/rehearsal/record.ts';
+import { rehearse } from '../../src/rehearsal/rehearse.ts';
+import { type RehearsalStore, openRehearsal } from '../../src/store/embedded/rehearsal.ts';
+import type { JournalType } from '../../src/store/store.ts';
+
+export const START_MS = Date.UTC(2026, 2, 2, 10);
+
+/** Makes a record as a service would leave it that decides under a release. */
+export interface Recorder {
+  readonly items: readonly RecordItem[];
+  /** A callback with its body, at so many milliseconds from the start; the entry that it left. */
+  ask(callback: Callback, body: object, atMs: number, more?: Asked): RecordedEntry;
+  list(list: string, add: readonly string[], remove: readonly string[], atMs: number): void;
+  /** An entry as it is given. */
+  add(entry: Partial<RecordedEntry> & { readonly atMs: number; readonly type: JournalType }): RecordedEntry;
+  prices(version: number, atMs: number, set: readonly (readonly [asset: string, price: bigint])[]): void;
+  close(): void;
+}
+
+interface Asked {
+  readonly answers?: ReadonlyMap<string, Answer>;
+  /** What was decided, whatever the release says. */
+  readonly over?: Partial<RecordedEntry>;
+}
+
+export function createRecorder(release: Release): Recorder {
+  const store: RehearsalStore = openRehearsal('memory');
+  store.push(release.revision, 0);
+  const items: RecordItem[] = [];
+  let repeats = new Set<string>();
+  const add: Recorder['add'] = ({ atMs, ...entry }) => {
+    const made: RecordedEntry = {
+      id: String(items.length + 1),
+      source: 'shop',
+      subject: '',
+      verdict: '',
+      code: '',
+      claims: [],
+      detail: {},
+      proposal: () => undefined,
+      prices: 0,
+      ...entry,
+      atMs: START_MS + atMs,
+    };
+    items.push(made);
+    return made;
+  };
+  return {
+    items,
+    add,
+    ask(callback, body, atMs, { answers = new Map(), over = {} } = {}) {
+      const at = START_MS + atMs;
+      const rehearsed = rehearse({ store, release }, callback, {
+        atMs: at,
+        scheme: undefined,
+        prices: store.prices(),
+        answers,
+      });
+      const { verdict, code } = rehearsed;
+      const proposal = rehearsed.proposal && toDetail(rehearsed.proposal);
+      const claims = rehearsed.proposal && 'claims' in rehearsed.result ? rehearsed.result.claims : [];
+      const subject = subjectOf(callback);
+      const name = `${callback.source} ${subject}`;
+      const type = rehearsed.proposal === undefined ? 'notice' : repeats.has(name) ? 'repeat' : 'decision';
+      repeats = new Set([...repeats, name]);
+      const answered = answers.size > 0 ? { answers: Object.fromEntries(answers) } : {};
+      return add({
+        source: callback.source,
+        type,
+        subject,
+        verdict,
+        code,
+        claims,
+        detail: { kind: callback.kind, body: JSON.stringify(body), ...answered },
+        proposal: () => proposal,
+        prices: rehearsed.proposal?.prices ?? 0,
+        ...over,
+        atMs,
+      });
+    },
+    list(list, added, removed, atMs) {
+      store.changeList(
+        { source: 'shop', list, add: added, remove: removed, by: 'ada', message: '' },
+        START_MS + atMs,
+      );
+      add({ type: 'list', detail: { list, add: added, remove: removed, by: 'ada', message: '' }, atMs });
+    },
+    prices(version, atMs, set) {
+      const changes = set.map(([asset, price]) => ({ asset, price, asOfMs: START_MS + atMs }));
+      store.changePrices({ set: changes, remove: [], by: 'feed' }, START_MS + atMs);
+      items.push({ type: 'prices', version, atMs: START_MS + atMs, set: changes, remove: [] });
+    },
+    close: () => store.close(),
+  };
+}

@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createLanes } from '../../src/replay/lanes.ts';
+
+interface Course {
+  readonly began: readonly string[];
+  readonly ended: readonly string[];
+  readonly mostAtOnce: number;
+}
+
+/** Submits work of so many turns of the event loop each, named LANE#N. */
+async function run(concurrency: number, works: readonly { lane: string; turns: number }[]): Promise<Course> {
+  const lanes = createLanes(concurrency);
+  const [began, ended]: [string[], string[]] = [[], []];
+  let [atOnce, mostAtOnce] = [0, 0];
+  for (const [n, { lane, turns }] of works.entries()) {
+    await lanes.submit(lane, async () => {
+      began.push(`${lane}#${n}`);
+      mostAtOnce = Math.max(mostAtOnce, ++atOnce);
+      for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => void setImmediate(resolve));
+      atOnce--;
+      ended.push(`${lane}#${n}`);
+    });
+  }
+  await lanes.idle();
+  return { began, ended, mostAtOnce };
+}
+
+const works = fc.array(fc.record({ lane: fc.constantFrom('a', 'b', 'c'), turns: fc.nat(3) }), {
+  maxLength: 40,
+});
+
+const inLane = (names: readonly string[], lane: string): readonly string[] =>
+  names.filter((name) => name.startsWith(`${lane}#`));
+
+describe('lanes', () => {
+  it('do all work, in order within a lane, and never more at once than allowed', async () => {
+    await fc.assert(
+      fc.asyncProperty(works, fc.integer({ min: 1, max: 5 }), async (submitted, concurrency) => {
+        const { began, ended, mostAtOnce } = await run(concurrency, submitted);
+        const names = submitted.map(({ lane }, n) => `${lane}#${n}`);
+        expect(began.toSorted()).toEqual(names.toSorted());
+        for (const lane of ['a', 'b', 'c']) {
+          expect(inLane(began, lane)).toEqual(inLane(names, lane));
+          expect(inLane(ended, lane)).toEqual(inLane(names, lane));
+        }
+        expect(mostAtOnce).toBeLessThanOrEqual(concurrency);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('with one at once keep the order of all', async () => {
+    await fc.assert(
+      fc.asyncProperty(works, async (submitted) => {
+        const { began } = await run(1, submitted);
+        expect(began).toEqual(submitted.map(({ lane }, n) => `${lane}#${n}`));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('take no more work than a few for each at once, while all wait', async () => {
+    const lanes = createLanes(2);
+    let finish = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    let taken = 0;
+    const submitting = (async () => {
+      for (let n = 0; n < 100; n++) {
+        await lanes.submit('one', () => held);
+        taken++;
+      }
+    })();
+    await new Promise((resolve) => void setImmediate(resolve));
+    expect(taken).toBe(15);
+    finish();
+    await submitting;
+    await lanes.idle();
+    expect(taken).toBe(100);
+  });
+});
