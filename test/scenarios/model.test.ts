@@ -15,7 +15,7 @@ import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
 import { PAYMENT_PATH, VAULT_TOKEN, writeServiceFolder } from '../service.ts';
-import type { Asked } from './model.ts';
+import type { Asked } from './model-asked.ts';
 import { scripts } from './model-commands.ts';
 import { type Rig, runScript } from './model-run.ts';
 import { describeOnBothStores } from './on-both-stores.ts';
@@ -41,6 +41,32 @@ const everyOutcome = [
   'repeat FAILURE NOTHING_IN_FORCE',
   'repeat FAILURE RULE_REFUSED',
   'repeat SUCCESS APPROVED',
+];
+
+const everyClaim = [
+  'aged absent',
+  'aged holds',
+  'aged missing',
+  'aged young',
+  'list fails',
+  'list holds',
+  'list missing',
+  'mark fails',
+  'mark fails, never made',
+  'mark holds',
+  'mark holds, never made',
+  'order agrees',
+  'order cancelled',
+  'order differs',
+  'order expired',
+  'order missing',
+  'speed-up again',
+  'speed-up holds',
+  'speed-up late',
+  'speed-up of nothing',
+  'window fails',
+  'window holds',
+  'window reserved',
 ];
 
 const routes: Readonly<Record<Asked['kind'], Route>> = {
@@ -69,20 +95,24 @@ describe.each(['embedded', 'redis'] as const)(
         : openRedisStore({ url: redis.url, prefix: name, clock, ...UNHURRIED });
     }
 
-    it('over two replicas, step by step', { timeout: 120_000 }, async () => {
+    it('over two replicas, step by step', { timeout: 180_000 }, async () => {
       const outcomes: string[] = [];
+      const claims = new Set<string>();
       const property = fc.asyncProperty(scripts, async (commands) => {
         const rig = await startRig(folder, openStore);
         try {
-          outcomes.push(...(await runScript(rig, commands)));
+          const came = await runScript(rig, commands);
+          outcomes.push(...came.callbacks);
+          for (const fared of came.claims) claims.add(fared);
         } finally {
           await rig.close();
         }
       });
-      await fc.assert(property, { numRuns: 50, endOnFailure: true });
+      await fc.assert(property, { numRuns: 70, endOnFailure: true });
       expect(outcomes.length).toBeGreaterThan(5000);
       // Chance has been everywhere.
       expect([...new Set(outcomes)].toSorted((a, b) => a.localeCompare(b))).toEqual(everyOutcome);
+      expect([...claims].toSorted((a, b) => a.localeCompare(b))).toEqual(everyClaim);
     });
   },
 );
@@ -110,6 +140,7 @@ async function startRig(
       store,
       authenticator: () => authenticator,
       following: follower,
+      ask: () => Promise.reject(new Error('nothing is to be asked')),
       admit: () => undefined,
       answerFormat: () => plainAnswer,
       report: () => undefined,

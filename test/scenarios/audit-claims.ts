@@ -1,0 +1,223 @@
+import { fromDetail } from '../../src/policy/detail.ts';
+import type { Claim, Proposal, RuleResult, WindowClaim } from '../../src/policy/proposal.ts';
+import type { ClaimResult, JournalEntry, PriceHistoryEntry } from '../../src/store/store.ts';
+import { type Amount, formatAmount } from '../../src/values/amount.ts';
+import { amountOf, valueOf } from './model-rules.ts';
+
+/*
+ * An auditor: reads nothing but the journal of a source and the history of prices, and works out anew whether each approval
+ * was right by what had happened before it.
+ */
+
+interface AnnouncedOrder {
+  readonly members: Readonly<Record<string, string>>;
+  readonly expiresAtMs: number;
+  state: 'expected' | 'cancelled' | 'used';
+}
+
+interface Reserved {
+  readonly atMs: number;
+  readonly claim: WindowClaim;
+}
+
+interface Books {
+  /** By list, its values with when they were added. */
+  readonly lists: Map<string, Map<string, number>>;
+  /** By subject. */
+  readonly orders: Map<string, AnnouncedOrder>;
+  /** By mark, when it was made. */
+  readonly marks: Map<string, number>;
+  readonly reserved: Map<string, Reserved[]>;
+  /** By subject. */
+  readonly terms: Map<string, string>;
+  /** When a question was approved, by subject and question. */
+  readonly approved: Map<string, number>;
+  readonly prices: readonly PriceHistoryEntry[];
+}
+
+interface Approval {
+  readonly entry: JournalEntry;
+  readonly question: { readonly type: string; readonly speedUp: boolean };
+  readonly proposal: Proposal;
+  readonly terms: Readonly<Record<string, string>>;
+}
+
+/** What is wrong with the approvals in a source's journal, oldest entry first; a sentence each, none if all is right. */
+export function faultsOf(
+  journal: readonly JournalEntry[],
+  prices: readonly PriceHistoryEntry[],
+): readonly string[] {
+  const books: Books = {
+    lists: new Map(),
+    orders: new Map(),
+    marks: new Map(),
+    reserved: new Map(),
+    terms: new Map(),
+    approved: new Map(),
+    prices,
+  };
+  return [...journal.flatMap((entry) => bookOf(books, entry)), ...limitFaults(books.reserved)];
+}
+
+function bookOf(books: Books, entry: JournalEntry): readonly string[] {
+  if (entry.type === 'list') return bookList(books, entry);
+  if (entry.type === 'order') return bookOrder(books, entry);
+  if (entry.verdict !== 'SUCCESS' || (entry.type !== 'decision' && entry.type !== 'repeat')) return [];
+  const { question, terms, proposal } = JSON.parse(entry.detail) as {
+    readonly question: Approval['question'];
+    readonly terms: Approval['terms'];
+    readonly proposal: unknown;
+  };
+  const approval = { entry, question, terms, proposal: fromDetail(proposal) };
+  const faults = [
+    ...termsFaults(books, approval),
+    ...(approval.proposal.approves ? [] : ['the policies refused it']),
+    ...approval.proposal.claims.flatMap((claim, index) =>
+      claim.decides ? claimFaults(books, approval, claim, entry.claims[index]) : [],
+    ),
+    ...approval.proposal.results.flatMap((result) => valueFaults(books, approval, result)),
+  ];
+  bookApproval(books, approval);
+  return faults.map((fault) => `${entry.id} ${entry.subject}: ${fault}`);
+}
+
+function bookList({ lists }: Books, { detail, atMs }: JournalEntry): readonly string[] {
+  const change = JSON.parse(detail) as Record<'add' | 'remove', readonly string[]> & {
+    readonly list: string;
+  };
+  const entries = lists.get(change.list) ?? new Map<string, number>();
+  for (const value of change.add) if (!entries.has(value)) entries.set(value, atMs);
+  for (const value of change.remove) entries.delete(value);
+  lists.set(change.list, entries);
+  return [];
+}
+
+function bookOrder({ orders }: Books, { subject, detail, atMs }: JournalEntry): readonly string[] {
+  const { change, members, expiresAtMs } = JSON.parse(detail) as AnnouncedOrder & {
+    readonly change: 'expect' | 'cancel';
+  };
+  const order = orders.get(subject);
+  const isOpen = order?.state === 'expected' && atMs < order.expiresAtMs;
+  if (change === 'expect') orders.set(subject, { members, expiresAtMs, state: 'expected' });
+  else if (order !== undefined) order.state = 'cancelled';
+  if (order?.state === 'used') return [`${subject}: an order that was used is announced again`];
+  if (change === 'expect' && isOpen) return [`${subject}: an order that stands is announced again`];
+  return change === 'cancel' && !isOpen ? [`${subject}: there was no order to cancel`] : [];
+}
+
+function termsFaults({ terms }: Books, approval: Approval): readonly string[] {
+  const own = JSON.stringify(approval.terms);
+  const before = terms.get(approval.entry.subject) ?? own;
+  return before === own ? [] : [`approved with the terms ${own}, and before with ${before}`];
+}
+
+function claimFaults(
+  books: Books,
+  { entry, question, proposal, terms }: Approval,
+  claim: Claim,
+  result: ClaimResult | undefined,
+): readonly string[] {
+  if (result?.holds !== true) return [`a claim on ${claim.type} does not hold`];
+  const { atMs, subject } = entry;
+  if (claim.type === 'list' || claim.type === 'aged') {
+    const entries = books.lists.get(claim.list);
+    if (entries === undefined) return [`there was no list ${claim.list}`];
+    return claim.values.flatMap((value) => {
+      const added = entries.get(value);
+      if (claim.type === 'aged') {
+        if (added !== undefined && added + claim.ageMs <= atMs) return [];
+        return [`${value} was on ${claim.list} since ${added ?? 'never'} only`];
+      }
+      return (added !== undefined) === (claim.must === 'hold-all')
+        ? []
+        : [`${value} was on ${claim.list}, or was not`];
+    });
+  }
+  if (claim.type === 'mark') {
+    const made = books.marks.get(claim.key);
+    const isKnown = made !== undefined && made + claim.ageMs <= atMs;
+    const max = proposal.results[claim.result]?.values['max'];
+    const isLittle = max !== undefined && amountOf(terms['amount'] ?? '') <= amountOf(max);
+    return isKnown || (claim.exempt && isLittle)
+      ? []
+      : [`above ${max} for who is known since ${made ?? 'never'} only`];
+  }
+  if (claim.type === 'order') return orderFaults(books.orders.get(subject), claim.members, terms, atMs);
+  if (claim.type === 'speed-up') {
+    const approved = books.approved.get(`${subject} ${question.type}`);
+    const isSoon = approved !== undefined && atMs - approved <= claim.withinMs;
+    return isSoon ? [] : [`a speed-up of what was approved at ${approved ?? 'no time'}`];
+  }
+  return [];
+}
+
+function orderFaults(
+  order: AnnouncedOrder | undefined,
+  has: Readonly<Record<string, string>>,
+  terms: Approval['terms'],
+  atMs: number,
+): readonly string[] {
+  if (order === undefined || order.state === 'cancelled') return ['there was no such order'];
+  if (order.state === 'expected' && atMs >= order.expiresAtMs) return ['the order had expired'];
+  const wrong = Object.entries(order.members).filter(([name, text]) => has[name] !== text);
+  // What the rule took for the callback's members is what the callback's own terms say.
+  const other = Object.entries(has).filter(([name, text]) => (terms[name] ?? text) !== text);
+  return [...wrong, ...other].map(([name, text]) => `the order differs in ${name}: ${text}`);
+}
+
+/** What the value rules multiplied is the amount, and the price of the version that the proposal names. */
+function valueFaults(
+  { prices }: Books,
+  { proposal, terms }: Approval,
+  result: RuleResult,
+): readonly string[] {
+  const { asset, price, value, max } = result.values;
+  if (!result.rule.startsWith('value-limit#') || result.mode !== 'enforce') return [];
+  if (asset === undefined || price === undefined || value === undefined || max === undefined)
+    return ['approved without a value'];
+  const inForce = prices
+    .filter(({ version }) => version <= proposal.prices)
+    .flatMap(({ set, remove }) => [...set, ...remove.map((removed) => ({ asset: removed, price: 0n }))])
+    .findLast((each) => each.asset === asset)?.price;
+  const worth = valueOf(amountOf(terms['amount'] ?? ''), inForce ?? 0n);
+  return [
+    ...(inForce !== undefined && formatAmount(inForce) === price
+      ? []
+      : [`${price} was not the price of ${asset}`]),
+    ...(formatAmount(worth) === value ? [] : [`it was worth ${formatAmount(worth)}, not ${value}`]),
+    ...(worth <= amountOf(max) ? [] : [`it was worth ${formatAmount(worth)}, of at most ${max}`]),
+  ];
+}
+
+function bookApproval(books: Books, { entry, question, proposal, terms }: Approval): void {
+  const { atMs, subject, claims, type } = entry;
+  books.terms.set(subject, JSON.stringify(terms));
+  const name = `${subject} ${question.type}`;
+  if (!question.speedUp && type === 'decision') books.approved.set(name, atMs);
+  for (const [index, claim] of proposal.claims.entries()) {
+    const result = claims[index];
+    const order = books.orders.get(subject);
+    if (claim.type === 'order' && order?.state === 'expected' && atMs < order.expiresAtMs)
+      order.state = 'used';
+    if (claim.type === 'mark' && !books.marks.has(claim.key)) books.marks.set(claim.key, atMs);
+    if (claim.type !== 'window' || result === undefined || !('reserved' in result) || result.reserved)
+      continue;
+    // What only observes is counted without a limit.
+    if (claim.decides)
+      books.reserved.set(claim.key, [...(books.reserved.get(claim.key) ?? []), { atMs, claim }]);
+  }
+}
+
+/** In no window of the exact length, wherever it begins, does what was reserved sum to more than the greatest limit there was. */
+function limitFaults(reserved: Books['reserved']): readonly string[] {
+  return [...reserved].flatMap(([key, all]) => {
+    const max = all.reduce((most, { claim }) => (claim.max > most ? claim.max : most), 0n);
+    return all.flatMap(({ atMs, claim: { window } }) => {
+      const fromMs = window.type === 'calendar' ? window.startMs - 1 : atMs - window.lengthMs;
+      const within = all.filter((each) => each.atMs > fromMs && each.atMs <= atMs);
+      const sum = within.reduce((total: Amount, { claim }) => total + claim.amount, 0n);
+      if (sum <= max) return [];
+      return [`${key}: ${formatAmount(sum)} was approved until ${atMs}, of at most ${formatAmount(max)}`];
+    });
+  });
+}

@@ -1,0 +1,48 @@
+/*
+ * What is asked, and what is known of whom it was asked about.
+ */
+
+/** One callback as it was sent, in the model's terms; the empty text for a member that it does not have. */
+export interface Asked {
+  readonly source: 'shop' | 'vault';
+  readonly kind: 'payment' | 'transfer' | 'web3';
+  readonly id: string;
+  /** All that says what is to be done, as one text. */
+  readonly terms: string;
+  readonly type: 'payment' | 'sign_prepare' | 'sign_start' | 'sign_success';
+  readonly speedUp: boolean;
+  readonly amount: string;
+  readonly symbol: string;
+  readonly userId: string;
+  readonly to: string;
+  readonly memo: string;
+  readonly txid: string;
+  /** What an order may say of it. */
+  readonly members: Readonly<Record<string, string>>;
+  /** The body that was sent. */
+  readonly body: string;
+}
+
+export interface Decision {
+  readonly verdict: 'SUCCESS' | 'FAILURE';
+  readonly code: string;
+  readonly revision: number | undefined;
+  /** How a refusal stands: for good, until the policies or a list change, or not at all. */
+  readonly stands: 'for good' | 'for now' | 'not';
+  /** The lists it depends on, each with how often it had been changed. */
+  readonly lists: ReadonlyMap<string, number>;
+  readonly atMs: number;
+  readonly entry: string;
+}
+
+export interface Subject {
+  readonly terms: string;
+  readonly decisions: Map<string, Decision>;
+  readonly txids: Set<string>;
+}
+
+export const subjectOf = ({ kind, id }: Pick<Asked, 'kind' | 'id'>): string => `${kind}:${id}`;
+
+/** One speed-up is told from the next by the txids there are by then. */
+export const questionOf = ({ type, speedUp }: Asked, { txids }: Subject): string =>
+  `${type}${speedUp ? `+${txids.size}` : ''}`;

@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { TO, md5Sign, transfer, web3 } from '../service.ts';
+import type { Asked } from './model-asked.ts';
+
+/*
+ * The callbacks that a script may ask: few enough that they come again.
+ */
+
+export const OTHER = '0x27b1fdb04752bbc536007a920d24acb045561c26';
+const LEAST = `0.${'0'.repeat(35)}1`;
+const pick = <T>(from: readonly [T, ...T[]], index: number): T => from[index % from.length] ?? from[0];
+
+/** A few orders, so that they come again; each mostly with its own terms, and now and then with another amount. */
+export const payment = fc
+  .tuple(fc.nat(17), fc.boolean(), fc.integer({ min: 0, max: 9 }))
+  .map(([order, late, odd]): Asked => paymentOf(order, { late, odd: odd === 0 }));
+
+export function paymentOf(order: number, { late = false, odd = false } = {}): Asked {
+  const id = `p-${order}${late ? '-late' : ''}`;
+  const own = pick(['400', '900', '1000', `1000.${'0'.repeat(35)}1`, '600', LEAST, '499.5'], order);
+  const amount = odd ? '1' : own;
+  const userId = `${(order % 2) + 1}`;
+  const symbol = order % 6 === 4 ? 'BTC' : 'USDT';
+  const sent = {
+    appKey: 'test-shop',
+    appOrderId: id,
+    orderAmount: amount,
+    payCoinSymbol: symbol,
+    userId,
+  };
+  return {
+    ...nothing,
+    source: 'shop',
+    kind: 'payment',
+    type: 'payment',
+    id,
+    amount,
+    symbol,
+    userId,
+    terms: [amount, symbol, userId].join(' '),
+    members: { userId, symbol, amount, scheme: 'md5' },
+    body: JSON.stringify({ ...sent, sign: md5Sign(sent) }),
+  };
+}
+
+const question = fc.record({
+  type: fc.constantFrom('sign_prepare', 'sign_start', 'sign_start', 'sign_success', 'sign_success'),
+  speedUp: fc.integer({ min: 0, max: 3 }).map((one) => one === 0),
+  txid: fc.constantFrom('', '0x0a', '0x0b', '0x0c'),
+});
+type Question = Pick<Asked, 'type' | 'speedUp' | 'txid'>;
+export const anyQuestion: Question = { type: 'sign_start', speedUp: false, txid: '' };
+
+export const withdrawal = fc
+  .tuple(fc.nat(9), question, fc.integer({ min: 0, max: 11 }))
+  .map(([order, asks, odd]): Asked => withdrawalOf(order, asks, odd === 0));
+
+export function withdrawalOf(order: number, asks: Question, odd = false): Asked {
+  const amount = odd ? '0.5' : pick(['2', '9.5', '10', '10.1', '3'], order);
+  const to = order % 3 === 0 ? OTHER : TO;
+  const symbol = order === 7 ? 'BTC' : 'ETH';
+  const memo = order % 4 === 3 ? '' : '77 a';
+  const what = { kind: 'transfer', id: `w-${order}`, amount, to, symbol, memo } as const;
+  return cosigned(asks, what, transfer);
+}
+
+export const contract = fc.tuple(fc.nat(3), question).map(([order, asks]): Asked => contractOf(order, asks));
+
+export function contractOf(order: number, asks: Question): Asked {
+  const amount = pick(['0', '5', '6'], order);
+  return cosigned(asks, { kind: 'web3', id: `w-${order}`, amount, to: TO, symbol: 'ETH', memo: '' }, web3);
+}
+
+const nothing = { userId: '', to: '', memo: '', txid: '', speedUp: false } as const;
+
+function cosigned(
+  { type, speedUp, txid }: Question,
+  what: Pick<Asked, 'kind' | 'id' | 'amount' | 'to' | 'symbol' | 'memo'>,
+  build: (members: object) => object,
+): Asked {
+  const { kind, id, amount, to, symbol, memo } = what;
+  const sent = { type, request_id: id, pending_round: speedUp, amount, to, txid };
+  const isTransfer = kind === 'transfer';
+  const own = isTransfer ? { symbol, memo } : { main_chain_symbol: symbol };
+  return {
+    ...nothing,
+    ...what,
+    source: 'vault',
+    type,
+    speedUp,
+    txid: type === 'sign_success' ? txid : '',
+    terms: [amount, to, symbol, memo].join(' '),
+    members: isTransfer
+      ? { from: OTHER, to, memo, amount, symbol, transfer_id: '1' }
+      : { from: OTHER, to, amount, symbol, input_data: '0xa9059cbb', interactive_contract: TO },
+    body: JSON.stringify(build({ ...sent, ...own })),
+  };
+}

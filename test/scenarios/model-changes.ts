@@ -1,0 +1,170 @@
+import { CountersignError } from '../../src/errors.ts';
+import type { JournalEntry, Store } from '../../src/store/store.ts';
+import type { SourceModel } from './model.ts';
+import type { OrderChange, OrderOutcome } from './model-state.ts';
+import { amountOf } from './model-rules.ts';
+import type { Change } from './model-script.ts';
+import { revisions } from './model-policies.ts';
+
+export type Source = 'shop' | 'vault';
+export type Models = Readonly<Record<Source, SourceModel>>;
+
+const by = 'the model';
+
+/** A change that was made, with what only the making could tell. */
+export type Made =
+  | Extract<Change, { readonly type: 'push' | 'freeze' | 'unfreeze' | 'toggle' }>
+  | {
+      readonly type: 'price';
+      readonly version: number;
+      readonly asset: string;
+      readonly price: { readonly price: bigint; readonly asOfMs: number } | undefined;
+    }
+  | {
+      readonly type: 'orders';
+      readonly atMs: number;
+      readonly changes: readonly (OrderChange & {
+        readonly source: Source;
+        readonly outcome: OrderOutcome;
+      })[];
+    };
+
+/** Makes a change in the store as whoever operates it would. */
+export async function make(store: Store, models: Models, change: Change): Promise<Made> {
+  if (change.type === 'price') return makePrice(store, change);
+  if (change.type === 'orders') return makeOrders(store, change);
+  if (change.type === 'freeze') await store.freeze({ reason: 'chance', by });
+  else if (change.type === 'unfreeze') await store.unfreeze({ by });
+  else if (change.type === 'push') {
+    const { revision, document } = releaseOf(change.revision);
+    const expected = (await store.control()).revision;
+    const { outcome } = await store.push({ revision, document, expected, by, message: 'chance' });
+    if (outcome !== 'in-force') throw new Error('nobody else pushes, and yet there was a conflict');
+  } else {
+    const { source, list, value } = change;
+    const isOn = models[source].state.addedAtMs(list, value) !== undefined;
+    const [add, remove] = isOn ? [[], [value]] : [[value], []];
+    await store.changeList({ source, list, add, remove, by, message: 'chance' });
+  }
+  return change;
+}
+
+async function makePrice(
+  store: Store,
+  { asset, price: text, ageMs }: Extract<Change, { readonly type: 'price' }>,
+): Promise<Made> {
+  const { nowMs } = await store.health();
+  const price = text === undefined ? undefined : { price: amountOf(text), asOfMs: nowMs - ageMs };
+  const [set, remove] = price === undefined ? [[], [asset]] : [[{ asset, ...price }], []];
+  const { version } = await store.changePrices({ set, remove, by });
+  return { type: 'price', asset, price, version };
+}
+
+async function makeOrders(
+  store: Store,
+  { changes }: Extract<Change, { readonly type: 'orders' }>,
+): Promise<Made> {
+  const { nowMs } = await store.health();
+  const made: Extract<Made, { readonly type: 'orders' }>['changes'][number][] = [];
+  for (const { source, subject, announce } of changes) {
+    if (announce === undefined) {
+      const outcome = await store.cancelOrder({ source, subject, by }).then(
+        (cancelled): OrderOutcome => cancelled.outcome,
+        (thrown: unknown): OrderOutcome => {
+          if (thrown instanceof CountersignError && thrown.code === 'NOT_FOUND') return 'NOT_FOUND';
+          throw thrown;
+        },
+      );
+      made.push({ source, subject, outcome });
+    } else {
+      const { members } = announce;
+      const expiresAtMs = nowMs + announce.expiresInMs;
+      const { outcome } = await store.expectOrder({ source, subject, members, expiresAtMs, by });
+      made.push({ source, subject, announce: { members, expiresAtMs }, outcome });
+    }
+  }
+  return { type: 'orders', atMs: nowMs, changes: made };
+}
+
+export interface Pending {
+  /** To be told of each entry of the source's journal, in order, before the model follows it. */
+  showsIn(entry: JournalEntry): void;
+  /** To be told when there are no more. */
+  end(): void;
+}
+
+/** A change that was made among callbacks takes effect for the model where the journal first shows it, at the latest after all. */
+export function pendingFor(model: SourceModel, source: Source, made: Made | undefined): Pending {
+  if (made?.type === 'orders') return pendingOrders(model, source, made);
+  let open = made;
+  const apply = (atMs: number): void => {
+    if (open?.type === 'push') model.inForce = open.revision;
+    else if (open?.type === 'price') model.setPrice(open.version, open.asset, open.price);
+    else if (open?.type === 'toggle') {
+      if (open.source === source) model.state.toggle(open.list, open.value, atMs);
+    } else if (open !== undefined) model.frozen = open.type === 'freeze';
+    open = undefined;
+  };
+  const shows = ({ type, code, revision, detail }: JournalEntry): boolean => {
+    if (open?.type === 'toggle') return type === 'list';
+    if (open?.type === 'freeze') return code === 'FROZEN';
+    if (open?.type === 'unfreeze') return code === 'NOTED' || (type !== 'notice' && code !== 'FROZEN');
+    if (open === undefined || type === 'notice' || type === 'list' || code === 'FROZEN') return false;
+    if (open.type === 'price') return pricesOf(detail) === open.version;
+    return revision === releaseOf(open.revision).revision;
+  };
+  return {
+    showsIn: (entry) => (shows(entry) ? apply(entry.atMs) : undefined),
+    end() {
+      if (open?.type === 'toggle' && open.source === source) throw new Error('a list changed unseen');
+      apply(0);
+    },
+  };
+}
+
+/** Each that changed something has an entry; one that did not must have been right to at some time among the callbacks. */
+function pendingOrders(
+  model: SourceModel,
+  source: Source,
+  { changes, atMs }: Extract<Made, { readonly type: 'orders' }>,
+): Pending {
+  const own = changes.filter((each) => each.source === source);
+  const open = new Set(own.filter(({ outcome }) => outcome === 'expected' || outcome === 'cancelled'));
+  const idle = own.filter((each) => !open.has(each));
+  const explained = new Set<OrderChange>();
+  const explain = (): void => {
+    for (const each of idle) if (model.state.foretellOrder(each, atMs) === each.outcome) explained.add(each);
+  };
+  return {
+    showsIn(entry) {
+      explain();
+      if (entry.type !== 'order') return;
+      const shown = [...open].find(({ subject }) => subject === entry.subject);
+      if (shown === undefined) throw new Error(`the journal has another change of ${entry.subject}`);
+      const foretold = model.state.foretellOrder(shown, entry.atMs);
+      if (foretold !== shown.outcome)
+        throw new Error(`${entry.subject} was ${shown.outcome}, foretold ${foretold}`);
+      model.state.changeOrder(shown, entry.atMs);
+      open.delete(shown);
+    },
+    end() {
+      explain();
+      if (open.size > 0) throw new Error('an order changed unseen');
+      const wrong = idle.find((each) => !explained.has(each));
+      if (wrong !== undefined)
+        throw new Error(`${wrong.subject} was ${wrong.outcome}, which it never had to be`);
+    },
+  };
+}
+
+/** The version of the prices that a question was evaluated with. */
+export function pricesOf(detail: string): number {
+  const { proposal } = JSON.parse(detail) as { readonly proposal?: { readonly prices: number } };
+  return proposal?.prices ?? 0;
+}
+
+export function releaseOf(index: number): (typeof revisions)[number]['release'] {
+  const found = revisions[index];
+  if (found === undefined) throw new Error(`there is no revision ${index}`);
+  return found.release;
+}

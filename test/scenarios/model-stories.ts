@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { type Asked, subjectOf } from './model-asked.ts';
+import { anyQuestion, paymentOf, withdrawalOf } from './model-callbacks.ts';
+import { type Command, changed, pushed } from './model-script.ts';
+
+/*
+ * What chance alone would seldom do: several steps about one subject, each of which only means something after the one
+ * before. Whatever happened earlier may still make them come out otherwise.
+ */
+
+const HOUR_MS = 3_600_000;
+const ANNOUNCED = 3;
+const BY_SYMBOL = 4;
+const EVERYDAY = 0;
+
+const asks = (...callbacks: readonly Asked[]): Command => ({
+  type: 'burst',
+  callbacks,
+  meanwhile: undefined,
+});
+const passes = (ms: number): Command => ({ type: 'advance', ms });
+
+/** Signed and sped up, again and again. */
+const spedUp = fc.constantFrom(1, 4, 5).map((order): readonly Command[] => {
+  const start = withdrawalOf(order, anyQuestion);
+  const signed = (txid: string): Asked => withdrawalOf(order, { type: 'sign_success', speedUp: false, txid });
+  const faster = withdrawalOf(order, { ...anyQuestion, speedUp: true });
+  return [
+    pushed(EVERYDAY),
+    asks(faster, start),
+    asks(signed('0x0a')),
+    asks(faster, faster),
+    asks(signed('0x0b')),
+    asks(faster),
+    passes(HOUR_MS),
+    asks(faster, start),
+  ];
+});
+
+/** Sped up for the first time as late as it may be, and later. */
+const spedUpLate = fc.constantFrom(1, 4, 5).map((order): readonly Command[] => {
+  const faster = withdrawalOf(order, { ...anyQuestion, speedUp: true });
+  const start = withdrawalOf(order, anyQuestion);
+  return [pushed(EVERYDAY), asks(start), passes(600_000), asks(faster), passes(1), asks(faster)];
+});
+
+/** Announced, cancelled, announced anew, paid, and then cancelled too late. */
+const ordered = fc.tuple(fc.nat(17), fc.constantFrom(0, 60_000, HOUR_MS)).map(([order, wait]) => {
+  const asked = paymentOf(order);
+  const { source, members } = asked;
+  const subject = subjectOf(asked);
+  const cancel = changed({ type: 'orders', changes: [{ source, subject }] });
+  const announce = { members, expiresInMs: HOUR_MS };
+  const expect = changed({ type: 'orders', changes: [{ source, subject, announce }] });
+  const price = changed({ type: 'price', asset: asked.symbol, price: '1', ageMs: 0 });
+  const paid = asks(asked, asked);
+  return [pushed(ANNOUNCED), price, expect, cancel, paid, expect, passes(wait), paid, cancel, expect, paid];
+});
+
+/** Paid while orders are only observed, by then expired or for another amount; and again once they must agree. */
+const observed = fc
+  .tuple(fc.constantFrom(0, 7, 14), fc.constantFrom(0, 60_000), fc.constantFrom('400', '7'))
+  .map(([order, wait, amount]) => {
+    const asked = paymentOf(order);
+    const { source, members } = asked;
+    const announce = { members: { ...members, amount }, expiresInMs: 60_000 };
+    const expect = changed({ type: 'orders', changes: [{ source, subject: subjectOf(asked), announce }] });
+    const price = changed({ type: 'price', asset: asked.symbol, price: '1', ageMs: 0 });
+    const before = [pushed(BY_SYMBOL), expect, passes(wait), asks(asked)];
+    return [...before, pushed(ANNOUNCED), price, asks(asked), expect, asks(asked)];
+  });
+
+/** A little to an address that is new, then more before and after it is known. */
+const known = fc.constantFrom([4, 1], [0, 6], [9, 3]).map(([few = 0, many = 0]): readonly Command[] => {
+  const [little, more] = [withdrawalOf(few, anyQuestion), withdrawalOf(many, anyQuestion)];
+  const steps = [passes(HOUR_MS), asks(more, little), passes(HOUR_MS - 1), asks(more), passes(1)];
+  return [pushed(ANNOUNCED), ...steps, asks(more, little)];
+});
+
+export const stories: fc.Arbitrary<readonly Command[]> = fc.oneof(
+  spedUp,
+  spedUpLate,
+  observed,
+  ordered,
+  known,
+);

@@ -1,0 +1,38 @@
+import { fileURLToPath } from 'node:url';
+import { readPolicyFiles } from '../../src/policy/compile.ts';
+import { formatFault } from '../../src/policy/fault.ts';
+import type { Release } from '../../src/policy/release.ts';
+import { rules } from '../../src/policy/rules/registry.ts';
+import type { Rule } from '../../src/policy/rules/rule.ts';
+import { readTestFiles } from '../../src/policy/suite/read.ts';
+import type { PolicyTest } from '../../src/policy/suite/suite.ts';
+import { readTests } from '../../src/rehearsal/files.ts';
+import { readPolicyDirectory } from '../../src/release/files.ts';
+
+/** A release with tests of it. */
+export interface Suite {
+  readonly of: string;
+  readonly release: Release;
+  readonly tests: readonly PolicyTest[];
+}
+
+const POLICIES = fileURLToPath(new URL('../../config/policies', import.meta.url));
+
+/** Of every rule there is its example with the tests that its page shows; then the policies that come along, with theirs. */
+export async function everySuite(): Promise<readonly Suite[]> {
+  const tests = await readTests(POLICIES);
+  const release = await readPolicyDirectory(POLICIES);
+  const all = [...rules.map(suiteOf), { of: 'config/policies', release, tests }];
+  return all.filter((suite) => suite.tests.length > 0);
+}
+
+function suiteOf({ name, example, files = {}, cases }: Rule): Suite {
+  const policies = Object.entries({ ...files, [`${name}.yaml`]: example })
+    .filter(([file]) => file.endsWith('.yaml'))
+    .map(([file, text]) => ({ name: file, text }));
+  const compiled = readPolicyFiles(policies, (file) => files[file]);
+  if (!compiled.ok) throw new Error(compiled.faults.map(formatFault).join('\n'));
+  const read = readTestFiles([{ name: `${name}.test.yaml`, text: cases }]);
+  if (!read.ok) throw new Error(read.faults.map(formatFault).join('\n'));
+  return { of: name, release: compiled.release, tests: read.tests };
+}

@@ -1,0 +1,141 @@
+import { subjectOf } from '../../src/callback/callback.ts';
+import { callbackKinds } from '../../src/callback/kinds.ts';
+import { type Ask, type DecideParts, type Question, decide } from '../../src/pipeline/decide.ts';
+import { track } from '../../src/pipeline/outcome.ts';
+import { fromDetail } from '../../src/policy/detail.ts';
+import type { Release } from '../../src/policy/release.ts';
+import type { Given, PolicyTest, TestCallback } from '../../src/policy/suite/suite.ts';
+import type { Found } from '../../src/rehearsal/run-tests.ts';
+import { createFollower } from '../../src/release/follow.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { Member } from '../../src/values/members.ts';
+
+/*
+ * Runs a test of policies as production would: on a store of its own through the store's verbs, each callback decided by the
+ * pipeline's last two steps under the release as it is read back from the store.
+ */
+
+const SOURCES = ['shop', 'vault'] as const;
+const SCHEMES = ['md5', 'rsa', 'rsa-envelope'] as const;
+const NO_ANSWER = 'no answer came';
+const WHO = { by: 'test', message: '' } as const;
+
+/** A store that nobody has used, and its clock. */
+export interface Staging {
+  readonly store: Store;
+  readonly setClock: (nowMs: number) => void;
+  readonly clock: () => number;
+}
+
+/** What came of each callback of the test, in order. */
+export async function runOn(
+  staging: Staging,
+  release: Release,
+  { nowMs, given, callbacks }: PolicyTest,
+): Promise<readonly Found[]> {
+  const { store, clock, setClock } = staging;
+  await setStage(staging, release, given, nowMs);
+  const following = createFollower({ store, pollMs: 60_000, clock });
+  await following.refresh();
+  const parts: DecideParts = { store, following, ask: answering(given), clock, answerTimeoutMs: 30_000 };
+  const found: Found[] = [];
+  let atMs = nowMs;
+  for (const callback of callbacks) {
+    atMs += callback.afterMs;
+    setClock(atMs);
+    found.push(await decided(parts, callback));
+  }
+  return found;
+}
+
+/** In order of time, since a store's own never runs backwards. */
+async function setStage(
+  { store, setClock }: Staging,
+  release: Release,
+  given: Given,
+  nowMs: number,
+): Promise<void> {
+  setClock(0);
+  await store.register(SOURCES);
+  const changes = given.lists.flatMap(({ source, list, values }) => [
+    { source, list, add: [], atMs: 0 },
+    ...values.map(({ value, addedMs }) => ({ source, list, add: [value], atMs: addedMs })),
+  ]);
+  for (const { atMs, ...change } of changes.toSorted((a, b) => a.atMs - b.atMs)) {
+    setClock(atMs);
+    await store.changeList({ ...change, remove: [], ...WHO });
+  }
+  setClock(nowMs);
+  const { revision, document } = release;
+  const { outcome } = await store.push({ revision, document, expected: '', ...WHO });
+  if (outcome !== 'in-force') throw new Error('the store was used before');
+  if (given.prices.length > 0) await store.changePrices({ set: given.prices, remove: [], by: WHO.by });
+  for (const { source, subject, members, expiresMs } of given.orders) {
+    await store.expectOrder({ source, subject, members, expiresAtMs: expiresMs, by: WHO.by });
+  }
+}
+
+/** Production asks whomever a rule asks, also whom the test does not name, and gets no answer then. */
+function answering({ answers }: Given): Ask {
+  return ({ of, name }) => {
+    const answer = answers.find((each) => each.of === of && each.name === name);
+    const because = answer === undefined ? NO_ANSWER : `${answer.verdict}, says the test`;
+    return Promise.resolve({ verdict: answer?.verdict ?? 'failed', because });
+  };
+}
+
+async function decided(parts: DecideParts, test: TestCallback): Promise<Found> {
+  const parsed = callbackKinds[test.kind].parse(test.members, test.source);
+  if (!parsed.ok) {
+    const { code, because } = parsed;
+    return { verdict: 'FAILURE', code, rule: undefined, values: {}, because };
+  }
+  const { callback } = parsed;
+  const question = { callback, body: bodyOf(test), sender: senderOf(test), address: '127.0.0.1' };
+  const { verdict, report } = await decide(parts, track(arrivalOf(test)), question);
+  const entry = await parts.store.entry(callback.source, report.decision ?? '');
+  if (entry?.subject !== subjectOf(callback) || entry.verdict !== verdict) {
+    throw new Error(`the journal does not say that ${subjectOf(callback)} got ${verdict}`);
+  }
+  const suffix = ` (decided before, as ${entry.of})`;
+  return {
+    verdict,
+    code: report.code,
+    rule: report.rule,
+    values: valuesIn(entry.detail, report.rule),
+    because: report.because.replace(suffix, '').replace(`did not answer: ${NO_ANSWER}`, 'was not asked'),
+  };
+}
+
+/** What a rule looked at, as an auditor finds it in the journal. */
+function valuesIn(detail: string, name: string | undefined): Found['values'] {
+  if (name === undefined) return {};
+  const { proposal } = JSON.parse(detail) as { readonly proposal: unknown };
+  const result = fromDetail(proposal).results.find(({ policy, rule }) => `${policy}/${rule}` === name);
+  return result?.values ?? {};
+}
+
+function senderOf({ source, scheme: named, members }: TestCallback): Question['sender'] {
+  const scheme = SCHEMES.find((each) => each === named);
+  return { ok: true, source, scheme, by: 'the test', members, plaintext: undefined };
+}
+
+function bodyOf({ members }: TestCallback): string {
+  return JSON.stringify(Object.fromEntries([...members].map(([name, member]) => [name, textOf(member)])));
+}
+
+const textOf = (member: Member): string => ('text' in member ? member.text : '');
+
+/** Only its id matters from here on. */
+function arrivalOf({ line, source }: TestCallback): Parameters<typeof track>[0] {
+  return {
+    requestId: `line-${line}`,
+    route: { callback: 'cosigner', source, expected: [] },
+    address: '127.0.0.1',
+    header: () => undefined,
+    fromProxy: false,
+    pathSecret: undefined,
+    certificate: undefined,
+    body: () => Promise.reject(new Error('it was decoded before')),
+  };
+}
