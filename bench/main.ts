@@ -7,8 +7,10 @@ import { compileSigner } from '../src/signature/schemes.ts';
 import type { Member } from '../src/values/members.ts';
 import { startRedisServer } from '../test/redis-server.ts';
 import { type Round, load, startSubject } from './load.ts';
+import { evaluationTimes } from './evaluation.ts';
+import { BLOCKED, FEW_RULES, MANY_RULES } from './policies.ts';
 import type { SubjectParts } from './subject.ts';
-import { type Program, type Row, median, medians, table } from './table.ts';
+import { type Program, type Row, evaluationTable, median, medians, table } from './table.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -22,22 +24,14 @@ const CALLBACKS = Number(options.callbacks);
 /** Sent first to each new process, uncounted: a program's first thousands run unoptimised. */
 const WARM_UP = 4000;
 
-const POLICY = `policy: payments
-callback: payment
-when: { source: shop, symbol: USDT1742 }
-rules:
-  - amount-limit: { min: 0.01, max: 10000 }
-  - window-limit: { per: [userId], window: 24h, max: 1000000 }
-  - velocity-limit: { per: [userId], window: 1m, max: 100000 }
-  - window-limit: { window: day, zone: UTC, max: 1000000000 }
-  - deny-list: { of: userId, values: ['99999'] }
-`;
-
-const programs: readonly Program[] = ['floor', 'redis', 'embedded'];
-const loads = [
-  { connections: 1, callbacks: Math.ceil(CALLBACKS / 4) },
-  { connections: 32, callbacks: CALLBACKS },
-] as const;
+const loads: readonly {
+  readonly connections: number;
+  readonly callbacks: number;
+  readonly programs: readonly Program[];
+}[] = [
+  { connections: 1, callbacks: Math.ceil(CALLBACKS / 4), programs: ['floor', 'redis', 'embedded'] },
+  { connections: 32, callbacks: CALLBACKS, programs: ['floor', 'redis', 'redis-many', 'embedded'] },
+];
 
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
@@ -47,7 +41,12 @@ const redis = await startRedisServer();
 
 try {
   const rows = await measure(signedBodies());
-  process.stdout.write(options.json ? `${JSON.stringify(rows, undefined, 2)}\n` : table(rows));
+  const evaluation = evaluationTimes();
+  process.stdout.write(
+    options.json
+      ? `${JSON.stringify({ rows, evaluation }, undefined, 2)}\n`
+      : `${table(rows)}\n${evaluationTable(evaluation)}`,
+  );
 } finally {
   await redis.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -84,8 +83,8 @@ function signedBodies(): readonly string[] {
 /** The programs in turn, round by round, so that a drift of the machine meets all of them; the medians are compared. */
 async function measure(bodies: readonly string[]): Promise<readonly Row[]> {
   const rows: Row[] = [];
-  for (const { connections, callbacks } of loads) {
-    const taken: Record<Program, Round[]> = { floor: [], redis: [], embedded: [] };
+  for (const { connections, callbacks, programs } of loads) {
+    const taken: Record<Program, Round[]> = { floor: [], redis: [], 'redis-many': [], embedded: [] };
     for (let round = 0; round < ROUNDS; round++) {
       for (const program of programs) {
         tell(`c=${connections} round ${round + 1} of ${ROUNDS}: ${program}`);
@@ -135,8 +134,8 @@ async function oneRound(
 
 function partsOf(program: Program, name: string): SubjectParts {
   if (program === 'floor') return { program, floor: { redisUrl: redis.url, platformKey } };
-  const policies = join(folder, 'policies');
-  const store = program === 'redis' ? redis.url : `embedded:${join(folder, `${name}.db`)}`;
+  const policies = join(folder, program === 'redis-many' ? 'many' : 'few');
+  const store = program !== 'embedded' ? redis.url : `embedded:${join(folder, `${name}.db`)}`;
   const settings = join(folder, `${program}-${name}.yaml`);
   writeFileSync(join(folder, 'platform.pem'), platformKey);
   writeFileSync(
@@ -153,6 +152,7 @@ sources:
 `,
   );
   mkdirSync(policies, { recursive: true });
-  writeFileSync(join(policies, 'payments.yaml'), POLICY);
-  return { program: 'countersign', settings, log: join(folder, 'log.jsonl') };
+  writeFileSync(join(policies, 'payments.yaml'), program === 'redis-many' ? MANY_RULES : FEW_RULES);
+  const list = program === 'redis-many' ? BLOCKED : undefined;
+  return { program: 'countersign', settings, log: join(folder, 'log.jsonl'), list };
 }

@@ -1,14 +1,22 @@
 import { startService } from '../src/compose/service.ts';
+import { openStore } from '../src/compose/store.ts';
 import { gathered } from '../src/observe/gathered.ts';
 import { createLog } from '../src/observe/log.ts';
 import { loadSettings } from '../src/settings/load.ts';
+import type { Settings } from '../src/settings/schema.ts';
 import { systemClock } from '../src/values/clock.ts';
 import { type FloorParts, startFloor } from './floor.ts';
 
 /** A program under measurement, in a process of its own: it says where it serves, and what it has used when asked. */
 export type SubjectParts =
   | { readonly program: 'floor'; readonly floor: FloorParts }
-  | { readonly program: 'countersign'; readonly settings: string; readonly log: string };
+  | {
+      readonly program: 'countersign';
+      readonly settings: string;
+      readonly log: string;
+      /** A list in the store to make before serving. */
+      readonly list: { readonly list: string; readonly entries: number } | undefined;
+    };
 
 export type SubjectSays =
   | { readonly says: 'serving'; readonly url: string }
@@ -20,9 +28,27 @@ const say = (said: SubjectSays): void => void process.send?.(said);
 async function serve(): Promise<string> {
   if (parts.program === 'floor') return startFloor(parts.floor);
   const settings = loadSettings({ file: parts.settings, env: {} });
+  if (parts.list !== undefined) await makeList(settings, parts.list);
   const log = createLog({ level: settings.log.level, stream: gathered(process.stdout) });
   const service = await startService({ settings, env: {}, clock: systemClock, log });
   return service.publicUrl;
+}
+
+const LIST_STEP = 20_000;
+
+async function makeList(
+  { store: address }: Settings,
+  { list, entries }: { readonly list: string; readonly entries: number },
+): Promise<void> {
+  const { store } = await openStore(address, () => '', systemClock);
+  for (let from = 0; from < entries; from += LIST_STEP) {
+    const add = Array.from(
+      { length: Math.min(LIST_STEP, entries - from) },
+      (_, at) => `${1_000_000 + from + at}`,
+    );
+    await store.changeList({ source: 'shop', list, add, remove: [], by: 'bench', message: 'to look into' });
+  }
+  await store.close();
 }
 
 process.on('message', () => {

@@ -1,0 +1,62 @@
+/** What the small program decides by: five rules, three of which count in the store. */
+export const FEW_RULES = `policy: payments
+callback: payment
+when: { source: shop, symbol: USDT1742 }
+rules:
+  - amount-limit: { min: 0.01, max: 10000 }
+  - window-limit: { per: [userId], window: 24h, max: 1000000 }
+  - velocity-limit: { per: [userId], window: 1m, max: 100000 }
+  - window-limit: { window: day, zone: UTC, max: 1000000000 }
+  - deny-list: { of: userId, values: ['99999'] }
+`;
+
+/** The list in the store that one of the many rules looks into, and how many users are on it. */
+export const BLOCKED = { list: 'blocked-users', entries: 100_000 } as const;
+
+/**
+ * What a grown merchant decides by: a hundred policies of one source. Four of them apply to a callback, with twenty rules: the
+ * five above, a list of a hundred thousand users in the store, and fourteen that look at the callback alone.
+ */
+export const MANY_RULES = [
+  FEW_RULES,
+  `policy: users
+callback: payment
+when: { source: shop, symbol: USDT1742 }
+rules:
+  - deny-list: { of: userId, list: ${BLOCKED.list} }
+  - deny-list: { of: userId, values: ['1', '2', '3'] }
+  - expression: { require: "userId != '0' && !userId.startsWith('00')" }
+  - member-equals: { member: symbol, value: USDT1742 }
+  - expression: { require: 'userId.size() < 20' }
+`,
+  `policy: amounts
+callback: payment
+when: { source: shop }
+rules:
+  - amount-limit: { by: asset, max: { USDT1742: 10000, BTC: 0.1, ETH: 3 } }
+  - expression: { require: "amount < decimal('20000')" }
+  - expression: { require: "amount + decimal('0.01') <= decimal('10000.01')" }
+  - amount-limit: { max: 15000 }
+  - amount-limit: { min: 0.001 }
+`,
+  `policy: hours
+callback: payment
+when: { source: shop }
+rules:
+  - schedule: { days: [mon, tue, wed, thu, fri, sat, sun], hours: '00:00-24:00', zone: Europe/Berlin }
+  - member-equals: { member: symbol, values: [USDT1742, BTC, ETH] }
+  - deny-list: { of: symbol, values: [SCAM, RUG] }
+  - expression: { require: "appOrderId.startsWith('order-')" }
+  - amount-limit: { max: 12000 }
+`,
+  ...Array.from(
+    { length: 96 },
+    (_, index) => `policy: coin-${index}
+callback: payment
+when: { source: shop, symbol: COIN${index} }
+rules:
+  - amount-limit: { max: ${1000 + index} }
+  - window-limit: { per: [userId], window: 24h, max: ${10_000 + index} }
+`,
+  ),
+].join('---\n');
