@@ -32,7 +32,7 @@ export function compileTexts(
   if (values !== undefined) {
     const texts = readTexts(values, judged, [...path, 'values'], context);
     if (texts === undefined) return undefined;
-    sets.push({ where: 'the policy’s values', texts });
+    sets.push({ where: 'the values of the policy', texts });
   }
   if (file !== undefined) {
     const at = [...path, 'file'];

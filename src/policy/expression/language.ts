@@ -87,10 +87,22 @@ function addDecimals(environment: Environment): void {
     .registerOperator('decimal in list<int>', (a: Decimal, list: readonly bigint[]) =>
       list.some((each) => a.units === whole(each).units),
     )
-    .registerFunction('decimal(string): decimal', decimalFrom, SYNC)
+    .registerFunction('decimal(string): decimal', remembering(decimalFrom), SYNC)
     .registerFunction('decimal(text): decimal', ({ text }: Text) => decimalFrom(text), SYNC)
     .registerFunction('decimal(int): decimal', whole, SYNC)
     .registerFunction('sum(list<decimal>): decimal', sum, SYNC);
+}
+
+/** A policy writes few decimals, and each is asked for by every callback. What callbacks bring must not pile up here. */
+const REMEMBERED_MAX = 1000;
+
+function remembering(read: (text: string) => Decimal): (text: string) => Decimal {
+  const known = new Map<string, Decimal>();
+  return (text) => {
+    const found = known.get(text) ?? read(text);
+    if (known.size < REMEMBERED_MAX) known.set(text, found);
+    return found;
+  };
 }
 
 function decimalFrom(text: string): Decimal {

@@ -67,7 +67,7 @@ export function compileMembership(
   if (texts === undefined || held === undefined) return undefined;
   const written = file === undefined ? texts : (context.writtenList(file) ?? []);
   if (!addressesStand(members, written, path, context)) return undefined;
-  return inlineList(members, file ?? 'the policy’s values', held, must);
+  return inlineList(members, file ?? 'the values of the policy', held, must);
 }
 
 function fileTexts(file: string, context: RuleContext): readonly string[] | undefined {

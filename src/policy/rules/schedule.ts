@@ -123,21 +123,27 @@ rules:
   },
 });
 
-/** The stretch last looked into is kept: most callbacks come within the same one. */
+const MINUTE_MS = 60_000;
+
+/** The stretch and the minute last looked into are kept: most callbacks come within the same ones. */
 function judging(
   opening: Opening,
   { holidays }: OpeningHours,
   asked: { readonly zone: string; readonly hours: string },
 ): (callback: unknown, facts: { readonly nowMs: number }) => Outcome {
   let last: { readonly stretch: Stretch; readonly opens: string | undefined } | undefined;
+  let face: { readonly minute: number; readonly is: ReturnType<typeof shownAt> } | undefined;
   return (_, { nowMs }) => {
     if (last === undefined || nowMs < last.stretch.startMs || nowMs >= last.stretch.endMs) {
       const stretch = opening.at(nowMs);
       const opensMs = stretch.open ? undefined : opening.after(stretch);
       last = { stretch, opens: opensMs === undefined ? undefined : instantText(opensMs) };
+      face = undefined;
     }
     const { stretch, opens } = last;
-    const { date, time, day } = shownAt(nowMs, stretch);
+    const minute = Math.floor((nowMs + stretch.offsetMs) / MINUTE_MS);
+    if (face?.minute !== minute) face = { minute, is: shownAt(nowMs, stretch) };
+    const { date, time, day } = face.is;
     const now = `${day} ${date} ${time} in ${asked.zone}`;
     const always = {
       afresh: true,

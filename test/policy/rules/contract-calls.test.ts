@@ -186,7 +186,7 @@ describe('contract-calls refuses', () => {
     [
       'a recipient who is no partner',
       usdt(transferTo(THIEF, 60n * UNIT)),
-      `none of the 2 entries allows it: to ${THIEF} is not among the policy’s values; amount 60 is above the maximum 50.5`,
+      `none of the 2 entries allows it: to ${THIEF} is not among the values of the policy; amount 60 is above the maximum 50.5`,
     ],
     [
       'a transfer of the smallest unit above the limit',
@@ -211,7 +211,7 @@ describe('contract-calls refuses', () => {
     [
       'an approval of a stranger',
       usdt(approveFor(THIEF, 1n)),
-      `spender ${THIEF} is not among the policy’s values`,
+      `spender ${THIEF} is not among the values of the policy`,
     ],
     [
       'an approval above its limit',
@@ -251,7 +251,7 @@ describe('contract-calls refuses', () => {
     [
       'an unlimited approval of another spender where unlimited is allowed',
       at(DAI, approveFor(THIEF, MAX)),
-      `spender ${THIEF} is not among the policy’s values`,
+      `spender ${THIEF} is not among the values of the policy`,
     ],
     [
       'an approval below unlimited and above the limit, where unlimited is allowed',
@@ -303,7 +303,7 @@ describe('contract-calls refuses', () => {
     [
       'the approval of another token',
       at(NFT, approveFor(PARTNER, 3n)),
-      'tokenId 3 is not among the policy’s values',
+      'tokenId 3 is not among the values of the policy',
     ],
     [
       'a known method that this contract has no entry for',
@@ -388,17 +388,17 @@ describe('contract-calls refuses', () => {
     [
       'a Permit2 permit for a stranger',
       at(PERMIT2, permit2Single(1n, THIEF)),
-      `permitSingle.spender ${THIEF} is not among the policy’s values`,
+      `permitSingle.spender ${THIEF} is not among the values of the policy`,
     ],
     [
       'a Permit2 batch with one bad recipient',
       at(PERMIT2, batch([ME, PARTNER, 1n, USDT], [ME, THIEF, 1n, USDT])),
-      `transferDetails.to ${THIEF} is not among the policy’s values`,
+      `transferDetails.to ${THIEF} is not among the values of the policy`,
     ],
     [
       'a Permit2 batch with one token of another kind',
       at(PERMIT2, batch([ME, PARTNER, 1n, USDT], [ME, PARTNER, 1n, DAI])),
-      `transferDetails.token ${DAI} is not among the policy’s values`,
+      `transferDetails.token ${DAI} is not among the values of the policy`,
     ],
     [
       'a Permit2 batch above the limit only together',
@@ -418,7 +418,7 @@ describe('contract-calls refuses', () => {
     [
       'a batch of items with one of another id',
       at(ITEMS, items([7n, 9n], [1n, 1n])),
-      'ids 9 is not among the policy’s values',
+      'ids 9 is not among the values of the policy',
     ],
     [
       'a batch of items that are too many together',
@@ -428,13 +428,13 @@ describe('contract-calls refuses', () => {
     [
       'a batch of items with data for the recipient',
       at(ITEMS, items([7n], [1n], '0x01')),
-      'data 0x01 is not among the policy’s values',
+      'data 0x01 is not among the values of the policy',
     ],
     ['a swap to somebody else', at(ROUTER, swap(1n, [USDT], THIEF)), `to ${THIEF} is not the sender ${ME}`],
     [
       'a swap through another token',
       at(ROUTER, swap(1n, [USDT, THIEF, WETH])),
-      `path ${THIEF} is not among the policy’s values`,
+      `path ${THIEF} is not among the values of the policy`,
     ],
     [
       'a swap through no token',
@@ -460,7 +460,7 @@ describe('contract-calls refuses', () => {
     [
       'another text',
       at(ROUTER, fill(1n, [1, 1], 'Hello')),
-      'order.note Hello is not among the policy’s values',
+      'order.note Hello is not among the values of the policy',
     ],
     [
       'coins along with a transfer',
@@ -510,7 +510,7 @@ describe('contract-calls refuses', () => {
     [
       'a plain transfer to a stranger',
       at('', '0x', { to: THIEF, amount: '1' }),
-      `to ${THIEF} of a plain transfer is not among the policy’s values`,
+      `to ${THIEF} of a plain transfer is not among the values of the policy`,
     ],
     [
       'a plain transfer that names another contract',
@@ -587,12 +587,12 @@ describe('contract-calls refuses', () => {
     [
       'an inner call that may fail silently',
       at(MULTICALL3, aggregate3([USDT, false, pay], [USDT, true, pay])),
-      'calls.allowFailure true is not among the policy’s values',
+      'calls.allowFailure true is not among the values of the policy',
     ],
     [
       'a tryAggregate that need not succeed',
       at(MULTICALL3, call('tryAggregate(bool,(address,bytes)[])', false, [[USDT, pay]])),
-      'requireSuccess false is not among the policy’s values',
+      'requireSuccess false is not among the values of the policy',
     ],
     [
       'coins smuggled into an inner transfer',
@@ -621,7 +621,7 @@ describe('contract-calls refuses', () => {
     [
       'an account that sends coins to a stranger',
       at(ACCOUNT, send(THIEF, 1n, '0x')),
-      `call 1: to ${THIEF} of a plain transfer is not among the policy’s values`,
+      `call 1: to ${THIEF} of a plain transfer is not among the values of the policy`,
     ],
     [
       'an account that sends more coins than it may, in two',
