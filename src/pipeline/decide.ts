@@ -4,7 +4,7 @@ import { toDetail } from '../policy/detail.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { type Answer, type Inquiry, type PriceTable, factsAt } from '../policy/facts.ts';
 import { inquiriesOf } from '../policy/inquiries.ts';
-import { explain } from '../policy/explain.ts';
+import { explainBriefly } from '../policy/explain.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { Authenticated } from '../signature/authenticate.ts';
@@ -111,7 +111,7 @@ function settled(
   proposal: Proposal,
   result: Exclude<SettleResult, { outcome: 'stale' | 'elsewhen' }>,
 ): Outcome {
-  const { deciding, because } = explain(proposal, result);
+  const { deciding, because } = explainBriefly(proposal, result);
   return run.end({
     verdict: result.verdict,
     outcome: result.outcome,

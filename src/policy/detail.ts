@@ -1,18 +1,31 @@
 import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
-import type { Proposal } from './proposal.ts';
+import type { Claim, Proposal, RuleResult } from './proposal.ts';
 
-/** A proposal in a form that JSON can write, for the journal: amounts as decimal text. */
+/**
+ * A proposal in a form that JSON can write, for the journal: amounts as decimal text, results as lists in the order of
+ * {@link resultDetail}, and of claims only what differs from most. Every decision writes one, so its length counts.
+ */
 export function toDetail(proposal: Proposal): object {
   return {
     ...proposal,
-    claims: proposal.claims.map((claim) =>
-      claim.type === 'window'
-        ? { ...claim, amount: formatAmount(claim.amount), max: formatAmount(claim.max) }
-        : claim,
+    results: proposal.results.map(({ policy, rule, mode, verdict, because, values }) =>
+      mode === 'enforce'
+        ? [policy, rule, verdict, because, values]
+        : [policy, rule, verdict, because, values, mode],
     ),
+    claims: proposal.claims.map(claimToDetail),
   };
+}
+
+function claimToDetail({ decides, final, afresh, ...claim }: Claim): object {
+  const written =
+    claim.type === 'window'
+      ? { ...claim, amount: formatAmount(claim.amount), max: formatAmount(claim.max) }
+      : claim;
+  const usual = decides && !final && !afresh;
+  return usual ? written : { ...written, decides, final, afresh };
 }
 
 /** The proposal that {@link toDetail} wrote. Throws STORE_CORRUPT for anything else. */
@@ -33,7 +46,12 @@ const amount = z
 
 // Entries from before there was `afresh` or `prices` have neither; then every refusal stood, and no rule knew prices.
 const afresh = z.boolean().default(false);
-const claimBase = { result: z.number(), decides: z.boolean(), final: z.boolean(), afresh };
+const claimBase = {
+  result: z.number(),
+  decides: z.boolean().default(true),
+  final: z.boolean().default(false),
+  afresh,
+};
 
 const claimDetail = z.discriminatedUnion('type', [
   z.strictObject({
@@ -72,20 +90,36 @@ const claimDetail = z.discriminatedUnion('type', [
   }),
 ]);
 
+const mode = z.enum(['enforce', 'observe']);
+const verdict = z.enum(['pass', 'refuse', 'claim']);
+const values = z.record(z.string(), z.string());
+
+const resultDetail = z
+  .tuple([z.string(), z.string(), verdict, z.string(), values, mode.default('enforce')])
+  .transform(([policy, rule, said, because, looked, how]): RuleResult => ({
+    policy,
+    rule,
+    mode: how,
+    verdict: said,
+    because,
+    values: looked,
+  }));
+
+/** Results as they were written before: with names. */
+const olderResult = z.strictObject({
+  policy: z.string(),
+  rule: z.string(),
+  mode,
+  verdict,
+  because: z.string(),
+  values,
+});
+
 const proposalDetail = z.strictObject({
   revision: z.string(),
   approves: z.boolean(),
   refusal: z.enum(['NO_POLICY', 'NOTHING_IN_FORCE']).optional(),
-  results: z.array(
-    z.strictObject({
-      policy: z.string(),
-      rule: z.string(),
-      mode: z.enum(['enforce', 'observe']),
-      verdict: z.enum(['pass', 'refuse', 'claim']),
-      because: z.string(),
-      values: z.record(z.string(), z.string()),
-    }),
-  ),
+  results: z.array(z.union([resultDetail, olderResult])),
   claims: z.array(claimDetail),
   final: z.boolean(),
   afresh,

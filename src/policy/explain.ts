@@ -75,6 +75,15 @@ export function explain(proposal: Pick<Proposal, 'results' | 'claims'>, decided:
   };
 }
 
+/** The deciding rule and the sentence alone, as {@link explain} has them: an approval needs no look at each rule. */
+export function explainBriefly(
+  proposal: Pick<Proposal, 'results' | 'claims'>,
+  decided: Decided,
+): Pick<Explanation, 'deciding' | 'because'> {
+  if (decided.code !== 'APPROVED') return explain(proposal, decided);
+  return { deciding: undefined, because: reasonOf(decided.code, proposal.results) };
+}
+
 /** Whether a rule's verdict is known: false where it is the store's, and that refused before it looked. */
 export function wasAsked(
   { results }: Pick<Proposal, 'results'>,
@@ -102,7 +111,7 @@ const REASONS: Readonly<Record<string, string>> = {
   TERMS_CHANGED: 'the same id came before with other terms: another user, coin, amount, address or call',
 };
 
-function reasonOf(code: string, rules: readonly RuleExplanation[]): string {
+function reasonOf(code: string, rules: readonly Pick<RuleResult, 'mode'>[]): string {
   if (code !== 'APPROVED') return REASONS[code] ?? `refused: ${code}`;
   const enforcing = rules.filter(({ mode }) => mode === 'enforce').length;
   return `approved: ${enforcing === 1 ? 'the rule that enforces passes' : `all ${enforcing} rules that enforce pass`}`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
 import { fromDetail, toDetail } from '../../src/policy/detail.ts';
-import { type ClaimFound, explain } from '../../src/policy/explain.ts';
+import { type ClaimFound, explain, explainBriefly } from '../../src/policy/explain.ts';
 import { parseAmount } from '../../src/values/amount.ts';
 import { A, B, NOON, evaluateAt, judged, outputs, payment, release, transfer } from './callbacks.ts';
 
@@ -33,6 +33,18 @@ const refused = evaluateAt(release(YAML), payment({ orderAmount: '1000.5' }), NO
 const FINE = [used('49900'), used('3'), listed(true)];
 
 describe('an explanation', () => {
+  it.each(['APPROVED', 'RULE_REFUSED', 'NO_POLICY', 'FROZEN', 'TERMS_CHANGED'])(
+    'of %s is the same in brief',
+    (code) => {
+      for (const each of [proposal, refused]) {
+        for (const claims of [FINE, [used('49950', false), used('3'), listed(true)], []]) {
+          const { deciding, because } = explain(each, { code, claims });
+          expect(explainBriefly(each, { code, claims })).toMatchObject({ deciding, because });
+        }
+      }
+    },
+  );
+
   it('of an approval has what every rule said', () => {
     expect(explain(proposal, { code: 'APPROVED', claims: FINE })).toEqual({
       deciding: undefined,
