@@ -47,9 +47,11 @@ export const store = section({
   ),
   retention: section({
     subjectsDays: wholeNumberOr(400, 93, 36500).describe(
-      'Days for which a decision is remembered: a callback that comes again later is decided as a new one. At least 93, to be longer than any window.',
+      'Days for which a decision is remembered: a callback that comes again later is decided as a new one. At least 93, to be longer than any window. Orders, counted from their expiry, and what counts as paid before are kept as long.',
     ),
-    journalDays: wholeNumberOr(400, 1, 36500).describe('Days for which journal entries are kept.'),
+    journalDays: wholeNumberOr(400, 1, 36500).describe(
+      'Days for which journal entries and the history of prices are kept.',
+    ),
   })
     .prefault({})
     .describe('For how long things are kept.'),
