@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Kind, subjectOf } from '../callback/callback.ts';
 import { CountersignError } from '../errors.ts';
 import { readOrderMembers } from '../policy/order-members.ts';
@@ -68,6 +69,9 @@ export async function announceOrder(
     by,
   });
   if (outcome !== 'conflict') return { outcome, order };
+  // Said again with a length from now, its expiry alone differs: a caller that did not get the first answer.
+  const again = order.state === 'expected' && isDeepStrictEqual({ ...order.members }, { ...read.members });
+  if (again && durationMs(request.expires) !== undefined) return { outcome: 'unchanged', order };
   const state = order.state === 'used' ? 'was used' : 'is announced with other members or another expiry';
   throw new CountersignError(
     'ORDER_CONFLICT',

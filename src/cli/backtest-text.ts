@@ -6,7 +6,7 @@ import { columns, counted, isoTime, printable } from './print.ts';
 export function backtestText(report: BacktestReport, show: number): string {
   const { callbacks, toFailure, toSuccess, notKnown, changed, unknown, warnings } = report;
   const many = toFailure + toSuccess;
-  const hint = many > show && show === 0 ? ['', 'Add --show 20 to see the first of them.'] : [];
+  const hint = many + notKnown > 0 && show === 0 ? ['', 'Add --show 20 to see the first of them.'] : [];
   return [
     headline(report),
     ...(callbacks === 0 ? [] : ['', countsText(report)]),

@@ -26,15 +26,16 @@ function ruleLines({ rules }: Decision): readonly string[] {
   const rows = rules.map((rule) => [
     `  ${wordOf(rule)}`,
     `${rule.policy}/${rule.rule}`,
-    printable(rule.mode === 'observe' ? `${rule.because} (only observes)` : rule.because),
+    printable(rule.because),
   ]);
   return rows.length === 0 ? [] : columns(rows).split('\n');
 }
 
 /** What a rule said, in a word: nothing where the store refused before it came to look. */
-export function wordOf({ verdict, asked }: Pick<ToldRule, 'verdict' | 'asked'>): string {
+export function wordOf({ verdict, asked, mode }: Pick<ToldRule, 'verdict' | 'asked' | 'mode'>): string {
   if (!asked) return 'not asked';
-  return verdict === 'SUCCESS' ? 'pass' : 'refuse';
+  const word = verdict === 'SUCCESS' ? 'pass' : 'refuse';
+  return mode === 'observe' ? `would ${word}` : word;
 }
 
 /** One decision in a line, for lists of them. */

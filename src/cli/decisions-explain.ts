@@ -92,7 +92,7 @@ function rulesText({ rules }: Decision): readonly string[] {
   const rows = rules.map((rule) => [
     `  ${wordOf(rule)}`,
     `${rule.policy}/${rule.rule}`,
-    printable(rule.mode === 'observe' ? `${rule.because} (only observes)` : rule.because),
+    printable(rule.because),
   ]);
   const lines = columns(rows).split('\n');
   return [

@@ -5,6 +5,7 @@ import type { Release } from '../policy/release.ts';
 import { durationMs } from '../policy/rules/duration.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { Store } from '../store/store.ts';
+import { nearest } from '../values/nearest.ts';
 import type { Finding } from './finding.ts';
 import { jsonOrText } from './json.ts';
 import { isoTime } from './print.ts';
@@ -44,15 +45,25 @@ async function missingLists(
       const applies = kinds.includes(callback) && (when.get(SOURCE)?.has(source.name) ?? true);
       for (const list of applies ? new Set(listsIn(rulesOf.get(name))) : []) {
         if (there.has(list)) continue;
+        const meant = nearest(list, [...there]);
+        const cure =
+          meant === undefined
+            ? `\`countersign list add ${list} --source ${source.name}\` makes an empty one`
+            : `did you mean ${meant}? Then mend the policy; an empty list would hold nobody`;
         findings.push(
           warning(
-            `${source.name} has no list ${list}, which ${name} looks into, so each callback it judges is refused; \`countersign list add ${list} --source ${source.name}\` makes an empty one`,
+            `${source.name} has no list ${list}, which ${name} looks into, so each callback it judges is refused; ${cure}`,
           ),
         );
       }
     }
   }
   return findings;
+}
+
+/** Whether any rule in force, for whichever source, looks into a list of this name. */
+export function looksInto({ document }: Pick<Release, 'document'>, list: string): boolean {
+  return listsIn(jsonOrText(document)).includes(list);
 }
 
 /** The names of lists anywhere in what rules are given. */

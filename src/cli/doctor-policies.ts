@@ -41,6 +41,17 @@ async function checkInForce(
   return [
     { check: 'policies', state: 'ok', because: `${because}${hint}` },
     ...frozenFinding(control),
+    ...(await checkRelease(settings, store, release)),
+  ];
+}
+
+/** What a release would refuse for want of something in the settings or the store; also before it is in force. */
+export async function checkRelease(
+  settings: Settings,
+  store: Store,
+  release: Release,
+): Promise<readonly Finding[]> {
+  return [
     ...unserved(settings, release),
     ...strangers(settings, release),
     ...unknownAsked(settings, release),

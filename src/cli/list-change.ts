@@ -1,6 +1,7 @@
 import { CountersignError, messageOf } from '../errors.ts';
 import type { ListSummary } from '../store/store.ts';
 import { assetOf } from './asset.ts';
+import { looksInto } from './doctor-needs.ts';
 import type { Call, CommandRow } from './command.ts';
 import { type GivenValues, addedValues, removedValues } from './list-values.ts';
 import { byOption } from './options.ts';
@@ -32,7 +33,9 @@ export const listAdd: CommandRow = {
       .option('--message <text>', 'why, for the journal'),
   run: async (session, call) => {
     const given = addedValues(call, assetOf(session, call));
-    return change(session, call, given, 'add', chosenSources(session, call));
+    const code = await change(session, call, given, 'add', chosenSources(session, call));
+    await tellIfUnused(session, given.list);
+    return code;
   },
 };
 
@@ -73,6 +76,17 @@ export function noSuchList(list: string, sources: readonly string[]): Countersig
     'NOT_FOUND',
     `there is no list ${list} in ${sources.join(', ')}; \`countersign list show\` names those there are, \`countersign list add\` makes one`,
     { list, sources },
+  );
+}
+
+/** Whoever adds somebody to a list expects that something comes of it. */
+async function tellIfUnused(session: Session, list: string): Promise<void> {
+  const store = await session.store();
+  const { revision } = await store.control();
+  const document = revision === '' ? undefined : await store.document(revision);
+  if (document === undefined || looksInto({ document }, list)) return;
+  session.tell(
+    `No rule in force looks into the list ${list}: it changes nothing until a policy names it (list: ${list}).`,
   );
 }
 

@@ -46,7 +46,7 @@ export const policyBacktest: CommandRow = {
     session.progress('');
     const whole: BacktestReport = { ...report, warnings: [...warnings, ...report.warnings] };
     session.print(backtestText(whole, show), backtestJson(whole));
-    return report.toFailure + report.toSuccess > 0 ? 1 : 0;
+    return report.toFailure + report.toSuccess + report.notKnown > 0 ? 1 : 0;
   },
 };
 

@@ -8,7 +8,8 @@ import { named, pushRelease } from '../release/push.ts';
 import type { Store } from '../store/store.ts';
 import type { Call, CommandRow } from './command.ts';
 import { diffText } from './diff-text.ts';
-import { byOption, messageOption, neededMessage } from './options.ts';
+import { checkRelease } from './doctor-policies.ts';
+import { byOption, neededMessage } from './options.ts';
 import { sizeOf, sizeText } from './policy-validate.ts';
 import type { Session } from './session.ts';
 import { reportJson, reportText, summaryText } from './test-text.ts';
@@ -19,13 +20,10 @@ export const policyPush: CommandRow = {
   path: 'policy push',
   summary: 'Put policy files in force, on every replica, once their tests pass.',
   example:
-    'policy push --message "limit raised, see RISK-12"\npolicy push config/policies --message "as reviewed" --expect 3f9a1c04d2b7\npolicy push --message "what would it change?" --dry-run',
+    'policy push --message "limit raised, see RISK-12"\npolicy push config/policies --message "as reviewed" --expect 3f9a1c04d2b7\npolicy push --dry-run',
   define: (command) =>
-    messageOption(
-      byOption(
-        command.argument('[directory]', 'where they are (default: policies.directory of the settings)'),
-      ),
-    )
+    byOption(command.argument('[directory]', 'where they are (default: policies.directory of the settings)'))
+      .option('--message <text>', 'why, for the history; only --dry-run needs none')
       .option(
         '--expect <revision>',
         'push only if this one, or one that begins so, is in force; `none` if nothing is (default: what is in force now)',
@@ -33,7 +31,7 @@ export const policyPush: CommandRow = {
       .option('--dry-run', 'do everything but the push')
       .option('--skip-tests', 'push without running the tests; the message will say so'),
   async run(session, call) {
-    const message = neededMessage(call);
+    const message = call.flag('dryRun') ? '' : neededMessage(call);
     const [directory = session.settings().policies.directory] = call.arguments;
     const release = await readPolicyDirectory(directory);
     const skipped = call.flag('skipTests');
@@ -51,11 +49,13 @@ export const policyPush: CommandRow = {
       session.print(`${named(before)} is in force already: nothing to push.`, { pushed: false, ...said });
       return 0;
     }
+    const warnings = (await checkRelease(session.settings(), store, release)).map(({ because }) => because);
+    for (const warning of warnings) session.tell(`Warning: ${warning}.`);
     const diff = await compared(store, before, release);
     const shown = `${typeof diff === 'string' ? diff : diffText(diff)}\n${testsText(report)}`;
     if (call.flag('dryRun')) {
       const text = `Would be in force: ${named(before)} → ${named(release.revision)}, ${sizeText(release)}. Nothing was pushed.`;
-      session.print(`${shown}\n${text}`, { pushed: false, ...said, diff });
+      session.print(`${shown}\n${text}`, { pushed: false, ...said, diff, warnings });
       return 0;
     }
     const { sequence } = await pushRelease(store, {
@@ -71,6 +71,7 @@ export const policyPush: CommandRow = {
         ...said,
         sequence,
         diff,
+        warnings,
       },
     );
     if (frozen !== undefined)

@@ -25,7 +25,7 @@ export async function send(session: Session, outgoing: Outgoing): Promise<ExitCo
   const entry = await explanationOf(session, outgoing);
   const why =
     entry === undefined
-      ? 'Nothing about it is in the store of these settings: it was not taken for authentic, or was decided elsewhere. The log of the service says why.'
+      ? 'Nothing is decided about it in the store of these settings: it was not taken for authentic, could not be read as a callback, or came to another instance. The log of the service says why.'
       : describeDecision(entry);
   session.print(`${answer}\n${why}`, {
     status: response.status,

@@ -203,7 +203,8 @@ function explainList(
     present,
   }: { readonly holds: boolean; readonly missing: boolean; readonly present: readonly string[] },
 ): string {
-  if (missing) return `there is no list ${claim.list}; make it with \`countersign list add\``;
+  if (missing)
+    return `there is no list ${claim.list}; \`countersign list show\` names those there are, \`countersign list add\` makes one`;
   const member = values['member'] ?? 'a value';
   const on = new Set(present);
   const wrong = claim.values.filter((value) => on.has(value) === (claim.must === 'hold-none'));
@@ -216,7 +217,8 @@ function explainAged(
   { list, values: wanted, ageMs }: AgedClaim,
   { holds, missing, added }: Extract<ClaimFound, { readonly added: unknown }>,
 ): string {
-  if (missing) return `there is no list ${list}; make it with \`countersign list add\``;
+  if (missing)
+    return `there is no list ${list}; \`countersign list show\` names those there are, \`countersign list add\` makes one`;
   const member = values['member'] ?? 'a value';
   if (holds)
     return `${member} ${some(wanted)} is on the list ${list} for at least ${values['for'] ?? 'so long'}`;

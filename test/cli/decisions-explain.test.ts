@@ -48,10 +48,10 @@ describe('decisions explain', () => {
     );
     expect(revision).toMatch(/^under revision [0-9a-f]{64}, put in force \S+Z by .*: .* \(in force now\)$/);
     expect(blank).toBe('');
-    expect(rules[0]).toMatch(/^ {2}refuse {2}payments\/amount-limit#1 /);
+    expect(rules[0]).toMatch(/^ {2}refuse +payments\/amount-limit#1 /);
     expect(rules[1]).toMatch(/^ {10}.*amount 3000, .*max 1000/);
     expect(rules.filter((line) => /^ {2}\S/.test(line))).toHaveLength(4);
-    expect(rules.join('\n')).toContain('(only observes)');
+    expect(rules.join('\n')).toMatch(/^ {2}would (pass|refuse) {2}/m);
   });
 
   it('skips what only observes, and says if nothing else would have refused', async () => {
@@ -94,7 +94,7 @@ describe('decisions explain', () => {
     expect(changed[2]).toBe(
       'had the terms been the same, it would have been up to 1 rule that the store was not asked about',
     );
-    expect(changed.join('\n')).toMatch(/^ {2}not asked {2}payments\/window-limit#2 /m);
+    expect(changed.join('\n')).toMatch(/^ {2}not asked +payments\/window-limit#2 /m);
 
     await service.store.freeze({ reason: 'drill', by: 'ada' });
     await service.pay({ appOrderId: 'f-1', orderAmount: '6000', userId: '5' });
@@ -103,7 +103,7 @@ describe('decisions explain', () => {
     expect(frozen[1]).toContain('approvals are frozen');
     expect(frozen[2]).toMatch(/^had nothing been frozen, payments\/amount-limit#1 would have refused: /);
     const shown = await at.run('decisions', 'show', await idOf('f-1'));
-    expect(shown.out).toMatch(/^ {2}not asked {2}payments\/window-limit#2 /m);
+    expect(shown.out).toMatch(/^ {2}not asked +payments\/window-limit#2 /m);
     expect(shown.out).not.toMatch(/^ {2}refuse +payments\/window-limit#2 /m);
   });
 

@@ -20,6 +20,17 @@ const valuesIn = (json: unknown): Record<string, readonly string[]> =>
   );
 
 describe('list add', () => {
+  it('says so where no rule in force looks into the list', async () => {
+    const deny = 'policy: a\ncallback: payment\nrules:\n  - deny-list: { of: userId, list: blocked }\n';
+    const { run } = place({ policies: { 'a.yaml': deny } });
+    expect((await run('list', 'add', 'blocked', '7', '--source', 'shop')).err).toBe('');
+    await run('policy', 'push', '--message', 'x');
+    expect((await run('list', 'add', 'blocked', '8', '--source', 'shop')).err).toBe('');
+    expect((await run('list', 'add', 'blokked', '8', '--source', 'shop')).err).toContain(
+      'No rule in force looks into the list blokked',
+    );
+  });
+
   it('puts values on the list of every source, and says which', async () => {
     const { run } = place();
     const { code, out } = await run('list', 'add', 'blocked', '7', '8', '7');

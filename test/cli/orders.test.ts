@@ -33,6 +33,11 @@ describe('orders expect', () => {
       code: 0,
       out: expect.stringContaining('announced like that before') as string,
     });
+    const length = await run('orders', 'expect', 'payment', '1', ...ANNOUNCE, '--expires', '3h');
+    expect(length).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('expected until 2025-06-16T00:00:00.000Z') as string,
+    });
     const other = await run('orders', 'expect', 'payment', '1', ...ANNOUNCE, '--amount', '1');
     expect(other).toMatchObject({ code: 1, err: expect.stringContaining('ORDER_CONFLICT') as string });
   });

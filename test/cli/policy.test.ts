@@ -210,7 +210,7 @@ describe('policy push', () => {
     const { run, folder } = place();
     const { code, err } = await run('policy', 'push', '--message', '  ');
     expect(code).toBe(2);
-    expect(err).toContain('--message is empty');
+    expect(err).toContain('--message is missing or empty');
     expect(existsSync(join(folder, 'store.db'))).toBe(false);
   });
 
@@ -272,10 +272,27 @@ describe('policy push', () => {
     ]);
   });
 
+  it('warns of what the policies need and there is not, before it puts them in force', async () => {
+    const { run } = place({
+      policies: {
+        'a.yaml': `policy: a\ncallback: payment\nwhen: { source: shp }\nrules:\n  - deny-list: { of: userId, list: blokked }\n`,
+        'b.yaml': `policy: b\ncallback: payment\nrules:\n  - deny-list: { of: userId, list: blokked }\n  - ask: { service: rsk }\n`,
+      },
+    });
+    await run('list', 'add', 'blocked', '1', '--source', 'shop');
+    const dry = await run('policy', 'push', '--dry-run');
+    expect(dry.code).toBe(0);
+    expect(dry.err).toContain('a is for callbacks of shp, which the settings do not name');
+    expect(dry.err).toContain('shop has no list blokked');
+    expect(dry.err).toContain('did you mean blocked?');
+    expect(dry.err).toContain('b asks the service rsk');
+    expect(await run('policy', 'push', '--message', 'x')).toMatchObject({ code: 0, err: dry.err });
+  });
+
   it('with --dry-run does everything but the push', async () => {
     const { run, write, revision } = await pushed();
     write('policies/payments.yaml', changed(2000));
-    const { code, out } = await run('policy', 'push', '--message', 'x', '--dry-run');
+    const { code, out } = await run('policy', 'push', '--dry-run');
     expect(code).toBe(0);
     expect(out).toContain('max 1000 -> 2000 (looser)');
     expect(out).toContain('Nothing was pushed.');

@@ -108,7 +108,7 @@ describe('an explanation', () => {
     [
       [used('0'), used('0'), listed(false, [], true)],
       'deny-list#4',
-      'there is no list blocked-users; make it with `countersign list add`',
+      'there is no list blocked-users; `countersign list show` names those there are, `countersign list add` makes one',
     ],
     [[used('50000', false), used('10', false), listed(false)], 'window-limit#2', '50000 used and 100 asked'],
   ])('of a refusal names the first rule that refused', (claims, rule, because) => {
@@ -212,7 +212,12 @@ describe('an explanation of what the store found', () => {
   const COOLING = 'cooling-period: { of: to, list: partners, for: 24h }';
   it.each([
     [true, false, [[a, NOON]], `to ${a} is on the list partners for at least 24h`],
-    [false, true, [], 'there is no list partners; make it with `countersign list add`'],
+    [
+      false,
+      true,
+      [],
+      'there is no list partners; `countersign list show` names those there are, `countersign list add` makes one',
+    ],
     [false, false, [], `to ${a} is not on the list partners`],
     [
       false,
