@@ -19,5 +19,8 @@ export function messageOption(command: Command): Command {
 export function neededMessage(call: Call): string {
   const message = call.option('message')?.trim() ?? '';
   if (message !== '') return message;
-  throw new CountersignError('USAGE', '--message is missing or empty; say why, for whoever reads the history');
+  throw new CountersignError(
+    'USAGE',
+    '--message is missing or empty; say why, for whoever reads the history',
+  );
 }
