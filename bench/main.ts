@@ -21,8 +21,8 @@ const { values: options } = parseArgs({
 });
 const ROUNDS = Number(options.rounds);
 const CALLBACKS = Number(options.callbacks);
-/** Sent first to each new process, uncounted: a program's first thousands run unoptimised. */
-const WARM_UP = 4000;
+/** Sent first to each new process, uncounted: the first ten thousand or so run unoptimised, and more so the more rules there are. */
+const WARM_UP = 16_000;
 
 const loads: readonly {
   readonly connections: number;

@@ -125,40 +125,60 @@ rules:
 
 const MINUTE_MS = 60_000;
 
-/** The stretch and the minute last looked into are kept: most callbacks come within the same ones. */
+/** What was said last is kept: it is the same for all callbacks of one stretch and one minute of the clock. */
 function judging(
   opening: Opening,
   { holidays }: OpeningHours,
   asked: { readonly zone: string; readonly hours: string },
 ): (callback: unknown, facts: { readonly nowMs: number }) => Outcome {
   let last: { readonly stretch: Stretch; readonly opens: string | undefined } | undefined;
-  let face: { readonly minute: number; readonly is: ReturnType<typeof shownAt> } | undefined;
+  let said: { readonly minute: number; readonly outcome: Outcome } | undefined;
   return (_, { nowMs }) => {
     if (last === undefined || nowMs < last.stretch.startMs || nowMs >= last.stretch.endMs) {
       const stretch = opening.at(nowMs);
       const opensMs = stretch.open ? undefined : opening.after(stretch);
       last = { stretch, opens: opensMs === undefined ? undefined : instantText(opensMs) };
-      face = undefined;
+      said = undefined;
     }
     const { stretch, opens } = last;
     const minute = Math.floor((nowMs + stretch.offsetMs) / MINUTE_MS);
-    if (face?.minute !== minute) face = { minute, is: shownAt(nowMs, stretch) };
-    const { date, time, day } = face.is;
-    const now = `${day} ${date} ${time} in ${asked.zone}`;
-    const always = {
-      afresh: true,
-      valid: { fromMs: stretch.startMs, untilMs: stretch.endMs },
-    } as const;
-    const values = { now: `${date} ${time}`, day, ...asked };
-    if (stretch.open) return { verdict: 'pass', because: `open: it is ${now}`, values, ...always };
-    const holiday = holidays.has(date);
-    const until = opens === undefined ? `for the next ${AHEAD_DAYS} days` : `until ${opens}`;
-    return {
-      verdict: 'refuse',
-      because: `closed ${until}: it is ${now}${holiday ? ', a holiday' : ''}`,
-      values: { ...values, ...(holiday ? { holiday: date } : {}), opens: opens ?? 'unknown' },
-      ...always,
-    };
+    if (said?.minute !== minute) {
+      const shownNow = shownAt(nowMs, stretch);
+      const isHoliday = holidays.has(shownNow.date);
+      said = { minute, outcome: outcomeAt(stretch, shownNow, { ...asked, opens, isHoliday }) };
+    }
+    return said.outcome;
+  };
+}
+
+function outcomeAt(
+  stretch: Stretch,
+  { date, time, day }: ReturnType<typeof shownAt>,
+  {
+    zone,
+    hours,
+    opens,
+    isHoliday,
+  }: {
+    readonly zone: string;
+    readonly hours: string;
+    readonly opens: string | undefined;
+    readonly isHoliday: boolean;
+  },
+): Outcome {
+  const now = `${day} ${date} ${time} in ${zone}`;
+  const always = {
+    afresh: true,
+    valid: { fromMs: stretch.startMs, untilMs: stretch.endMs },
+  } as const;
+  const values = { now: `${date} ${time}`, day, zone, hours };
+  if (stretch.open) return { verdict: 'pass', because: `open: it is ${now}`, values, ...always };
+  const until = opens === undefined ? `for the next ${AHEAD_DAYS} days` : `until ${opens}`;
+  return {
+    verdict: 'refuse',
+    because: `closed ${until}: it is ${now}${isHoliday ? ', a holiday' : ''}`,
+    values: { ...values, ...(isHoliday ? { holiday: date } : {}), opens: opens ?? 'unknown' },
+    ...always,
   };
 }
 
