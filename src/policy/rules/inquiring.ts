@@ -42,7 +42,7 @@ function judged({ of, name }: Inquiry, answer: Answer | undefined): Outcome {
   if (answer?.verdict === 'yes') return pass(told(`${whom} says yes`, answer), { [of]: name, answer: 'yes' });
   const because =
     answer === undefined
-      ? `${whom} was not asked (a test gives the answer: answers: { ${of}: { ${name}: yes } })`
+      ? `${whom} was not asked`
       : told(answer.verdict === 'no' ? `${whom} says no` : `${whom} did not answer`, answer);
   const values = { [of]: name, answer: answer?.verdict === 'no' ? 'no' : 'failed' };
   return { ...refuse(because, values), afresh: true };

@@ -35,7 +35,7 @@ describe('ask', () => {
     [
       'no answer',
       undefined,
-      'service risk was not asked (a test gives the answer: answers: { service: { risk: yes } })',
+      'service risk was not asked',
       'failed',
     ],
     [

@@ -34,7 +34,7 @@ describe('module', () => {
     [
       'no answer',
       undefined,
-      'module own-check was not asked (a test gives the answer: answers: { module: { own-check: yes } })',
+      'module own-check was not asked',
       'failed',
     ],
   ])('refuses %s, afresh', (_, answer, because, told) => {
