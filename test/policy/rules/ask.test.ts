@@ -32,12 +32,7 @@ describe('ask', () => {
       'service risk did not answer: no answer within 500 ms',
       'failed',
     ],
-    [
-      'no answer',
-      undefined,
-      'service risk was not asked',
-      'failed',
-    ],
+    ['no answer', undefined, 'service risk was not asked', 'failed'],
     [
       'an answer of a kind yet unheard of',
       { ...yes, verdict: 'YES' as 'yes' },

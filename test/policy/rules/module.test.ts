@@ -31,12 +31,7 @@ describe('module', () => {
       'module own-check did not answer: it threw Error: x',
       'failed',
     ],
-    [
-      'no answer',
-      undefined,
-      'module own-check was not asked',
-      'failed',
-    ],
+    ['no answer', undefined, 'module own-check was not asked', 'failed'],
   ])('refuses %s, afresh', (_, answer, because, told) => {
     const { approves, afresh, results } = answered(RULE, payment(), answer);
     expect({ approves, afresh }).toEqual({ approves: false, afresh: true });
