@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts';
 import type { Call, CommandRow } from './command.ts';
 import { diffText } from './diff-text.ts';
 import { checkRelease } from './doctor-policies.ts';
+import { guarded } from './finding.ts';
 import { byOption, neededMessage } from './options.ts';
 import { sizeOf, sizeText } from './policy-validate.ts';
 import type { Session } from './session.ts';
@@ -49,7 +50,8 @@ export const policyPush: CommandRow = {
       session.print(`${named(before)} is in force already: nothing to push.`, { pushed: false, ...said });
       return 0;
     }
-    const warnings = (await checkRelease(session.settings(), store, release)).map(({ because }) => because);
+    const needs = await guarded('policies', () => checkRelease(session.settings(), store, release));
+    const warnings = needs.map(({ because }) => because);
     for (const warning of warnings) session.tell(`Warning: ${warning}.`);
     const diff = await compared(store, before, release);
     const shown = `${typeof diff === 'string' ? diff : diffText(diff)}\n${testsText(report)}`;

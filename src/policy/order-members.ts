@@ -77,7 +77,7 @@ export function readOrderMembers(kind: Kind, written: Readonly<Record<string, un
   }
   // Call data without the contract that it calls says nothing; a memo that is not announced may not be there, for it says whose
   // the money is.
-  const { input_data: callData } = Object.fromEntries(given);
+  const callData = given.get('input_data');
   if (kind === 'web3' && callData !== undefined && callData !== '' && !given.has('interactive_contract')) {
     faults.push('interactive_contract is missing; name the contract that input_data calls');
   }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
@@ -309,6 +310,18 @@ describe('policy push', () => {
     const { code, out } = await run('policy', 'push', '--message', 'mended');
     expect(code).toBe(0);
     expect(out).toContain('What differs is not known');
+  });
+
+  it('goes through although what the policies need can’t be looked at, and says so', async () => {
+    const values = 'policy: a\ncallback: payment\nrules:\n  - value-limit: { max: 1, maxAge: 10m }\n';
+    const { run, folder } = place({ policies: { 'a.yaml': values } });
+    await run('prices', 'set', 'BTC', '1');
+    const database = new DatabaseSync(join(folder, 'store.db'));
+    database.exec("UPDATE price SET price = 'torn'");
+    database.close();
+    const { code, err } = await run('policy', 'push', '--message', 'mended');
+    expect(code).toBe(0);
+    expect(err).toContain('Warning: the column price of the store does not hold an amount');
   });
 
   it('says so if all is frozen', async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readInstant } from '../../values/instant.ts';
 import { DURATION_PATTERN, durationMs } from '../rules/duration.ts';
 import { amountText } from '../rules/parameter.ts';
 
@@ -22,8 +23,8 @@ const text = z.string({ error: TEXT }).min(1, { error: TEXT });
 /** In milliseconds since the epoch. */
 const instantText = z
   .string({ error: INSTANT })
-  .refine((written) => instantOf(written) !== undefined, { error: INSTANT })
-  .transform((written) => instantOf(written) ?? 0);
+  .refine((written) => readInstant(written) !== undefined, { error: INSTANT })
+  .transform((written) => readInstant(written) ?? 0);
 
 export const fileShape = z.strictObject({
   tests: z
@@ -144,19 +145,6 @@ function answersOf(what: string) {
     })
     .optional()
     .describe(`${what}: yes, no or failed. Who is not named gives none, which refuses.`);
-}
-
-const DATE_TIME =
-  /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,3}))?)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
-
-function instantOf(written: string): number | undefined {
-  const [, day = '', hour = '', minute = '', second = '00', fraction = '', zone = ''] =
-    DATE_TIME.exec(written) ?? [];
-  const local = `${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}Z`;
-  const localMs = Date.parse(local);
-  // A day that does not exist is carried over into another.
-  if (Number.isNaN(localMs) || new Date(localMs).toISOString() !== local) return undefined;
-  return zone === 'Z' ? localMs : Date.parse(`${local.slice(0, -1)}${zone}`);
 }
 
 function lengthOf(written: string): number | undefined {
