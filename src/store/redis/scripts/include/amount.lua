@@ -1,59 +1,65 @@
--- Exact arithmetic on whole numbers of any length, given and returned as decimal text without leading zeros. A Lua
--- number is a double, so the text is worked on in chunks of 14 digits: each, and a sum of two, is exact below 2^53.
+-- Exact arithmetic on amounts, whole numbers of any length. Most end in 28 zeros and have at most 15 digits before: such
+-- an amount is kept as the number of those, which a double holds exactly. Any other is its decimal text without leading
+-- zeros, and is worked on in chunks of 14 digits: each, and a sum of two, is exact below 2^53.
+local TAIL = string.rep('0', 28)
+local SHORT = #TAIL + 15
 local CHUNK = 14
 local BASE = 1e14
--- Most chunks of most amounts, which have 36 decimals and need two.
-local ZEROS = string.rep('0', CHUNK)
 
-local function chunk(text, last)
-  return last < 1 and '0' or string.sub(text, math.max(1, last - CHUNK + 1), last)
+-- An amount from its digits.
+local function amount_read(text)
+  if text == '0' then return 0 end
+  if #text <= SHORT and string.sub(text, -28) == TAIL then
+    local short = string.sub(text, 1, -29)
+    if not string.match(short, '^%d+$') then error('not an amount: ' .. text) end
+    return tonumber(short)
+  end
+  if not string.match(text, '^%d+$') then error('not an amount: ' .. text) end
+  return text
 end
 
-local function amount_check(text)
-  if not string.match(text, '^%d+$') then error('not an amount: ' .. text) end
+-- Its digits.
+local function amount_text(amount)
+  if type(amount) == 'string' or amount == 0 then return tostring(amount) end
+  return string.format('%.0f', amount) .. TAIL
+end
+
+local function chunk(text, last)
+  return last < 1 and 0 or tonumber(string.sub(text, math.max(1, last - CHUNK + 1), last))
 end
 
 -- a + sign * b, for a sign of 1 or -1; an error if the result would be below zero.
 local function amount_combine(a, b, sign)
-  amount_check(a)
-  amount_check(b)
+  a, b = amount_text(a), amount_text(b)
   local text, carry, i, j = '', 0, #a, #b
   while i > 0 or j > 0 do
-    local x, y = chunk(a, i), chunk(b, j)
-    if carry == 0 and x == ZEROS and y == ZEROS then
-      text = ZEROS .. text
-    else
-      local value = tonumber(x) + sign * tonumber(y) + carry
-      carry = 0
-      if value >= BASE then value, carry = value - BASE, 1 end
-      if value < 0 then value, carry = value + BASE, -1 end
-      text = string.format('%014.0f', value) .. text
-    end
+    local value = chunk(a, i) + sign * chunk(b, j) + carry
+    carry = 0
+    if value >= BASE then value, carry = value - BASE, 1 end
+    if value < 0 then value, carry = value + BASE, -1 end
+    text = string.format('%014.0f', value) .. text
     i, j = i - CHUNK, j - CHUNK
   end
   if carry < 0 then error('an amount below zero: ' .. a .. ' - ' .. b) end
   text = string.gsub(carry == 1 and '1' .. text or text, '^0+', '')
-  return text == '' and '0' or text
+  return amount_read(text == '' and '0' or text)
 end
 
--- Amounts of at most 8 decimals and 15 digits, as most are, end in two chunks of zeros and are one exact number before.
-local SHORT_TAIL = ZEROS .. ZEROS
-local SHORT = #SHORT_TAIL + 15
+local LONGEST_SHORT = 999999999999999
 
 local function amount_add(a, b)
-  if #a <= SHORT and #b <= SHORT and string.sub(a, -#SHORT_TAIL) == SHORT_TAIL and string.sub(b, -#SHORT_TAIL) == SHORT_TAIL then
-    amount_check(a)
-    amount_check(b)
-    return string.format('%.0f', tonumber(string.sub(a, 1, -#SHORT_TAIL - 1)) + tonumber(string.sub(b, 1, -#SHORT_TAIL - 1))) .. SHORT_TAIL
-  end
+  if type(a) == 'number' and type(b) == 'number' and a + b <= LONGEST_SHORT then return a + b end
   return amount_combine(a, b, 1)
 end
 
-local function amount_subtract(a, b) return amount_combine(a, b, -1) end
+local function amount_subtract(a, b)
+  if type(a) == 'number' and type(b) == 'number' and a >= b then return a - b end
+  return amount_combine(a, b, -1)
+end
 
 local function amount_at_most(a, b)
-  amount_check(a)
-  amount_check(b)
+  if type(a) == 'number' and type(b) == 'number' then return a <= b end
+  a, b = amount_text(a), amount_text(b)
   if #a ~= #b then return #a < #b end
   local first = 1
   while first <= #a do

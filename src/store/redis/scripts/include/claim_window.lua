@@ -9,7 +9,7 @@ function window_kind.read(claim, head, rest, at, step)
   local counter, amount, max, length_ms, bucket_ms, end_ms =
     string.match(head, '^(%x+) (%d+) (%d+) (%d+) (%d+) (%d+)$', rest)
   if not counter then error('unknown claim: ' .. head) end
-  claim.remembered, claim.amount, claim.max = 'r:' .. counter, amount, max
+  claim.remembered, claim.amount, claim.max = 'r:' .. counter, amount_read(amount), amount_read(max)
   claim.length_ms, claim.ends = tonumber(length_ms), tonumber(end_ms)
   local bucket = tonumber(bucket_ms)
   if bucket > 0 then claim.ends = step.now - step.now % bucket + bucket end
@@ -28,7 +28,7 @@ function window_kind.check(claim, step)
     window.asked = amount_add(used, claim.amount)
     claim.holds = amount_at_most(window.asked, claim.max)
   end
-  return { 'window', '0', claim.reserved and '1' or '0', used }
+  return { 'window', '0', claim.reserved and '1' or '0', amount_text(used) }
 end
 
 -- Adds to the counter what was not reserved before. After the time that is remembered, what the subject asks again would

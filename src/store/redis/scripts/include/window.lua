@@ -1,10 +1,10 @@
 --- @include amount
 --- @include time
 
--- A counter is a queue of buckets in one hash, ends ascending, with the `total` of all. The last bucket is in `ends` and
--- `sum`, the end of the first one in `oldest`; those before the last are fields of their own, `first` to `last` - 1, each
--- `end|sum`. A bucket counts while its end lies later than now - length. A calendar period is one bucket that ends with
--- the period, of length 0.
+-- A counter is a queue of buckets in one hash, ends ascending. Its `head` has, with blanks between, the total of all, the
+-- numbers of the first and of the last bucket, when the last one ends and its sum, and when the first one ends. The
+-- buckets before the last are fields of their own, by number, each `end|sum`. A bucket counts while its end lies later than
+-- now - length. A calendar period is one bucket that ends with the period, of length 0.
 
 -- How long a key outlives what it holds, so that Redis never expires what still counts.
 local SLACK_MS = 60000
@@ -12,7 +12,7 @@ local SLACK_MS = 60000
 local function window_bucket(key, index)
   local ends, sum = string.match(redis.call('HGET', key, ms(index)) or '', '^(%d+)|(%d+)$')
   if not ends then error('counter without its bucket: ' .. key) end
-  return tonumber(ends), sum
+  return tonumber(ends), amount_read(sum)
 end
 
 -- Leaves the first bucket out of the total, to be deleted by window_add.
@@ -30,23 +30,24 @@ local function window_drop(window)
   elseif window.first == window.last then
     window.oldest = window.ends
   else
-    window.ends, window.sum = 0, '0'
+    window.ends, window.sum = 0, 0
   end
 end
 
 -- Reads only, and all that window_add needs. `asked` is what would be used if all that was asked so far were granted.
-local FIELDS = { 'total', 'first', 'last', 'ends', 'sum', 'oldest' }
 local function window_read(key, now, length_ms)
-  local window = { key = key, length_ms = length_ms, expired = {}, total = '0', first = 1, last = 0, ends = 0, sum = '0', oldest = 0 }
-  local row, there = redis.call('HMGET', key, unpack(FIELDS)), 0
-  for index, field in ipairs(FIELDS) do
-    if row[index] then
-      amount_check(row[index])
-      there = there + 1
-      window[field] = type(window[field]) == 'number' and tonumber(row[index]) or row[index]
-    end
+  local head = redis.call('HGET', key, 'head')
+  if not head then
+    -- What has lost its head would be taken for empty.
+    if redis.call('EXISTS', key) == 1 then error('counter without its head: ' .. key) end
+    return { key = key, length_ms = length_ms, expired = {}, total = 0, first = 1, last = 0, ends = 0, sum = 0, oldest = 0, asked = 0 }
   end
-  if there > 0 and there < #FIELDS then error('counter without all its fields: ' .. key) end
+  local total, first, last, ends, sum, oldest = string.match(head, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+  if not total then error('counter without a head that can be read: ' .. key) end
+  local window = {
+    key = key, length_ms = length_ms, expired = {}, total = amount_read(total), first = tonumber(first),
+    last = tonumber(last), ends = tonumber(ends), sum = amount_read(sum), oldest = tonumber(oldest), asked = 0,
+  }
   while window.first <= window.last and window.oldest <= now - length_ms do window_drop(window) end
   window.asked = window.total
   return window
@@ -55,10 +56,10 @@ end
 -- Grants one amount of those asked, in the bucket that ends at `ends`; whoever grants one grants all. Where the last
 -- bucket ends later (the buckets were longer once), it takes the amount, which then counts for longer than it must.
 local function window_add(window, amount, ends, clock)
-  local key, fields, begins = window.key, {}, window.ends < ends
+  local key, begins = window.key, window.ends < ends
   if begins then
     if window.first <= window.last then
-      fields = { ms(window.last), ms(window.ends) .. '|' .. window.sum }
+      redis.call('HSET', key, ms(window.last), ms(window.ends) .. '|' .. amount_text(window.sum))
     else
       window.oldest = ends
     end
@@ -66,10 +67,11 @@ local function window_add(window, amount, ends, clock)
   else
     window.sum = amount_add(window.sum, amount)
   end
-  redis.call('HSET', key, 'total', window.asked, 'first', ms(window.first), 'last', ms(window.last), 'ends',
-    ms(window.ends), 'sum', window.sum, 'oldest', ms(window.oldest), unpack(fields))
+  redis.call('HSET', key, 'head', amount_text(window.asked) .. ' ' .. ms(window.first) .. ' ' .. ms(window.last) .. ' ' ..
+    ms(window.ends) .. ' ' .. amount_text(window.sum) .. ' ' .. ms(window.oldest))
   if #window.expired > 0 then redis.call('HDEL', key, unpack(window.expired)) end
   window.expired = {}
+  if not begins then return end
   local lives_ms = window.ends + window.length_ms - clock + SLACK_MS
-  if begins and redis.call('PTTL', key) < lives_ms then redis.call('PEXPIRE', key, ms(lives_ms)) end
+  if redis.call('PTTL', key) < lives_ms then redis.call('PEXPIRE', key, ms(lives_ms)) end
 end
