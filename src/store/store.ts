@@ -12,9 +12,17 @@ import type { Amount } from '../values/amount.ts';
  */
 export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journal {
   readonly name: 'embedded' | 'redis';
-  /** Makes the sources known: what is in force, and whether all is frozen, holds for them from here on. */
+  /**
+   * Makes the sources known: what is in force, and whether all is frozen, holds for them from here on. On a store that was never
+   * begun it begins it; a source that was known and has lost its data freezes the store.
+   */
   register(sources: readonly string[]): Promise<void>;
   health(): Promise<StoreHealth>;
+  /**
+   * What data this process found lost and could not freeze the store for yet; undefined if nothing. Meanwhile `settle` and
+   * `notice` reject with STORE_LOST. Absent where data can't be lost behind a running process's back.
+   */
+  readonly loss?: () => string | undefined;
   /** Calls back after a push, a freeze, an unfreeze or a change of prices, by this process or another. A notice can be lost: poll as well. */
   watch(changed: () => void): () => void;
   close(): Promise<void>;
@@ -192,6 +200,10 @@ export interface Releases {
   history(limit: number): Promise<readonly HistoryEntry[]>;
   /** When it resolves, no source approves any more. */
   freeze(freeze: { readonly reason: string; readonly by: string }): Promise<Control>;
+  /**
+   * Also says go on to a store that a process froze because it found data lost: what is remembered and used of limits begins
+   * from what the store still has. Throws STORE_LOST if more is found lost meanwhile: all then stays frozen.
+   */
   unfreeze(unfreeze: { readonly by: string }): Promise<Control>;
 }
 
@@ -373,4 +385,10 @@ export interface Journal {
   entries(query: JournalQuery): Promise<readonly JournalEntry[]>;
   /** How many entries the source's journal holds. */
   journalSize(source: string): Promise<number>;
+  /**
+   * Deletes some of the source's oldest entries, up to and including `upTo`, in one bounded step. Resolves with how many it
+   * deleted; 0 says that none is left, and so does an `upTo` that the journal does not have (any more), for `upTo` goes last. The newest
+   * entry stays in any case, so that a journal never looks as if it had been lost. Subjects, counters and all else stay.
+   */
+  dropEntries(drop: { readonly source: string; readonly upTo: string }): Promise<number>;
 }

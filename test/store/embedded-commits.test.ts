@@ -1,8 +1,11 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { CountersignError } from '../../src/errors.ts';
 import { type Database, openDatabase } from '../../src/store/embedded/database.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
-import { createWrites } from '../../src/store/embedded/writes.ts';
+import { createCommit } from '../../src/store/embedded/transaction.ts';
+import { type Writes, createWrites } from '../../src/store/embedded/writes.ts';
+import { eventually } from '../eventually.ts';
 import { readied, temporaryPath } from './embedded-folder.ts';
 import { HOUR_MS, request, usedOf, windowClaim } from './requests.ts';
 
@@ -17,6 +20,18 @@ function databaseWithFamily(): Database {
     CREATE TABLE child (parent INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED);
   `);
   return database;
+}
+
+type Work = () => unknown;
+
+/** A queue of works on a database, each done in the calling thread. */
+function writesOn(database: Database, housekeeping: () => void = () => undefined): Writes<Work> {
+  const commit = createCommit<Work>(database, {
+    forget: () => undefined,
+    work: (work) => work(),
+    housekeeping,
+  });
+  return createWrites(database.file, { atOnce: 1, commit: (group) => Promise.resolve(commit(group)) });
 }
 
 const childrenOf = ({ connection }: Database): unknown =>
@@ -57,7 +72,7 @@ describe('commits of the embedded store', () => {
 
   it('reject all that share them if they fail, and the next goes through', async () => {
     const database = databaseWithFamily();
-    const writes = createWrites(database, () => undefined);
+    const writes = writesOn(database);
     const child = (parent: number) => () =>
       database.connection.prepare('INSERT INTO child VALUES (?)').run(parent).changes;
     database.connection.exec('INSERT INTO parent VALUES (1)');
@@ -75,7 +90,7 @@ describe('commits of the embedded store', () => {
 
   it('reject all that share them if housekeeping fails', async () => {
     const database = databaseWithFamily();
-    const writes = createWrites(database, () => {
+    const writes = writesOn(database, () => {
       throw new Error('the broom is lost');
     });
     const insert = () => database.connection.exec('INSERT INTO child VALUES (NULL)');
@@ -106,7 +121,7 @@ describe('commits of the embedded store', () => {
 
   it('reject at once what comes when too many wait', async () => {
     const database = databaseWithFamily();
-    const writes = createWrites(database, () => undefined);
+    const writes = writesOn(database);
     const results = await Promise.allSettled(
       Array.from({ length: 10_001 }, (_, index) => writes.write(() => index)),
     );
@@ -124,5 +139,92 @@ describe('commits of the embedded store', () => {
     other.exec(`UPDATE subject SET record = '{"terms":"' || json_extract(record, '$.terms') || '"}'`);
     await expect(store.settle(request())).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
     expect(await store.settle(request({ subject: 'payment:2' }))).toMatchObject({ verdict: 'SUCCESS' });
+  });
+});
+
+describe('a group of which one write fails', () => {
+  it('is done once, and the failed write not at all, whatever it did before it failed', async () => {
+    const database = databaseWithFamily();
+    const writes = writesOn(database);
+    const parent = (id: number) => () =>
+      database.connection.prepare('INSERT INTO parent VALUES (?)').run(id).changes;
+    const results = await Promise.allSettled([
+      writes.write(parent(1)),
+      writes.write(() => {
+        parent(2)();
+        throw new CountersignError('NOT_FOUND', 'no such list');
+      }),
+      writes.write(parent(3)),
+      writes.write(parent(1)),
+    ]);
+    expect(results).toMatchObject([
+      { status: 'fulfilled', value: 1 },
+      { status: 'rejected', reason: { code: 'NOT_FOUND', message: 'no such list' } },
+      { status: 'fulfilled', value: 1 },
+      { status: 'rejected', reason: unreachable },
+    ]);
+    expect(database.connection.prepare('SELECT id FROM parent').all()).toEqual([{ id: 1 }, { id: 3 }]);
+    expect(writes.counts).toEqual({ writes: 4, commits: 1 });
+  });
+
+  it('is rejected whole if its lane loses it, and what comes then is done', async () => {
+    let lost = false;
+    const writes = createWrites<number>('/data/store.db', {
+      atOnce: 1,
+      commit(group) {
+        lost = !lost;
+        return lost
+          ? Promise.reject(new Error('its writer ended with 1'))
+          : Promise.resolve({ committed: true, outcomes: group.map((value) => ({ ok: true, value })) });
+      },
+    });
+    for (const result of await Promise.allSettled([writes.write(1), writes.write(2)])) {
+      expect(result).toMatchObject({ status: 'rejected', reason: unreachable });
+    }
+    expect(await writes.write(3)).toBe(3);
+    expect(writes.counts).toEqual({ writes: 1, commits: 1 });
+  });
+
+  it('rejects the writes that a lane says nothing about', async () => {
+    const writes = createWrites<number>('/data/store.db', {
+      atOnce: 1,
+      commit: () => Promise.resolve({ committed: true, outcomes: [{ ok: true, value: 'done' }] }),
+    });
+    const [first, second] = await Promise.allSettled([writes.write(1), writes.write(2)]);
+    expect(first).toMatchObject({ status: 'fulfilled', value: 'done' });
+    expect(second).toMatchObject({ status: 'rejected', reason: unreachable });
+  });
+});
+
+describe('closing the queue of writes', () => {
+  it('waits for what is under way and for what waits, and takes no more', async () => {
+    const gates: PromiseWithResolvers<void>[] = [];
+    const writes = createWrites<number>('/data/store.db', {
+      atOnce: 1,
+      async commit(group) {
+        const gate = Promise.withResolvers<void>();
+        gates.push(gate);
+        await gate.promise;
+        return { committed: true, outcomes: group.map((value) => ({ ok: true, value })) };
+      },
+    });
+    const first = writes.write(1);
+    await eventually('the first group is under way', () => gates[0]);
+    expect(writes.underWaySinceMs()).toBeTypeOf('number');
+    const second = writes.write(2);
+    let closed = false;
+    const closing = writes.close().then(() => (closed = true));
+    await expect(writes.write(3)).rejects.toMatchObject({
+      ...unreachable,
+      message: expect.stringContaining('is closed'),
+    });
+    gates[0]?.resolve();
+    expect(await first).toBe(1);
+    (await eventually('the second group is under way', () => gates[1])).resolve();
+    expect(await second).toBe(2);
+    await closing;
+    expect(closed).toBe(true);
+    expect(gates).toHaveLength(2);
+    expect(writes.underWaySinceMs()).toBeUndefined();
   });
 });

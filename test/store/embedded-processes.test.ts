@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import type { JournalEntry, Store } from '../../src/store/store.ts';
+import { eventually } from '../eventually.ts';
 import { readied, temporaryPath } from './embedded-folder.ts';
 import { request, units, usedOf, windowClaim } from './requests.ts';
 
@@ -67,7 +68,7 @@ describe('several processes on one embedded store', () => {
     expect(await store.journalSize('shop')).toBe(entries.length + 1);
     const times = entries.map((entry) => entry.atMs);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
-  });
+  }, 60_000);
 
   it('may create the file at the same time', async () => {
     const path = temporaryPath('new', 'store.db');
@@ -77,5 +78,21 @@ describe('several processes on one embedded store', () => {
     await readied(store);
     await Promise.all(children.map((child) => killedAfter(child, 1)));
     expect(await store.journalSize('shop')).toBeGreaterThanOrEqual(3);
-  });
+  }, 60_000);
+
+  it('give a freeze its turn while another one writes without a pause', async () => {
+    const path = temporaryPath();
+    const store = await readied(await openEmbeddedStore({ path }));
+    const child = start(path, 'a', '0');
+    if (child.stdout === null) throw new Error('the child has no output');
+    let lines = 0;
+    createInterface(child.stdout).on('line', () => (lines += 1));
+    await eventually('the other process writes at its full speed', () => (lines > 500 ? true : undefined));
+    for (let round = 0; round < 20; round++) {
+      const before = lines;
+      expect(await store.freeze({ reason: 'drill', by: 'ada' })).toMatchObject({ frozen: { by: 'ada' } });
+      expect(await store.unfreeze({ by: 'ada' })).toMatchObject({ frozen: undefined });
+      await eventually('the other process goes on', () => (lines > before ? true : undefined));
+    }
+  }, 60_000);
 });

@@ -1,19 +1,25 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { describe } from 'vitest';
+import type { WriteIn } from '../../src/store/embedded/lanes.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { describeStore } from './conformance.ts';
-import { createTestClock } from './conformance/store-under-test.ts';
+import { describeConcurrency } from './conformance/concurrency.ts';
+import { describeLists } from './conformance/lists.ts';
+import { describeReleases } from './conformance/releases.ts';
+import { describeReopening } from './conformance/reopening.ts';
+import { type StoreUnderTest, createTestClock } from './conformance/store-under-test.ts';
 import { START_MS } from './requests.ts';
 
-describeStore('embedded', async () => {
+const openIn = (writeIn: WriteIn) => async (): Promise<StoreUnderTest> => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-'));
   const path = join(folder, 'data', 'store.db');
   const clock = createTestClock(START_MS);
   const handles: Store[] = [];
   const another = async (): Promise<Store> => {
-    const store = await openEmbeddedStore({ path, clock: () => clock.nowMs });
+    const store = await openEmbeddedStore({ path, clock: () => clock.nowMs, writeIn });
     handles.push(store);
     return store;
   };
@@ -33,4 +39,15 @@ describeStore('embedded', async () => {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+};
+
+describeStore('embedded', openIn('thread-under-load'));
+
+/** What the way to the thread and back could spoil: order, results and errors. What is done there is the same. */
+describe('the embedded store that writes in a thread', () => {
+  const open = openIn('thread');
+  describeConcurrency(open);
+  describeReleases(open);
+  describeLists(open);
+  describeReopening(open);
 });

@@ -6,8 +6,10 @@ import { storeFault } from './fault.ts';
 import { integer, text } from './rows.ts';
 import { APPLICATION_ID, migrations } from './schema.ts';
 
-/** How long a write waits for another process's, which keeps this process waiting as well. */
-const BUSY_TIMEOUT_MS = 500;
+/** How long what is no transaction waits for another process, which keeps this thread waiting as well. */
+export const BUSY_TIMEOUT_MS = 500;
+/** Of a connection, at most. */
+const CACHE_KIB = 32_768;
 
 export interface Database {
   /** The absolute path. */
@@ -42,7 +44,10 @@ export function openDatabase(path: string): Database {
         { file },
       );
     }
-    connection.exec('PRAGMA synchronous = FULL');
+    // What undoing one write of several needs would otherwise go to a file, and fail with another disk.
+    connection.exec(
+      `PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB}`,
+    );
     migrate(file, connection);
     return { file, connection };
   } catch (thrown) {

@@ -6,9 +6,11 @@ interface Cause {
   readonly cure: string;
 }
 
+const BUSY = 5;
+
 /** By SQLite's primary result code (https://sqlite.org/rescode.html). */
 const causes: Readonly<Record<number, Cause>> = {
-  5: {
+  [BUSY]: {
     code: 'STORE_UNREACHABLE',
     problem: 'is locked by another process',
     cure: 'end the process that holds it, or use Redis for several services',
@@ -46,11 +48,16 @@ const unexpected: Cause = {
   cure: 'see the cause, and whether the disk is sound',
 };
 
+const errcodeOf = (thrown: unknown): number =>
+  thrown instanceof Error && 'errcode' in thrown && typeof thrown.errcode === 'number' ? thrown.errcode : 0;
+
+/** Whether somebody else is writing. */
+export const isBusy = (thrown: unknown): boolean => (errcodeOf(thrown) & 0xff) === BUSY;
+
 /** What the database in `file` threw, with its cure. A CountersignError stays as it is. */
 export function storeFault(file: string, thrown: unknown): CountersignError {
   if (thrown instanceof CountersignError) return thrown;
-  const errcode =
-    thrown instanceof Error && 'errcode' in thrown && typeof thrown.errcode === 'number' ? thrown.errcode : 0;
+  const errcode = errcodeOf(thrown);
   const { code, problem, cure } = causes[errcode & 0xff] ?? unexpected;
   return new CountersignError(
     code,

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { JournalEntry, JournalQuery, JournalRecord } from '../store.ts';
+import { createDropEntries } from './drop-entries.ts';
 import { journalEntry, storedClaims } from './entry.ts';
 import { ENTRY_ID, createJournalSearch } from './journal-search.ts';
 import { integer } from './rows.ts';
@@ -14,6 +15,8 @@ export interface JournalTable {
   entry(source: string, id: string): JournalEntry | undefined;
   entries(query: JournalQuery): readonly JournalEntry[];
   size(source: string): number;
+  /** See Journal.dropEntries. */
+  drop(drop: { readonly source: string; readonly upTo: string }): number;
   /** Deletes at most `limit` entries from before the instant. */
   expire(beforeMs: number, limit: number): void;
 }
@@ -48,6 +51,7 @@ export function createJournal(connection: DatabaseSync): JournalTable {
 
   return {
     append,
+    drop: createDropEntries(connection),
     record: (record, nowMs) => append({ ...record, atMs: nowMs }),
     entry(source, id) {
       const row = ENTRY_ID.test(id) ? find.get(source, Number(id)) : undefined;

@@ -1,7 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { NO_PRICES, type PriceTable } from '../../policy/facts.ts';
 import type {
-  Control,
   ListChange,
   NoticeRequest,
   NoticeResult,
@@ -10,11 +9,12 @@ import type {
   SettleRequest,
   SettleResult,
 } from '../store.ts';
+import { keepInForce } from './in-force-kept.ts';
 import type { JournalTable } from './journal.ts';
 import { notice } from './notice.ts';
 import { createPrices } from './prices.ts';
 import { migrations } from './schema.ts';
-import { type SettleTables, settle } from './settle.ts';
+import { settle } from './settle.ts';
 import { createSettleTables } from './tables.ts';
 
 /**
@@ -52,7 +52,8 @@ export function openRehearsal(where: 'memory' | 'disk'): RehearsalStore {
   const connection = new DatabaseSync(where === 'memory' ? ':memory:' : '', { defensive: false });
   connection.exec(`PRAGMA journal_mode = OFF; PRAGMA cache_size = -${CACHE_KIB}`);
   for (const step of migrations) connection.exec(step);
-  const tables = inForceKept(createSettleTables(connection, countingJournal()));
+  // Nobody but this store's own verbs can change what is in force.
+  const tables = keepInForce(createSettleTables(connection, countingJournal()));
   const priceTables = createPrices(connection);
   let prices = NO_PRICES;
   connection.exec('BEGIN');
@@ -60,7 +61,7 @@ export function openRehearsal(where: 'memory' | 'disk'): RehearsalStore {
     push(revision, atMs) {
       const expected = tables.releases.control().revision;
       tables.releases.push({ revision, document: '', expected, by: '', message: '' }, atMs);
-      tables.changed();
+      tables.forget();
     },
     settle: (request, atMs) => settle(tables, request, atMs),
     notice: (request, atMs) => notice(tables, request, atMs),
@@ -69,7 +70,7 @@ export function openRehearsal(where: 'memory' | 'disk'): RehearsalStore {
     cancelOrder: (cancel, atMs) => void tables.orders.cancel(cancel, atMs),
     changePrices(change, atMs) {
       prices = priceTables.change(change, atMs);
-      tables.changed();
+      tables.forget();
     },
     prices: () => prices,
     knows: (source, subject) => tables.subjects.find(source, subject) !== undefined,
@@ -77,16 +78,6 @@ export function openRehearsal(where: 'memory' | 'disk'): RehearsalStore {
     hasOrder: (source, subject) => tables.orders.find(source, subject, 0) !== undefined,
     close: () => connection.close(),
   };
-}
-
-/** Remembers what is in force: nobody but this store's own verbs can change it. */
-function inForceKept(tables: SettleTables): SettleTables & { readonly changed: () => void } {
-  let control: Control | undefined;
-  const changed = (): void => {
-    control = undefined;
-  };
-  const releases = { ...tables.releases, control: () => (control ??= tables.releases.control()) };
-  return { ...tables, releases, changed };
 }
 
 /** Gives ids, and keeps nothing: nobody asks what was settled here. */
@@ -99,6 +90,7 @@ function countingJournal(): JournalTable {
     entry: () => undefined,
     entries: () => [],
     size: () => 0,
+    drop: () => 0,
     expire: () => undefined,
   };
 }

@@ -1,52 +1,82 @@
 import type { CountersignError } from '../../errors.ts';
+import { createBegin } from './begin.ts';
 import type { Database } from './database.ts';
 import { storeFault } from './fault.ts';
 
-/** One write of a group: its work, and what is called with the result once that is on disk, or with the fault. */
-export interface Write {
-  /** Does the work, and returns what resolves its promise. */
-  readonly work: () => () => void;
-  readonly reject: (fault: CountersignError) => void;
+/** What became of one write: its result, which is on disk, or why nothing of it is. */
+export type Outcome =
+  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly fault: CountersignError };
+
+export interface Committed {
+  /** False if nothing was written, since the transaction as a whole failed. */
+  readonly committed: boolean;
+  /** One for each write of the group, in order. */
+  readonly outcomes: readonly Outcome[];
+}
+
+export interface CommitSteps<W> {
+  /** Called after each begin, and after whatever was undone: what was read before counts no more. */
+  readonly forget: () => void;
+  readonly work: (write: W) => unknown;
+  /** Done at the end of each transaction, for its number of writes. */
+  readonly housekeeping: (writes: number) => void;
 }
 
 /**
- * Commits writes in one transaction, each undone alone if it throws, then `housekeeping` for their number. Promises are
- * resolved after the commit; if that fails, all are rejected and nothing is kept. True if there was a commit.
+ * Commits a group of writes in one transaction, and so with one flush to disk. A write that throws is undone alone; a commit
+ * or housekeeping that fails undoes all. Returns once that is on disk, and does not throw.
  */
-export function createCommit(
+export function createCommit<W>(
   { connection, file }: Database,
-  housekeeping: (writes: number) => void,
-): (group: readonly Write[]) => boolean {
-  const begin = connection.prepare('BEGIN IMMEDIATE');
+  { forget, work, housekeeping }: CommitSteps<W>,
+): (group: readonly W[]) => Committed {
+  const begin = createBegin(connection);
   const commit = connection.prepare('COMMIT');
   const rollback = connection.prepare('ROLLBACK');
   const savepoint = connection.prepare('SAVEPOINT one');
   const undo = connection.prepare('ROLLBACK TO one');
   const release = connection.prepare('RELEASE one');
 
-  const alone = <T>(work: () => T): T => {
-    savepoint.run();
+  /** Undefined if one of several failed: how far it went is not known, so all must be undone. */
+  const together = (group: readonly W[]): readonly Outcome[] | undefined => {
     try {
-      const result = work();
-      release.run();
-      return result;
+      return group.map((write) => ({ ok: true, value: work(write) }));
     } catch (thrown) {
-      // A full or failing disk can make SQLite end the transaction, and with it the whole group.
-      if (connection.isTransaction) {
-        undo.run();
-        release.run();
-      }
-      throw thrown;
+      if (group.length === 1) throw thrown;
+      return undefined;
     }
   };
 
-  const attempt = ({ work, reject }: Write): (() => void) => {
+  const alone = (write: W): Outcome => {
+    savepoint.run();
     try {
-      return alone(work);
+      const value = work(write);
+      release.run();
+      return { ok: true, value };
     } catch (thrown) {
+      // A full or failing disk can make SQLite end the transaction, and with it the whole group.
       if (!connection.isTransaction) throw thrown;
-      return () => reject(storeFault(file, thrown));
+      undo.run();
+      release.run();
+      forget();
+      return { ok: false, fault: storeFault(file, thrown) };
     }
+  };
+
+  const transact = (
+    group: readonly W[],
+    workAll: (group: readonly W[]) => readonly Outcome[] | undefined,
+  ): Committed | undefined => {
+    begin();
+    forget();
+    const outcomes = workAll(group);
+    if (outcomes === undefined) {
+      abandon();
+      return undefined;
+    }
+    housekeeping(group.length);
+    commit.run();
+    return { committed: true, outcomes };
   };
 
   const abandon = (): void => {
@@ -59,16 +89,14 @@ export function createCommit(
 
   return (group) => {
     try {
-      begin.run();
-      const settled = group.map(attempt);
-      alone(() => housekeeping(group.length));
-      commit.run();
-      for (const settle of settled) settle();
-      return true;
+      // A savepoint around each write costs a copy of every page it touches, so only a group that needs them pays.
+      const committed = transact(group, together) ?? transact(group, (writes) => writes.map(alone));
+      if (committed !== undefined) return committed;
+      throw new Error('a group of writes was neither kept nor undone');
     } catch (thrown) {
       abandon();
-      for (const { reject } of group) reject(storeFault(file, thrown));
-      return false;
+      const fault = storeFault(file, thrown);
+      return { committed: false, outcomes: group.map(() => ({ ok: false, fault })) };
     }
   };
 }

@@ -1,0 +1,82 @@
+import type { Clock } from '../../values/clock.ts';
+import type { Database } from './database.ts';
+import { createEngine } from './engine.ts';
+import type { Retention } from './housekeeping.ts';
+import type { Asked } from './write-verbs.ts';
+import { type WriterThread, startWriterThread } from './writer-thread.ts';
+import type { Lane } from './writes.ts';
+
+/**
+ * Where writes are done: `here`, in the calling thread, which waits for each flush to disk; in a thread `at-once`; or, as long
+ * as a program writes little, as most commands do, here, and from then on in a thread, whose start takes longer than they do.
+ */
+export type WriteIn = 'here' | 'thread' | 'thread-under-load';
+
+export interface Lanes extends Lane<Asked> {
+  /** Where the next group is committed. */
+  readonly where: 'here' | 'thread';
+  /** Resolves once it is settled where the next write is done. */
+  readonly ready: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Writes after which a thread is worth its start. */
+const LOAD_WRITES = 32;
+/** While the thread commits one group, it has the next one at hand. */
+const THREAD_AT_ONCE = 2;
+
+export interface LanesParts {
+  readonly database: Database;
+  readonly retention: Retention;
+  /** Must not run backwards. */
+  readonly clock: Clock;
+  readonly writeIn: WriteIn;
+  readonly startThread?: typeof startWriterThread;
+}
+
+/** A thread that ends by itself rejects what it had; what comes then is done here, until another one has been started. */
+export function createLanes(parts: LanesParts): Lanes {
+  const { database, retention, clock, writeIn, startThread = startWriterThread } = parts;
+  const { file } = database;
+  const engine = createEngine(database, retention);
+  let thread: WriterThread | undefined;
+  let isReady = false;
+  let writesHere = 0;
+
+  const start = (): WriterThread => {
+    const started = startThread({ file, retention }, () => {
+      if (thread === started) [thread, isReady, writesHere] = [undefined, false, 0];
+    });
+    thread = started;
+    void started.ready.then(
+      () => (isReady = thread === started),
+      // It has ended, and what it would have done is done here.
+      () => undefined,
+    );
+    return started;
+  };
+
+  return {
+    ready: writeIn === 'thread' ? start().ready : Promise.resolve(),
+    get where() {
+      return isReady ? 'thread' : 'here';
+    },
+    get atOnce() {
+      return isReady ? THREAD_AT_ONCE : 1;
+    },
+    async commit(asked) {
+      const batch = { clockMs: clock(), asked };
+      if (isReady && thread !== undefined) return thread.commit(batch);
+      const committed = engine(batch);
+      writesHere += asked.length;
+      if (writesHere >= LOAD_WRITES && writeIn !== 'here' && thread === undefined) start();
+      return committed;
+    },
+    async close() {
+      const last = thread;
+      thread = undefined;
+      isReady = false;
+      await last?.end();
+    },
+  };
+}

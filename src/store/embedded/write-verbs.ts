@@ -1,0 +1,87 @@
+import type { Store } from '../store.ts';
+import { notice } from './notice.ts';
+import type { PriceTables } from './prices.ts';
+import { type SettleTables, settle } from './settle.ts';
+
+/** The store's verbs that write. */
+export type WriteVerb =
+  | 'settle'
+  | 'notice'
+  | 'push'
+  | 'freeze'
+  | 'unfreeze'
+  | 'changeList'
+  | 'expectOrder'
+  | 'cancelOrder'
+  | 'changePrices'
+  | 'record'
+  | 'dropEntries';
+
+type ArgumentOf<V extends WriteVerb> = Parameters<Store[V]>[0];
+type ResultOf<V extends WriteVerb> = Awaited<ReturnType<Store[V]>>;
+
+/** A verb with its argument: plain data, so that it may go to a thread. */
+export type Asked<V extends WriteVerb = WriteVerb> = {
+  readonly [K in V]: { readonly verb: K; readonly argument: ArgumentOf<K> };
+}[V];
+
+/** Each verb at an instant, to be run inside a transaction. */
+type Performers = { readonly [V in WriteVerb]: (argument: ArgumentOf<V>, nowMs: number) => ResultOf<V> };
+
+/** Does what is asked, and returns what the store's verb resolves with. `forget` is called when what is in force changes. */
+export function createPerform(
+  tables: SettleTables & { readonly prices: PriceTables; readonly forget: () => void },
+): (asked: Asked, nowMs: number) => unknown {
+  const { releases, lists, orders, prices, journal, forget } = tables;
+  const moving =
+    <A, R>(act: (argument: A, nowMs: number) => R): ((argument: A, nowMs: number) => R) =>
+    (argument, nowMs) => {
+      const result = act(argument, nowMs);
+      forget();
+      return result;
+    };
+  const performers: Performers = {
+    settle: (request, nowMs) => settle(tables, request, nowMs),
+    notice: (request, nowMs) => notice(tables, request, nowMs),
+    push: moving((push, nowMs) => releases.push(push, nowMs)),
+    freeze: moving((freeze, nowMs) => releases.freeze(freeze, nowMs)),
+    unfreeze: moving((_by, nowMs) => releases.freeze(undefined, nowMs)),
+    changeList: (change, nowMs) => lists.change(change, nowMs),
+    expectOrder: (announcement, nowMs) => orders.expect(announcement, nowMs),
+    cancelOrder: (cancel, nowMs) => orders.cancel(cancel, nowMs),
+    changePrices: moving((change, nowMs) => prices.change(change, nowMs)),
+    record: (record, nowMs) => journal.record(record, nowMs),
+    dropEntries: (drop) => journal.drop(drop),
+  };
+  return (asked, nowMs) => performed(performers, asked, nowMs);
+}
+
+function performed<V extends WriteVerb>(
+  performers: Performers,
+  { verb, argument }: Asked<V>,
+  nowMs: number,
+): unknown {
+  return performers[verb](argument, nowMs);
+}
+
+/** The store's verbs, which ask `write` and resolve with what comes of it. */
+export function createWriteVerbs(write: (asked: Asked) => Promise<unknown>): Pick<Store, WriteVerb> {
+  const verb =
+    <V extends WriteVerb>(name: V) =>
+    (argument: ArgumentOf<V>): Promise<ResultOf<V>> =>
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a pair, and what createPerform makes of it
+      write({ verb: name, argument } as Asked) as Promise<ResultOf<V>>;
+  return {
+    settle: verb('settle'),
+    notice: verb('notice'),
+    push: verb('push'),
+    freeze: verb('freeze'),
+    unfreeze: verb('unfreeze'),
+    changeList: verb('changeList'),
+    expectOrder: verb('expectOrder'),
+    cancelOrder: verb('cancelOrder'),
+    changePrices: verb('changePrices'),
+    record: verb('record'),
+    dropEntries: verb('dropEntries'),
+  };
+}
