@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'REVISION_UNKNOWN'
   | 'STORE_UNREACHABLE'
   | 'STORE_UNSAFE'
+  | 'STORE_LOST'
   | 'STORE_CORRUPT'
   | 'LIST_INVALID'
   | 'ORDER_INVALID'
@@ -65,6 +66,7 @@ export type FailureCode =
   | 'HEADER_WRONG'
   | 'PATH_WRONG'
   | 'CERTIFICATE_WRONG'
+  | 'ADDRESS_THROTTLED'
   | 'KEYS_UNAVAILABLE'
   // parse: what it says
   | 'MEMBER_MISSING'
@@ -95,6 +97,21 @@ export function failure(
   data: Readonly<Record<string, unknown>> = {},
 ): Failure {
   return { ok: false, code, because, data };
+}
+
+/** A failure that is explained when somebody first reads why: to find that out may cost more than all else about a bad callback. */
+export function failureWhy(code: FailureCode, explain: () => Pick<Failure, 'because' | 'data'>): Failure {
+  let explained: Pick<Failure, 'because' | 'data'> | undefined;
+  return {
+    ok: false,
+    code,
+    get because() {
+      return (explained ??= explain()).because;
+    },
+    get data() {
+      return (explained ??= explain()).data;
+    },
+  };
 }
 
 /** The message of whatever was thrown, for a log or a fault's text. */

@@ -1,10 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { freePort, launchRedis, requireRedisServer } from './redis-process.ts';
 
 /** A `redis-server` of the test's own, on a free port of 127.0.0.1 and in a new folder; nothing is shared with others. */
 export interface RedisServerProcess {
@@ -28,11 +27,8 @@ export interface RedisServerOptions {
   readonly args?: readonly string[];
 }
 
-const MISSING =
-  'These tests start their own Redis and there is no `redis-server` on the PATH: install Redis 7.0 or newer (Debian: `apt-get install redis-server`, macOS: `brew install redis`).';
-
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServerProcess> {
-  if (spawnSync('redis-server', ['--version']).error !== undefined) throw new Error(MISSING);
+  requireRedisServer();
   const folder = mkdtempSync(join(tmpdir(), 'countersign-redis-'));
   const port = await freePort();
   const persistence =
@@ -63,32 +59,4 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** Resolves once it accepts connections; rejects with what it said if it ends before. */
-async function launchRedis(args: readonly string[]): Promise<ChildProcess> {
-  const server = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const orphaned = (): void => void server.kill('SIGKILL');
-  process.once('exit', orphaned);
-  server.once('exit', () => process.off('exit', orphaned));
-  const said: string[] = [];
-  const lines = createInterface({ input: server.stdout });
-  await new Promise<void>((resolve, reject) => {
-    lines.on('line', (line) => {
-      if (line.includes('Ready to accept connections')) resolve();
-      else if (said.length < 50) said.push(line);
-    });
-    server.once('exit', () => reject(new Error(`redis-server ended:\n${said.join('\n')}`)));
-  });
-  return server;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }

@@ -1,3 +1,4 @@
+import { isFrozenForLoss } from '../store/redis/lost.ts';
 import type { Control } from '../store/store.ts';
 import type { CommandRow } from './command.ts';
 import { byOption } from './options.ts';
@@ -23,14 +24,24 @@ export const unfreeze: CommandRow = {
   path: 'unfreeze',
   summary: 'Let approvals through again.',
   example: 'unfreeze',
-  define: byOption,
+  define: (command) => byOption(command.addHelpText('after', AFTER_A_LOSS)),
   async run(session) {
     const store = await session.store();
+    const { frozen } = await store.control();
     const control = await store.unfreeze({ by: session.by });
-    session.print(`Callbacks are decided again. ${inForce(control)}`, control);
+    const begun = isFrozenForLoss(frozen)
+      ? ' Data was lost: repeats and limits begin from what the store still has.'
+      : '';
+    session.print(`Callbacks are decided again. ${inForce(control)}${begun}`, control);
     return 0;
   },
 };
+
+const AFTER_A_LOSS = `
+Where the services froze the store themselves, since Redis lost data, this says go on: repeats and limits begin from what
+Redis still has, after a total loss from nothing. Push the policies before, and enter lists, prices and orders again
+where they are gone. What was approved before the loss may be approved once more, so compare with the platform first.
+`;
 
 function inForce({ revision }: Control): string {
   return revision === '' ? 'No policies are in force.' : `In force: ${revision.slice(0, 12)}.`;

@@ -1,17 +1,19 @@
+import { type Tally, createTally } from '../http/admission-tally.ts';
 import type { Readiness } from '../http/ops.ts';
 import { createCallbackObserver } from '../observe/callbacks.ts';
 import { createDenialObserver } from '../observe/denials.ts';
-import { createHealth } from '../observe/health.ts';
+import { type HealthState, createHealth } from '../observe/health.ts';
 import type { Log } from '../observe/log.ts';
 import { type Metrics, createMetrics } from '../observe/metrics.ts';
 import type { ReportCallback } from '../observe/report.ts';
 import { type Follower, createFollower } from '../release/follow.ts';
 import { pushWhenEmpty } from '../release/push.ts';
 import type { Settings } from '../settings/schema.ts';
-import type { Store } from '../store/store.ts';
+import { isFrozenForLoss } from '../store/redis/lost.ts';
+import type { Control, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { countFailures } from './counted-store.ts';
-import { type Preparation, startPreparing } from './preparation.ts';
+import { startPreparing } from './preparation.ts';
 import type { OpenedStore } from './store.ts';
 
 /** What goes on beside the callbacks: preparing the store, following the policies, health and metrics. */
@@ -26,6 +28,8 @@ export interface Backstage {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   /** Counts what a service or a module answered. */
   readonly inquiryAnswered: Metrics['inquiryAnswered'];
+  /** Told of what is turned away. */
+  readonly tally: Tally;
   /** Why the store may not decide yet; undefined once it may. */
   readonly unprepared: () => string | undefined;
   readonly shuttingDown: () => void;
@@ -48,20 +52,32 @@ export async function createBackstage(parts: BackstageParts): Promise<Backstage>
   const follower = followPolicies(parts, store, metrics);
 
   async function prepare(): Promise<void> {
-    await opened.examine();
     await store.register(sources);
     const { push, directory } = settings.policies;
-    if (push === 'when-empty') await pushWhenEmpty(store, directory, 'countersign serve');
+    // Nothing in force after a loss is no first start: what to begin anew with is for an operator to say.
+    if (push !== 'when-empty' || isFrozenForLoss((await store.control()).frozen)) return;
+    await pushWhenEmpty(store, directory, 'countersign serve');
   }
-  const preparation = await startPreparing(prepare, (because) => log.warn('not-prepared', { because }));
+  const preparation = await startPreparing({
+    examine: opened.examine,
+    prepare,
+    tell: (because) => log.warn('not-prepared', { because }),
+  });
+  const unprepared = (): string | undefined => preparation.trouble() ?? store.loss?.();
   await follower.start();
   metrics.journalEntries(async () => {
     const sizes = sources.map(async (source) => [source, await store.journalSize(source)] as const);
     return new Map(await Promise.all(sizes));
   });
 
+  const tally = createTally({
+    nowMs: () => performance.now(),
+    count: (reason) => metrics.turnedAway(reason),
+    write: (line) => log.warn('turned-away', line),
+  });
+
   let stopping = false;
-  const health = healthOf(store, preparation, follower, () => stopping);
+  const health = healthOf({ store, unprepared, follower, tally, stopping: () => stopping });
   const readiness = async (): Promise<Readiness> => {
     const state = await health.readiness();
     metrics.ready(state.ready);
@@ -76,7 +92,8 @@ export async function createBackstage(parts: BackstageParts): Promise<Backstage>
     readiness,
     metrics: () => readiness().then(() => metrics.text()),
     inquiryAnswered: (inquiry, verdict) => metrics.inquiryAnswered(inquiry, verdict),
-    unprepared: preparation.trouble,
+    tally,
+    unprepared,
     shuttingDown() {
       stopping = true;
     },
@@ -95,6 +112,7 @@ function followPolicies({ settings, clock, log }: BackstageParts, store: Store, 
     onChange: ({ release, control, ready }) => {
       metrics.inForce(release?.revision ?? '');
       metrics.frozen(control?.frozen !== undefined);
+      if (isFrozenForLoss(control?.frozen)) log.error('data-lost', { because: control?.frozen?.reason });
       const fields = { revision: release?.revision, because: ready.because };
       if (ready.ok) log.info(control?.frozen === undefined ? 'in-force' : 'frozen', fields);
       else log.error('policies-not-followed', fields);
@@ -102,7 +120,15 @@ function followPolicies({ settings, clock, log }: BackstageParts, store: Store, 
   });
 }
 
-function healthOf(store: Store, preparation: Preparation, follower: Follower, stopping: () => boolean) {
+interface HealthParts {
+  readonly store: Store;
+  readonly unprepared: () => string | undefined;
+  readonly follower: Follower;
+  readonly tally: Tally;
+  readonly stopping: () => boolean;
+}
+
+function healthOf({ store, unprepared, follower, tally, stopping }: HealthParts) {
   const stateOf = (trouble: string | undefined, well: string) => ({
     ok: trouble === undefined,
     because: trouble ?? well,
@@ -110,12 +136,22 @@ function healthOf(store: Store, preparation: Preparation, follower: Follower, st
   return createHealth({
     checks: [
       { name: 'store', check: () => store.health().then(() => ({ ok: true, because: 'the store answers' })) },
-      { name: 'prepared', check: () => stateOf(preparation.trouble(), 'the store may decide') },
+      { name: 'prepared', check: () => stateOf(unprepared(), 'the store may decide') },
+      { name: 'approvals', check: () => approvals(follower.control()?.frozen) },
       { name: 'policies', check: follower.ready },
       {
         name: 'running',
         check: () => stateOf(stopping() ? 'the service is shutting down' : undefined, 'serving'),
       },
+      // An overloaded replica taken out would leave its load to the others, and they would go down one after the other.
+      { name: 'load', check: () => tally.load(), decisive: false },
     ],
   });
+}
+
+/** A freeze that somebody ordered is in order; one for data that was lost waits for somebody to look. */
+function approvals(frozen: Control['frozen']): HealthState {
+  if (frozen === undefined) return { ok: true, because: 'nothing is frozen' };
+  const { by, reason } = frozen;
+  return { ok: !isFrozenForLoss(frozen), because: `frozen by ${by}: ${reason}` };
 }

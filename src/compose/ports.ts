@@ -1,3 +1,4 @@
+import { followAcceptQueue } from '../http/admission-queue.ts';
 import { createOpsApp } from '../http/ops.ts';
 import { type CallbackUrl, PAYMENT_PATH, createPublicApp } from '../http/public.ts';
 import { type Listening, type TlsContext, listen } from '../http/server.ts';
@@ -31,6 +32,7 @@ export async function openPorts(
   const opsApp = createOpsApp({ readiness, metrics, api });
   const ops = await listen(opsApp, { ...settings.ops, limits: settings.public.limits, setting: 'ops' });
   try {
+    const queue = followAcceptQueue(() => performance.now());
     const urls = settings.sources.flatMap(urlsOf);
     const payments: CallbackUrl = { path: PAYMENT_PATH, route: { callback: 'payment' }, secret: false };
     const app = createPublicApp({
@@ -38,9 +40,12 @@ export async function openPorts(
       urls: [payments, ...urls],
       trustedProxies,
       bodyBytes: limits.bodyBytes,
+      queuedMs: (connection) => queue.waitedMs(connection),
     });
     const context = tls === undefined ? undefined : tlsContext(tls, secrets);
-    return { ops, public: await listen(app, { host, port, limits, tls: context, setting: 'public' }) };
+    const dropped = (): void => backstage.tally.dropped();
+    const outer = { host, port, limits, tls: context, setting: 'public', dropped, queue };
+    return { ops, public: await listen(app, outer) };
   } catch (thrown) {
     await ops.stop(0);
     throw thrown;

@@ -1,12 +1,13 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type AnswerFormat, plainAnswer } from '../callback/answer.ts';
 import { type Failure, failure, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
-import { createPipeline } from '../pipeline/pipeline.ts';
 import { demoCredentials } from '../settings/demo.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets } from '../settings/secrets.ts';
 import type { Authenticator } from '../signature/authenticate.ts';
 import type { Clock } from '../values/clock.ts';
+import { admittingPipeline } from './admission.ts';
 import { openAsking } from './asking.ts';
 import { type Backstage, createBackstage } from './backstage.ts';
 import { authenticatorOf } from './keys.ts';
@@ -17,7 +18,7 @@ import { openStore } from './store.ts';
 export interface Service {
   readonly publicUrl: string;
   readonly opsUrl: string;
-  /** Answers what is under way, within `public.shutdownGraceMs`, and closes everything. */
+  /** Is not ready for `public.shutdownDelayMs`, answers what is under way, within `public.shutdownGraceMs`, and closes everything. */
   stop(): Promise<void>;
 }
 
@@ -49,18 +50,17 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     await opened.store.close();
     throw thrown;
   });
-  const pipeline = createPipeline({
+  const pipeline = admittingPipeline(settings, backstage, {
     store: backstage.store,
     authenticator: keys.current,
     following: backstage.follower,
     ask: asking.ask,
     admit: () => admit(backstage),
     answerFormat: answerFormats(settings.sources),
-    report: backstage.report,
     clock: parts.clock,
-    answerTimeoutMs: settings.answerTimeoutMs,
   });
   const servers = await openPorts(parts, { secrets, pipeline, backstage }).catch(async (thrown: unknown) => {
+    pipeline.stop();
     await asking.close();
     backstage.stop();
     await opened.store.close();
@@ -78,10 +78,16 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     publicUrl: servers.public.url,
     opsUrl: servers.ops.url,
     async stop() {
+      const { shutdownDelayMs, shutdownGraceMs } = settings.public;
       backstage.shuttingDown();
+      servers.public.drain();
+      await pause(shutdownDelayMs);
       stopWatching();
-      await servers.public.stop(settings.public.shutdownGraceMs);
-      await pipeline.idle();
+      await servers.public.stop(shutdownGraceMs);
+      // Whoever waited has been answered or cut off; what is still with the store has its own time-outs, and no more than this.
+      const idleMs = Math.max(shutdownGraceMs, settings.answerTimeoutMs);
+      await Promise.race([pipeline.idle(), pause(idleMs, undefined, { ref: false })]);
+      pipeline.stop();
       await asking.close();
       await servers.ops.stop(0);
       backstage.stop();

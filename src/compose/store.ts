@@ -40,6 +40,7 @@ export async function openStore(
     ...serverOf(address, clientOptions(settings, address.tls, readSecret)),
     prefix: settings.prefix,
     retention,
+    durability: settings.durability,
     commandTimeoutMs: settings.commandTimeoutMs,
     connectTimeoutMs: settings.connectTimeoutMs,
   });

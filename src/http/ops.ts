@@ -3,7 +3,13 @@ import { type ApiParts, createApi } from './api/api.ts';
 
 export interface Readiness {
   readonly ready: boolean;
-  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly because: string }[];
+  readonly checks: readonly {
+    readonly name: string;
+    readonly ok: boolean;
+    readonly because: string;
+    /** False where it does not count for `ready`. */
+    readonly decisive?: false;
+  }[];
 }
 
 export interface OpsAppParts {

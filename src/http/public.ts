@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Pipeline } from '../pipeline/pipeline.ts';
@@ -21,10 +22,18 @@ export interface PublicAppParts {
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   readonly bodyBytes: number;
+  /** For how long the first request of a connection may have waited for that to be accepted, in milliseconds. */
+  readonly queuedMs: (connection: object) => number;
 }
 
 /** The app of the public port: callbacks get their answer with HTTP 200, anything else 404 or 405, and nobody a reason. */
-export function createPublicApp({ pipeline, urls, trustedProxies, bodyBytes }: PublicAppParts): Express {
+export function createPublicApp({
+  pipeline,
+  urls,
+  trustedProxies,
+  bodyBytes,
+  queuedMs,
+}: PublicAppParts): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -62,7 +71,10 @@ export function createPublicApp({ pipeline, urls, trustedProxies, bodyBytes }: P
       pathSecret: typeof secret === 'string' ? secret : undefined,
       certificate: certificateOf(request),
       body: () => readBody(request, response),
+      waitedMs: queuedMs(request.socket),
     });
+    // A small body comes with its headers, and is there a turn later: then the connection can be kept.
+    if (!request.complete) await turn();
     // A client that has ended its side is gone as well: its socket takes no answer any more.
     const there = !response.destroyed && request.socket.writable;
     if (there) {

@@ -1,7 +1,9 @@
 import { type RequestListener, type Server, type ServerResponse, createServer } from 'node:http';
 import { type Server as TlsServer, createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { CountersignError, messageOf } from '../errors.ts';
+import type { AcceptQueue } from './admission-queue.ts';
 
 export interface ServerLimits {
   readonly headerBytes: number;
@@ -25,7 +27,9 @@ export interface Listening {
   readonly connections: () => Promise<number>;
   /** Takes another certificate and key for connections from here on. */
   useTls(context: TlsContext): void;
-  /** Takes no more connections, lets requests under way end, and cuts off what is left after `graceMs`. */
+  /** Ends each connection with its next answer from here on, and still takes new ones. */
+  drain(): void;
+  /** Drains; takes no more connections, lets requests under way end, and cuts off what is left after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -36,11 +40,14 @@ export interface ListenOptions {
   readonly tls?: TlsContext | undefined;
   /** For messages: which setting names the address. */
   readonly setting: string;
+  /** Told of each connection that is closed for being beyond `limits.connections`. */
+  readonly dropped?: () => void;
+  readonly queue?: AcceptQueue;
 }
 
 /** A bounded HTTP or HTTPS server that answers whatever is no HTTP with FAILURE, and closes. */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
-  const { host, port, limits, tls, setting } = options;
+  const { host, port, limits, tls, setting, dropped, queue } = options;
   const http = {
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
@@ -68,31 +75,41 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   server.maxRequestsPerSocket = limits.requestsPerSocket;
   server.on('checkExpectation', app);
   const answering = new Map<Socket, ServerResponse>();
-  let stopping = false;
+  let draining = false;
   server.prependListener('request', (request, response) => {
     const { socket } = request;
     answering.set(socket, response);
-    if (stopping) endConnection(response);
+    if (draining) endConnection(response);
     response.once('close', () => answering.get(socket) === response && answering.delete(socket));
   });
   server.on('clientError', (_error: Error, socket: Socket) => refuse(socket, answering.get(socket)));
   // Before TLS stands nothing can be answered, and a connection that is ended waits for that for ever.
   server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy());
+  if (dropped !== undefined) server.on('drop', dropped);
+  queue?.follow(server);
+  const connected = followConnections(server);
+  // With Node's own backlog of 511 the kernel loses the beginnings of more connections than that at once: their callers believe to
+  // be connected, and what they send is read seconds later, when it is sent again.
   await new Promise<void>((resolve, reject) => {
     const failed = (error: Error): void => reject(unlistenable(error, `${host}:${port}`, setting));
-    server.once('error', failed).listen(port, host, () => {
+    server.once('error', failed).listen({ port, host, backlog: limits.connections }, () => {
       server.off('error', failed);
       resolve();
     });
   });
+  const drain = (): void => {
+    draining = true;
+    for (const response of answering.values()) endConnection(response);
+  };
   return {
     url: `${tls === undefined ? 'http' : 'https'}://${addressOf(server)}`,
     connections: () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count))),
     useTls: (context) => 'setSecureContext' in server && server.setSecureContext(context),
-    stop(graceMs) {
-      stopping = true;
-      for (const response of answering.values()) endConnection(response);
-      return stop(server, graceMs);
+    drain,
+    async stop(graceMs) {
+      drain();
+      for (let turns = 0; turns < TURNS_TO_ARRIVE; turns++) await turn();
+      await stop(server, graceMs, connected);
     },
   };
 }
@@ -108,15 +125,38 @@ function addressOf(server: Server): string {
   return `${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`;
 }
 
-function stop(server: Server | TlsServer, graceMs: number): Promise<void> {
+/** What has come in before the stop is still taken: a turn to accept its connection, one to read it, one for what is half done. */
+const TURNS_TO_ARRIVE = 3;
+const CLOSE_EVERY_MS = 50;
+
+function stop(server: Server | TlsServer, graceMs: number, connected: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
-    const cutOff = setTimeout(() => server.closeAllConnections(), graceMs);
+    // A connection may get idle without having been told to end, and one on which nothing was ever said is not idle to Node.
+    const closing = setInterval(() => {
+      server.closeIdleConnections();
+      for (const socket of connected) if (socket.bytesRead === 0) socket.destroy();
+    }, CLOSE_EVERY_MS);
+    const cutOff = setTimeout(() => {
+      server.closeAllConnections();
+      for (const socket of connected) socket.destroy();
+    }, graceMs);
     server.close(() => {
       clearTimeout(cutOff);
+      clearInterval(closing);
       resolve();
     });
     server.closeIdleConnections();
   });
+}
+
+/** All connections, those included that are still before TLS or their first request. */
+function followConnections(server: Server | TlsServer): ReadonlySet<Socket> {
+  const connected = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    connected.add(socket);
+    socket.once('close', () => connected.delete(socket));
+  });
+  return connected;
 }
 
 const REFUSED =

@@ -10,6 +10,8 @@ export interface Metrics {
   inquiryAnswered(inquiry: { readonly of: string; readonly name: string }, verdict: string): void;
   /** A call of the API without the right token. */
   apiDenied(): void;
+  /** A callback was answered FAILURE, or a connection closed, before anything of it was read. */
+  turnedAway(reason: string): void;
   /** The revision in force; the empty text where there is none. */
   inForce(revision: string): void;
   frozen(yes: boolean): void;
@@ -49,6 +51,12 @@ export function createMetrics({
     help: 'Calls of the API without the right token.',
     registers: [...registers],
   });
+  const turnedAway = new Counter({
+    name: 'countersign_turned_away_total',
+    help: 'Callbacks answered FAILURE without having been looked at, and connections closed (reason connections).',
+    labelNames: ['reason'] as const,
+    registers: [...registers],
+  });
   const revisionInfo = new Gauge({
     name: 'countersign_revision_info',
     help: 'The policy revision in force.',
@@ -63,6 +71,7 @@ export function createMetrics({
     storeFailed: (verb) => storeErrors.inc({ verb: verbs(verb) }),
     inquiryAnswered: ({ of, name }, verdict) => inquiries.inc({ of, name, verdict }),
     apiDenied: () => denied.inc(),
+    turnedAway: (reason) => turnedAway.inc({ reason }),
     inForce(revision) {
       revisionInfo.reset();
       if (revision !== '') revisionInfo.set({ revision }, 1);
@@ -105,7 +114,9 @@ function callbackMetrics(registry: Registry): (report: CallbackReport) => void {
   const rules = bounded(512);
   return (report) => {
     const code = codes(report.code);
-    answers.inc({ answer: report.verdict });
+    // What came too late was counted when FAILURE was answered.
+    const answered = report.outcome !== 'late';
+    if (answered) answers.inc({ answer: report.verdict });
     if (report.alarm) alarms.inc({ code });
     if (report.source === undefined || report.outcome === 'unauthenticated') failures.inc({ code });
     else {
@@ -116,7 +127,7 @@ function callbackMetrics(registry: Registry): (report: CallbackReport) => void {
       const stepMs = report.stepsMs[step];
       if (stepMs !== undefined) timer.observe(stepMs / 1000);
     }
-    total.observe(report.totalMs / 1000);
+    if (answered) total.observe(report.totalMs / 1000);
   };
 }
 

@@ -33,7 +33,7 @@ export interface Track {
 }
 
 export function track(arrival: Arrival): Track {
-  const startedMs = performance.now();
+  const startedMs = performance.now() - (arrival.waitedMs ?? 0);
   const stepsMs: Partial<Record<Step, number>> = {};
   const known: Mutable<Known> = {
     requestId: arrival.requestId,
@@ -59,11 +59,11 @@ export function track(arrival: Arrival): Track {
     ...(answer === undefined ? {} : { answer }),
     report: { ...known, ...ending, totalMs: elapsedMs() },
   });
-  const no = (
-    outcome: CallbackReport['outcome'],
-    { code, because, data }: Failure,
-    decision?: string,
-  ): Outcome => end({ verdict: 'FAILURE', outcome, code, because, data, decision });
+  const no = (outcome: CallbackReport['outcome'], failure: Failure, decision?: string): Outcome => {
+    const ended = end({ verdict: 'FAILURE', outcome, code: failure.code, because: '', decision });
+    explainLazily(ended.report, failure);
+    return ended;
+  };
 
   return {
     requestId: arrival.requestId,
@@ -98,6 +98,14 @@ export function track(arrival: Arrival): Track {
     unauthenticated: (failure) => no('unauthenticated', failure),
     refused: (failure, decision) => no('refused', failure, decision),
   };
+}
+
+/** Why it failed is read by the log alone, and of few: see failureWhy. */
+function explainLazily(report: CallbackReport, failure: Failure): void {
+  Object.defineProperties(report, {
+    because: { get: () => failure.because, enumerable: true },
+    data: { get: () => failure.data, enumerable: true },
+  });
 }
 
 /** The report of an outcome whose SUCCESS came too late, or found nobody. */

@@ -21,8 +21,13 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const { answerTimeoutMs, report } = parts;
   const underWay = new Set<Promise<unknown>>();
 
-  function keep(work: Promise<unknown>): void {
-    const kept = work.catch(() => undefined).finally(() => underWay.delete(kept));
+  function keep(work: Promise<unknown>, ended?: () => void): void {
+    const kept = work
+      .catch(() => undefined)
+      .finally(() => {
+        underWay.delete(kept);
+        ended?.();
+      });
     underWay.add(kept);
   }
 
@@ -34,8 +39,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     async receive(arrival) {
       const run = track(arrival);
       const work = takeSteps(parts, arrival, run).catch((thrown: unknown) => run.failed(failureOf(thrown)));
-      keep(work);
-      const outcome = await within(work, answerTimeoutMs);
+      keep(work, arrival.ended);
+      const outcome = await within(work, answerTimeoutMs - (arrival.waitedMs ?? 0));
       if (outcome !== undefined && run.elapsedMs() <= answerTimeoutMs) {
         report(outcome.report);
         const delivered = (there: boolean): void =>

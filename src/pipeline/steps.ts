@@ -28,6 +28,8 @@ export interface PipelineParts {
 
 /** The five steps of a decision, in their one order: decode, authenticate, parse, evaluate and settle. */
 export async function takeSteps(parts: PipelineParts, arrival: Arrival, run: Track): Promise<Outcome> {
+  const stranger = strangerAt(parts.authenticator(), arrival);
+  if (stranger !== undefined) return run.unauthenticated(stranger);
   const body = await arrival.body();
   if (!(body instanceof Uint8Array)) return run.unauthenticated(body);
   const decoded = run.timed('decode', () => decodeMembers(body));
@@ -45,6 +47,11 @@ export async function takeSteps(parts: PipelineParts, arrival: Arrival, run: Tra
   const barred = parts.admit();
   if (barred !== undefined) return run.failed(barred);
   return decide(parts, run, { callback, body: decoded.text, sender, address: arrival.address });
+}
+
+/** A co-signer's address is held against its list before a byte of the body is read. */
+function strangerAt(authenticator: Authenticator, { route, address }: Arrival): Failure | undefined {
+  return route.callback === 'payment' ? undefined : authenticator.stranger(route.source, address);
 }
 
 function authenticate(

@@ -16,6 +16,7 @@ const readable = z.object({
       port: written,
       trustedProxies: z.array(z.unknown()).catch([]),
       tls: z.object({ clientCa: z.unknown() }).optional().catch(undefined),
+      limits: z.object({ headersTimeoutMs: written, requestTimeoutMs: written }).partial().catch({}),
     })
     .partial()
     .catch({}),
@@ -26,6 +27,8 @@ const readable = z.object({
       username: z.unknown(),
       password: z.unknown(),
       tls: z.record(z.string(), z.unknown()).optional().catch(undefined),
+      commandTimeoutMs: written,
+      durability: z.object({ replicas: written, timeoutMs: written }).partial().catch({}),
     })
     .partial()
     .catch({}),
@@ -53,6 +56,7 @@ export function brokenConditions(tree: unknown): readonly FoundFault[] {
   const settings = readable.parse(tree);
   return [
     ...portConditions(settings),
+    ...timeoutConditions(settings.public.limits ?? {}),
     ...storeConditions(settings.store),
     ...unique(settings.sources, 'name', 'give every source a name of its own'),
     ...unique(
@@ -66,6 +70,8 @@ export function brokenConditions(tree: unknown): readonly FoundFault[] {
   ];
 }
 
+const EMBEDDED = 'embedded:';
+
 function portConditions({ public: outer, ops }: Readable): readonly FoundFault[] {
   const port = ops.port ?? '9090';
   if (port === '0' || port !== (outer.port ?? '8080')) return [];
@@ -73,6 +79,24 @@ function portConditions({ public: outer, ops }: Readable): readonly FoundFault[]
     { path: ['ops', 'port'], problem: 'is also public.port', cure: 'give the operator a port of its own' },
   ];
 }
+
+/** Headers are part of the request, and Node's server does not start with more time for the part than for the whole. */
+function timeoutConditions({
+  headersTimeoutMs = DEFAULT_TIMEOUT,
+  requestTimeoutMs = DEFAULT_TIMEOUT,
+}: NonNullable<Readable['public']['limits']>): readonly FoundFault[] {
+  if (!(Number(headersTimeoutMs) > Number(requestTimeoutMs))) return [];
+  return [
+    {
+      path: ['public', 'limits', 'headersTimeoutMs'],
+      problem: `is ${headersTimeoutMs === DEFAULT_TIMEOUT ? `${DEFAULT_TIMEOUT}, its default, ` : ''}above requestTimeoutMs`,
+      cure: 'write at most requestTimeoutMs, which is for the headers and the body together',
+    },
+  ];
+}
+
+/** Of both, as text. */
+const DEFAULT_TIMEOUT = '5000';
 
 function storeConditions(store: Readable['store']): readonly FoundFault[] {
   const faults: FoundFault[] = [];
@@ -97,7 +121,30 @@ function storeConditions(store: Readable['store']): readonly FoundFault[] {
   if (store.username !== undefined && store.password === undefined) {
     faults.push({ path: ['store', 'username'], problem: 'has no password', cure: 'add store.password' });
   }
-  return faults;
+  return [...faults, ...durabilityConditions(store)];
+}
+
+function durabilityConditions({
+  url = EMBEDDED,
+  durability = {},
+  commandTimeoutMs = '1000',
+}: Readable['store']): readonly FoundFault[] {
+  const { replicas = '0', timeoutMs = '100' } = durability;
+  if (replicas === '0') return [];
+  if (url.startsWith(EMBEDDED)) {
+    const cure = 'name a Redis with replicas in store.url, or delete store.durability';
+    return [
+      { path: ['store', 'durability', 'replicas'], problem: 'has no effect on an embedded store', cure },
+    ];
+  }
+  if (!(Number(timeoutMs) >= Number(commandTimeoutMs))) return [];
+  return [
+    {
+      path: ['store', 'durability'],
+      problem: 'waits for replicas for no less than store.commandTimeoutMs',
+      cure: `write a timeoutMs below ${commandTimeoutMs}, or raise store.commandTimeoutMs`,
+    },
+  ];
 }
 
 function unique(sources: readonly Source[], name: 'name' | 'appKey', cure: string): readonly FoundFault[] {

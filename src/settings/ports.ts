@@ -23,6 +23,12 @@ const limits = section({
     'Time for which an idle connection is kept. It should be longer than the gateway keeps its own, often 60 s: else the gateway may send a callback into a connection that is just being closed.',
   ),
   connections: wholeNumberOr(1024, 1, 65536).describe('Connections open at once; more are turned away.'),
+  callbacks: wholeNumberOr(512, 1, 65536).describe(
+    'Callbacks under way at once; to more the answer is FAILURE at once. That many within answerTimeoutMs is the slowest pace at which all are still in time: 512 within 2 s are 256 a second. More only makes more of them late.',
+  ),
+  failuresPerSecond: wholeNumberOr(200, 1, 100000).describe(
+    'Callbacks of one address (of IPv6, one /64) that may fail to authenticate within a second; for the rest of that second the answer to all of its callbacks is FAILURE, and they are not read. An envelope that does not decipher counts ten times. An address from which a sender was authenticated within a minute may have ten times as many fail, since others may call through the same gateway: list gateways in trustedProxies, so that each caller is counted by itself.',
+  ),
   requestsPerSocket: wholeNumberOr(0, 0, 1000000).describe(
     'Requests after which a connection is closed; 0 for any number.',
   ),
@@ -41,8 +47,11 @@ export const publicPort = section({
     .optional()
     .describe('TLS ended by Countersign itself. Leave it out where the gateway in front does that.'),
   limits: limits.prefault({}).describe('What one caller may take of the service.'),
+  shutdownDelayMs: wholeNumberOr(0, 0, 120000).describe(
+    'Time for which callbacks are still taken after the service was told to stop, while /readyz says that it is not ready: as long as the load balancer needs to notice that, such as 5000 on Kubernetes. Each answer then ends its connection.',
+  ),
   shutdownGraceMs: wholeNumberOr(10000, 0, 600000).describe(
-    'Time for callbacks under way to be answered after the service was told to stop.',
+    'Time for callbacks under way to be answered once no more are taken.',
   ),
 });
 

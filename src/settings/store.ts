@@ -45,6 +45,16 @@ export const store = section({
   commandTimeoutMs: wholeNumberOr(1000, 50, 60000).describe(
     'Time for one step in the store, after which its effect is not certain and the answer is FAILURE.',
   ),
+  durability: section({
+    replicas: wholeNumberOr(0, 0, 16).describe(
+      'How many replicas must have an approval before it is given, and a push, a freeze, its end, a change of a list or of prices or a cancelled order before it is acknowledged. Otherwise the answer is FAILURE, and a repeat gets the approval once they have it. Counted are the replicas of the primary, on a Cluster of the primary that has the source. 0: the memory of the primary is enough, and a failover may forget the last approvals. To be certain that no failover forgets any, name all replicas that can be promoted; then none of them may be down. With fewer, and the same `replica-priority` for all, none is forgotten when the primary dies, for the replica that has most is promoted; but some may be when a primary is replaced that still works, as by `SENTINEL FAILOVER`. Set `min-replicas-to-write` of Redis to the same number, so that a primary without its replicas decides nothing.',
+    ),
+    timeoutMs: wholeNumberOr(100, 10, 10000).describe(
+      'How long to wait for these replicas, after the step itself. Must be below store.commandTimeoutMs.',
+    ),
+  })
+    .prefault({})
+    .describe('What an approval waits for, on a Redis with replicas.'),
   retention: section({
     subjectsDays: wholeNumberOr(400, 93, 36500).describe(
       'Days for which a decision is remembered: a callback that comes again later is decided as a new one. At least 93, to be longer than any window. Orders, counted from their expiry, and what counts as paid before are kept as long.',

@@ -1,4 +1,4 @@
-import { type Failure, failure } from '../errors.ts';
+import { type Failure, failure, failureWhy } from '../errors.ts';
 import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { SchemeName, SourceConfig } from './config.ts';
@@ -16,6 +16,8 @@ export interface Authenticator {
   payment(decoded: { readonly members: Members }): Authenticated | Failure;
   /** A co-signer's callback by all that its source must show; the body itself proves nothing (sections 6.2 and 6.3). */
   cosigner(source: string, arrival: Arrival & { readonly members: Members }): Authenticated | Failure;
+  /** Why nobody at this address may call a co-signer's URL: known before its body is read, or any secret looked at. */
+  stranger(source: string, address: string): Failure | undefined;
   /** Whether the co-signer holds the same public keys; both false where the settings name none. */
   selfCheck(source: string, hashes: SelfCheckHashes): SelfCheckResult;
   describe(): readonly SourceDescription[];
@@ -92,6 +94,7 @@ export function compileAuthenticator(
         plaintext: undefined,
       };
     },
+    stranger: (name, address) => cosigners.get(name)?.stranger(address),
     selfCheck: (name, hashes) =>
       cosigners.get(name)?.selfCheck?.check(hashes) ?? { client: false, verify: false },
     describe: () => [
@@ -106,7 +109,13 @@ function authenticatePayment(payments: Payments, members: Members): Authenticate
   if (!candidate.ok) return candidate;
   const { source, scheme } = candidate;
   const outcome = payments.verify(candidate, members);
-  if (!outcome.ok) return { ...outcome, data: { ...outcome.data, source } };
+  if (!outcome.ok) {
+    const { code } = outcome;
+    return failureWhy(code, () => ({
+      because: outcome.because,
+      data: { ...outcome.data, source },
+    }));
+  }
   const { verified, by } = outcome;
   return { ok: true, source, scheme, by, members: verified.members, plaintext: verified.plaintext };
 }

@@ -12,6 +12,8 @@ export interface CosignerSource {
   readonly by: string;
   readonly warnings: readonly string[];
   readonly selfCheck: SelfChecker | undefined;
+  /** Why this address may not call at all; it's asked before there is a body, and `check` asks again. */
+  stranger(address: string): Failure | undefined;
   /** Undefined where the sender has shown all that is listed; else what is missing first. */
   check(arrival: Arrival): Failure | undefined;
 }
@@ -37,6 +39,7 @@ export function compileCosigner(
     .filter((proof) => proof !== 'none')
     .flatMap((proof) => faults.attempt(where, () => compileProof(proof, readSecret)) ?? [])
     .sort((a, b) => PROOF_ORDER.indexOf(a.name) - PROOF_ORDER.indexOf(b.name));
+  const addresses = proofs.find(({ name }) => name === 'addresses');
   const open = authenticate.length === 1 && authenticate[0] === 'none';
 
   return {
@@ -45,6 +48,10 @@ export function compileCosigner(
     warnings: warningsOf(authenticate, proofs),
     selfCheck:
       selfCheck && faults.attempt(`${where}, selfCheck`, () => compileSelfCheck(selfCheck, readSecret)),
+    stranger(address) {
+      const lacking = addresses?.check({ ...NOTHING_SHOWN, address });
+      return lacking && { ...lacking, data: { ...lacking.data, source: config.name } };
+    },
     check(arrival) {
       if (open) return undefined;
       if (proofs.length === 0)
@@ -57,6 +64,14 @@ export function compileCosigner(
     },
   };
 }
+
+/** All that the proof of an address may not look at. */
+const NOTHING_SHOWN: Omit<Arrival, 'address'> = {
+  header: () => undefined,
+  fromProxy: false,
+  pathSecret: undefined,
+  certificate: undefined,
+};
 
 function warningsOf(authenticate: readonly CosignerProof[], proofs: readonly Proof[]): readonly string[] {
   const kept = proofs.flatMap(({ warnings }) => warnings);

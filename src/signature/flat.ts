@@ -1,4 +1,4 @@
-import { CountersignError } from '../errors.ts';
+import { CountersignError, failureWhy } from '../errors.ts';
 import type { Members } from '../values/members.ts';
 import { jsonOf, stringMember, without } from './body.ts';
 import { type Canonical, type EmptyValues, canonicalString } from './canonical.ts';
@@ -42,13 +42,15 @@ export function flatVerifier(parts: FlatParts): Verifier {
       if (parts.matches(canonical.text, sign)) {
         return { ok: true, members: without(members, 'sign'), plaintext: undefined, canonical };
       }
-      const cure = parts.cure(canonical.text, sign, variantsOf(members, canonical, emptyValues));
-      return signFailure(
-        'SIGN_WRONG',
-        `the sign is not that of the body: ${cure}`,
-        { scheme, keys },
-        measured(canonical.text),
-      );
+      return failureWhy('SIGN_WRONG', () => {
+        const cure = parts.cure(canonical.text, sign, variantsOf(members, canonical, emptyValues));
+        return signFailure(
+          'SIGN_WRONG',
+          `the sign is not that of the body: ${cure}`,
+          { scheme, keys },
+          measured(canonical.text),
+        );
+      });
     },
     explain(members, sign) {
       const canonical = canonicalString(members, emptyValues);

@@ -1,4 +1,4 @@
-import { type Failure, failure } from '../errors.ts';
+import { type Failure, failure, failureWhy } from '../errors.ts';
 import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { PaymentSourceConfig, SchemeName } from './config.ts';
@@ -162,8 +162,13 @@ function joined(failures: readonly Failure[]): Failure {
   if (first === undefined) return failure('KEYS_UNAVAILABLE', 'there is no key to verify the sign with');
   if (failures.length === 1) return first;
   // A key whose signature was right says more than one that the callback was not signed for.
-  const { code, data } = failures.find((each) => each.code !== 'SIGN_WRONG') ?? first;
-  const because = failures.map((each) => each.because).join('; ');
-  const keys = failures.flatMap((each) => (Array.isArray(each.data['keys']) ? each.data['keys'] : []));
-  return failure(code, `none of ${failures.length} keys verifies: ${because}`, { ...data, keys });
+  const telling = failures.find((each) => each.code !== 'SIGN_WRONG') ?? first;
+  return failureWhy(telling.code, () => {
+    const because = failures.map((each) => each.because).join('; ');
+    const keys = failures.flatMap((each) => (Array.isArray(each.data['keys']) ? each.data['keys'] : []));
+    return {
+      because: `none of ${failures.length} keys verifies: ${because}`,
+      data: { ...telling.data, keys },
+    };
+  });
 }

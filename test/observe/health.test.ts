@@ -55,3 +55,33 @@ describe('readiness', () => {
     expect((await health.readiness()).ready).toBe(true);
   });
 });
+
+describe('a check that decides nothing', () => {
+  const load: HealthCheck = {
+    name: 'load',
+    check: () => ({ ok: false, because: 'turned away' }),
+    decisive: false,
+  };
+
+  it('is told, and leaves the service ready', async () => {
+    expect(await createHealth({ checks: [good, load] }).readiness()).toEqual({
+      ready: true,
+      checks: [
+        { name: 'policies', ok: true, because: 'revision a1 is in force' },
+        { name: 'load', ok: false, because: 'turned away', decisive: false },
+      ],
+    });
+  });
+
+  it('makes no service ready by itself', async () => {
+    const { ready } = await createHealth({
+      checks: [{ ...load, check: () => ({ ok: true, because: '' }) }],
+    }).readiness();
+    expect(ready).toBe(false);
+  });
+
+  it('does not stand in for one that decides', async () => {
+    const bad: HealthCheck = { name: 'store', check: () => ({ ok: false, because: 'gone' }) };
+    expect((await createHealth({ checks: [load, bad] }).readiness()).ready).toBe(false);
+  });
+});

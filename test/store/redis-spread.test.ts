@@ -61,12 +61,14 @@ describe('what is in force, spread to the sources', () => {
     });
   });
 
-  it('reaches a source whose copy was lost', async () => {
+  it('does not reach a source whose copy was lost: all is frozen until an operator says go on', async () => {
     const prefix = freshPrefix();
     const store = await readyOn(server, { prefix });
     await rawClient(server).del(createKeys(prefix).of('shop').control);
-    expect(await store.settle(request())).toMatchObject({ outcome: 'stale', inForce: '' });
-    await store.control();
+    await expect(store.settle(request())).rejects.toMatchObject({ code: 'STORE_LOST' });
+    expect(await store.control()).toMatchObject({ frozen: { by: 'countersign' } });
+    expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
+    await store.unfreeze({ by: 'ada' });
     expect(await store.settle(request())).toMatchObject({ code: 'APPROVED' });
   });
 

@@ -1,35 +1,32 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
+import { type RedisServer, type RedisTimeouts, createClient, nameOf } from './client.ts';
 import { isReply, storeFault } from './fault.ts';
+import { type Command, together } from './together.ts';
 
-/** Where Redis is: a URL (`redis://` or `rediss://`), a client's options (such as Sentinels), or nodes of a Cluster. */
-export type RedisServer =
-  | { readonly url: string; readonly client?: RedisOptions }
-  | { readonly client: RedisOptions }
-  | {
-      readonly cluster: readonly { readonly host: string; readonly port: number }[];
-      readonly client?: RedisOptions;
-    };
-
-/** Bounds on waiting, in milliseconds. */
-export interface RedisTimeouts {
-  /** How long a command may take. One that takes longer rejects, and its connection is made anew. */
-  readonly commandTimeoutMs: number;
-  /** How long a connection may take to be made. */
-  readonly connectTimeoutMs: number;
-}
+export type { RedisServer, RedisTimeouts };
 
 /**
  * A connection that makes itself anew for as long as it takes, and never lets a command wait for that: while there is
  * no connection a command rejects at once. No command is ever sent twice. Rejections are CountersignErrors.
  */
 export interface Connection {
+  /** True on a Cluster: keys of different slots may lie on different servers. */
+  readonly spreads: boolean;
   call(command: string, args: readonly (string | number)[]): Promise<unknown>;
+  /**
+   * Sends commands over one connection, in order, at once. Resolves with the answers, in order, and rejects if any of them is
+   * an error. On a Cluster all their keys lie in one slot, and what a server answers that has it no more is asked once again of
+   * the one that has: all of it, so it must be harmless to ask twice.
+   */
+  together(commands: readonly Command[]): Promise<readonly unknown[]>;
   /** `INFO` of the server, or of each primary of a Cluster. */
   infos(): Promise<readonly string[]>;
   /** Resolves once connected, or when the time for connecting is over. */
   settled(): Promise<void>;
   /** Calls back for each message on the channel, and after each time that messages may have been missed. */
   subscribe(channel: string, heard: () => void): Subscription;
+  /** Leaves the connection for a new one; what is under way rejects. */
+  renew(): void;
   /** Once what was asked is answered, or has failed. */
   close(): Promise<void>;
 }
@@ -38,17 +35,20 @@ export interface Subscription {
   close(): void;
 }
 
-const FIRST_RETRY_MS = 50;
-const LAST_RETRY_MS = 1000;
 const SUBSCRIPTION_PING_MS = 5000;
+/** Only says that each Sentinel was asked once, also if all of them answered. */
+const ALL_ASKED = /^All sentinels are unreachable\. Retrying from scratch after \d+ms\.$/;
 
 export function createConnection(server: RedisServer, timeouts: RedisTimeouts): Connection {
   const client = createClient(server, timeouts);
   const name = nameOf(server);
   let lastError: string | undefined;
-  client.on('error', (error: Error) => (lastError = error.message));
+  client.on('error', ({ message }: Error) => {
+    if (!ALL_ASKED.test(message)) lastError = message;
+  });
   client.on('ready', () => (lastError = undefined));
 
+  if (client instanceof Cluster) connectToNodes(client);
   const underWay = new Set<Promise<unknown>>();
   const gather = client instanceof Cluster ? () => undefined : gatherWrites(client);
 
@@ -67,59 +67,23 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
   }
 
   return {
+    spreads: client instanceof Cluster,
     call: (command, args) => guarded(() => client.call(command, [...args])),
+    together: (commands) => guarded(() => together(client, commands)),
     infos: () =>
       guarded(() =>
         Promise.all(
           (client instanceof Cluster ? client.nodes('master') : [client]).map((node) => node.info()),
         ),
       ),
-    settled: () => readyWithin(client, timeouts.connectTimeoutMs),
+    settled: () => settledWithin(client, timeouts.connectTimeoutMs),
     subscribe: (channel, heard) => subscribe(createClient(server, timeouts), channel, heard),
+    renew: () => client.disconnect(true),
     async close() {
       await Promise.allSettled(underWay);
       client.disconnect();
     },
   };
-}
-
-function createClient(server: RedisServer, timeouts: RedisTimeouts): Redis | Cluster {
-  const retry = (attempt: number): number => Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), LAST_RETRY_MS);
-  const options = {
-    ...server.client,
-    // Maps as flat arrays, in whichever protocol.
-    replyMapping: 'legacy',
-    connectTimeout: timeouts.connectTimeoutMs,
-    commandTimeout: timeouts.commandTimeoutMs,
-    // A peer that has gone silent is left: its socket is destroyed, and a new connection is made.
-    socketTimeout: timeouts.commandTimeoutMs,
-    disconnectTimeout: timeouts.commandTimeoutMs,
-    sentinelCommandTimeout: timeouts.commandTimeoutMs,
-    // What was under way when a connection broke is rejected at once, and not sent again.
-    maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false,
-    autoResubscribe: false,
-    maxLoadingRetryTime: LAST_RETRY_MS,
-  } satisfies RedisOptions;
-  if ('cluster' in server) {
-    return new Cluster([...server.cluster], {
-      enableOfflineQueue: false,
-      clusterRetryStrategy: retry,
-      clusterNodeRetryStrategy: retry,
-      retryDelayOnFailover: 0,
-      retryDelayOnClusterDown: 0,
-      slotsRefreshTimeout: timeouts.connectTimeoutMs,
-      redisOptions: options,
-    });
-  }
-  const standalone = {
-    ...options,
-    enableOfflineQueue: false,
-    retryStrategy: retry,
-    // After a failover the old address answers READONLY: ask the Sentinels, or the name, again.
-    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
-  };
-  return 'url' in server ? new Redis(server.url, standalone) : new Redis(standalone);
 }
 
 /**
@@ -138,6 +102,24 @@ function gatherWrites(client: Redis): () => void {
       stream.uncork();
     });
   };
+}
+
+/**
+ * Connects to each server as soon as it is known. Otherwise the first command would, and all others that come before this is
+ * done would be rejected.
+ */
+function connectToNodes(cluster: Cluster): void {
+  cluster.on('+node', (node: Redis) => {
+    if (node.status === 'wait') node.connect().catch(() => undefined);
+  });
+}
+
+async function settledWithin(client: Redis | Cluster, withinMs: number): Promise<void> {
+  const sinceMs = performance.now();
+  await readyWithin(client, withinMs);
+  if (!(client instanceof Cluster)) return;
+  const leftMs = Math.max(0, withinMs - (performance.now() - sinceMs));
+  await Promise.all(client.nodes('master').map((node) => readyWithin(node, leftMs)));
 }
 
 function readyWithin(client: Redis | Cluster, withinMs: number): Promise<void> {
@@ -168,17 +150,4 @@ function subscribe(client: Redis | Cluster, channel: string, heard: () => void):
       client.disconnect();
     },
   };
-}
-
-/** For messages: never the credentials. */
-function nameOf(server: RedisServer): string {
-  if ('cluster' in server) return server.cluster.map(({ host, port }) => `${host}:${port}`).join(', ');
-  if ('url' in server) {
-    return URL.canParse(server.url)
-      ? new URL(server.url).host || new URL(server.url).pathname
-      : 'the URL given';
-  }
-  const { sentinels, path, host = 'localhost', port = 6379 } = server.client;
-  if (sentinels) return `Sentinels ${sentinels.map((s) => `${s.host}:${s.port}`).join(', ')}`;
-  return path ?? `${host}:${port}`;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CountersignError } from '../../errors.ts';
 import {
   type Decisions,
   type NoticeRequest,
@@ -9,6 +10,8 @@ import {
 } from '../store.ts';
 import { claimArguments, claimKey, flag, readClaims, standing } from './claims.ts';
 import { atMsOf } from './entry.ts';
+import { type Known, type Loss, losses } from './lost.ts';
+import { knownOf, lostInSettle } from './lost-settle.ts';
 import { type RedisParts, journalArguments } from './parts.ts';
 import { digits, expectReply, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
@@ -25,15 +28,17 @@ export function createDecisions(parts: RedisParts): Decisions {
 
 const verdict = z.enum(['SUCCESS', 'FAILURE']);
 const code = z.enum(['APPROVED', 'RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE', 'FROZEN', 'TERMS_CHANGED']);
-const outcomes = z.enum(['stale', 'elsewhen', 'decided', 'repeated']);
+const outcomes = z.enum(['lost', 'stale', 'elsewhen', 'decided', 'repeated']);
+const lost = z.tuple([text, losses]);
 const stale = z.tuple([text, text, digits]);
 const elsewhen = z.tuple([text, digits]);
-const settled = z.tuple([text, text, verdict, code, text]);
-const repeated = z.tuple([text, text, verdict, code, text, text]);
+const settled = z.tuple([text, text, text, verdict, code, text]);
+const repeated = z.tuple([text, text, text, verdict, code, text, text]);
 
 /** One round trip. The keys all lie in the source's slot. */
 async function settle(parts: RedisParts, request: SettleRequest): Promise<SettleResult> {
   const keys = parts.keys.of(request.source);
+  const known = knownOf(parts, request.source);
   const reply = await run(
     parts.connection,
     settleScript,
@@ -44,29 +49,56 @@ async function settle(parts: RedisParts, request: SettleRequest): Promise<Settle
       keys.lists,
       ...request.claims.map((claim) => claimKey(keys, request.subject, claim)),
     ],
-    settleArguments(parts, request),
+    settleArguments(parts, request, known),
   );
-  return readSettled(reply);
+  const about = `${keys.subject(request.subject)} ${request.terms} ${request.question} ${flag(request.speedUp)}`;
+  const result = readSettled(reply, ownAnswer(parts, about));
+  if (result.outcome === 'lost') throw lostInSettle(parts, request.source, { loss: result.loss, known });
+  return result;
 }
 
-function readSettled(reply: unknown): SettleResult {
+function readSettled(
+  reply: unknown,
+  own: (about: string) => void,
+): SettleResult | { readonly outcome: 'lost'; readonly loss: Loss } {
   const what = 'a settled question';
   const outcome = expectReply(outcomes, what, Array.isArray(reply) ? reply[0] : reply);
+  if (outcome === 'lost') return { outcome, loss: expectReply(lost, what, reply)[1] };
   if (outcome === 'stale') {
     const [, inForce, nowMs] = expectReply(stale, what, reply);
     return { outcome, inForce, nowMs };
   }
   if (outcome === 'elsewhen') return { outcome, nowMs: expectReply(elsewhen, what, reply)[1] };
-  if (outcome === 'decided') return { outcome, ...decisionOf(expectReply(settled, what, reply)) };
-  const [, id, said, why, claims, of] = expectReply(repeated, what, reply);
-  return { outcome, ...decisionOf([outcome, id, said, why, claims]), of };
+  if (outcome === 'decided') {
+    const decided = expectReply(settled, what, reply);
+    own(decided[1]);
+    return { outcome, ...decisionOf(decided) };
+  }
+  const [, about, id, said, why, claims, of] = expectReply(repeated, what, reply);
+  own(about);
+  return { outcome, ...decisionOf([outcome, about, id, said, why, claims]), of };
 }
 
-function decisionOf([, id, said, why, claims]: z.output<typeof settled>) {
+/**
+ * Throws unless an answer is about what was asked. Answers are told apart by their order alone, and one that is lost or comes twice
+ * would shift all that follow, so the connection is made anew.
+ */
+function ownAnswer({ connection }: RedisParts, asked: string): (about: string) => void {
+  return (about) => {
+    if (about === asked) return;
+    connection.renew();
+    throw new CountersignError(
+      'STORE_UNREACHABLE',
+      'Redis answered another question than was asked: the answers of the connection are out of order, and it is made anew; look what stands between the service and Redis',
+    );
+  };
+}
+
+function decisionOf([, , id, said, why, claims]: z.output<typeof settled>) {
   return { id, atMs: atMsOf(id), verdict: said, code: why, claims: readClaims(claims) };
 }
 
-function settleArguments(parts: RedisParts, request: SettleRequest): string[] {
+function settleArguments(parts: RedisParts, request: SettleRequest, known: Known): string[] {
   return [
     ...journalArguments(parts),
     String(parts.retention.subjectsMs),
@@ -82,11 +114,15 @@ function settleArguments(parts: RedisParts, request: SettleRequest): string[] {
     standing(request),
     String(request.prices),
     request.detail,
+    known.epoch,
+    known.witness,
+    known.newest,
     ...request.claims.flatMap(claimArguments),
   ];
 }
 
 const noted = z.tuple([
+  text,
   text,
   verdict,
   z.enum(['NOTED', 'SIGNED_WITHOUT_APPROVAL', 'TXID_UNEXPECTED', 'FROZEN']),
@@ -94,6 +130,7 @@ const noted = z.tuple([
 
 async function notice(parts: RedisParts, request: NoticeRequest): Promise<NoticeResult> {
   const keys = parts.keys.of(request.source);
+  knownOf(parts, request.source);
   const reply = await run(
     parts.connection,
     noticeScript,
@@ -108,6 +145,7 @@ async function notice(parts: RedisParts, request: NoticeRequest): Promise<Notice
       TXIDS_MAX,
     ],
   );
-  const [id, said, why] = expectReply(noted, 'a notice', reply);
+  const [about, id, said, why] = expectReply(noted, 'a notice', reply);
+  ownAnswer(parts, `${keys.subject(request.subject)} ${request.terms} ${request.txid}`)(about);
   return { id, atMs: atMsOf(id), verdict: said, code: why };
 }

@@ -4,8 +4,7 @@ import { CountersignError } from '../../errors.ts';
 const CURES: Readonly<Record<string, string>> = {
   NOAUTH: 'wants credentials; set user and password in the setting `store`',
   WRONGPASS: 'refuses the credentials; correct user and password in the setting `store`',
-  NOPERM:
-    'does not let its user do this; grant it the keys and channels of the prefix, and the commands +@read +@write +@scripting +@pubsub +@connection +info +time',
+  NOPERM: 'does not let its user do this; give it the rights that docs/redis.md lists under Users',
   READONLY: 'is a replica; name the primary, or the Sentinels, in the setting `store`',
   OOM: 'has no memory left; raise `maxmemory`, or shorten the retention',
   MISCONF: 'cannot write its data to disk and so takes no writes; mend its disk (`INFO persistence`)',
@@ -31,7 +30,8 @@ export function storeFault(server: string, thrown: unknown, lastError: string | 
   const told = isReply(thrown) ? said : (lastError ?? said);
   // A server that does not know a command quotes its arguments: of AUTH and HELLO, the password.
   const reason = told.replace(/,? with args beginning with:[^]*/, '').replace(/\.$/, '');
-  const word = /^[A-Z]+(?= |$)/.exec(reason)?.[0] ?? '';
+  const denied = /user executing the script can't run this command/.test(reason);
+  const word = denied ? 'NOPERM' : (/^[A-Z]+(?= |$)/.exec(reason)?.[0] ?? '');
   const cure = CURES[word];
   if (cure !== undefined) {
     return new CountersignError('STORE_UNREACHABLE', `Redis at ${server} ${cure} (${reason})`, { server });

@@ -1,43 +1,42 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
 import type { Control } from '../store.ts';
+import {
+  type InForce,
+  type Spread,
+  type StoreState,
+  enrol,
+  inForce,
+  knownSources,
+  spread,
+  spreadTo,
+  tell,
+} from './copies.ts';
+import { lossError, sourceLost } from './lost.ts';
+import { freezeForLoss } from './lost-freeze.ts';
+import { look } from './lost-look.ts';
 import type { RedisParts } from './parts.ts';
-import { digits, expectJson, expectReply, optionalText, text, texts } from './reply.ts';
+import { digits, expectJson, expectReply, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
+export { type InForce, inForce };
+
+/*
+ * What is in force stands in one place, and a copy of it with each source, for settle to read. A change is made in that place
+ * and then spread: it resolves once every source has it. Whatever a change that broke off left undone, the next `control` of
+ * any process completes. A copy that a source has lost is no such thing: see lost.ts.
+ */
+
 const raiseScript = loadScript('raise-1');
-const takeScript = loadScript('take-1');
+const unfreezeScript = loadScript('unfreeze-1');
+const isOne = z.number().transform((reply) => reply === 1);
 /** How often a change is spread again because another one was made meanwhile. */
 const ATTEMPTS = 50;
 
-/**
- * What is in force as scripts give and take it: sequence, revision, who froze, as JSON or the empty text, and the version of
- * the prices.
- *
- * It stands in one place, and a copy of it with each source, for settle to read. A change is made in that place and then
- * spread: it resolves once every source has it. Whatever a change that broke off left undone, the next `control` of any
- * process completes, and so it does after a failover that lost a copy.
- */
-export type InForce = readonly [sequence: string, revision: string, frozen: string, prices: string];
-export const inForce = z.tuple([text, text, text, text]);
-
-async function readInForce(parts: RedisParts): Promise<InForce> {
-  const names = ['sequence', 'revision', 'frozen', 'prices'];
-  const reply = await parts.connection.call('hmget', [parts.keys.inForce, ...names]);
-  const fields = z.tuple([optionalText, optionalText, optionalText, optionalText]);
-  const [sequence = '0', revision = '', frozen = '', prices = '0'] = expectReply(
-    fields,
-    'what is in force',
-    reply,
-  );
-  return [sequence, revision, frozen, prices];
-}
-
-/** Reads what is in force, and gives it to sources that do not have it yet. */
+/** Reads what is in force, and gives it to sources that do not have it yet. Freezes the store if data was lost. */
 export async function complete(parts: RedisParts): Promise<Control> {
-  const current = await readInForce(parts);
-  await spread(parts, current);
-  return controlOf(current);
+  const state = await look(parts, { changes: true });
+  return controlOf((await frozenIfLost(parts, state, await spread(parts, state))).current);
 }
 
 /**
@@ -46,23 +45,20 @@ export async function complete(parts: RedisParts): Promise<Control> {
  */
 export async function bringAbout(parts: RedisParts, changed: InForce): Promise<Control> {
   let own = changed;
-  let current = changed;
+  let state = await look(parts);
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const kept = await spread(parts, current);
-    if (kept === 0) {
-      // A notice may be lost: whoever follows polls as well.
-      await parts.connection.call('publish', [parts.keys.changed, current[0]]).catch(() => undefined);
-      return controlOf(own);
+    const taken = await spread(parts, state);
+    const after = await frozenIfLost(parts, state, taken);
+    if (after !== state || taken.kept === 0) {
+      await tell(parts, after.current[0]);
+      return controlOf(after === state ? own : after.current);
     }
-    const before = current;
-    current = await readInForce(parts);
-    if (current[0] !== before[0]) continue;
-    current = expectReply(
-      inForce,
-      'what is in force',
-      await run(parts.connection, raiseScript, [parts.keys.inForce], [kept]),
-    );
-    if (own === before) own = current;
+    const [before] = state.current;
+    state = await look(parts);
+    if (state.current[0] !== before) continue;
+    const raised = await run(parts.connection, raiseScript, [parts.keys.inForce], [taken.kept]);
+    state = { ...state, current: expectReply(inForce, 'what is in force', raised) };
+    if (own[0] === before) own = state.current;
   }
   throw new CountersignError(
     'STORE_UNREACHABLE',
@@ -71,27 +67,39 @@ export async function bringAbout(parts: RedisParts, changed: InForce): Promise<C
 }
 
 /**
- * Makes sources known: first their names, then what is in force. A change in between finds the names; a change before
- * is what is read. Until a source has its copy, its settles are stale.
+ * Makes sources known: those that are new get the epoch first, so that one that is known and has none has lost it; then all
+ * their names, then what is in force. A change in between finds the names; a change before is what is read. Until a source has
+ * its copy, its settles are stale.
  */
 export async function register(parts: RedisParts, sources: readonly string[]): Promise<void> {
   if (sources.length === 0) return;
-  await parts.connection.call('sadd', [parts.keys.sources, ...sources]);
-  const current = await readInForce(parts);
-  await Promise.all(sources.map((source) => take(parts, source, current)));
+  const { connection, keys, memory } = parts;
+  memory.serve(sources);
+  const before = await look(parts);
+  const known = await connection.call('smismember', [keys.sources, ...sources]);
+  const isKnown = expectReply(z.array(isOne), 'the sources', known);
+  await enrol(parts, before, { sources: sources.filter((_, index) => !isKnown[index]), anyhow: false });
+  await connection.call('sadd', [keys.sources, ...sources]);
+  const state = await look(parts);
+  await frozenIfLost(parts, state, await spreadTo(parts, state, sources));
 }
 
-/** Returns 0 once every source has it, else the highest sequence of what some keep instead. */
-async function spread(parts: RedisParts, current: InForce): Promise<number> {
-  const reply = await parts.connection.call('smembers', [parts.keys.sources]);
-  const sources = expectReply(texts, 'the sources', reply);
-  const kept = await Promise.all(sources.map((source) => take(parts, source, current)));
-  return Math.max(0, ...kept);
+/** Ends a freeze. If it was for a loss, this is what enrols the sources again, while all is still frozen. */
+export async function unfreeze(parts: RedisParts): Promise<Control> {
+  const state = await look(parts);
+  if (state.stopped) await enrol(parts, state, { sources: await knownSources(parts), anyhow: true });
+  const given = [state.epoch ?? ''];
+  const reply = await run(parts.connection, unfreezeScript, [parts.keys.inForce], given);
+  if (reply === null) throw lossError('more was lost while it was unfrozen');
+  return bringAbout(parts, expectReply(inForce, 'an unfreeze', reply));
 }
 
-async function take(parts: RedisParts, source: string, current: InForce): Promise<number> {
-  const reply = await run(parts.connection, takeScript, [parts.keys.of(source).control], current);
-  return expectReply(digits, `what ${source} takes`, reply);
+/** What is in force, or after it was frozen for what sources have lost. While it is frozen for a loss, no more is one. */
+async function frozenIfLost(parts: RedisParts, state: StoreState, { lost }: Spread): Promise<StoreState> {
+  if (state.stopped || lost.length === 0) return state;
+  const found = lost.map(([source, loss]) => sourceLost(source, loss)).join(', and ');
+  await freezeForLoss(parts, { found, epoch: state.epoch });
+  return look(parts);
 }
 
 function controlOf([sequence, revision, frozen, prices]: InForce): Control {

@@ -1,8 +1,14 @@
 import type { Connection } from './connection.ts';
 import { expectReply, texts } from './reply.ts';
+import { loadScript, run } from './script.ts';
+
+interface Connected {
+  readonly connection: Connection;
+}
 
 /** What an operator must know about a Redis, of the first primary of a Cluster unless another one is worse. */
 export interface RedisFacts {
+  /** The oldest. */
   readonly version: string;
   /** `noeviction`, unless some primary has another one. */
   readonly maxmemoryPolicy: string;
@@ -15,23 +21,86 @@ export interface RedisFacts {
   readonly clockAheadMs: number;
 }
 
-export async function inspectRedis({ connection }: { readonly connection: Connection }): Promise<RedisFacts> {
-  const askedAtMs = Date.now();
-  const [seconds = '', micros = ''] = expectReply(texts, 'the time', await connection.call('time', []));
-  const clockMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
-  const clockAheadMs = Math.round(clockMs - (askedAtMs + Date.now()) / 2);
-  const servers = (await connection.infos()).map(fieldsOf);
+/** What one server says of itself: the one there is, or a primary of a Cluster. */
+export interface ServerFacts {
+  /** The port that it listens on, by which it is told from others. */
+  readonly port: string;
+  readonly version: string;
+  /** `master`, or `slave` for a replica. */
+  readonly role: string;
+  /** Replicas that have all data and follow. */
+  readonly replicas: number;
+  readonly maxmemoryPolicy: string;
+  readonly usedMemoryBytes: number;
+  readonly maxMemoryBytes: number;
+  readonly appendOnly: boolean;
+  /** False if the last write to the append-only file, or its last rewriting, failed. */
+  readonly appends: boolean;
+  readonly rewrites: boolean;
+  /** False if the last snapshot failed. */
+  readonly snapshots: boolean;
+  /** Writes since the last snapshot. */
+  readonly unsaved: number;
+}
+
+/** Rejects as a command does: with STORE_UNREACHABLE also where the user may not ask for INFO or the TIME. */
+export async function inspectRedis({ connection }: Connected): Promise<RedisFacts> {
+  const clockAheadMs = await clockAhead({ connection });
+  const servers = await inspectServers({ connection });
   const [first] = servers;
-  const policies = servers.map((fields) => fields.get('maxmemory_policy') ?? 'unknown');
+  const policies = servers.map(({ maxmemoryPolicy }) => maxmemoryPolicy);
+  const [oldest = 'unknown'] = servers
+    .map(({ version }) => version)
+    .sort((a, b) => (releaseOf(a) ?? 0) - (releaseOf(b) ?? 0));
   return {
-    version: first?.get('redis_version') ?? 'unknown',
+    version: oldest,
     maxmemoryPolicy: policies.find((policy) => policy !== 'noeviction') ?? policies[0] ?? 'unknown',
-    appendOnly: servers.length > 0 && servers.every((fields) => fields.get('aof_enabled') === '1'),
-    usedMemoryBytes: Number(first?.get('used_memory') ?? 0),
-    maxMemoryBytes: Number(first?.get('maxmemory') ?? 0),
+    appendOnly: servers.length > 0 && servers.every(({ appendOnly }) => appendOnly),
+    usedMemoryBytes: first?.usedMemoryBytes ?? 0,
+    maxMemoryBytes: first?.maxMemoryBytes ?? 0,
     clockAheadMs,
   };
 }
+
+export async function inspectServers({ connection }: Connected): Promise<readonly ServerFacts[]> {
+  return (await connection.infos()).map((info) => factsOf(fieldsOf(info)));
+}
+
+/** By how many milliseconds Redis' clock is ahead of this machine's. */
+export async function clockAhead({ connection }: Connected): Promise<number> {
+  const askedAtMs = Date.now();
+  const [seconds = '', micros = ''] = expectReply(texts, 'the time', await connection.call('time', []));
+  const clockMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+  return Math.round(clockMs - (askedAtMs + Date.now()) / 2);
+}
+
+const nowScript = loadScript('now-1');
+
+/** Runs a script that keeps the store's time, and nothing else. Rejects if the server, or its user, may run none or write nothing. */
+export async function tryScript({ connection }: Connected, inForceKey: string): Promise<void> {
+  await run(connection, nowScript, [inForceKey], ['']);
+}
+
+function factsOf(fields: ReadonlyMap<string, string>): ServerFacts {
+  const text = (name: string): string => fields.get(name) ?? 'unknown';
+  const number = (name: string): number => Number(fields.get(name) ?? 0);
+  return {
+    port: text('tcp_port'),
+    version: text('redis_version'),
+    role: text('role'),
+    replicas: [...fields].filter(([name, value]) => /^slave\d+$/.test(name) && ONLINE.test(value)).length,
+    maxmemoryPolicy: text('maxmemory_policy'),
+    usedMemoryBytes: number('used_memory'),
+    maxMemoryBytes: number('maxmemory'),
+    appendOnly: fields.get('aof_enabled') === '1',
+    appends: fields.get('aof_last_write_status') !== 'err',
+    rewrites: fields.get('aof_last_bgrewrite_status') !== 'err',
+    snapshots: fields.get('rdb_last_bgsave_status') !== 'err',
+    unsaved: number('rdb_changes_since_last_save'),
+  };
+}
+
+const ONLINE = /(?:^|,)state=online(?:,|$)/;
 
 function fieldsOf(info: string): ReadonlyMap<string, string> {
   return new Map(
@@ -42,8 +111,20 @@ function fieldsOf(info: string): ReadonlyMap<string, string> {
   );
 }
 
+/** Scripts and streams need what came with it. */
+const OLDEST_RELEASE = 7;
+
+/** `7` of `7.0.15`; undefined for what is no version. */
+function releaseOf(version: string): number | undefined {
+  const release = /^\d{1,4}(?=\.)/.exec(version)?.[0];
+  return release === undefined ? undefined : Number(release);
+}
+
 /** Why this Redis must not be used, and the cure; undefined if nothing speaks against it. */
-export function unsafeReason(facts: RedisFacts): string | undefined {
-  if (facts.maxmemoryPolicy === 'noeviction') return undefined;
-  return `Redis may evict keys (maxmemory-policy is ${facts.maxmemoryPolicy}), and with them decisions and limits; set \`maxmemory-policy noeviction\` in redis.conf`;
+export function unsafeReason({ version, maxmemoryPolicy }: RedisFacts): string | undefined {
+  if ((releaseOf(version) ?? 0) < OLDEST_RELEASE) {
+    return `Redis ${version} is too old; run ${OLDEST_RELEASE}.0 or newer`;
+  }
+  if (maxmemoryPolicy === 'noeviction') return undefined;
+  return `Redis may evict keys (maxmemory-policy is ${maxmemoryPolicy}), and with them decisions and limits; set \`maxmemory-policy noeviction\` in redis.conf`;
 }

@@ -32,7 +32,34 @@ export function createJournal(parts: RedisParts): Journal {
       const size = await connection.call('xlen', [keys.of(source).journal]);
       return expectReply(count, `the size of the journal of ${source}`, size);
     },
+    dropEntries: ({ source, upTo }) => dropEntries(parts, source, upTo),
   };
+}
+
+/** Entries of one step at most. */
+const DROPPED_AT_ONCE = 1000;
+
+async function dropEntries({ connection, keys }: RedisParts, source: string, upTo: string): Promise<number> {
+  if (!isEntryId(upTo)) return 0;
+  const { journal } = keys.of(source);
+  const [found, newest] = await Promise.all([
+    connection.call('xrange', [journal, upTo, upTo]),
+    connection.call('xrevrange', [journal, '+', '-', 'COUNT', '1']),
+  ]);
+  const [last] = readEntries(source, newest);
+  if (readEntries(source, found).length === 0 || last === undefined) return 0;
+  // The first id that stays: the one after `upTo`, or the newest.
+  const kept = last.id === upTo ? upTo : idAfter(upTo);
+  const trim = async (...how: readonly (string | number)[]): Promise<number> =>
+    expectReply(count, `dropped entries of ${source}`, await connection.call('xtrim', [journal, ...how]));
+  // Whole blocks of the stream first; `=` alone would delete all there is in one step.
+  const blocks = await trim('MINID', '~', kept, 'LIMIT', DROPPED_AT_ONCE);
+  return blocks > 0 ? blocks : trim('MINID', '=', kept);
+}
+
+function idAfter(id: string): string {
+  const [atMs = '', number = ''] = id.split('-');
+  return `${atMs}-${BigInt(number) + 1n}`;
 }
 
 async function writeRecord(parts: RedisParts, record: JournalRecord): Promise<string> {
@@ -86,14 +113,19 @@ function rangeOf(parts: RedisParts, query: JournalQuery): [command: string, args
     : ['xrange', [journal, oldest, newest, ...limit]];
 }
 
-/** The subject knows the ids of its latest thousand entries. */
+/** The subject knows the ids of its latest thousand entries; those from before the journal's first are gone. */
 async function idsAbout(parts: RedisParts, query: JournalQuery, subject: string): Promise<readonly string[]> {
-  const key = parts.keys.of(query.source).subject(subject);
-  const fields = await readHash(parts.connection, `the subject ${subject}`, key);
+  const keys = parts.keys.of(query.source);
+  const [fields, oldest] = await Promise.all([
+    readHash(parts.connection, `the subject ${subject}`, keys.subject(subject)),
+    parts.connection.call('xrange', [keys.journal, '-', '+', 'COUNT', '1']),
+  ]);
+  const [first] = readEntries(query.source, oldest);
   const { after, before } = boundsOf(query);
   const ids = [...fields]
     .filter(([field]) => field.startsWith('e:'))
     .map(([, id]) => id)
+    .filter((id) => first !== undefined && compareIds(id, first.id) >= 0)
     .filter((id) => after === undefined || compareIds(id, after) > 0)
     .filter((id) => before === undefined || compareIds(id, before) < 0)
     .sort(query.newestFirst === true ? (a, b) => compareIds(b, a) : compareIds);

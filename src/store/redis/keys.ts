@@ -9,6 +9,8 @@ export interface Keys {
   readonly prices: string;
   readonly priceHistory: string;
   readonly sources: string;
+  /** What a barrier writes, so that there is something to wait for. */
+  readonly barrier: string;
   /** Not a key: the channel on which a change of what is in force is told. */
   readonly changed: string;
   readonly of: (source: string) => SourceKeys;
@@ -16,6 +18,7 @@ export interface Keys {
 
 export interface SourceKeys {
   readonly control: string;
+  readonly barrier: string;
   readonly lists: string;
   readonly journal: string;
   readonly subject: (subject: string) => string;
@@ -35,11 +38,13 @@ export function createKeys(prefix: string): Keys {
     prices: `${global}:prices`,
     priceHistory: `${global}:price-history`,
     sources: `${global}:sources`,
+    barrier: `${global}:barrier`,
     changed: `${global}:changed`,
     of(source) {
       const own = `${escaped(prefix)}:{${escaped(source)}}`;
       return {
         control: `${own}:control`,
+        barrier: `${own}:barrier`,
         lists: `${own}:lists`,
         journal: `${own}:journal`,
         subject: (subject) => `${own}:subject:${subject}`,

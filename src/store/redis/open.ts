@@ -1,5 +1,6 @@
 import type { Clock } from '../../values/clock.ts';
 import type { Store, StoreHealth } from '../store.ts';
+import type { Durability } from './barrier.ts';
 import {
   type Connection,
   type RedisServer,
@@ -8,11 +9,14 @@ import {
   createConnection,
 } from './connection.ts';
 import { createDecisions } from './decisions.ts';
+import { createDurableStore } from './durability.ts';
 import { inspectRedis } from './inspect.ts';
 import { createJournal } from './journal.ts';
 import { createKeys } from './keys.ts';
 import { register } from './in-force.ts';
 import { createLists } from './lists.ts';
+import { createMemory } from './lost-memory.ts';
+import { lossOf, rememberApprovals } from './lost-settle.ts';
 import { createOrders } from './orders.ts';
 import { type RedisParts, type Retention, clockArgument } from './parts.ts';
 import { createPrices } from './prices.ts';
@@ -26,6 +30,8 @@ export type RedisStoreOptions = RedisServer &
     readonly prefix?: string;
     /** Default 400 days each. */
     readonly retention?: Retention;
+    /** What an approval waits for. Default: no replicas. `timeoutMs` counts up to `commandTimeoutMs`. */
+    readonly durability?: Durability;
     /** Only for tests: the time instead of Redis' own. */
     readonly clock?: Clock;
   };
@@ -38,6 +44,7 @@ export interface RedisStore extends Store {
 
 const DAY_MS = 86_400_000;
 const DEFAULT_RETENTION: Retention = { subjectsMs: 400 * DAY_MS, journalMs: 400 * DAY_MS };
+const NO_REPLICAS: Durability = { replicas: 0, timeoutMs: 0 };
 const DEFAULT_TIMEOUTS: RedisTimeouts = { commandTimeoutMs: 1000, connectTimeoutMs: 2000 };
 
 const nowScript = loadScript('now-1');
@@ -56,24 +63,35 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     connection,
     keys: createKeys(options.prefix ?? 'countersign'),
     retention: options.retention ?? DEFAULT_RETENTION,
+    memory: createMemory(),
     clock: options.clock,
   };
   const watching = createWatching(parts);
-  await connection.settled();
-  return {
-    name: 'redis',
-    connection,
+  const verbs = {
     ...createDecisions(parts),
     ...createReleases(parts),
     ...createLists(parts),
     ...createOrders(parts),
     ...createPrices(parts),
     ...createJournal(parts),
+  };
+  const { durability = NO_REPLICAS } = options;
+  const durable =
+    durability.replicas > 0 ? createDurableStore(parts, options, timeouts, durability, verbs) : undefined;
+  await Promise.all([connection.settled(), durable?.settled()]);
+  return {
+    name: 'redis',
+    connection,
+    ...verbs,
+    ...durable?.verbs,
+    settle: rememberApprovals(parts, (request) => (durable?.verbs ?? verbs).settle(request)),
+    loss: () => lossOf(parts),
     register: (sources) => register(parts, sources),
     health: () => health(parts),
     watch: watching.watch,
     async close() {
       watching.close();
+      await durable?.close();
       await connection.close();
     },
   };

@@ -1,6 +1,7 @@
 import type { Clock } from '../../values/clock.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
+import type { Memory } from './lost-memory.ts';
 
 /** For how long Redis keeps what it was told, in milliseconds; longer than the longest window. */
 export interface Retention {
@@ -15,6 +16,7 @@ export interface RedisParts {
   readonly connection: Connection;
   readonly keys: Keys;
   readonly retention: Retention;
+  readonly memory: Memory;
   /** Only for tests; else undefined, and the time is that of Redis. */
   readonly clock: Clock | undefined;
 }

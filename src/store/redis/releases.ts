@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { Releases } from '../store.ts';
-import { bringAbout, complete, inForce } from './in-force.ts';
+import { bringAbout, complete, inForce, unfreeze } from './in-force.ts';
 import { type RedisParts, clockArgument } from './parts.ts';
 import { digits, expectJson, expectReply, optionalText, text, texts } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
 const pushScript = loadScript('push-3');
 const freezeScript = loadScript('freeze-1');
-const unfreezeScript = loadScript('unfreeze-1');
 
 export function createReleases(parts: RedisParts): Releases {
   const { connection, keys } = parts;
@@ -45,10 +44,7 @@ export function createReleases(parts: RedisParts): Releases {
       const reply = await run(connection, freezeScript, [keys.inForce], given);
       return bringAbout(parts, expectReply(inForce, 'a freeze', reply));
     },
-    async unfreeze() {
-      const reply = await run(connection, unfreezeScript, [keys.inForce], []);
-      return bringAbout(parts, expectReply(inForce, 'an unfreeze', reply));
-    },
+    unfreeze: () => unfreeze(parts),
   };
 }
 

@@ -238,6 +238,113 @@ export function describeJournal(open: OpenStore): void {
       expect(types).toEqual(['decision', 'repeat', 'notice', 'decision', 'late']);
     });
 
+    /** Drops up to the entry until none is left; how many went. */
+    const dropped = async (store: Store, upTo: string): Promise<number> => {
+      for (let count = 0; ;) {
+        const step = await store.dropEntries({ source: 'shop', upTo });
+        if (step === 0) return count;
+        count += step;
+      }
+    };
+
+    it('drops the oldest entries up to one, and no other', async () => {
+      const { store, ids } = await tenEntries();
+      await store.settle(signing());
+      expect(await dropped(store, ids[3] ?? '')).toBe(4);
+      expect(await detailsOf(store)).toEqual(['4', '5', '6', '7', '8', '9']);
+      expect(await store.journalSize('shop')).toBe(6);
+      expect(await store.journalSize('vault')).toBe(1);
+      expect(await store.entry('shop', ids[3] ?? '')).toBeUndefined();
+      expect(await store.entry('shop', ids[4] ?? '')).toMatchObject({ detail: '4' });
+      expect(await detailsOf(store, { after: ids[1] ?? '', limit: 2 })).toEqual(['4', '5']);
+    });
+
+    it('drops of entries of one millisecond no more than those up to the one that is named', async () => {
+      const { store } = await ready(open);
+      for (let index = 0; index < 5; index++) {
+        await store.settle(request({ subject: `payment:${index}`, detail: String(index) }));
+      }
+      const third = (await store.entries({ source: 'shop', limit: 5 }))[2]?.id ?? '';
+      expect(await dropped(store, third)).toBe(3);
+      expect(await detailsOf(store)).toEqual(['3', '4']);
+    });
+
+    it(
+      'drops many in steps, each bounded, the one that is named in the last of them',
+      { timeout: 30_000 },
+      async () => {
+        const { store } = await ready(open);
+        const settles = Array.from({ length: 1301 }, (_, index) =>
+          store.settle(request({ subject: `payment:${index}` })),
+        );
+        await Promise.all(settles);
+        const [upTo] = (await store.entries({ source: 'shop', limit: 2, newestFirst: true })).slice(1);
+        const steps: number[] = [];
+        while (steps.at(-1) !== 0) {
+          expect((await store.entry('shop', upTo?.id ?? '')) === undefined).toBe(
+            steps.reduce((sum, step) => sum + step, 0) === 1300,
+          );
+          steps.push(await store.dropEntries({ source: 'shop', upTo: upTo?.id ?? '' }));
+        }
+        expect(Math.max(...steps)).toBeLessThanOrEqual(1000);
+        expect(steps.reduce((sum, step) => sum + step, 0)).toBe(1300);
+        expect(await store.journalSize('shop')).toBe(1);
+      },
+    );
+
+    it('never drops the newest entry', async () => {
+      const { store, ids } = await tenEntries();
+      expect(await dropped(store, ids[9] ?? '')).toBe(9);
+      expect(await detailsOf(store)).toEqual(['9']);
+      expect(await store.dropEntries({ source: 'shop', upTo: ids[9] ?? '' })).toBe(0);
+    });
+
+    it('drops nothing up to an entry that is not there', async () => {
+      const { store, ids } = await tenEntries();
+      await store.settle(signing());
+      const [vaults] = await store.entries({ source: 'vault', limit: 1 });
+      const foreign = ['', 'x', '-', '+', '~', '999999999999', '9999999999999-0', `${ids[9]} `, `0${ids[9]}`];
+      for (const upTo of [...foreign, vaults?.id ?? '']) {
+        expect(await store.dropEntries({ source: 'shop', upTo })).toBe(0);
+      }
+      expect(await store.dropEntries({ source: 'unheard of', upTo: ids[9] ?? '' })).toBe(0);
+      await dropped(store, ids[2] ?? '');
+      expect(await store.dropEntries({ source: 'shop', upTo: ids[1] ?? '' })).toBe(0);
+      expect(await store.journalSize('shop')).toBe(7);
+    });
+
+    it('decides about a subject whose entries were dropped as if they were there', async () => {
+      const { store, ids, clock } = await tenEntries();
+      const claims = [windowClaim('4', '10')];
+      const first = await store.settle(request({ subject: 'payment:x', claims }));
+      clock.advance(1000);
+      await store.settle(request({ subject: 'payment:y' }));
+      await dropped(store, idOf(first));
+      expect(await store.entry('shop', idOf(first))).toBeUndefined();
+      expect(await store.settle(request({ subject: 'payment:x', claims }))).toMatchObject({
+        outcome: 'repeated',
+        verdict: 'SUCCESS',
+        of: idOf(first),
+      });
+      expect(await store.settle(request({ subject: 'payment:x', terms: OTHER_TERMS }))).toMatchObject({
+        code: 'TERMS_CHANGED',
+      });
+      expect(
+        await store.settle(request({ subject: 'payment:z', claims: [windowClaim('7', '10')] })),
+      ).toMatchObject({ code: 'RULE_REFUSED' });
+      const repeats = await store.settle(request({ subject: 'payment:0' }));
+      expect(repeats).toMatchObject({ outcome: 'repeated', of: ids[0] });
+    });
+
+    it('finds by subject what was not dropped, however much of it was', async () => {
+      const { store, ids } = await tenEntries();
+      await dropped(store, ids[6] ?? '');
+      expect(await detailsOf(store, { subject: 'payment:1', limit: 1 })).toEqual(['7']);
+      expect(await detailsOf(store, { subject: 'payment:0', limit: 1 })).toEqual(['9']);
+      expect(await detailsOf(store, { subject: 'payment:1', limit: 1, newestFirst: true })).toEqual(['7']);
+      expect(await detailsOf(store, { subject: 'payment:1', after: ids[7] ?? '' })).toEqual([]);
+    });
+
     it.each([0, 1001, -1, 1.5, Number.NaN])('rejects a limit of %d', async (limit) => {
       const { store } = await ready(open);
       await expect(store.entries({ source: 'shop', limit })).rejects.toMatchObject({ code: 'USAGE' });

@@ -3,7 +3,7 @@
 -- KEYS 1 control, 2 subject, 3 journal
 -- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 txid or empty, 7 detail,
 --      8 most txids
--- Returns {id, verdict, code}
+-- Returns {about, id, verdict, code}, where about is KEYS 2, ARGV 5 and 6 with blanks between: see settle.lua
 --- @include journal
 
 local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]
@@ -47,4 +47,4 @@ if same_terms and new and #txids < txids_max then
   fields = { 'txids', cjson.encode(txids) }
 end
 journal_about(subject, known[3], id, ARGV[3], fields)
-return { id, verdict, code }
+return { subject .. ' ' .. terms .. ' ' .. txid, id, verdict, code }

@@ -4,13 +4,16 @@
 --      order, or, for a speed-up, the subject again
 -- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 question, 7 speed-up (1 or 0),
 --      8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13 how the proposal's refusal
---      stands, 14 version of the prices (0: it does not depend on them), 15 detail, then for each claim
+--      stands, 14 version of the prices (0: it does not depend on them), 15 detail, 16 epoch that the caller knows, 17 its
+--      witness, 18 its newest approval or empty (see lost-memory.ts), then for each claim
 --      a head in one, with blanks between: kind, decides (1 or 0), how its refusal stands, and what include/claim_*.lua
 --      says of the kind; then the claim's texts, an argument each
 --      A refusal stands: 1 for good, 0 until the revision or a list changes, 2 until it is asked again
--- Returns {stale, revision in force, now ms} | {elsewhen, now ms}
---      | {decided, id, verdict, code, claims} | {repeated, id, verdict, code, claims, of}
+-- Returns {lost, gone | other | behind} | {stale, revision in force, now ms} | {elsewhen, now ms}
+--      | {decided, about, id, verdict, code, claims} | {repeated, about, id, verdict, code, claims, of}
+--      where about is KEYS 2, ARGV 5, 6 and 7 with blanks between: what was asked, by which an answer is known to be its own
 --- @include journal
+--- @include lost
 --- @include claim_list
 --- @include claim_window
 
@@ -30,7 +33,7 @@ local function rare_kind(name)
   return rare_kinds[name]
 end
 
-local CLAIMS_FROM = 16
+local CLAIMS_FROM = 19
 
 local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]
 local request = {
@@ -38,7 +41,7 @@ local request = {
   valid_from = tonumber(ARGV[9]), valid_until = tonumber(ARGV[10]), approves = ARGV[11] == '1',
   refusal_code = ARGV[12], refusal = ARGV[13], prices = ARGV[14], detail = ARGV[15],
 }
-local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices')
+local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices', 'epoch', ARGV[17])
 local clock = time_clock(ARGV[1])
 local now = math.max(clock, tonumber(in_force[4] or '0'))
 -- What the kinds of claims know: the subject's fields, and the versions of the lists that they looked into.
@@ -77,13 +80,16 @@ read_subject(claims)
 -- Appends to the journal, and writes the subject's fields along.
 local function append(entry, fields)
   entry.subject, entry.revision, entry.detail = request.subject, request.revision, request.detail
-  local id = journal_append(journal, control, now, ARGV[2], entry)
+  local id = journal_append(journal, control, now, ARGV[2], entry, entry.verdict == 'SUCCESS' and ARGV[17])
   journal_about(subject, known.entries, id, ARGV[3], fields and fields(id))
   return id
 end
 
+-- Whoever asked compares it: an answer to somebody else's question must never be taken for one's own.
+local about = subject .. ' ' .. ARGV[5] .. ' ' .. ARGV[6] .. ' ' .. ARGV[7]
+
 local function refuse(code)
-  return { 'decided', append({ type = 'decision', verdict = 'FAILURE', code = code }), 'FAILURE', code, '[]' }
+  return { 'decided', about, append({ type = 'decision', verdict = 'FAILURE', code = code }), 'FAILURE', code, '[]' }
 end
 
 local function reserve(fields)
@@ -94,8 +100,10 @@ local function reserve(fields)
 end
 
 -- 1, 2: what is in force
+if in_force[1] and in_force[3] ~= '' then return refuse('FROZEN') end
+local lost = lost_what(in_force[6], ARGV[16], in_force[7], ARGV[18])
+if lost then return { 'lost', lost } end
 if not in_force[1] then return { 'stale', '', ms(now) } end
-if in_force[3] ~= '' then return refuse('FROZEN') end
 if in_force[2] ~= request.revision or request.prices ~= '0' and request.prices ~= in_force[5] then
   return { 'stale', in_force[2] or '', ms(now) }
 end
@@ -152,7 +160,7 @@ if stands and (stands[1] == 'SUCCESS' and approves or stands[1] ~= 'SUCCESS' and
   local id = append({ type = 'repeat', verdict = verdict, code = code, of = of, claims = results_json }, function()
     return verdict == 'SUCCESS' and reserve({}) or nil
   end)
-  return { 'repeated', id, verdict, code, results_json, of }
+  return { 'repeated', about, id, verdict, code, results_json, of }
 end
 
 -- 6: a decision afresh
@@ -169,4 +177,4 @@ local id = append({ type = 'decision', verdict = verdict, code = code, claims = 
   local fields = { 'terms', request.terms, step.question, cjson.encode(decision) }
   return approves and reserve(fields) or fields
 end)
-return { 'decided', id, verdict, code, results_json }
+return { 'decided', about, id, verdict, code, results_json }

@@ -5,12 +5,18 @@
 local SUBJECT_ENTRIES = 1000
 
 -- Appends an entry at `now` and returns its id, after which nothing in this source is earlier. Every entry has the same
--- fields in the same order, which streams keep compactly. Entries past the retention go, whole blocks at a time.
-local function journal_append(journal, control, now, retention_ms, entry)
-  redis.call('HSET', control, 'now', ms(now))
-  return redis.call('XADD', journal, 'MINID', '~', ms(math.max(0, now - tonumber(retention_ms))), ms(now) .. '-*',
+-- fields in the same order, which streams keep compactly. Entries past the retention go, whole blocks at a time. `witness`
+-- is a field of the control that is to keep the id, if any.
+local function journal_append(journal, control, now, retention_ms, entry, witness)
+  local id = redis.call('XADD', journal, 'MINID', '~', ms(math.max(0, now - tonumber(retention_ms))), ms(now) .. '-*',
     'type', entry.type, 'subject', entry.subject or '', 'verdict', entry.verdict or '', 'code', entry.code or '',
     'revision', entry.revision or '', 'of', entry.of or '', 'claims', entry.claims or '[]', 'detail', entry.detail)
+  if witness then
+    redis.call('HSET', control, 'now', ms(now), witness, id)
+  else
+    redis.call('HSET', control, 'now', ms(now))
+  end
+  return id
 end
 
 -- Lets the subject know an entry about it, `known` being its field `entries`, and writes other fields of it along. The

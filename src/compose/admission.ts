@@ -1,0 +1,42 @@
+import { createAdmission } from '../http/admission.ts';
+import { type FailureBudgets, createFailureBudgets } from '../http/admission-addresses.ts';
+import { followTurns } from '../http/admission-turns.ts';
+import type { ReportCallback } from '../observe/report.ts';
+import { type Pipeline, createPipeline } from '../pipeline/pipeline.ts';
+import type { PipelineParts } from '../pipeline/steps.ts';
+import type { Settings } from '../settings/schema.ts';
+import type { Backstage } from './backstage.ts';
+
+/** The pipeline behind its bounds. */
+export interface AdmittingPipeline extends Pipeline {
+  readonly stop: () => void;
+}
+
+export function admittingPipeline(
+  { answerTimeoutMs, public: { limits } }: Settings,
+  { report, tally }: Backstage,
+  parts: Omit<PipelineParts, 'report' | 'answerTimeoutMs'>,
+): AdmittingPipeline {
+  const nowMs = (): number => performance.now();
+  const { callbacks, failuresPerSecond } = limits;
+  const budgets = createFailureBudgets({ failuresPerSecond, nowMs });
+  const turns = followTurns(nowMs, answerTimeoutMs);
+  const admission = createAdmission({
+    pipeline: createPipeline({ ...parts, answerTimeoutMs, report: reporting(report, budgets) }),
+    callbacks,
+    answerTimeoutMs,
+    turns,
+    budgets,
+    turnedAway: (turned) => tally.turnedAway(turned),
+  });
+  return { ...admission, stop: () => turns.stop() };
+}
+
+/** What was turned away for the load says nothing about its sender, and has been counted as what it is. */
+function reporting(report: ReportCallback, budgets: FailureBudgets): ReportCallback {
+  return (told) => {
+    if (told.code === 'OVERLOADED') return;
+    budgets.reported(told);
+    report(told);
+  };
+}

@@ -1,0 +1,133 @@
+import { Redis } from 'ioredis';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { isFrozenForLoss } from '../../src/store/redis/lost.ts';
+import { eventually } from '../eventually.ts';
+import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
+import { readinessAt, serviceHere, untilReady } from '../scenarios/running.ts';
+import { openRedisStore } from '../../src/store/redis/open.ts';
+import type { TestService } from '../service.ts';
+
+async function forgetfulRedis(): Promise<RedisServerProcess> {
+  const redis = await startRedisServer();
+  onTestFinished(() => redis.stop());
+  return redis;
+}
+
+function clientOf({ url }: RedisServerProcess): Redis {
+  const client = new Redis(url).on('error', () => undefined);
+  onTestFinished(() => client.disconnect());
+  return client;
+}
+
+/** What an operator has: a process of its own on the same store. */
+async function operatorOn({ url }: RedisServerProcess) {
+  const store = await openRedisStore({ url });
+  onTestFinished(() => store.close());
+  await store.register(['shop']);
+  return store;
+}
+
+/** The policies that the service began with, as an operator would push them again. */
+async function policiesOf({ store }: TestService) {
+  const { revision } = await store.control();
+  return { revision, document: (await store.document(revision)) ?? '', expected: '', by: 'ada', message: '' };
+}
+
+const says = (service: TestService, sentence: RegExp) =>
+  eventually(`/readyz says ${sentence}`, async () => {
+    const { status, because } = await readinessAt(service.ops);
+    return (status === 503 && sentence.test(because)) || undefined;
+  });
+
+const paid = (service: TestService, appOrderId: string) => service.pay({ appOrderId });
+
+describe('a service whose Redis lost its data', { timeout: 60_000 }, () => {
+  it('that was flushed: approves nothing, says why, and goes on after a push and an unfreeze', async () => {
+    const redis = await forgetfulRedis();
+    const one = await serviceHere({ redis: redis.url });
+    const two = await serviceHere({ redis: redis.url });
+    const policies = await policiesOf(one);
+    expect(await paid(one, 'before')).toBe('SUCCESS');
+    await clientOf(redis).flushall();
+    for (const service of [one, two]) {
+      expect(await paid(service, 'before')).toBe('FAILURE');
+      expect(await paid(service, 'after')).toBe('FAILURE');
+      await says(service, /approvals: frozen by countersign: data was lost: .*`countersign unfreeze`/);
+      await says(service, /policies: no policies are in force/);
+    }
+    expect(one.log).toContainEqual(expect.objectContaining({ level: 'error', event: 'data-lost' }));
+    expect(await (await fetch(`${one.ops}/metrics`)).text()).toMatch(/^countersign_frozen 1$/m);
+
+    const operator = await operatorOn(redis);
+    await operator.push(policies);
+    expect(await paid(one, 'after')).toBe('FAILURE');
+    await operator.unfreeze({ by: 'ada' });
+    for (const service of [one, two]) await untilReady(service.ops);
+    expect(await paid(one, 'after')).toBe('SUCCESS');
+    expect(await paid(two, 'after')).toBe('SUCCESS');
+    expect((await operator.control()).frozen).toBeUndefined();
+  });
+
+  it('that was restarted empty: neither it nor one that starts then begins anew', async () => {
+    const redis = await forgetfulRedis();
+    const service = await serviceHere({ redis: redis.url });
+    expect(await paid(service, 'before')).toBe('SUCCESS');
+    await redis.restart();
+    await says(service, /approvals: frozen by countersign: data was lost/);
+    const late = await serviceHere({ redis: redis.url });
+    await says(late, /approvals: frozen by countersign: data was lost/);
+    for (const each of [service, late]) expect(await paid(each, 'before')).toBe('FAILURE');
+    expect((await late.store.control()).revision).toBe('');
+  });
+
+  it('whose last approvals are gone: approves nothing until an operator says go on', async () => {
+    const redis = await forgetfulRedis();
+    const service = await serviceHere({ redis: redis.url });
+    expect(await paid(service, 'kept')).toBe('SUCCESS');
+    await clientOf(redis).save();
+    expect(await paid(service, 'lost')).toBe('SUCCESS');
+    await redis.restart();
+    await says(service, /approvals: .*no longer has an approval of the source shop that was answered/);
+    for (const order of ['kept', 'lost', 'other']) expect(await paid(service, order)).toBe('FAILURE');
+    await (await operatorOn(redis)).unfreeze({ by: 'ada' });
+    await untilReady(service.ops);
+    expect(await paid(service, 'kept')).toBe('SUCCESS');
+    expect(isFrozenForLoss((await service.store.control()).frozen)).toBe(false);
+  });
+
+  it('and can not be told so: approves nothing, and says why', async () => {
+    const redis = await forgetfulRedis();
+    const service = await serviceHere({ redis: redis.url });
+    expect(await paid(service, 'before')).toBe('SUCCESS');
+    const client = clientOf(redis);
+    // In one step: it is empty, and takes no freeze.
+    await client.multi().flushall().set('countersign:{global}:sources', 'of another type').exec();
+    await says(service, /prepared: data was lost: Redis holds nothing any more.*`countersign unfreeze`/);
+    expect(await paid(service, 'after')).toBe('FAILURE');
+    await client.del('countersign:{global}:sources');
+    await says(service, /approvals: frozen by countersign/);
+  });
+
+  it('is frozen, and ready, if somebody ordered it', async () => {
+    const redis = await forgetfulRedis();
+    const service = await serviceHere({ redis: redis.url });
+    await service.store.freeze({ reason: 'drill', by: 'ada' });
+    expect(await paid(service, 'frozen')).toBe('FAILURE');
+    await untilReady(service.ops);
+  });
+});
+
+describe('a service whose Redis begins to evict keys', { timeout: 30_000 }, () => {
+  it('approves nothing, says why, and goes on once that is mended', async () => {
+    const redis = await forgetfulRedis();
+    const service = await serviceHere({ redis: redis.url });
+    expect(await paid(service, 'before')).toBe('SUCCESS');
+    const client = clientOf(redis);
+    await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    await says(service, /prepared: .*maxmemory-policy is allkeys-lru/);
+    expect(await paid(service, 'during')).toBe('FAILURE');
+    await client.config('SET', 'maxmemory-policy', 'noeviction');
+    await untilReady(service.ops);
+    expect(await paid(service, 'during')).toBe('SUCCESS');
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { type FailureBudgets, createFailureBudgets, keyOf } from '../../src/http/admission-addresses.ts';
+
+const BUDGET = 3;
+
+interface Watched {
+  readonly budgets: FailureBudgets;
+  readonly fail: (address: string, times?: number, code?: string) => void;
+  readonly succeed: (address: string) => void;
+  readonly throttled: (address: string) => boolean;
+  readonly pass: (ms: number) => void;
+}
+
+function watched(): Watched {
+  let now = 5000;
+  const budgets = createFailureBudgets({ failuresPerSecond: BUDGET, nowMs: () => now });
+  return {
+    budgets,
+    fail(address, times = 1, code = 'SIGN_WRONG') {
+      for (let time = 0; time < times; time++)
+        budgets.reported({ address, source: undefined, outcome: 'unauthenticated', code });
+    },
+    succeed: (address) => budgets.reported({ address, source: 'shop', outcome: 'decided', code: 'APPROVED' }),
+    throttled: (address) => budgets.throttled(address) !== undefined,
+    pass(ms) {
+      now += ms;
+    },
+  };
+}
+
+const stranger = (index: number): string => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
+
+describe('an address whose callbacks fail to authenticate', () => {
+  it('is listened to up to its budget, and not beyond, until its second is over', () => {
+    const { fail, throttled, pass } = watched();
+    fail('192.0.2.1', BUDGET);
+    expect(throttled('192.0.2.1')).toBe(false);
+    fail('192.0.2.1');
+    expect(throttled('192.0.2.1')).toBe(true);
+    pass(999);
+    expect(throttled('192.0.2.1')).toBe(true);
+    pass(1);
+    expect(throttled('192.0.2.1')).toBe(false);
+    fail('192.0.2.1', BUDGET);
+    expect(throttled('192.0.2.1')).toBe(false);
+  });
+
+  it('takes nothing from another', () => {
+    const { fail, throttled } = watched();
+    fail('192.0.2.1', 100);
+    expect(throttled('192.0.2.2')).toBe(false);
+  });
+
+  it('has less left where deciphering was in vain, which costs more', () => {
+    const { fail, throttled } = watched();
+    fail('192.0.2.1', 1, 'ENVELOPE_UNDECIPHERABLE');
+    expect(throttled('192.0.2.1')).toBe(true);
+  });
+
+  it.each(['failed', 'late', 'refused', 'decided'])('is not charged for what was %s', (outcome) => {
+    const { budgets, throttled } = watched();
+    for (let time = 0; time < 100; time++)
+      budgets.reported({ address: '192.0.2.1', source: undefined, outcome, code: 'TIMED_OUT' });
+    expect(throttled('192.0.2.1')).toBe(false);
+  });
+
+  it('is told what to do, and which setting it was', () => {
+    const { budgets, fail } = watched();
+    fail('192.0.2.1', BUDGET + 1);
+    expect(budgets.throttled('192.0.2.1')).toBe(
+      'callbacks of 192.0.2.1 that failed to authenticate cost more than 3 within a second (public.limits.failuresPerSecond): find out who calls from there, and shut them out at the gateway',
+    );
+  });
+});
+
+describe('an address from which a sender was authenticated', () => {
+  it('may have ten times as many fail for a minute, and no longer', () => {
+    const { fail, succeed, throttled, pass } = watched();
+    succeed('192.0.2.1');
+    fail('192.0.2.1', BUDGET * 10);
+    expect(throttled('192.0.2.1')).toBe(false);
+    fail('192.0.2.1');
+    expect(throttled('192.0.2.1')).toBe(true);
+    pass(60_000);
+    fail('192.0.2.1', BUDGET + 1);
+    expect(throttled('192.0.2.1')).toBe(true);
+  });
+
+  it('does not get a new budget by another success', () => {
+    const { fail, succeed, throttled, pass } = watched();
+    succeed('192.0.2.1');
+    pass(1500);
+    fail('192.0.2.1', BUDGET * 10 + 1);
+    succeed('192.0.2.1');
+    expect(throttled('192.0.2.1')).toBe(true);
+  });
+
+  it('is not forgotten, whatever strangers there are', () => {
+    const { fail, succeed, throttled } = watched();
+    succeed('192.0.2.1');
+    for (let index = 0; index < 12_000; index++) fail(stranger(index));
+    fail('192.0.2.1', BUDGET * 10);
+    expect(throttled('192.0.2.1')).toBe(false);
+  });
+});
+
+describe('more strangers than are counted', () => {
+  it('drive out none whose second is not over', () => {
+    const { fail, throttled } = watched();
+    fail('192.0.2.1', BUDGET + 1);
+    for (let index = 0; index < 20_000; index++) fail(stranger(index));
+    expect(throttled('192.0.2.1')).toBe(true);
+  });
+
+  it('share one budget among those beyond, and are counted again once there is room', () => {
+    const { budgets, fail, throttled, pass } = watched();
+    for (let index = 0; index < 10_000; index++) fail(stranger(index));
+    expect(throttled(stranger(10_000))).toBe(false);
+    for (let index = 10_000; index < 10_000 + BUDGET * 10 + 1; index++) fail(stranger(index));
+    expect(throttled('192.0.2.1')).toBe(true);
+    expect(budgets.throttled('192.0.2.1')).toContain('the addresses beyond 10000');
+    expect(throttled(stranger(0))).toBe(false);
+    pass(1000);
+    expect(throttled('192.0.2.1')).toBe(false);
+    fail('192.0.2.1');
+    expect(throttled('192.0.2.1')).toBe(false);
+  });
+});
+
+describe('what counts as one address', () => {
+  it.each([
+    ['10.1.2.3', '10.1.2.3'],
+    ['::ffff:10.1.2.3', '10.1.2.3'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:0DB8:0001:0002::9', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['2001:db8::3:4:5:6:7', '2001:db8:0:3::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['', ''],
+    ['no:address', 'no:address'],
+    ['x'.repeat(1000), 'x'.repeat(64)],
+  ])('%s is %s', (address, key) => {
+    expect(keyOf(address)).toBe(key);
+  });
+});

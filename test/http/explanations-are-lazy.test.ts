@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest';
+import { plainAnswer } from '../../src/callback/answer.ts';
+import type { CallbackReport } from '../../src/observe/report.ts';
+import { createPipeline } from '../../src/pipeline/pipeline.ts';
+import type { Store } from '../../src/store/store.ts';
+import { authenticatorOf, md5By, shop } from '../signature/sources.ts';
+
+const never = (): never => {
+  throw new Error('nobody may come this far');
+};
+
+/** What a payment with a wrong sign comes to where the source has these keys. */
+async function reportOf(...secrets: readonly string[]): Promise<CallbackReport> {
+  const reports: CallbackReport[] = [];
+  const authenticator = authenticatorOf(
+    [shop(...secrets.map((name) => md5By(name)))],
+    Object.fromEntries(secrets.map((name) => [name, name])),
+  );
+  const body = { appKey: 'demoKey', userId: '1', sign: '0'.repeat(32) };
+  const pipeline = createPipeline({
+    store: new Proxy({} as Store, { get: never }),
+    authenticator: () => authenticator,
+    following: { current: never, prices: never, refresh: never },
+    ask: never,
+    admit: never,
+    answerFormat: () => plainAnswer,
+    report: (report) => reports.push(report),
+    clock: never,
+    answerTimeoutMs: 5000,
+  });
+  await pipeline.receive({
+    requestId: 'r-1',
+    route: { callback: 'payment' },
+    address: '192.0.2.1',
+    header: never,
+    fromProxy: false,
+    pathSecret: undefined,
+    certificate: undefined,
+    body: () => Promise.resolve(Buffer.from(JSON.stringify(body))),
+  });
+  const [report] = reports;
+  if (report === undefined) throw new Error('nothing was reported');
+  return report;
+}
+
+it.each<[string, readonly string[], string]>([
+  ['one key', ['A'], 'the sign is not that of the body: '],
+  ['two keys', ['A', 'B'], 'none of 2 keys verifies: the sign is not that of the body: '],
+])('why a sign is wrong is found out when somebody reads it: %s', async (_, secrets, beginning) => {
+  const report = await reportOf(...secrets);
+  expect(report).toMatchObject({ code: 'SIGN_WRONG', outcome: 'unauthenticated', verdict: 'FAILURE' });
+  for (const name of ['because', 'data'])
+    expect(Object.getOwnPropertyDescriptor(report, name)).not.toHaveProperty('value');
+  expect(report.because.startsWith(beginning)).toBe(true);
+  expect(report.data).toMatchObject({ source: 'shop', scheme: 'md5' });
+});

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { SHOP, linesOf, refusalOf, settingsOf } from '../settings/written.ts';
+
+const limits = (written: string): string => `${SHOP}public: { limits: { ${written} } }\n`;
+const CURE = 'write at most requestTimeoutMs, which is for the headers and the body together';
+
+it.each([
+  ['headersTimeoutMs: 6000', `FILE:2:21: public.limits.headersTimeoutMs is above requestTimeoutMs: ${CURE}`],
+  [
+    'headersTimeoutMs: 3000, requestTimeoutMs: 2999',
+    `FILE:2:21: public.limits.headersTimeoutMs is above requestTimeoutMs: ${CURE}`,
+  ],
+  [
+    'requestTimeoutMs: 4999',
+    `FILE:2:11: public.limits.headersTimeoutMs is 5000, its default, above requestTimeoutMs: ${CURE}`,
+  ],
+])('more time for the headers than for the request is a fault of the settings: %s', (written, line) => {
+  expect(linesOf(refusalOf(limits(written)))).toEqual([line]);
+});
+
+it('is found in the environment as well', () => {
+  const { faults } = refusalOf(SHOP, { COUNTERSIGN_PUBLIC_LIMITS_REQUEST_TIMEOUT_MS: '1000' });
+  expect(faults.map(({ setting }) => setting)).toEqual(['public.limits.headersTimeoutMs']);
+});
+
+it.each([
+  'headersTimeoutMs: 5000',
+  'headersTimeoutMs: 100, requestTimeoutMs: 100',
+  'requestTimeoutMs: 60000',
+])('is no fault: %s', (written) => {
+  expect(() => settingsOf(limits(written))).not.toThrow();
+});
+
+it.each([
+  ['callbacks: 0', 'callbacks'],
+  ['callbacks: many', 'callbacks'],
+  ['failuresPerSecond: 0', 'failuresPerSecond'],
+])('a bound that bounds nothing, or everything, is a fault: %s', (written, name) => {
+  const { faults } = refusalOf(limits(written));
+  expect(faults.map(({ setting }) => setting)).toEqual([`public.limits.${name}`]);
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { plainAnswer } from '../../src/callback/answer.ts';
+import type { CallbackReport } from '../../src/observe/report.ts';
+import type { Arrival } from '../../src/pipeline/arrival.ts';
+import { createPipeline } from '../../src/pipeline/pipeline.ts';
+import type { CosignerProof } from '../../src/signature/config.ts';
+import type { Store } from '../../src/store/store.ts';
+import { authenticatorOf } from '../signature/sources.ts';
+
+const never = (): never => {
+  throw new Error('nobody may come this far');
+};
+/** A store of which no verb can be called. */
+const noStore = new Proxy({} as Store, { get: never });
+
+/** What a co-signer's callback comes to whose headers, path secret, certificate and body can't be looked at. */
+async function callFrom(address: string, ...authenticate: readonly CosignerProof[]): Promise<CallbackReport> {
+  const reports: CallbackReport[] = [];
+  const config = {
+    name: 'vault',
+    callback: 'cosigner',
+    paths: { withdraw: '/cosigner/withdraw' },
+    authenticate,
+  } as const;
+  const authenticator = authenticatorOf([config], { TOKEN: 'a-token', PATH: 'a-path' });
+  const pipeline = createPipeline({
+    store: noStore,
+    authenticator: () => authenticator,
+    following: { current: never, prices: never, refresh: never },
+    ask: never,
+    admit: never,
+    answerFormat: () => plainAnswer,
+    report: (report) => reports.push(report),
+    clock: never,
+    answerTimeoutMs: 5000,
+  });
+  const arrival: Arrival = {
+    requestId: 'r-1',
+    route: { callback: 'cosigner', source: 'vault', expected: ['transfer'] },
+    address,
+    header: never,
+    fromProxy: false,
+    get pathSecret() {
+      return never();
+    },
+    get certificate() {
+      return never();
+    },
+    body: never,
+  };
+  const { answer } = await pipeline.receive(arrival);
+  expect(answer).toEqual({ contentType: 'text/plain', body: 'FAILURE' });
+  const [report, ...more] = reports;
+  if (report === undefined || more.length > 0) throw new Error('one report was expected');
+  return report;
+}
+
+const addresses: CosignerProof = { addresses: ['10.1.2.0/24'] };
+const header: CosignerProof = { header: { name: 'authorization', secret: { env: 'TOKEN' } } };
+const path: CosignerProof = { path: { secret: { env: 'PATH' } } };
+const certificate: CosignerProof = { certificate: { subjects: ['CN=cosigner'] } };
+
+describe('a co-signer called from an address that is not on its list', () => {
+  it.each<[string, readonly CosignerProof[]]>([
+    ['alone', [addresses]],
+    ['listed first', [addresses, header, path, certificate]],
+    ['listed last', [certificate, path, header, addresses]],
+  ])('is refused before a body is read or a secret looked at: %s', async (_, proofs) => {
+    expect(await callFrom('10.1.3.1', ...proofs)).toMatchObject({
+      verdict: 'FAILURE',
+      outcome: 'unauthenticated',
+      source: undefined,
+      code: 'ADDRESS_NOT_ALLOWED',
+      because: expect.stringContaining('10.1.3.1 is in none of 10.1.2.0/24') as string,
+      data: { source: 'vault' },
+    });
+  });
+
+  it.each(['', 'unknown', '10.1.2.3, 10.1.2.4', '010.1.2.3', '::1'])(
+    'is refused as early where that is no address at all: %o',
+    async (address) => {
+      expect((await callFrom(address, header, addresses)).code).toBe('ADDRESS_NOT_ALLOWED');
+    },
+  );
+
+  it('would be read otherwise', async () => {
+    expect((await callFrom('10.1.2.3', addresses, header)).because).toBe('nobody may come this far');
+    expect((await callFrom('10.1.3.1', header)).because).toBe('nobody may come this far');
+  });
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { SHOP, linesOf, refusalOf, settingsOf } from './written.ts';
+
+const redis = 'url: redis://redis:6379/0';
+
+describe('the durability of a store', () => {
+  it('is the memory of the primary where nothing is written', () => {
+    expect(settingsOf(SHOP).store.durability).toEqual({ replicas: 0, timeoutMs: 100 });
+  });
+
+  it('is what is written, and what the environment says in its place', () => {
+    const written = `${SHOP}store: { ${redis}, durability: { replicas: 2, timeoutMs: 250 } }\n`;
+    expect(settingsOf(written).store.durability).toEqual({ replicas: 2, timeoutMs: 250 });
+    const env = { COUNTERSIGN_STORE_DURABILITY_REPLICAS: '1' };
+    expect(settingsOf(written, env).store.durability).toEqual({ replicas: 1, timeoutMs: 250 });
+  });
+
+  it.each([
+    'redis-sentinel://a,b/main',
+    'redis-cluster://a,b',
+    'rediss://a',
+    'rediss-sentinel://a/main',
+    'rediss-cluster://a',
+  ])('may wait for replicas on %s', (url) => {
+    const written = `${SHOP}store: { url: "${url}", durability: { replicas: 1 } }\n`;
+    expect(settingsOf(written).store.durability.replicas).toBe(1);
+  });
+
+  it('may be written for an embedded store only if it asks for nothing', () => {
+    const written = `${SHOP}store: { url: "embedded:a.db", durability: { replicas: 0, timeoutMs: 5000 } }\n`;
+    expect(settingsOf(written).store.durability.replicas).toBe(0);
+  });
+
+  it.each([
+    [
+      'replicas of an embedded store',
+      '{ url: "embedded:a.db", durability: { replicas: 1 } }',
+      'FILE:2:46: store.durability.replicas has no effect on an embedded store: name a Redis with replicas in store.url, or delete store.durability',
+    ],
+    [
+      'replicas of the embedded store that is the default',
+      '{ durability: { replicas: 1 } }',
+      'FILE:2:24: store.durability.replicas has no effect on an embedded store: name a Redis with replicas in store.url, or delete store.durability',
+    ],
+    [
+      'a wait as long as a command may take',
+      `{ ${redis}, durability: { replicas: 1, timeoutMs: 1000 } }`,
+      'FILE:2:37: store.durability waits for replicas for no less than store.commandTimeoutMs: write a timeoutMs below 1000, or raise store.commandTimeoutMs',
+    ],
+    [
+      'a command that may not take as long as the wait',
+      `{ ${redis}, commandTimeoutMs: 100, durability: { replicas: 1 } }`,
+      'FILE:2:60: store.durability waits for replicas for no less than store.commandTimeoutMs: write a timeoutMs below 100, or raise store.commandTimeoutMs',
+    ],
+    [
+      'fewer replicas than none',
+      `{ ${redis}, durability: { replicas: -1 } }`,
+      'FILE:2:51: store.durability.replicas cannot have this value: write a whole number from 0 to 16, or delete the line for the default, 0',
+    ],
+    [
+      'part of a replica',
+      `{ ${redis}, durability: { replicas: 1.5 } }`,
+      'FILE:2:51: store.durability.replicas cannot have this value: write a whole number from 0 to 16, or delete the line for the default, 0',
+    ],
+    [
+      'a wait without an end',
+      `{ ${redis}, durability: { replicas: 1, timeoutMs: 0 } }`,
+      'FILE:2:64: store.durability.timeoutMs cannot have this value: write a whole number from 10 to 10000, or delete the line for the default, 100',
+    ],
+    [
+      'a wait that is no number',
+      `{ ${redis}, durability: { replicas: 1, timeoutMs: long } }`,
+      'FILE:2:64: store.durability.timeoutMs cannot have this value: write a whole number from 10 to 10000, or delete the line for the default, 100',
+    ],
+  ])('is refused: %s', (_name, store, line) => {
+    expect(linesOf(refusalOf(`${SHOP}store: ${store}\n`))).toEqual([line]);
+  });
+});

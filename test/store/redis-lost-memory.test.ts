@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { createKeys } from '../../src/store/redis/keys.ts';
+import { createMemory } from '../../src/store/redis/lost-memory.ts';
+import { rememberApprovals } from '../../src/store/redis/lost-settle.ts';
+import type { RedisParts } from '../../src/store/redis/parts.ts';
+import type { SettleResult } from '../../src/store/store.ts';
+import { rawClient, readyOn, redisOfItsOwn } from './redis-under-test.ts';
+import { idOf, request } from './requests.ts';
+
+const approval = (id: string): SettleResult => {
+  const verdict = 'SUCCESS';
+  return { outcome: 'decided', id, atMs: 1, verdict, code: 'APPROVED', claims: [] };
+};
+const refusal = (id: string): SettleResult => {
+  const verdict = 'FAILURE';
+  return { outcome: 'decided', id, atMs: 1, verdict, code: 'FROZEN', claims: [] };
+};
+const lost = { code: 'STORE_LOST' };
+
+/** Nothing but the memory is used of the parts; the answer comes when the test says so. */
+function underWay(epoch = 'one') {
+  const memory = createMemory();
+  memory.serve(['shop']);
+  memory.see(epoch, 1);
+  const { promise, resolve } = Promise.withResolvers<SettleResult>();
+  const settle = rememberApprovals({ memory } as RedisParts, () => promise);
+  return { memory, settle, answer: resolve };
+}
+
+describe('an approval that is under way', () => {
+  it('is given, and remembered as the newest', async () => {
+    const { memory, settle, answer } = underWay();
+    const asked = settle(request());
+    answer(approval('7-1'));
+    expect(await asked).toMatchObject({ verdict: 'SUCCESS' });
+    expect(memory.newest('shop')).toBe('7-1');
+  });
+
+  it('is not given once a loss is known', async () => {
+    const { memory, settle, answer } = underWay();
+    const asked = settle(request());
+    memory.bar({ found: 'Redis lost something', epoch: 'one' });
+    answer(approval('7-1'));
+    await expect(asked).rejects.toMatchObject(lost);
+    await expect(asked).rejects.toThrow(/^data was lost: Redis lost something\. /);
+    expect(memory.newest('shop')).toBe('');
+  });
+
+  it('is not given once its epoch was left', async () => {
+    const { memory, settle, answer } = underWay();
+    const asked = settle(request());
+    memory.see('two', 2);
+    answer(approval('7-1'));
+    await expect(asked).rejects.toMatchObject(lost);
+    expect(memory.newest('shop')).toBe('');
+  });
+
+  it.each([refusal('7-1'), { outcome: 'elsewhen', nowMs: 1 }] as const)(
+    'is none if it is refused, and that is given: %o',
+    async (result) => {
+      const { memory, settle, answer } = underWay();
+      const asked = settle(request());
+      memory.see('two', 2);
+      answer(result);
+      expect(await asked).toBe(result);
+      expect(memory.newest('shop')).toBe('');
+    },
+  );
+});
+
+describe('what a process remembers', () => {
+  it.each([
+    ['7-1', '7-2'],
+    ['7-9', '7-10'],
+    ['9-0', '10-0'],
+    ['999-5', '1000-0'],
+  ])('is the newest approval, whichever is answered first: %s, %s', (older, newer) => {
+    for (const ids of [
+      [older, newer],
+      [newer, older],
+    ]) {
+      const memory = createMemory();
+      for (const id of ids) memory.approved('shop', id);
+      expect(memory.newest('shop')).toBe(newer);
+      expect(memory.newest('vault')).toBe('');
+    }
+  });
+
+  it('is forgotten with its epoch, and not with a change', () => {
+    const memory = createMemory();
+    memory.see('one', 1);
+    memory.approved('shop', '7-1');
+    memory.see('one', 2);
+    expect([memory.newest('shop'), memory.sequence()]).toEqual(['7-1', 2]);
+    memory.see('two', 1);
+    expect([memory.newest('shop'), memory.sequence(), memory.epoch()]).toEqual(['', 1, 'two']);
+  });
+
+  it('stays barred if a freeze fails, and until one is written', async () => {
+    const memory = createMemory();
+    memory.bar({ found: 'x', epoch: 'one' });
+    await expect(memory.freezing(() => Promise.reject(new Error('down')))).rejects.toThrow('down');
+    expect(memory.loss()).toEqual({ found: 'x', epoch: 'one' });
+    await memory.freezing(() => Promise.resolve());
+    expect(memory.loss()).toBeUndefined();
+  });
+});
+
+/** A store that has approved twice, and the field of the source's copy that says so. */
+async function witnessed() {
+  const server = await redisOfItsOwn();
+  const store = await readyOn(server);
+  await store.settle(request());
+  const second = await store.settle(request({ subject: 'payment:2' }));
+  const client = rawClient(server);
+  const { control } = createKeys('countersign').of('shop');
+  const field = (await client.hkeys(control)).find((name) => name.startsWith('w:')) ?? '';
+  return { store, client, control, field, id: idOf(second) };
+}
+
+describe('the witness of a process', () => {
+  it('is the newest approval, and not moved by a refusal', async () => {
+    const { store, client, control, field, id } = await witnessed();
+    expect(await client.hget(control, field)).toBe(id);
+    await store.settle(request({ subject: 'payment:3', approves: false }));
+    expect(await client.hget(control, field)).toBe(id);
+  });
+
+  it.each<[string, (id: string) => string | undefined]>([
+    ['older', (id) => `${Number(id.split('-')[0]) - 1}-99`],
+    ['gone', () => undefined],
+    ['damaged', () => 'x'],
+  ])('that is %s is a loss, to settle and to a look', async (_name, other) => {
+    const { store, client, control, field, id } = await witnessed();
+    const witness = other(id);
+    if (witness === undefined) await client.hdel(control, field);
+    else await client.hset(control, field, witness);
+    await expect(store.settle(request({ subject: 'payment:3' }))).rejects.toMatchObject(lost);
+    expect((await store.control()).frozen?.reason).toMatch(/no longer has an approval of the source shop/);
+  });
+
+  it('may be newer, for others may share it', async () => {
+    const { store, client, control, field } = await witnessed();
+    await client.hset(control, field, '9999999999999-0');
+    expect(await store.settle(request({ subject: 'payment:3' }))).toMatchObject({ code: 'APPROVED' });
+    expect((await store.control()).frozen).toBeUndefined();
+  });
+});
