@@ -5,6 +5,9 @@ import { decisionsSearch } from './decisions-search.ts';
 import { decisionsShow } from './decisions-show.ts';
 import { doctor } from './doctor.ts';
 import { freeze, unfreeze } from './freeze.ts';
+import { journalArchive } from './journal-archive.ts';
+import { journalExport } from './journal-export.ts';
+import { journalVerify } from './journal-verify.ts';
 import { listAdd, listRemove } from './list-change.ts';
 import { listShow } from './list-show.ts';
 import { policyBacktest } from './policy-backtest.ts';
@@ -57,5 +60,8 @@ export const commands: readonly CommandRow[] = [
   decisionsExplain,
   decisionsSearch,
   decisionsExport,
+  journalArchive,
+  journalVerify,
+  journalExport,
   replayCommand,
 ];

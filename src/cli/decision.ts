@@ -38,6 +38,7 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
     case 'notice':
       return new Map<string, string>(Object.entries(NOTICE_REASONS)).get(code) ?? code;
     case 'late':
+      if (code === 'NOT_DURABLE') return detail.because ?? code;
       return `${source}/${of} was decided, but FAILURE was answered, for it was late or the client had gone; a repeat gets the decision`;
     case 'self-check':
       return `client_system_pubkey_hash ${matches(detail.valid?.client)}, verify_sign_pub_hash ${matches(detail.valid?.verify)}`;

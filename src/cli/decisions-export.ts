@@ -150,7 +150,7 @@ async function resumed(
     const entry = await store.entry(source, end.id);
     if (entry === undefined) {
       session.tell(
-        `The journal no longer has ${source}/${end.id}, at which the file ends: what came soon after it may be lost.`,
+        `The journal no longer has ${source}/${end.id}, at which the file ends: it expired or was moved by \`journal archive\`; what came soon after it may be missing here, and be in the archive (\`countersign journal export\`).`,
       );
     } else if (entry.atMs !== end.atMs) {
       throw new CountersignError(

@@ -37,7 +37,7 @@ export async function entryOf(session: Session, call: Call, store: Store): Promi
   if (entry !== undefined) return entry;
   throw new CountersignError(
     'NOT_FOUND',
-    `the journal of ${source} has no entry ${id}; \`countersign decisions search --source ${source} --newest\` lists the latest, and what is older than the retention is gone`,
+    `the journal of ${source} has no entry ${id}; \`countersign decisions search --source ${source} --newest\` lists the latest; what is older than the retention is gone, and what \`journal archive\` moved is in its directory: \`countersign journal export DIRECTORY --id ${source}/${id}\``,
     { source, id },
   );
 }

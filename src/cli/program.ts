@@ -35,6 +35,7 @@ const groupSummaries: Readonly<Record<string, string>> = {
   orders: 'what was announced to come, for `expected-order`',
   prices: 'prices of assets, for `value-limit`',
   decisions: 'what was decided, and why',
+  journal: 'old entries of the journal, in files',
   signature: 'why a signature verifies or not',
 };
 

@@ -1,0 +1,95 @@
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CountersignError, messageOf } from '../errors.ts';
+import { archiveFault } from './fault.ts';
+
+/**
+ * A directory of an archive holds a folder a source, and in it that source's files, by number: `shop/00000001-HASH.jsonl.gz`. The
+ * hash, 16 digits of the SHA-256 of the file's bytes, shows also what gzip would not notice.
+ */
+export interface ArchiveFile {
+  readonly path: string;
+  readonly number: number;
+  /** Of its bytes, as its name has it. */
+  readonly hash: string;
+}
+
+export const HASH_DIGITS = 16;
+/** No source has such a name. */
+export const LOCK = '.lock';
+/** What an archiver that was killed leaves behind: nothing was dropped for it. */
+const TEMPORARY = 'unfinished.tmp';
+const NAME = /^(\d{8})-([0-9a-f]{16})\.jsonl\.gz$/;
+
+export const fileName = (number: number, hash: string): string =>
+  `${String(number).padStart(8, '0')}-${hash}.jsonl.gz`;
+
+const folderOf = (directory: string, source: string): string => join(directory, source);
+export const temporaryOf = (folder: string): string => join(folder, TEMPORARY);
+
+/** The files of a source, by number; and the names that are none. */
+export function filesIn(folder: string): {
+  readonly files: readonly ArchiveFile[];
+  readonly strangers: readonly string[];
+} {
+  const files: ArchiveFile[] = [];
+  const strangers: string[] = [];
+  for (const name of readdirSync(folder).sort()) {
+    const [, number, hash = ''] = NAME.exec(name) ?? [];
+    if (number !== undefined) files.push({ path: join(folder, name), number: Number(number), hash });
+    else if (name !== TEMPORARY) strangers.push(join(folder, name));
+  }
+  return { files, strangers };
+}
+
+/** The last file of a source; undefined where there is none. Throws STORE_CORRUPT if it is there twice. */
+export function lastFile(folder: string): ArchiveFile | undefined {
+  const { files } = filesIn(folder);
+  const last = files.at(-1);
+  const twin = files.at(-2);
+  if (last === undefined || twin?.number !== last.number) return last;
+  throw archiveFault({
+    file: last.path,
+    line: 0,
+    because: `${twin.path} has the same number; take one away`,
+  });
+}
+
+/**
+ * Makes the folder of a source, where it is missing, and clears what a killed archiver left. The directory itself must be there: one
+ * that is not may be a disk that is not mounted. Throws USAGE.
+ */
+export async function prepareFolder(directory: string, source: string): Promise<string> {
+  const folder = folderOf(directory, source);
+  try {
+    if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) await syncFolder(directory);
+    rmSync(temporaryOf(folder), { force: true });
+  } catch (thrown) {
+    throw unusable(directory, messageOf(thrown));
+  }
+  return folder;
+}
+
+/** Throws USAGE unless it is a directory. */
+export function expectDirectory(directory: string): void {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  throw unusable(directory, 'there is no such directory');
+}
+
+const unusable = (directory: string, because: string): CountersignError =>
+  new CountersignError(
+    'USAGE',
+    `${directory} can't hold an archive: ${because}. Make the directory, or mount its disk, and let this user write to it`,
+    { directory },
+  );
+
+/** A name that was just made or changed is on the disk only once its folder is. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

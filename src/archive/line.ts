@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import type { ClaimResult, JournalEntry } from '../store/store.ts';
+import { formatAmount } from '../values/amount.ts';
+import { sha256Hex } from '../values/canonical.ts';
+
+/**
+ * A file of the archive is JSON Lines: a header, an entry a line, a footer. Each line ends in the hash of the line `previous` to it
+ * and in its own `hash`: the SHA-256 of its text without the member `hash`. A header's `previous` is the hash of the footer
+ * of the file before, so all entries of a source are one chain.
+ */
+const FORMAT = 1;
+/** The `previous` of the first line of a source's first file. */
+export const NOTHING_BEFORE = '0'.repeat(64);
+/** Of one line, without its break: more than any entry has. */
+export const LINE_MAX_BYTES = 33_554_432;
+
+export interface Sealed {
+  readonly line: string;
+  readonly hash: string;
+}
+
+export function sealed(members: object, previous: string): Sealed {
+  const text = JSON.stringify({ ...members, previous });
+  const hash = sha256Hex(text);
+  return { line: `${text.slice(0, -1)},"hash":"${hash}"}`, hash };
+}
+
+export const header = (source: string, file: number): object => ({
+  archive: 'countersign-journal',
+  format: FORMAT,
+  source,
+  file,
+});
+
+/** What a file's entries come to. */
+export interface Extent {
+  readonly entries: number;
+  readonly firstId: string;
+  readonly lastId: string;
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
+}
+
+export const footer = ({ entries, firstId, lastId, firstAtMs, lastAtMs }: Extent): object => ({
+  end: 'countersign-journal',
+  entries,
+  firstId,
+  lastId,
+  firstAtMs,
+  lastAtMs,
+});
+
+/** The extent with one more entry at its end. */
+export function extended(
+  extent: Extent | undefined,
+  { id, atMs }: Pick<JournalEntry, 'id' | 'atMs'>,
+): Extent {
+  return {
+    entries: (extent?.entries ?? 0) + 1,
+    firstId: extent?.firstId ?? id,
+    lastId: id,
+    firstAtMs: extent?.firstAtMs ?? atMs,
+    lastAtMs: atMs,
+  };
+}
+
+/** An entry as it is archived: its detail as the text that it is, amounts as decimal text. */
+export function archivedEntry(entry: JournalEntry): ArchivedEntry {
+  return entryMembers({ ...entry, claims: entry.claims.map(claimText) });
+}
+
+const claimText = (claim: ClaimResult): Record<string, unknown> =>
+  'used' in claim ? { ...claim, used: formatAmount(claim.used) } : { ...claim };
+
+/** The members of an entry, in the order in which they are written. */
+export function entryMembers(entry: ArchivedEntry): ArchivedEntry {
+  const { id, source, atMs, type, subject, verdict, code, revision, of, claims, detail } = entry;
+  return { id, source, atMs, type, subject, verdict, code, revision, of, claims, detail };
+}
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+const id = z.string().regex(/^\d{1,16}(?:-\d{1,16})?$/);
+const atMs = z.int().nonnegative();
+const links = { previous: hash, hash };
+
+const entryShape = z.strictObject({
+  id,
+  source: z.string(),
+  atMs,
+  type: z.enum(['decision', 'repeat', 'notice', 'refused', 'self-check', 'late', 'list', 'order']),
+  subject: z.string(),
+  verdict: z.enum(['SUCCESS', 'FAILURE', '']),
+  code: z.string(),
+  revision: z.string(),
+  of: z.string(),
+  claims: z.array(z.record(z.string(), z.unknown())),
+  detail: z.string(),
+});
+
+export type ArchivedEntry = Readonly<z.output<typeof entryShape>>;
+
+/** The three kinds of lines, as they are read. */
+export const lineShapes = {
+  header: z.strictObject({
+    archive: z.literal('countersign-journal'),
+    format: z.literal(FORMAT),
+    source: z.string(),
+    file: z.int().positive(),
+    ...links,
+  }),
+  entry: entryShape.extend(links),
+  footer: z.strictObject({
+    end: z.literal('countersign-journal'),
+    entries: z.int().positive(),
+    firstId: id,
+    lastId: id,
+    firstAtMs: atMs,
+    lastAtMs: atMs,
+    ...links,
+  }),
+} as const;
+
+/** Whether the entry of the one id was written before that of the other. Ids are numbers, or two that a dash parts. */
+export function isBefore(a: string, b: string): boolean {
+  const [[first = 0n, second = 0n], [otherFirst = 0n, otherSecond = 0n]] = [numbersOf(a), numbersOf(b)];
+  return first === otherFirst ? second < otherSecond : first < otherFirst;
+}
+
+const numbersOf = (text: string): readonly bigint[] => text.split('-').map(BigInt);

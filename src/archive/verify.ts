@@ -1,0 +1,163 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf } from '../errors.ts';
+import { type ArchiveFault, faultOf } from './fault.ts';
+import { type ArchiveFile, expectDirectory, filesIn } from './folder.ts';
+import { NOTHING_BEFORE, isBefore } from './line.ts';
+import { type EntryRead, type WholeFile, readFileOf } from './read.ts';
+
+/** What an archive holds, and all that is wrong with it. */
+export interface Verified {
+  readonly sources: readonly VerifiedSource[];
+  readonly faults: readonly ArchiveFault[];
+}
+
+export interface VerifiedSource {
+  readonly source: string;
+  readonly files: number;
+  readonly entries: number;
+  /** Of its whole files; undefined if it has none. */
+  readonly firstAtMs: number | undefined;
+  readonly lastAtMs: number | undefined;
+  /** The hash of each file's end, in order; the empty text for a damaged file. The last one vouches for all before it. */
+  readonly ends: readonly string[];
+}
+
+/** A damaged file is one fault; so many, and no more are looked for. */
+const FAULTS_MAX = 1000;
+
+/**
+ * Reads all files of all directories, which together are one archive: its older files may have been moved to another. Each file's entries are given to
+ * `entryRead` as they are read, before it is known that the file is whole. Rejects with USAGE for what is no directory, and with
+ * what `entryRead` rejects with.
+ */
+export async function verifyArchive(
+  directories: readonly string[],
+  entryRead: EntryRead = () => undefined,
+): Promise<Verified> {
+  const { bySource, faults } = gather(directories);
+  const sources: VerifiedSource[] = [];
+  for (const [source, files] of bySource) {
+    const verified = await verifySource(source, files, faults, entryRead);
+    sources.push(verified);
+  }
+  return { sources, faults };
+}
+
+function gather(directories: readonly string[]): {
+  readonly bySource: ReadonlyMap<string, readonly ArchiveFile[]>;
+  readonly faults: ArchiveFault[];
+} {
+  const bySource = new Map<string, ArchiveFile[]>();
+  const faults: ArchiveFault[] = [];
+  const stranger = (file: string): void =>
+    void faults.push({ file, line: 0, because: 'it is no file of an archive; take it away' });
+  for (const directory of new Set(directories)) {
+    expectDirectory(directory);
+    for (const entry of readdirSync(directory, { withFileTypes: true })) {
+      const path = join(directory, entry.name);
+      // What begins with a dot is the lock, or a file system's own; lost+found is one's as well.
+      if (entry.name.startsWith('.') || entry.name === 'lost+found') continue;
+      if (!entry.isDirectory()) {
+        stranger(path);
+        continue;
+      }
+      const { files, strangers } = filesOrFault(path, faults);
+      strangers.forEach(stranger);
+      bySource.set(entry.name, [...(bySource.get(entry.name) ?? []), ...files]);
+    }
+  }
+  for (const files of bySource.values()) files.sort((a, b) => a.number - b.number);
+  return { bySource: new Map([...bySource].sort(([a], [b]) => (a < b ? -1 : 1))), faults };
+}
+
+function filesOrFault(folder: string, faults: ArchiveFault[]): ReturnType<typeof filesIn> {
+  try {
+    return filesIn(folder);
+  } catch (thrown) {
+    faults.push({ file: folder, line: 0, because: `it can't be read: ${messageOf(thrown)}` });
+    return { files: [], strangers: [] };
+  }
+}
+
+async function verifySource(
+  source: string,
+  files: readonly ArchiveFile[],
+  faults: ArchiveFault[],
+  entryRead: EntryRead,
+): Promise<VerifiedSource> {
+  const whole: (WholeFile | undefined)[] = [];
+  let before: { readonly number: number; readonly end: WholeFile | undefined } = {
+    number: 0,
+    end: undefined,
+  };
+  for (const file of files) {
+    if (faults.length >= FAULTS_MAX) break;
+    const gap = gapBetween(before.number, file, source);
+    if (gap !== undefined) faults.push(gap);
+    const end = await readOrFault(source, file, faults, entryRead);
+    const wrong = end && gap === undefined ? brokenLink(file, before, end) : undefined;
+    if (wrong !== undefined) faults.push(wrong);
+    whole.push(end);
+    before = { number: file.number, end };
+  }
+  const read = whole.filter((each) => each !== undefined);
+  return {
+    source,
+    files: files.length,
+    entries: read.reduce((sum, { entries }) => sum + entries, 0),
+    firstAtMs: read[0]?.firstAtMs,
+    lastAtMs: read.at(-1)?.lastAtMs,
+    ends: whole.map((each) => each?.hash ?? ''),
+  };
+}
+
+function gapBetween(before: number, { number, path }: ArchiveFile, source: string): ArchiveFault | undefined {
+  if (number === before + 1) return undefined;
+  const because =
+    number === before
+      ? 'there are two files of this number; keep the one that was written first'
+      : `the files ${before + 1} to ${number - 1} of ${source}, before this one, are missing; name the directory that has them as well`;
+  return { file: path, line: 0, because };
+}
+
+async function readOrFault(
+  source: string,
+  file: ArchiveFile,
+  faults: ArchiveFault[],
+  entryRead: EntryRead,
+): Promise<WholeFile | undefined> {
+  try {
+    return await readFileOf(source, file, entryRead);
+  } catch (thrown) {
+    const fault = faultOf(thrown);
+    if (fault === undefined) throw thrown;
+    // An archiver takes no file away; whoever did is told so.
+    faults.push(existsSync(file.path) ? fault : { ...fault, because: 'it was taken away meanwhile' });
+    return undefined;
+  }
+}
+
+/** How a whole file does not follow the one before; undefined if it does, or if that one is damaged and can't say. */
+function brokenLink(
+  { path, number }: ArchiveFile,
+  before: { readonly end: WholeFile | undefined },
+  { previous, firstId }: WholeFile,
+): ArchiveFault | undefined {
+  const expected = number === 1 ? NOTHING_BEFORE : before.end?.hash;
+  if (expected !== undefined && previous !== expected) {
+    return {
+      file: path,
+      line: 1,
+      because: 'it does not go on where the file before it ends: one of them was replaced',
+    };
+  }
+  if (before.end !== undefined && !isBefore(before.end.lastId, firstId)) {
+    return {
+      file: path,
+      line: 2,
+      because: `its first entry does not come after ${before.end.lastId}, the last of the file before`,
+    };
+  }
+  return undefined;
+}
