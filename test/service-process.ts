@@ -38,7 +38,13 @@ export async function startServiceProcess(
   const orphaned = (): void => void child.kill('SIGKILL');
   process.once('exit', orphaned);
   const log: Record<string, unknown>[] = [];
-  createInterface(child.stdout).on('line', (line) => log.push(JSON.parse(line) as Record<string, unknown>));
+  createInterface(child.stdout).on('line', (line) => {
+    try {
+      log.push(JSON.parse(line) as Record<string, unknown>);
+    } catch {
+      // Cut off by a kill.
+    }
+  });
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   let refused: Error | undefined;

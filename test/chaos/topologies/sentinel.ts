@@ -1,0 +1,131 @@
+import { type RedisSentinels, startSentinels } from '../../redis-sentinel.ts';
+import { ANY_HOUR, type Fault, clockFault, receiverFaults } from '../faults.ts';
+import { revisionOf } from '../policies.ts';
+import { createReceiver, startAll } from '../receivers.ts';
+import { type Topology, endings, storeOf } from '../topology.ts';
+
+const ANSWER_TIMEOUT_MS = 2000;
+const COMMAND_TIMEOUT_MS = 1000;
+const REPLICAS = 2;
+
+/** Receivers on a primary with two replicas, watched by three Sentinels; an approval waits until one replica has it. */
+export async function startSentinel(count: number): Promise<Topology> {
+  const ending = endings();
+  try {
+    const sentinels = await startSentinels({ replicas: REPLICAS, sentinels: 3, durable: true });
+    ending.add(() => sentinels.stop());
+    const store = {
+      url: sentinels.url,
+      commandTimeoutMs: COMMAND_TIMEOUT_MS,
+      connectTimeoutMs: COMMAND_TIMEOUT_MS,
+      durability: { replicas: 1, timeoutMs: 200 },
+    };
+    const receivers = Array.from({ length: count }, (_, index) =>
+      createReceiver({
+        name: `receiver ${index + 1}`,
+        policies: revisionOf(0).files,
+        settings: { answerTimeoutMs: ANSWER_TIMEOUT_MS, store },
+      }),
+    );
+    ending.add(() => Promise.all(receivers.map((receiver) => receiver.remove())));
+    await startAll(receivers);
+    const [first] = receivers;
+    if (first === undefined) throw new Error('there is no receiver');
+    const operated = await storeOf(first);
+    ending.add(() => operated.close());
+    return {
+      name: 'sentinel',
+      receivers,
+      store: operated,
+      faults: [...receiverFaults(receivers), clockFault(receivers, ANY_HOUR), ...failovers(sentinels)],
+      answerTimeoutMs: ANSWER_TIMEOUT_MS,
+      journalLagMs: 0,
+      stop: ending.run,
+    };
+  } catch (thrown) {
+    await ending.run();
+    throw thrown;
+  }
+}
+
+/** Each ends with all replicas following: what comes next must find one that has all. */
+function failovers(sentinels: RedisSentinels): readonly Fault[] {
+  const to = 'redis';
+  return [
+    {
+      name: 'the primary killed, and a replica promoted',
+      to,
+      harmless: false,
+      async begin() {
+        const port = await sentinels.killPrimary();
+        return async () => {
+          await sentinels.reconfigured();
+          await sentinels.restart(port);
+          await sentinels.replicated(REPLICAS);
+        };
+      },
+    },
+    {
+      name: 'the primary stopped by a signal, a replica promoted, and the old primary awake again',
+      to,
+      harmless: false,
+      async begin() {
+        const port = await sentinels.pausePrimary();
+        return async () => {
+          await sentinels.reconfigured();
+          sentinels.node(port).resume();
+          await sentinels.replicated(REPLICAS);
+        };
+      },
+    },
+    {
+      name: 'the primary killed and back before anybody is promoted',
+      to,
+      harmless: false,
+      async begin() {
+        const port = await sentinels.primary();
+        await sentinels.node(port).kill();
+        await sentinels.node(port).restart();
+        return () => sentinels.replicated(REPLICAS);
+      },
+    },
+    {
+      name: 'all replicas killed: nothing is as durable as it must be',
+      to,
+      harmless: false,
+      async begin() {
+        const primary = await sentinels.primary();
+        const replicas = sentinels.nodes.filter(({ port }) => port !== primary);
+        await Promise.all(replicas.map((replica) => replica.kill()));
+        return async () => {
+          for (const { port } of replicas) await sentinels.restart(port);
+          await sentinels.replicated(REPLICAS);
+        };
+      },
+    },
+    {
+      name: 'one replica killed, the other has all',
+      to,
+      harmless: true,
+      async begin() {
+        const primary = await sentinels.primary();
+        const replica = sentinels.nodes.find(({ port }) => port !== primary);
+        await replica?.kill();
+        return async () => {
+          if (replica !== undefined) await sentinels.restart(replica.port);
+          await sentinels.replicated(REPLICAS);
+        };
+      },
+    },
+    {
+      name: 'a Sentinel killed',
+      to,
+      harmless: true,
+      async begin(random) {
+        const sentinel = sentinels.sentinels[random.whole(0, sentinels.sentinels.length - 1)];
+        await sentinel?.kill();
+        return async () => sentinel?.restart();
+      },
+    },
+  ];
+}

@@ -1,0 +1,131 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../../src/callback/payment.ts';
+import { plainAnswer } from '../../src/callback/answer.ts';
+import { createPipeline } from '../../src/pipeline/pipeline.ts';
+import { readPolicyFiles } from '../../src/policy/compile.ts';
+import { createFollower } from '../../src/release/follow.ts';
+import { pushRelease } from '../../src/release/push.ts';
+import { compileAuthenticator } from '../../src/signature/authenticate.ts';
+import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { Sent } from './reference/reading.ts';
+import { POLICY_FILES, environment, sources } from './settings.ts';
+
+/*
+ * The pipeline under test, wired as the service wires it, on an embedded store and with real keys.
+ */
+
+/** All that can be seen of one callback: what was answered, reported and asked of the store. */
+export interface Observed {
+  readonly body: string;
+  readonly contentType: string;
+  readonly reports: readonly {
+    readonly verdict: string;
+    readonly outcome: string;
+    readonly code: string;
+    readonly because: string;
+  }[];
+  /** What was settled, if anything was. */
+  readonly settled: Settled | undefined;
+}
+
+export interface Settled {
+  readonly source: string;
+  readonly subject: string;
+  /** The digest by which the store compares terms. */
+  readonly terms: string;
+  readonly detail: string;
+}
+
+export interface Subject {
+  /** Rejects only if the pipeline does, which it must not. */
+  send(sent: Sent): Promise<Observed>;
+  close(): Promise<void>;
+}
+
+/** A pipeline that nobody has used. Its clock stands still: nothing here depends on time. */
+export async function openSubject(): Promise<Subject> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-fuzz-'));
+  const clock = (): number => 1_790_000_000_000;
+  const store = await openEmbeddedStore({ path: join(folder, 'store.db'), clock });
+  await putInForce(store);
+  const following = createFollower({ store, pollMs: 3_600_000, clock });
+  await following.refresh();
+  const settled = new Map<string, Settled>();
+  const reports = new Map<string, Observed['reports'][number][]>();
+  const authenticator = compileAuthenticator(sources, {
+    readSecret: (reference) => environment['env' in reference ? reference.env : ''] ?? '',
+    grammar: PAYMENT_MEMBERS,
+    optional: PAYMENT_OPTIONAL,
+  });
+  const pipeline = createPipeline({
+    store: watched(store, settled),
+    authenticator: () => authenticator,
+    following,
+    ask: () => Promise.reject(new Error('no rule here asks anybody')),
+    admit: () => undefined,
+    answerFormat: () => plainAnswer,
+    report: (report) => void reports.get(report.requestId)?.push(report),
+    clock,
+    answerTimeoutMs: 60_000,
+  });
+  let count = 0;
+  return {
+    async send({ body, ...arrival }) {
+      const requestId = `fuzz-${count++}`;
+      const own: Observed['reports'][number][] = [];
+      reports.set(requestId, own);
+      const { answer, delivered } = await pipeline.receive({
+        ...arrival,
+        requestId,
+        fromProxy: false,
+        certificate: undefined,
+        body: () => Promise.resolve(body),
+      });
+      delivered(true);
+      const mine = settled.get(requestId);
+      settled.delete(requestId);
+      reports.delete(requestId);
+      return { ...answer, reports: own, settled: mine };
+    },
+    async close() {
+      await pipeline.idle();
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function putInForce(store: Store): Promise<void> {
+  await store.register(sources.map(({ name }) => name));
+  const files = Object.entries(POLICY_FILES).map(([name, text]) => ({ name, text }));
+  const compiled = readPolicyFiles(files, () => undefined);
+  if (!compiled.ok) throw new Error(compiled.faults.map(({ message }) => message).join('\n'));
+  await pushRelease(store, {
+    release: compiled.release,
+    expected: '',
+    by: 'fuzz',
+    message: 'all below a limit',
+  });
+}
+
+/** The store itself, and what it was asked to settle, by the id of the request. */
+function watched(store: Store, settled: Map<string, Settled>): Store {
+  const note = ({ detail, source, subject, terms }: Settled): void => {
+    const id = /"requestId":"(fuzz-\d+)"/.exec(detail)?.[1];
+    if (id !== undefined) settled.set(id, { detail, source, subject, terms });
+  };
+  return {
+    ...store,
+    settle: (request) => {
+      note(request);
+      return store.settle(request);
+    },
+    notice: (request) => {
+      note(request);
+      return store.notice(request);
+    },
+  };
+}

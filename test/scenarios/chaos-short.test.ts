@@ -1,0 +1,49 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { noneListed } from '../chaos/invariants/in-force.ts';
+import { reportOf } from '../chaos/report.ts';
+import { run } from '../chaos/run.ts';
+import { startSingle } from '../chaos/topologies/single.ts';
+
+/** One of each sort; `npm run chaos` knows more, also two at once, Sentinels, a Cluster and the embedded store. */
+const FAULTS = [
+  'a receiver killed',
+  'a receiver stopped by a signal',
+  'clocks of receivers moved by an hour',
+  'Redis killed and back at once',
+  'Redis stopped by a signal',
+  'Redis filled up',
+  'Redis read-only',
+  'SCRIPT FLUSH again and again',
+  'network of all receivers: replies lost',
+  'network of one receiver: requests cut in the middle',
+];
+
+describe('chaos, for a short while', () => {
+  it('breaks no promise, whatever fails under load', { timeout: 120_000 }, async () => {
+    const topology = await startSingle(2);
+    onTestFinished(() => topology.stop());
+    const made = await run(
+      { ...topology, faults: topology.faults.filter(({ name }) => FAULTS.includes(name)) },
+      {
+        seed: 1,
+        rounds: 1,
+        load: { workers: 6, restMs: 10 },
+        holdMs: [300, 900],
+        calmMs: [200, 400],
+        marginMs: 1500,
+        recoveryMs: 20_000,
+        tell: () => undefined,
+      },
+    );
+    const report = reportOf(made);
+    expect(report.invariants.flatMap(({ name, broken }) => broken.map((said) => `${name}: ${said}`))).toEqual(
+      [],
+    );
+    // Too short to be sure that who is on a list asks just then.
+    const unseen = report.invariants.filter(({ checked }) => checked === 0).map(({ name }) => name);
+    expect(unseen.filter((name) => name !== noneListed.name)).toEqual([]);
+    expect(report.faults.map(({ faults }) => faults).sort()).toEqual(FAULTS.toSorted());
+    expect(report.approvals).toBeGreaterThan(100);
+    expect(report.failures).toBeGreaterThan(0);
+  });
+});
