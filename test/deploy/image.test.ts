@@ -1,0 +1,381 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { loadSettings } from '../../src/settings/load.ts';
+import { startRedisProcess } from '../redis-process.ts';
+import { startRedisServer } from '../redis-server.ts';
+import { startTestService } from '../service.ts';
+import { ROOT, fencedLines, textOf } from './documents.ts';
+import { manifestsIn } from './manifests.ts';
+import { adminOf, clientOf, documentedUsers, grant } from './redis-users.ts';
+
+const dockerfile = textOf('Dockerfile').replaceAll(/\\\n\s*/g, '');
+const instructions = dockerfile
+  .split('\n')
+  .filter((line) => /^[A-Z]+ /.test(line.trim()))
+  .map((line) => ({ name: /^\s*([A-Z]+)/.exec(line)?.[1] ?? '', rest: line.trim().replace(/^[A-Z]+ /, '') }));
+const of = (name: string): readonly string[] =>
+  instructions.filter((instruction) => instruction.name === name).map(({ rest }) => rest);
+const packageJson = z
+  .object({ version: z.string(), scripts: z.object({ start: z.string() }) })
+  .parse(JSON.parse(textOf('package.json')));
+
+const { packages } = z
+  .object({
+    packages: z.record(
+      z.string(),
+      z.object({
+        version: z.string().optional(),
+        dev: z.boolean().optional(),
+        optional: z.boolean().optional(),
+        hasInstallScript: z.boolean().optional(),
+      }),
+    ),
+  })
+  .parse(JSON.parse(textOf('package-lock.json')));
+const isDirect = (path: string): boolean => /^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path);
+
+/** Starting a program may take its time on a machine that is busy. */
+const PROGRAM_MS = 60_000;
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'countersign-image-'));
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+describe('the image', () => {
+  /** What is copied from the build context. */
+  const copied = of('COPY')
+    .filter((rest) => !rest.startsWith('--from'))
+    .flatMap((rest) => rest.split(' ').slice(0, -1));
+
+  it('copies what there is, and what .dockerignore lets through', () => {
+    const ignore = textOf('.dockerignore')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    expect(ignore[0]).toBe('*');
+    expect(copied.length).toBeGreaterThan(5);
+    for (const path of copied) {
+      expect({ path, there: existsSync(join(ROOT, path)) }).toEqual({ path, there: true });
+      expect(ignore).toContain(`!${path}`);
+    }
+    expect(
+      ignore
+        .slice(1)
+        .map((line) => line.slice(1))
+        .sort(),
+    ).toEqual([...new Set(copied)].sort());
+  });
+
+  it('is of the Node of package-lock.json, by its whole version, in every stage', () => {
+    const version = packages['node_modules/node']?.version;
+    expect(of('FROM').map((rest) => rest.split(' ')[0])).toEqual([
+      `node:${version}-slim`,
+      `node:${version}-slim`,
+    ]);
+  });
+
+  it('installs what package-lock.json says, without what is for development, and runs no scripts of it', () => {
+    expect(of('RUN')[0]).toMatch(/^npm ci --omit=dev --ignore-scripts /);
+  });
+
+  it('runs as somebody without rights, is told to stop by SIGTERM, and starts as npm start does', () => {
+    expect(of('USER')).toEqual(['1000:1000']);
+    expect(of('STOPSIGNAL')).toEqual(['SIGTERM']);
+    const [flag] = /--max-semi-space-size=\d+/.exec(packageJson.scripts.start) ?? [];
+    expect(JSON.parse(of('ENTRYPOINT')[0] ?? '')).toEqual(['node', flag, 'bin/countersign.js']);
+    expect(JSON.parse(of('CMD')[0] ?? '')).toEqual(['serve']);
+  });
+
+  it(
+    'has its command line on the path, by a file that can be run through a link',
+    () => {
+      expect(of('RUN').join('\n')).toContain('ln -s /app/bin/countersign.js /usr/local/bin/countersign');
+      expect(statSync(join(ROOT, 'bin/countersign.js')).mode & 0o111).toBe(0o111);
+      expect(textOf('bin/countersign.js')).toMatch(/^#!\/usr\/bin\/env node\n/);
+      const link = join(folder(), 'countersign');
+      symlinkSync(join(ROOT, 'bin/countersign.js'), link);
+      const { status, stdout } = spawnSync(process.execPath, [link, '--version'], { encoding: 'utf8' });
+      expect({ status, stdout }).toEqual({ status: 0, stdout: `${packageJson.version}\n` });
+    },
+    PROGRAM_MS,
+  );
+
+  it(
+    'works with what is copied and the packages of production, and nothing else',
+    () => {
+      const app = folder();
+      for (const path of copied) cpSync(join(ROOT, path), join(app, path), { recursive: true });
+      for (const path of Object.keys(packages).filter(
+        (each) => isDirect(each) && packages[each]?.dev !== true,
+      )) {
+        mkdirSync(dirname(join(app, path)), { recursive: true });
+        symlinkSync(join(ROOT, path), join(app, path));
+      }
+      const { status, stderr } = spawnSync(process.execPath, ['bin/countersign.js', 'policy', 'test'], {
+        cwd: app,
+        encoding: 'utf8',
+        env: { NODE_ENV: 'production' },
+      });
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    },
+    PROGRAM_MS,
+  );
+
+  it('has no package that wants to run a script when it is installed', () => {
+    const withScripts = Object.entries(packages).filter(
+      ([, each]) => each.hasInstallScript === true && each.dev !== true,
+    );
+    expect(withScripts).toEqual([]);
+  });
+
+  it(
+    'is healthy by its own health check while it serves, and not once it does not',
+    async () => {
+      const check: unknown = JSON.parse(/CMD (\[.*\])$/.exec(of('HEALTHCHECK')[0] ?? '')?.[1] ?? '');
+      const [program, ...args] = z.array(z.string()).parse(check);
+      expect(program).toBe('node');
+      const service = await startTestService();
+      const look = async (): Promise<number | null> => {
+        const child = spawn(process.execPath, args, {
+          env: { COUNTERSIGN_OPS_PORT: new URL(service.ops).port },
+          stdio: 'ignore',
+        });
+        return new Promise((resolve) => child.once('exit', resolve));
+      };
+      expect(await look()).toBe(0);
+      await service.stop();
+      expect(await look()).toBe(1);
+    },
+    PROGRAM_MS,
+  );
+});
+
+const composeService = z.looseObject({
+  environment: z.record(z.string(), z.string()).default({}),
+  volumes: z.array(z.string()).default([]),
+  ports: z.array(z.string()).default([]),
+  cap_drop: z.array(z.string()),
+  read_only: z.boolean(),
+  stop_grace_period: z.string().optional(),
+  networks: z.array(z.string()).default([]),
+  entrypoint: z.array(z.string()).optional(),
+  command: z.array(z.string()).optional(),
+});
+const compose = z
+  .object({
+    services: z.record(z.string(), composeService),
+    volumes: z.record(z.string(), z.unknown()),
+    networks: z.record(z.string(), z.unknown()),
+  })
+  .parse(parse(textOf('compose.yaml'), { merge: true }));
+const REPLICAS = ['countersign-a', 'countersign-b'];
+
+describe('compose.yaml', () => {
+  const serviceOf = (name: string): z.output<typeof composeService> => {
+    const found = compose.services[name];
+    if (found === undefined) throw new Error(`there is no ${name}`);
+    return found;
+  };
+
+  it('has two replicas, one Redis, the operator, and who makes the secrets', () => {
+    expect(Object.keys(compose.services).sort()).toEqual(
+      [...REPLICAS, 'operator', 'redis', 'secrets'].sort(),
+    );
+  });
+
+  it('mounts only files and volumes that there are', () => {
+    for (const { volumes } of Object.values(compose.services)) {
+      for (const volume of volumes) {
+        const [from = ''] = volume.split(':');
+        const there = from.startsWith('.')
+          ? existsSync(join(ROOT, from))
+          : Object.hasOwn(compose.volumes, from);
+        expect({ from, there }).toEqual({ from, there: true });
+      }
+    }
+  });
+
+  it('gives nobody rights or a writable root file system, and publishes ports to this machine alone, each once', () => {
+    for (const each of Object.values(compose.services)) {
+      expect(each.cap_drop).toEqual(['ALL']);
+      expect(each.read_only).toBe(true);
+    }
+    const ports = Object.values(compose.services).flatMap((each) => each.ports);
+    expect(ports.length).toBe(4);
+    expect(new Set(ports).size).toBe(4);
+    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+    expect(serviceOf('redis').ports).toEqual([]);
+    expect(serviceOf('redis').networks).toEqual(['store']);
+    expect(compose.networks['store']).toEqual({ internal: true });
+  });
+
+  it.each([...REPLICAS, 'operator'])('starts %s with settings that load', (name) => {
+    const { environment, volumes } = serviceOf(name);
+    const inside = environment['COUNTERSIGN_CONFIG'];
+    const mounted = volumes.find((volume) => volume.split(':')[1] === inside);
+    const { COUNTERSIGN_CONFIG: _file, ...env } = environment;
+    const settings = loadSettings({ file: join(ROOT, mounted?.split(':')[0] ?? ''), env });
+    expect(settings.store).toMatchObject({
+      url: 'redis://redis:6379/0',
+      username: name === 'operator' ? 'countersign-operator' : 'countersign',
+    });
+    expect(settings.public.host).toBe('0.0.0.0');
+    const { password } = settings.store;
+    const secrets = volumes.find((volume) => volume.includes('-secrets:'))?.split(':')[1];
+    expect(password).toEqual({ file: `${secrets}/redis.password` });
+  });
+
+  it.each(REPLICAS)('gives %s time to stop', (name) => {
+    const file = join(ROOT, 'deploy/compose/countersign.yaml');
+    const { shutdownDelayMs, shutdownGraceMs } = loadSettings({ file, env: {} }).public;
+    const graceMs = parseInt(serviceOf(name).stop_grace_period ?? '', 10) * 1000;
+    // The grace is given to callers, and then once more to what is still with the store.
+    expect(graceMs).toBeGreaterThan(shutdownDelayMs + 2 * shutdownGraceMs);
+  });
+
+  it(
+    'makes secrets with which Redis, the service and the operator come together',
+    async () => {
+      const secrets = folder();
+      const script = join(ROOT, 'deploy/compose/make-secrets.ts');
+      const make = (): void => {
+        const args = [script, join(ROOT, 'deploy/redis/users.acl'), secrets];
+        const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+        expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      };
+      make();
+      const password = readFileSync(join(secrets, 'service/redis.password'), 'utf8');
+      const operator = readFileSync(join(secrets, 'operator/redis.password'), 'utf8');
+      make();
+      expect(readFileSync(join(secrets, 'service/redis.password'), 'utf8')).toBe(password);
+      expect(password).toMatch(/^[0-9a-f]{64}$/);
+      expect(operator).not.toBe(password);
+      for (const name of ['service/redis.password', 'operator/redis.password', 'redis/users.acl']) {
+        expect((statSync(join(secrets, name)).mode & 0o777).toString(8)).toBe('400');
+      }
+      const users = readFileSync(join(secrets, 'redis/users.acl'), 'utf8');
+      expect(users).toContain(createHash('sha256').update(password).digest('hex'));
+      expect(users).not.toContain(password);
+      expect(users).not.toContain('PASSWORD');
+
+      const redis = await startRedisServer({ args: ['--aclfile', join(secrets, 'redis/users.acl')] });
+      onTestFinished(() => redis.stop());
+      expect(await clientOf(redis.port, 'countersign', password).ping()).toBe('PONG');
+      expect(await clientOf(redis.port, 'countersign-operator', operator).ping()).toBe('PONG');
+    },
+    PROGRAM_MS,
+  );
+});
+
+describe('docs/deploy.md', () => {
+  it('makes passwords and users with which Redis, the service and the operator come together', async () => {
+    const lines = fencedLines(textOf('docs/deploy.md')).filter((line) => /^(?:openssl|sed) /.test(line));
+    expect(lines.length).toBe(3);
+    const made = folder();
+    const script = lines.join('\n').replace('deploy/redis/users.acl', join(ROOT, 'deploy/redis/users.acl'));
+    const { status, stderr } = spawnSync('sh', ['-euc', script], { cwd: made, encoding: 'utf8' });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const redis = await startRedisServer({ args: ['--aclfile', join(made, 'users.acl')] });
+    onTestFinished(() => redis.stop());
+    for (const [user, file] of [
+      ['countersign', 'service.password'],
+      ['countersign-operator', 'operator.password'],
+    ] as const) {
+      const client = clientOf(redis.port, user, readFileSync(join(made, file), 'utf8'));
+      expect(await client.hget('countersign:{shop}:control', 'revision')).toBeNull();
+    }
+  });
+
+  it('makes every secret that the manifests refer to, with each of its keys', () => {
+    const lines = fencedLines(textOf('docs/deploy.md')).filter((line) =>
+      line.includes('create secret generic'),
+    );
+    const made = lines.map((line) => {
+      const [, name = ''] = /generic (\S+)/.exec(line) ?? [];
+      const keys = [...line.matchAll(/--from-file=([^\s=]+)/g)].map(([, key = '']) => key);
+      return [name, keys.toSorted((a, b) => (a < b ? -1 : 1))] as const;
+    });
+    const wanted = manifestsIn('deploy/kubernetes/secrets.template.yaml').map(
+      ({ name, object }) =>
+        [name, Object.keys(Object(object['stringData'])).toSorted((a, b) => (a < b ? -1 : 1))] as const,
+    );
+    expect(new Map(made)).toEqual(new Map(wanted));
+  });
+});
+
+describe('deploy/redis', () => {
+  it('gives its users exactly the rights of docs/redis.md', async () => {
+    const written = folder();
+    const file = join(written, 'users.acl');
+    const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+    const filled = textOf('deploy/redis/users.acl')
+      .replace('SERVICE-PASSWORD-SHA256', digest('password-of-the-service'))
+      .replace('OPERATOR-PASSWORD-SHA256', digest('password-of-the-operator'));
+    // The tests need an administrator.
+    writeFileSync(file, `${filled}user admin on >admin ~* &* +@all\n`);
+    const [fromFile, fromLines] = [
+      await startRedisServer({ args: ['--aclfile', file] }),
+      await startRedisServer(),
+    ];
+    onTestFinished(() => Promise.all([fromFile.stop(), fromLines.stop()]).then(() => undefined));
+    const admin = clientOf(fromFile.port, 'admin', 'admin');
+    const other = clientOf(fromLines.port);
+    const { service, operator } = documentedUsers();
+    await grant(adminOf(other), [...service, ...operator]);
+    const rightsOf = async (client: typeof admin, user: string): Promise<readonly string[]> =>
+      JSON.stringify(await client.call('ACL', ['GETUSER', user]))
+        .split(/[ "]/)
+        .sort();
+    for (const user of ['countersign', 'countersign-operator']) {
+      expect(await rightsOf(admin, user)).toEqual(await rightsOf(other, user));
+    }
+    const nobody = clientOf(fromFile.port);
+    expect(await nobody.ping()).toBe('PONG');
+    await expect(nobody.call('HGET', ['countersign:{shop}:control', 'revision'])).rejects.toThrow('NOPERM');
+    await expect(nobody.call('INFO')).rejects.toThrow('NOPERM');
+  });
+
+  it('has a redis.conf with which Redis starts, forgets nothing and evicts nothing', async () => {
+    const lines = textOf('deploy/redis/redis.conf')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    // Where it listens and where its files are, is the test's to say.
+    const ofTheTest = /^(?:bind|port|dir|aclfile) /;
+    expect(lines.filter((line) => ofTheTest.test(line)).length).toBe(4);
+    const redis = await startRedisProcess({
+      folder: folder(),
+      config: () => lines.filter((line) => !ofTheTest.test(line)),
+    });
+    onTestFinished(() => redis.kill());
+    const setting = async (name: string): Promise<unknown> =>
+      z.tuple([z.literal(name), z.string()]).parse(await redis.ask('CONFIG', 'GET', name))[1];
+    expect(await setting('appendonly')).toBe('yes');
+    expect(await setting('appendfsync')).toBe('always');
+    expect(await setting('maxmemory-policy')).toBe('noeviction');
+    expect(Number(await setting('maxmemory'))).toBeGreaterThan(0);
+  });
+
+  it('has a sentinel.conf that names what docs/redis.md names', () => {
+    const conf = textOf('deploy/redis/sentinel.conf');
+    expect(conf).toMatch(/^sentinel monitor main \S+ 6379 2$/m);
+    expect(conf).toMatch(/^sentinel auth-user main sentinel$/m);
+    expect(textOf('docs/redis.md')).toContain('redis-sentinel://s1:26379,s2:26379/main/0');
+  });
+});

@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ROOT, textOf } from './documents.ts';
+
+const DOCUMENTS = ['docs/deploy.md', 'docs/runbook.md', 'docs/security.md', 'docs/redis.md'];
+
+/** The anchors that a Markdown file gives its headings. */
+function anchorsOf(path: string): readonly string[] {
+  const outsideFences = textOf(path).replaceAll(/^ *```[^]*?^ *```$/gm, '');
+  return [...outsideFences.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+const links = DOCUMENTS.flatMap((path) =>
+  [...textOf(path).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, target = '']) => [path, target] as const),
+);
+
+describe('links of the documents lead somewhere:', () => {
+  it('there are many', () => {
+    expect(links.length).toBeGreaterThan(40);
+  });
+
+  it.each(links)('from %s to %s', (path, target) => {
+    const [file = '', anchor = ''] = target.split('#');
+    const to = file === '' ? path : relative(ROOT, join(ROOT, dirname(path), file));
+    const anchors = existsSync(join(ROOT, to))
+      ? ['', ...(to.endsWith('.md') ? anchorsOf(to) : [])]
+      : ['there is no such file'];
+    expect(anchors).toContain(anchor);
+  });
+});
