@@ -4,6 +4,7 @@ import { openSync } from 'node:fs';
 import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
+import type { Posted } from './callbacks.ts';
 import type { SubjectParts, SubjectSays } from './subject.ts';
 
 /** What one round of callbacks came to. Milliseconds, and microseconds of CPU in the program's own process. */
@@ -12,16 +13,48 @@ export interface Round {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly cpuMicros: number;
+  readonly allocatedBytes: number;
   readonly rssBytes: number;
 }
 
+type Used = Omit<Extract<SubjectSays, { says: 'used' }>, 'says'>;
+
+/** A program under measurement: one process, or several on one store. */
 export interface Subject {
-  readonly url: string;
-  used(): Promise<{ readonly cpuMicros: number; readonly rssBytes: number }>;
+  readonly urls: readonly string[];
+  /** Of all its processes together. */
+  used(): Promise<Used>;
   stop(): Promise<void>;
 }
 
-export async function startSubject(parts: SubjectParts): Promise<Subject> {
+export async function startSubject(parts: readonly SubjectParts[]): Promise<Subject> {
+  const processes: Process[] = [];
+  // One after the other: the first makes the list.
+  for (const each of parts) processes.push(await startProcess(each));
+  return {
+    urls: processes.map(({ url }) => url),
+    async used() {
+      const all = await Promise.all(processes.map((each) => each.used()));
+      const sum = (of: (used: Used) => number): number => all.reduce((total, used) => total + of(used), 0);
+      return {
+        cpuMicros: sum((used) => used.cpuMicros),
+        rssBytes: sum((used) => used.rssBytes),
+        allocatedBytes: sum((used) => used.allocatedBytes),
+      };
+    },
+    async stop() {
+      await Promise.all(processes.map((each) => each.stop()));
+    },
+  };
+}
+
+interface Process {
+  readonly url: string;
+  used(): Promise<Used>;
+  stop(): Promise<void>;
+}
+
+async function startProcess(parts: SubjectParts): Promise<Process> {
   const log = parts.program === 'floor' ? 'ignore' : openSync(parts.log, 'a');
   const child = fork(fileURLToPath(new URL('subject.ts', import.meta.url)), [JSON.stringify(parts)], {
     // Countersign as `npm start` runs it.
@@ -58,85 +91,102 @@ async function hear<S extends SubjectSays['says']>(
   }
 }
 
-/** Posts each body once over `connections` and fails unless every answer is the one expected: a fast wrong answer is none. */
+/** Posts each callback once over `connections` and fails unless every answer is the one expected: a fast wrong answer is none. */
 export async function load(
   subject: Subject,
-  bodies: readonly string[],
-  connections: number,
-  answer = 'SUCCESS',
+  callbacks: readonly Posted[],
+  { connections, answer }: { readonly connections: number; readonly answer: string },
 ): Promise<Round> {
-  const requests = bodies.map((body) => requestOf(new URL(subject.url), body));
+  const requests = callbacks.map(requestOf);
   const latenciesMs: number[] = [];
   let next = 0;
   const before = await subject.used();
   const startedMs = performance.now();
-  await Promise.all(
-    Array.from({ length: connections }, () =>
-      converse(
-        new URL(subject.url),
-        () => requests[next++],
-        (ms, body) => {
-          if (body !== answer) throw new Error(`the answer was ${JSON.stringify(body)}, not ${answer}`);
-          latenciesMs.push(ms);
-        },
-      ),
+  const conversations = Array.from({ length: connections }, (_, at) =>
+    converse(
+      new URL(subject.urls[at % subject.urls.length] ?? ''),
+      () => requests[next++],
+      (ms, body) => {
+        if (body !== answer) throw new Error(`the answer was ${JSON.stringify(body)}, not ${answer}`);
+        latenciesMs.push(ms);
+      },
     ),
   );
+  await Promise.all(conversations);
   const seconds = (performance.now() - startedMs) / 1000;
   const after = await subject.used();
   latenciesMs.sort((a, b) => a - b);
   const at = (share: number): number => latenciesMs[Math.floor(latenciesMs.length * share)] ?? Number.NaN;
   return {
-    perSecond: bodies.length / seconds,
+    perSecond: callbacks.length / seconds,
     p50Ms: at(0.5),
     p99Ms: at(0.99),
-    cpuMicros: (after.cpuMicros - before.cpuMicros) / bodies.length,
+    cpuMicros: (after.cpuMicros - before.cpuMicros) / callbacks.length,
+    allocatedBytes: (after.allocatedBytes - before.allocatedBytes) / callbacks.length,
     rssBytes: after.rssBytes,
   };
 }
 
-function requestOf(url: URL, body: string): Buffer {
-  const path = '/nofity/transferToMerchantAuthCheck';
-  const head = `POST ${path} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
-  return Buffer.from(head + body);
+function requestOf({ path, headers, body }: Posted): Buffer {
+  const length = Buffer.byteLength(body);
+  return Buffer.from(
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Length: ${length}\r\n\r\n${body}`,
+  );
 }
 
-/** One connection: a request, its answer, the next. As bare as can be, so that the sender's own cost hides no difference. */
+/**
+ * One connection: a request, its answer, the next. As bare as can be, so that the sender's own cost hides no difference. Where
+ * an answer ends the connection, the next request is sent over a new one.
+ */
 function converse(
   url: URL,
   next: () => Buffer | undefined,
   answered: (ms: number, body: string) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(url.port), url.hostname);
-    let sentMs = 0;
-    let received = '';
-    const send = (): void => {
-      const request = next();
-      if (request === undefined) {
-        socket.end();
-        resolve();
-        return;
-      }
-      sentMs = performance.now();
-      socket.write(request);
-    };
-    socket.setNoDelay(true).setEncoding('latin1').on('connect', send).on('error', reject);
-    socket.on('close', () => reject(new Error('the connection was closed')));
-    socket.on('data', (chunk: string) => {
-      received += chunk;
-      const end = received.indexOf('\r\n\r\n');
-      const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? Number.NaN);
-      if (end === -1 || received.length < end + 4 + length) return;
-      const body = received.slice(end + 4);
-      received = '';
-      try {
+    const talk = (request: Buffer | undefined): void => {
+      if (request === undefined) return resolve();
+      const socket = connect(Number(url.port), url.hostname);
+      let received = '';
+      let waiting = true;
+      let sentMs = performance.now();
+      const fail = (error: Error): void => {
+        if (waiting) reject(error);
+      };
+      const take = (end: number): void => {
+        const [head, body] = [received.slice(0, end), received.slice(end + 4)];
+        received = '';
+        waiting = false;
         answered(performance.now() - sentMs, body);
-        send();
-      } catch (thrown) {
-        socket.destroy();
-        reject(thrown instanceof Error ? thrown : new Error(String(thrown)));
-      }
-    });
+        const following = next();
+        if (following === undefined || /connection: close/i.test(head)) {
+          socket.destroy();
+          talk(following);
+          return;
+        }
+        waiting = true;
+        sentMs = performance.now();
+        socket.write(following);
+      };
+      socket
+        .setNoDelay(true)
+        .setEncoding('latin1')
+        .on('connect', () => socket.write(request))
+        .on('error', fail)
+        .on('close', () => fail(new Error('the connection was closed')))
+        .on('data', (chunk: string) => {
+          received += chunk;
+          const end = received.indexOf('\r\n\r\n');
+          const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? Number.NaN);
+          if (end === -1 || received.length < end + 4 + length) return;
+          try {
+            take(end);
+          } catch (thrown) {
+            socket.destroy();
+            reject(thrown instanceof Error ? thrown : new Error(String(thrown)));
+          }
+        });
+    };
+    talk(next());
   });
 }

@@ -1,3 +1,4 @@
+import { GCProfiler } from 'node:v8';
 import { startService } from '../src/compose/service.ts';
 import { openStore } from '../src/compose/store.ts';
 import { gathered } from '../src/observe/gathered.ts';
@@ -20,7 +21,13 @@ export type SubjectParts =
 
 export type SubjectSays =
   | { readonly says: 'serving'; readonly url: string }
-  | { readonly says: 'used'; readonly cpuMicros: number; readonly rssBytes: number };
+  | {
+      readonly says: 'used';
+      readonly cpuMicros: number;
+      readonly rssBytes: number;
+      /** Of JavaScript's heap, since the program began to serve. */
+      readonly allocatedBytes: number;
+    };
 
 const parts = JSON.parse(process.argv[2] ?? '') as SubjectParts;
 const say = (said: SubjectSays): void => void process.send?.(said);
@@ -51,9 +58,32 @@ async function makeList(
   await store.close();
 }
 
+/** What was allocated: what each collection found beyond what the one before had left. */
+function createAllocation(): () => number {
+  let left = process.memoryUsage().heapUsed;
+  let allocated = 0;
+  let profiler = new GCProfiler();
+  profiler.start();
+  return () => {
+    for (const { beforeGC, afterGC } of profiler.stop().statistics) {
+      allocated += beforeGC.heapStatistics.usedHeapSize - left;
+      left = afterGC.heapStatistics.usedHeapSize;
+    }
+    const now = process.memoryUsage().heapUsed;
+    allocated += now - left;
+    left = now;
+    profiler = new GCProfiler();
+    profiler.start();
+    return allocated;
+  };
+}
+
+const url = await serve();
+const allocatedBytes = createAllocation();
 process.on('message', () => {
   const { user, system } = process.cpuUsage();
-  say({ says: 'used', cpuMicros: user + system, rssBytes: process.memoryUsage.rss() });
+  const rssBytes = process.memoryUsage.rss();
+  say({ says: 'used', cpuMicros: user + system, rssBytes, allocatedBytes: allocatedBytes() });
 });
 process.on('disconnect', () => process.exit(0));
-say({ says: 'serving', url: await serve() });
+say({ says: 'serving', url });
