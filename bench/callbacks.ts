@@ -40,6 +40,8 @@ const REPEATED = 20;
 const PAYMENT_PATH = '/nofity/transferToMerchantAuthCheck';
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 
+const OVERSIZED: Posted = { path: PAYMENT_PATH, headers: JSON_TYPE, body: 'x'.repeat(BODY_BYTES + 1) };
+
 /** Signs with keys of its own, made now. */
 export function createSender(): Sender {
   const [platform, merchant] = [rsaPair(), rsaPair()];
@@ -66,7 +68,7 @@ export function createSender(): Sender {
     repeats: (index) => payment(rsa, `order-${index % REPEATED}`, index % REPEATED),
     refusals: (index) => payment(rsa, `order-${index}`, index, '10000.01'),
     'bad signatures': (index) => badlySigned(payment(rsa, `order-${index}`, index)),
-    oversized: () => ({ path: PAYMENT_PATH, headers: JSON_TYPE, body: 'x'.repeat(BODY_BYTES + 1) }),
+    oversized: () => OVERSIZED,
   };
   return {
     platformKey: platform.publicKey,

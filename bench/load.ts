@@ -81,12 +81,14 @@ async function hear<S extends SubjectSays['says']>(
   says: S,
 ): Promise<Extract<SubjectSays, { says: S }>> {
   for (;;) {
-    const [said] = (await Promise.race([
-      once(child, 'message'),
-      once(child, 'exit').then(() => {
-        throw new Error('the program under measurement ended');
-      }),
-    ])) as [SubjectSays];
+    const heard = new AbortController();
+    const { signal } = heard;
+    const ended = once(child, 'exit', { signal }).then(() => {
+      throw new Error('the program under measurement ended');
+    });
+    const [said] = (await Promise.race([once(child, 'message', { signal }), ended])) as [SubjectSays];
+    ended.catch(() => undefined);
+    heard.abort();
     if (said.says === says) return said as Extract<SubjectSays, { says: S }>;
   }
 }
@@ -102,16 +104,23 @@ export async function load(
   let next = 0;
   const before = await subject.used();
   const startedMs = performance.now();
-  const conversations = Array.from({ length: connections }, (_, at) =>
-    converse(
+  const conversations: Promise<void>[] = [];
+  // One after the other: Node accepts one connection a turn, and a crowd of new ones would be measured instead.
+  for (let at = 0; at < connections; at++) {
+    const first = Promise.withResolvers<void>();
+    const conversation = converse(
       new URL(subject.urls[at % subject.urls.length] ?? ''),
       () => requests[next++],
       (ms, body) => {
         if (body !== answer) throw new Error(`the answer was ${JSON.stringify(body)}, not ${answer}`);
         latenciesMs.push(ms);
+        first.resolve();
       },
-    ),
-  );
+    ).finally(first.resolve);
+    conversation.catch(() => undefined);
+    conversations.push(conversation);
+    await first.promise;
+  }
   await Promise.all(conversations);
   const seconds = (performance.now() - startedMs) / 1000;
   const after = await subject.used();

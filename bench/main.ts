@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
-import { createSender } from './callbacks.ts';
+import { type Posted, type Sending, createSender } from './callbacks.ts';
 import { evaluationTimes } from './evaluation.ts';
 import { type Round, load, startSubject } from './load.ts';
 import { marksOf } from './marks.ts';
 import { FLOOR, GROWTHS, LOADS, type Program } from './programs.ts';
 import { type Stage, createStage } from './stage.ts';
-import { type Row, comparedTo, resultsText } from './table.ts';
+import { type Row, comparedTo, resultsText, table } from './table.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -26,6 +26,7 @@ const CONNECTIONS = 32;
 
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 const sender = createSender();
+const signed = new Map<Sending, readonly Posted[]>();
 const stage = await createStage(sender);
 
 try {
@@ -71,7 +72,10 @@ async function inTurn(
     }
   }
   const [first] = taken;
-  return first === undefined ? [] : taken.map((each) => comparedTo(first.rounds, each));
+  const rows = first === undefined ? [] : taken.map((each) => comparedTo(first.rounds, each));
+  // A wrong answer ends the run, and what was measured by then should not be lost.
+  tell(table(rows, 'of the first'));
+  return rows;
 }
 
 /** Fresh processes on a fresh store, warmed up with subjects of their own. */
@@ -80,13 +84,22 @@ async function oneRound(
   program: Program,
   { connections, callbacks }: { readonly connections: number; readonly callbacks: number },
 ): Promise<Round> {
+  const posted = postedOf(program.sending);
   const subject = await startSubject(await on.set(program));
-  const posted = (from: number, count: number) =>
-    Array.from({ length: count }, (_, at) => sender.make(program.sending, from + at));
   try {
-    await load(subject, posted(0, WARM_UP), { connections: CONNECTIONS, answer: program.answer });
-    return await load(subject, posted(WARM_UP, callbacks), { connections, answer: program.answer });
+    await load(subject, posted.slice(0, WARM_UP), { connections: CONNECTIONS, answer: program.answer });
+    const measured = posted.slice(WARM_UP, WARM_UP + callbacks);
+    return await load(subject, measured, { connections, answer: program.answer });
   } finally {
     await subject.stop();
   }
+}
+
+/** Signed once, before anything is measured. */
+function postedOf(sending: Sending): readonly Posted[] {
+  const known = signed.get(sending);
+  if (known !== undefined) return known;
+  const made = Array.from({ length: WARM_UP + CALLBACKS }, (_, index) => sender.make(sending, index));
+  signed.set(sending, made);
+  return made;
 }

@@ -62,7 +62,7 @@ ${marks.map(({ mark, measured, met }) => `${met ? 'met   ' : 'MISSED'} ${mark}; 
 
 const HEAD = ['c', 'program', '/s', 'p50 ms', 'p99 ms', 'CPU us', 'KiB', 'RSS MiB'];
 
-function table(rows: readonly Row[], compared: string): string {
+export function table(rows: readonly Row[], compared: string): string {
   if (rows.length === 0) return '';
   const head = [...HEAD, `| ${compared}: /s`, 'p50', 'p99', 'CPU'];
   const lines = rows.map(({ connections, program, ofFirst, ...own }) => [
