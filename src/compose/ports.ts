@@ -1,4 +1,5 @@
 import { followAcceptQueue } from '../http/admission-queue.ts';
+import { messagesOf } from '../http/messages.ts';
 import { createOpsApp } from '../http/ops.ts';
 import { type CallbackUrl, PAYMENT_PATH, createPublicApp } from '../http/public.ts';
 import { type Listening, type TlsContext, listen } from '../http/server.ts';
@@ -45,7 +46,7 @@ export async function openPorts(
     const context = tls === undefined ? undefined : tlsContext(tls, secrets);
     const dropped = (): void => backstage.tally.dropped();
     const outer = { host, port, limits, tls: context, setting: 'public', dropped, queue };
-    return { ops, public: await listen(app, outer) };
+    return { ops, public: await listen(app, { ...outer, messages: messagesOf(app) }) };
   } catch (thrown) {
     await ops.stop(0);
     throw thrown;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import express, { type Express, type Request, type Response } from 'express';
+import type { Answer } from '../callback/answer.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Route } from '../pipeline/arrival.ts';
 import { bodyReader } from './body.ts';
@@ -62,12 +63,15 @@ export function createPublicApp({
 
   async function answer(request: Request, response: Response, route: Route): Promise<void> {
     const { secret } = request.params;
+    const peer = request.socket.remoteAddress ?? '';
+    const fromProxy = isTrusted(peer);
     const reply = await pipeline.receive({
       requestId: randomUUID(),
       route,
-      address: request.ip ?? '',
+      // Only what a proxy sends before it is read at all.
+      address: (fromProxy ? request.ip : peer) ?? '',
       header: (name) => headerOf(request, name),
-      fromProxy: isTrusted(request.socket.remoteAddress ?? ''),
+      fromProxy,
       pathSecret: typeof secret === 'string' ? secret : undefined,
       certificate: certificateOf(request),
       body: () => readBody(request, response),
@@ -77,17 +81,22 @@ export function createPublicApp({
     if (!request.complete) await turn();
     // A client that has ended its side is gone as well: its socket takes no answer any more.
     const there = !response.destroyed && request.socket.writable;
-    if (there) {
-      // What is left of a body that was not read would be taken for the next request's beginning.
-      if (!request.complete) response.set('Connection', 'close');
-      response.statusCode = 200;
-      response.setHeader('Content-Type', reply.answer.contentType);
-      response.end(reply.answer.body);
+    try {
+      if (there) send(request, response, reply.answer);
+    } finally {
+      reply.delivered(there);
     }
-    reply.delivered(there);
   }
 
   return app;
+}
+
+function send(request: Request, response: Response, { contentType, body }: Answer): void {
+  // What is left of a body that was not read would be taken for the next request's beginning.
+  if (!request.complete) response.set('Connection', 'close');
+  response.statusCode = 200;
+  response.setHeader('Content-Type', contentType);
+  response.end(body);
 }
 
 /** The paths of the settings are literal; a path pattern would read some of their characters otherwise. */

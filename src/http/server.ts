@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { CountersignError, messageOf } from '../errors.ts';
 import type { AcceptQueue } from './admission-queue.ts';
+import type { MessageClasses } from './messages.ts';
 
 export interface ServerLimits {
   readonly headerBytes: number;
@@ -43,12 +44,14 @@ export interface ListenOptions {
   /** Told of each connection that is closed for being beyond `limits.connections`. */
   readonly dropped?: () => void;
   readonly queue?: AcceptQueue;
+  readonly messages?: MessageClasses;
 }
 
 /** A bounded HTTP or HTTPS server that answers whatever is no HTTP with FAILURE, and closes. */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
-  const { host, port, limits, tls, setting, dropped, queue } = options;
+  const { host, port, limits, tls, setting, dropped, queue, messages } = options;
   const http = {
+    ...messages,
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
@@ -74,15 +77,12 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   server.maxConnections = limits.connections;
   server.maxRequestsPerSocket = limits.requestsPerSocket;
   server.on('checkExpectation', app);
-  const answering = new Map<Socket, ServerResponse>();
+  const answering = followAnswers(server);
   let draining = false;
-  server.prependListener('request', (request, response) => {
-    const { socket } = request;
-    answering.set(socket, response);
+  server.prependListener('request', (_request, response: ServerResponse) => {
     if (draining) endConnection(response);
-    response.once('close', () => answering.get(socket) === response && answering.delete(socket));
   });
-  server.on('clientError', (_error: Error, socket: Socket) => refuse(socket, answering.get(socket)));
+  server.on('clientError', (_error: Error, socket: Socket) => refuse(socket, answering.on(socket)));
   // Before TLS stands nothing can be answered, and a connection that is ended waits for that for ever.
   server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy());
   if (dropped !== undefined) server.on('drop', dropped);
@@ -99,7 +99,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   });
   const drain = (): void => {
     draining = true;
-    for (const response of answering.values()) endConnection(response);
+    for (const response of answering.all()) endConnection(response);
   };
   return {
     url: `${tls === undefined ? 'http' : 'https'}://${addressOf(server)}`,
@@ -147,6 +147,38 @@ function stop(server: Server | TlsServer, graceMs: number, connected: ReadonlySe
     });
     server.closeIdleConnections();
   });
+}
+
+/** The responses that are not sent yet, by their connections. */
+interface Answers {
+  on(socket: Socket): ServerResponse | undefined;
+  all(): Iterable<ServerResponse>;
+}
+
+/** An entry for each connection, not for each response: see createUnderWay. */
+function followAnswers(server: Server | TlsServer): Answers {
+  const connections = new Map<Socket, { response: ServerResponse | undefined }>();
+  const connectionOf = (socket: Socket): { response: ServerResponse | undefined } => {
+    const known = connections.get(socket);
+    if (known !== undefined) return known;
+    const made = { response: undefined };
+    connections.set(socket, made);
+    socket.once('close', () => connections.delete(socket));
+    return made;
+  };
+  server.prependListener('request', ({ socket }, response: ServerResponse) => {
+    const connection = connectionOf(socket);
+    connection.response = response;
+    response.once('close', () => {
+      if (connection.response === response) connection.response = undefined;
+    });
+  });
+  return {
+    on: (socket) => connections.get(socket)?.response,
+    *all() {
+      for (const { response } of connections.values()) if (response !== undefined) yield response;
+    },
+  };
 }
 
 /** All connections, those included that are still before TLS or their first request. */

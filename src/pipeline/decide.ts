@@ -59,7 +59,8 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
   for (let fruitless = 0; fruitless < ATTEMPTS && attempts < ATTEMPTS_MAX; attempts++) {
     if (run.elapsedMs() >= parts.answerTimeoutMs) break;
     const release = parts.following.current();
-    await inquire(parts, run, { release, callback, answers });
+    const open = openInquiries(release, callback, answers);
+    if (open.length > 0) await inquire(parts, run, { callback, open, answers });
     // Not before all is answered: the instant that is judged is that of the decision.
     const prices = parts.following.prices();
     const { scheme } = question.sender;
@@ -85,23 +86,34 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
   );
 }
 
-/** Asks what the rules that apply need to know and is not answered yet, all at once. */
+type OpenInquiry = readonly [key: string, inquiry: Inquiry];
+
+/** What the rules that apply need to know and is not answered yet. */
+function openInquiries(
+  release: Release | undefined,
+  callback: Callback,
+  answers: ReadonlyMap<string, Answer>,
+): readonly OpenInquiry[] {
+  return [...inquiriesOf(release, callback)].filter(([key]) => !answers.has(key));
+}
+
+/** Asks all at once. */
 async function inquire(
   { ask, answerTimeoutMs }: DecideParts,
   run: Track,
-  known: {
-    readonly release: Release | undefined;
+  {
+    callback,
+    open,
+    answers,
+  }: {
     readonly callback: Callback;
+    readonly open: readonly OpenInquiry[];
     readonly answers: Map<string, Answer>;
   },
 ): Promise<void> {
-  const open = [...inquiriesOf(known.release, known.callback)].filter(([key]) => !known.answers.has(key));
-  if (open.length === 0) return;
   await run.timedAsync('ask', async () => {
     const leftMs = answerTimeoutMs * ASKING_SHARE - run.elapsedMs();
-    const asked = open.map(async ([key, inquiry]) =>
-      known.answers.set(key, await ask(inquiry, known.callback, leftMs)),
-    );
+    const asked = open.map(async ([key, inquiry]) => answers.set(key, await ask(inquiry, callback, leftMs)));
     await Promise.all(asked);
   });
 }

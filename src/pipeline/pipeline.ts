@@ -1,5 +1,6 @@
 import { type Answer, answerOf } from '../callback/answer.ts';
 import { CountersignError, type Failure, failure, messageOf } from '../errors.ts';
+import { createUnderWay } from '../values/under-way.ts';
 import type { Arrival } from './arrival.ts';
 import { type Outcome, type Track, reportLate, track } from './outcome.ts';
 import { type PipelineParts, takeSteps } from './steps.ts';
@@ -7,7 +8,8 @@ import { type PipelineParts, takeSteps } from './steps.ts';
 export interface Pipeline {
   /**
    * The answer to one callback, within `answerTimeoutMs`, whatever comes in and whatever fails; never rejects. `delivered`
-   * is to say afterwards whether the client was still there.
+   * is to be called afterwards, once: whether the client was still there. Only then is the callback reported, so that neither
+   * log nor metrics keep an answer waiting.
    */
   receive(
     arrival: Arrival,
@@ -19,16 +21,15 @@ export interface Pipeline {
 /** The steps, within their time: what is not decided by then is answered FAILURE, and what is decided later is marked so. */
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { answerTimeoutMs, report } = parts;
-  const underWay = new Set<Promise<unknown>>();
+  const underWay = createUnderWay();
 
   function keep(work: Promise<unknown>, ended?: () => void): void {
-    const kept = work
-      .catch(() => undefined)
-      .finally(() => {
-        underWay.delete(kept);
-        ended?.();
-      });
-    underWay.add(kept);
+    underWay.enter();
+    const leave = (): void => {
+      underWay.leave();
+      ended?.();
+    };
+    work.then(leave, leave);
   }
 
   function answerFor({ answer, verdict, report: { source } }: Outcome): Answer {
@@ -42,21 +43,19 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       keep(work, arrival.ended);
       const outcome = await within(work, answerTimeoutMs - (arrival.waitedMs ?? 0));
       if (outcome !== undefined && run.elapsedMs() <= answerTimeoutMs) {
-        report(outcome.report);
-        const delivered = (there: boolean): void =>
-          there ? undefined : keep(answeredLate(parts, run, outcome));
+        const delivered = (there: boolean): void => {
+          report(outcome.report);
+          if (!there) keep(answeredLate(parts, run, outcome));
+        };
         return { answer: answerFor(outcome), delivered };
       }
       keep(work.then((late) => answeredLate(parts, run, late)));
       const timedOut = run.failed(
         failure('TIMED_OUT', `no decision within ${answerTimeoutMs} ms (answerTimeoutMs)`),
       );
-      report(timedOut.report);
-      return { answer: answerFor(timedOut), delivered: () => undefined };
+      return { answer: answerFor(timedOut), delivered: () => report(timedOut.report) };
     },
-    async idle() {
-      while (underWay.size > 0) await Promise.all(underWay);
-    },
+    idle: () => underWay.none(),
   };
 }
 
@@ -85,12 +84,11 @@ function failureOf(thrown: unknown): Failure {
 
 /** The work's value, or undefined once the time is up. */
 async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeUp = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs, undefined);
-  });
+  const { promise: first, resolve, reject } = Promise.withResolvers<T | undefined>();
+  const timer = setTimeout(resolve, timeoutMs, undefined);
+  work.then(resolve, reject);
   try {
-    return await Promise.race([work, timeUp]);
+    return await first;
   } finally {
     clearTimeout(timer);
   }

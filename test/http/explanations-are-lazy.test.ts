@@ -28,7 +28,7 @@ async function reportOf(...secrets: readonly string[]): Promise<CallbackReport> 
     clock: never,
     answerTimeoutMs: 5000,
   });
-  await pipeline.receive({
+  const { delivered } = await pipeline.receive({
     requestId: 'r-1',
     route: { callback: 'payment' },
     address: '192.0.2.1',
@@ -38,6 +38,7 @@ async function reportOf(...secrets: readonly string[]): Promise<CallbackReport> 
     certificate: undefined,
     body: () => Promise.resolve(Buffer.from(JSON.stringify(body))),
   });
+  delivered(true);
   const [report] = reports;
   if (report === undefined) throw new Error('nothing was reported');
   return report;

@@ -48,7 +48,8 @@ async function callFrom(address: string, ...authenticate: readonly CosignerProof
     },
     body: never,
   };
-  const { answer } = await pipeline.receive(arrival);
+  const { answer, delivered } = await pipeline.receive(arrival);
+  delivered(true);
   expect(answer).toEqual({ contentType: 'text/plain', body: 'FAILURE' });
   const [report, ...more] = reports;
   if (report === undefined || more.length > 0) throw new Error('one report was expected');

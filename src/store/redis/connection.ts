@@ -1,5 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
 import { type RedisServer, type RedisTimeouts, createClient, nameOf } from './client.ts';
+import { createUnderWay } from '../../values/under-way.ts';
 import { isReply, storeFault } from './fault.ts';
 import { type Command, together } from './together.ts';
 
@@ -49,20 +50,19 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
   client.on('ready', () => (lastError = undefined));
 
   if (client instanceof Cluster) connectToNodes(client);
-  const underWay = new Set<Promise<unknown>>();
+  const underWay = createUnderWay();
   const gather = client instanceof Cluster ? () => undefined : gatherWrites(client);
 
   async function guarded<T>(ask: () => Promise<T>): Promise<T> {
     gather();
-    const asked = ask();
-    underWay.add(asked);
+    underWay.enter();
     try {
-      return await asked;
+      return await ask();
     } catch (thrown) {
       if (isReply(thrown) && thrown.message.startsWith('NOSCRIPT')) throw thrown;
       throw storeFault(name, thrown, lastError);
     } finally {
-      underWay.delete(asked);
+      underWay.leave();
     }
   }
 
@@ -80,7 +80,7 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
     subscribe: (channel, heard) => subscribe(createClient(server, timeouts), channel, heard),
     renew: () => client.disconnect(true),
     async close() {
-      await Promise.allSettled(underWay);
+      await underWay.none();
       client.disconnect();
     },
   };
