@@ -1,8 +1,11 @@
 import { Writable } from 'node:stream';
 
+/** For how long a line may wait for others. */
+const WAIT_MS = 10;
+
 /**
- * Writes to `destination` once a turn of the event loop whatever lines came in it. Standard output is written in the
- * foreground, and a write of its own for each line would cost as much as half of the policies.
+ * Writes to `destination` together what lines came within 10 ms, and at the end or when the process exits what is left. Standard
+ * output is written in the foreground, and a write of its own for each line would cost as much as half of the policies.
  */
 export function gathered(destination: Writable): Writable {
   let lines = '';
@@ -14,7 +17,7 @@ export function gathered(destination: Writable): Writable {
   return new Writable({
     decodeStrings: false,
     write(line: string | Buffer, _encoding, done) {
-      if (lines === '') setImmediate(flush);
+      if (lines === '') setTimeout(flush, WAIT_MS).unref();
       lines += line.toString();
       done();
     },

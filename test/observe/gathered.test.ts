@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { gathered } from '../../src/observe/gathered.ts';
 
 function destination(): { readonly writes: string[]; readonly stream: Writable } {
@@ -15,16 +16,15 @@ function destination(): { readonly writes: string[]; readonly stream: Writable }
 }
 
 describe('gathered lines', () => {
-  it('of one turn are one write, in order, and none is lost', async () => {
+  it('that come together are one write, in order, and none is lost', async () => {
     const { writes, stream } = destination();
     const lines = gathered(stream);
     lines.write('a\n');
     lines.write('b\n');
     expect(writes).toEqual([]);
-    await turn();
-    expect(writes).toEqual(['a\nb\n']);
+    await eventually('the first write', () => writes[0]);
     lines.write('c\n');
-    await turn();
+    await eventually('the second write', () => writes[1]);
     expect(writes).toEqual(['a\nb\n', 'c\n']);
   });
 
