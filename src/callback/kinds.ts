@@ -1,5 +1,5 @@
 import { type Failure, failure } from '../errors.ts';
-import type { Members } from '../values/members.ts';
+import type { Member, Members } from '../values/members.ts';
 import type { Callback, Kind, Parsed, SelfCheck } from './callback.ts';
 import { parsePayment, paymentAliases, paymentValues } from './payment.ts';
 import { SELF_CHECK_TYPE, parseSelfCheck } from './self-check.ts';
@@ -34,7 +34,7 @@ export const callbackKinds: Readonly<Record<Kind, CallbackKind>> = {
 
 /**
  * A co-signer's callback, by what its members show it to be. It must be one of `expected`, the kinds that its URL serves;
- * one that could be either, or is neither, is refused.
+ * one that could be either, or is neither, is refused. A member that is null shows nothing.
  */
 export function parseCosigner(
   members: Members,
@@ -47,7 +47,7 @@ export function parseCosigner(
       : failure('KIND_UNEXPECTED', 'a self-check is sent to the URL for withdrawals');
   }
   const shown = (['transfer', 'web3'] as const).filter((kind) =>
-    callbackKinds[kind].marks.some((name) => members.has(name)),
+    callbackKinds[kind].marks.some((name) => says(members.get(name))),
   );
   const [kind] = shown;
   if (kind === undefined || shown.length > 1 || !expected.includes(kind)) {
@@ -59,3 +59,5 @@ export function parseCosigner(
   }
   return callbackKinds[kind].parse(members, source);
 }
+
+const says = (member: Member | undefined): boolean => member !== undefined && member.kind !== 'null';

@@ -50,12 +50,15 @@ export const web3Values = [
 ] as const;
 export const web3Aliases = { main_chain_symbol: 'symbol' } as const;
 
-/** A co-signer's web3 confirmation (section 6.3). `-1` means unlimited; `0` is in order; plain transfers have no data. */
+/**
+ * A co-signer's web3 confirmation (section 6.3). `-1` means unlimited; `0` is in order; plain transfers have no data, which is
+ * told by an empty text. A `trans_id`, unlike a withdrawal's id, is never empty.
+ */
 export function parseWeb3(members: Members, source: string): Parsed<Web3Callback> {
   return reading(() => {
     const type = oneOf(members, 'type', COSIGNER_TYPES);
     const id = requiredText(members, 'request_id', IDENTIFIER);
-    const transId = optionalText(members, 'trans_id', WIRE_ID);
+    const transId = requiredText(members, 'trans_id', WIRE_ID);
     const speedUp = optionalFlag(members, 'pending_round');
     const from = requiredText(members, 'from', ADDRESS);
     const to = requiredText(members, 'to', ADDRESS);
@@ -92,7 +95,7 @@ export function parseWeb3(members: Members, source: string): Parsed<Web3Callback
         txid,
       }),
       terms: {
-        transId: transId ?? '',
+        transId,
         from: comparable(from),
         to: comparable(to),
         amount: amountText,

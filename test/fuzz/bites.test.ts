@@ -52,6 +52,7 @@ describe('a pipeline is found that', { timeout: TIMEOUT_MS }, () => {
     ['HEADER_WRONG', 'not authenticated'],
     ['NOT_UTF8', 'not UTF-8'],
     ['OUTPUTS_INVALID', 'not a question'],
+    ['KIND_UNEXPECTED', 'not a question'],
   ])('lets %s pass', async (code, because) => {
     expect(kinds(await foundWith(yesFor(code)))).toContain(`SUCCESS, and the reference reads: ${because}`);
   });

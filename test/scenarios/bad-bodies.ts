@@ -363,7 +363,8 @@ export function wrongQuestions(kind: 'transfer' | 'web3'): readonly BadBody[] {
   // A web3 amount may be zero, and may be -1: that is unlimited, and above the policy's limit.
   const amounts = badAmounts.filter((json) => !['1e2', '1E+2'].includes(json));
   const zeros = new Set(['"0"', '0', '0.000']);
-  const required = kind === 'transfer' ? ['from', 'to', 'symbol'] : ['from', 'to', 'main_chain_symbol'];
+  const required =
+    kind === 'transfer' ? ['from', 'to', 'symbol'] : ['trans_id', 'from', 'to', 'main_chain_symbol'];
   const present = kind === 'transfer' ? [] : ['input_data', 'interactive_contract'];
   const others: readonly BadBody[] =
     kind === 'transfer'

@@ -11,7 +11,7 @@ import type { Expectation, TestCallback } from './suite.ts';
 const DEFAULTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   payment: {},
   transfer: { type: 'sign_prepare', transfer_id: '1' },
-  web3: { type: 'sign_prepare', input_data: '', interactive_contract: '' },
+  web3: { type: 'sign_prepare', trans_id: '1', input_data: '', interactive_contract: '' },
 };
 
 /** One callback of a test; undefined once its problems are told. */

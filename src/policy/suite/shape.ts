@@ -103,7 +103,9 @@ export const callbackShape = z.strictObject({
   web3: z
     .unknown()
     .optional()
-    .describe('A web3 transaction: its members on the wire; `type` is sign_prepare if left out.'),
+    .describe(
+      'A web3 transaction: its members on the wire; `type` is sign_prepare and `trans_id` 1 if left out.',
+    ),
   scheme: text.optional().describe('The scheme that a payment is signed with.'),
   after: z
     .string({ error: AFTER })

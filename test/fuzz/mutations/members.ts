@@ -80,6 +80,9 @@ const STRANGERS = [
   'app_id',
 ];
 
+/** Members that only one of the co-signer's callbacks has. */
+const KIND_MARKS = ['transfer_id', 'withdraw_id', 'trans_id', 'main_chain_symbol', 'input_data'];
+
 const outputs = (random: Random, value: string): string => {
   const list = meant(value);
   const items = list.startsWith('[') ? list.slice(1, -1) : '';
@@ -125,7 +128,10 @@ export const memberMutations: Readonly<Record<string, Mutation>> = {
     ...entries,
     entry(random.pick(['x', ...STRANGERS]), valueOf(random)),
   ],
-  'a null added': (random, entries) => [...entries, entry(random.pick(['x', ...STRANGERS]), 'null')],
+  'a null added': (random, entries) => [
+    ...entries,
+    entry(random.pick(['x', ...KIND_MARKS, ...STRANGERS]), 'null'),
+  ],
   'a number in an odd form': valued((random) => random.pick(oddNumbers)),
   'a text in an odd form': valued((random, value) => oddTexts(random, meant(value))),
   'an odd number as a text': valued((random) => JSON.stringify(random.pick(oddNumbers))),

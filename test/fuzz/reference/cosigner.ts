@@ -24,7 +24,7 @@ const ADDRESS_MAX = 256;
 const SYMBOL_MAX = 64;
 const DATA_MAX = 65_536;
 const OUTPUTS = { ...CALLBACK, members: 4096 };
-/** Members by which a kind is known, null or not. A body that has some of both is neither. */
+/** Members by which a kind is known, unless they are null. A body must have some of one kind, and none of the other. */
 const OWN = {
   transfer: ['transfer_id', 'withdraw_id'],
   web3: ['trans_id', 'main_chain_symbol', 'input_data', 'interactive_contract'],
@@ -33,9 +33,10 @@ const OWN = {
 /** What is asked, or undefined where nothing could be approved. */
 export function questionIn(members: Members): Question | undefined {
   const of = new Map(members);
-  const has = (names: readonly string[]): boolean => names.some((name) => of.has(name));
+  const has = (names: readonly string[]): boolean =>
+    names.some((name) => (of.get(name)?.type ?? 'null') !== 'null');
   const kind = has(OWN.web3) ? 'web3' : 'transfer';
-  if (kind === 'web3' && has(OWN.transfer)) return undefined;
+  if (has(OWN.web3) === has(OWN.transfer)) return undefined;
   const type = of.get('type');
   const round = of.get('pending_round');
   if (type?.type !== 'text' || !TYPES.has(type.text)) return undefined;
@@ -50,7 +51,6 @@ export function questionIn(members: Members): Question | undefined {
 type Asked = Pick<Question, 'terms' | 'amount'>;
 
 function transfer(of: ReadonlyMap<string, Value>): Asked | undefined {
-  if (!of.has('transfer_id') && !of.has('withdraw_id')) return undefined;
   const first = whole(of.get('transfer_id'));
   const second = whole(of.get('withdraw_id'));
   const from = visible(of.get('from'), ADDRESS_MAX);
@@ -79,7 +79,6 @@ function transfer(of: ReadonlyMap<string, Value>): Asked | undefined {
 }
 
 function web3(of: ReadonlyMap<string, Value>): Asked | undefined {
-  // Section 6.3 wants trans_id as well. Nothing is decided by it, so one that is missing does no harm.
   const must = ['input_data', 'interactive_contract'];
   if (!must.every((name) => of.has(name))) return undefined;
   const from = visible(of.get('from'), ADDRESS_MAX);
@@ -90,7 +89,7 @@ function web3(of: ReadonlyMap<string, Value>): Asked | undefined {
   const transaction = whole(of.get('trans_id'));
   const amount = amountOf(of.get('amount'));
   if (!from || !to || !chain || amount === undefined) return undefined;
-  if (data === undefined || contract === undefined || transaction === undefined) return undefined;
+  if (data === undefined || contract === undefined || !transaction) return undefined;
   if (amount.startsWith('-') && amount !== '-1') return undefined;
   return {
     amount: amount === '-1' ? undefined : amount,
