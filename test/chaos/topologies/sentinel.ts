@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type RedisSentinels, startSentinels } from '../../redis-sentinel.ts';
 import { ANY_HOUR, type Fault, clockFault, receiverFaults } from '../faults.ts';
 import { revisionOf } from '../policies.ts';
@@ -7,9 +8,19 @@ import { type Topology, endings, storeOf } from '../topology.ts';
 const ANSWER_TIMEOUT_MS = 2000;
 const COMMAND_TIMEOUT_MS = 1000;
 const REPLICAS = 2;
+/** Within it, what one replica has is with the other as well: the one that is cut off last has all that any had. */
+const IN_STEP_MS = 250;
 
-/** Receivers on a primary with two replicas, watched by three Sentinels; an approval waits until one replica has it. */
-export async function startSentinel(count: number): Promise<Topology> {
+export interface SentinelTopology extends Topology {
+  /**
+   * Shows whether an approval waited for a replica. It is not among `faults`: a change by an operator that was seen, and ended in an
+   * error, may be lost as well, for which the store is rightly frozen until somebody says to go on.
+   */
+  readonly promotesWhoMissed: Fault;
+}
+
+/** Receivers on a primary with two replicas, watched by three Sentinels; an approval waits until so many replicas have it. */
+export async function startSentinel(count: number, replicas = 1): Promise<SentinelTopology> {
   const ending = endings();
   try {
     const sentinels = await startSentinels({ replicas: REPLICAS, sentinels: 3, durable: true });
@@ -18,7 +29,7 @@ export async function startSentinel(count: number): Promise<Topology> {
       url: sentinels.url,
       commandTimeoutMs: COMMAND_TIMEOUT_MS,
       connectTimeoutMs: COMMAND_TIMEOUT_MS,
-      durability: { replicas: 1, timeoutMs: 200 },
+      durability: { replicas, timeoutMs: 200 },
     };
     const receivers = Array.from({ length: count }, (_, index) =>
       createReceiver({
@@ -38,6 +49,7 @@ export async function startSentinel(count: number): Promise<Topology> {
       receivers,
       store: operated,
       faults: [...receiverFaults(receivers), clockFault(receivers, ANY_HOUR), ...failovers(sentinels)],
+      promotesWhoMissed: promotesWhoMissed(sentinels),
       answerTimeoutMs: ANSWER_TIMEOUT_MS,
       journalLagMs: 0,
       stop: ending.run,
@@ -129,3 +141,26 @@ function failovers(sentinels: RedisSentinels): readonly Fault[] {
     },
   ];
 }
+
+const promotesWhoMissed = (sentinels: RedisSentinels): Fault => ({
+  name: 'all replicas cut off from the primary, and one of them promoted that missed the last of it',
+  to: 'redis',
+  harmless: false,
+  async begin() {
+    const primary = await sentinels.primary();
+    const replicas = sentinels.nodes.filter(({ port }) => port !== primary);
+    for (const replica of replicas) {
+      // The primary knows no password, and so takes none.
+      await replica.ask('CONFIG', 'SET', 'masterauth', 'none');
+      await replica.ask('CLIENT', 'KILL', 'TYPE', 'master');
+      await pause(IN_STEP_MS);
+    }
+    return async () => {
+      const port = await sentinels.killPrimary();
+      for (const replica of replicas) await replica.ask('CONFIG', 'SET', 'masterauth', '');
+      await sentinels.reconfigured();
+      await sentinels.restart(port);
+      await sentinels.replicated(REPLICAS);
+    };
+  },
+});
