@@ -121,9 +121,14 @@ export function optionalFlag(members: Members, name: string): boolean {
 export function valuesOf(
   table: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): ReadonlyMap<string, readonly string[]> {
-  const texts = (value: string | readonly string[] | undefined): readonly string[] =>
-    value === undefined || value === '' ? [] : typeof value === 'string' ? [value] : value;
-  return new Map(Object.entries(table).map(([name, value]) => [name, texts(value).map(comparable)]));
+  const values = new Map<string, readonly string[]>();
+  for (const [name, value] of Object.entries(table)) values.set(name, comparables(value));
+  return values;
+}
+
+function comparables(value: string | readonly string[] | undefined): readonly string[] {
+  if (value === undefined || value === '') return [];
+  return typeof value === 'string' ? [comparable(value)] : value.map(comparable);
 }
 
 function invalid(name: string, member: Member, expected: string): never {

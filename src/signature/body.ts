@@ -11,7 +11,9 @@ export function jsonOf(members: Members): string {
 
 /** The members but for some of them. */
 export function without(members: Members, ...names: readonly string[]): Map<string, Member> {
-  return new Map([...members].filter(([name]) => !names.includes(name)));
+  const rest = new Map<string, Member>();
+  for (const [name, member] of members) if (!names.includes(name)) rest.set(name, member);
+  return rest;
 }
 
 export function stringMember(text: string): Member {

@@ -33,9 +33,10 @@ export function canonicalString(members: Members, emptyValues: EmptyValues): Can
 
 /** Order by code points. JavaScript's own is by UTF-16 units, where U+FF5E follows U+1F600. */
 export function byCodePoint(a: string, b: string): number {
+  const shorter = Math.min(a.length, b.length);
   let at = 0;
-  while (at < a.length && a[at] === b[at]) at++;
-  if (at === a.length || at === b.length) return a.length - b.length;
+  while (at < shorter && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  if (at === shorter) return a.length - b.length;
   return rank(a.charCodeAt(at)) - rank(b.charCodeAt(at));
 }
 

@@ -32,16 +32,14 @@ export function compileReading({ grammar, optional }: MemberTable): CheckReading
   const followers = [END, ...names.keys()].map((index) => followersOf(index, names, optional));
 
   /** Whether the body itself is a reading. */
-  const fits = (signed: Reading, appKey: string): boolean => {
-    const values = new Map(signed);
-    return names.every((name) => {
-      const value = values.get(name);
+  const fits = (signed: Reading, appKey: string): boolean =>
+    names.every((name) => {
+      const value = signed.find(([own]) => own === name)?.[1];
       if (value === undefined) return optional.has(name);
       if (name === 'appKey') return value === appKey;
       const rule = grammar[name];
       return rule !== undefined && value.length <= rule.maxLength && rule.pattern.test(value);
     });
-  };
 
   function readingsOf(text: string, appKey: string): readonly Reading[] {
     const found: Reading[] = [];
@@ -92,14 +90,15 @@ export function compileReading({ grammar, optional }: MemberTable): CheckReading
  * to read in it. Most callbacks are so, and need no search.
  */
 function isPlain(text: string, signed: Reading, names: readonly string[]): boolean {
-  const own = new Set(signed.map(([name]) => name));
-  if (own.size !== signed.length) return false;
+  let held = 0;
   for (const name of names) {
     const first = text.indexOf(name);
-    if (own.delete(name) !== (first !== -1)) return false;
-    if (first !== -1 && text.includes(name, first + 1)) return false;
+    if (first === -1) continue;
+    // Both are in code-point order, so the next name that the text holds can only be the body's next.
+    if (signed[held]?.[0] !== name || text.includes(name, first + 1)) return false;
+    held++;
   }
-  return own.size === 0;
+  return held === signed.length;
 }
 
 /** The names that may come next, up to the first that must; END where all that is left may be missing. */

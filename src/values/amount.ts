@@ -3,8 +3,6 @@ export const AMOUNT_SCALE = 36;
 /** Digits allowed before the point. */
 const AMOUNT_WHOLE_DIGITS = 36;
 
-const UNIT = 10n ** BigInt(AMOUNT_SCALE);
-
 const PLAIN = /^(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /** An exact, non-negative amount in units of 10^-36. */
@@ -26,18 +24,12 @@ export function parseAmount(text: string): Amount | undefined {
   return BigInt(digits + '0'.repeat(AMOUNT_SCALE - scale));
 }
 
-/** The same few amounts are written again and again: a limit by every callback, a callback's own by every rule. */
-const written = new Map<Amount, string>();
-const WRITTEN_MAX = 1000;
-
 /** The shortest decimal text of an amount: `1.5`, never `1.50` or an exponent. */
 export function formatAmount(amount: Amount): string {
-  const known = written.get(amount);
-  if (known !== undefined) return known;
-  const whole = (amount / UNIT).toString();
-  const fraction = (amount % UNIT).toString().padStart(AMOUNT_SCALE, '0').replace(/0+$/, '');
-  const text = fraction === '' ? whole : `${whole}.${fraction}`;
-  if (written.size >= WRITTEN_MAX) written.clear();
-  written.set(amount, text);
-  return text;
+  const digits = amount.toString().padStart(AMOUNT_SCALE + 1, '0');
+  const point = digits.length - AMOUNT_SCALE;
+  let end = digits.length;
+  while (end > point && digits[end - 1] === '0') end--;
+  const whole = digits.slice(0, point);
+  return end === point ? whole : `${whole}.${digits.slice(point, end)}`;
 }

@@ -68,10 +68,9 @@ class Rejected extends Error {
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;
-const BLANK = /[ \t\n\r]*/y;
-// A run of string content up to the closing quote; control characters must be escaped (RFC 8259, section 7).
+// Runs of string content with escapes between them; control characters must be escaped (RFC 8259, section 7).
 // eslint-disable-next-line no-control-regex
-const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+const STRING = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y;
 
 /** A strict JSON reader over one text. Its depth is bounded, so its recursion is too. */
 class Reader {
@@ -162,21 +161,22 @@ class Reader {
       this.#array(depth + 1);
       return { kind: 'array', text: this.#text.slice(start, this.#at) };
     }
-    const word = this.#match(WORD);
-    if (word !== undefined) return { kind: word === 'null' ? 'null' : 'boolean', text: word };
-    const number = this.#match(NUMBER);
-    if (number === undefined) return this.#syntax('a value');
-    if (number.length > this.#bounds.numberCharacters) {
+    if (this.#passes(WORD)) {
+      return { kind: first === 'n' ? 'null' : 'boolean', text: this.#text.slice(start, this.#at) };
+    }
+    if (!this.#passes(NUMBER)) return this.#syntax('a value');
+    if (this.#at - start > this.#bounds.numberCharacters) {
       this.#reject('NUMBER_TOO_LONG', `a number has more than ${this.#bounds.numberCharacters} characters`);
     }
-    return { kind: 'number', text: number };
+    return { kind: 'number', text: this.#text.slice(start, this.#at) };
   }
 
   #string(): string {
-    const quoted = this.#match(STRING);
-    if (quoted === undefined) return this.#syntax('a string');
-    if (!quoted.includes('\\')) return quoted.slice(1, -1);
-    const content: unknown = JSON.parse(quoted);
+    const start = this.#at;
+    if (!this.#passes(STRING)) return this.#syntax('a string');
+    const written = this.#text.slice(start + 1, this.#at - 1);
+    if (!written.includes('\\')) return written;
+    const content: unknown = JSON.parse(this.#text.slice(start, this.#at));
     if (typeof content !== 'string' || !content.isWellFormed()) {
       this.#reject('NOT_UTF8', 'a string holds half a surrogate pair, which has no UTF-8 form');
     }
@@ -210,14 +210,15 @@ class Reader {
   }
 
   #blank(): void {
-    this.#match(BLANK);
+    while (isBlank(this.#text.charCodeAt(this.#at))) this.#at++;
   }
 
-  #match(pattern: RegExp): string | undefined {
+  /** Past what the sticky pattern matches here; else false, and where it was. */
+  #passes(pattern: RegExp): boolean {
     pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text)?.[0];
-    if (found !== undefined) this.#at += found.length;
-    return found;
+    if (!pattern.test(this.#text)) return false;
+    this.#at = pattern.lastIndex;
+    return true;
   }
 
   #syntax(expected: string): never {
@@ -227,4 +228,9 @@ class Reader {
   #reject(code: Failure['code'], because: string, data: Failure['data'] = {}): never {
     throw new Rejected(failure(code, because, data));
   }
+}
+
+/** A blank, tab or line break (RFC 8259, section 2), by its code unit; the end of the text, NaN, is none. */
+function isBlank(unit: number): boolean {
+  return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09;
 }

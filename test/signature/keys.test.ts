@@ -1,4 +1,4 @@
-import { X509Certificate, generateKeyPairSync } from 'node:crypto';
+import { X509Certificate, constants, generateKeyPairSync, hash, privateEncrypt } from 'node:crypto';
 
 import { describe, expect, it } from 'vitest';
 
@@ -201,6 +201,80 @@ describe('RSA operations', () => {
     expect(publicKey.verify('text', new Uint8Array(0))).toBe(false);
     expect(readPublicKey(makePair().publicText).verify('text', signature)).toBe(false);
   });
+
+  it('verifies one encoding of a digest alone (RFC 8017, section 9.2), though its owner signed another', () => {
+    const digest = hash('sha256', 'text', 'buffer');
+    const info = Buffer.concat([Buffer.from('3031300d060960864801650304020105000420', 'hex'), digest]);
+    const sealed = (block: Buffer): Buffer =>
+      privateEncrypt({ key: pair.privateKey, padding: constants.RSA_NO_PADDING }, block);
+    const block = (
+      content: Buffer,
+      { start = '0001', padding = 'ff', end = '00', garbage = '' } = {},
+    ): Buffer => {
+      const [head, tail] = [Buffer.from(start, 'hex'), Buffer.from(end, 'hex')];
+      const after = Buffer.from(garbage, 'hex');
+      const filled = Buffer.alloc(
+        256 - head.length - tail.length - content.length - after.length,
+        padding,
+        'hex',
+      );
+      return Buffer.concat([head, filled, tail, content, after]);
+    };
+    const other = (prefix: string): Buffer => Buffer.concat([Buffer.from(prefix, 'hex'), digest]);
+    expect(publicKey.verify('text', sealed(block(info)))).toBe(true);
+    const forged: Readonly<Record<string, Buffer>> = {
+      'another block type': block(info, { start: '0002' }),
+      'a block type 0': block(info, { start: '0000' }),
+      'a first byte': block(info, { start: '0101' }),
+      'padding of other bytes': block(info, { padding: 'fe' }),
+      'no end of the padding': block(info, { end: '' }),
+      'garbage after the digest': block(info, { garbage: '00' }),
+      'short padding and much garbage': Buffer.concat([
+        Buffer.from(`0001${'ff'.repeat(8)}00`, 'hex'),
+        info,
+        Buffer.alloc(256 - 11 - info.length),
+      ]),
+      'a digest without its name': block(digest),
+      'a digest of another name': block(other('3031300d060960864801650304020205000420')),
+      'a name without its NULL': block(other('302f300b06096086480165030402010420')),
+      'a length in two bytes': block(other('308131300d060960864801650304020105000420')),
+      'a digest cut short': block(info.subarray(0, -1)),
+    };
+    const accepted = Object.keys(forged).filter((what) =>
+      publicKey.verify('text', sealed(forged[what] ?? block(info))),
+    );
+    expect(accepted).toEqual([]);
+  });
+
+  it('verifies a signature in one spelling: no multiple of the modulus more, no zero in front, no zero left out', () => {
+    const modulus = BigInt(
+      `0x${Buffer.from(pair.publicKey.export({ format: 'jwk' }).n ?? '', 'base64url').toString('hex')}`,
+    );
+    const signature = privateKey.sign('text');
+    const number = BigInt(`0x${Buffer.from(signature).toString('hex')}`);
+    const spelt = (value: bigint): Buffer => {
+      const hex = value.toString(16);
+      return Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex');
+    };
+    for (const each of [
+      spelt(number + modulus),
+      Buffer.from([0, ...signature]),
+      Buffer.from([...signature, 0]),
+    ]) {
+      expect(publicKey.verify('text', each)).toBe(false);
+    }
+    const zeroFirst = textSignedWithZeroFirst();
+    expect(publicKey.verify(zeroFirst.text, zeroFirst.signature)).toBe(true);
+    expect(publicKey.verify(zeroFirst.text, zeroFirst.signature.subarray(1))).toBe(false);
+  });
+
+  /** One in some 200 signatures begins with a zero byte. */
+  function textSignedWithZeroFirst(): { readonly text: string; readonly signature: Uint8Array } {
+    for (let count = 0; ; count++) {
+      const signature = privateKey.sign(`text ${count}`);
+      if (signature[0] === 0) return { text: `text ${count}`, signature };
+    }
+  }
 
   it('finds the digest in its own signatures only', () => {
     const signature = readPrivateKey(pair.privateText, 'sha1').sign('text');

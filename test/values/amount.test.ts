@@ -58,6 +58,28 @@ describe('parseAmount', () => {
     );
   });
 
+  it('is the shortest text, without an exponent', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 36n - 1n }), fc.nat({ max: 36 }), (digits, places) => {
+        const text = formatAmount(digits * 10n ** BigInt(places));
+        expect(text).toMatch(/^(?:0|[1-9]\d*)(?:\.\d*[1-9])?$/);
+      }),
+    );
+  });
+
+  it.each([
+    [0n, '0'],
+    [1n, `0.${'0'.repeat(35)}1`],
+    [UNIT - 1n, `0.${'9'.repeat(36)}`],
+    [UNIT, '1'],
+    [10n * UNIT, '10'],
+    [100n * UNIT + UNIT / 10n, '100.1'],
+    [10n ** 72n - 1n, `${'9'.repeat(36)}.${'9'.repeat(36)}`],
+    [10n ** 80n, `1${'0'.repeat(44)}`],
+  ])('%s units are %s', (units, text) => {
+    expect(formatAmount(units)).toBe(text);
+  });
+
   it('gives equal amounts one text', () => {
     expect(['1.50', '1.5', '15e-1', '1.500'].map((text) => formatAmount(parseAmount(text) ?? -1n))).toEqual(
       Array(4).fill('1.5'),

@@ -42,6 +42,22 @@ describe('decodeMembers keeps every digit', () => {
     expect(textOf('{"\\u0061ppKey":"x\\u0041\\n"}', 'appKey')).toBe('xA\n');
   });
 
+  it('takes every blank of JSON between any two parts, and none of them for content', () => {
+    const blank = ' \t\n\r';
+    const parts = ['', '{', '"a"', ':', '"x "', ',', '"b"', ':', '-1.50', '}', ''];
+    const decoded = decode(parts.join(blank));
+    expect(decoded.ok && [...decoded.members]).toEqual([
+      ['a', { kind: 'string', text: 'x ' }],
+      ['b', { kind: 'number', text: '-1.50' }],
+    ]);
+  });
+
+  it('reads long strings, with an escape at every character or with none', () => {
+    expect(textOf(`{"a":"${'\\n'.repeat(30_000)}"}`, 'a')).toBe('\n'.repeat(30_000));
+    expect(textOf(`{"a":"${'x'.repeat(60_000)}"}`, 'a')).toBe('x'.repeat(60_000));
+    expect(textOf(`{"a":"${'x\\\\\\"'.repeat(10_000)}"}`, 'a')).toBe('x\\"'.repeat(10_000));
+  });
+
   it('treats __proto__ as a name like any other', () => {
     const decoded = decode('{"__proto__":{"polluted":true},"constructor":"x"}');
     expect(decoded.ok && [...decoded.members.keys()]).toEqual(['__proto__', 'constructor']);
@@ -83,6 +99,28 @@ describe('decodeMembers refuses what is not one plain JSON object', () => {
     [`{"a":${'1'.repeat(81)}}`, 'NUMBER_TOO_LONG'],
   ])('%j is %s', (body, code) => {
     expect(decode(body)).toMatchObject({ ok: false, code });
+  });
+
+  it.each(['\v', '\f', '\u00a0', '\u2028', '\ufeff', '\0'])('takes %j for no blank', (character) => {
+    for (const body of [
+      `{${character}"a":1}`,
+      `{"a"${character}:1}`,
+      `{"a":${character}1}`,
+      `{"a":1${character}}`,
+    ]) {
+      expect(decode(body)).toMatchObject({ code: 'NOT_JSON' });
+    }
+  });
+
+  it.each([
+    ['{"a" 1}', "expected ':' at character 5"],
+    ['{ "a":"b', 'expected a string at character 6'],
+    ['{"a":"\\u12g4"}', 'expected a string at character 5'],
+    ['{"a":\n-}', 'expected a value at character 6'],
+    ['{"a":1}\t\r\n]', 'expected the end at character 10'],
+    [`{"a":"${'x'.repeat(60_000)}`, 'expected a string at character 5'],
+  ])('says where %j is wrong', (body, because) => {
+    expect(decode(body)).toMatchObject({ code: 'NOT_JSON', because });
   });
 
   it('refuses bytes that are not UTF-8', () => {
