@@ -27,6 +27,11 @@ export function valuesOf(callback: Callback, member: string): readonly string[] 
   return member === SOURCE ? [callback.source] : (callback.values.get(member) ?? NONE);
 }
 
+/** The amount as a callback's `values` have it: the text that formatAmount writes, or `unlimited`. */
+export function amountTextOf({ amount, values }: Pick<Callback, 'amount' | 'values'>): string {
+  return values.get('amount')?.[0] ?? (amount === 'unlimited' ? amount : formatAmount(amount));
+}
+
 /** Members whose texts a policy could spell in a way that no callback ever has; a deny-list would then be void. */
 const GRAMMARS: Readonly<Record<string, { readonly expected: string; readonly read: ReadText }>> = {
   amount: {

@@ -43,8 +43,9 @@ function nameOf(member: string, name: string): Name {
     missing:
       member === 'to' ? `the withdrawal pays several addresses, so ${name} is not one` : `${name} is missing`,
     read: (callback) => {
-      const [text, ...more] = valuesOf(callback, member);
-      return text === undefined || more.length > 0 ? undefined : new Text(text);
+      const found = valuesOf(callback, member);
+      const text = found[0];
+      return text === undefined || found.length > 1 ? undefined : new Text(text);
     },
   };
 }

@@ -1,6 +1,17 @@
 import { z } from 'zod';
-import { type Amount, formatAmount } from '../../values/amount.ts';
-import { type AmountBound, amountOrTable, boundFor, byAsset, checkByAsset, isTable } from './parameter.ts';
+import type { Callback } from '../../callback/callback.ts';
+import { amountTextOf } from '../members.ts';
+import {
+  type AmountBound,
+  type AmountTable,
+  type Bound,
+  amountOrTable,
+  boundFor,
+  boundsOf,
+  byAsset,
+  checkByAsset,
+  isTable,
+} from './parameter.ts';
 import { type Outcome, defineRule, pass, refuse } from './rule.ts';
 
 export const amountLimit = defineRule({
@@ -73,42 +84,54 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT9, orderAmount: '1' }
         expect: { verdict: FAILURE, rule: amount-limit#1, because: USDT9 is not in the table }
 `,
-  compile: ({ min, max }) => ({
-    evaluate: ({ amount, symbol }) => judge(amount, symbol, { min, max }),
-  }),
+  compile: ({ min, max }) => {
+    const none = () => undefined;
+    const bounds = {
+      min: min === undefined ? none : boundsOf(min),
+      max: max === undefined ? none : boundsOf(max),
+      tables: [min, max].filter(isTable),
+    };
+    return { evaluate: (callback) => judge(callback, bounds) };
+  },
 });
 
 interface Bounds {
-  readonly min: AmountBound | undefined;
-  readonly max: AmountBound | undefined;
+  readonly min: (symbol: string) => Bound | undefined;
+  readonly max: (symbol: string) => Bound | undefined;
+  /** Those of the two that are tables. */
+  readonly tables: readonly AmountTable[];
 }
 
-function judge(amount: Amount | 'unlimited', symbol: string, bounds: Bounds): Outcome {
-  const min = bounds.min === undefined ? undefined : boundFor(bounds.min, symbol);
-  const max = bounds.max === undefined ? undefined : boundFor(bounds.max, symbol);
-  const tables = [bounds.min, bounds.max].filter(isTable);
-  const values = {
-    amount: amount === 'unlimited' ? amount : formatAmount(amount),
-    ...(tables.length === 0 ? {} : { symbol }),
-    ...(min === undefined ? {} : { min: formatAmount(min) }),
-    ...(max === undefined ? {} : { max: formatAmount(max) }),
-  };
+function judge(callback: Callback, bounds: Bounds): Outcome {
+  const { amount, symbol } = callback;
+  const { tables } = bounds;
+  const min = bounds.min(symbol);
+  const max = bounds.max(symbol);
+  const text = amountTextOf(callback);
+  const values: Record<string, string> = { amount: text };
+  if (tables.length > 0) values['symbol'] = symbol;
+  if (min !== undefined) values['min'] = min.text;
+  if (max !== undefined) values['max'] = max.text;
   const known =
     tables.length > 0 ? tables.some((table) => table.has(symbol)) : min !== undefined || max !== undefined;
   if (!known) return refuse(`${symbol} is not in the table`, values);
   if (amount === 'unlimited') return refuse('the amount is unlimited', values);
-  const told = tables.length === 0 ? values.amount : `${values.amount} ${symbol}`;
-  if (min !== undefined && amount < min) {
-    return refuse(`the amount ${told} is below the minimum ${formatAmount(min)}`, values);
+  const told = tables.length === 0 ? text : `${text} ${symbol}`;
+  if (min !== undefined && amount < min.amount) {
+    return refuse(`the amount ${told} is below the minimum ${min.text}`, values);
   }
-  if (max !== undefined && amount > max) {
-    return refuse(`the amount ${told} is above the maximum ${formatAmount(max)}`, values);
+  if (max !== undefined && amount > max.amount) {
+    return refuse(`the amount ${told} is above the maximum ${max.text}`, values);
   }
   return pass(`the amount ${told} is within the limit`, values);
 }
 
 /** A fault for each asset of which nothing could pass, or, where others have a maximum, any amount. */
-function checkOrder(min: Bounds['min'], max: Bounds['max'], context: z.RefinementCtx): void {
+function checkOrder(
+  min: AmountBound | undefined,
+  max: AmountBound | undefined,
+  context: z.RefinementCtx,
+): void {
   if (min === undefined || max === undefined) return;
   const symbols = new Set([min, max].filter(isTable).flatMap((table) => [...table.keys()]));
   for (const symbol of symbols.size > 0 ? symbols : [undefined]) {

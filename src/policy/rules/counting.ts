@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Callback, Payout } from '../../callback/callback.ts';
-import { type Amount, formatAmount } from '../../values/amount.ts';
+import type { Amount } from '../../values/amount.ts';
 import { canonicalJson, sha256Hex } from '../../values/canonical.ts';
 import { valuesOf } from '../members.ts';
-import { isSource, memberOf, memberText, told } from './parameter.ts';
+import { type Bound, isSource, memberOf, memberText, told } from './parameter.ts';
 import { type Outcome, type RuleContext, refuse } from './rule.ts';
 import { type CountingWindow, compileWindow } from './window.ts';
 
@@ -55,6 +55,8 @@ export interface Counting {
 /** How much a callback counts, in all and for each address that it pays. */
 export interface Counted {
   readonly total: Amount;
+  /** The total as it is told. */
+  readonly text: string;
   readonly payouts: readonly Payout[];
 }
 
@@ -62,7 +64,7 @@ export interface Counted {
 export interface Counter {
   readonly counter: string;
   /** Claims room for what a callback counts; or refuses, if it lacks a member that is counted by. */
-  readonly claim: (callback: Callback, counted: Counted, max: Amount, nowMs: number) => Outcome;
+  readonly claim: (callback: Callback, counted: Counted, max: Bound, nowMs: number) => Outcome;
 }
 
 /** A count of its own for each combination of the members' values. */
@@ -73,10 +75,10 @@ export function compileCounting(counting: Counting, context: RuleContext): Count
   const { rule, symbol } = counting;
   const identity = { policy: context.policy, rule, window: window.identity, symbol };
   const counter = canonicalJson({ ...identity, per });
+  const compiled = { per, to: per.indexOf('to'), window, counter, whole: keyOf(counter, []) };
   return {
     counter,
-    claim: (callback, counted, max, nowMs) =>
-      claimRoom({ per, window, counter }, callback, { counted, max, nowMs }),
+    claim: (callback, counted, max, nowMs) => claimRoom(compiled, callback, { counted, max, nowMs }),
   };
 }
 
@@ -95,52 +97,51 @@ export function keyOf(counter: string, values: readonly string[]): string {
 
 interface Compiled {
   readonly per: readonly string[];
+  /** The place of `to` in `per`; -1 if it is not there. */
+  readonly to: number;
   readonly window: CountingWindow;
   readonly counter: string;
+  /** The key of the one count that there is where `per` is empty. */
+  readonly whole: string;
 }
 
 interface Asked {
   readonly counted: Counted;
-  readonly max: Amount;
+  readonly max: Bound;
   readonly nowMs: number;
 }
 
 function claimRoom(compiled: Compiled, callback: Callback, { counted, max, nowMs }: Asked): Outcome {
-  const { per, counter } = compiled;
-  const by: Record<string, string> = {};
+  const { per, to, counter } = compiled;
+  const paid = to === -1 ? [] : counted.payouts.map((payout) => payout.to);
+  const by: string[] = [];
+  const whom: string[] = [];
+  const values: Record<string, string> = {};
   for (const member of per) {
-    const [value, another] = valuesOf(callback, member);
+    const found = valuesOf(callback, member);
+    const value = found[0];
     if (value === undefined) return refuse(`${member} is missing, by which this rule counts`, { member });
-    if (another !== undefined && member !== 'to') return refuse(`${member} has several values`, { member });
-    by[member] = value;
+    const isTo = member === 'to';
+    if (found.length > 1 && !isTo) return refuse(`${member} has several values`, { member });
+    by.push(value);
+    whom.push(told(member, isTo ? paid : found));
+    values[member] = isTo ? paid.join(' ') : value;
   }
+  const { text } = compiled.window;
+  values['asked'] = counted.text;
+  values['max'] = max.text;
+  values['window'] = text;
   const { window, valid } = compiled.window.at(nowMs);
-  const shares = per.includes('to')
-    ? counted.payouts.map((payout) => ({ by: { ...by, to: payout.to } as typeof by, amount: payout.amount }))
-    : [{ by, amount: counted.total }];
-  const to = counted.payouts.map((payout) => payout.to);
-  const whom = per.map((member) => told(member, member === 'to' ? to : [by[member] ?? '']));
-  const [asked, limit] = [formatAmount(counted.total), formatAmount(max)];
+  const room = (key: string, amount: Amount) =>
+    ({ type: 'window', key, amount, max: max.amount, window }) as const;
   return {
     verdict: 'claim',
-    because: `${asked} more for ${whom.join(', ') || `source ${callback.source}`} in ${compiled.window.text}, of at most ${limit}`,
-    values: {
-      ...by,
-      ...(per.includes('to') ? { to: to.join(' ') } : {}),
-      asked,
-      max: limit,
-      window: compiled.window.text,
-    },
-    claims: shares.map((share) => ({
-      type: 'window',
-      key: keyOf(
-        counter,
-        per.map((member) => share.by[member] ?? ''),
-      ),
-      amount: share.amount,
-      max,
-      window,
-    })),
-    ...(valid === undefined ? {} : { valid }),
+    because: `${counted.text} more for ${whom.join(', ') || `source ${callback.source}`} in ${text}, of at most ${max.text}`,
+    values,
+    claims:
+      to === -1
+        ? [room(per.length === 0 ? compiled.whole : keyOf(counter, by), counted.total)]
+        : counted.payouts.map((payout) => room(keyOf(counter, by.with(to, payout.to)), payout.amount)),
+    valid,
   };
 }

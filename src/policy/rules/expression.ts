@@ -77,10 +77,11 @@ rules:
     const compiled = compileExpression(text, context.callback);
     if (!compiled.ok) return context.fault(['require'], compiled.message, compiled.cure);
     const shown = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX - 1)}…` : text;
+    const passes = `it is true that ${shown}`;
     return {
       evaluate: (callback, facts) => {
         const { holds, error, values } = compiled.expression.ask(callback, facts);
-        if (holds) return pass(`it is true that ${shown}`, values);
+        if (holds) return pass(passes, values);
         const reason = because ?? `it is required that ${shown}`;
         const refusal = refuse(error === undefined ? reason : `${reason} (${error})`, values);
         return PASSING.some((name) => name in values) ? { ...refusal, afresh: true } : refusal;

@@ -5,9 +5,9 @@ import { canonicalJson } from '../../values/canonical.ts';
 import { keyOf } from './counting.ts';
 import { entryMembers, lookedUp } from './entry.ts';
 import {
-  type AmountBound,
+  type Bound,
   amountOrTable,
-  boundFor,
+  boundsOf,
   byAsset,
   checkByAsset,
   durationText,
@@ -108,24 +108,24 @@ rules:
     }
     const members = entryMembers(of, ['of'], context);
     if (members === undefined) return undefined;
-    const { policy } = context;
-    return { evaluate: (callback) => judge(callback, { policy, members, max, period }) };
+    const firstUse = { policy: context.policy, members, maxFor: boundsOf(max), period };
+    return { evaluate: (callback) => judge(callback, firstUse) };
   },
 });
 
 interface FirstUse {
   readonly policy: string;
   readonly members: readonly string[];
-  readonly max: AmountBound;
+  readonly maxFor: (symbol: string) => Bound | undefined;
   readonly period: z.output<typeof durationText> | undefined;
 }
 
-function judge(callback: Callback, { policy, members, max, period }: FirstUse): Outcome {
+function judge(callback: Callback, { policy, members, maxFor, period }: FirstUse): Outcome {
   const { amount, symbol } = callback;
   const member = members.join(' ');
-  const limit = boundFor(max, symbol);
+  const limit = maxFor(symbol);
   if (limit === undefined) return refuse(`${symbol} is not in the table`, { member, symbol });
-  if (amount === 'unlimited') return refuse('the amount is unlimited', { member, max: formatAmount(limit) });
+  if (amount === 'unlimited') return refuse('the amount is unlimited', { member, max: limit.text });
   const found = lookedUp(callback, members);
   if (!found.ok) return refuse(`${found.missing} is missing`, { member });
   const { entries } = found;
@@ -134,20 +134,20 @@ function judge(callback: Callback, { policy, members, max, period }: FirstUse): 
   const known = canonicalJson({ policy, rule: NAME, members, symbol });
   return {
     verdict: 'claim',
-    because: `${formatAmount(amount)} asked, of at most ${formatAmount(limit)} for a first use of ${told(member, entries)}`,
+    because: `${formatAmount(amount)} asked, of at most ${limit.text} for a first use of ${told(member, entries)}`,
     values: {
       member,
       values: entries.join(members.length === 1 ? ' ' : ', '),
       ...(members.includes('to') ? { to: payouts.map(({ to }) => to).join(' ') } : {}),
       asked: payouts.map((payout) => formatAmount(payout.amount)).join(' '),
-      max: formatAmount(limit),
+      max: limit.text,
       ...(period === undefined ? {} : { for: period.text }),
     },
     claims: entries.map((entry, index) => ({
       type: 'mark',
       key: keyOf(known, [entry]),
       ageMs: period?.ms ?? 0,
-      exempt: isWithin(payouts[index]?.amount, limit),
+      exempt: isWithin(payouts[index]?.amount, limit.amount),
     })),
     afresh: true,
   };

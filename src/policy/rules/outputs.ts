@@ -1,14 +1,6 @@
 import { z } from 'zod';
 import { formatAmount } from '../../values/amount.ts';
-import {
-  type AmountBound,
-  amountOrTable,
-  boundFor,
-  byAsset,
-  checkByAsset,
-  told,
-  wholeText,
-} from './parameter.ts';
+import { type Bound, amountOrTable, boundsOf, byAsset, checkByAsset, told, wholeText } from './parameter.ts';
 import { type Outcome, defineRule, pass, refuse } from './rule.ts';
 import type { Payout } from '../../callback/callback.ts';
 
@@ -66,26 +58,27 @@ rules:
         transfer: { request_id: r2, from: bc1qfrom, to: bc1qone, amount: '1', symbol: LTC }
         expect: { verdict: FAILURE, rule: outputs#1, because: LTC is not in the table }
 `,
-  compile: ({ max, maxEach }) => ({
-    evaluate: ({ payouts, symbol }) => judge(payouts, symbol, max, maxEach),
-  }),
+  compile: ({ max, maxEach }) => {
+    const eachFor = maxEach === undefined ? undefined : boundsOf(maxEach);
+    return { evaluate: ({ payouts, symbol }) => judge(payouts, symbol, max, eachFor) };
+  },
 });
 
 function judge(
   payouts: readonly Payout[],
   symbol: string,
   max: number,
-  maxEach: AmountBound | undefined,
+  eachFor: ((symbol: string) => Bound | undefined) | undefined,
 ): Outcome {
   const values = { addresses: String(payouts.length), max: String(max) };
   if (payouts.length === 0) return refuse('it pays no address', values);
   const paid = `it pays ${payouts.length === 1 ? '1 address' : `${payouts.length} addresses`}`;
   if (payouts.length > max) return refuse(`${paid}, more than ${max}`, values);
-  if (maxEach === undefined) return pass(`${paid}, of at most ${max}`, values);
-  const limit = boundFor(maxEach, symbol);
+  if (eachFor === undefined) return pass(`${paid}, of at most ${max}`, values);
+  const limit = eachFor(symbol);
   if (limit === undefined) return refuse(`${symbol} is not in the table`, { ...values, symbol });
-  const each = { ...values, maxEach: formatAmount(limit) };
-  const above = payouts.filter(({ amount }) => amount > limit);
+  const each = { ...values, maxEach: limit.text };
+  const above = payouts.filter(({ amount }) => amount > limit.amount);
   const [first] = above;
   if (first === undefined) return pass(`${paid}, of at most ${max}, none more than ${each.maxEach}`, each);
   const amount = formatAmount(first.amount);

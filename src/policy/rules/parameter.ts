@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SYMBOL } from '../../callback/reading.ts';
-import { type Amount, AMOUNT_SCALE, parseAmount } from '../../values/amount.ts';
+import { type Amount, AMOUNT_SCALE, formatAmount, parseAmount } from '../../values/amount.ts';
 import { cureFor, shown } from '../fault.ts';
 import { SOURCE, memberNamed, memberNames, readMemberText } from '../members.ts';
 import { DURATION_PATTERN, durationMs } from './duration.ts';
@@ -97,6 +97,27 @@ export function boundFor(bound: AmountBound, symbol: string): Amount | undefined
   return isTable(bound) ? bound.get(symbol) : bound;
 }
 
+/** An amount that a policy names, and its text: every callback is judged by the one and told the other. */
+export interface Bound {
+  /** In units of 10^-36. */
+  readonly amount: Amount;
+  readonly text: string;
+}
+
+export function boundOf(amount: Amount): Bound {
+  return { amount, text: formatAmount(amount) };
+}
+
+/** As {@link boundFor}, with the texts made beforehand. */
+export function boundsOf(bound: AmountBound): (symbol: string) => Bound | undefined {
+  if (!isTable(bound)) {
+    const one = boundOf(bound);
+    return () => one;
+  }
+  const bounds = new Map([...bound].map(([symbol, amount]) => [symbol, boundOf(amount)]));
+  return (symbol) => bounds.get(symbol);
+}
+
 const COUNT = 'a whole number above zero, like 10';
 
 /** A whole number, in the same units: one is 10^36 of them. */
@@ -179,8 +200,8 @@ export function pinnedSymbol(context: RuleContext): string | undefined {
 
 /** For messages: `userId 12345`, `to 0xab… and 3 more`, `source shop`. */
 export function told(member: string, values: readonly string[]): string {
-  const [first = '', ...others] = values;
-  return others.length === 0 ? `${member} ${first}` : `${member} ${first} and ${others.length} more`;
+  const first = values[0] ?? '';
+  return values.length > 1 ? `${member} ${first} and ${values.length - 1} more` : `${member} ${first}`;
 }
 
 export const isSource = (member: string): boolean => member === SOURCE;

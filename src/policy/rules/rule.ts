@@ -70,7 +70,7 @@ export interface Outcome {
   /** True if it looked into the price table, also if it found nothing there. */
   readonly prices?: boolean;
   /** The instants [fromMs, untilMs) at which it would come out the same; without it, always. */
-  readonly valid?: { readonly fromMs: number; readonly untilMs: number };
+  readonly valid?: { readonly fromMs: number; readonly untilMs: number } | undefined;
 }
 
 /** A row for the registry, its `compile` typed by its schema. */

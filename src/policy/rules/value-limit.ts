@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { type Amount, AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
 import type { Callback, Payout } from '../../callback/callback.ts';
 import type { Facts } from '../facts.ts';
+import { amountTextOf } from '../members.ts';
 import { type Counter, compileCounting, countingNotes, countingParameters } from './counting.ts';
-import { type Duration, amountText, durationText } from './parameter.ts';
+import { type Bound, type Duration, amountText, boundOf, durationText } from './parameter.ts';
 import { priceOf, valueAt } from './price.ts';
 import { type Outcome, defineRule, pass, refuse } from './rule.ts';
 
@@ -103,7 +104,8 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: ETH, orderAmount: '1' }
         expect: { verdict: FAILURE, rule: value-limit#1, because: there is no price for ETH }
 `,
-  compile: ({ max, maxAge, per, window, zone }, context) => {
+  compile: ({ max: greatest, maxAge, per, window, zone }, context) => {
+    const max = boundOf(greatest);
     if (window === undefined) {
       return { evaluate: (callback, facts) => judge(callback, facts, { max, maxAge, counting: undefined }) };
     }
@@ -118,7 +120,7 @@ rules:
 });
 
 interface Limit {
-  readonly max: Amount;
+  readonly max: Bound;
   readonly maxAge: Duration;
   readonly counting: Counter | undefined;
 }
@@ -132,9 +134,9 @@ function judge(callback: Callback, facts: Facts, { max, maxAge, counting }: Limi
   const value = valueAt(amount, price);
   const values = {
     ...found,
-    amount: formatAmount(amount),
+    amount: amountTextOf(callback),
     value: formatAmount(value),
-    max: formatAmount(max),
+    max: max.text,
   };
   const changing = { prices: true, afresh: true, valid } as const;
   const told = `${values.amount} ${symbol} at ${found.price} (as of ${found.asOf})`;
@@ -143,14 +145,18 @@ function judge(callback: Callback, facts: Facts, { max, maxAge, counting }: Limi
     return { ...refuse(because, values), ...changing };
   }
   if (counting === undefined) {
-    return value > max
+    return value > max.amount
       ? {
           ...refuse(`the value ${values.value} of ${told} is above the maximum ${values.max}`, values),
           ...changing,
         }
       : { ...pass(`the value ${values.value} of ${told} is within the limit`, values), ...changing };
   }
-  const counted = { total: value, payouts: payouts.map((payout) => worth(payout, price)) };
+  const counted = {
+    total: value,
+    text: values.value,
+    payouts: payouts.map((payout) => worth(payout, price)),
+  };
   const outcome = counting.claim(callback, counted, max, facts.nowMs);
   // What it counts by is missing for good, whatever the price.
   if (outcome.verdict !== 'claim') return { ...outcome, prices: true };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AMOUNT_SCALE } from '../../values/amount.ts';
 import { valuesOf } from '../members.ts';
 import { ONE_SYMBOL_NOTE, compileCounting, countingNotes, countingParameters } from './counting.ts';
-import { countText, pinnedSymbol } from './parameter.ts';
+import { boundOf, countText, pinnedSymbol } from './parameter.ts';
 import { defineRule } from './rule.ts';
 
 const ONE = 10n ** BigInt(AMOUNT_SCALE);
@@ -69,13 +69,14 @@ rules:
 `,
   compile: ({ per, window, zone, max }, context) => {
     const symbol = pinnedSymbol(context);
+    const most = boundOf(max);
     const counting = compileCounting({ rule: 'velocity-limit', per, window, zone, symbol }, context);
     return (
       counting && {
         counter: counting.counter,
         evaluate: (callback, { nowMs }) => {
           const payouts = valuesOf(callback, 'to').map((to) => ({ to, amount: ONE }));
-          return counting.claim(callback, { total: ONE, payouts }, max, nowMs);
+          return counting.claim(callback, { total: ONE, text: '1', payouts }, most, nowMs);
         },
       }
     );

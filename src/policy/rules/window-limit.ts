@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { memberNamed } from '../members.ts';
+import { amountTextOf, memberNamed } from '../members.ts';
 import { ONE_SYMBOL_NOTE, compileCounting, countingNotes, countingParameters } from './counting.ts';
-import { amountOrTable, boundFor, byAsset, checkByAsset, pinnedSymbol } from './parameter.ts';
+import { amountOrTable, boundsOf, byAsset, checkByAsset, pinnedSymbol } from './parameter.ts';
 import { type RuleContext, defineRule, refuse } from './rule.ts';
 
 export const windowLimit = defineRule({
@@ -77,6 +77,7 @@ rules:
 `,
   compile: ({ per, window, zone, max, by }, context) => {
     if (by === undefined) checkOneCoin(per, context);
+    const maxFor = boundsOf(max);
     const counting = compileCounting(
       by === undefined
         ? { rule: 'window-limit', per, window, zone, symbol: pinnedSymbol(context) }
@@ -88,10 +89,11 @@ rules:
         counter: counting.counter,
         evaluate: (callback, { nowMs }) => {
           const { amount, symbol, payouts } = callback;
-          const limit = boundFor(max, symbol);
+          const limit = maxFor(symbol);
           if (limit === undefined) return refuse(`${symbol} is not in the table`, { symbol });
           if (amount === 'unlimited') return refuse('the amount is unlimited');
-          return counting.claim(callback, { total: amount, payouts }, limit, nowMs);
+          const counted = { total: amount, text: amountTextOf(callback), payouts };
+          return counting.claim(callback, counted, limit, nowMs);
         },
       }
     );

@@ -2,7 +2,7 @@ import { nearest } from '../../values/nearest.ts';
 import type { Window } from '../proposal.ts';
 import { type Period, type PeriodUnit, createCalendar, isZone } from './calendar.ts';
 import { durationMs } from './duration.ts';
-import type { RuleContext } from './rule.ts';
+import type { Outcome, RuleContext } from './rule.ts';
 
 /** A rolling window errs by at most this part of its length, to the safe side. */
 const BUCKETS = 60;
@@ -13,7 +13,7 @@ export interface CountingWindow {
   readonly identity: string;
   /** `24h`, `day (UTC)`. */
   readonly text: string;
-  readonly at: (nowMs: number) => { readonly window: Window; readonly valid?: ReturnType<typeof validityOf> };
+  readonly at: (nowMs: number) => { readonly window: Window; readonly valid: Outcome['valid'] };
 }
 
 /** `90s`, `1m`, `24h`, `7d`, rolling; or `day`, `week`, `month` of a time zone. */
@@ -47,7 +47,8 @@ function rollingWindow(
       'leave zone out, or count by day',
     );
   }
-  const found = { window: { type: 'rolling', lengthMs, bucketMs: Math.ceil(lengthMs / BUCKETS) } } as const;
+  const window = { type: 'rolling', lengthMs, bucketMs: Math.ceil(lengthMs / BUCKETS) } as const;
+  const found = { window, valid: undefined };
   return { identity: `rolling ${lengthMs}`, text, at: () => found };
 }
 
@@ -61,17 +62,21 @@ function calendarWindow(unit: PeriodUnit, zone: string, context: RuleContext): C
     );
   }
   const periodAt = createCalendar(unit, zone);
-  let last: Period = { startMs: 0, endMs: 0 };
+  let last = foundIn({ startMs: 0, endMs: 0 });
   return {
     identity: `${unit} ${zone}`,
     text: `${unit} (${zone})`,
     at: (nowMs) => {
-      if (nowMs < last.startMs || nowMs >= last.endMs) last = periodAt(nowMs);
-      return { window: { type: 'calendar', ...last }, valid: validityOf(last) };
+      if (nowMs < last.valid.fromMs || nowMs >= last.valid.untilMs) last = foundIn(periodAt(nowMs));
+      return last;
     },
   };
 }
 
-function validityOf(period: Period): { readonly fromMs: number; readonly untilMs: number } {
-  return { fromMs: period.startMs, untilMs: period.endMs };
+/** A calendar window, and the instants at which it is the one: its own. */
+function foundIn({ startMs, endMs }: Period) {
+  return {
+    window: { type: 'calendar', startMs, endMs },
+    valid: { fromMs: startMs, untilMs: endMs },
+  } as const;
 }

@@ -5,6 +5,7 @@ import { parseAmount } from '../../../src/values/amount.ts';
 import {
   A,
   B,
+  C,
   judged,
   onePolicy,
   outputs,
@@ -147,6 +148,30 @@ describe('window-limit', () => {
       judged('window-limit: { per: [to], window: 1h, max: 9 }', transfer(), ETH).claims,
     );
     expect(alone[0]?.key).toBe(each[0]?.key);
+  });
+
+  it('counts under the keys of earlier versions, so that no count begins anew with an upgrade', () => {
+    expect(key('window-limit: { window: day, max: 1 }')).toBe('9f0a77cdc928d7960176466f0f04c8f1');
+    expect(key('window-limit: { per: [userId, symbol], window: 24h, max: 1 }')).toBe(
+      '24610f2905953481f1c084e083ff27a3',
+    );
+    expect(key('velocity-limit: { per: [userId], window: 1m, max: 1 }')).toBe(
+      '3c61b5288b9b28c59cf573fa9578a745',
+    );
+    const rule = 'window-limit: { per: [from, to], window: week, zone: Asia/Tokyo, max: 1 }';
+    const each = windowsOf(judged(rule, transfer(outputs([A, '1'], [B, '0.5'])), ETH).claims);
+    expect(each.map((claim) => claim.key)).toEqual([
+      '53b2fd53d3b2b156c51ae9f7b4dce055',
+      'c0b4ecdf11196d700c739658bb9292dc',
+    ]);
+  });
+
+  it('names every address that it counts by, and the sum', () => {
+    const callback = transfer({ amount: '3', ...outputs([A, '1'], [B, '2']) });
+    const { result } = judged('window-limit: { per: [to, from], window: 1h, max: 9.50 }', callback, ETH);
+    const [a, b, from] = [A.toLowerCase(), B.toLowerCase(), C];
+    expect(result.because).toBe(`3 more for from ${from}, to ${a} and 1 more in 1h, of at most 9.5`);
+    expect(result.values).toEqual({ from, to: `${a} ${b}`, asked: '3', max: '9.5', window: '1h' });
   });
 
   it('counts an address once however its hexadecimal is written', () => {
