@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url';
 const needed = 24;
 
 if (Number(process.versions.node.split('.')[0]) >= needed) {
+  // Not above: an older Node has not what it imports.
+  const { keepCompiled } = await import('./compile-cache.js');
+  keepCompiled(fileURLToPath(new URL('../node_modules/.compiled', import.meta.url)));
   await import('../src/main.ts');
 } else {
   const installed = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));

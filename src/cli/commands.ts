@@ -1,67 +1,51 @@
 import type { CommandRow } from './command.ts';
-import { decisionsExplain } from './decisions-explain.ts';
-import { decisionsExport } from './decisions-export.ts';
-import { decisionsSearch } from './decisions-search.ts';
-import { decisionsShow } from './decisions-show.ts';
-import { doctor } from './doctor.ts';
-import { freeze, unfreeze } from './freeze.ts';
-import { journalArchive } from './journal-archive.ts';
-import { journalExport } from './journal-export.ts';
-import { journalVerify } from './journal-verify.ts';
-import { listAdd, listRemove } from './list-change.ts';
-import { listShow } from './list-show.ts';
-import { policyBacktest } from './policy-backtest.ts';
-import { policyDiff } from './policy-diff.ts';
-import { ordersCancel } from './orders-cancel.ts';
-import { ordersExpect } from './orders-expect.ts';
-import { ordersShow } from './orders-show.ts';
-import { policyHistory } from './policy-history.ts';
-import { policyPush } from './policy-push.ts';
-import { policyRollback } from './policy-rollback.ts';
-import { policyShow } from './policy-show.ts';
-import { policyTest } from './policy-test.ts';
-import { policyValidate } from './policy-validate.ts';
-import { pricesRemove } from './prices-remove.ts';
-import { pricesSet } from './prices-set.ts';
-import { pricesShow } from './prices-show.ts';
-import { replayCommand } from './replay.ts';
-import { sendPayment, sendTransfer, sendWeb3 } from './send.ts';
-import { serve } from './serve.ts';
-import { signatureExplain } from './signature-explain.ts';
 
-/** The command line: a row a command, in the order of `--help`. */
-export const commands: readonly CommandRow[] = [
-  serve,
-  doctor,
-  sendPayment,
-  sendTransfer,
-  sendWeb3,
-  signatureExplain,
-  policyValidate,
-  policyTest,
-  policyDiff,
-  policyBacktest,
-  policyPush,
-  policyShow,
-  policyHistory,
-  policyRollback,
-  listShow,
-  listAdd,
-  listRemove,
-  ordersExpect,
-  ordersShow,
-  ordersCancel,
-  pricesSet,
-  pricesShow,
-  pricesRemove,
-  freeze,
-  unfreeze,
-  decisionsShow,
-  decisionsExplain,
-  decisionsSearch,
-  decisionsExport,
-  journalArchive,
-  journalVerify,
-  journalExport,
-  replayCommand,
+/** A command that has not been loaded: its words, and where it is. */
+interface CommandEntry {
+  /** As its row has it; unique. */
+  readonly path: string;
+  readonly load: () => Promise<CommandRow>;
+}
+
+/** The command line: an entry a command, in the order of `--help`. Only what is called is loaded, so that it starts sooner. */
+const entries: readonly CommandEntry[] = [
+  { path: 'serve', load: async () => (await import('./serve.ts')).serve },
+  { path: 'doctor', load: async () => (await import('./doctor.ts')).doctor },
+  { path: 'send payment', load: async () => (await import('./send.ts')).sendPayment },
+  { path: 'send transfer', load: async () => (await import('./send.ts')).sendTransfer },
+  { path: 'send web3', load: async () => (await import('./send.ts')).sendWeb3 },
+  { path: 'signature explain', load: async () => (await import('./signature-explain.ts')).signatureExplain },
+  { path: 'policy validate', load: async () => (await import('./policy-validate.ts')).policyValidate },
+  { path: 'policy test', load: async () => (await import('./policy-test.ts')).policyTest },
+  { path: 'policy diff', load: async () => (await import('./policy-diff.ts')).policyDiff },
+  { path: 'policy backtest', load: async () => (await import('./policy-backtest.ts')).policyBacktest },
+  { path: 'policy push', load: async () => (await import('./policy-push.ts')).policyPush },
+  { path: 'policy show', load: async () => (await import('./policy-show.ts')).policyShow },
+  { path: 'policy history', load: async () => (await import('./policy-history.ts')).policyHistory },
+  { path: 'policy rollback', load: async () => (await import('./policy-rollback.ts')).policyRollback },
+  { path: 'list show', load: async () => (await import('./list-show.ts')).listShow },
+  { path: 'list add', load: async () => (await import('./list-change.ts')).listAdd },
+  { path: 'list remove', load: async () => (await import('./list-change.ts')).listRemove },
+  { path: 'orders expect', load: async () => (await import('./orders-expect.ts')).ordersExpect },
+  { path: 'orders show', load: async () => (await import('./orders-show.ts')).ordersShow },
+  { path: 'orders cancel', load: async () => (await import('./orders-cancel.ts')).ordersCancel },
+  { path: 'prices set', load: async () => (await import('./prices-set.ts')).pricesSet },
+  { path: 'prices show', load: async () => (await import('./prices-show.ts')).pricesShow },
+  { path: 'prices remove', load: async () => (await import('./prices-remove.ts')).pricesRemove },
+  { path: 'freeze', load: async () => (await import('./freeze.ts')).freeze },
+  { path: 'unfreeze', load: async () => (await import('./freeze.ts')).unfreeze },
+  { path: 'decisions show', load: async () => (await import('./decisions-show.ts')).decisionsShow },
+  { path: 'decisions explain', load: async () => (await import('./decisions-explain.ts')).decisionsExplain },
+  { path: 'decisions search', load: async () => (await import('./decisions-search.ts')).decisionsSearch },
+  { path: 'decisions export', load: async () => (await import('./decisions-export.ts')).decisionsExport },
+  { path: 'journal archive', load: async () => (await import('./journal-archive.ts')).journalArchive },
+  { path: 'journal verify', load: async () => (await import('./journal-verify.ts')).journalVerify },
+  { path: 'journal export', load: async () => (await import('./journal-export.ts')).journalExport },
+  { path: 'replay', load: async () => (await import('./replay.ts')).replayCommand },
 ];
+
+/** The command that `argv` begins with the words of; all of them where there is none, for `--help` and for a suggestion. */
+export function commandsFor(argv: readonly string[]): Promise<readonly CommandRow[]> {
+  const called = entries.filter(({ path }) => path.split(' ').every((word, index) => word === argv[index]));
+  return Promise.all((called.length > 0 ? called : entries).map(({ load }) => load()));
+}

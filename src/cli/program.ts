@@ -1,31 +1,40 @@
 import { Command, CommanderError } from 'commander';
 import { CountersignError } from '../errors.ts';
 import type { Call, CommandRow, ExitCode } from './command.ts';
-import { commands } from './commands.ts';
+import { commandsFor } from './commands.ts';
 import { type Terminal, openSession } from './session.ts';
 
 /** Runs one call of the command line; resolves with its exit code, never rejects. */
 export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
   let exitCode: ExitCode = 0;
-  const program = new Command('countersign')
-    .description('Answers payment and signing confirmations: SUCCESS if authentic, first and within policy.')
-    .version(terminal.version);
-  silence(program, terminal);
-  const groups = new Map<string, Command>();
-  for (const row of commands) {
-    const [first = '', second] = row.path.split(' ');
-    const parent =
-      second === undefined ? program : (groups.get(first) ?? group(program, first, groups, terminal));
-    define(parent.command(second ?? first), row, terminal, (code) => {
+  try {
+    const program = programOf(await commandsFor(argv), terminal, (code) => {
       exitCode = code;
     });
-  }
-  try {
     await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (thrown) {
     return failed(thrown, argv.includes('--json'), terminal);
   }
+}
+
+function programOf(
+  rows: readonly CommandRow[],
+  terminal: Terminal,
+  ended: (code: ExitCode) => void,
+): Command {
+  const program = new Command('countersign')
+    .description('Answers payment and signing confirmations: SUCCESS if authentic, first and within policy.')
+    .version(terminal.version);
+  silence(program, terminal);
+  const groups = new Map<string, Command>();
+  for (const row of rows) {
+    const [first = '', second] = row.path.split(' ');
+    const parent =
+      second === undefined ? program : (groups.get(first) ?? group(program, first, groups, terminal));
+    define(parent.command(second ?? first), row, terminal, ended);
+  }
+  return program;
 }
 
 const groupSummaries: Readonly<Record<string, string>> = {

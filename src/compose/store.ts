@@ -2,9 +2,7 @@ import { readFileSync } from 'node:fs';
 import { CountersignError, messageOf } from '../errors.ts';
 import { storeAddress } from '../settings/store-address.ts';
 import type { StoreSettings } from '../settings/schema.ts';
-import { openEmbeddedStore } from '../store/embedded/open.ts';
-import { inspectRedis, unsafeReason } from '../store/redis/inspect.ts';
-import { type RedisStore, type RedisStoreOptions, openRedisStore } from '../store/redis/open.ts';
+import type { RedisStoreOptions } from '../store/redis/open.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import type { ReadSecret } from '../values/secret.ts';
@@ -18,7 +16,7 @@ export interface OpenedStore {
 
 const DAY_MS = 86_400_000;
 
-/** Opens the store that the settings name. Also resolves while a Redis is down; see the adapters. */
+/** Opens the store that the settings name, and loads no other. Also resolves while a Redis is down; see the adapters. */
 export async function openStore(
   settings: StoreSettings,
   readSecret: ReadSecret,
@@ -33,9 +31,14 @@ export async function openStore(
     throw new CountersignError('SETTINGS_INVALID', `store.url ${settings.url} names no store`);
   }
   if (address.kind === 'embedded') {
+    const { openEmbeddedStore } = await import('../store/embedded/open.ts');
     const store = await openEmbeddedStore({ path: address.path, clock, retention });
     return { store, examine: () => Promise.resolve() };
   }
+  const [{ openRedisStore }, { inspectRedis, unsafeReason }] = await Promise.all([
+    import('../store/redis/open.ts'),
+    import('../store/redis/inspect.ts'),
+  ]);
   const store = await openRedisStore({
     ...serverOf(address, clientOptions(settings, address.tls, readSecret)),
     prefix: settings.prefix,
@@ -44,7 +47,13 @@ export async function openStore(
     commandTimeoutMs: settings.commandTimeoutMs,
     connectTimeoutMs: settings.connectTimeoutMs,
   });
-  return { store, examine: () => examineRedis(store) };
+  return {
+    store,
+    async examine() {
+      const unsafe = unsafeReason(await inspectRedis(store));
+      if (unsafe !== undefined) throw new CountersignError('STORE_UNSAFE', unsafe);
+    },
+  };
 }
 
 type RedisAddress = Exclude<NonNullable<ReturnType<typeof storeAddress>>, { kind: 'embedded' }>;
@@ -87,9 +96,4 @@ export function readPem(file: string, setting: string): string {
   } catch (thrown) {
     throw new CountersignError('SETTINGS_INVALID', `${setting}: can't read ${file}: ${messageOf(thrown)}`);
   }
-}
-
-async function examineRedis(store: RedisStore): Promise<void> {
-  const unsafe = unsafeReason(await inspectRedis(store));
-  if (unsafe !== undefined) throw new CountersignError('STORE_UNSAFE', unsafe);
 }

@@ -23,12 +23,12 @@ export interface EnvironmentSettings {
  * are none, nor are COUNTERSIGN_CONFIG and what Kubernetes sets for a service of that name.
  */
 export function settingsFromEnvironment(env: Environment, named: ReadonlySet<string>): EnvironmentSettings {
-  const keys = settingKeys().filter((key) => key.variable !== undefined);
   const overrides: Override[] = [];
   const unknown: { variable: string; cure: string }[] = [];
   for (const [variable, value] of Object.entries(env)) {
     if (!variable.startsWith(VARIABLE_PREFIX) || value === undefined) continue;
     if (variable === 'COUNTERSIGN_CONFIG' || named.has(variable) || isServiceLink(variable, value)) continue;
+    const keys = settableKeys();
     const path = firstPath(keys, variable);
     if (path === undefined) unknown.push({ variable, cure: cureOf(keys, variable) });
     else overrides.push({ variable, path: path.join('.') === 'store' ? ['store', 'url'] : path, value });
@@ -94,6 +94,8 @@ function childOf(node: unknown, step: string | number): unknown {
 function isContainer(value: unknown): value is Record<string | number, unknown> {
   return typeof value === 'object' && value !== null;
 }
+
+const settableKeys = (): readonly SettingKey[] => settingKeys().filter((key) => key.variable !== undefined);
 
 function firstPath(keys: readonly SettingKey[], variable: string): SettingPath | undefined {
   for (const { path } of keys) {

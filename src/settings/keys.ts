@@ -14,8 +14,18 @@ export interface SettingKey {
 
 export const VARIABLE_PREFIX = 'COUNTERSIGN_';
 
-/** All settings, sections and lists included, in the schema's order; those that several forms share, once. */
+let known: readonly SettingKey[] | undefined;
+
+/**
+ * All settings, sections and lists included, in the schema's order; those that several forms share, once. Made when first
+ * asked for: a start with neither a fault nor a variable needs none of it.
+ */
 export function settingKeys(): readonly SettingKey[] {
+  known ??= readKeys();
+  return known;
+}
+
+function readKeys(): readonly SettingKey[] {
   const keys = new Map<string, SettingKey>();
   const visit = (schema: JsonSchema, path: readonly string[]): void => {
     const forms = schema.anyOf ?? schema.oneOf ?? [schema];

@@ -9,7 +9,7 @@ import {
   settingName,
   settingsInvalid,
 } from './faults.ts';
-import { type SettingKey, settingKeys, variableOf } from './keys.ts';
+import { settingKeys, variableOf } from './keys.ts';
 import { nearest } from '../values/nearest.ts';
 import { type Settings, settingsSchema } from './schema.ts';
 
@@ -29,7 +29,6 @@ export function loadSettings(from: {
   const document = readSettingsDocument(from.file ?? from.env['COUNTERSIGN_CONFIG'] ?? DEFAULT_SETTINGS_FILE);
   const { tree } = document;
   if (typeof tree['store'] === 'string') tree['store'] = { url: tree['store'] };
-  const keys = settingKeys();
   const { overrides, unknown } = settingsFromEnvironment(from.env, namedVariables(tree, from.env));
   const gaps = applyOverrides(tree, overrides);
   const parsed = settingsSchema.safeParse(tree);
@@ -38,10 +37,10 @@ export function loadSettings(from: {
   if (document.faults.length === 0) {
     const found = [
       ...gaps,
-      ...(parsed.error?.issues ?? []).flatMap((issue) => faultsOf(issue, tree, keys)),
+      ...(parsed.error?.issues ?? []).flatMap((issue) => faultsOf(issue, tree)),
       ...brokenConditions(tree),
     ];
-    faults.push(...found.map((fault) => placed(fault, document, overrides, keys)));
+    faults.push(...found.map((fault) => placed(fault, document, overrides)));
     for (const { variable, cure } of unknown) {
       faults.push({ setting: '', place: `variable ${variable}`, problem: 'names no setting', cure });
     }
@@ -69,16 +68,15 @@ function namedVariables(tree: unknown, env: Environment): ReadonlySet<string> {
 
 type Issue = z.core.$ZodIssue;
 
-function faultsOf(issue: Issue, tree: unknown, keys: readonly SettingKey[]): readonly FoundFault[] {
+function faultsOf(issue: Issue, tree: unknown): readonly FoundFault[] {
   const path = issue.path.filter((step) => typeof step !== 'symbol');
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => unknownSetting([...path, key], keys));
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownSetting([...path, key]));
   if (issue.code === 'invalid_union') {
     // Of several forms, the one that was begun: with names that it knows.
     const begun = issue.errors.filter((errors) => errors.every((error) => error.path.length > 0));
     const [form, ...others] = begun;
     if (form !== undefined && others.length === 0) {
-      return form.flatMap((error) => faultsOf({ ...error, path: [...path, ...error.path] }, tree, keys));
+      return form.flatMap((error) => faultsOf({ ...error, path: [...path, ...error.path] }, tree));
     }
   }
   const value = valueAt(tree, path);
@@ -93,9 +91,9 @@ function faultsOf(issue: Issue, tree: unknown, keys: readonly SettingKey[]): rea
   return [{ path, problem, cure: issue.message }];
 }
 
-function unknownSetting(path: SettingPath, keys: readonly SettingKey[]): FoundFault {
+function unknownSetting(path: SettingPath): FoundFault {
   const pattern = path.map((step) => (typeof step === 'number' ? '*' : step));
-  const siblings = keys
+  const siblings = settingKeys()
     .filter(
       (key) =>
         key.path.length === path.length &&
@@ -116,11 +114,10 @@ function placed(
   fault: FoundFault,
   document: SettingsDocument,
   overrides: readonly Override[],
-  keys: readonly SettingKey[],
 ): SettingsFault {
   const variable = variableOf(fault.path);
   const pattern = variable.replaceAll(/(?<=_)\d+(?=_|$)/g, '<n>');
-  const settable = fault.problem === 'is missing' && keys.some((key) => key.variable === pattern);
+  const settable = fault.problem === 'is missing' && settingKeys().some((key) => key.variable === pattern);
   return {
     setting: settingName(fault.path),
     place: placeOf(fault.path, document, overrides),

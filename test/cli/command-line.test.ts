@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import type { CommandRow } from '../../src/cli/command.ts';
-import { commands } from '../../src/cli/commands.ts';
+import { commandsFor } from '../../src/cli/commands.ts';
 import { runCall } from './terminal.ts';
 
 /** The words of an example as a shell would give them; what is redirected is not the program's. */
@@ -22,12 +22,28 @@ function parse(row: CommandRow, words: readonly string[]): void {
   command.parse([...words], { from: 'user' });
 }
 
+const commands = await commandsFor([]);
 const lines = commands.flatMap((row) => row.example.split('\n').map((line) => ({ row, line })));
 
 describe('the command line', () => {
   it('has each path once', () => {
     const paths = commands.map(({ path }) => path);
     expect(new Set(paths).size).toBe(paths.length);
+  });
+
+  it.each(commands)('$path is found by its words, and loaded alone', async (row) => {
+    expect(await commandsFor(row.path.split(' '))).toEqual([row]);
+    expect(await commandsFor([...row.path.split(' '), 'and', '--more'])).toEqual([row]);
+  });
+
+  it.each([
+    [['polcy', 'push']],
+    [['policy']],
+    [['policy', '--help']],
+    [['--json', 'serve']],
+    [['help', 'serve']],
+  ])('what names no command has them all: %j', async (argv) => {
+    expect(await commandsFor(argv)).toEqual(commands);
   });
 
   it.each(commands)('$path says in a sentence what it does', ({ summary }) => {

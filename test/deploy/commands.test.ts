@@ -1,7 +1,9 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { commands } from '../../src/cli/commands.ts';
+import { commandsFor } from '../../src/cli/commands.ts';
 import { fencedLines, textOf } from './documents.ts';
+
+const commands = await commandsFor([]);
 
 const DOCUMENTS = [
   'docs/runbook.md',
