@@ -44,6 +44,8 @@ export function createClient(server: RedisServer, timeouts: RedisTimeouts): Redi
   if ('cluster' in server) {
     return new Cluster([...server.cluster], {
       enableOfflineQueue: false,
+      // It would be asked of a server whose connection may not be ready yet, and everything begun anew for that.
+      enableReadyCheck: false,
       clusterRetryStrategy: retry,
       clusterNodeRetryStrategy: retry,
       retryDelayOnFailover: 0,

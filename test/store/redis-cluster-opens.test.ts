@@ -1,0 +1,30 @@
+import { once } from 'node:events';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createClient } from '../../src/store/redis/client.ts';
+import { type RedisCluster, startRedisCluster } from '../redis-cluster.ts';
+
+let cluster: RedisCluster;
+beforeAll(async () => {
+  cluster = await startRedisCluster({ primaries: 1 });
+});
+afterAll(() => cluster.stop());
+
+const TIMES = 300;
+
+it('a Cluster that is there is connected to at the first attempt, whichever of its connections is made first', async () => {
+  const [node] = cluster.nodes;
+  if (node === undefined) throw new Error('the Cluster has no node');
+  let again = 0;
+  for (let time = 0; time < TIMES; time++) {
+    const client = createClient(
+      { cluster: [{ host: '127.0.0.1', port: node.port }] },
+      { commandTimeoutMs: 5000, connectTimeoutMs: 5000 },
+    );
+    client.on('reconnecting', () => (again += 1));
+    // As a connection does, so that commands find their server connected.
+    client.on('+node', (redis: { connect(): Promise<void> }) => void redis.connect().catch(() => undefined));
+    await once(client, 'ready');
+    client.disconnect();
+  }
+  expect(again).toBe(0);
+});
