@@ -87,7 +87,7 @@ const AT_ONCE = 10_000;
 /** Subjects as settle leaves them, made by Redis itself, for sending ten million would take an hour. */
 const FILL = `for number = ARGV[1] + 0, ARGV[2] - 1 do
   redis.call('HSET', 'countersign:{shop}:subject:payment:before-' .. string.format('%.0f', number),
-    'terms', string.rep('a', 64), 'd:payment', '["SUCCESS","APPROVED","1700000000000-0","' .. string.rep('b', 64) .. '","0"]',
+    'terms', string.rep('a', 64), 'd:payment', '["SUCCESS","APPROVED","1700000000000-0"]',
     'r:' .. string.rep('c', 32), '1700000000000', 'entries', '1', 'e:1', '1700000000000-0')
 end`;
 

@@ -7,6 +7,10 @@ import { freshPrefix, rawClient, readyOn } from './redis-under-test.ts';
 import {
   HOUR_MS,
   MEMBERS,
+  MINUTE_MS,
+  REVISION,
+  START_MS,
+  TERMS,
   agedClaim,
   announcement,
   change,
@@ -197,6 +201,60 @@ describe('a claim that Redis can not check', () => {
     const before = await store.journalSize('shop');
     await expect(store.settle(spedUp())).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
     expect(await store.journalSize('shop')).toBe(before);
+  });
+});
+
+describe('a counter on Redis', () => {
+  const lengthMs = HOUR_MS;
+  const window = { type: 'rolling', lengthMs, bucketMs: MINUTE_MS } as const;
+
+  it('lives on with each bucket that begins, and never shorter than it would have', async () => {
+    let nowMs = START_MS;
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix, clock: () => nowMs });
+    const client = rawClient(server);
+    const key = createKeys(prefix).of('shop').counter(keyOf('counter'));
+    let asked = 0;
+    const settle = () =>
+      store.settle(request({ subject: `payment:${++asked}`, claims: [windowClaim('1', '100', { window })] }));
+    await settle();
+    for (const [livesMs, atLeastMs] of [
+      [MINUTE_MS, lengthMs],
+      [9 * HOUR_MS, 9 * HOUR_MS - MINUTE_MS],
+    ] as const) {
+      await client.pexpire(key, livesMs);
+      nowMs += MINUTE_MS;
+      await settle();
+      expect(await client.pttl(key)).toBeGreaterThan(atLeastMs);
+    }
+  });
+});
+
+describe('what the subject knows of a decision', () => {
+  const subjectOf = (prefix: string): string => createKeys(prefix).of('shop').subject('payment:1');
+
+  it('is short enough for Redis to keep an approved subject compactly', async () => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix });
+    await store.changeList(change('allowed', ['a']));
+    const claims = [listClaim('allowed', 'hold-all', ['a']), windowClaim('1', '100')];
+    expect(await store.settle(request({ claims }))).toMatchObject({ verdict: 'SUCCESS' });
+    expect(await rawClient(server).object('ENCODING', subjectOf(prefix))).toBe('listpack');
+  });
+
+  it.each([
+    ['approval', 'SUCCESS', 'APPROVED', true],
+    ['refusal', 'FAILURE', 'RULE_REFUSED', false],
+  ] as const)('is read as it was written before: an %s', async (_name, verdict, code, approves) => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix });
+    const written = JSON.stringify([verdict, code, '1750000000000-0', REVISION, '0', 'allowed', '0']);
+    await rawClient(server).hset(subjectOf(prefix), 'terms', TERMS, 'd:payment', written);
+    const repeated = { outcome: 'repeated', verdict, code, of: '1750000000000-0' };
+    expect(await store.settle(request({ approves }))).toMatchObject(repeated);
+    await store.changeList(change('allowed', ['a']));
+    const then = approves ? repeated : { outcome: 'decided', verdict };
+    expect(await store.settle(request({ approves }))).toMatchObject(then);
   });
 });
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Claim, OrderFound, WindowClaim } from '../../policy/proposal.ts';
+import type { Amount } from '../../values/amount.ts';
 import type { ClaimResult } from '../store.ts';
 import type { SourceKeys } from './keys.ts';
 import { expectJson, expectReply } from './reply.ts';
@@ -16,26 +17,33 @@ export function claimKey(keys: SourceKeys, subject: string, claim: Claim): strin
 /** A claim as `settle.lua` reads it: its head in one argument, which costs less than many, then its texts. */
 export function claimArguments(claim: Claim): string[] {
   if (claim.type === 'window') return [windowHead(claim)];
-  if (claim.type === 'mark') return [head(claim, flag(claim.exempt), claim.ageMs)];
-  if (claim.type === 'speed-up') return [head(claim, claim.max, claim.withinMs)];
+  if (claim.type === 'mark') return [head(claim, `${flag(claim.exempt)} ${claim.ageMs}`)];
+  if (claim.type === 'speed-up') return [head(claim, `${claim.max} ${claim.withinMs}`)];
   if (claim.type === 'order') {
     const members = Object.entries(claim.members);
-    return [head(claim, members.length), ...members.flat()];
+    return [head(claim, String(members.length)), ...members.flat()];
   }
   const condition = claim.type === 'list' ? claim.must : claim.ageMs;
-  return [head(claim, condition, claim.values.length), claim.list, ...claim.values];
+  return [head(claim, `${condition} ${claim.values.length}`), claim.list, ...claim.values];
 }
 
 function windowHead(claim: WindowClaim): string {
-  const { window } = claim;
-  const [lengthMs, bucketMs, endMs] =
-    window.type === 'rolling' ? [window.lengthMs, window.bucketMs, 0] : [0, 0, window.endMs];
-  return head(claim, claim.key, claim.amount, claim.max, lengthMs, bucketMs, endMs);
+  const { key, window } = claim;
+  const span = window.type === 'rolling' ? `${window.lengthMs} ${window.bucketMs} 0` : `0 0 ${window.endMs}`;
+  return head(claim, `r:${key} ${amountText(claim.amount)} ${amountText(claim.max)} ${span}`);
+}
+
+const TAIL = '0'.repeat(28);
+
+/** As scripts read it; most amounts are short so. */
+function amountText(amount: Amount): string {
+  const digits = String(amount);
+  return digits.endsWith(TAIL) ? `${digits.slice(0, -TAIL.length)}e28` : digits;
 }
 
 /** None of these can hold a blank. */
-function head(claim: Claim, ...rest: readonly (string | number | bigint)[]): string {
-  return [claim.type, flag(claim.decides), standing(claim), ...rest].join(' ');
+function head(claim: Claim, rest: string): string {
+  return `${claim.type} ${flag(claim.decides)} ${standing(claim)} ${rest}`;
 }
 
 export const flag = (value: boolean): string => (value ? '1' : '0');

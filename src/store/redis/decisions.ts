@@ -38,20 +38,21 @@ const repeated = z.tuple([text, text, text, verdict, code, text, text]);
 /** One round trip. The keys all lie in the source's slot. */
 async function settle(parts: RedisParts, request: SettleRequest): Promise<SettleResult> {
   const keys = parts.keys.of(request.source);
+  const subject = keys.subject(request.subject);
   const known = knownOf(parts, request.source);
   const reply = await run(
     parts.connection,
     settleScript,
     [
       keys.control,
-      keys.subject(request.subject),
+      subject,
       keys.journal,
       keys.lists,
       ...request.claims.map((claim) => claimKey(keys, request.subject, claim)),
     ],
     settleArguments(parts, request, known),
   );
-  const about = `${keys.subject(request.subject)} ${request.terms} ${request.question} ${flag(request.speedUp)}`;
+  const about = `${subject} ${request.terms} ${request.question} ${flag(request.speedUp)}`;
   const result = readSettled(reply, ownAnswer(parts, about));
   if (result.outcome === 'lost') throw lostInSettle(parts, request.source, { loss: result.loss, known });
   return result;

@@ -30,7 +30,8 @@ export interface SourceKeys {
 }
 
 export function createKeys(prefix: string): Keys {
-  const global = `${escaped(prefix)}:{global}`;
+  const begin = escaped(prefix);
+  const global = `${begin}:{global}`;
   return {
     inForce: `${global}:in-force`,
     history: `${global}:history`,
@@ -41,7 +42,7 @@ export function createKeys(prefix: string): Keys {
     barrier: `${global}:barrier`,
     changed: `${global}:changed`,
     of(source) {
-      const own = `${escaped(prefix)}:{${escaped(source)}}`;
+      const own = `${begin}:{${escaped(source)}}`;
       return {
         control: `${own}:control`,
         barrier: `${own}:barrier`,

@@ -20,73 +20,70 @@
 -- Each kind reads a claim's head from `rest` on, and its texts from the argument `at` on, and returns where they end; it
 -- checks the claim, which then knows whether it `holds`, and returns its result, in which that is still open; and it reserves
 -- what it has to reserve, adding to the fields by which the subject remembers it.
-local KINDS = { list = list_kind, aged = aged_kind, window = window_kind }
+local KINDS = { list = list_kind, window = window_kind }
 
 -- Few claims are of these kinds, and to make their functions takes time.
 local rare_kinds
 local function rare_kind(name)
   if rare_kinds then return rare_kinds[name] end
+--- @include claim_aged
 --- @include claim_mark
 --- @include claim_order
 --- @include claim_speed_up
-  rare_kinds = { mark = mark_kind, order = order_kind, ['speed-up'] = speed_up_kind }
+  rare_kinds = { aged = aged_kind, mark = mark_kind, order = order_kind, ['speed-up'] = speed_up_kind }
   return rare_kinds[name]
 end
 
 local CLAIMS_FROM = 19
 
 local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]
-local request = {
-  subject = ARGV[4], terms = ARGV[5], question = ARGV[6], speed_up = ARGV[7] == '1', revision = ARGV[8],
-  valid_from = tonumber(ARGV[9]), valid_until = tonumber(ARGV[10]), approves = ARGV[11] == '1',
-  refusal_code = ARGV[12], refusal = ARGV[13], prices = ARGV[14], detail = ARGV[15],
-}
+local terms, revision, proposed, prices = ARGV[5], ARGV[8], ARGV[11] == '1', ARGV[14]
 local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices', 'epoch', ARGV[17])
 local clock = time_clock(ARGV[1])
 local now = math.max(clock, tonumber(in_force[4] or '0'))
--- What the kinds of claims know: the subject's fields, and the versions of the lists that they looked into.
+-- What the kinds of claims know: the question that is asked and the decision on it, where that is kept, the txids, and the
+-- versions of the lists that they looked into.
 local step = {
-  now = now, clock = clock, lists = KEYS[4], subject_ms = ARGV[3], asked = request.question,
-  question = 'd:' .. request.question, known = {}, versions = {},
+  now = now, clock = clock, lists = KEYS[4], subject_ms = ARGV[3], asked = ARGV[6], question = 'd:' .. ARGV[6],
+  decision = false, txids = false, versions = {},
 }
-local known = step.known
 
-local function read_claims()
-  local claims, at = {}, CLAIMS_FROM
-  for number = 5, #KEYS do
-    local head = ARGV[at]
-    local name, decides, refusal, rest = string.match(head, '^(%S+) ([01]) ([012]) ()')
-    local kind = KINDS[name] or rare_kind(name)
-    if not kind then error('unknown claim: ' .. head) end
-    local claim = { kind = kind, key = KEYS[number], decides = decides == '1', refusal = refusal }
-    at = kind.read(claim, head, rest, at + 1, step)
-    table.insert(claims, claim)
-  end
-  return claims
+-- All that is needed of the subject is read in one look: what it is, and what it remembers of the claims.
+local claims, names, at = {}, { 'terms', 'txids', 'entries', step.question }, CLAIMS_FROM
+for number = 5, #KEYS do
+  local head = ARGV[at]
+  local name, decides, refusal, rest = string.match(head, '^(%S+) ([01]) ([012]) ()')
+  local kind = KINDS[name] or rare_kind(name)
+  if not kind then error('unknown claim: ' .. head) end
+  -- With a place for what most kinds add, for a table that grows is made anew.
+  local claim = {
+    kind = kind, key = KEYS[number], decides = decides == '1', refusal = refusal, holds = false, remembered = false,
+    known = false, reserved = false, window = false,
+  }
+  at = kind.read(claim, head, rest, at + 1, step)
+  claims[#claims + 1] = claim
+  if claim.remembered then names[#names + 1] = claim.remembered end
 end
-
--- All that is needed of the subject, in one look: also what it remembers of the claims.
-local function read_subject(claims)
-  local names = { 'terms', 'txids', 'entries', step.question }
-  for _, claim in ipairs(claims) do
-    if claim.remembered then table.insert(names, claim.remembered) end
+local known = fields_get(subject, names)
+local known_terms, entries, place = known[1], known[3], 4
+step.txids, step.decision = known[2], known[4]
+for _, claim in ipairs(claims) do
+  if claim.remembered then
+    place = place + 1
+    claim.known = known[place]
   end
-  for index, value in ipairs(fields_get(subject, names)) do known[names[index]] = value end
 end
-
-local claims = read_claims()
-read_subject(claims)
 
 -- Appends to the journal, and writes the subject's fields along.
 local function append(entry, fields)
-  entry.subject, entry.revision, entry.detail = request.subject, request.revision, request.detail
+  entry.subject, entry.revision, entry.detail = ARGV[4], revision, ARGV[15]
   local id = journal_append(journal, control, now, ARGV[2], entry, entry.verdict == 'SUCCESS' and ARGV[17])
-  journal_about(subject, known.entries, id, ARGV[3], fields and fields(id))
+  journal_about(subject, entries, id, ARGV[3], fields and fields(id))
   return id
 end
 
 -- Whoever asked compares it: an answer to somebody else's question must never be taken for one's own.
-local about = subject .. ' ' .. ARGV[5] .. ' ' .. ARGV[6] .. ' ' .. ARGV[7]
+local about = subject .. ' ' .. terms .. ' ' .. ARGV[6] .. ' ' .. ARGV[7]
 
 local function refuse(code)
   return { 'decided', about, append({ type = 'decision', verdict = 'FAILURE', code = code }), 'FAILURE', code, '[]' }
@@ -104,52 +101,47 @@ if in_force[1] and in_force[3] ~= '' then return refuse('FROZEN') end
 local lost = lost_what(in_force[6], ARGV[16], in_force[7], ARGV[18])
 if lost then return { 'lost', lost } end
 if not in_force[1] then return { 'stale', '', ms(now) } end
-if in_force[2] ~= request.revision or request.prices ~= '0' and request.prices ~= in_force[5] then
+if in_force[2] ~= revision or prices ~= '0' and prices ~= in_force[5] then
   return { 'stale', in_force[2] or '', ms(now) }
 end
-if now < request.valid_from or now >= request.valid_until then return { 'elsewhen', ms(now) } end
+if now < tonumber(ARGV[9]) or now >= tonumber(ARGV[10]) then return { 'elsewhen', ms(now) } end
 
 -- 3: the subject
-if known.terms and known.terms ~= request.terms then return refuse('TERMS_CHANGED') end
-local stands = known[step.question]
-if request.speed_up then
-  step.question = step.question .. '+' .. #cjson.decode(known.txids or '[]')
+if known_terms and known_terms ~= terms then return refuse('TERMS_CHANGED') end
+local stands = step.decision
+if ARGV[7] == '1' then
+  step.question = step.question .. '+' .. #cjson.decode(step.txids or '[]')
   stands = redis.call('HGET', subject, step.question)
 end
 
 -- 4: the claims
 -- Under no revision there is no policy that could approve.
-local approves, refusal = request.approves and request.revision ~= '', '0'
--- What refuses says how the refusal stands: one that is for good is decisive; to be asked again, all must be.
-local refusing = 0
-local function refused(how)
-  refusing = refusing + 1
-  if how == '1' or refusing == 1 then
-    refusal = how
-  elseif refusal ~= '1' and how ~= refusal then
-    refusal = '0'
-  end
-end
-if not request.approves then refused(request.refusal) end
+local approves = proposed and revision ~= ''
+-- How the refusal stands, by what refuses: one that is for good is decisive; to be asked again, all must be.
+local refusal = not proposed and ARGV[13]
 local results = {}
-for _, claim in ipairs(claims) do
+for index, claim in ipairs(claims) do
   local result = claim.kind.check(claim, step)
   if claim.holds then
     result[2] = '1'
   elseif claim.decides then
     approves = false
-    refused(claim.refusal)
+    if not refusal or claim.refusal == '1' then
+      refusal = claim.refusal
+    elseif refusal ~= '1' and refusal ~= claim.refusal then
+      refusal = '0'
+    end
   end
-  table.insert(results, result)
+  results[index] = result
 end
 local results_json = #results == 0 and '[]' or cjson.encode(results)
 
--- 5: the decision that stands. Kept as JSON: verdict, code, id, revision, how a refusal stands, then the names and
--- versions of lists.
+-- 5: the decision that stands. Kept as JSON: verdict, code, id, and of a refusal also the revision, how it stands, and the
+-- names and versions of lists. (An approval is short enough for Redis to keep the subject compactly.)
 stands = stands and cjson.decode(stands)
 local function still_refuses()
   if stands[5] == '1' then return true end
-  if stands[5] == '2' or stands[4] ~= request.revision then return false end
+  if stands[5] == '2' or stands[4] ~= revision then return false end
   for at = 6, #stands, 2 do
     if list_version(step.lists, stands[at]) ~= stands[at + 1] then return false end
   end
@@ -166,15 +158,15 @@ end
 -- 6: a decision afresh
 local verdict, code = 'SUCCESS', 'APPROVED'
 if not approves then
-  verdict, code = 'FAILURE', request.approves and 'RULE_REFUSED' or request.refusal_code
+  verdict, code = 'FAILURE', proposed and 'RULE_REFUSED' or ARGV[12]
 end
 local id = append({ type = 'decision', verdict = verdict, code = code, claims = results_json }, function(id)
-  local decision = { verdict, code, id, request.revision, refusal }
+  if approves then return reserve({ 'terms', terms, step.question, cjson.encode({ verdict, code, id }) }) end
+  local decision = { verdict, code, id, revision, refusal or '0' }
   for list, version in pairs(step.versions) do
     table.insert(decision, list)
     table.insert(decision, version)
   end
-  local fields = { 'terms', request.terms, step.question, cjson.encode(decision) }
-  return approves and reserve(fields) or fields
+  return { 'terms', terms, step.question, cjson.encode(decision) }
 end)
 return { 'decided', about, id, verdict, code, results_json }

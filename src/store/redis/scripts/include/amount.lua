@@ -2,26 +2,31 @@
 -- an amount is kept as the number of those, which a double holds exactly. Any other is its decimal text without leading
 -- zeros, and is worked on in chunks of 14 digits: each, and a sum of two, is exact below 2^53.
 local TAIL = string.rep('0', 28)
-local SHORT = #TAIL + 15
+local SHORT_DIGITS = 15
+local SHORT = #TAIL + SHORT_DIGITS
 local CHUNK = 14
 local BASE = 1e14
 
--- An amount from its digits.
-local function amount_read(text)
-  if text == '0' then return 0 end
-  if #text <= SHORT and string.sub(text, -28) == TAIL then
-    local short = string.sub(text, 1, -29)
-    if not string.match(short, '^%d+$') then error('not an amount: ' .. text) end
-    return tonumber(short)
+-- An amount from a text that is known to be of digits alone.
+local function amount_of(digits)
+  if #digits <= SHORT and string.sub(digits, -28) == TAIL then
+    return tonumber(string.sub(digits, 1, -29)) or error('not an amount: ' .. digits)
   end
-  if not string.match(text, '^%d+$') then error('not an amount: ' .. text) end
-  return text
+  return digits == '0' and 0 or digits
+end
+
+-- An amount from any text: digits, the last 28 of which may be written as `e28` if they are zeros.
+local function amount_read(text)
+  local digits, zeros = string.match(text, '^(%d+)(.*)$')
+  if zeros == '' then return amount_of(digits) end
+  if zeros ~= 'e28' then error('not an amount: ' .. text) end
+  return #digits > SHORT_DIGITS and digits .. TAIL or tonumber(digits)
 end
 
 -- Its digits.
 local function amount_text(amount)
-  if type(amount) == 'string' or amount == 0 then return tostring(amount) end
-  return string.format('%.0f', amount) .. TAIL
+  if type(amount) == 'string' then return amount end
+  return amount == 0 and '0' or string.format('%d', amount) .. TAIL
 end
 
 local function chunk(text, last)
@@ -42,7 +47,7 @@ local function amount_combine(a, b, sign)
   end
   if carry < 0 then error('an amount below zero: ' .. a .. ' - ' .. b) end
   text = string.gsub(carry == 1 and '1' .. text or text, '^0+', '')
-  return amount_read(text == '' and '0' or text)
+  return amount_of(text == '' and '0' or text)
 end
 
 local LONGEST_SHORT = 999999999999999
@@ -59,6 +64,7 @@ end
 
 local function amount_at_most(a, b)
   if type(a) == 'number' and type(b) == 'number' then return a <= b end
+  if type(a) == 'number' and #b > SHORT then return true end
   a, b = amount_text(a), amount_text(b)
   if #a ~= #b then return #a < #b end
   local first = 1

@@ -1,7 +1,7 @@
 --- @include fields
 
--- Claims on lists. The head of `list` goes on with hold-all or hold-none, that of `aged` with the least age in ms, and
--- both with the number of values. Texts: the list's name, the values.
+-- A claim on what a list holds. Its head goes on with hold-all or hold-none and the number of values; texts: the list's
+-- name, the values.
 
 local function list_texts(claim, count, at)
   claim.name, claim.values = ARGV[at], {}
@@ -36,7 +36,7 @@ function list_kind.check(claim, step)
   for index, value in ipairs(claim.values) do
     if added[index] then
       present = present + 1
-      table.insert(result, value)
+      result[3 + present] = value
     end
   end
   if claim.must == 'hold-all' then
@@ -44,29 +44,5 @@ function list_kind.check(claim, step)
   else
     claim.holds = not missing and claim.must == 'hold-none' and present == 0
   end
-  return result
-end
-
-local aged_kind = {}
-
-function aged_kind.read(claim, head, rest, at)
-  local age_ms, count = string.match(head, '^(%d+) (%d+)$', rest)
-  if not age_ms then error('unknown claim: ' .. head) end
-  claim.age_ms = tonumber(age_ms)
-  return list_texts(claim, tonumber(count), at)
-end
-
-function aged_kind.check(claim, step)
-  local added, missing = list_look_up(claim, step)
-  local result, old = { 'aged', '0', missing and '1' or '0' }, 0
-  for index, value in ipairs(claim.values) do
-    local at = added[index]
-    if at then
-      if not string.match(at, '^%d+$') then error('list entry without its time: ' .. claim.key) end
-      if tonumber(at) <= step.now - claim.age_ms then old = old + 1 end
-      table.insert(result, { value, at })
-    end
-  end
-  claim.holds = not missing and #claim.values > 0 and old == #claim.values
   return result
 end

@@ -15,7 +15,7 @@ end
 
 local function order_found(order, claim, step, differs)
   if not order then return 'missing' end
-  claim.in_use = order.state == 'used' and order.ended == step.known.order
+  claim.in_use = order.state == 'used' and order.ended == claim.known
   local state = order_state(order, step.now)
   if state ~= 'expected' and not claim.in_use then return state end
   for name, text in pairs(order.members) do

@@ -21,11 +21,11 @@ end
 
 function speed_up_kind.check(claim, step)
   local question, others = 'd:' .. step.asked, {}
-  for txids = 0, #cjson.decode(step.known.txids or '[]') do
+  for txids = 0, #cjson.decode(step.txids or '[]') do
     local other = question .. '+' .. txids
     if other ~= step.question then table.insert(others, other) end
   end
-  local at, speed_ups = approved_at(step.known[question]), 0
+  local at, speed_ups = approved_at(step.decision), 0
   for _, decision in ipairs(fields_get(claim.key, others)) do
     if approved_at(decision) > 0 then speed_ups = speed_ups + 1 end
   end

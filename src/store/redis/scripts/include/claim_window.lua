@@ -1,15 +1,15 @@
 --- @include window
 
--- A claim on a counter. Its head goes on with counter, amount, max, length ms, bucket ms (0: calendar) and the end of a
--- calendar period in ms. The subject remembers what it has reserved, and until when that counts.
+-- A claim on a counter. Its head goes on with the field by which the subject remembers what it has reserved, and until
+-- when that counts; amount and max; length ms, bucket ms (0: calendar) and the end of a calendar period in ms.
 
 local window_kind, windows = {}, {}
 
 function window_kind.read(claim, head, rest, at, step)
-  local counter, amount, max, length_ms, bucket_ms, end_ms =
-    string.match(head, '^(%x+) (%d+) (%d+) (%d+) (%d+) (%d+)$', rest)
-  if not counter then error('unknown claim: ' .. head) end
-  claim.remembered, claim.amount, claim.max = 'r:' .. counter, amount_read(amount), amount_read(max)
+  local remembered, amount, max, length_ms, bucket_ms, end_ms =
+    string.match(head, '^(r:%x+) (%w+) (%w+) (%d+) (%d+) (%d+)$', rest)
+  if not remembered then error('unknown claim: ' .. head) end
+  claim.remembered, claim.amount, claim.max = remembered, amount_read(amount), amount_read(max)
   claim.length_ms, claim.ends = tonumber(length_ms), tonumber(end_ms)
   local bucket = tonumber(bucket_ms)
   if bucket > 0 then claim.ends = step.now - step.now % bucket + bucket end
@@ -20,7 +20,7 @@ function window_kind.check(claim, step)
   local window = windows[claim.key] or window_read(claim.key, step.now, claim.length_ms)
   if window.length_ms ~= claim.length_ms then error('one counter with two lengths: ' .. claim.key) end
   windows[claim.key], claim.window = window, window
-  claim.reserved = tonumber(step.known[claim.remembered] or '0') > step.now
+  claim.reserved = tonumber(claim.known or '0') > step.now
   local used = window.asked
   if claim.reserved then
     claim.holds = true
@@ -36,6 +36,6 @@ end
 function window_kind.reserve(claim, step, fields)
   if claim.reserved then return end
   window_add(claim.window, claim.amount, claim.ends, step.clock)
-  table.insert(fields, claim.remembered)
-  table.insert(fields, ms(claim.window.ends + claim.length_ms))
+  fields[#fields + 1] = claim.remembered
+  fields[#fields + 1] = ms(claim.window.ends + claim.length_ms)
 end

@@ -8,13 +8,14 @@ local SUBJECT_ENTRIES = 1000
 -- fields in the same order, which streams keep compactly. Entries past the retention go, whole blocks at a time. `witness`
 -- is a field of the control that is to keep the id, if any.
 local function journal_append(journal, control, now, retention_ms, entry, witness)
-  local id = redis.call('XADD', journal, 'MINID', '~', ms(math.max(0, now - tonumber(retention_ms))), ms(now) .. '-*',
+  local at = ms(now)
+  local id = redis.call('XADD', journal, 'MINID', '~', ms(math.max(0, now - tonumber(retention_ms))), at .. '-*',
     'type', entry.type, 'subject', entry.subject or '', 'verdict', entry.verdict or '', 'code', entry.code or '',
     'revision', entry.revision or '', 'of', entry.of or '', 'claims', entry.claims or '[]', 'detail', entry.detail)
   if witness then
-    redis.call('HSET', control, 'now', ms(now), witness, id)
+    redis.call('HSET', control, 'now', at, witness, id)
   else
-    redis.call('HSET', control, 'now', ms(now))
+    redis.call('HSET', control, 'now', at)
   end
   return id
 end

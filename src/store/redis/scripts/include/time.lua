@@ -1,4 +1,11 @@
-local function ms(number) return string.format('%.0f', number) end
+-- What is larger has no digits that could be trusted; a time in milliseconds is far below.
+local TOO_LARGE = 1e18
+
+-- A whole number as its digits, which `..` would round to the first 14.
+local function ms(number)
+  if not (number < TOO_LARGE) then error('not a number of milliseconds: ' .. tostring(number)) end
+  return string.format('%d', number)
+end
 
 -- The clock as it stands, in milliseconds. `given` is a test's clock; the empty text asks Redis.
 local function time_clock(given)

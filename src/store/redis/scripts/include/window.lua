@@ -12,7 +12,7 @@ local SLACK_MS = 60000
 local function window_bucket(key, index)
   local ends, sum = string.match(redis.call('HGET', key, ms(index)) or '', '^(%d+)|(%d+)$')
   if not ends then error('counter without its bucket: ' .. key) end
-  return tonumber(ends), amount_read(sum)
+  return tonumber(ends), amount_of(sum)
 end
 
 -- Leaves the first bucket out of the total, to be deleted by window_add.
@@ -21,10 +21,10 @@ local function window_drop(window)
   if window.first < window.last then
     local _
     _, sum = window_bucket(window.key, window.first)
-    table.insert(window.expired, ms(window.first))
+    window.expired[#window.expired + 1] = ms(window.first)
   end
   window.total = amount_subtract(window.total, sum)
-  window.first = window.first + 1
+  window.first, window.span = window.first + 1, nil
   if window.first < window.last then
     window.oldest = window_bucket(window.key, window.first)
   elseif window.first == window.last then
@@ -40,13 +40,13 @@ local function window_read(key, now, length_ms)
   if not head then
     -- What has lost its head would be taken for empty.
     if redis.call('EXISTS', key) == 1 then error('counter without its head: ' .. key) end
-    return { key = key, length_ms = length_ms, expired = {}, total = 0, first = 1, last = 0, ends = 0, sum = 0, oldest = 0, asked = 0 }
+    return { key = key, length_ms = length_ms, expired = {}, total = 0, first = 1, last = 0, ends = 0, sum = 0, oldest = 0, asked = 0, new = true }
   end
-  local total, first, last, ends, sum, oldest = string.match(head, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+  local total, span, first, last, ends, sum, oldest = string.match(head, '^(%d+) ((%d+) (%d+) (%d+)) (%d+) (%d+)$')
   if not total then error('counter without a head that can be read: ' .. key) end
   local window = {
-    key = key, length_ms = length_ms, expired = {}, total = amount_read(total), first = tonumber(first),
-    last = tonumber(last), ends = tonumber(ends), sum = amount_read(sum), oldest = tonumber(oldest), asked = 0,
+    key = key, length_ms = length_ms, expired = {}, total = amount_of(total), span = span, first = tonumber(first),
+    last = tonumber(last), ends = tonumber(ends), sum = amount_of(sum), oldest = tonumber(oldest), asked = 0,
   }
   while window.first <= window.last and window.oldest <= now - length_ms do window_drop(window) end
   window.asked = window.total
@@ -56,22 +56,34 @@ end
 -- Grants one amount of those asked, in the bucket that ends at `ends`; whoever grants one grants all. Where the last
 -- bucket ends later (the buckets were longer once), it takes the amount, which then counts for longer than it must.
 local function window_add(window, amount, ends, clock)
-  local key, begins = window.key, window.ends < ends
+  local key, begins, closed, closed_text = window.key, window.ends < ends, nil, nil
   if begins then
     if window.first <= window.last then
-      redis.call('HSET', key, ms(window.last), ms(window.ends) .. '|' .. amount_text(window.sum))
+      closed, closed_text = ms(window.last), ms(window.ends) .. '|' .. amount_text(window.sum)
     else
       window.oldest = ends
     end
-    window.last, window.ends, window.sum = window.last + 1, ends, amount
+    window.last, window.ends, window.sum, window.span = window.last + 1, ends, amount, nil
   else
     window.sum = amount_add(window.sum, amount)
   end
-  redis.call('HSET', key, 'head', amount_text(window.asked) .. ' ' .. ms(window.first) .. ' ' .. ms(window.last) .. ' ' ..
-    ms(window.ends) .. ' ' .. amount_text(window.sum) .. ' ' .. ms(window.oldest))
-  if #window.expired > 0 then redis.call('HDEL', key, unpack(window.expired)) end
-  window.expired = {}
+  window.span = window.span or ms(window.first) .. ' ' .. ms(window.last) .. ' ' .. ms(window.ends)
+  local head = amount_text(window.asked) .. ' ' .. window.span .. ' ' .. amount_text(window.sum) .. ' ' .. ms(window.oldest)
+  if closed then
+    redis.call('HSET', key, 'head', head, closed, closed_text)
+  else
+    redis.call('HSET', key, 'head', head)
+  end
+  if #window.expired > 0 then
+    redis.call('HDEL', key, unpack(window.expired))
+    window.expired = {}
+  end
   if not begins then return end
-  local lives_ms = window.ends + window.length_ms - clock + SLACK_MS
-  if redis.call('PTTL', key) < lives_ms then redis.call('PEXPIRE', key, ms(lives_ms)) end
+  local lives_ms = ms(window.ends + window.length_ms - clock + SLACK_MS)
+  if window.new then
+    redis.call('PEXPIRE', key, lives_ms)
+  else
+    redis.call('PEXPIRE', key, lives_ms, 'GT')
+  end
+  window.new = false
 end
