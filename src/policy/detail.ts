@@ -19,13 +19,14 @@ export function toDetail(proposal: Proposal): object {
   };
 }
 
-function claimToDetail({ decides, final, afresh, ...claim }: Claim): object {
-  const written =
-    claim.type === 'window'
-      ? { ...claim, amount: formatAmount(claim.amount), max: formatAmount(claim.max) }
-      : claim;
-  const usual = decides && !final && !afresh;
-  return usual ? written : { ...written, decides, final, afresh };
+/** What JSON leaves out: most claims decide, and are neither final nor decided afresh. */
+const USUAL = { decides: undefined, final: undefined, afresh: undefined } as const;
+
+function claimToDetail(claim: Claim): object {
+  const { decides, final, afresh } = claim;
+  const flags = decides && !final && !afresh ? USUAL : { decides, final, afresh };
+  if (claim.type !== 'window') return { ...claim, ...flags };
+  return { ...claim, ...flags, amount: formatAmount(claim.amount), max: formatAmount(claim.max) };
 }
 
 /** The proposal that {@link toDetail} wrote. Throws STORE_CORRUPT for anything else. */
