@@ -81,10 +81,15 @@ export function createPublicApp({
     if (!request.complete) await turn();
     // A client that has ended its side is gone as well: its socket takes no answer any more.
     const there = !response.destroyed && request.socket.writable;
+    let sent = false;
     try {
-      if (there) send(request, response, reply.answer);
+      if (there) {
+        send(request, response, reply.answer);
+        sent = true;
+      }
     } finally {
-      reply.delivered(there);
+      // After those that are answered in the same turn: written one right after the other, answers wake their reader once.
+      queueMicrotask(() => reply.delivered(sent));
     }
   }
 

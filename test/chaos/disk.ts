@@ -9,7 +9,8 @@ export interface SmallDisk {
   readonly unmount: () => void;
 }
 
-const SIZE = '96m';
+/** Several times what a run of ten minutes writes: what really filled it would not go away with the filler. */
+const SIZE = '512m';
 const PIECE = Buffer.alloc(65_536);
 
 /** Mounts one over an empty folder; undefined where that is not allowed, as it mostly is only to root. */
