@@ -103,7 +103,7 @@ function selfCheck(party: CosignerParty, route: Route, members: Members): Readin
   const matches = (name: string, pair: Pair | undefined): boolean => {
     if (appId === undefined || pair === undefined) return false;
     const key = pair.publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
-    return textOf(of.get(name))?.toLowerCase() === hmacHex(appId, key);
+    return textOf(of.get(name)) === hmacHex(appId, key);
   };
   return {
     may: 'each',
