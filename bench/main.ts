@@ -5,6 +5,7 @@ import { type Round, load, startSubject } from './load.ts';
 import { marksOf } from './marks.ts';
 import { FLOOR, GROWTHS, LOADS, type Program } from './programs.ts';
 import { type Stage, createStage } from './stage.ts';
+import { startTimes } from './start.ts';
 import { type Row, comparedTo, resultsText, table } from './table.ts';
 
 const { values: options } = parseArgs({
@@ -33,7 +34,8 @@ try {
   const rows = await measureLoads(stage);
   const growth = options.growth ? await measureGrowth(stage) : [];
   const evaluation = evaluationTimes();
-  const results = { rows, growth, evaluation, marks: marksOf(rows, growth) };
+  const starts = 'start'.includes(options.only) ? await startTimes(stage) : [];
+  const results = { rows, growth, evaluation, starts, marks: marksOf(rows, growth, starts) };
   process.stdout.write(options.json ? `${JSON.stringify(results, undefined, 2)}\n` : resultsText(results));
 } finally {
   await stage.clear();

@@ -8,6 +8,7 @@ import {
   type Program,
   TWENTY_RULES,
 } from './programs.ts';
+import type { StartTimes } from './start.ts';
 import type { Row } from './table.ts';
 
 /** What is aimed at, and what was measured. */
@@ -21,7 +22,11 @@ export interface Mark {
 const FLAT = 0.1;
 
 /** The marks of which the rows were measured. */
-export function marksOf(rows: readonly Row[], growth: readonly Row[]): readonly Mark[] {
+export function marksOf(
+  rows: readonly Row[],
+  growth: readonly Row[],
+  starts: readonly StartTimes[],
+): readonly Mark[] {
   const row = ({ name }: Program, connections: number): Row | undefined =>
     rows.find((each) => each.program === name && each.connections === connections);
   const [many1, many32] = [row(TWENTY_RULES, 1), row(TWENTY_RULES, 32)];
@@ -53,5 +58,8 @@ export function marksOf(rows: readonly Row[], growth: readonly Row[]): readonly 
         ...most(`${of}: of the first row, CPU`, grown?.ofFirst.cpu, 1 + FLAT),
       ];
     }),
+    ...starts.flatMap(({ store, medianMs }) =>
+      most(`ready after start, ${store}, seconds`, medianMs / 1000, 1),
+    ),
   ];
 }

@@ -2,6 +2,7 @@ import type { EvaluationTimes } from './evaluation.ts';
 import type { Round } from './load.ts';
 import type { Mark } from './marks.ts';
 import type { Program } from './programs.ts';
+import type { StartTimes } from './start.ts';
 
 /** One program at one number of connections: the medians of its rounds, and of their ratios to those of the first row. */
 export interface Row extends Round {
@@ -19,6 +20,7 @@ export interface Results {
   readonly rows: readonly Row[];
   readonly growth: readonly Row[];
   readonly evaluation: EvaluationTimes;
+  readonly starts: readonly StartTimes[];
   readonly marks: readonly Mark[];
 }
 
@@ -52,10 +54,12 @@ export function comparedTo(
 const median = (numbers: readonly number[]): number =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 
-export function resultsText({ rows, growth, evaluation, marks }: Results): string {
+export function resultsText({ rows, growth, evaluation, starts, marks }: Results): string {
   return `${table(rows, 'of the floor')}
 ${table(growth, 'of the first')}
 ${evaluationText(evaluation)}
+${starts.map(startText).join('\n')}
+
 ${marks.map(({ mark, measured, met }) => `${met ? 'met   ' : 'MISSED'} ${mark}; measured ${measured.toFixed(2)}`).join('\n')}
 `;
 }
@@ -85,6 +89,10 @@ export function table(rows: readonly Row[], compared: string): string {
       .map((cell, at) => (at === 1 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
       .join('  ');
   return `${[head, ...lines].map(line).join('\n')}\n`;
+}
+
+function startText({ store, firstMs, medianMs }: StartTimes): string {
+  return `Ready after start on ${store}: ${medianMs.toFixed(0)} ms at the median, ${firstMs.toFixed(0)} ms the first time, when nothing has been compiled.`;
 }
 
 function evaluationText({ few, many }: EvaluationTimes): string {
