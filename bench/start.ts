@@ -48,7 +48,7 @@ async function oneStart(settings: string, compiled: string): Promise<number> {
   const child = spawn(
     process.execPath,
     ['--max-semi-space-size=64', PROGRAM, 'serve', '--config', settings],
-    { env: { ...process.env, NODE_COMPILE_CACHE: compiled }, stdio: ['ignore', 'pipe', 'inherit'] },
+    { env: { ...process.env, NODE_COMPILE_CACHE: compiled }, stdio: ['ignore', 'pipe', 'ignore'] },
   );
   const ended = once(child, 'close');
   try {
