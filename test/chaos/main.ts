@@ -48,7 +48,7 @@ interface Part {
 
 const parts: readonly Part[] = [
   { name: 'single', share: 0.42, run: on(() => startSingle(RECEIVERS)) },
-  { name: 'sentinel', share: 0.25, run: on(() => startSentinel(2)) },
+  { name: 'sentinel', share: 0.25, run: on(() => startSentinel(2, 2)) },
   { name: 'cluster', share: 0.17, run: on(() => startCluster(2)) },
   { name: 'embedded', share: 0.16, run: on(() => startEmbedded(2)) },
   { name: 'loss', share: 0, run: runLosses },

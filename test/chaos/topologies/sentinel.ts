@@ -19,8 +19,11 @@ export interface SentinelTopology extends Topology {
   readonly promotesWhoMissed: Fault;
 }
 
-/** Receivers on a primary with two replicas, watched by three Sentinels; an approval waits until so many replicas have it. */
-export async function startSentinel(count: number, replicas = 1): Promise<SentinelTopology> {
+/**
+ * Receivers on a primary with two replicas, watched by three Sentinels; an approval waits until so many replicas have it. Only with
+ * both is none ever forgotten: with one, a Sentinel that gives up a primary which is just back may promote the other.
+ */
+export async function startSentinel(count: number, replicas: number): Promise<SentinelTopology> {
   const ending = endings();
   try {
     const sentinels = await startSentinels({ replicas: REPLICAS, sentinels: 3, durable: true });
@@ -48,7 +51,11 @@ export async function startSentinel(count: number, replicas = 1): Promise<Sentin
       name: 'sentinel',
       receivers,
       store: operated,
-      faults: [...receiverFaults(receivers), clockFault(receivers, ANY_HOUR), ...failovers(sentinels)],
+      faults: [
+        ...receiverFaults(receivers),
+        clockFault(receivers, ANY_HOUR),
+        ...failovers(sentinels, replicas),
+      ],
       promotesWhoMissed: promotesWhoMissed(sentinels),
       answerTimeoutMs: ANSWER_TIMEOUT_MS,
       journalLagMs: 0,
@@ -61,7 +68,7 @@ export async function startSentinel(count: number, replicas = 1): Promise<Sentin
 }
 
 /** Each ends with all replicas following: what comes next must find one that has all. */
-function failovers(sentinels: RedisSentinels): readonly Fault[] {
+function failovers(sentinels: RedisSentinels, replicas: number): readonly Fault[] {
   const to = 'redis';
   return [
     {
@@ -107,10 +114,10 @@ function failovers(sentinels: RedisSentinels): readonly Fault[] {
       harmless: false,
       async begin() {
         const primary = await sentinels.primary();
-        const replicas = sentinels.nodes.filter(({ port }) => port !== primary);
-        await Promise.all(replicas.map((replica) => replica.kill()));
+        const others = sentinels.nodes.filter(({ port }) => port !== primary);
+        await Promise.all(others.map((replica) => replica.kill()));
         return async () => {
-          for (const { port } of replicas) await sentinels.restart(port);
+          for (const { port } of others) await sentinels.restart(port);
           await sentinels.replicated(REPLICAS);
         };
       },
@@ -118,7 +125,7 @@ function failovers(sentinels: RedisSentinels): readonly Fault[] {
     {
       name: 'one replica killed, the other has all',
       to,
-      harmless: true,
+      harmless: replicas < REPLICAS,
       async begin() {
         const primary = await sentinels.primary();
         const replica = sentinels.nodes.find(({ port }) => port !== primary);
