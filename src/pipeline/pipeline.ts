@@ -20,7 +20,7 @@ export interface Pipeline {
 
 /** The steps, within their time: what is not decided by then is answered FAILURE, and what is decided later is marked so. */
 export function createPipeline(parts: PipelineParts): Pipeline {
-  const { answerTimeoutMs, report } = parts;
+  const { answerTimeoutMs } = parts;
   const underWay = createUnderWay();
 
   function keep(work: Promise<unknown>, ended?: () => void): void {
@@ -43,20 +43,22 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       keep(work, arrival.ended);
       const outcome = await within(work, answerTimeoutMs - (arrival.waitedMs ?? 0));
       if (outcome !== undefined && run.elapsedMs() <= answerTimeoutMs) {
-        const delivered = (there: boolean): void => {
-          report(outcome.report);
-          if (!there) keep(answeredLate(parts, run, outcome));
-        };
-        return { answer: answerFor(outcome), delivered };
+        return { answer: answerFor(outcome), delivered: (there) => keep(tell(parts, run, outcome, there)) };
       }
       keep(work.then((late) => answeredLate(parts, run, late)));
       const timedOut = run.failed(
         failure('TIMED_OUT', `no decision within ${answerTimeoutMs} ms (answerTimeoutMs)`),
       );
-      return { answer: answerFor(timedOut), delivered: () => report(timedOut.report) };
+      return { answer: answerFor(timedOut), delivered: () => keep(tell(parts, run, timedOut, true)) };
     },
     idle: () => underWay.none(),
   };
+}
+
+/** What rejects here has no callback left whose answer it could be, and must not end the process. */
+async function tell(parts: PipelineParts, run: Track, outcome: Outcome, there: boolean): Promise<void> {
+  parts.report(outcome.report);
+  if (!there) await answeredLate(parts, run, outcome);
 }
 
 /** A decision stands, but its SUCCESS never reached anybody: the journal says so, and a repeat will get it. */
