@@ -35,7 +35,8 @@ export function sealEnvelope(
 }
 
 /**
- * The plaintext of an envelope, signed by the sender's key. Whatever doesn't decipher fails as ENVELOPE_UNDECIPHERABLE.
+ * The plaintext of an envelope, signed by the sender's key. `data` that doesn't decipher to what was signed fails as
+ * ENVELOPE_UNDECIPHERABLE, whatever it deciphers to: a block that was made for another key deciphers to random bytes.
  *
  * Deciphering is slow, and PKCS#1 v1.5 tells much to those who may try ciphertexts of their own. So a `sign` is first
  * looked into: only what the owner of the sender's key once signed is worth deciphering. And what doesn't decipher costs
@@ -78,16 +79,17 @@ export function openEnvelope(
   const plaintext = receiverKey.decrypt(blocks);
   const verifies = senderKey.verify(hash('md5', plaintext ?? blocks, 'hex'), signature);
   if (plaintext !== undefined && verifies) return { ok: true, plaintext };
-  if (plaintext === undefined || !isUtf8(plaintext)) {
+  if (plaintext !== undefined && hash('sha256', plaintext, 'hex') === signed.hash) {
     return failure(
-      'ENVELOPE_UNDECIPHERABLE',
-      'data does not decipher with the merchant key: check that the platform has its public half',
+      'SIGN_WRONG',
+      'the sign is over the plaintext itself: the sender must sign its MD5 in lower-case hexadecimal',
     );
   }
+  // Which of the two it was can only be guessed, so only the advice depends on it.
   return failure(
-    'SIGN_WRONG',
-    hash('sha256', plaintext, 'hex') === signed.hash
-      ? 'the sign is over the plaintext itself: the sender must sign its MD5 in lower-case hexadecimal'
-      : 'the platform key is right, but it signed another plaintext: the data was changed, or the sender signed another text',
+    'ENVELOPE_UNDECIPHERABLE',
+    plaintext === undefined || !isUtf8(plaintext)
+      ? 'data does not decipher with the merchant key: check that the platform has its public half'
+      : 'data does not decipher to what the platform key signed: the data was changed, or the sender signed another text',
   );
 }

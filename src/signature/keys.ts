@@ -34,7 +34,10 @@ export interface PublicKey extends RsaKey {
 
 export interface PrivateKey extends RsaKey {
   sign(data: string): Uint8Array;
-  /** PKCS#1 v1.5, whole blocks joined. Undefined, or other bytes than were encrypted, where one is not for this key. */
+  /**
+   * PKCS#1 v1.5, whole blocks joined. Undefined, or other bytes than were encrypted, where one is not for this key;
+   * undefined where one holds nothing.
+   */
   decrypt(blocks: Uint8Array): Uint8Array | undefined;
 }
 
@@ -78,7 +81,7 @@ export function readPrivateKey(text: string, digest: Digest = 'sha256'): Private
  * PKCS#1 v1.5 by Node's own OpenSSL and not by node-rsa, whose way is in JavaScript: 10 ms a block at 2048 bits instead of
  * 0.9, in a time that depends on the values. OpenSSL rejects implicitly: a block for another key gives other bytes, no error.
  */
-function decryptBlocks(key: KeyObject, blocks: Uint8Array): Uint8Array {
+function decryptBlocks(key: KeyObject, blocks: Uint8Array): Uint8Array | undefined {
   const size = (key.asymmetricKeyDetails?.modulusLength ?? 0) / 8;
   const parts = Array.from({ length: Math.ceil(blocks.length / size) }, (_, at) =>
     privateDecrypt(
@@ -86,7 +89,8 @@ function decryptBlocks(key: KeyObject, blocks: Uint8Array): Uint8Array {
       blocks.subarray(at * size, (at + 1) * size),
     ),
   );
-  return Buffer.concat(parts);
+  // Of 245 blocks of noise about one deciphers to nothing, and could be put beside the others unnoticed.
+  return parts.some(({ length }) => length === 0) ? undefined : Buffer.concat(parts);
 }
 
 /** The node-rsa key. It must be kept: signing runs natively on the key object that it caches. */
@@ -129,7 +133,7 @@ function readDigestInfo(info: Uint8Array): SignedDigest {
 }
 
 // node-rsa throws where a block is not as it should be; why, nobody may learn.
-function quietly(run: () => Uint8Array): Uint8Array | undefined {
+function quietly(run: () => Uint8Array | undefined): Uint8Array | undefined {
   try {
     return run();
   } catch {

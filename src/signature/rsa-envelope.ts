@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { CountersignError, type Failure, failure } from '../errors.ts';
 import { type Members, decodeMembers } from '../values/members.ts';
 import { decodeBase64 } from './base64.ts';
@@ -65,7 +64,8 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
         // Unlike the service, a holder of the keys may see what an envelope with a wrong sign holds.
         const data = decodeBase64(members.get('data')?.text ?? '');
         const plaintext = data && receiverKey.decrypt(data);
-        return plaintext === undefined || !isUtf8(plaintext)
+        // What is not for this key deciphers to random bytes, which can be text by chance, and not members.
+        return plaintext === undefined || !decodeMembers(plaintext).ok
           ? signFailure(opened.code, opened.because, { scheme, keys })
           : explained(plaintext, opened.because);
       },

@@ -321,6 +321,8 @@ export function wrongEnvelopes(): readonly BadBody[] {
       data.slice(1),
       data + data,
       `${data}AAAA`,
+      // A second block of noise, which deciphers to anything.
+      Buffer.concat([Buffer.from(data, 'base64url'), Buffer.alloc(256, 7)]).toString('base64'),
       'A'.repeat(60_000),
     ].map((each) => altered(`data ${JSON.stringify(each).slice(0, 40)}`, { data: each })),
     ...[1, null, '', 'test-sho', 'test-shop ', ['test-shop']].map((each) =>

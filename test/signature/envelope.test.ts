@@ -148,9 +148,21 @@ describe('an envelope that is not', () => {
     [
       'its block twice',
       () => ({ ...good, data: Buffer.concat([bytes, bytes]).toString('base64') }),
-      'SIGN_WRONG',
+      'ENVELOPE_UNDECIPHERABLE',
     ],
-    ['the data of another', () => ({ ...good, data: envelope('{"userId":"1"}')['data'] }), 'SIGN_WRONG'],
+    [
+      'a second block that holds nothing',
+      () => ({
+        ...good,
+        data: Buffer.concat([bytes, sender.receiverKey.encrypt(Buffer.alloc(0))]).toString('base64'),
+      }),
+      'ENVELOPE_UNDECIPHERABLE',
+    ],
+    [
+      'the data of another',
+      () => ({ ...good, data: envelope('{"userId":"1"}')['data'] }),
+      'ENVELOPE_UNDECIPHERABLE',
+    ],
     ['signed by another key', () => by(readPrivateKey(stranger.privateText)), 'SIGN_WRONG'],
     ['signed with sha1', () => by(readPrivateKey(platform.privateText, 'sha1')), 'SIGN_WRONG'],
     [
@@ -201,6 +213,20 @@ describe('an envelope that is not', () => {
   ];
   it.each(refused)('%s', (_what, bodyOf, code) => {
     expect(codeOf(receive(JSON.parse(JSON.stringify(bodyOf()))))).toBe(code);
+  });
+
+  // OpenSSL deciphers a block that is not for the key to random bytes of a random length, none included.
+  it('whatever noise deciphers to, alone and beside the block that was signed', () => {
+    const found = new Map<string, number>();
+    for (let at = 0; at < 600; at++) {
+      const noise = createHash('shake256', { outputLength: 255 }).update(`noise ${at}`).digest();
+      const block = Buffer.concat([Buffer.from([0]), noise]);
+      for (const data of [block, Buffer.concat([bytes, block])]) {
+        const code = codeOf(receive({ ...good, data: data.toString('base64') }));
+        found.set(code, (found.get(code) ?? 0) + 1);
+      }
+    }
+    expect(Object.fromEntries(found)).toEqual({ ENVELOPE_UNDECIPHERABLE: 1200 });
   });
 
   it('16 blocks are deciphered', () => {

@@ -92,7 +92,7 @@ describe('keys in any form', () => {
     });
   });
 
-  it('has the fingerprint that openssl and sha256sum give', () => {
+  it('has a fingerprint of the form that OpenSSH shows', () => {
     expect(fingerprint).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
   });
 });
