@@ -286,19 +286,20 @@ describe('compose.yaml', () => {
 
 describe('docs/deploy.md', () => {
   it('makes passwords and users with which Redis, the service and the operator come together', async () => {
-    const lines = fencedLines(textOf('docs/deploy.md')).filter((line) => /^(?:openssl|sed) /.test(line));
-    expect(lines.length).toBe(3);
     const made = folder();
-    const script = lines.join('\n').replace('deploy/redis/users.acl', join(ROOT, 'deploy/redis/users.acl'));
-    const { status, stderr } = spawnSync('sh', ['-euc', script], { cwd: made, encoding: 'utf8' });
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    const redis = await startRedisServer({ args: ['--aclfile', join(made, 'users.acl')] });
+    const script = 'npx node deploy/compose/make-secrets.ts';
+    const lines = fencedLines(textOf('docs/deploy.md')).filter((line) => line.startsWith(`${script} `));
+    const [template = '', secrets = ''] = (lines[0] ?? '').slice(script.length + 1).split(' ');
+    const args = ['deploy/compose/make-secrets.ts', template, join(made, secrets)];
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' });
+    expect({ lines: lines.length, status, stderr }).toEqual({ lines: 1, status: 0, stderr: '' });
+    const redis = await startRedisServer({ args: ['--aclfile', join(made, secrets, 'redis/users.acl')] });
     onTestFinished(() => redis.stop());
     for (const [user, file] of [
-      ['countersign', 'service.password'],
-      ['countersign-operator', 'operator.password'],
+      ['countersign', 'service/redis.password'],
+      ['countersign-operator', 'operator/redis.password'],
     ] as const) {
-      const client = clientOf(redis.port, user, readFileSync(join(made, file), 'utf8'));
+      const client = clientOf(redis.port, user, readFileSync(join(made, secrets, file), 'utf8'));
       expect(await client.hget('countersign:{shop}:control', 'revision')).toBeNull();
     }
   });
