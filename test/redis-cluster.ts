@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from './eventually.ts';
-import { type RedisProcess, type RedisTls, freePort, startRedisProcess } from './redis-process.ts';
+import { nextPort } from './ports.ts';
+import { type RedisProcess, type RedisTls, startRedisProcess } from './redis-process.ts';
 
 /** A Cluster of real processes of the test's own, that serves all slots. */
 export interface RedisCluster {
@@ -63,12 +64,9 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    const buses: number[] = [];
-    for (let index = 0; index < primaries * (1 + replicas); index++) {
-      const bus = await freePort();
-      buses.push(bus);
-      nodes.push(await startNode(folder, options, bus));
-    }
+    const buses = new Map<number, number>();
+    for (let index = 0; index < primaries * (1 + replicas); index++)
+      nodes.push(await startNode(folder, options, buses));
     await meet(nodes, buses, primaries);
     await follow(nodes, primaries, replicas);
     await served(nodes);
@@ -82,31 +80,35 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
 function startNode(
   folder: string,
   { durable = false, nodeTimeoutMs = 1500, config = [], tls }: RedisClusterOptions,
-  bus: number,
+  buses: Map<number, number>,
 ): Promise<RedisProcess> {
   return startRedisProcess({
     folder,
     tls,
-    config: () => [
-      'save ""',
-      ...(durable ? ['appendonly yes', 'appendfsync always'] : ['appendonly no']),
-      // Without a disk in between, a replica would be online for up to a second before it gets anything.
-      'repl-diskless-sync no',
-      'cluster-enabled yes',
-      `cluster-port ${bus}`,
-      `cluster-announce-ip ${HOST}`,
-      `cluster-node-timeout ${nodeTimeoutMs}`,
-      'cluster-allow-replica-migration no',
-      ...(tls === undefined ? [] : ['tls-cluster yes']),
-      ...config,
-    ],
+    config: async (port) => {
+      const bus = await nextPort();
+      buses.set(port, bus);
+      return [
+        'save ""',
+        ...(durable ? ['appendonly yes', 'appendfsync always'] : ['appendonly no']),
+        // Without a disk in between, a replica would be online for up to a second before it gets anything.
+        'repl-diskless-sync no',
+        'cluster-enabled yes',
+        `cluster-port ${bus}`,
+        `cluster-announce-ip ${HOST}`,
+        `cluster-node-timeout ${nodeTimeoutMs}`,
+        'cluster-allow-replica-migration no',
+        ...(tls === undefined ? [] : ['tls-cluster yes']),
+        ...config,
+      ];
+    },
   });
 }
 
 /** Each primary takes its share of the slots, and all nodes get to know each other. */
 async function meet(
   nodes: readonly RedisProcess[],
-  buses: readonly number[],
+  buses: ReadonlyMap<number, number>,
   primaries: number,
 ): Promise<void> {
   for (const [index, node] of nodes.entries()) {
@@ -117,7 +119,7 @@ async function meet(
       await node.ask('CLUSTER', 'ADDSLOTSRANGE', from, until - 1);
     }
     for (const [other, { port }] of nodes.entries()) {
-      if (other < index) await node.ask('CLUSTER', 'MEET', HOST, port, buses[other] ?? 0);
+      if (other < index) await node.ask('CLUSTER', 'MEET', HOST, port, buses.get(port) ?? 0);
     }
   }
   await each(nodes, `all ${nodes.length} nodes know each other`, async (node) => {

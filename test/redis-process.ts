@@ -1,11 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { randomInt } from 'node:crypto';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
+import { onNextPort } from './ports.ts';
 
 /** Files by which servers and clients know each other; then every port speaks TLS alone, and wants a client certificate. */
 export interface RedisTls {
@@ -32,8 +31,8 @@ export interface RedisProcess {
 export interface RedisProcessOptions {
   /** Files of this process lie in a folder of its own within. */
   readonly folder: string;
-  /** Lines of its configuration. It is written once: what the server writes into it stays. */
-  readonly config: (port: number) => readonly string[];
+  /** Lines of its configuration. It is written once for a port: what the server writes into it stays. */
+  readonly config: (port: number) => readonly string[] | Promise<readonly string[]>;
   readonly sentinel?: boolean;
   readonly tls?: RedisTls | undefined;
 }
@@ -41,28 +40,20 @@ export interface RedisProcessOptions {
 const MISSING =
   'These tests start their own Redis and there is no `redis-server` on the PATH: install Redis 7.0 or newer (Debian: `apt-get install redis-server`, macOS: `brew install redis`).';
 const READY = /Ready to accept connections|Sentinel ID is/;
-const LAUNCHES = 5;
 const ASK_MS = 1000;
 
-export async function startRedisProcess(options: RedisProcessOptions): Promise<RedisProcess> {
-  requireRedisServer();
-  for (let launch = 1; ; launch++) {
-    const port = await freePort();
-    const file = configured(options, port);
-    try {
-      return processOf(options, port, file, await launchRedis(argumentsOf(file, options.sentinel)));
-    } catch (thrown) {
-      // Somebody else took the port in between.
-      if (launch === LAUNCHES || !String(thrown).includes('in use')) throw thrown;
-    }
-  }
+export function startRedisProcess(options: RedisProcessOptions): Promise<RedisProcess> {
+  return onNextPort(async (port) => {
+    const file = await configured(options, port);
+    return processOf(options, port, file, await launchRedis(argumentsOf(file, options.sentinel)));
+  });
 }
 
-function configured({ folder, config, tls }: RedisProcessOptions, port: number): string {
+async function configured({ folder, config, tls }: RedisProcessOptions, port: number): Promise<string> {
   const own = join(folder, `${port}`);
   mkdirSync(own);
   const file = join(own, 'redis.conf');
-  const lines = ['bind 127.0.0.1', `dir ${own}`, ...portLines(port, tls), ...config(port)];
+  const lines = ['bind 127.0.0.1', `dir ${own}`, ...portLines(port, tls), ...(await config(port))];
   writeFileSync(file, `${lines.join('\n')}\n`);
   return file;
 }
@@ -112,10 +103,6 @@ function argumentsOf(file: string, sentinel = false): readonly string[] {
   return sentinel ? [file, '--sentinel'] : [file];
 }
 
-export function requireRedisServer(): void {
-  if (spawnSync('redis-server', ['--version']).error !== undefined) throw new Error(MISSING);
-}
-
 /** Resolves once it accepts connections; rejects with what it said if it ends before. It ends with this process. */
 export async function launchRedis(args: readonly string[]): Promise<ChildProcess> {
   const server = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -129,7 +116,9 @@ export async function launchRedis(args: readonly string[]): Promise<ChildProcess
       if (READY.test(line)) resolve();
       else if (said.length < 50) said.push(line);
     });
-    server.once('exit', () => reject(new Error(`redis-server ended:\n${said.join('\n')}`)));
+    server.once('error', () => reject(new Error(MISSING)));
+    // Not `exit`: what it said last may come after that.
+    server.once('close', () => reject(new Error(`redis-server ended:\n${said.join('\n')}`)));
   });
   return server;
 }
@@ -172,20 +161,4 @@ function rawClientOf(port: number, tls: RedisTls | undefined): Redis {
 function readTls({ caFile, certFile, keyFile }: RedisTls): { ca: string; cert: string; key: string } {
   const [ca, cert, key] = [caFile, certFile, keyFile].map((file) => readFileSync(file, 'utf8'));
   return { ca: ca ?? '', cert: cert ?? '', key: key ?? '' };
-}
-
-/** A port outside the range from which the system takes ports for outgoing connections: it stays free while its server is down. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(12_000, 32_000);
-    const server = createServer();
-    const free = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false));
-      server.listen(port, '127.0.0.1', () => resolve(true));
-    });
-    if (!free) continue;
-    server.close();
-    await once(server, 'close');
-    return port;
-  }
 }

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, launchRedis, requireRedisServer } from './redis-process.ts';
+import { nextPort, onNextPort } from './ports.ts';
+import { launchRedis } from './redis-process.ts';
 
 /** A `redis-server` of the test's own, on a free port of 127.0.0.1 and in a new folder; nothing is shared with others. */
 export interface RedisServerProcess {
@@ -28,14 +29,23 @@ export interface RedisServerOptions {
 }
 
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServerProcess> {
-  requireRedisServer();
   const folder = mkdtempSync(join(tmpdir(), 'countersign-redis-'));
-  const port = await freePort();
-  const persistence =
-    options.durable === true ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--appendonly', 'no'];
-  const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', ...persistence];
-  const launch = (): Promise<ChildProcess> => launchRedis([...args, ...(options.args ?? [])]);
-  let server = await launch();
+  const { durable = false, args = [] } = options;
+  const { port, first, launch } = await onNextPort(async (own) => {
+    const all = [
+      ...['--port', `${own}`, '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
+      ...(durable ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--appendonly', 'no']),
+      // Without it the bus would be 10000 above, where others have their ports.
+      ...(args.includes('--cluster-enabled') ? ['--cluster-port', `${await nextPort()}`] : []),
+      ...args,
+    ];
+    const launchThere = (): Promise<ChildProcess> => launchRedis(all);
+    return { port: own, first: await launchThere(), launch: launchThere };
+  }).catch((thrown: unknown) => {
+    rmSync(folder, { recursive: true, force: true });
+    throw thrown;
+  });
+  let server = first;
 
   async function kill(): Promise<void> {
     if (server.exitCode !== null || server.signalCode !== null) return;
