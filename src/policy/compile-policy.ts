@@ -5,7 +5,7 @@ import type { CompiledPolicy, CompiledRule } from './release.ts';
 import type { Check, RuleContext } from './rules/rule.ts';
 
 /** What the files beside the policies hold. */
-export type RuleFiles = Pick<RuleContext, 'listFile' | 'writtenList' | 'textFile' | 'assets'>;
+export type RuleFiles = Pick<RuleContext, 'again' | 'listFile' | 'writtenList' | 'textFile' | 'assets'>;
 
 /** A policy's rules, ready to judge. Their faults go to `problems`; a rule that has one is left out. */
 export function compilePolicy(

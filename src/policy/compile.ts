@@ -53,6 +53,7 @@ export function readPolicyFiles(files: readonly PolicyFile[], sideFile: SideFile
     return text;
   };
   return compileAll({ policies, assets }, faults, {
+    again: false,
     listFile: (name) => readListFile(name, textFile(name)),
     writtenList: (name) => writtenEntries(name, textFile(name)),
     textFile,
@@ -95,6 +96,7 @@ export function compileRelease(document: string): Compiled {
     },
     [],
     {
+      again: true,
       listFile(name) {
         const values = fileIn(lists, name);
         return isTexts(values) ? values : missing(name);
@@ -142,6 +144,7 @@ function compileAll(
   const lists = new Map<string, readonly string[]>();
   const texts = new Map<string, string>();
   const files: RuleFiles = {
+    again: sides.again,
     listFile: kept(lists, sides.listFile),
     writtenList: sides.writtenList,
     textFile: kept(texts, sides.textFile),

@@ -12,6 +12,8 @@ export interface Judged {
   /** Digits after the point that its limits are written with; undefined if nobody said. */
   readonly decimals: number | undefined;
   readonly amount: boolean;
+  /** Whether its limits are for the sum over a transaction, and not for each value. */
+  readonly summed: boolean;
 }
 
 /** The values that will do, by where they are written. */

@@ -23,6 +23,7 @@ export const conditionShape = z
     is: z.literal('sender', { error: 'sender: the address in the callback’s from' }).optional(),
     min: text.optional(),
     max: text.optional(),
+    each: text.optional(),
     decimals: text.optional(),
     asset: text.optional(),
   })
@@ -43,8 +44,10 @@ export interface Condition {
   /** Why a value won't do, as the end of a sentence; undefined if it will, as far as the callback alone can tell. */
   readonly wrong: (value: Value, sender: string) => string | undefined;
   readonly lists: readonly ListCondition[];
-  /** In the smallest units; an amount's is for all calls of a transaction together. */
-  readonly max: bigint | undefined;
+  /** In the smallest units. */
+  readonly limits: Limits;
+  /** Whether the limits are for all calls of a transaction together, and not only for each value. */
+  readonly summed: boolean;
   /** As it is written: the same for all methods of an entry, whose amounts are added up together. */
   readonly key: object;
 }
@@ -71,7 +74,7 @@ export function compileCondition(
       known ? `for it: any, ${fitting.join(', ')}` : cureFor(name, fitting),
     );
   }
-  if (!given.some((name) => name !== 'decimals' && name !== 'asset')) {
+  if (!given.some((name) => !['each', 'decimals', 'asset'].includes(name))) {
     return context.fault(path, `it asks nothing of ${told(argument)}`, 'write any if it may be anything');
   }
   const limits = compileLimits(written, judged, path, context);
@@ -81,7 +84,8 @@ export function compileCondition(
   return {
     key: written,
     argument,
-    max: limits.max,
+    limits,
+    summed: judged.summed,
     lists,
     wrong: wrongIn(sets, limits, written.is === 'sender', judged),
   };
@@ -89,7 +93,7 @@ export function compileCondition(
 
 function namesFor({ argument: { type } }: Judged): readonly string[] {
   if (type.kind === 'uint' || type.kind === 'int') {
-    return ['values', 'list', 'not-list', 'min', 'max', 'decimals', 'asset'];
+    return ['values', 'list', 'not-list', 'min', 'max', 'each', 'decimals', 'asset'];
   }
   if (type.kind === 'bool') return ['values'];
   return type.kind === 'address'

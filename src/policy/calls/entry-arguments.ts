@@ -36,7 +36,7 @@ export function compileArguments(
     const [argument] = named;
     if (argument === undefined) sound = false;
     if (argument === undefined || condition === 'any') continue;
-    const compiled = compileOne(condition, argument, amounts, at, context);
+    const compiled = compileOne(condition, argument, { method, amounts }, at, context);
     if (compiled === undefined) sound = false;
     else conditions.push(compiled);
   }
@@ -81,7 +81,7 @@ function argumentsFor(
 function compileOne(
   condition: WrittenCondition,
   argument: Argument,
-  amounts: Map<Argument, number | undefined>,
+  { method, amounts }: { readonly method: Method; readonly amounts: Map<Argument, number | undefined> },
   path: Path,
   context: RuleContext,
 ): Condition | undefined {
@@ -94,7 +94,47 @@ function compileOne(
     const cure = 'write decimals (or asset) in the entry; decimals: 0 counts the smallest units';
     return context.fault(path, `${argument.path} is an amount, and its decimals are not given`, cure);
   }
-  return compileCondition(condition, { argument, amount, decimals }, path, context);
+  const summed = summedBy(condition, argument, { amount, own: method.own }, path, context);
+  if (summed === undefined) return undefined;
+  return compileCondition(condition, { argument, amount, decimals, summed }, path, context);
+}
+
+/**
+ * Whether the limits of a condition are for the sum over a transaction: those of amounts are. Of an integer of an own ABI only
+ * the policy can say whether it is one; a fault if it doesn't, for a limit on each value lets through any number of them.
+ */
+function summedBy(
+  condition: WrittenCondition,
+  { type }: Argument,
+  { amount, own }: { readonly amount: boolean; readonly own: boolean },
+  path: Path,
+  context: RuleContext,
+): boolean | undefined {
+  const isInteger = type.kind === 'uint' || type.kind === 'int';
+  if (!isInteger) return false;
+  if (condition.each !== undefined) {
+    if (condition.each !== 'true') {
+      return context.fault(
+        [...path, 'each'],
+        `${shown(condition.each)} will not do`,
+        'write true, or leave it out',
+      );
+    }
+    if (amount) {
+      const cure = 'leave each out; where it is no amount, leave decimals and asset out';
+      return context.fault([...path, 'each'], 'an amount is limited over the whole transaction', cure);
+    }
+    if (condition.max !== undefined) return false;
+    return context.fault([...path, 'each'], 'each says what max limits, and there is no max', 'leave it out');
+  }
+  if (amount || !own || condition.max === undefined) return amount;
+  // A revision in force from before this was a fault is held to the stricter reading, and goes on.
+  if (context.again) return true;
+  return context.fault(
+    [...path, 'max'],
+    'max of an argument of an own ABI does not say what it limits',
+    'write decimals (or asset) beside it, and max is for the whole transaction (decimals: 0 counts the smallest units); where it is no amount but an id, a time or a rate, write each: true, and max is for each value',
+  );
 }
 
 function recipientOf(

@@ -122,13 +122,15 @@ function nativeCharges(entry: Entry, { native }: ReadCall): readonly Charge[] {
 }
 
 function chargesOf(entry: Entry, condition: Condition, { values }: ReadCall): readonly Charge[] {
-  const { argument, max } = condition;
-  if (max === undefined || !entry.amounts.has(argument)) return [];
+  const { argument, limits, summed } = condition;
+  if (!summed || limits.max === undefined) return [];
+  const { min = 0n, max } = limits;
   const format = (amount: bigint): string => inUnits(entry, argument, amount);
   const what = `${argument.path} of ${entry.method.signature}`;
-  return valuesAt(values, argument).flatMap((amount) =>
-    typeof amount === 'bigint' && amount < unlimitedFrom(argument.type)
-      ? [{ key: condition.key, what, amount, max, format }]
-      : [],
-  );
+  return valuesAt(values, argument).flatMap((amount): readonly Charge[] => {
+    if (typeof amount !== 'bigint' || amount >= unlimitedFrom(argument.type)) return [];
+    return amount < 0n
+      ? [{ key: condition.key, below: true, what, amount: -amount, max: -min, format: (sum) => format(-sum) }]
+      : [{ key: condition.key, what, amount, max, format }];
+  });
 }

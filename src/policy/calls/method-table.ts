@@ -41,7 +41,7 @@ function addFile(
 ): boolean {
   try {
     for (const { name, inputs } of readAbiFile(context.textFile(file))) {
-      const own = methodOf(name, inputs);
+      const own = methodOf(name, inputs, { own: true });
       const twin = bySelector.get(own.selector);
       if (twin !== undefined && twin !== own.signature) {
         context.fault(

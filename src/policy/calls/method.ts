@@ -22,6 +22,8 @@ export interface Method {
   readonly together: readonly (readonly Argument[])[];
   /** The calls that it holds, if it is a wrapper. */
   readonly holds: HeldCalls | undefined;
+  /** Whether it comes from an ABI file alone, so that nobody knows which of its arguments are amounts. */
+  readonly own: boolean;
   /** Why no policy may allow it; undefined if one may. */
   readonly unreadable: string | undefined;
 }
@@ -42,6 +44,7 @@ export interface Traits {
   readonly approval?: true;
   readonly together?: readonly (readonly string[])[];
   readonly holds?: { readonly data: string; readonly target?: string; readonly value: string };
+  readonly own?: true;
   readonly unreadable?: string;
 }
 
@@ -75,6 +78,7 @@ export function methodOf(name: string, inputs: readonly AbiParameter[], traits: 
       target: holds.target === undefined ? undefined : at(holds.target),
       value: holds.value === 'same' || holds.value === 'none' ? holds.value : at(holds.value),
     },
+    own: traits.own ?? false,
     unreadable: traits.unreadable,
   };
 }

@@ -16,7 +16,10 @@ export interface Refusal {
 export interface Charge {
   /** Whose limit it is: charges with one key are added up. */
   readonly key: object;
+  /** True if it counts what goes below zero, which has a sum of its own. */
+  readonly below?: true;
   readonly what: string;
+  /** Zero or more. */
   readonly amount: bigint;
   readonly max: bigint;
   readonly format: (amount: bigint) => string;
@@ -35,19 +38,22 @@ const TEXT_MAX = 200;
 export class Tally {
   readonly #values = new Map<string, string>();
   readonly #sums = new Map<object, bigint>();
+  readonly #sumsBelow = new Map<object, bigint>();
   readonly #lists = new Map<string, { readonly first: ListedValues; readonly values: Set<string> }>();
   readonly #members = new Set<string>();
   /** Calls within wrappers so far. */
   inner = 0;
 
   /** Adds it; a refusal if the sum is then above its limit. */
-  charge({ key, what, amount, max, format }: Charge): Refusal | undefined {
-    const sum = (this.#sums.get(key) ?? 0n) + (amount > 0n ? amount : 0n);
-    this.#sums.set(key, sum);
+  charge({ key, below, what, amount, max, format }: Charge): Refusal | undefined {
+    const sums = below === true ? this.#sumsBelow : this.#sums;
+    const sum = (sums.get(key) ?? 0n) + amount;
+    sums.set(key, sum);
     if (sum <= max) return undefined;
+    const limit = below === true ? 'below the minimum' : 'above the maximum';
     return {
-      because: `${what} is ${format(sum)} over all calls together, above the maximum ${format(max)}`,
-      values: { sum: format(sum), max: format(max) },
+      because: `${what} is ${format(sum)} over all calls together, ${limit} ${format(max)}`,
+      values: { sum: format(sum), [below === true ? 'min' : 'max']: format(max) },
     };
   }
 

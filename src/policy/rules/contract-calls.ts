@@ -23,7 +23,7 @@ const parameters = z
       .max(ENTRIES_MAX, { error: CALLS })
       .optional()
       .describe(
-        'The calls that pass. Each has `contract`, `method` (its signature; both may be lists), `where` with a condition for every argument (`any`; or `values`, `file`, `list`, `not-list`, `is: sender`, `min`, `max`), `decimals` or `asset` for amounts, `unlimited: allowed`, `value: { max }` for native coins sent along, and `recipient`, the argument that `to` may name in the place of the contract. Several entries for one contract and method are alternatives.',
+        'The calls that pass. Each has `contract`, `method` (its signature; both may be lists), `where` with a condition for every argument (`any`; or `values`, `file`, `list`, `not-list`, `is: sender`, `min`, `max`, `each`), `decimals` or `asset` for amounts, `unlimited: allowed`, `value: { max }` for native coins sent along, and `recipient`, the argument that `to` may name in the place of the contract. Several entries for one contract and method are alternatives.',
       ),
     plain: z
       .looseObject({ max: z.string({ error: AMOUNT }), to: conditionText.optional() })
@@ -63,6 +63,8 @@ export const contractCalls = defineRule({
     'Every argument is spoken of: by a condition, or by `any`. In lists and tuples each member is judged; name it with dots, as in `permitSingle.details.amount`.',
     'The called contract is `interactive_contract`, and `to` must be the same address; with `recipient`, `to` may instead be what the call has in that argument. What the platform writes into `to` is not specified, so try it with a call of yours.',
     '`max` on an amount, and on native value, is for all calls of one transaction together that an entry allows, also where an argument is a list, or where the entry has several contracts or methods. There is no sum over transactions: a window-limit counts the network’s own coin alone, so bound their number with a velocity-limit.',
+    'An integer of an own ABI has a `max` only with `decimals` or `asset`, and is then an amount: its `max` is for the whole transaction. Where it is none (an id, a time, a rate), `each: true` says that `max` is for each value by itself. `values`, `min` and lists judge each value by itself in any case.',
+    'A `min` below zero limits, as `max` does, what a signed amount adds up to that way over the transaction.',
     'An amount of half of what its type holds or more (2^255, for Permit2 2^159) counts as unlimited, and so do setApprovalForAll(true) and a permit of everything. It is refused unless its entry says `unlimited: allowed`, and then passes also a `max`.',
     'A callback whose amount is unlimited (`-1`) passes only if its call is an unlimited approval of a method known as one, and its entry allows it: of any other call `-1` would leave open how many coins go along.',
     'A method that holds calls (multicall, aggregate, execute …) is an entry like any other; besides, every call in it must be allowed by an entry of its own, for the contract that it goes to. Of its arguments, those that say what is called are left out under `where`.',
@@ -259,7 +261,7 @@ function compilePlain(written: Written['plain'], context: RuleContext): Plain | 
   const argument: Condition['argument'] = { path: 'to', steps: [], type: { kind: 'address' } };
   const condition = compileCondition(
     to,
-    { argument, decimals: undefined, amount: false },
+    { argument, decimals: undefined, amount: false, summed: false },
     ['plain', 'to'],
     context,
   );

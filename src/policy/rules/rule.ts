@@ -34,6 +34,8 @@ export interface RuleContext {
   readonly callback: Kind;
   /** The texts that `when` allows, by member; a member is missing if `when` says nothing about it. */
   readonly when: ReadonlyMap<string, ReadonlySet<string>>;
+  /** True where a release that was compiled before is compiled again: what later became a fault is then held to its stricter reading. */
+  readonly again: boolean;
   /** The values of a list file beside the policy. Throws, with the cure, if it can't be read. */
   readonly listFile: (name: string) => readonly string[];
   /** The same values as they are written in the file; undefined where a release is compiled again, which knows them no more. */

@@ -103,7 +103,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with the sender as an amount',
       transfer(`{ to: any, amount: { is: sender } }`),
-      'calls[0].where.amount.is: is does not fit amount (uint256); for it: any, values, list, not-list, min, max, decimals, asset',
+      'calls[0].where.amount.is: is does not fit amount (uint256); for it: any, values, list, not-list, min, max, each, decimals, asset',
     ],
     [
       'with a slip in a condition',
@@ -325,7 +325,7 @@ describe('an ABI file', () => {
     [
       'JSON',
       '[{"type":"constructor","inputs":[]},{"type":"function","name":"stake","inputs":[{"type":"uint256","name":"a"},{"type":"address","name":"b"}],"outputs":[]}]',
-      '{ a: { max: 1 }, b: any }',
+      '{ a: { max: 1, decimals: 0 }, b: any }',
     ],
     [
       'JSON of a compiler',

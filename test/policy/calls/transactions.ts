@@ -95,7 +95,7 @@ rules:
           value: { max: 1 }
         - contract: '${ROUTER}'
           method: fill((address,int256,string,bytes4),uint8[2])
-          where: { order.maker: { is: sender }, order.delta: { max: 5 }, order.note: { values: hello }, order.kind: { values: '0x00000001' }, flags: { max: 3 } }
+          where: { order.maker: { is: sender }, order.delta: { max: 5, decimals: 0 }, order.note: { values: hello }, order.kind: { values: '0x00000001' }, flags: { max: 3, each: true } }
         - { contract: '${ROUTER}', method: 'multicall(bytes[])', value: { max: 1 } }
         - { contract: '${ROUTER}', method: 'multicall(uint256,bytes[])', where: { deadline: any } }
         - { contract: '${MULTICALL3}', method: 'aggregate((address,bytes)[])' }

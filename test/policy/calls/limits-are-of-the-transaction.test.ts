@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import { compileRelease } from '../../../src/policy/compile.ts';
+import { NOON, evaluateAt, faultsOf, release } from '../callbacks.ts';
+import { ME, ROUTER, call, callbackOf, multicall } from './transactions.ts';
+
+const ABI = `payout(address[] to, uint256[] amounts)
+stake(uint256 assets, address receiver)
+shift(int256 delta)
+settle((address to, uint256 amount)[] legs, uint256 deadline)
+`;
+
+const entry = (method: string, where: string): string => `policy: one
+callback: web3
+when: { main_chain_symbol: ETH }
+rules:
+  - contract-calls:
+      abis: own.abi
+      multicall: { depth: 1, calls: 16 }
+      calls:
+        - { contract: '${ROUTER}', method: 'multicall(bytes[])' }
+        - { contract: '${ROUTER}', method: '${method}', where: ${where} }
+`;
+const FILES = { 'own.abi': ABI };
+const faults = (method: string, where: string): readonly string[] => faultsOf(entry(method, where), FILES);
+
+const verdict = (method: string, where: string, data: string): string => {
+  const inForce = release(entry(method, where), FILES);
+  const proposal = evaluateAt(inForce, callbackOf({ contract: ROUTER, data }), NOON);
+  return proposal.results[0]?.verdict ?? 'none';
+};
+
+const payout = (...amounts: readonly bigint[]): string =>
+  call(
+    'payout(address[],uint256[])',
+    amounts.map(() => ME),
+    amounts,
+  );
+const stake = (amount: bigint): string => call('stake(uint256,address)', amount, ME);
+const shift = (delta: bigint): string => call('shift(int256)', delta);
+const settle = (deadline: bigint, ...amounts: readonly bigint[]): string =>
+  call(
+    'settle((address,uint256)[],uint256)',
+    amounts.map((amount) => [ME, amount]),
+    deadline,
+  );
+
+const CURE =
+  'max of an argument of an own ABI does not say what it limits; write decimals (or asset) beside it, and max is for the whole transaction (decimals: 0 counts the smallest units); where it is no amount but an id, a time or a rate, write each: true, and max is for each value';
+
+describe('a maximum on an argument of an own ABI is at fault without decimals', () => {
+  it.each<[string, string, string, string]>([
+    ['an amount', 'stake(uint256,address)', '{ assets: { max: 1000 }, receiver: any }', 'assets'],
+    [
+      'the items of an array',
+      'payout(address[],uint256[])',
+      '{ to: any, amounts: { min: 1, max: 1000 } }',
+      'amounts',
+    ],
+    [
+      'a member of tuples in an array',
+      'settle((address,uint256)[],uint256)',
+      '{ legs.to: any, legs.amount: { max: 1000 }, deadline: any }',
+      'legs.amount',
+    ],
+    ['a signed integer', 'shift(int256)', '{ delta: { max: 1000 } }', 'delta'],
+    [
+      'an argument that each: false leaves open',
+      'shift(int256)',
+      '{ delta: { max: 1000, each: false } }',
+      '',
+    ],
+  ])('%s', (_, method, where, argument) => {
+    const found = faults(method, where);
+    expect(found).toHaveLength(1);
+    const expected = argument === '' ? 'write' : `calls[1].where.${argument}.max: ${CURE}`;
+    expect(found[0]).toContain(expected);
+  });
+
+  it('and sound with decimals, with each: true, and where there is no maximum', () => {
+    expect(faults('shift(int256)', '{ delta: { max: 1000, decimals: 0 } }')).toEqual([]);
+    expect(faults('shift(int256)', '{ delta: { max: 1000, each: true } }')).toEqual([]);
+    expect(faults('shift(int256)', '{ delta: { min: 1 } }')).toEqual([]);
+    expect(faults('shift(int256)', '{ delta: { values: [1, 2] } }')).toEqual([]);
+  });
+
+  it.each<[string, string]>([
+    ['{ delta: { max: 5, decimals: 6, each: true } }', 'an amount is limited over the whole transaction'],
+    ['{ delta: { min: 5, each: true } }', 'each says what max limits, and there is no max'],
+    ['{ delta: { max: 5, each: yes } }', 'write true, or leave it out'],
+  ])('each is at fault in %s', (where, fault) => {
+    expect(faults('shift(int256)', where)).toEqual([expect.stringContaining(fault)]);
+  });
+
+  it('each does not fit an amount of a known method, nor an address', () => {
+    const transfer = (where: string): string => entry('transfer(address,uint256)', `${where}, decimals: 6`);
+    expect(faultsOf(transfer('{ to: any, amount: { max: 5, each: true } }'), FILES)).toEqual([
+      expect.stringContaining('an amount is limited over the whole transaction'),
+    ]);
+    expect(faultsOf(transfer('{ to: { each: true }, amount: any }'), FILES)).toEqual([
+      expect.stringContaining('each does not fit to (address)'),
+    ]);
+  });
+});
+
+describe('a maximum with decimals is for the whole transaction', () => {
+  const PAYOUT = '{ to: any, amounts: { max: 1000, decimals: 0 } }';
+  const STAKE = '{ assets: { max: 1000, decimals: 0 }, receiver: any }';
+  const SETTLE =
+    '{ legs.to: any, legs.amount: { max: 1000, decimals: 0 }, deadline: { max: 9, each: true } }';
+
+  it.each<[string, string, string, string, string]>([
+    ['items of an array up to it', 'payout(address[],uint256[])', PAYOUT, payout(400n, 600n), 'pass'],
+    ['items of an array above it', 'payout(address[],uint256[])', PAYOUT, payout(400n, 601n), 'refuse'],
+    [
+      'calls of one multicall up to it',
+      'stake(uint256,address)',
+      STAKE,
+      multicall(stake(999n), stake(1n)),
+      'pass',
+    ],
+    [
+      'calls of one multicall above it',
+      'stake(uint256,address)',
+      STAKE,
+      multicall(stake(999n), stake(2n)),
+      'refuse',
+    ],
+    [
+      'tuples of an array up to it',
+      'settle((address,uint256)[],uint256)',
+      SETTLE,
+      settle(9n, 1n, 999n),
+      'pass',
+    ],
+    [
+      'tuples of an array above it',
+      'settle((address,uint256)[],uint256)',
+      SETTLE,
+      settle(9n, 2n, 999n),
+      'refuse',
+    ],
+    [
+      'tuples of several calls above it',
+      'settle((address,uint256)[],uint256)',
+      SETTLE,
+      multicall(settle(9n, 500n), settle(9n, 500n, 1n)),
+      'refuse',
+    ],
+    [
+      'with each: true, every value of several calls',
+      'settle((address,uint256)[],uint256)',
+      SETTLE,
+      multicall(settle(9n, 1n), settle(9n, 1n)),
+      'pass',
+    ],
+    [
+      'with each: true, a value above it',
+      'settle((address,uint256)[],uint256)',
+      SETTLE,
+      multicall(settle(9n, 1n), settle(10n, 1n)),
+      'refuse',
+    ],
+  ])('%s', (_, method, where, data, expected) => {
+    expect(verdict(method, where, data)).toBe(expected);
+  });
+
+  it('and so is a minimum below zero, which limits what goes the other way', () => {
+    const where = '{ delta: { min: -1000, max: 1000, decimals: 0 } }';
+    expect(verdict('shift(int256)', where, multicall(shift(-400n), shift(-600n)))).toBe('pass');
+    expect(verdict('shift(int256)', where, multicall(shift(-400n), shift(-601n)))).toBe('refuse');
+    // What goes one way makes no room for what goes the other.
+    expect(verdict('shift(int256)', where, multicall(shift(1000n), shift(-1000n), shift(1n)))).toBe('refuse');
+  });
+});
+
+describe('a revision that was put in force before such a maximum was a fault', () => {
+  it('still compiles, and holds the maximum over the whole transaction', () => {
+    const sound = release(
+      entry('payout(address[],uint256[])', '{ to: any, amounts: { max: 1000, decimals: 0 } }'),
+      FILES,
+    );
+    const older = compileRelease(sound.document.replace('"decimals":"0",', ''));
+    if (!older.ok) throw new Error(JSON.stringify(older.faults));
+    const of = (data: string): string | undefined =>
+      evaluateAt(older.release, callbackOf({ contract: ROUTER, data }), NOON).results[0]?.verdict;
+    expect(of(payout(400n, 600n))).toBe('pass');
+    expect(of(payout(1000n, 1000n))).toBe('refuse');
+    expect(of(multicall(payout(1000n), payout(1n)))).toBe('refuse');
+  });
+});
