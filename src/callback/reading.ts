@@ -2,6 +2,7 @@ import { type Failure, type FailureCode, failure } from '../errors.ts';
 import { type Amount, parseAmount } from '../values/amount.ts';
 import { comparable } from '../values/comparable.ts';
 import type { Member, Members } from '../values/members.ts';
+import { secondSpelling } from '../values/spelling.ts';
 
 /** What a text member may hold. */
 export interface Grammar {
@@ -19,8 +20,8 @@ export const IDENTIFIER: Grammar = { pattern: VISIBLE, maxLength: 128 };
 export const WIRE_ID: Grammar = { pattern: INTEGER, maxLength: 40 };
 export const ADDRESS: Grammar = { pattern: VISIBLE, maxLength: 256 };
 export const SYMBOL: Grammar = { pattern: VISIBLE, maxLength: 64 };
-/** A memo is free text, but never a control character, which would garble a log or a list. */
-export const MEMO: Grammar = { pattern: /^\P{Cc}+$/u, maxLength: 512 };
+/** A memo is free text; what it may not hold besides, {@link requireOneSpelling} says. */
+export const MEMO: Grammar = { pattern: /^[^]+$/u, maxLength: 512 };
 
 /** Thrown by the readers below and turned into a {@link Failure} by {@link reading}. */
 class Unreadable extends Error {
@@ -75,6 +76,14 @@ export function requiredText(members: Members, name: string, grammar: Grammar): 
 export function presentText(members: Members, name: string, grammar: Grammar): string {
   if (!members.has(name)) unreadable('MEMBER_MISSING', `${name} is missing`, { member: name });
   return optionalText(members, name, grammar) ?? '';
+}
+
+/** Refuses a free text that looks like another: lists and limits by recipient would take the two for different ones. */
+export function requireOneSpelling(name: string, text: string): void {
+  const why = secondSpelling(text);
+  if (why === undefined) return;
+  const because = `${name} ${why}, so one recipient would have two spellings; ask for it without`;
+  unreadable('MEMBER_INVALID', because, { member: name });
 }
 
 /** The names that the callback's kind does not define. */

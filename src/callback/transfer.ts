@@ -1,4 +1,6 @@
+import { takesNumber } from '../values/address.ts';
 import { type Amount, formatAmount } from '../values/amount.ts';
+import { canonicalJson } from '../values/canonical.ts';
 import { comparable } from '../values/comparable.ts';
 import { type Bounds, type Members, readObjects } from '../values/members.ts';
 import type { Parsed, Payout, TransferCallback } from './callback.ts';
@@ -14,6 +16,7 @@ import {
   optionalText,
   reading,
   requiredAmount,
+  requireOneSpelling,
   requiredText,
   unknownNames,
   unreadable,
@@ -34,6 +37,8 @@ const DEFINED = [
   'txid',
   'outputs',
 ];
+
+const OUTPUT_DEFINED = ['address_to', 'amount'];
 
 /** A withdrawal to several addresses may name many; the body's size bounds them first. */
 const OUTPUT_BOUNDS: Bounds = { bytes: 65_536, members: 4096, depth: 4, numberCharacters: 80 };
@@ -64,11 +69,12 @@ export function parseTransfer(members: Members, source: string): Parsed<Transfer
     const speedUp = optionalFlag(members, 'pending_round');
     const from = requiredText(members, 'from', ADDRESS);
     const to = requiredText(members, 'to', ADDRESS);
-    const memo = optionalText(members, 'memo', MEMO);
     const amount = requiredAmount(members, 'amount');
     const symbol = requiredText(members, 'symbol', SYMBOL);
     const txid = optionalText(members, 'txid', IDENTIFIER);
     const outputs = outputsOf(members, comparable(to), amount);
+    const recipients = [...new Set([to, ...(outputs?.written ?? [])])];
+    const memo = memoOf(members, recipients);
     const payouts = outputs?.payouts ?? [{ to: comparable(to), amount }];
     return {
       kind: 'transfer',
@@ -77,7 +83,7 @@ export function parseTransfer(members: Members, source: string): Parsed<Transfer
       question: { type, speedUp },
       from,
       to,
-      recipients: [...new Set([to, ...(outputs?.written ?? [])])],
+      recipients,
       memo,
       amount,
       symbol,
@@ -106,8 +112,10 @@ export function parseTransfer(members: Members, source: string): Parsed<Transfer
           outputs === undefined
             ? ''
             : payouts.map((each) => `${each.to} ${formatAmount(each.amount)}`).join('\n'),
+        // Only where there are any, so that all other terms stay what they were before these were looked at.
+        ...(outputs === undefined || outputs.more === '' ? {} : { outputMembers: outputs.more }),
       },
-      unknown: unknownNames(members, DEFINED),
+      unknown: [...unknownNames(members, DEFINED), ...(outputs?.unknown ?? [])],
     };
   });
 }
@@ -130,11 +138,30 @@ function transferIdOf(members: Members): string | undefined {
   return transferId ?? withdrawId;
 }
 
+const TAG = /^(?:0|[1-9]\d{0,9})$/;
+const TAG_MAX = 4_294_967_295;
+
+/** The memo in its one spelling; a number where one of the recipients is of a chain whose memo is one. */
+function memoOf(members: Members, recipients: readonly string[]): string | undefined {
+  const memo = optionalText(members, 'memo', MEMO);
+  if (memo === undefined) return undefined;
+  requireOneSpelling('memo', memo);
+  if (recipients.some(takesNumber) && !(TAG.test(memo) && Number(memo) <= TAG_MAX)) {
+    const because = `memo is no destination tag, which Ripple wants as a whole number from 0 to ${TAG_MAX}; ask for it in digits, without leading zeros`;
+    unreadable('MEMBER_INVALID', because, { member: 'memo' });
+  }
+  return memo;
+}
+
 interface Outputs {
   /** One an address, in the order of the addresses. */
   readonly payouts: readonly Payout[];
   /** The addresses as they are written, one for each output. */
   readonly written: readonly string[];
+  /** The names of members that the specification does not define, as `outputs[].name`, each once. */
+  readonly unknown: readonly string[];
+  /** What these say, with the output that they are of, whatever the order; the empty text if there are none. */
+  readonly more: string;
 }
 
 /** The outputs, or undefined where the withdrawal has none. */
@@ -147,11 +174,17 @@ function outputsOf(members: Members, to: string, amount: Amount): Outputs | unde
   if (decoded.objects.length === 0) return undefined;
   const paid = new Map<string, Amount>();
   const written: string[] = [];
+  const unknown = new Set<string>();
+  const more: string[] = [];
   for (const output of decoded.objects) {
     const text = requiredText(output, 'address_to', ADDRESS);
     const address = comparable(text);
     written.push(text);
-    paid.set(address, (paid.get(address) ?? 0n) + requiredAmount(output, 'amount'));
+    const each = requiredAmount(output, 'amount');
+    paid.set(address, (paid.get(address) ?? 0n) + each);
+    const names = unknownNames(output, OUTPUT_DEFINED);
+    if (names.length > 0) more.push(moreOf(output, names, { address, amount: formatAmount(each) }));
+    for (const name of names) unknown.add(`outputs[].${name}`);
   }
   const sum = [...paid.values()].reduce((total, each) => total + each, 0n);
   if (sum !== amount) {
@@ -164,5 +197,17 @@ function outputsOf(members: Members, to: string, amount: Amount): Outputs | unde
   const payouts = [...paid]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([address, each]) => ({ to: address, amount: each }));
-  return { payouts, written };
+  return { payouts, written, unknown: [...unknown], more: more.sort().join('\n') };
 }
+
+/** The unknown members of one output as a line: they may say whom it reaches, such as a memo of its own. */
+function moreOf(
+  output: Members,
+  names: readonly string[],
+  of: { readonly address: string; readonly amount: string },
+): string {
+  const said = names.map((name) => [name, output.get(name)?.kind ?? '', output.get(name)?.text ?? '']);
+  return canonicalJson([of.address, of.amount, ...said.sort(byName)]);
+}
+
+const byName = ([a = '']: readonly string[], [b = '']: readonly string[]): number => (a < b ? -1 : 1);

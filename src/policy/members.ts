@@ -1,8 +1,9 @@
 import type { Callback, Kind } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
-import { MEMO, VISIBLE, WIRE_ID } from '../callback/reading.ts';
+import { VISIBLE, WIRE_ID } from '../callback/reading.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
 import { comparable } from '../values/comparable.ts';
+import { secondSpelling } from '../values/spelling.ts';
 
 /** Not a member, but named like one: whoever sent the callback. */
 export const SOURCE = 'source';
@@ -47,7 +48,10 @@ const GRAMMARS: Readonly<Record<string, { readonly expected: string; readonly re
   userId: { expected: 'digits', read: like(/^\d+$/) },
   transfer_id: { expected: 'a whole number', read: like(WIRE_ID.pattern) },
   trans_id: { expected: 'a whole number', read: like(WIRE_ID.pattern) },
-  memo: { expected: 'a text without control characters', read: like(MEMO.pattern) },
+  memo: {
+    expected: 'a text without outer white space and without characters that nobody sees',
+    read: readMemo,
+  },
 };
 
 /** Addresses, ids, symbols and call data; several in one text would be none. */
@@ -66,6 +70,12 @@ export function readMemberText(
   const { expected, read } = (Object.hasOwn(GRAMMARS, member) ? GRAMMARS[member] : undefined) ?? VISIBLE_TEXT;
   const found = read(text);
   return found === undefined ? { ok: false, expected } : { ok: true, text: found };
+}
+
+/** What differs from a memo's one spelling by its Unicode normal form alone is that memo. */
+function readMemo(text: string): string | undefined {
+  const memo = text.normalize('NFC');
+  return memo !== '' && secondSpelling(memo) === undefined ? comparable(memo) : undefined;
 }
 
 function oneOf(texts: readonly string[]): ReadText {

@@ -1,4 +1,4 @@
-import { base58Check, readRipple, readSolana, readTron } from './address/base58.ts';
+import { base58Check, isRippleX, readRipple, readSolana, readTron } from './address/base58.ts';
 import { hasPrefix, readAccount, segwit } from './address/bech32.ts';
 import { readEvm } from './address/evm.ts';
 import { type AddressRead, type ReadAddress, badAddress, goodAddress } from './address/read.ts';
@@ -74,6 +74,11 @@ const VISIBLE = /^[\x21-\x7e]{1,256}$/;
 export function readAddress(chain: Chain, text: string, prefix?: string): AddressRead {
   if (!VISIBLE.test(text)) return badAddress('it is not 1 to 256 visible ASCII characters without blanks');
   return table[chain].read(text, prefix);
+}
+
+/** Whether a memo to this address is a number: on Ripple a destination tag, which any of its programs reads as an integer. */
+export function takesNumber(address: string): boolean {
+  return (address.startsWith('r') && readRipple(address).ok) || isRippleX(address);
 }
 
 /** A witness address, if it looks like one, else the other form. */

@@ -35,9 +35,12 @@ export function readTron(text: string): AddressRead {
 
 const ripple = base58Check([0x00], 'r… in base58 with a checksum', base58xrp);
 
+/** Whether it looks like an X-address, which holds a tag of its own. */
+export const isRippleX = (text: string): boolean => /^[XT][1-9A-HJ-NP-Za-km-z]{45,}$/.test(text);
+
 /** A classic address. An X-address hides a tag, which belongs into the memo. */
 export function readRipple(text: string): AddressRead {
-  return /^[XT][1-9A-HJ-NP-Za-km-z]{45,}$/.test(text)
+  return isRippleX(text)
     ? badAddress('it is an X-address; write the classic address (r…), and the tag as the memo')
     : ripple(text);
 }

@@ -30,12 +30,17 @@ export function visible(value: Value | undefined, most: number): string | undefi
     : undefined;
 }
 
-/** A text without control characters, or a whole number; the empty text for none. */
+/** Control and format characters, and others that take no room. */
+const UNSEEN = /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}/u;
+
+/** A text that shows all it has, without outer blanks and composed; or a whole number; the empty text for none. */
 export function memoOf(value: Value | undefined): string | undefined {
   const text = plain(value);
   return text !== undefined &&
     text.length <= MEMO_MAX &&
-    every(text, (code) => code >= 0x20 && !(code >= 0x7f && code < 0xa0))
+    !UNSEEN.test(text) &&
+    text === text.trim() &&
+    text === text.normalize('NFC')
     ? text
     : undefined;
 }

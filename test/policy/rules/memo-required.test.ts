@@ -23,13 +23,13 @@ describe('memo-required', () => {
     ['memo-required: {}', transfer({ symbol: 'XRP' }), 'XRP needs a memo, and there is none'],
     ['memo-required: {}', transfer({ symbol: 'XRP', memo: '' }), 'XRP needs a memo'],
     ['memo-required: {}', transfer({ symbol: 'XRP', memo: null }), 'XRP needs a memo'],
-    ['memo-required: {}', transfer({ symbol: 'XRP', memo: '  ' }), 'XRP needs a memo'],
-    ['memo-required: {}', transfer({ symbol: 'XRP', memo: '\u00a0' }), 'XRP needs a memo'],
+    ['memo-required: {}', { ...transfer({ symbol: 'XRP' }), memo: '  ' }, 'XRP needs a memo'],
+    ['memo-required: {}', { ...transfer({ symbol: 'XRP' }), memo: '\u00a0' }, 'XRP needs a memo'],
     ['memo-required: {}', transfer({ symbol: 'xrp', memo: '1' }), 'does not have xrp'],
     ['memo-required: {}', transfer({ symbol: 'EOS', memo: '1' }), 'does not have EOS'],
     ['memo-required: {}', transfer({ symbol: 'constructor' }), 'does not have constructor'],
     ['memo-required: { assets: EOS }', transfer({ symbol: 'EOS' }), 'EOS needs a memo'],
-    ['memo-required: { assets: [XLM, EOS] }', transfer({ symbol: 'EOS', memo: ' ' }), 'EOS needs a memo'],
+    ['memo-required: { assets: [XLM, EOS] }', { ...transfer({ symbol: 'EOS' }), memo: ' ' }, 'EOS needs a memo'],
   ])('%s refuses one without', (rule, callback, because) => {
     const { result } = judged(rule, callback, { assets });
     expect(result).toMatchObject({ verdict: 'refuse', values: { symbol: callback.symbol } });
