@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { CountersignError, messageOf } from '../errors.ts';
 import { type Asset, readAssetAddress } from '../policy/assets.ts';
 import { writtenEntries } from '../policy/list-file.ts';
-import { comparableEntry } from '../values/comparable.ts';
+import { comparableEntry, storedEntries } from '../values/comparable.ts';
+import { secondSpelling } from '../values/spelling.ts';
 import type { Call } from './command.ts';
 
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
@@ -25,14 +26,19 @@ export function addedValues(call: Call, asset: Asset | undefined): GivenValues {
   for (const value of written) {
     if (value.includes('  '))
       throw invalidValue(value, 'has two blanks in a row, where one divides its parts');
+    const unseen = secondSpelling(comparableEntry(value));
+    if (unseen !== undefined) throw invalidValue(value, `${unseen}; no member could ever match`);
     if (asset !== undefined) checkAddress(value, asset);
   }
-  return givenValues(call, written);
+  return givenValues(call, written.map(comparableEntry));
 }
 
-/** Values to be taken off a list. Throws USAGE or LIST_INVALID, naming the first value that will not do. */
+/**
+ * Values to be taken off a list, also in the form in which an earlier version put them on it. Throws USAGE or LIST_INVALID, naming
+ * the first value that will not do.
+ */
 export function removedValues(call: Call): GivenValues {
-  return givenValues(call, writtenValues(call));
+  return givenValues(call, writtenValues(call).flatMap(storedEntries));
 }
 
 /** Throws USAGE for a name that no policy could refer to. */
@@ -44,9 +50,9 @@ export function checkedName(list: string): string {
   );
 }
 
-function givenValues(call: Call, written: readonly string[]): GivenValues {
+function givenValues(call: Call, entries: readonly string[]): GivenValues {
   const [list = ''] = call.arguments;
-  return { list: checkedName(list), values: [...new Set(written.map(comparableEntry))] };
+  return { list: checkedName(list), values: [...new Set(entries)] };
 }
 
 /** As they are written, trimmed. */

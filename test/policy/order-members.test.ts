@@ -136,7 +136,11 @@ describe('the members of an announced order', () => {
     ['transfer', { ...TRANSFER, to: `${A} ${B}` }, ['to "0x']],
     ['transfer', { ...TRANSFER, amount: '0' }, ['write an amount above zero']],
     ['transfer', { ...TRANSFER, transfer_id: '1.5' }, ['write a whole number']],
-    ['transfer', { ...TRANSFER, memo: 'a\nb' }, ['write a text without outer white space and without characters that nobody sees']],
+    [
+      'transfer',
+      { ...TRANSFER, memo: 'a\nb' },
+      ['write a text without outer white space and without characters that nobody sees'],
+    ],
     [
       'transfer',
       { ...TRANSFER, outputs: [{ to: A, amount: '1.5' }] },

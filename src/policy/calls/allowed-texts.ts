@@ -1,5 +1,7 @@
 import { messageOf } from '../../errors.ts';
 import { readAddress } from '../../values/address.ts';
+import { comparableEntry } from '../../values/comparable.ts';
+import { secondSpelling } from '../../values/spelling.ts';
 import { type Path, shown } from '../fault.ts';
 import type { RuleContext } from '../rules/rule.ts';
 import type { Argument } from './argument.ts';
@@ -69,8 +71,9 @@ function readTexts(
   const texts = new Set<string>();
   for (const each of written) {
     const read = readText(each, judged);
-    if (!read.ok) return context.fault(path, read.message, read.cure);
-    texts.add(read.text);
+    if (read.ok) texts.add(read.text);
+    // A revision in force from before this was a fault: nothing that is looked up is ever so.
+    else if (!context.again) return context.fault(path, read.message, read.cure);
   }
   return texts;
 }
@@ -79,7 +82,7 @@ type TextRead =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly message: string; readonly cure: string };
 
-/** A value as the policy writes it, in the form that {@link formatValue} gives those of a call. */
+/** A value as the policy writes it, in the form in which those of a call are looked up. */
 function readText(written: string, { argument, decimals }: Judged): TextRead {
   const { type } = argument;
   const no = (cure: string): TextRead => ({
@@ -112,8 +115,16 @@ function readText(written: string, { argument, decimals }: Judged): TextRead {
         ? { ok: true, text: written.toLowerCase() }
         : no(`write 0x and ${digits} hexadecimal digits`);
     }
-    case 'string':
-      return { ok: true, text: written };
+    case 'string': {
+      const text = comparableEntry(written);
+      const why = secondSpelling(text);
+      if (why === undefined) return { ok: true, text };
+      return {
+        ok: false,
+        message: `${shown(written)} ${why}, and such a text is refused`,
+        cure: 'leave that out',
+      };
+    }
     case 'array':
     case 'tuple':
       break;

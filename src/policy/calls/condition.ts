@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { comparable } from '../../values/comparable.ts';
+import { comparableEntry } from '../../values/comparable.ts';
+import { secondSpelling } from '../../values/spelling.ts';
 import { type Path, cureFor, shown } from '../fault.ts';
 import { textsText } from '../rules/parameter.ts';
 import type { RuleContext } from '../rules/rule.ts';
@@ -87,7 +88,12 @@ export function compileCondition(
     limits,
     summed: judged.summed,
     lists,
-    wrong: wrongIn(sets, limits, written.is === 'sender', judged),
+    wrong: wrongIn(
+      sets,
+      limits,
+      { isSender: written.is === 'sender', isLooked: sets.length + lists.length > 0 },
+      judged,
+    ),
   };
 }
 
@@ -162,10 +168,11 @@ function compileLists(
 function wrongIn(
   sets: readonly AllowedTexts[],
   { min, max }: Limits,
-  isSender: boolean,
+  { isSender, isLooked }: { readonly isSender: boolean; readonly isLooked: boolean },
   { argument, decimals = 0 }: Judged,
 ): Condition['wrong'] {
   const units = (value: bigint): string => formatUnits(value, decimals);
+  const isText = argument.type.kind === 'string';
   return (value, sender) => {
     if (isSender && value !== sender) return `is not the sender ${sender}`;
     if (typeof value === 'bigint') {
@@ -174,12 +181,16 @@ function wrongIn(
     } else if (min !== undefined || max !== undefined) {
       return `is no number, and ${argument.path} has a limit`;
     }
-    const missed = sets.find(({ texts }) => !texts.has(formatValue(value)));
+    if (isLooked && isText && typeof value === 'string') {
+      const why = secondSpelling(value);
+      if (why !== undefined) return `${why}, which no list can tell from the text without`;
+    }
+    const missed = sets.find(({ texts }) => !texts.has(listText(value)));
     return missed === undefined ? undefined : `is not among ${missed.where}`;
   };
 }
 
-/** The text by which lists in the store know a value. */
+/** The text by which lists, in the store, in files and in the policy itself, know a value. */
 export function listText(value: Value): string {
-  return comparable(formatValue(value));
+  return comparableEntry(formatValue(value));
 }

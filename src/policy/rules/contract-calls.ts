@@ -69,6 +69,7 @@ export const contractCalls = defineRule({
     'A callback whose amount is unlimited (`-1`) passes only if its call is an unlimited approval of a method known as one, and its entry allows it: of any other call `-1` would leave open how many coins go along.',
     'A method that holds calls (multicall, aggregate, execute …) is an entry like any other; besides, every call in it must be allowed by an entry of its own, for the contract that it goes to. Of its arguments, those that say what is called are left out under `where`.',
     'ERC-20 and ERC-721 share signatures: name the argument `amount` for a token with units, `tokenId` for one with ids.',
+    'A text (`string`) is compared as entries of lists are, word by word: `0x…` and bech32 without regard to case, the rest exactly. Under `values`, `file`, `list` and `not-list`, one that begins or ends with white space, has a character that nobody sees or is not in Unicode normal form C is refused.',
     'Of alternatives, one that asks no list comes before one that does; only one is asked of the store.',
     'The policy must name the networks (`main_chain_symbol`) under `when`: an address is another contract on another network. Only EVM networks can be judged.',
     'Bytes of methods that come from an ABI file are not looked into: if they hold calls, give them by `values`, or leave the method out.',

@@ -44,6 +44,7 @@ export const membershipParameters = z
 export const membershipNotes: readonly string[] = [
   'A callback without the member, or without one of several, is refused.',
   'Hexadecimal texts (`0x…`) and bech32 addresses (`bc1…`) compare without regard to case, all others exactly.',
+  'Entries of the store, of files and of the policy are compared in one form, word by word and in Unicode normal form C. A memo that looks like another (outer white space, characters that nobody sees, another normal form) never comes this far: such a callback is refused as it is read.',
   'With several members, a value is their texts in that order with one blank between them, like `rPEP… XRP 12345` for `[to, symbol, memo]`; the memo comes last, since it alone may have blanks in it.',
   'In a file, a value that has ` #` in it, or begins with `"`, is written as a JSON string: `"rPEP… XRP order #7"`.',
   'Where the asset table has every symbol under `when` (or in the value), addresses in `values` and `file` are checked as their chain writes them, so that a misspelt one is a fault and not an entry that does nothing.',

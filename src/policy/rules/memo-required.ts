@@ -10,7 +10,7 @@ export const memoRequired = defineRule({
   notes: [
     'Without `assets`, the asset table says which these are (`memo: required`), and a withdrawal of an asset that it does not have is refused.',
     'With `assets`, the table is not asked: all other assets pass without a memo.',
-    'A memo of nothing but blanks is none.',
+    'A memo of nothing but blanks is none; a callback that has one is refused as it is read, as is a destination tag on Ripple that is no whole number.',
     'Which memo it is does not matter here: an allow-list of `[to, symbol, memo]` binds it to its address.',
   ],
   callbacks: ['transfer'],

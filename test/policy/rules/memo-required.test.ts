@@ -29,7 +29,11 @@ describe('memo-required', () => {
     ['memo-required: {}', transfer({ symbol: 'EOS', memo: '1' }), 'does not have EOS'],
     ['memo-required: {}', transfer({ symbol: 'constructor' }), 'does not have constructor'],
     ['memo-required: { assets: EOS }', transfer({ symbol: 'EOS' }), 'EOS needs a memo'],
-    ['memo-required: { assets: [XLM, EOS] }', { ...transfer({ symbol: 'EOS' }), memo: ' ' }, 'EOS needs a memo'],
+    [
+      'memo-required: { assets: [XLM, EOS] }',
+      { ...transfer({ symbol: 'EOS' }), memo: ' ' },
+      'EOS needs a memo',
+    ],
   ])('%s refuses one without', (rule, callback, because) => {
     const { result } = judged(rule, callback, { assets });
     expect(result).toMatchObject({ verdict: 'refuse', values: { symbol: callback.symbol } });
