@@ -10,8 +10,8 @@ export function entryName({ source, id }: Pick<JournalEntry, 'source' | 'id'>): 
 }
 
 /** One decision for people: what was decided, why, and what each rule said, a line each. */
-export function describeDecision(entry: JournalEntry): string {
-  const decision = readDecision(entry);
+export function describeDecision(entry: JournalEntry, first?: JournalEntry): string {
+  const decision = readDecision(entry, first);
   return [headline(entry), `because ${printable(decision.because)}`, ...ruleLines(decision)].join('\n');
 }
 
@@ -53,8 +53,8 @@ export function decisionRow(entry: JournalEntry): readonly string[] {
 }
 
 /** Everything about an entry, for machines, explained as {@link describeDecision} does. */
-export function decisionJson(entry: JournalEntry) {
-  const { because, deciding, rules } = readDecision(entry);
+export function decisionJson(entry: JournalEntry, first?: JournalEntry) {
+  const { because, deciding, rules } = readDecision(entry, first);
   const { source, id, of, ...journalled } = entryJson(entry);
   return {
     id: `${source}/${id}`,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
 import { NOTICE_REASONS } from '../pipeline/decide.ts';
+import { firstRefusal } from '../pipeline/first-refusal.ts';
 import { fromDetail } from '../policy/detail.ts';
 import { type Explanation, type RuleExplanation, explain, wasAsked } from '../policy/explain.ts';
 import type { JournalEntry } from '../store/store.ts';
@@ -25,11 +26,11 @@ export interface ToldRule extends RuleExplanation {
   readonly asked: boolean;
 }
 
-/** Reads what the pipeline and the stores write as an entry's detail. Never throws. */
-export function readDecision(entry: JournalEntry): Decision {
+/** Reads what the pipeline and the stores write as an entry's detail. `first` is the entry that a repeat names. Never throws. */
+export function readDecision(entry: JournalEntry, first?: JournalEntry): Decision {
   const detail = detailOf(entry);
   return entry.type === 'decision' || entry.type === 'repeat'
-    ? explained(entry, detail)
+    ? explained(entry, detail, first)
     : { because: reasonOf(entry, detail), deciding: undefined, next: undefined, rules: [], detail };
 }
 
@@ -57,10 +58,11 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
 const matches = (valid: boolean | undefined): string =>
   valid === true ? 'matches' : 'does not match, or no key is set';
 
-function explained(entry: JournalEntry, detail: Detail): Decision {
+function explained(entry: JournalEntry, detail: Detail, first: JournalEntry | undefined): Decision {
   try {
     const proposal = fromDetail(detail.proposal);
-    const { because, deciding, next, rules } = explain(proposal, entry);
+    const decided = { ...entry, first: first && firstRefusal(first) };
+    const { because, deciding, next, rules } = explain(proposal, decided);
     return {
       because:
         entry.type === 'repeat' ? `${because} (decided before, as ${entry.source}/${entry.of})` : because,

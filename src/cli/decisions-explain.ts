@@ -19,19 +19,19 @@ export const decisionsExplain: CommandRow = {
     const store = await session.store();
     const entry = await entryOf(session, call, store);
     const first = entry.of === '' ? undefined : await store.entry(entry.source, entry.of);
-    const texts = [await explanation(store, entry)];
+    const texts = [await explanation(store, entry, first)];
     if (first !== undefined)
       texts.push(`What ${entryName(first)} was:\n\n${await explanation(store, first)}`);
     session.print(texts.join('\n\n'), {
-      ...(await explanationJson(store, entry)),
+      ...(await explanationJson(store, entry, first)),
       ...(first && { first: await explanationJson(store, first) }),
     });
     return 0;
   },
 };
 
-async function explanation(store: Store, entry: JournalEntry): Promise<string> {
-  const decision = readDecision(entry);
+async function explanation(store: Store, entry: JournalEntry, first?: JournalEntry): Promise<string> {
+  const decision = readDecision(entry, first);
   const { verdict, code, type, subject, atMs } = entry;
   const headline = [verdict, code === '' ? type : code, entryName(entry), printable(subject), isoTime(atMs)];
   return [
@@ -104,11 +104,11 @@ function rulesText({ rules }: Decision): readonly string[] {
   ];
 }
 
-async function explanationJson(store: Store, entry: JournalEntry): Promise<object> {
-  const { next } = readDecision(entry);
+async function explanationJson(store: Store, entry: JournalEntry, first?: JournalEntry): Promise<object> {
+  const { next } = readDecision(entry, first);
   const { pushed, inForce } = await standingOf(store, entry.revision);
   return {
-    ...decisionJson(entry),
+    ...decisionJson(entry, first),
     next: next ?? null,
     policies:
       entry.revision === ''

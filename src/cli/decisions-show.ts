@@ -19,11 +19,11 @@ export const decisionsShow: CommandRow = {
     const { source } = entry;
     const first = entry.of === '' ? undefined : await store.entry(source, entry.of);
     const texts = [
-      entryText(entry),
+      entryText(entry, first),
       ...(first === undefined ? [] : [`What ${entryName(first)} was:\n\n${entryText(first)}`]),
     ];
     session.print(texts.join('\n\n'), {
-      ...decisionJson(entry),
+      ...decisionJson(entry, first),
       ...(first && { first: decisionJson(first) }),
     });
     return 0;
@@ -61,11 +61,11 @@ export function entryId(session: Session, call: Call, written: string): { source
   );
 }
 
-function entryText(entry: JournalEntry): string {
-  const decision = readDecision(entry);
+function entryText(entry: JournalEntry, first?: JournalEntry): string {
+  const decision = readDecision(entry, first);
   const { body, plaintext } = decision.detail;
   return [
-    describeDecision(entry),
+    describeDecision(entry, first),
     '',
     columns(factsOf(entry, decision).filter(([, fact]) => fact !== '')),
     ...(body === undefined ? [] : ['', 'body', printableLines(body)]),

@@ -8,9 +8,10 @@ import { explainBriefly } from '../policy/explain.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { Authenticated } from '../signature/authenticate.ts';
-import type { SettleResult, Store } from '../store/store.ts';
+import type { SettleRequest, SettleResult, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import type { Outcome, Track } from './outcome.ts';
+import { firstRefusal } from './first-refusal.ts';
 import { noticeRequestOf, settleRequestOf, termsOf } from './settle-request.ts';
 
 /** The policies as they are followed from the store. */
@@ -73,7 +74,7 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
     const request = settleRequestOf(callback, terms, proposal, detail);
     const result = await run.timedAsync('settle', () => parts.store.settle(request));
     if (result.outcome === 'stale') await parts.following.refresh();
-    else if (result.outcome !== 'elsewhen') return settled(run, proposal, result);
+    else if (result.outcome !== 'elsewhen') return settled(parts, run, { request, proposal, result });
     if (parts.following.current() === release && parts.following.prices().version === prices.version)
       fruitless += 1;
     nowMs = result.nowMs;
@@ -118,12 +119,25 @@ async function inquire(
   });
 }
 
-function settled(
+async function settled(
+  { store }: DecideParts,
   run: Track,
-  proposal: Proposal,
-  result: Exclude<SettleResult, { outcome: 'stale' | 'elsewhen' }>,
-): Outcome {
-  const { deciding, because } = explainBriefly(proposal, result);
+  {
+    request,
+    proposal,
+    result,
+  }: {
+    readonly request: SettleRequest;
+    readonly proposal: Proposal;
+    readonly result: Exclude<SettleResult, { outcome: 'stale' | 'elsewhen' }>;
+  },
+): Promise<Outcome> {
+  let { deciding, because } = explainBriefly(proposal, result);
+  if (result.outcome === 'repeated' && result.code === 'RULE_REFUSED' && deciding === undefined) {
+    const entry = await store.entry(request.source, result.of).catch(() => undefined);
+    const first = entry && firstRefusal(entry);
+    ({ deciding, because } = explainBriefly(proposal, { ...result, first }));
+  }
   return run.end({
     verdict: result.verdict,
     outcome: result.outcome,

@@ -19,12 +19,13 @@ export function toDetail(proposal: Proposal): object {
   };
 }
 
-/** What JSON leaves out: most claims decide, and are neither final nor decided afresh. */
-const USUAL = { decides: undefined, final: undefined, afresh: undefined } as const;
-
 function claimToDetail(claim: Claim): object {
-  const { decides, final, afresh } = claim;
-  const flags = decides && !final && !afresh ? USUAL : { decides, final, afresh };
+  // What JSON leaves out is what a claim is if nothing else is said.
+  const flags = {
+    decides: claim.decides ? undefined : false,
+    final: claim.final ? true : undefined,
+    afresh: claim.afresh ? true : undefined,
+  };
   if (claim.type !== 'window') return { ...claim, ...flags };
   return { ...claim, ...flags, amount: formatAmount(claim.amount), max: formatAmount(claim.max) };
 }

@@ -30,6 +30,8 @@ export interface Decided {
   readonly code: string;
   /** One for each claim of the proposal, in order; none if the store did not come to check them. */
   readonly claims: readonly ClaimFound[];
+  /** Of a refusal that is repeated: the rule that made it first, where that is known. */
+  readonly first?: Refusing | undefined;
 }
 
 export interface RuleExplanation {
@@ -42,7 +44,7 @@ export interface RuleExplanation {
   readonly because: string;
 }
 
-type Refusing = Pick<RuleExplanation, 'policy' | 'rule' | 'because'>;
+export type Refusing = Pick<RuleExplanation, 'policy' | 'rule' | 'because'>;
 
 export interface Explanation {
   /** The first enforcing rule that refused; undefined if none did. */
@@ -65,12 +67,12 @@ export function explain(proposal: Pick<Proposal, 'results' | 'claims'>, decided:
   );
   const [first, second] = rules.filter((rule, index) => refuses(rule) && wasAsked(proposal, index, decided));
   const byRule = decided.code === 'RULE_REFUSED';
-  const deciding = byRule && first ? refusing(first) : undefined;
+  const refusesNow = byRule && first ? refusing(first) : undefined;
   const following = byRule ? second : first;
   return {
-    deciding,
+    deciding: refusesNow ?? (byRule ? decided.first : undefined),
     next: following && refusing(following),
-    because: deciding ? sentenceOf(deciding) : reasonOf(decided.code, rules),
+    because: refusesNow ? sentenceOf(refusesNow) : reasonOf(decided, rules),
     rules,
   };
 }
@@ -81,7 +83,7 @@ export function explainBriefly(
   decided: Decided,
 ): Pick<Explanation, 'deciding' | 'because'> {
   if (decided.code !== 'APPROVED') return explain(proposal, decided);
-  return { deciding: undefined, because: reasonOf(decided.code, proposal.results) };
+  return { deciding: undefined, because: reasonOf(decided, proposal.results) };
 }
 
 /** Whether a rule's verdict is known: false where it is the store's, and that refused before it looked. */
@@ -103,7 +105,7 @@ function sentenceOf({ policy, rule, because }: Refusing): string {
 
 const REASONS: Readonly<Record<string, string>> = {
   RULE_REFUSED:
-    'the refusal that was decided first stands, until the policies or a list it depends on have changed',
+    'a refusal that was decided before stands: for good under `refusals: final`, else until the policies or a list it depends on have changed',
   NO_POLICY:
     'no policy with a rule that enforces applies to this callback; see callback and when of the policies',
   NOTHING_IN_FORCE: 'no policies are in force; push some with `countersign policy push`',
@@ -111,7 +113,13 @@ const REASONS: Readonly<Record<string, string>> = {
   TERMS_CHANGED: 'the same id came before with other terms: another user, coin, amount, address or call',
 };
 
-function reasonOf(code: string, rules: readonly Pick<RuleResult, 'mode'>[]): string {
+function reasonOf(
+  { code, first }: Pick<Decided, 'code' | 'first'>,
+  rules: readonly Pick<RuleResult, 'mode'>[],
+): string {
+  if (code === 'RULE_REFUSED' && first !== undefined) {
+    return `${first.policy}/${first.rule} refused it first: ${first.because}; ${REASONS[code]}`;
+  }
   if (code !== 'APPROVED') return REASONS[code] ?? `refused: ${code}`;
   const enforcing = rules.filter(({ mode }) => mode === 'enforce').length;
   return `approved: ${enforcing === 1 ? 'the rule that enforces passes' : `all ${enforcing} rules that enforce pass`}`;

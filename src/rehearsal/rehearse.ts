@@ -1,8 +1,10 @@
 import type { Callback, Verdict } from '../callback/callback.ts';
 import { NOTICE_REASONS } from '../pipeline/decide.ts';
+import { firstRefusal } from '../pipeline/first-refusal.ts';
 import { noticeRequestOf, settleRequestOf, termsOf } from '../pipeline/settle-request.ts';
+import { toDetail } from '../policy/detail.ts';
 import { evaluate } from '../policy/evaluate.ts';
-import { type Explanation, explain } from '../policy/explain.ts';
+import { type Explanation, type Refusing, explain } from '../policy/explain.ts';
 import { type Answer, type PriceTable, factsAt } from '../policy/facts.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
@@ -25,6 +27,8 @@ export type Rehearsed =
       readonly code: string;
       readonly proposal: Proposal;
       readonly result: SettleResult;
+      /** Of a refusal that is repeated: the rule that made it first. */
+      readonly first: Refusing | undefined;
     }
   | { readonly verdict: Verdict; readonly code: NoticeResult['code']; readonly proposal: undefined };
 
@@ -43,10 +47,16 @@ export function rehearse(
     return { verdict, code, proposal: undefined };
   }
   const proposal = evaluate(release, callback, factsAt(atMs, { scheme, prices, answers }));
-  const result = store.settle(settleRequestOf(callback, terms, proposal, ''), atMs);
-  return result.outcome === 'stale' || result.outcome === 'elsewhen'
-    ? { verdict: 'FAILURE', code: 'STALE_POLICIES', proposal, result }
-    : { verdict: result.verdict, code: result.code, proposal, result };
+  // Only a refusal that is final is ever repeated without a rule that refuses.
+  const isFinal = proposal.final || proposal.claims.some((claim) => claim.final);
+  const detail = isFinal ? JSON.stringify({ proposal: toDetail(proposal) }) : '';
+  const result = store.settle(settleRequestOf(callback, terms, proposal, detail), atMs);
+  if (result.outcome === 'stale' || result.outcome === 'elsewhen') {
+    return { verdict: 'FAILURE', code: 'STALE_POLICIES', proposal, result, first: undefined };
+  }
+  const refusal = result.outcome === 'repeated' ? store.refusal(result.of) : undefined;
+  const first = refusal && firstRefusal(refusal);
+  return { verdict: result.verdict, code: result.code, proposal, result, first };
 }
 
 /** Why a callback came out as it did. */
@@ -54,6 +64,6 @@ export function explainRehearsed(rehearsed: Rehearsed): Explanation {
   if (rehearsed.proposal === undefined) {
     return { deciding: undefined, next: undefined, because: NOTICE_REASONS[rehearsed.code], rules: [] };
   }
-  const { proposal, result, code } = rehearsed;
-  return explain(proposal, { code, claims: 'claims' in result ? result.claims : [] });
+  const { proposal, result, code, first } = rehearsed;
+  return explain(proposal, { code, claims: 'claims' in result ? result.claims : [], first });
 }

@@ -134,7 +134,7 @@ describe('an explanation', () => {
     const { deciding, because } = explain(proposal, { code: 'RULE_REFUSED', claims: FINE });
     expect(deciding).toBeUndefined();
     expect(because).toBe(
-      'the refusal that was decided first stands, until the policies or a list it depends on have changed',
+      'a refusal that was decided before stands: for good under `refusals: final`, else until the policies or a list it depends on have changed',
     );
   });
 

@@ -98,6 +98,8 @@ const AFRESH: ReadonlySet<RuleSpec['type']> = new Set([
   'expected-order',
   'speed-up',
   'value-limit',
+  'velocity-limit',
+  'window-limit',
 ] as const);
 
 function judge(policy: PolicySpec, rule: RuleSpec, known: Known, asked: Asked): Said {

@@ -35,6 +35,7 @@ export const countingNotes: readonly string[] = [
   'A rolling window is counted in 60 parts and may count up to one part too much, never too little. Calendar windows are exact.',
   'Changing `max` keeps the count; changing `per`, `window`, `zone` or the name of the policy begins a new one.',
   'A callback without one of the members in `per` is refused.',
+  'A refusal for lack of room does not stand: each repeat is decided afresh, and passes once time has made room.',
   'With `to` in `per`, a withdrawal to several addresses counts for each of them.',
 ];
 
@@ -142,6 +143,8 @@ function claimRoom(compiled: Compiled, callback: Callback, { counted, max, nowMs
       to === -1
         ? [room(per.length === 0 ? compiled.whole : keyOf(counter, by), counted.total)]
         : counted.payouts.map((payout) => room(keyOf(counter, by.with(to, payout.to)), payout.amount)),
+    // Time alone makes room again.
+    afresh: true,
     valid,
   };
 }

@@ -23,7 +23,7 @@ rules:
   - velocity-limit: { per: [userId], window: 1m, max: 10 }
 `,
   cases: `tests:
-  - test: ten payments of a user within a minute pass, the eleventh is refused, and later ones pass again
+  - test: ten payments of a user within a minute pass, the eleventh is refused, and passes when it comes again a minute later
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: shop
@@ -64,7 +64,7 @@ rules:
         expect: SUCCESS
       - source: shop
         after: 62s
-        payment: { appOrderId: '13', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
+        payment: { appOrderId: '11', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
         expect: SUCCESS
 `,
   compile: ({ per, window, zone, max }, context) => {

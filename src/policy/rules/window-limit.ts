@@ -66,7 +66,7 @@ rules:
         expect: { verdict: FAILURE, rule: window-limit#1 }
       - source: shop
         after: 2h
-        payment: { appOrderId: '3', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '50000' }
+        payment: { appOrderId: '2', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '50000' }
         expect: SUCCESS
   - test: a coin without a maximum is refused
     now: 2026-03-02T10:00:00Z

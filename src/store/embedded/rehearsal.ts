@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { NO_PRICES, type PriceTable } from '../../policy/facts.ts';
 import type {
+  JournalEntry,
   ListChange,
   NoticeRequest,
   NoticeResult,
@@ -20,13 +21,14 @@ import { createSettleTables } from './tables.ts';
 /**
  * A store to try policies in: the embedded store's own tables and steps, so that what is settled here is settled as in
  * production, but one call after the other, each at the instant that it is given, which must not run backwards. Nobody else
- * sees it, nothing of it lasts, and it keeps no journal and never forgets.
+ * sees it, nothing of it lasts, and it never forgets. Of the journal it keeps the latest refusals that were given a detail.
  */
 export interface RehearsalStore {
   /** Puts a revision in force, without its document. */
   push(revision: string, atMs: number): void;
   settle(request: SettleRequest, atMs: number): SettleResult;
   notice(request: NoticeRequest, atMs: number): NoticeResult;
+  refusal(id: string): Refusal | undefined;
   /** Throws NOT_FOUND for a removal from a list that does not exist. */
   changeList(change: ListChange, atMs: number): void;
   expectOrder(announcement: OrderAnnouncement, atMs: number): void;
@@ -43,6 +45,9 @@ export interface RehearsalStore {
   close(): void;
 }
 
+type Refusal = Pick<JournalEntry, 'code' | 'claims' | 'detail'>;
+
+const REFUSALS_KEPT = 10_000;
 const CACHE_KIB = 65_536;
 
 /** On `disk` it is a nameless file that SQLite makes and drops, and what it has in memory is bounded, however much is settled. */
@@ -53,7 +58,8 @@ export function openRehearsal(where: 'memory' | 'disk'): RehearsalStore {
   connection.exec(`PRAGMA journal_mode = OFF; PRAGMA cache_size = -${CACHE_KIB}`);
   for (const step of migrations) connection.exec(step);
   // Nobody but this store's own verbs can change what is in force.
-  const tables = keepInForce(createSettleTables(connection, countingJournal()));
+  const refusals = new Map<string, Refusal>();
+  const tables = keepInForce(createSettleTables(connection, countingJournal(refusals)));
   const priceTables = createPrices(connection);
   let prices = NO_PRICES;
   connection.exec('BEGIN');
@@ -65,6 +71,7 @@ export function openRehearsal(where: 'memory' | 'disk'): RehearsalStore {
     },
     settle: (request, atMs) => settle(tables, request, atMs),
     notice: (request, atMs) => notice(tables, request, atMs),
+    refusal: (id) => refusals.get(id),
     changeList: (change, atMs) => void tables.lists.change(change, atMs),
     expectOrder: (announcement, atMs) => void tables.orders.expect(announcement, atMs),
     cancelOrder: (cancel, atMs) => void tables.orders.cancel(cancel, atMs),
@@ -80,13 +87,19 @@ export function openRehearsal(where: 'memory' | 'disk'): RehearsalStore {
   };
 }
 
-/** Gives ids, and keeps nothing: nobody asks what was settled here. */
-function countingJournal(): JournalTable {
+/** Gives ids, and keeps refusals alone, for nobody asks for more of what was settled here. */
+function countingJournal(refusals: Map<string, Refusal>): JournalTable {
   let last = 0;
-  const append = (): string => String(++last);
+  const append: JournalTable['append'] = ({ type, verdict, code = '', claims = [], detail }) => {
+    const id = String(++last);
+    if (type !== 'decision' || verdict !== 'FAILURE' || detail === '') return id;
+    refusals.set(id, { code, claims, detail });
+    refusals.delete(String(last - REFUSALS_KEPT));
+    return id;
+  };
   return {
     append,
-    record: append,
+    record: (record, atMs) => append({ ...record, atMs }),
     entry: () => undefined,
     entries: () => [],
     size: () => 0,

@@ -50,7 +50,7 @@ describe('window-limit', () => {
         result: 0,
         decides: true,
         final: false,
-        afresh: false,
+        afresh: true,
         key: expect.stringMatching(/^[0-9a-f]{32}$/),
         amount: parseAmount(orderAmount),
         max: parseAmount('50000'),
