@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'STORE_UNSAFE'
   | 'STORE_LOST'
   | 'STORE_CORRUPT'
+  | 'CLOCK_JUMPED'
   | 'LIST_INVALID'
   | 'ORDER_INVALID'
   | 'ORDER_CONFLICT'
@@ -80,6 +81,7 @@ export type FailureCode =
   | 'SHUTTING_DOWN'
   | 'NOT_READY'
   | 'STALE_POLICIES'
+  | 'CLOCK_JUMPED'
   | 'STORE_FAILED'
   | 'INTERNAL';
 

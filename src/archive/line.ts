@@ -87,7 +87,7 @@ const entryShape = z.strictObject({
   id,
   source: z.string(),
   atMs,
-  type: z.enum(['decision', 'repeat', 'notice', 'refused', 'self-check', 'late', 'list', 'order']),
+  type: z.enum(['decision', 'repeat', 'notice', 'refused', 'self-check', 'late', 'list', 'order', 'clock']),
   subject: z.string(),
   verdict: z.enum(['SUCCESS', 'FAILURE', '']),
   code: z.string(),

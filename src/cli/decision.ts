@@ -4,6 +4,7 @@ import { NOTICE_REASONS } from '../pipeline/decide.ts';
 import { firstRefusal } from '../pipeline/first-refusal.ts';
 import { fromDetail } from '../policy/detail.ts';
 import { type Explanation, type RuleExplanation, explain, wasAsked } from '../policy/explain.ts';
+import { spanText } from '../store/clock-state.ts';
 import type { JournalEntry } from '../store/store.ts';
 import { jsonOrText } from './json.ts';
 
@@ -47,6 +48,8 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
       return `the list ${detail.list} was changed by ${detail.by}: ${detail.add?.length ?? 0} to add, ${detail.remove?.length ?? 0} to remove${detail.message ? `; ${detail.message}` : ''}`;
     case 'order':
       return `the order was ${detail.change === 'cancel' ? 'cancelled' : 'announced'} by ${detail.by}`;
+    case 'clock':
+      return `the store's clock was accepted by ${detail.by} as it stood, ${spanText((detail.toMs ?? 0) - (detail.fromMs ?? 0))} ahead of its time`;
     case 'refused':
     case 'decision':
     case 'repeat':
@@ -99,6 +102,8 @@ const detailShape = z
     txid: text,
     because: text,
     valid: z.object({ client: z.boolean(), verify: z.boolean() }).optional().catch(undefined),
+    fromMs: z.number().optional().catch(undefined),
+    toMs: z.number().optional().catch(undefined),
     totalMs: z.number().optional().catch(undefined),
     list: text,
     add: texts,

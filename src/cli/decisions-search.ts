@@ -42,7 +42,10 @@ export const decisionsSearch: CommandRow = {
     }
     await session.drained();
     const text = found.length === 0 ? 'Nothing in the journal matches.' : columns(found.map(decisionRow));
-    session.print(text, found.map((entry) => decisionJson(entry)));
+    session.print(
+      text,
+      found.map((entry) => decisionJson(entry)),
+    );
     return 0;
   },
 };

@@ -82,7 +82,7 @@ function factsOf(entry: JournalEntry, { detail, deciding, rules }: Decision): re
     ['when', isoTime(entry.atMs)],
     ['entry', entry.type],
     ['asked', asked],
-    ['sent by', entry.type === 'list' || entry.type === 'order' ? '' : (by ?? '')],
+    ['sent by', ['list', 'order', 'clock'].includes(entry.type) ? '' : (by ?? '')],
     ['from', address ?? ''],
     ['request', requestId],
     ['revision', entry.revision],

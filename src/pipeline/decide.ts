@@ -8,6 +8,7 @@ import { explainBriefly } from '../policy/explain.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { Authenticated } from '../signature/authenticate.ts';
+import { spanText } from '../store/clock-state.ts';
 import type { SettleRequest, SettleResult, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import type { Outcome, Track } from './outcome.ts';
@@ -73,6 +74,8 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
     });
     const request = settleRequestOf(callback, terms, proposal, detail);
     const result = await run.timedAsync('settle', () => parts.store.settle(request));
+    if (result.outcome === 'jumped')
+      return jumped(parts, run, { question, request, aheadMs: result.aheadMs });
     if (result.outcome === 'stale') await parts.following.refresh();
     else if (result.outcome !== 'elsewhen') return settled(parts, run, { request, proposal, result });
     if (parts.following.current() === release && parts.following.prices().version === prices.version)
@@ -129,7 +132,7 @@ async function settled(
   }: {
     readonly request: SettleRequest;
     readonly proposal: Proposal;
-    readonly result: Exclude<SettleResult, { outcome: 'stale' | 'elsewhen' }>;
+    readonly result: Exclude<SettleResult, { outcome: 'stale' | 'elsewhen' | 'jumped' }>;
   },
 ): Promise<Outcome> {
   let { deciding, because } = explainBriefly(proposal, result);
@@ -148,6 +151,30 @@ async function settled(
     decision: result.id,
     alarm: result.code === 'TERMS_CHANGED',
   });
+}
+
+/** Nothing is decided by a clock that is not believed; what came is kept for whoever asks why it was refused. */
+async function jumped(
+  { store }: DecideParts,
+  run: Track,
+  {
+    question,
+    request: { source, subject },
+    aheadMs,
+  }: { readonly question: Question; readonly request: SettleRequest; readonly aheadMs: number },
+): Promise<Outcome> {
+  const because = `the store's clock is ${spanText(aheadMs)} ahead of its time, and nothing is approved until it is put right or accepted; see /readyz, or \`countersign clock show\``;
+  const refusal = failure('CLOCK_JUMPED', because, { aheadMs });
+  const id = await store.record({
+    source,
+    type: 'refused',
+    subject,
+    verdict: 'FAILURE',
+    code: refusal.code,
+    of: '',
+    detail: detailOf(question, run, { aheadMs, because }),
+  });
+  return run.refused(refusal, id);
 }
 
 export const NOTICE_REASONS = {

@@ -88,7 +88,17 @@ function* readRun(file: number, path: string, run: Run): Generator<Read> {
   }
 }
 
-const TYPES = ['decision', 'repeat', 'notice', 'refused', 'self-check', 'late', 'list', 'order'] as const;
+const TYPES = [
+  'decision',
+  'repeat',
+  'notice',
+  'refused',
+  'self-check',
+  'late',
+  'list',
+  'order',
+  'clock',
+] as const;
 
 const entryShape = z.object({
   id: z.string(),

@@ -2,13 +2,14 @@ import type { QuestionType, Verdict } from '../callback/callback.ts';
 import type { PriceTable } from '../policy/facts.ts';
 import type { Claim, OrderFound } from '../policy/proposal.ts';
 import type { Amount } from '../values/amount.ts';
+import type { ClockState } from './clock-state.ts';
 
 /**
  * Where decisions are settled and kept. Two adapters, embedded (SQLite) and Redis, pass one conformance suite.
  *
  * Every verb rejects with a CountersignError STORE_UNREACHABLE if its effect is not certain; whoever asked then answers
  * FAILURE. Time is the store's own (Redis `TIME`, or the clock given to the embedded store) and never runs backwards:
- * after a step back it stands still until it has caught up.
+ * after a step back it stands still until it has caught up. A clock that jumped ahead is neither believed nor written.
  */
 export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journal {
   readonly name: 'embedded' | 'redis';
@@ -18,6 +19,12 @@ export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journ
    */
   register(sources: readonly string[]): Promise<void>;
   health(): Promise<StoreHealth>;
+  /** Moves the store's time on with its clock, unless that has jumped ahead. Whoever runs for long calls it every few seconds. */
+  clock(): Promise<ClockState>;
+  /** The same, and nothing is written. */
+  lookAtClock(): Promise<ClockState>;
+  /** Takes the clock as it stands, also after a jump ahead. Journalled for each source, as an entry of type `clock`. */
+  acceptClock(accept: { readonly by: string }): Promise<ClockState>;
   /**
    * What data this process found lost and could not freeze the store for yet; undefined if nothing. Meanwhile `settle` and
    * `notice` reject with STORE_LOST. Absent where data can't be lost behind a running process's back.
@@ -92,6 +99,7 @@ export type ClaimResult =
  * One atomic step:
  *
  * 1. Frozen: `decided` FROZEN is journalled; the subject is not touched.
+ *    The clock has jumped ahead: `jumped`, nothing is written (see clock-state.ts).
  * 2. `revision` is not the one in force, or `prices` is neither 0 nor the version in force: `stale`, nothing is written. Now is outside the proposal's validity: `elsewhen`,
  *    nothing is written.
  * 3. The subject is known with other terms: `decided` TERMS_CHANGED is journalled; the subject is not touched.
@@ -112,6 +120,7 @@ export type ClaimResult =
 export type SettleResult =
   | { readonly outcome: 'stale'; readonly inForce: string; readonly nowMs: number }
   | { readonly outcome: 'elsewhen'; readonly nowMs: number }
+  | { readonly outcome: 'jumped'; readonly aheadMs: number; readonly nowMs: number }
   | {
       readonly outcome: 'decided';
       readonly id: string;
@@ -336,7 +345,9 @@ export type JournalType =
   | 'late'
   | 'list'
   /** An order was announced or cancelled. */
-  | 'order';
+  | 'order'
+  /** The store's clock was accepted as it stood. Its detail is JSON: by, fromMs, toMs. */
+  | 'clock';
 
 export interface JournalEntry {
   /** Unique within the source, ascending; opaque. */

@@ -29,7 +29,17 @@ const claims = z.array(
     z.strictObject({ holds, approvedAtMs: z.int(), speedUps: z.int() }),
   ]),
 );
-const type = z.enum(['decision', 'repeat', 'notice', 'refused', 'self-check', 'late', 'list', 'order']);
+const type = z.enum([
+  'decision',
+  'repeat',
+  'notice',
+  'refused',
+  'self-check',
+  'late',
+  'list',
+  'order',
+  'clock',
+]);
 const verdict = z.enum(['SUCCESS', 'FAILURE', '']);
 
 /** Claim results as JSON; amounts as the decimal text of their units. */

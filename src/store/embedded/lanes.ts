@@ -1,6 +1,6 @@
 import type { Clock } from '../../values/clock.ts';
 import type { Database } from './database.ts';
-import { createEngine } from './engine.ts';
+import { type ClockAsked, createEngine } from './engine.ts';
 import type { Retention } from './housekeeping.ts';
 import type { Asked } from './write-verbs.ts';
 import { type WriterThread, startWriterThread } from './writer-thread.ts';
@@ -12,7 +12,7 @@ import type { Lane } from './writes.ts';
  */
 export type WriteIn = 'here' | 'thread' | 'thread-under-load';
 
-export interface Lanes extends Lane<Asked> {
+export interface Lanes extends Lane<Asked | ClockAsked> {
   /** Where the next group is committed. */
   readonly where: 'here' | 'thread';
   /** Resolves once it is settled where the next write is done. */
@@ -28,23 +28,24 @@ const THREAD_AT_ONCE = 2;
 export interface LanesParts {
   readonly database: Database;
   readonly retention: Retention;
-  /** Must not run backwards. */
   readonly clock: Clock;
+  /** See ClockBounds. Without it, every step of the clock is believed. */
+  readonly maxStepMs?: number;
   readonly writeIn: WriteIn;
   readonly startThread?: typeof startWriterThread;
 }
 
 /** A thread that ends by itself rejects what it had; what comes then is done here, until another one has been started. */
 export function createLanes(parts: LanesParts): Lanes {
-  const { database, retention, clock, writeIn, startThread = startWriterThread } = parts;
+  const { database, retention, clock, maxStepMs, writeIn, startThread = startWriterThread } = parts;
   const { file } = database;
-  const engine = createEngine(database, retention);
+  const engine = createEngine(database, retention, maxStepMs);
   let thread: WriterThread | undefined;
   let isReady = false;
   let writesHere = 0;
 
   const start = (): WriterThread => {
-    const started = startThread({ file, retention }, () => {
+    const started = startThread({ file, retention, maxStepMs }, () => {
       if (thread === started) [thread, isReady, writesHere] = [undefined, false, 0];
     });
     thread = started;

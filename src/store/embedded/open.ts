@@ -1,14 +1,17 @@
 import { CountersignError } from '../../errors.ts';
 import { type Clock, systemClock } from '../../values/clock.ts';
+import { type ClockBounds, type ClockFound, type ClockState, clockStateOf } from '../clock-state.ts';
+import { type Elapsed, systemElapsed } from '../elapsed.ts';
 import type { Store } from '../store.ts';
 import { openDatabase, sqliteVersion } from './database.ts';
+import type { ClockAsked } from './engine.ts';
 import { storeClosed, storeFault } from './fault.ts';
 import { DEFAULT_RETENTION, type Retention } from './housekeeping.ts';
 import { createJournal } from './journal.ts';
 import { type WriteIn, createLanes } from './lanes.ts';
 import { createPrices } from './prices.ts';
 import { createSettleTables } from './tables.ts';
-import { createTime, steady } from './time.ts';
+import { type ClockLook, createClockTable, createTime } from './time.ts';
 import { createWatches } from './watch.ts';
 import { type Asked, createWriteVerbs } from './write-verbs.ts';
 import { type Writes, createWrites } from './writes.ts';
@@ -17,12 +20,21 @@ export interface EmbeddedStoreOptions {
   /** A file, on a local disk. Several processes may share it; in-memory databases are not supported. */
   readonly path: string;
   readonly clock?: Clock;
+  /** Without them, every step of the clock is believed, as tests and simulations want it. */
+  readonly clockBounds?: ClockBounds;
+  /** Only for tests: what passes beside the clock. */
+  readonly elapsed?: Elapsed;
   readonly retention?: Retention;
   readonly writeIn?: WriteIn;
 }
 
 /** A group of writes that is under way for longer than this is stuck: the disk hangs. */
 const STUCK_MS = 5000;
+
+const UNBOUNDED: ClockBounds = {
+  maxStepMs: Number.POSITIVE_INFINITY,
+  maxGapMs: Number.POSITIVE_INFINITY,
+};
 
 /**
  * Opens the store in one SQLite file, which is created where it is missing. Rejects with SETTINGS_INVALID,
@@ -31,15 +43,17 @@ const STUCK_MS = 5000;
  */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
   const { path, clock = systemClock, retention = DEFAULT_RETENTION, writeIn = 'thread-under-load' } = options;
+  const { elapsed = systemElapsed(), clockBounds = UNBOUNDED } = options;
+  const { maxStepMs, maxGapMs } = clockBounds;
   const database = openDatabase(path);
   const { file, connection } = database;
   const journal = createJournal(connection);
   const { releases, orders, lists } = createSettleTables(connection, journal);
   const prices = createPrices(connection);
-  const steadyClock = steady(clock);
-  const now = createTime(connection, steadyClock);
-  const lanes = createLanes({ database, retention, clock: steadyClock, writeIn });
-  const writes = createWrites<Asked>(file, lanes);
+  const time = createTime(connection, maxStepMs);
+  const now = (): number => time(clock()).nowMs;
+  const lanes = createLanes({ database, retention, clock, maxStepMs, writeIn });
+  const writes = createWrites<Asked | ClockAsked>(file, lanes);
   const read = async <T>(work: () => T): Promise<T> => {
     if (!connection.isOpen) throw storeClosed(file);
     try {
@@ -62,10 +76,36 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
     throw storeFault(file, thrown);
   });
 
+  const registered = new Set<string>();
+  const stateOf = (found: ClockFound): ClockState => clockStateOf(found, maxStepMs, 'this machine');
+  const given = (mode: ClockLook['mode']): ClockLook => ({
+    mode,
+    elapsed: { id: elapsed.id, elapsedMs: elapsed.elapsedMs() },
+    maxGapMs,
+  });
+  const look = async (mode: 'keep' | 'accept', by = ''): Promise<ClockState> => {
+    const argument = { ...given(mode), by, sources: [...registered] };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the engine makes of it
+    return stateOf((await writes.write({ verb: 'lookAtClock', argument })) as ClockFound);
+  };
+  let hasLooked = options.clockBounds === undefined;
+  const verbs = createWriteVerbs((asked) => {
+    // Shares the commit of what this process writes first, so that this has the right time.
+    if (!hasLooked) look('keep').catch(() => undefined);
+    hasLooked = true;
+    return writes.write(asked);
+  });
+  const clockTable = createClockTable(connection, maxStepMs);
+
   return {
     name: 'embedded',
-    // Nothing is kept by source that would have to be brought up to date.
-    register: () => read(() => undefined),
+    async register(sources) {
+      await read(() => undefined);
+      for (const source of sources) registered.add(source);
+    },
+    clock: () => look('keep'),
+    lookAtClock: () => read(() => stateOf(clockTable.look(given('look'), clock()))),
+    acceptClock: ({ by }) => look('accept', by),
     health: () =>
       read(() => {
         expectUnstuck(file, writes);
@@ -76,7 +116,20 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       }),
     watch: (changed) => watches.watch(changed),
     close,
-    ...createWriteVerbs((asked) => writes.write(asked)),
+    ...verbs,
+    // What looks like a jump may be an outage, which only a look beside the clock can tell.
+    async settle(request) {
+      const settled = await verbs.settle(request);
+      if (settled.outcome !== 'jumped') return settled;
+      await look('keep');
+      return verbs.settle(request);
+    },
+    changeList: (change) =>
+      verbs.changeList(change).catch(async (thrown: unknown) => {
+        if (!(thrown instanceof CountersignError) || thrown.code !== 'CLOCK_JUMPED') throw thrown;
+        await look('keep');
+        return verbs.changeList(change);
+      }),
 
     control: () => read(() => releases.control()),
     document: (revision) => read(() => releases.document(revision)),
@@ -105,7 +158,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
 }
 
 /** A thread can't be seen to hang but by what it leaves unanswered. */
-function expectUnstuck(file: string, writes: Writes<Asked>): void {
+function expectUnstuck(file: string, writes: Writes<Asked | ClockAsked>): void {
   const sinceMs = writes.underWaySinceMs();
   if (sinceMs === undefined || performance.now() - sinceMs < STUCK_MS) return;
   throw new CountersignError(

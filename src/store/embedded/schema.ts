@@ -135,4 +135,17 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX expected_order_by_expiry ON expected_order (expires_ms);
   `,
+  `
+  CREATE TABLE clock (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    now_ms INTEGER NOT NULL,
+    kept INTEGER NOT NULL,
+    witness TEXT NOT NULL,
+    witness_elapsed_ms INTEGER NOT NULL,
+    witness_clock_ms INTEGER NOT NULL,
+    held_ms INTEGER,
+    held_ahead_ms INTEGER
+  ) STRICT;
+  INSERT INTO clock VALUES (1, 0, 0, '', 0, 0, NULL, NULL);
+  `,
 ];

@@ -19,10 +19,16 @@ export interface SettleTables extends ClaimTables {
   readonly journal: JournalTable;
 }
 
-/** The atomic step that SettleResult describes, at an instant; run inside a transaction. */
-export function settle(tables: SettleTables, request: SettleRequest, nowMs: number): SettleResult {
+/** The atomic step that SettleResult describes, at an instant; run inside a transaction. `aheadMs` is above 0 if the clock jumped. */
+export function settle(
+  tables: SettleTables,
+  request: SettleRequest,
+  nowMs: number,
+  aheadMs = 0,
+): SettleResult {
   const { frozen, revision, prices } = tables.releases.control();
   if (frozen !== undefined) return refused(tables, request, nowMs, 'FROZEN');
+  if (aheadMs > 0) return { outcome: 'jumped', aheadMs, nowMs };
   if (request.revision !== revision || (request.prices !== 0 && request.prices !== prices)) {
     return { outcome: 'stale', inForce: revision, nowMs };
   }

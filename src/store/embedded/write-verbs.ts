@@ -1,7 +1,9 @@
+import { clockJumped } from '../clock-state.ts';
 import type { Store } from '../store.ts';
 import { notice } from './notice.ts';
 import type { PriceTables } from './prices.ts';
 import { type SettleTables, settle } from './settle.ts';
+import type { Instant } from './time.ts';
 
 /** The store's verbs that write. */
 export type WriteVerb =
@@ -26,12 +28,14 @@ export type Asked<V extends WriteVerb = WriteVerb> = {
 }[V];
 
 /** Each verb at an instant, to be run inside a transaction. */
-type Performers = { readonly [V in WriteVerb]: (argument: ArgumentOf<V>, nowMs: number) => ResultOf<V> };
+type Performers = {
+  readonly [V in WriteVerb]: (argument: ArgumentOf<V>, nowMs: number, aheadMs: number) => ResultOf<V>;
+};
 
 /** Does what is asked, and returns what the store's verb resolves with. `forget` is called when what is in force changes. */
 export function createPerform(
   tables: SettleTables & { readonly prices: PriceTables; readonly forget: () => void },
-): (asked: Asked, nowMs: number) => unknown {
+): (asked: Asked, at: Instant) => unknown {
   const { releases, lists, orders, prices, journal, forget } = tables;
   const moving =
     <A, R>(act: (argument: A, nowMs: number) => R): ((argument: A, nowMs: number) => R) =>
@@ -41,27 +45,30 @@ export function createPerform(
       return result;
     };
   const performers: Performers = {
-    settle: (request, nowMs) => settle(tables, request, nowMs),
+    settle: (request, nowMs, aheadMs) => settle(tables, request, nowMs, aheadMs),
     notice: (request, nowMs) => notice(tables, request, nowMs),
     push: moving((push, nowMs) => releases.push(push, nowMs)),
     freeze: moving((freeze, nowMs) => releases.freeze(freeze, nowMs)),
     unfreeze: moving((_by, nowMs) => releases.freeze(undefined, nowMs)),
-    changeList: (change, nowMs) => lists.change(change, nowMs),
+    changeList(change, nowMs, aheadMs) {
+      if (aheadMs > 0 && change.add.length > 0) throw clockJumped(aheadMs);
+      return lists.change(change, nowMs);
+    },
     expectOrder: (announcement, nowMs) => orders.expect(announcement, nowMs),
     cancelOrder: (cancel, nowMs) => orders.cancel(cancel, nowMs),
     changePrices: moving((change, nowMs) => prices.change(change, nowMs)),
     record: (record, nowMs) => journal.record(record, nowMs),
     dropEntries: (drop) => journal.drop(drop),
   };
-  return (asked, nowMs) => performed(performers, asked, nowMs);
+  return (asked, at) => performed(performers, asked, at);
 }
 
 function performed<V extends WriteVerb>(
   performers: Performers,
   { verb, argument }: Asked<V>,
-  nowMs: number,
+  { nowMs, aheadMs }: Instant,
 ): unknown {
-  return performers[verb](argument, nowMs);
+  return performers[verb](argument, nowMs, aheadMs);
 }
 
 /** The store's verbs, which ask `write` and resolve with what comes of it. */

@@ -13,6 +13,7 @@ import type { Committed } from './transaction.ts';
 export interface WriterData {
   readonly file: string;
   readonly retention: Retention;
+  readonly maxStepMs?: number | undefined;
 }
 
 /** A result as it was, or what a CountersignError is made of: errors lose their class between threads. */
@@ -56,12 +57,12 @@ export function outcomeOf(told: ToldOutcome): Committed['outcomes'][number] {
 function run(): void {
   const port = parentPort;
   if (port === null) return;
-  const { file, retention }: WriterData = workerData;
+  const { file, retention, maxStepMs }: WriterData = workerData;
   const database = openDatabase(file);
   const { connection } = database;
   connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES_MAX}`);
   const checkpoint = connection.prepare('PRAGMA wal_checkpoint(PASSIVE)');
-  const commit = createEngine(database, retention);
+  const commit = createEngine(database, retention, maxStepMs);
   let written = 0;
   port.on('message', (batch: Batch) => {
     port.postMessage(toldOf(commit(batch)));

@@ -15,27 +15,35 @@ import { knownOf, lostInSettle } from './lost-settle.ts';
 import { type RedisParts, journalArguments } from './parts.ts';
 import { digits, expectReply, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
+import { keepTime } from './time.ts';
 
 const settleScript = loadScript('settle');
 const noticeScript = loadScript('notice-3');
 
 export function createDecisions(parts: RedisParts): Decisions {
   return {
-    settle: (request) => settle(parts, request),
+    // What looks like a jump may be an outage, which only a look beside the clock can tell.
+    async settle(request) {
+      const settled = await settle(parts, request);
+      if (settled.outcome !== 'jumped') return settled;
+      await keepTime(parts, [request.source]);
+      return settle(parts, request);
+    },
     notice: (request) => notice(parts, request),
   };
 }
 
 const verdict = z.enum(['SUCCESS', 'FAILURE']);
 const code = z.enum(['APPROVED', 'RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE', 'FROZEN', 'TERMS_CHANGED']);
-const outcomes = z.enum(['lost', 'stale', 'elsewhen', 'decided', 'repeated']);
+const outcomes = z.enum(['lost', 'jumped', 'stale', 'elsewhen', 'decided', 'repeated']);
 const lost = z.tuple([text, losses]);
+const jumped = z.tuple([text, digits, digits]);
 const stale = z.tuple([text, text, digits]);
 const elsewhen = z.tuple([text, digits]);
 const settled = z.tuple([text, text, text, verdict, code, text]);
 const repeated = z.tuple([text, text, text, verdict, code, text, text]);
 
-/** One round trip. The keys all lie in the source's slot. */
+/** One round trip, unless the clock has jumped. The keys all lie in the source's slot. */
 async function settle(parts: RedisParts, request: SettleRequest): Promise<SettleResult> {
   const keys = parts.keys.of(request.source);
   const subject = keys.subject(request.subject);
@@ -65,6 +73,10 @@ function readSettled(
   const what = 'a settled question';
   const outcome = expectReply(outcomes, what, Array.isArray(reply) ? reply[0] : reply);
   if (outcome === 'lost') return { outcome, loss: expectReply(lost, what, reply)[1] };
+  if (outcome === 'jumped') {
+    const [, aheadMs, nowMs] = expectReply(jumped, what, reply);
+    return { outcome, aheadMs, nowMs };
+  }
   if (outcome === 'stale') {
     const [, inForce, nowMs] = expectReply(stale, what, reply);
     return { outcome, inForce, nowMs };

@@ -21,7 +21,17 @@ export function compareIds(a: string, b: string): number {
 }
 
 const entries = z.array(z.tuple([text, pairs]));
-const types = z.enum(['decision', 'repeat', 'notice', 'refused', 'self-check', 'late', 'list', 'order']);
+const types = z.enum([
+  'decision',
+  'repeat',
+  'notice',
+  'refused',
+  'self-check',
+  'late',
+  'list',
+  'order',
+  'clock',
+]);
 const verdicts = z.enum(['SUCCESS', 'FAILURE', '']);
 
 /** The answer to XRANGE as entries of the source's journal. */

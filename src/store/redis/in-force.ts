@@ -18,6 +18,7 @@ import { look } from './lost-look.ts';
 import type { RedisParts } from './parts.ts';
 import { digits, expectJson, expectReply, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
+import { keepTime } from './time.ts';
 
 export { type InForce, inForce };
 
@@ -82,6 +83,7 @@ export async function register(parts: RedisParts, sources: readonly string[]): P
   await connection.call('sadd', [keys.sources, ...sources]);
   const state = await look(parts);
   await frozenIfLost(parts, state, await spreadTo(parts, state, sources));
+  await keepTime(parts, sources);
 }
 
 /** Ends a freeze. If it was for a loss, this is what enrols the sources again, while all is still frozen. */

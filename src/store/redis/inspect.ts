@@ -74,11 +74,11 @@ export async function clockAhead({ connection }: Connected): Promise<number> {
   return Math.round(clockMs - (askedAtMs + Date.now()) / 2);
 }
 
-const nowScript = loadScript('now-1');
+const clockScript = loadScript('clock-1');
 
-/** Runs a script that keeps the store's time, and nothing else. Rejects if the server, or its user, may run none or write nothing. */
+/** Runs a script that writes the store's time as it stands, and nothing else. Rejects if the server, or its user, may run none or write nothing. */
 export async function tryScript({ connection }: Connected, inForceKey: string): Promise<void> {
-  await run(connection, nowScript, [inForceKey], ['']);
+  await run(connection, clockScript, [inForceKey], ['', 'try', 0, '']);
 }
 
 function factsOf(fields: ReadonlyMap<string, string>): ServerFacts {

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
+import { clockJumped } from '../clock-state.ts';
 import type { ListChange, ListEntry, ListSummary, Lists } from '../store.ts';
 import { type RedisParts, journalArguments } from './parts.ts';
 import { count, digits, expectReply, pairs, readHash, text, texts } from './reply.ts';
 import { loadScript, run } from './script.ts';
+import { keepTime } from './time.ts';
 
 const changeScript = loadScript('change-list-4');
 /** How many values one change may name. All of them are one step, for which settles wait: some 0.2 s for so many. */
@@ -24,6 +26,7 @@ export function createLists(parts: RedisParts): Lists {
 
 type Change = Awaited<ReturnType<Lists['changeList']>>;
 const changed = z.tuple([count, count, count, count, digits]);
+const jumped = z.tuple([z.literal('jumped'), digits]);
 
 async function changeList(parts: RedisParts, change: ListChange): Promise<Change> {
   const keys = parts.keys.of(change.source);
@@ -37,12 +40,20 @@ async function changeList(parts: RedisParts, change: ListChange): Promise<Change
     );
   }
   const detail = JSON.stringify({ list, add, remove, by, message });
-  const reply = await run(
-    parts.connection,
-    changeScript,
-    [keys.control, keys.lists, keys.list(list), keys.journal],
-    [...journalArguments(parts), list, detail, add.length, ...add, ...remove],
-  );
+  const ask = (): Promise<unknown> =>
+    run(
+      parts.connection,
+      changeScript,
+      [keys.control, keys.lists, keys.list(list), keys.journal],
+      [...journalArguments(parts), list, detail, add.length, ...add, ...remove],
+    );
+  let reply = await ask();
+  if (jumped.safeParse(reply).success) {
+    await keepTime(parts, [change.source]);
+    reply = await ask();
+  }
+  const held = jumped.safeParse(reply).data;
+  if (held !== undefined) throw clockJumped(held[1]);
   if (reply === null) throw missing(change.source, list);
   const [added, removed, entries, version, changedAtMs] = expectReply(changed, `the list ${list}`, reply);
   return { added, removed, summary: { list, entries, version, changedAtMs } };

@@ -1,4 +1,6 @@
 import type { Clock } from '../../values/clock.ts';
+import type { ClockBounds } from '../clock-state.ts';
+import { type Elapsed, systemElapsed } from '../elapsed.ts';
 import type { Store, StoreHealth } from '../store.ts';
 import type { Durability } from './barrier.ts';
 import {
@@ -18,11 +20,10 @@ import { createLists } from './lists.ts';
 import { createMemory } from './lost-memory.ts';
 import { lossOf, rememberApprovals } from './lost-settle.ts';
 import { createOrders } from './orders.ts';
-import { type RedisParts, type Retention, clockArgument } from './parts.ts';
+import type { RedisParts, Retention } from './parts.ts';
 import { createPrices } from './prices.ts';
 import { createReleases } from './releases.ts';
-import { digits, expectReply } from './reply.ts';
-import { loadScript, run } from './script.ts';
+import { createTime, lookAt } from './time.ts';
 
 export type RedisStoreOptions = RedisServer &
   Partial<RedisTimeouts> & {
@@ -32,8 +33,11 @@ export type RedisStoreOptions = RedisServer &
     readonly retention?: Retention;
     /** What an approval waits for. Default: no replicas. `timeoutMs` counts up to `commandTimeoutMs`. */
     readonly durability?: Durability;
-    /** Only for tests: the time instead of Redis' own. */
+    /** Without them, every step of the clock is believed, as tests and simulations want it. */
+    readonly clockBounds?: ClockBounds;
+    /** Only for tests: the time instead of Redis' own, and what passes beside it. */
     readonly clock?: Clock;
+    readonly elapsed?: Elapsed;
   };
 
 /** The store on Redis, with its connection for {@link inspectRedis}. */
@@ -46,8 +50,6 @@ const DAY_MS = 86_400_000;
 const DEFAULT_RETENTION: Retention = { subjectsMs: 400 * DAY_MS, journalMs: 400 * DAY_MS };
 const NO_REPLICAS: Durability = { replicas: 0, timeoutMs: 0 };
 const DEFAULT_TIMEOUTS: RedisTimeouts = { commandTimeoutMs: 1000, connectTimeoutMs: 2000 };
-
-const nowScript = loadScript('now-1');
 
 /**
  * Opens the store on Redis 7.0 or newer. Resolves also while Redis is down, at the latest after `connectTimeoutMs`: every
@@ -65,6 +67,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     retention: options.retention ?? DEFAULT_RETENTION,
     memory: createMemory(),
     clock: options.clock,
+    clockBounds: options.clockBounds,
+    elapsed: options.elapsed ?? systemElapsed(),
+    witnesses: new Map(),
   };
   const watching = createWatching(parts);
   const verbs = {
@@ -74,6 +79,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     ...createOrders(parts),
     ...createPrices(parts),
     ...createJournal(parts),
+    ...createTime(parts),
   };
   const { durability = NO_REPLICAS } = options;
   const durable =
@@ -98,10 +104,10 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
 }
 
 async function health(parts: RedisParts): Promise<StoreHealth> {
-  const now = await run(parts.connection, nowScript, [parts.keys.inForce], [clockArgument(parts)]);
+  const { nowMs } = await lookAt(parts, parts.keys.inForce, 'keep');
   const { appendOnly, ...facts } = await inspectRedis(parts);
   return {
-    nowMs: expectReply(digits, 'the time', now),
+    nowMs,
     details: { ...facts, appendOnly: appendOnly ? 'yes' : 'no' },
   };
 }

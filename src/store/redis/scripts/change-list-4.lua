@@ -2,14 +2,15 @@
 --
 -- KEYS 1 control, 2 lists, 3 list, 4 journal
 -- ARGV 1 clock, 2 journal retention ms, 3 list's name, 4 detail, 5 number of values to add, these, the values to remove
--- Returns {added, removed, entries, version, now ms}, or nothing if it is to remove only, from a list that does not exist
+-- Returns {added, removed, entries, version, now ms}; {jumped, ms the clock is ahead} for values to add while it is; or nothing if it is to remove only, from a list that does not exist
 --- @include journal
 
 -- Lua unpacks no more than some thousands.
 local VALUES_AT_ONCE = 1000
 
 local control, lists, list, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local now = time_now(control, ARGV[1])
+local now, ahead = time_now(control, ARGV[1])
+if ahead > 0 and ARGV[5] ~= '0' then return { 'jumped', ms(ahead) } end
 local row = redis.call('HGET', lists, ARGV[3])
 if not row and ARGV[5] == '0' and #ARGV > 5 then return false end
 local version = tonumber(string.match(row or '', '^%d+') or '0') + 1

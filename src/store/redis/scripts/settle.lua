@@ -9,7 +9,8 @@
 --      a head in one, with blanks between: kind, decides (1 or 0), how its refusal stands, and what include/claim_*.lua
 --      says of the kind; then the claim's texts, an argument each
 --      A refusal stands: 1 for good, 0 until the revision or a list changes, 2 until it is asked again
--- Returns {lost, gone | other | behind} | {stale, revision in force, now ms} | {elsewhen, now ms}
+-- Returns {lost, gone | other | behind} | {jumped, ms the clock is ahead, now ms} | {stale, revision in force, now ms}
+--      | {elsewhen, now ms}
 --      | {decided, about, id, verdict, code, claims} | {repeated, about, id, verdict, code, claims, of}
 --      where about is KEYS 2, ARGV 5, 6 and 7 with blanks between: what was asked, by which an answer is known to be its own
 --- @include journal
@@ -38,9 +39,8 @@ local CLAIMS_FROM = 19
 
 local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]
 local terms, revision, proposed, prices = ARGV[5], ARGV[8], ARGV[11] == '1', ARGV[14]
-local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices', 'epoch', ARGV[17])
-local clock = time_clock(ARGV[1])
-local now = math.max(clock, tonumber(in_force[4] or '0'))
+local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices', 'epoch', ARGV[17], 'held')
+local now, ahead, clock = time_of(in_force[4], in_force[8], ARGV[1])
 -- What the kinds of claims know: the question that is asked and the decision on it, where that is kept, the txids, and the
 -- versions of the lists that they looked into.
 local step = {
@@ -100,6 +100,7 @@ end
 if in_force[1] and in_force[3] ~= '' then return refuse('FROZEN') end
 local lost = lost_what(in_force[6], ARGV[16], in_force[7], ARGV[18])
 if lost then return { 'lost', lost } end
+if ahead > 0 then return { 'jumped', ms(ahead), ms(now) } end
 if not in_force[1] then return { 'stale', '', ms(now) } end
 if in_force[2] ~= revision or prices ~= '0' and prices ~= in_force[5] then
   return { 'stale', in_force[2] or '', ms(now) }

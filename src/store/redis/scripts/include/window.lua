@@ -6,9 +6,6 @@
 -- buckets before the last are fields of their own, by number, each `end|sum`. A bucket counts while its end lies later than
 -- now - length. A calendar period is one bucket that ends with the period, of length 0.
 
--- How long a key outlives what it holds, so that Redis never expires what still counts.
-local SLACK_MS = 60000
-
 local function window_bucket(key, index)
   local ends, sum = string.match(redis.call('HGET', key, ms(index)) or '', '^(%d+)|(%d+)$')
   if not ends then error('counter without its bucket: ' .. key) end
@@ -79,7 +76,7 @@ local function window_add(window, amount, ends, clock)
     window.expired = {}
   end
   if not begins then return end
-  local lives_ms = ms(window.ends + window.length_ms - clock + SLACK_MS)
+  local lives_ms = ms(window.ends + window.length_ms - clock + EXPIRY_SLACK_MS)
   if window.new then
     redis.call('PEXPIRE', key, lives_ms)
   else
