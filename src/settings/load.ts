@@ -11,6 +11,7 @@ import {
 } from './faults.ts';
 import { settingKeys, variableOf } from './keys.ts';
 import { nearest } from '../values/nearest.ts';
+import { baseFolder, movedStore, resolvePaths } from './paths.ts';
 import { type Settings, settingsSchema } from './schema.ts';
 
 export type { Settings } from './schema.ts';
@@ -19,14 +20,15 @@ export const DEFAULT_SETTINGS_FILE = 'config/countersign.yaml';
 
 /**
  * The settings: the file (else the one that COUNTERSIGN_CONFIG names, else config/countersign.yaml), with the variables
- * of the environment over it. Relative paths, this one and those within, begin at the working directory. Throws
- * SETTINGS_INVALID with every fault at once.
+ * of the environment over it. A relative path of the file begins at the working directory; those within, and those of
+ * variables, begin in the folder of the file and come out absolute. Throws SETTINGS_INVALID with every fault at once.
  */
 export function loadSettings(from: {
   readonly file?: string | undefined;
   readonly env: Environment;
 }): Settings {
-  const document = readSettingsDocument(from.file ?? from.env['COUNTERSIGN_CONFIG'] ?? DEFAULT_SETTINGS_FILE);
+  const file = from.file ?? from.env['COUNTERSIGN_CONFIG'] ?? DEFAULT_SETTINGS_FILE;
+  const document = readSettingsDocument(file);
   const { tree } = document;
   if (typeof tree['store'] === 'string') tree['store'] = { url: tree['store'] };
   const { overrides, unknown } = settingsFromEnvironment(from.env, namedVariables(tree, from.env));
@@ -39,6 +41,7 @@ export function loadSettings(from: {
       ...gaps,
       ...(parsed.error?.issues ?? []).flatMap((issue) => faultsOf(issue, tree)),
       ...brokenConditions(tree),
+      ...(parsed.success ? movedStore(parsed.data, baseFolder(file)) : []),
     ];
     faults.push(...found.map((fault) => placed(fault, document, overrides)));
     for (const { variable, cure } of unknown) {
@@ -46,6 +49,7 @@ export function loadSettings(from: {
     }
   }
   if (faults.length > 0 || !parsed.success) throw settingsInvalid(faults);
+  resolvePaths(parsed.data, baseFolder(file));
   return parsed.data;
 }
 

@@ -20,8 +20,9 @@ a secret is referred to by it. Without a file at all, set \`COUNTERSIGN_CONFIG=/
 Secrets never stand in the settings. Where one is needed, it is named: \`{ file: PATH }\` or \`{ env: NAME }\`. A file is read
 again when it changes, without a restart.
 
-Relative paths, in the settings and on the command line, begin at the working directory. A service that is started
-elsewhere than in a clone should be given absolute ones.
+Relative paths in the settings, those of variables included, begin in the folder of the settings file: every command means
+the same files, wherever it is called. Where the settings are no file (\`/dev/null\`), and on the command line, they begin at
+the working directory.
 
 Times are in milliseconds where a name ends in \`Ms\`. All faults are reported at once, each with its place and its cure, and
 the service does not start with any.`;

@@ -20,7 +20,7 @@ export const settingsSchema = section({
   ),
   policies: section({
     directory: filePath
-      .default('config/policies')
+      .default('policies')
       .describe('Directory of the policy files.')
       .meta({ title: 'directory' }),
     push: oneOf(['when-empty', 'never'])

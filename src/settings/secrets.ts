@@ -131,7 +131,7 @@ function trimmed(reference: SecretRef, content: string, ifEmpty: string): string
 function unreadable(reference: SecretRef, problem: string): CountersignError {
   const cure =
     'file' in reference
-      ? `put the secret there, readable for this user; a relative path begins at the working directory, ${process.cwd()}`
+      ? 'put the secret there, readable for this user; a relative path of the settings begins in the folder of their file'
       : 'set it before the start';
   return new CountersignError('SECRET_UNREADABLE', `${nameOfSecret(reference)} ${problem}: ${cure}`, {
     ...reference,

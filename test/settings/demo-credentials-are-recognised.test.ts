@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { demoCredentials, isDemoCredential } from '../../src/settings/demo.ts';
 import { loadSettings } from '../../src/settings/load.ts';
@@ -29,13 +30,14 @@ describe('the settings', () => {
   it('as shipped name each of theirs', () => {
     const settings = loadSettings({ file: 'config/countersign.yaml', env: {} });
     const { read, warnings } = createSecrets({ env: {}, pollMs: 1000 });
+    const demo = resolve('config/demo');
     const published = 'is published with the program: for trying out only';
     expect(demoCredentials(settings, read)).toEqual([
-      `sources[0].signatures[0].secret (file config/demo/shop.secret) ${published}`,
-      `sources[0].signatures[1].platformKey (file config/demo/platform.public.pem) ${published}`,
-      `sources[0].signatures[2].platformKey (file config/demo/platform.public.pem) ${published}`,
-      `sources[0].signatures[2].merchantKey (file config/demo/merchant.private.pem) ${published}`,
-      `sources[1].authenticate[0].header.secret (file config/demo/vault.token) ${published}`,
+      `sources[0].signatures[0].secret (file ${demo}/shop.secret) ${published}`,
+      `sources[0].signatures[1].platformKey (file ${demo}/platform.public.pem) ${published}`,
+      `sources[0].signatures[2].platformKey (file ${demo}/platform.public.pem) ${published}`,
+      `sources[0].signatures[2].merchantKey (file ${demo}/merchant.private.pem) ${published}`,
+      `sources[1].authenticate[0].header.secret (file ${demo}/vault.token) ${published}`,
     ]);
     expect(warnings()).toEqual([]);
   });
@@ -45,7 +47,7 @@ describe('the settings', () => {
     expect([settings.public.host, settings.ops.host, settings.store.url]).toEqual([
       '127.0.0.1',
       '127.0.0.1',
-      'embedded:data/countersign.db',
+      `embedded:${resolve('data/countersign.db')}`,
     ]);
   });
 
