@@ -14,6 +14,8 @@ export type ErrorCode =
   | 'STORE_LOST'
   | 'STORE_CORRUPT'
   | 'CLOCK_JUMPED'
+  | 'STORE_MISSING'
+  | 'STORE_MOVED'
   | 'LIST_INVALID'
   | 'ORDER_INVALID'
   | 'ORDER_CONFLICT'

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { CountersignError, messageOf } from '../errors.ts';
 import { storeAddress } from '../settings/store-address.ts';
 import type { StoreSettings } from '../settings/schema.ts';
@@ -12,15 +12,21 @@ export interface OpenedStore {
   readonly store: Store;
   /** Throws STORE_UNSAFE if it could forget a decision, STORE_UNREACHABLE if that can't be found out. */
   readonly examine: () => Promise<void>;
+  /** The file that was made for it, where there was none. */
+  readonly created?: string;
 }
 
 const DAY_MS = 86_400_000;
 
-/** Opens the store that the settings name, and loads no other. Also resolves while a Redis is down; see the adapters. */
+/**
+ * Opens the store that the settings name, and loads no other. Also resolves while a Redis is down; see the adapters. Only
+ * `serve` makes an embedded store where there is none: what a command would make, no service looks at.
+ */
 export async function openStore(
   settings: StoreSettings,
   readSecret: ReadSecret,
   clock: Clock,
+  { create = false }: { readonly create?: boolean } = {},
 ): Promise<OpenedStore> {
   const address = storeAddress(settings.url);
   const retention = {
@@ -32,8 +38,10 @@ export async function openStore(
   }
   if (address.kind === 'embedded') {
     const { openEmbeddedStore } = await import('../store/embedded/open.ts');
-    const store = await openEmbeddedStore({ path: address.path, clock, retention });
-    return { store, examine: () => Promise.resolve() };
+    const { path } = address;
+    const isNew = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
+    const store = await openEmbeddedStore({ path, clock, retention, create });
+    return { store, examine: () => Promise.resolve(), ...(isNew ? { created: path } : {}) };
   }
   const [{ openRedisStore }, { inspectRedis, unsafeReason }] = await Promise.all([
     import('../store/redis/open.ts'),

@@ -52,7 +52,7 @@ async function port(state: 'taken' | 'free'): Promise<number> {
 
 describe('doctor, where all is in order', () => {
   it('before a first start: 0, names every key, and makes no store', async () => {
-    const { run, folder } = place();
+    const { run, folder } = place({}, { begun: false });
     const found = await diagnosis(run);
     expect(found).toMatchObject({ code: 0, faults: 0, warnings: 0 });
     expect(new Set(found.findings.map(({ check }) => check))).toEqual(

@@ -208,7 +208,7 @@ describe('policy push', () => {
   });
 
   it('refuses an empty message: 2, before it looks at anything', async () => {
-    const { run, folder } = place();
+    const { run, folder } = place({}, { begun: false });
     const { code, err } = await run('policy', 'push', '--message', '  ');
     expect(code).toBe(2);
     expect(err).toContain('--message is missing or empty');

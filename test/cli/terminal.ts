@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import type { ExitCode } from '../../src/cli/command.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import type { Terminal } from '../../src/cli/session.ts';
+import { openDatabase } from '../../src/store/embedded/database.ts';
 import { type TestServiceOptions, writeServiceFolder } from '../service.ts';
 
 /** Where the settable clock of these tests stands. */
@@ -49,10 +50,14 @@ export interface Place {
   readonly write: (name: string, text: string) => string;
 }
 
-/** A folder with settings, keys and policies, and no service that runs on it. */
-export function place(options: TestServiceOptions = {}): Place {
+/** A folder with settings, keys and policies, a store that some service made unless `begun` is false, and none that runs on it. */
+export function place(
+  options: TestServiceOptions = {},
+  { begun = true }: { readonly begun?: boolean } = {},
+): Place {
   const folder = writeServiceFolder(options);
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  if (begun && options.redis === undefined) openDatabase(join(folder, 'store.db')).connection.close();
   return placeIn(folder);
 }
 

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../src/store/embedded/database.ts';
+import { createFileGuard } from '../../src/store/embedded/identity.ts';
 import { DEFAULT_RETENTION } from '../../src/store/embedded/housekeeping.ts';
 import { type Lanes, createLanes } from '../../src/store/embedded/lanes.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
@@ -128,6 +129,7 @@ describe('a thread of the embedded store that dies', () => {
       retention: DEFAULT_RETENTION,
       clock: () => START_MS,
       writeIn: 'thread',
+      guard: createFileGuard(database.file, database.identity),
       startThread,
     });
     onTestFinished(async () => {
@@ -145,9 +147,10 @@ describe('a thread of the embedded store that dies', () => {
 
   it('rejects all that it was given, and what it is given later', async () => {
     const path = temporaryPath();
-    openDatabase(path).connection.close();
+    const { connection, identity } = openDatabase(path);
+    connection.close();
     let ends = 0;
-    const data = { file: path, retention: DEFAULT_RETENTION };
+    const data = { file: path, identity, retention: DEFAULT_RETENTION };
     const thread = startWriterThread(data, () => (ends += 1), DYING);
     onTestFinished(() => thread.end());
     await thread.ready;
@@ -161,7 +164,10 @@ describe('a thread of the embedded store that dies', () => {
   });
 
   it('rejects whoever waits for it, if it can not open the file', async () => {
-    const broken = startWriterThread({ file: ':memory:', retention: DEFAULT_RETENTION }, nothing);
+    const broken = startWriterThread(
+      { file: ':memory:', identity: [], retention: DEFAULT_RETENTION },
+      nothing,
+    );
     onTestFinished(() => broken.end());
     await expect(broken.ready).rejects.toThrow(
       'its writer failed: the embedded store keeps its decisions in a file',

@@ -103,6 +103,7 @@ const STATUS: Partial<Readonly<Record<ErrorCode, number>>> = {
   NOT_FOUND: 404,
   ORDER_CONFLICT: 409,
   STORE_UNREACHABLE: 503,
+  STORE_MOVED: 503,
 };
 
 function answerFault(thrown: unknown, _request: Request, response: Response, _next: NextFunction): void {

@@ -1,8 +1,10 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { CountersignError } from '../../errors.ts';
 import { storeFault } from './fault.ts';
+import { type Identity, identityOf } from './identity.ts';
 import { integer, text } from './rows.ts';
 import { APPLICATION_ID, migrations } from './schema.ts';
 
@@ -15,14 +17,16 @@ export interface Database {
   /** The absolute path. */
   readonly file: string;
   readonly connection: DatabaseSync;
+  readonly identity: Identity;
 }
 
 /**
- * Opens or creates a file, with its folders, and brings it to the current schema. Commits are on disk when they return
- * (WAL, `synchronous` FULL). Throws SETTINGS_INVALID for no file, STORE_UNREACHABLE, STORE_CORRUPT if the file is no
- * database of ours, STORE_UNSAFE if a newer version wrote it or its file system can not share it safely.
+ * Opens a file and brings it to the current schema. Where there is none, it is made with its folders if `create` says so.
+ * Commits are on disk when they return (WAL, `synchronous` FULL). Throws SETTINGS_INVALID for no file, STORE_MISSING,
+ * STORE_UNREACHABLE, STORE_CORRUPT if the file is no database of ours, STORE_UNSAFE if a newer version wrote it or its file
+ * system can not share it safely.
  */
-export function openDatabase(path: string): Database {
+export function openDatabase(path: string, { create = true }: { readonly create?: boolean } = {}): Database {
   if (path === '' || path.startsWith(':memory:')) {
     throw new CountersignError(
       'SETTINGS_INVALID',
@@ -33,8 +37,10 @@ export function openDatabase(path: string): Database {
   const file = resolve(path);
   let connection: DatabaseSync | undefined;
   try {
-    mkdirSync(dirname(file), { recursive: true });
-    connection = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
+    if (create) expectRoom(file);
+    else expectStore(file);
+    const before = identityOf(file);
+    connection = new DatabaseSync(uriOf(file, create), { timeout: BUSY_TIMEOUT_MS });
     expectOurs(file, connection);
     const mode = connection.prepare('PRAGMA journal_mode = WAL').get();
     if (mode?.['journal_mode'] !== 'wal') {
@@ -49,11 +55,46 @@ export function openDatabase(path: string): Database {
       `PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB}`,
     );
     migrate(file, connection);
-    return { file, connection };
+    const identity = identityOf(file);
+    if (before[0] !== undefined && before[0] !== identity[0]) throw missing(file, 'was replaced just now');
+    return { file, connection, identity };
   } catch (thrown) {
     connection?.close();
     throw storeFault(file, thrown);
   }
+}
+
+/** SQLite itself keeps to the mode: a file that goes in between is not made anew. */
+function uriOf(file: string, create: boolean): URL {
+  const uri = pathToFileURL(file);
+  uri.searchParams.set('mode', create ? 'rwc' : 'rw');
+  return uri;
+}
+
+/** Only whoever makes stores may take an empty place for one. */
+function expectStore(file: string): void {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) throw missing(file, 'is not there');
+  if (stats.isFile() && stats.size === 0) throw missing(file, 'is empty');
+}
+
+/** A log without its file holds decisions, and SQLite would delete it. */
+function expectRoom(file: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0 || !existsSync(`${file}-wal`)) return;
+  throw new CountersignError(
+    'STORE_UNSAFE',
+    `the store ${file} is not there, but its log ${file}-wal is: bring the file back beside it, or move the log away to begin a new store`,
+    { file },
+  );
+}
+
+function missing(file: string, problem: string): CountersignError {
+  return new CountersignError(
+    'STORE_MISSING',
+    `the store ${file} ${problem}: give the settings of the service with --config, or start the service, which makes it`,
+    { file },
+  );
 }
 
 const pragma = (connection: DatabaseSync, name: string): number =>

@@ -1,7 +1,9 @@
 import type { Clock } from '../../values/clock.ts';
 import type { Database } from './database.ts';
-import { type ClockAsked, createEngine } from './engine.ts';
+import { type Batch, type ClockAsked, createEngine } from './engine.ts';
+import type { FileGuard } from './identity.ts';
 import type { Retention } from './housekeeping.ts';
+import type { Committed } from './transaction.ts';
 import type { Asked } from './write-verbs.ts';
 import { type WriterThread, startWriterThread } from './writer-thread.ts';
 import type { Lane } from './writes.ts';
@@ -32,20 +34,21 @@ export interface LanesParts {
   /** See ClockBounds. Without it, every step of the clock is believed. */
   readonly maxStepMs?: number;
   readonly writeIn: WriteIn;
+  readonly guard: FileGuard;
   readonly startThread?: typeof startWriterThread;
 }
 
 /** A thread that ends by itself rejects what it had; what comes then is done here, until another one has been started. */
 export function createLanes(parts: LanesParts): Lanes {
-  const { database, retention, clock, maxStepMs, writeIn, startThread = startWriterThread } = parts;
-  const { file } = database;
+  const { database, retention, clock, maxStepMs, writeIn, guard, startThread = startWriterThread } = parts;
+  const { file, identity } = database;
   const engine = createEngine(database, retention, maxStepMs);
   let thread: WriterThread | undefined;
   let isReady = false;
   let writesHere = 0;
 
   const start = (): WriterThread => {
-    const started = startThread({ file, retention, maxStepMs }, () => {
+    const started = startThread({ file, identity, retention, maxStepMs }, () => {
       if (thread === started) [thread, isReady, writesHere] = [undefined, false, 0];
     });
     thread = started;
@@ -57,6 +60,13 @@ export function createLanes(parts: LanesParts): Lanes {
     return started;
   };
 
+  const commitHere = (batch: Batch, writes: number): Committed => {
+    const committed = engine(batch);
+    writesHere += writes;
+    if (writesHere >= LOAD_WRITES && writeIn !== 'here' && thread === undefined) start();
+    return committed;
+  };
+
   return {
     ready: writeIn === 'thread' ? start().ready : Promise.resolve(),
     get where() {
@@ -66,11 +76,12 @@ export function createLanes(parts: LanesParts): Lanes {
       return isReady ? THREAD_AT_ONCE : 1;
     },
     async commit(asked) {
+      guard.expectSeenSame();
       const batch = { clockMs: clock(), asked };
-      if (isReady && thread !== undefined) return thread.commit(batch);
-      const committed = engine(batch);
-      writesHere += asked.length;
-      if (writesHere >= LOAD_WRITES && writeIn !== 'here' && thread === undefined) start();
+      const committed =
+        isReady && thread !== undefined ? await thread.commit(batch) : commitHere(batch, asked.length);
+      // Afterwards: what was written to a file that is no longer the store's must not be acknowledged.
+      guard.expectSame();
       return committed;
     },
     async close() {

@@ -7,6 +7,7 @@ import { openDatabase, sqliteVersion } from './database.ts';
 import type { ClockAsked } from './engine.ts';
 import { storeClosed, storeFault } from './fault.ts';
 import { DEFAULT_RETENTION, type Retention } from './housekeeping.ts';
+import { createFileGuard } from './identity.ts';
 import { createJournal } from './journal.ts';
 import { type WriteIn, createLanes } from './lanes.ts';
 import { createPrices } from './prices.ts';
@@ -19,6 +20,8 @@ import { type Writes, createWrites } from './writes.ts';
 export interface EmbeddedStoreOptions {
   /** A file, on a local disk. Several processes may share it; in-memory databases are not supported. */
   readonly path: string;
+  /** Whether it is made where it is missing; default true. */
+  readonly create?: boolean;
   readonly clock?: Clock;
   /** Without them, every step of the clock is believed, as tests and simulations want it. */
   readonly clockBounds?: ClockBounds;
@@ -37,32 +40,37 @@ const UNBOUNDED: ClockBounds = {
 };
 
 /**
- * Opens the store in one SQLite file, which is created where it is missing. Rejects with SETTINGS_INVALID,
- * STORE_UNREACHABLE, STORE_CORRUPT or STORE_UNSAFE, each with its cure. A write waits at most half a second for another
- * process. Reads are done in the calling thread, and writes where `writeIn` says, by default `thread-under-load`.
+ * Opens the store in one SQLite file. Rejects with SETTINGS_INVALID, STORE_MISSING, STORE_UNREACHABLE, STORE_CORRUPT or
+ * STORE_UNSAFE, each with its cure. Once the file is no longer the one at its path, every verb rejects with STORE_MOVED. A
+ * write waits at most half a second for another process. Reads are done in the calling thread, and writes where `writeIn` says, by default `thread-under-load`.
  */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
   const { path, clock = systemClock, retention = DEFAULT_RETENTION, writeIn = 'thread-under-load' } = options;
   const { elapsed = systemElapsed(), clockBounds = UNBOUNDED } = options;
   const { maxStepMs, maxGapMs } = clockBounds;
-  const database = openDatabase(path);
+  const database = openDatabase(path, { create: options.create ?? true });
   const { file, connection } = database;
+  const guard = createFileGuard(file, database.identity);
   const journal = createJournal(connection);
   const { releases, orders, lists } = createSettleTables(connection, journal);
   const prices = createPrices(connection);
   const time = createTime(connection, maxStepMs);
   const now = (): number => time(clock()).nowMs;
-  const lanes = createLanes({ database, retention, clock, maxStepMs, writeIn });
+  const lanes = createLanes({ database, retention, clock, maxStepMs, writeIn, guard });
   const writes = createWrites<Asked | ClockAsked>(file, lanes);
   const read = async <T>(work: () => T): Promise<T> => {
     if (!connection.isOpen) throw storeClosed(file);
+    guard.expectSeenSame();
     try {
       return work();
     } catch (thrown) {
       throw storeFault(file, thrown);
     }
   };
-  const watches = createWatches(() => releases.control().sequence);
+  const watches = createWatches(() => {
+    guard.expectSame();
+    return releases.control().sequence;
+  });
   let closing: Promise<void> | undefined;
   const closeAll = async (): Promise<void> => {
     watches.close();
@@ -108,6 +116,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
     acceptClock: ({ by }) => look('accept', by),
     health: () =>
       read(() => {
+        guard.expectSame();
         expectUnstuck(file, writes);
         return {
           nowMs: now(),

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { CountersignError, type ErrorCode, messageOf } from '../../errors.ts';
 import { openDatabase } from './database.ts';
+import { type Identity, createFileGuard } from './identity.ts';
 import { type Batch, createEngine } from './engine.ts';
 import type { Retention } from './housekeeping.ts';
 import type { Committed } from './transaction.ts';
@@ -12,6 +13,8 @@ import type { Committed } from './transaction.ts';
 
 export interface WriterData {
   readonly file: string;
+  /** What whoever started the thread has open: it must write to no other file. */
+  readonly identity: Identity;
   readonly retention: Retention;
   readonly maxStepMs?: number | undefined;
 }
@@ -57,8 +60,9 @@ export function outcomeOf(told: ToldOutcome): Committed['outcomes'][number] {
 function run(): void {
   const port = parentPort;
   if (port === null) return;
-  const { file, retention, maxStepMs }: WriterData = workerData;
-  const database = openDatabase(file);
+  const { file, identity, retention, maxStepMs }: WriterData = workerData;
+  const database = openDatabase(file, { create: false });
+  createFileGuard(file, identity).expectSame();
   const { connection } = database;
   connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES_MAX}`);
   const checkpoint = connection.prepare('PRAGMA wal_checkpoint(PASSIVE)');
