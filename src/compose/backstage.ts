@@ -12,6 +12,7 @@ import type { Settings } from '../settings/schema.ts';
 import { isFrozenForLoss } from '../store/redis/lost.ts';
 import type { Control, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
+import { type Expiries, storeExpiries } from './certificates.ts';
 import { countFailures } from './counted-store.ts';
 import { startPreparing } from './preparation.ts';
 import type { OpenedStore } from './store.ts';
@@ -28,6 +29,8 @@ export interface Backstage {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   /** Counts what a service or a module answered. */
   readonly inquiryAnswered: Metrics['inquiryAnswered'];
+  /** Certificates that are in use from now on. */
+  readonly showExpiries: (expiries: Expiries) => void;
   /** Told of what is turned away. */
   readonly tally: Tally;
   /** Why the store may not decide yet; undefined once it may. */
@@ -48,6 +51,8 @@ export async function createBackstage(parts: BackstageParts): Promise<Backstage>
   const { settings, clock, log, opened } = parts;
   const sources = settings.sources.map(({ name }) => name);
   const metrics = createMetrics();
+  const showExpiries = (expiries: Expiries): void =>
+    expiries.forEach(([setting, atMs]) => metrics.certificateExpires(setting, atMs));
   const store = countFailures(opened.store, metrics);
   const follower = followPolicies(parts, store, metrics);
 
@@ -69,6 +74,16 @@ export async function createBackstage(parts: BackstageParts): Promise<Backstage>
     const sizes = sources.map(async (source) => [source, await store.journalSize(source)] as const);
     return new Map(await Promise.all(sizes));
   });
+  metrics.journalOldest(async () => {
+    const oldest = sources.map((source) => store.entries({ source, limit: 1 }));
+    return new Map((await Promise.all(oldest)).flat().map(({ source, atMs }) => [source, atMs]));
+  });
+  metrics.storeReplicas(async () => {
+    const { replicas: connected } = (await store.health()).details;
+    const { replicas: wanted } = settings.store.durability;
+    return new Map(typeof connected === 'number' ? Object.entries({ connected, wanted }) : []);
+  });
+  showExpiries(storeExpiries(settings.store));
 
   const tally = createTally({
     nowMs: () => performance.now(),
@@ -92,6 +107,7 @@ export async function createBackstage(parts: BackstageParts): Promise<Backstage>
     readiness,
     metrics: () => readiness().then(() => metrics.text()),
     inquiryAnswered: (inquiry, verdict) => metrics.inquiryAnswered(inquiry, verdict),
+    showExpiries,
     tally,
     unprepared,
     shuttingDown() {

@@ -8,6 +8,7 @@ import type { Settings, SourceSettings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';
 import type { Clock } from '../values/clock.ts';
 import type { Backstage } from './backstage.ts';
+import { publicExpiries } from './certificates.ts';
 import { orderSources } from './sources.ts';
 import { readPem } from './store.ts';
 
@@ -44,6 +45,7 @@ export async function openPorts(
       queuedMs: (connection) => queue.waitedMs(connection),
     });
     const context = tls === undefined ? undefined : tlsContext(tls, secrets);
+    if (context !== undefined) backstage.showExpiries(publicExpiries(context));
     const dropped = (): void => backstage.tally.dropped();
     const outer = { host, port, limits, tls: context, setting: 'public', dropped, queue };
     return { ops, public: await listen(app, { ...outer, messages: messagesOf(app) }) };

@@ -11,6 +11,7 @@ import { admittingPipeline } from './admission.ts';
 import { openAsking } from './asking.ts';
 import { type Backstage, createBackstage } from './backstage.ts';
 import { authenticatorOf } from './keys.ts';
+import { publicExpiries } from './certificates.ts';
 import { openPorts, tlsContext } from './ports.ts';
 import { answerFormatOf } from './sources.ts';
 import { openStore } from './store.ts';
@@ -75,7 +76,12 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     keys.reload();
     if (settings.services.length > 0) reread(log, 'inquiry-keys', asking.reload);
     const { tls } = settings.public;
-    if (tls !== undefined) reread(log, 'tls', () => servers.public.useTls(tlsContext(tls, secrets)));
+    if (tls === undefined) return;
+    reread(log, 'tls', () => {
+      const context = tlsContext(tls, secrets);
+      servers.public.useTls(context);
+      backstage.showExpiries(publicExpiries(context));
+    });
   });
   describeSources(settings, secrets, keys.current(), log);
   for (const because of asking.describe()) log.info('inquiry', { because });

@@ -18,10 +18,17 @@ export interface Metrics {
   ready(yes: boolean): void;
   /** From where the numbers of journal entries come, a source each, whenever the metrics are read. */
   journalEntries(read: () => Promise<ReadonlyMap<string, number>>): void;
+  /** From where the times, in milliseconds, of each source's oldest journal entry come; none for an empty journal. */
+  journalOldest(read: () => Promise<ReadonlyMap<string, number>>): void;
+  /** From where the numbers of replicas of a Redis come: `connected`, and `wanted` by an approval. */
+  storeReplicas(read: () => Promise<ReadonlyMap<string, number>>): void;
+  /** When the certificates that a setting names expire; undefined if that is not known. */
+  certificateExpires(setting: string, atMs: number | undefined): void;
   text(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-const JOURNAL_TIMEOUT_MS = 1000;
+/** For each number that is asked of the store. */
+const STORE_TIMEOUT_MS = 1000;
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
 
 /** Metrics with a registry of their own, so that two services in one process do not share numbers. */
@@ -63,6 +70,12 @@ export function createMetrics({
     labelNames: ['revision'] as const,
     registers: [...registers],
   });
+  const certificates = new Gauge({
+    name: 'countersign_certificate_expiry_timestamp_seconds',
+    help: 'When the certificates of a setting expire: the first of them, where a file holds several.',
+    labelNames: ['setting'] as const,
+    registers: [...registers],
+  });
   const frozen = gauge('frozen', '1 while every approval is stopped.');
   const ready = gauge('ready', '1 while the service is ready.');
   const verbs = bounded(32);
@@ -78,7 +91,28 @@ export function createMetrics({
     },
     frozen: (yes) => frozen.set(yes ? 1 : 0),
     ready: (yes) => ready.set(yes ? 1 : 0),
-    journalEntries: (read) => journalGauge(registry, read),
+    journalEntries: (read) =>
+      readGauge(registry, 'journal_entries', 'Entries in the journal.', 'source', read),
+    journalOldest: (read) =>
+      readGauge(
+        registry,
+        'journal_oldest_timestamp_seconds',
+        'Time of the oldest entry in the journal.',
+        'source',
+        async () => new Map([...(await read())].map(([source, atMs]) => [source, atMs / 1000])),
+      ),
+    storeReplicas: (read) =>
+      readGauge(
+        registry,
+        'store_replicas',
+        'Replicas of Redis that follow (on a Cluster, of the primary that has fewest), and how many an approval waits for.',
+        'state',
+        read,
+      ),
+    certificateExpires(setting, atMs) {
+      if (atMs === undefined) certificates.remove({ setting });
+      else certificates.set({ setting }, atMs / 1000);
+    },
     text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };
 }
@@ -131,19 +165,26 @@ function callbackMetrics(registry: Registry): (report: CallbackReport) => void {
   };
 }
 
-function journalGauge(registry: Registry, read: () => Promise<ReadonlyMap<string, number>>): void {
-  const entries = new Gauge({
-    name: 'countersign_journal_entries',
-    help: 'Entries in the journal.',
-    labelNames: ['source'] as const,
+/** Numbers that are asked for whenever the metrics are read, one for each value of a label. */
+function readGauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  label: string,
+  read: () => Promise<ReadonlyMap<string, number>>,
+): void {
+  const gauge = new Gauge({
+    name: `countersign_${name}`,
+    help,
+    labelNames: [label],
     registers: [registry],
     async collect() {
       // A store that does not answer leaves out its own numbers, not all the others.
-      const sizes = await within(JOURNAL_TIMEOUT_MS, (async () => read())()).catch(
+      const found = await within(STORE_TIMEOUT_MS, (async () => read())()).catch(
         () => new Map<string, number>(),
       );
-      entries.reset();
-      for (const [source, size] of sizes) entries.set({ source }, size);
+      gauge.reset();
+      for (const [value, number] of found) gauge.set({ [label]: value }, number);
     },
   });
 }

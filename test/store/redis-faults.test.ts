@@ -187,6 +187,7 @@ describe('an inspection of Redis', () => {
     version: '7.0.15',
     maxmemoryPolicy: 'noeviction',
     appendOnly: true,
+    replicas: 0,
     usedMemoryBytes: 1,
     maxMemoryBytes: 0,
     clockAheadMs: 0,

@@ -14,6 +14,8 @@ export interface RedisFacts {
   readonly maxmemoryPolicy: string;
   /** True if every primary writes an append-only file, so that a decision outlives a crash. */
   readonly appendOnly: boolean;
+  /** Replicas that have all data and follow, of the primary that has fewest. */
+  readonly replicas: number;
   readonly usedMemoryBytes: number;
   /** 0: no bound is set. */
   readonly maxMemoryBytes: number;
@@ -56,6 +58,7 @@ export async function inspectRedis({ connection }: Connected): Promise<RedisFact
     version: oldest,
     maxmemoryPolicy: policies.find((policy) => policy !== 'noeviction') ?? policies[0] ?? 'unknown',
     appendOnly: servers.length > 0 && servers.every(({ appendOnly }) => appendOnly),
+    replicas: servers.length === 0 ? 0 : Math.min(...servers.map(({ replicas }) => replicas)),
     usedMemoryBytes: first?.usedMemoryBytes ?? 0,
     maxMemoryBytes: first?.maxMemoryBytes ?? 0,
     clockAheadMs,
@@ -121,7 +124,10 @@ function releaseOf(version: string): number | undefined {
 }
 
 /** Why this Redis must not be used, and the cure; undefined if nothing speaks against it. */
-export function unsafeReason({ version, maxmemoryPolicy }: RedisFacts): string | undefined {
+export function unsafeReason({
+  version,
+  maxmemoryPolicy,
+}: Pick<RedisFacts, 'version' | 'maxmemoryPolicy'>): string | undefined {
   if ((releaseOf(version) ?? 0) < OLDEST_RELEASE) {
     return `Redis ${version} is too old; run ${OLDEST_RELEASE}.0 or newer`;
   }
