@@ -91,24 +91,7 @@ export function createMetrics({
     },
     frozen: (yes) => frozen.set(yes ? 1 : 0),
     ready: (yes) => ready.set(yes ? 1 : 0),
-    journalEntries: (read) =>
-      readGauge(registry, 'journal_entries', 'Entries in the journal.', 'source', read),
-    journalOldest: (read) =>
-      readGauge(
-        registry,
-        'journal_oldest_timestamp_seconds',
-        'Time of the oldest entry in the journal.',
-        'source',
-        async () => new Map([...(await read())].map(([source, atMs]) => [source, atMs / 1000])),
-      ),
-    storeReplicas: (read) =>
-      readGauge(
-        registry,
-        'store_replicas',
-        'Replicas of Redis that follow (on a Cluster, of the primary that has fewest), and how many an approval waits for.',
-        'state',
-        read,
-      ),
+    ...askedGauges(registry),
     certificateExpires(setting, atMs) {
       if (atMs === undefined) certificates.remove({ setting });
       else certificates.set({ setting }, atMs / 1000);
@@ -165,18 +148,49 @@ function callbackMetrics(registry: Registry): (report: CallbackReport) => void {
   };
 }
 
-/** Numbers that are asked for whenever the metrics are read, one for each value of a label. */
-function readGauge(
+/** What is asked of the store whenever the metrics are read. */
+function askedGauges(
   registry: Registry,
-  name: string,
-  help: string,
-  label: string,
-  read: () => Promise<ReadonlyMap<string, number>>,
-): void {
+): Pick<Metrics, 'journalEntries' | 'journalOldest' | 'storeReplicas'> {
+  return {
+    journalEntries: (read) =>
+      askedGauge(registry, {
+        name: 'journal_entries',
+        help: 'Entries in the journal.',
+        labelNames: ['source'],
+        read,
+      }),
+    journalOldest: (read) =>
+      askedGauge(registry, {
+        name: 'journal_oldest_timestamp_seconds',
+        help: 'Time of the oldest entry in the journal.',
+        labelNames: ['source'],
+        read: async () => new Map([...(await read())].map(([source, atMs]) => [source, atMs / 1000])),
+      }),
+    storeReplicas: (read) =>
+      askedGauge(registry, {
+        name: 'store_replicas',
+        help: 'Replicas of Redis that follow (on a Cluster, of the primary that has fewest), and how many an approval waits for.',
+        labelNames: ['state'],
+        read,
+      }),
+  };
+}
+
+interface AskedGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly [string];
+  /** A number for each value of the label. */
+  readonly read: () => Promise<ReadonlyMap<string, number>>;
+}
+
+function askedGauge(registry: Registry, { name, help, labelNames, read }: AskedGauge): void {
+  const [label] = labelNames;
   const gauge = new Gauge({
     name: `countersign_${name}`,
     help,
-    labelNames: [label],
+    labelNames,
     registers: [registry],
     async collect() {
       // A store that does not answer leaves out its own numbers, not all the others.

@@ -1,28 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { type TestService, PAYMENT_PATH, signedPayment, startTestService } from '../service.ts';
+import { alertRules } from './alert-rules.ts';
 import { textOf } from './documents.ts';
 import { namedIn } from './promql.ts';
-
-const rule = z.strictObject({
-  alert: z.string().regex(/^Countersign[A-Z]\w+$/),
-  expr: z.string(),
-  for: z
-    .string()
-    .regex(/^\d+[smh]$/)
-    .optional(),
-  labels: z.strictObject({ severity: z.enum(['critical', 'warning']) }),
-  annotations: z.strictObject({
-    summary: z.string().regex(/^\S.*\.$/),
-    description: z.string().regex(/^\S.*\.$/s),
-    runbook_url: z.string(),
-  }),
-});
-const alerts = z
-  .strictObject({ groups: z.array(z.strictObject({ name: z.string(), rules: z.array(rule).min(1) })) })
-  .parse(parse(textOf('deploy/prometheus/alerts.yaml')))
-  .groups.flatMap(({ rules }) => rules);
 
 const panel = z.looseObject({
   id: z.number(),
@@ -51,7 +32,7 @@ const shown = [
   ),
   ...dashboard.annotations.list.map(({ expr }) => ['an annotation', filled(expr)] as const),
 ];
-const expressions = [...shown, ...alerts.map(({ alert, expr }) => [alert, expr] as const)];
+const expressions = [...shown, ...alertRules.map(({ alert, expr }) => [alert, expr] as const)];
 const used = new Set(expressions.flatMap(([, expr]) => [...namedIn(expr).metrics]));
 
 /** Of Prometheus itself. */
@@ -205,20 +186,22 @@ describe('the dashboard', () => {
 
 describe('the alerts', () => {
   it('have a name each', () => {
-    const names = alerts.map(({ alert }) => alert);
+    const names = alertRules.map(({ alert }) => alert);
     expect(names.length).toBeGreaterThan(15);
     expect(new Set(names).size).toBe(names.length);
   });
 
   it('see the very first alarm of a kind, and not only the second', () => {
-    const onAlarms = alerts.filter(({ expr }) => expr.includes('countersign_alarms_total'));
+    const onAlarms = alertRules.filter(({ expr }) => expr.includes('countersign_alarms_total'));
     expect(onAlarms.length).toBe(4);
     for (const { expr } of onAlarms) expect(expr).toMatch(/unless countersign_alarms_total\{.*\} offset 10m/);
   });
 
   it('tell of each alarm that the service can raise by its own name', () => {
     for (const code of ['TERMS_CHANGED', 'SIGNED_WITHOUT_APPROVAL', 'TXID_UNEXPECTED']) {
-      const telling = alerts.filter(({ expr }) => expr.includes(`countersign_alarms_total{code="${code}"}`));
+      const telling = alertRules.filter(({ expr }) =>
+        expr.includes(`countersign_alarms_total{code="${code}"}`),
+      );
       expect(telling.map(({ labels }) => labels.severity)).toEqual(['critical']);
     }
   });
@@ -226,8 +209,8 @@ describe('the alerts', () => {
   it('have each a section of the runbook, and each section of alerts is one of theirs', () => {
     const runbook = textOf('docs/runbook.md');
     const sections = [...runbook.matchAll(/^### (Countersign\w+)$/gm)].map(([, name]) => name ?? '');
-    expect(sections).toEqual(alerts.map(({ alert }) => alert));
-    for (const { alert, annotations } of alerts) {
+    expect(sections).toEqual(alertRules.map(({ alert }) => alert));
+    for (const { alert, annotations } of alertRules) {
       expect(annotations.runbook_url).toBe(`docs/runbook.md#${alert.toLowerCase()}`);
     }
   });
