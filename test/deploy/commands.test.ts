@@ -10,6 +10,7 @@ const DOCUMENTS = [
   'docs/deploy.md',
   'docs/security.md',
   'docs/redis.md',
+  'docs/callbacks.md',
   'compose.yaml',
   'deploy/kubernetes/operator.yaml',
 ];

@@ -3,7 +3,13 @@ import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT, textOf } from './documents.ts';
 
-const DOCUMENTS = ['docs/deploy.md', 'docs/runbook.md', 'docs/security.md', 'docs/redis.md'];
+const DOCUMENTS = [
+  'docs/deploy.md',
+  'docs/runbook.md',
+  'docs/security.md',
+  'docs/redis.md',
+  'docs/callbacks.md',
+];
 
 /** The anchors that a Markdown file gives its headings. */
 function anchorsOf(path: string): readonly string[] {
