@@ -18,7 +18,8 @@ const DOCUMENTS = [
 /** The words of each call of the command line that a document makes, in fences, in code within sentences, and in comments. */
 function callsIn(path: string): readonly (readonly string[])[] {
   const text = textOf(path);
-  const inline = [...text.matchAll(/`([^`\n]+)`/g)].map(([, code]) => code ?? '');
+  const sentences = text.replaceAll(/^ *```[^]*?^ *```$/gm, '');
+  const inline = [...sentences.matchAll(/`([^`\n]+)`/g)].map(([, code]) => code ?? '');
   const lines = path.endsWith('.md') ? [...fencedLines(text), ...inline] : text.split('\n');
   return lines.flatMap((line) => {
     const [, call] =

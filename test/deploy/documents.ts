@@ -10,7 +10,7 @@ export function textOf(path: string): string {
 
 /** The lines within the fences of a Markdown text, those of one language alone if it is given; `\` joins lines. */
 export function fencedLines(markdown: string, language?: string): readonly string[] {
-  const fences = [...markdown.matchAll(/^ *```(\w*)\n([^]*?)^ *```$/gm)];
+  const fences = [...markdown.matchAll(/^ *```(\w*)[^\n]*\n([^]*?)^ *```$/gm)];
   return fences
     .filter(([, named]) => language === undefined || named === language)
     .flatMap(([, , body = '']) => body.replaceAll(/\\\n\s*/g, '').split('\n'))
