@@ -62,6 +62,8 @@ export interface TestServiceOptions {
   /** Settings over those below, top level by top level. */
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly clock?: Clock;
+  /** How far that clock is believed; anywhere without it. */
+  readonly clockBounds?: Readonly<Record<string, string>>;
   /** Where secrets named by `{ env: … }` are found. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -126,6 +128,8 @@ export const web3 = (members: object = {}): object => ({
   ...members,
 });
 
+const ANY_STEP_MS = '34560000000';
+
 /** Writes a folder from which `countersign serve --config FOLDER/settings.yaml` can be run. Ports are any that are free. */
 export function writeServiceFolder(options: TestServiceOptions = {}): string {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'countersign-service-'));
@@ -142,7 +146,13 @@ export function writeServiceFolder(options: TestServiceOptions = {}): string {
   const settings = {
     public: { port: '0' },
     ops: { port: '0' },
-    store: options.redis ?? `embedded:${join(folder, 'store.db')}`,
+    store: {
+      url: options.redis ?? `embedded:${join(folder, 'store.db')}`,
+      // A clock of the test's own goes where it is set.
+      ...(options.clock && {
+        clock: options.clockBounds ?? { maxStepMs: ANY_STEP_MS, maxGapMs: ANY_STEP_MS },
+      }),
+    },
     policies: { directory: join(folder, 'policies') },
     sources: [
       {

@@ -79,7 +79,7 @@ function serverFindings(
 function summary(facts: ServerFacts, name: string, aheadMs: number | undefined): Finding {
   const { version, maxmemoryPolicy, appendOnly, usedMemoryBytes, maxMemoryBytes, replicas } = facts;
   const memory = maxMemoryBytes === 0 ? 'unbounded memory' : mebibytes(maxMemoryBytes);
-  const clock = aheadMs === undefined ? '' : `, clock ${aheadMs} ms ahead of this machine's`;
+  const clock = aheadMs === undefined ? '' : `, clock ${offText(aheadMs)} this machine's`;
   const called = name === 'Redis' ? `Redis ${version}` : `${name}: Redis ${version}`;
   return finding(
     'ok',
@@ -162,5 +162,7 @@ function replicaFindings({ replicas }: ServerFacts, name: string, wanted: number
     ),
   ];
 }
+
+const offText = (aheadMs: number): string => `${Math.abs(aheadMs)} ms ${aheadMs < 0 ? 'behind' : 'ahead of'}`;
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 1_048_576)} MiB`;

@@ -5,6 +5,7 @@ import type { Settings } from '../settings/schema.ts';
 import { storeAddress } from '../settings/store-address.ts';
 import { messageOf } from '../errors.ts';
 import type { RedisStore } from '../store/redis/open.ts';
+import type { ClockState } from '../store/clock-state.ts';
 import type { Store, StoreHealth } from '../store/store.ts';
 import { type Finding, attempt, guarded } from './finding.ts';
 import { checkRedis } from './doctor-redis.ts';
@@ -33,6 +34,7 @@ export async function checkStore(session: Session, settings: Settings): Promise<
       : await guarded('store', async () => [embeddedFinding(await store.health())])),
   ];
   if (findings.every(({ state }) => state !== 'fault')) {
+    findings.push(...(await guarded('store', async () => clockFindings(await store.lookAtClock()))));
     findings.push(...(await guarded('store', () => journalSizes(store, settings))));
   }
   if (findings.every(({ state }) => state !== 'fault')) return { findings, store };
@@ -62,6 +64,11 @@ function embeddedFinding({ details }: StoreHealth): Finding {
   return ok(
     `${details['file']}, SQLite ${details['sqlite']}, with a write-ahead log; for one machine: several need Redis`,
   );
+}
+
+function clockFindings({ state, because }: ClockState): readonly Finding[] {
+  if (state === 'right') return [];
+  return [{ check: 'store', state: state === 'jumped' ? 'fault' : 'warning', because }];
 }
 
 const ok = (because: string): Finding => ({ check: 'store', state: 'ok', because });

@@ -15,6 +15,7 @@ import type { Clock } from '../values/clock.ts';
 import { type Expiries, storeExpiries } from './certificates.ts';
 import { countFailures } from './counted-store.ts';
 import { startPreparing } from './preparation.ts';
+import { type Timekeeping, startTimekeeping } from './timekeeping.ts';
 import type { OpenedStore } from './store.ts';
 
 /** What goes on beside the callbacks: preparing the store, following the policies, health and metrics. */
@@ -69,6 +70,7 @@ export async function createBackstage(parts: BackstageParts): Promise<Backstage>
     tell: (because) => log.warn('not-prepared', { because }),
   });
   const unprepared = (): string | undefined => preparation.trouble() ?? store.loss?.();
+  const timekeeping = await startTimekeeping({ store, log, metrics });
   await follower.start();
   metrics.journalEntries(async () => {
     const sizes = sources.map(async (source) => [source, await store.journalSize(source)] as const);
@@ -92,7 +94,7 @@ export async function createBackstage(parts: BackstageParts): Promise<Backstage>
   });
 
   let stopping = false;
-  const health = healthOf({ store, unprepared, follower, tally, stopping: () => stopping });
+  const health = healthOf({ store, unprepared, timekeeping, follower, tally, stopping: () => stopping });
   const readiness = async (): Promise<Readiness> => {
     const state = await health.readiness();
     metrics.ready(state.ready);
@@ -115,15 +117,15 @@ export async function createBackstage(parts: BackstageParts): Promise<Backstage>
     },
     stop() {
       preparation.stop();
+      timekeeping.stop();
       follower.stop();
     },
   };
 }
 
-function followPolicies({ settings, clock, log }: BackstageParts, store: Store, metrics: Metrics): Follower {
+function followPolicies({ settings, log }: BackstageParts, store: Store, metrics: Metrics): Follower {
   return createFollower({
     store,
-    clock,
     pollMs: settings.policies.pollMs,
     onChange: ({ release, control, ready }) => {
       metrics.inForce(release?.revision ?? '');
@@ -139,12 +141,13 @@ function followPolicies({ settings, clock, log }: BackstageParts, store: Store, 
 interface HealthParts {
   readonly store: Store;
   readonly unprepared: () => string | undefined;
+  readonly timekeeping: Timekeeping;
   readonly follower: Follower;
   readonly tally: Tally;
   readonly stopping: () => boolean;
 }
 
-function healthOf({ store, unprepared, follower, tally, stopping }: HealthParts) {
+function healthOf({ store, unprepared, timekeeping, follower, tally, stopping }: HealthParts) {
   const stateOf = (trouble: string | undefined, well: string) => ({
     ok: trouble === undefined,
     because: trouble ?? well,
@@ -154,6 +157,7 @@ function healthOf({ store, unprepared, follower, tally, stopping }: HealthParts)
       { name: 'store', check: () => store.health().then(() => ({ ok: true, because: 'the store answers' })) },
       { name: 'prepared', check: () => stateOf(unprepared(), 'the store may decide') },
       { name: 'approvals', check: () => approvals(follower.control()?.frozen) },
+      ...timekeeping.checks,
       { name: 'policies', check: follower.ready },
       {
         name: 'running',

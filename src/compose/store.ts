@@ -40,7 +40,7 @@ export async function openStore(
     const { openEmbeddedStore } = await import('../store/embedded/open.ts');
     const { path } = address;
     const isNew = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
-    const store = await openEmbeddedStore({ path, clock, retention, create });
+    const store = await openEmbeddedStore({ path, clock, clockBounds: settings.clock, retention, create });
     return { store, examine: () => Promise.resolve(), ...(isNew ? { created: path } : {}) };
   }
   const [{ openRedisStore }, { inspectRedis, unsafeReason }] = await Promise.all([
@@ -50,6 +50,7 @@ export async function openStore(
   const store = await openRedisStore({
     ...serverOf(address, clientOptions(settings, address.tls, readSecret)),
     prefix: settings.prefix,
+    clockBounds: settings.clock,
     retention,
     durability: settings.durability,
     commandTimeoutMs: settings.commandTimeoutMs,

@@ -16,6 +16,8 @@ export interface Metrics {
   inForce(revision: string): void;
   frozen(yes: boolean): void;
   ready(yes: boolean): void;
+  /** How the store's clock stands to its time. */
+  clock(state: { readonly state: string; readonly aheadMs: number }): void;
   /** From where the numbers of journal entries come, a source each, whenever the metrics are read. */
   journalEntries(read: () => Promise<ReadonlyMap<string, number>>): void;
   /** From where the times, in milliseconds, of each source's oldest journal entry come; none for an empty journal. */
@@ -78,6 +80,11 @@ export function createMetrics({
   });
   const frozen = gauge('frozen', '1 while every approval is stopped.');
   const ready = gauge('ready', '1 while the service is ready.');
+  const jumped = gauge('clock_jumped', "1 while nothing is approved because the store's clock jumped ahead.");
+  const ahead = gauge(
+    'clock_ahead_seconds',
+    "By how much the store's clock is ahead of its time; below zero, behind.",
+  );
   const verbs = bounded(32);
   return {
     callback,
@@ -91,6 +98,10 @@ export function createMetrics({
     },
     frozen: (yes) => frozen.set(yes ? 1 : 0),
     ready: (yes) => ready.set(yes ? 1 : 0),
+    clock({ state, aheadMs }) {
+      jumped.set(state === 'jumped' ? 1 : 0);
+      ahead.set(aheadMs / 1000);
+    },
     ...askedGauges(registry),
     certificateExpires(setting, atMs) {
       if (atMs === undefined) certificates.remove({ setting });

@@ -2,7 +2,7 @@ import { messageOf } from '../errors.ts';
 import { NO_PRICES, type PriceTable } from '../policy/facts.ts';
 import type { Release } from '../policy/release.ts';
 import type { Control, Store } from '../store/store.ts';
-import { type Clock, systemClock } from '../values/clock.ts';
+import type { Clock } from '../values/clock.ts';
 import { named, readRevision } from './push.ts';
 
 export interface FollowParts {
@@ -11,6 +11,7 @@ export interface FollowParts {
   readonly pollMs: number;
   /** Called when the release, the freeze or the readiness has changed. */
   readonly onChange?: (state: FollowState) => void;
+  /** By which it is told how long ago a look was; what the time is, nobody asks. */
   readonly clock?: Clock;
 }
 
@@ -44,7 +45,12 @@ export interface Follower {
 const POLLS_MISSED = 4;
 
 /** Follows what is in force in the store, by notice and by poll, and keeps the last good release through any trouble. */
-export function createFollower({ store, pollMs, onChange, clock = systemClock }: FollowParts): Follower {
+export function createFollower({
+  store,
+  pollMs,
+  onChange,
+  clock = () => performance.now(),
+}: FollowParts): Follower {
   let release: Release | undefined;
   let prices = NO_PRICES;
   let control: Control | undefined;

@@ -29,6 +29,7 @@ const readable = z.object({
       tls: z.record(z.string(), z.unknown()).optional().catch(undefined),
       commandTimeoutMs: written,
       durability: z.object({ replicas: written, timeoutMs: written }).partial().catch({}),
+      clock: z.object({ maxStepMs: written, maxGapMs: written }).partial().catch({}),
     })
     .partial()
     .catch({}),
@@ -121,7 +122,7 @@ function storeConditions(store: Readable['store']): readonly FoundFault[] {
   if (store.username !== undefined && store.password === undefined) {
     faults.push({ path: ['store', 'username'], problem: 'has no password', cure: 'add store.password' });
   }
-  return [...faults, ...durabilityConditions(store)];
+  return [...faults, ...durabilityConditions(store), ...clockConditions(store)];
 }
 
 function durabilityConditions({
@@ -145,6 +146,13 @@ function durabilityConditions({
       cure: `write a timeoutMs below ${commandTimeoutMs}, or raise store.commandTimeoutMs`,
     },
   ];
+}
+
+function clockConditions({ clock = {} }: Readable['store']): readonly FoundFault[] {
+  const { maxStepMs = '60000', maxGapMs = '3600000' } = clock;
+  if (!(Number(maxGapMs) < Number(maxStepMs))) return [];
+  const cure = `write a maxGapMs of at least ${maxStepMs}, or a smaller maxStepMs`;
+  return [{ path: ['store', 'clock', 'maxGapMs'], problem: 'is below store.clock.maxStepMs', cure }];
 }
 
 function unique(sources: readonly Source[], name: 'name' | 'appKey', cure: string): readonly FoundFault[] {

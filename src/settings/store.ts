@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { filePath, secretReference, section, text, wholeNumberOr } from './fields.ts';
 import { STORE_FORMS, holdsCredentials, storeAddress } from './store-address.ts';
 
+const DAY_MS = 86_400_000;
+
 const formsCure = `write one of ${STORE_FORMS.join(', ')}; rediss for TLS`;
 
 const url = z
@@ -55,6 +57,16 @@ export const store = section({
   })
     .prefault({})
     .describe('What an approval waits for, on a Redis with replicas.'),
+  clock: section({
+    maxStepMs: wholeNumberOr(60_000, 15_000, 400 * DAY_MS).describe(
+      'How far the clock may be ahead of the time that the store remembers, which running services move on every 5 s. Beyond it nothing is approved until the clock is put right, or `countersign clock accept`. Up to so much a clock that jumps ahead may let a limit pass twice.',
+    ),
+    maxGapMs: wholeNumberOr(3_600_000, 15_000, 400 * DAY_MS).describe(
+      'The same for the first look after a time in which no service ran, and which nothing else confirms (the embedded store also knows how long the machine has been up, so this is for a restart of the machine). At least store.clock.maxStepMs.',
+    ),
+  })
+    .prefault({})
+    .describe("How far the store's clock is believed when it is ahead of the store's time."),
   retention: section({
     subjectsDays: wholeNumberOr(400, 93, 36500).describe(
       'Days for which a decision is remembered: a callback that comes again later is decided as a new one. At least 93, to be longer than any window. Orders, counted from their expiry, and what counts as paid before are kept as long.',

@@ -236,7 +236,7 @@ describe('journal export', () => {
   });
 
   it('is a record that backtests and replays read', async () => {
-    const service = await startTestService();
+    const service = await startTestService({ clock: Date.now });
     onTestFinished(() => service.stop());
     expect(await service.pay({ appOrderId: 'o-1', orderAmount: '100.50' })).toBe('SUCCESS');
     expect(await service.pay({ appOrderId: 'o-2', orderAmount: '5000' })).toBe('FAILURE');

@@ -71,6 +71,7 @@ it('asks the Sentinels of a rediss-sentinel store, and their primary, over TLS a
     connectTimeoutMs: 2000,
     commandTimeoutMs: 1000,
     durability: { replicas: 0, timeoutMs: 100 },
+    clock: { maxStepMs: 60_000, maxGapMs: 3_600_000 },
     retention: { subjectsDays: 400, journalDays: 400 },
   };
   const { store, examine } = await openStore(settings, () => 's3cret', systemClock);

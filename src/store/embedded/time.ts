@@ -17,7 +17,9 @@ export function createTime(connection: DatabaseSync, maxStepMs: number): (clockM
     const row = remembered();
     seenMs = Math.max(seenMs, integer(row, 'at_ms'));
     const aheadMs = clockMs - seenMs;
-    const jumped = row['held_ms'] !== null || (seenMs > 0 && aheadMs > maxStepMs);
+    // A store from before time was remembered says nothing of how long nobody ran.
+    const isKept = integer(row, 'kept') === 1;
+    const jumped = row['held_ms'] !== null || (isKept && aheadMs > maxStepMs);
     if (jumped) return { nowMs: seenMs, aheadMs: Math.max(1, aheadMs) };
     seenMs = Math.max(seenMs, clockMs);
     return { nowMs: seenMs, aheadMs: 0 };
@@ -87,7 +89,6 @@ function isBelieved(
   { row, clockMs, witnessMs }: Known,
   { maxStepMs, maxGapMs }: { readonly maxStepMs: number; readonly maxGapMs: number },
 ): boolean {
-  // A store from before time was remembered.
   if (integer(row, 'kept') === 0) return true;
   const aheadMs = clockMs - integer(row, 'at_ms');
   const heldMs = row['held_ms'] === null ? undefined : integer(row, 'held_ms');
