@@ -41,7 +41,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   const { settings, log } = parts;
   const secrets = createSecrets({ env: parts.env, pollMs: SECRETS_POLL_MS });
   const keys = followKeys(settings, secrets, log);
-  const opened = await openStore(settings.store, secrets.read, parts.clock, { create: true });
+  const opened = await openStore(settings.store, secrets.read, parts.clock, { as: 'service' });
   if (opened.created !== undefined) {
     log.warn('store-created', {
       because: `there was no store at ${opened.created}: a new one was made, which knows no decision, no limit and no list`,

@@ -26,7 +26,7 @@ export async function openStore(
   settings: StoreSettings,
   readSecret: ReadSecret,
   clock: Clock,
-  { create = false }: { readonly create?: boolean } = {},
+  { as = 'command' }: { readonly as?: 'service' | 'command' } = {},
 ): Promise<OpenedStore> {
   const address = storeAddress(settings.url);
   const retention = {
@@ -37,10 +37,20 @@ export async function openStore(
     throw new CountersignError('SETTINGS_INVALID', `store.url ${settings.url} names no store`);
   }
   if (address.kind === 'embedded') {
-    const { openEmbeddedStore } = await import('../store/embedded/open.ts');
+    const [{ openEmbeddedStore }, { COMMAND_WAITS, SERVICE_WAITS }] = await Promise.all([
+      import('../store/embedded/open.ts'),
+      import('../store/embedded/begin.ts'),
+    ]);
     const { path } = address;
     const isNew = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
-    const store = await openEmbeddedStore({ path, clock, clockBounds: settings.clock, retention, create });
+    const store = await openEmbeddedStore({
+      path,
+      clock,
+      clockBounds: settings.clock,
+      retention,
+      create: as === 'service',
+      lockWait: as === 'service' ? SERVICE_WAITS : COMMAND_WAITS,
+    });
     return { store, examine: () => Promise.resolve(), ...(isNew ? { created: path } : {}) };
   }
   const [{ openRedisStore }, { inspectRedis, unsafeReason }] = await Promise.all([

@@ -39,7 +39,8 @@ function readSmallFile(name: string, file: string): Uint8Array {
     }
     if (length <= MAX_BYTES && length < bytes.length) return bytes.subarray(0, length);
   } catch (thrown) {
-    const cure = 'give an existing file, readable for this user; a relative path of the settings begins in the folder of their file';
+    const cure =
+      'give an existing file, readable for this user; a relative path of the settings begins in the folder of their file';
     throw invalid(name, `can't read its file: ${messageOf(thrown)}`, cure);
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { SERVICE_WAITS } from '../../src/store/embedded/begin.ts';
 import { openDatabase } from '../../src/store/embedded/database.ts';
 import { createFileGuard } from '../../src/store/embedded/identity.ts';
 import { DEFAULT_RETENTION } from '../../src/store/embedded/housekeeping.ts';
@@ -150,7 +151,7 @@ describe('a thread of the embedded store that dies', () => {
     const { connection, identity } = openDatabase(path);
     connection.close();
     let ends = 0;
-    const data = { file: path, identity, retention: DEFAULT_RETENTION };
+    const data = { file: path, identity, retention: DEFAULT_RETENTION, lockWait: SERVICE_WAITS };
     const thread = startWriterThread(data, () => (ends += 1), DYING);
     onTestFinished(() => thread.end());
     await thread.ready;
@@ -165,7 +166,7 @@ describe('a thread of the embedded store that dies', () => {
 
   it('rejects whoever waits for it, if it can not open the file', async () => {
     const broken = startWriterThread(
-      { file: ':memory:', identity: [], retention: DEFAULT_RETENTION },
+      { file: ':memory:', identity: [], retention: DEFAULT_RETENTION, lockWait: SERVICE_WAITS },
       nothing,
     );
     onTestFinished(() => broken.end());

@@ -1,39 +1,108 @@
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { BUSY_TIMEOUT_MS } from './database.ts';
 import { isBusy } from './fault.ts';
 
-/** How long a transaction waits for that of another process or thread, which keeps this thread waiting as well. */
-const WAIT_MS = 500;
-const PAUSE_MS = 1;
+/** How a process waits for the transactions of others, which keeps the waiting thread from all else. */
+export interface LockWait {
+  readonly waitMs: number;
+  /** Whether those that only give way let it pass first, once it has waited for a moment. */
+  readonly goesFirst: boolean;
+}
+
+/** A service has callers that wait: beyond that they had rather be told. */
+export const SERVICE_WAITS: LockWait = { waitMs: 500, goesFirst: false };
+/** A command has time, and a freeze must come about beside whatever is decided. */
+export const COMMAND_WAITS: LockWait = { waitMs: 10_000, goesFirst: true };
+
+const LOOK_MS = 0.5;
+/** What waits for longer than that asks for the way, */
+const ASK_AFTER_MS = 20;
+/** and asks again so often: who asks no more may have been killed. */
+const ASK_EVERY_MS = 100;
+/** For so long at most way is given before one transaction, and to one question. */
+const GIVE_WAY_MS = 400;
+
+/** Present while somebody asks for the way. SQLite's locks do not tell that anybody waits for them. */
+const questionOf = (file: string): string => `${file}-waits`;
 
 /**
  * Begins a transaction that writes. SQLite's own wait looks ever more rarely, up to a tenth of a second apart, and so can miss
- * every gap between the transactions of a busy writer: a freeze must not. Throws what SQLite throws once the wait is over.
+ * every gap between the transactions of busy writers; and however often one looks, several of them can take every gap from it.
+ * So who `goesFirst` asks for the way. Throws what SQLite throws once the wait is over.
  */
-export function createBegin(connection: DatabaseSync): () => void {
+export function createBegin(file: string, connection: DatabaseSync, wait: LockWait): () => void {
   const begin = connection.prepare('BEGIN IMMEDIATE');
   const atOnce = connection.prepare('PRAGMA busy_timeout = 0');
-  const patient = connection.prepare(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  const cell = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const patient = connection.prepare(`PRAGMA busy_timeout = ${wait.waitMs}`);
+  const pause = createPause();
+  const isAsked = wait.goesFirst ? () => false : createListening(file);
+  const question = questionOf(file);
 
-  const beginWithin = (untilMs: number): void => {
-    for (;;) {
-      try {
-        begin.run();
-        return;
-      } catch (thrown) {
-        if (!isBusy(thrown) || performance.now() >= untilMs) throw thrown;
-        Atomics.wait(cell, 0, 0, PAUSE_MS);
+  const beginWithin = (asked: () => void): void => {
+    const sinceMs = performance.now();
+    let askAtMs = sinceMs + ASK_AFTER_MS;
+    for (let nowMs = sinceMs; ; nowMs = performance.now()) {
+      const givesWay = nowMs < sinceMs + GIVE_WAY_MS && isAsked(nowMs);
+      if (!givesWay) {
+        try {
+          begin.run();
+          return;
+        } catch (thrown) {
+          if (!isBusy(thrown) || nowMs >= sinceMs + wait.waitMs) throw thrown;
+        }
+        if (wait.goesFirst && nowMs >= askAtMs) {
+          ask(question);
+          asked();
+          askAtMs = nowMs + ASK_EVERY_MS;
+        }
       }
+      pause();
     }
   };
 
   return () => {
+    let hasAsked = false;
     atOnce.get();
     try {
-      beginWithin(performance.now() + WAIT_MS);
+      beginWithin(() => (hasAsked = true));
     } finally {
       patient.get();
+      if (hasAsked) rmSync(question, { force: true });
     }
   };
+}
+
+/** Nobody gives way where it can't be asked for; what asks then waits as all others do. */
+function ask(question: string): void {
+  try {
+    writeFileSync(question, '');
+  } catch {
+    // A full disk has room for an empty file, and if not, a lock that is free can still be taken.
+  }
+}
+
+/** Whether somebody asks for the way. A question that is not asked again, for its asker was killed, is soon ignored. */
+function createListening(file: string): (nowMs: number) => boolean {
+  const question = questionOf(file);
+  let seen: bigint | undefined;
+  let seenSinceMs = 0;
+  return (nowMs) => {
+    const asked = askedAt(question);
+    if (asked === undefined) return false;
+    if (asked !== seen) [seen, seenSinceMs] = [asked, nowMs];
+    return nowMs < seenSinceMs + GIVE_WAY_MS;
+  };
+}
+
+function askedAt(question: string): bigint | undefined {
+  try {
+    return statSync(question, { bigint: true, throwIfNoEntry: false })?.mtimeNs;
+  } catch {
+    return undefined;
+  }
+}
+
+function createPause(): () => void {
+  const cell = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  return () => void Atomics.wait(cell, 0, 0, LOOK_MS);
 }

@@ -3,13 +3,12 @@ import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { CountersignError } from '../../errors.ts';
+import { type LockWait, SERVICE_WAITS, createBegin } from './begin.ts';
 import { storeFault } from './fault.ts';
 import { type Identity, identityOf } from './identity.ts';
 import { integer, text } from './rows.ts';
 import { APPLICATION_ID, migrations } from './schema.ts';
 
-/** How long what is no transaction waits for another process, which keeps this thread waiting as well. */
-export const BUSY_TIMEOUT_MS = 500;
 /** Of a connection, at most. */
 const CACHE_KIB = 32_768;
 
@@ -18,6 +17,14 @@ export interface Database {
   readonly file: string;
   readonly connection: DatabaseSync;
   readonly identity: Identity;
+  readonly lockWait: LockWait;
+}
+
+export interface OpenOptions {
+  /** Default true. */
+  readonly create?: boolean;
+  /** Default: as a service waits. */
+  readonly lockWait?: LockWait;
 }
 
 /**
@@ -26,7 +33,10 @@ export interface Database {
  * STORE_UNREACHABLE, STORE_CORRUPT if the file is no database of ours, STORE_UNSAFE if a newer version wrote it or its file
  * system can not share it safely.
  */
-export function openDatabase(path: string, { create = true }: { readonly create?: boolean } = {}): Database {
+export function openDatabase(
+  path: string,
+  { create = true, lockWait = SERVICE_WAITS }: OpenOptions = {},
+): Database {
   if (path === '' || path.startsWith(':memory:')) {
     throw new CountersignError(
       'SETTINGS_INVALID',
@@ -40,7 +50,7 @@ export function openDatabase(path: string, { create = true }: { readonly create?
     if (create) expectRoom(file);
     else expectStore(file);
     const before = identityOf(file);
-    connection = new DatabaseSync(uriOf(file, create), { timeout: BUSY_TIMEOUT_MS });
+    connection = new DatabaseSync(uriOf(file, create), { timeout: lockWait.waitMs });
     expectOurs(file, connection);
     const mode = connection.prepare('PRAGMA journal_mode = WAL').get();
     if (mode?.['journal_mode'] !== 'wal') {
@@ -54,10 +64,10 @@ export function openDatabase(path: string, { create = true }: { readonly create?
     connection.exec(
       `PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB}`,
     );
-    migrate(file, connection);
+    migrate(file, connection, lockWait);
     const identity = identityOf(file);
     if (before[0] !== undefined && before[0] !== identity[0]) throw missing(file, 'was replaced just now');
-    return { file, connection, identity };
+    return { file, connection, identity, lockWait };
   } catch (thrown) {
     connection?.close();
     throw storeFault(file, thrown);
@@ -124,9 +134,9 @@ function expectOurs(file: string, connection: DatabaseSync): number {
   return version;
 }
 
-function migrate(file: string, connection: DatabaseSync): void {
+function migrate(file: string, connection: DatabaseSync, lockWait: LockWait): void {
   if (expectOurs(file, connection) === migrations.length) return;
-  connection.exec('BEGIN IMMEDIATE');
+  createBegin(file, connection, lockWait)();
   // Another process may have been here first.
   for (const step of migrations.slice(expectOurs(file, connection))) connection.exec(step);
   connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`);

@@ -13,7 +13,7 @@ const causes: Readonly<Record<number, Cause>> = {
   [BUSY]: {
     code: 'STORE_UNREACHABLE',
     problem: 'is locked by another process',
-    cure: 'end the process that holds it, or use Redis for several services',
+    cure: 'try again; if it stays so, see which process keeps it locked (`fuser FILE`): a service never does for long',
   },
   8: {
     code: 'STORE_UNREACHABLE',

@@ -41,14 +41,14 @@ export interface LanesParts {
 /** A thread that ends by itself rejects what it had; what comes then is done here, until another one has been started. */
 export function createLanes(parts: LanesParts): Lanes {
   const { database, retention, clock, maxStepMs, writeIn, guard, startThread = startWriterThread } = parts;
-  const { file, identity } = database;
+  const { file, identity, lockWait } = database;
   const engine = createEngine(database, retention, maxStepMs);
   let thread: WriterThread | undefined;
   let isReady = false;
   let writesHere = 0;
 
   const start = (): WriterThread => {
-    const started = startThread({ file, identity, retention, maxStepMs }, () => {
+    const started = startThread({ file, identity, retention, maxStepMs, lockWait }, () => {
       if (thread === started) [thread, isReady, writesHere] = [undefined, false, 0];
     });
     thread = started;

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../../values/clock.ts';
 import { type ClockBounds, type ClockFound, type ClockState, clockStateOf } from '../clock-state.ts';
 import { type Elapsed, systemElapsed } from '../elapsed.ts';
 import type { Store } from '../store.ts';
+import type { LockWait } from './begin.ts';
 import { openDatabase, sqliteVersion } from './database.ts';
 import type { ClockAsked } from './engine.ts';
 import { storeClosed, storeFault } from './fault.ts';
@@ -22,6 +23,8 @@ export interface EmbeddedStoreOptions {
   readonly path: string;
   /** Whether it is made where it is missing; default true. */
   readonly create?: boolean;
+  /** How a write waits for those of other processes; default: as a service's does. */
+  readonly lockWait?: LockWait;
   readonly clock?: Clock;
   /** Without them, every step of the clock is believed, as tests and simulations want it. */
   readonly clockBounds?: ClockBounds;
@@ -41,14 +44,13 @@ const UNBOUNDED: ClockBounds = {
 
 /**
  * Opens the store in one SQLite file. Rejects with SETTINGS_INVALID, STORE_MISSING, STORE_UNREACHABLE, STORE_CORRUPT or
- * STORE_UNSAFE, each with its cure. Once the file is no longer the one at its path, every verb rejects with STORE_MOVED. A
- * write waits at most half a second for another process. Reads are done in the calling thread, and writes where `writeIn` says, by default `thread-under-load`.
+ * STORE_UNSAFE, each with its cure. Once the file is no longer the one at its path, every verb rejects with STORE_MOVED. Reads are done in the calling thread, and writes where `writeIn` says, by default `thread-under-load`.
  */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
   const { path, clock = systemClock, retention = DEFAULT_RETENTION, writeIn = 'thread-under-load' } = options;
   const { elapsed = systemElapsed(), clockBounds = UNBOUNDED } = options;
   const { maxStepMs, maxGapMs } = clockBounds;
-  const database = openDatabase(path, { create: options.create ?? true });
+  const database = openDatabase(path, options);
   const { file, connection } = database;
   const guard = createFileGuard(file, database.identity);
   const journal = createJournal(connection);

@@ -27,10 +27,10 @@ export interface CommitSteps<W> {
  * or housekeeping that fails undoes all. Returns once that is on disk, and does not throw.
  */
 export function createCommit<W>(
-  { connection, file }: Database,
+  { connection, file, lockWait }: Database,
   { forget, work, housekeeping }: CommitSteps<W>,
 ): (group: readonly W[]) => Committed {
-  const begin = createBegin(connection);
+  const begin = createBegin(file, connection, lockWait);
   const commit = connection.prepare('COMMIT');
   const rollback = connection.prepare('ROLLBACK');
   const savepoint = connection.prepare('SAVEPOINT one');

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { CountersignError, type ErrorCode, messageOf } from '../../errors.ts';
+import type { LockWait } from './begin.ts';
 import { openDatabase } from './database.ts';
 import { type Identity, createFileGuard } from './identity.ts';
 import { type Batch, createEngine } from './engine.ts';
@@ -17,6 +18,7 @@ export interface WriterData {
   readonly identity: Identity;
   readonly retention: Retention;
   readonly maxStepMs?: number | undefined;
+  readonly lockWait: LockWait;
 }
 
 /** A result as it was, or what a CountersignError is made of: errors lose their class between threads. */
@@ -60,8 +62,8 @@ export function outcomeOf(told: ToldOutcome): Committed['outcomes'][number] {
 function run(): void {
   const port = parentPort;
   if (port === null) return;
-  const { file, identity, retention, maxStepMs }: WriterData = workerData;
-  const database = openDatabase(file, { create: false });
+  const { file, identity, retention, maxStepMs, lockWait }: WriterData = workerData;
+  const database = openDatabase(file, { create: false, lockWait });
   createFileGuard(file, identity).expectSame();
   const { connection } = database;
   connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES_MAX}`);
