@@ -77,6 +77,7 @@ export type FailureCode =
   | 'MEMBER_UNKNOWN'
   | 'KIND_UNEXPECTED'
   | 'OUTPUTS_INVALID'
+  | 'TOO_MANY_OUTPUTS'
   // the service itself
   | 'TIMED_OUT'
   | 'OVERLOADED'

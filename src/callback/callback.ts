@@ -75,6 +75,15 @@ export interface SelfCheck {
   readonly verifyHash: string;
 }
 
+/** The most outputs of one withdrawal that any setting allows. */
+export const OUTPUTS_MAX = 1000;
+
+/** What a callback may hold at most, beside the bounds of its body. */
+export interface ParseBounds {
+  /** Outputs of a withdrawal; OUTPUTS_MAX if it is not said. */
+  readonly outputs: number;
+}
+
 export type Parsed<T> = { readonly ok: true; readonly callback: T } | Failure;
 
 /** The subject's name within its source: one decision stands for all callbacks that share it. */

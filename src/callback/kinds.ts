@@ -1,6 +1,6 @@
 import { type Failure, failure } from '../errors.ts';
 import type { Member, Members } from '../values/members.ts';
-import type { Callback, Kind, Parsed, SelfCheck } from './callback.ts';
+import type { Callback, Kind, ParseBounds, Parsed, SelfCheck } from './callback.ts';
 import { parsePayment, paymentAliases, paymentValues } from './payment.ts';
 import { SELF_CHECK_TYPE, parseSelfCheck } from './self-check.ts';
 import { parseTransfer, transferAliases, transferValues } from './transfer.ts';
@@ -8,7 +8,7 @@ import { parseWeb3, web3Aliases, web3Values } from './web3.ts';
 
 /** One row a kind of callback: how it is read, and the names by which policies may ask for its members. */
 export interface CallbackKind {
-  readonly parse: (members: Members, source: string) => Parsed<Callback>;
+  readonly parse: (members: Members, source: string, bounds?: ParseBounds) => Parsed<Callback>;
   readonly values: readonly string[];
   /** Names on the wire that stand for another in `values`. */
   readonly aliases: Readonly<Record<string, string>>;
@@ -40,6 +40,7 @@ export function parseCosigner(
   members: Members,
   source: string,
   expected: readonly Kind[],
+  bounds?: ParseBounds,
 ): Parsed<Callback | SelfCheck> | Failure {
   if (members.get('type')?.text === SELF_CHECK_TYPE) {
     return expected.includes('transfer')
@@ -57,7 +58,7 @@ export function parseCosigner(
       { shown, expected },
     );
   }
-  return callbackKinds[kind].parse(members, source);
+  return callbackKinds[kind].parse(members, source, bounds);
 }
 
 const says = (member: Member | undefined): boolean => member !== undefined && member.kind !== 'null';

@@ -3,7 +3,13 @@ import { type Amount, formatAmount } from '../values/amount.ts';
 import { canonicalJson } from '../values/canonical.ts';
 import { comparable } from '../values/comparable.ts';
 import { type Bounds, type Members, readObjects } from '../values/members.ts';
-import type { Parsed, Payout, TransferCallback } from './callback.ts';
+import {
+  OUTPUTS_MAX,
+  type ParseBounds,
+  type Parsed,
+  type Payout,
+  type TransferCallback,
+} from './callback.ts';
 import {
   ADDRESS,
   COSIGNER_TYPES,
@@ -40,7 +46,7 @@ const DEFINED = [
 
 const OUTPUT_DEFINED = ['address_to', 'amount'];
 
-/** A withdrawal to several addresses may name many; the body's size bounds them first. */
+/** Whatever the bound on outputs is, the body's size bounds what is read of them. */
 const OUTPUT_BOUNDS: Bounds = { bytes: 65_536, members: 4096, depth: 4, numberCharacters: 80 };
 
 export const transferValues = [
@@ -61,7 +67,11 @@ export const transferAliases = { withdraw_id: 'transfer_id' } as const;
  * A co-signer's withdrawal confirmation (section 6.2). Its id is `transfer_id` or `withdraw_id`, either may be empty.
  * Where there are `outputs`, they must sum to `amount` and include `to`, and `to` then stands for every address paid.
  */
-export function parseTransfer(members: Members, source: string): Parsed<TransferCallback> {
+export function parseTransfer(
+  members: Members,
+  source: string,
+  bounds: ParseBounds = { outputs: OUTPUTS_MAX },
+): Parsed<TransferCallback> {
   return reading(() => {
     const type = oneOf(members, 'type', COSIGNER_TYPES);
     const id = requiredText(members, 'request_id', IDENTIFIER);
@@ -72,7 +82,7 @@ export function parseTransfer(members: Members, source: string): Parsed<Transfer
     const amount = requiredAmount(members, 'amount');
     const symbol = requiredText(members, 'symbol', SYMBOL);
     const txid = optionalText(members, 'txid', IDENTIFIER);
-    const outputs = outputsOf(members, comparable(to), amount);
+    const outputs = outputsOf(members, { to: comparable(to), amount, most: bounds.outputs });
     const recipients = [...new Set([to, ...(outputs?.written ?? [])])];
     const memo = memoOf(members, recipients);
     const payouts = outputs?.payouts ?? [{ to: comparable(to), amount }];
@@ -165,13 +175,21 @@ interface Outputs {
 }
 
 /** The outputs, or undefined where the withdrawal has none. */
-function outputsOf(members: Members, to: string, amount: Amount): Outputs | undefined {
+function outputsOf(
+  members: Members,
+  { to, amount, most }: { readonly to: string; readonly amount: Amount; readonly most: number },
+): Outputs | undefined {
   const member = members.get('outputs');
   if (member === undefined || member.kind === 'null' || member.text === '') return undefined;
   if (member.kind !== 'string') unreadable('OUTPUTS_INVALID', 'outputs is not a string that holds JSON');
   const decoded = readObjects(member.text, OUTPUT_BOUNDS);
   if (!decoded.ok) return unreadable('OUTPUTS_INVALID', `outputs can't be read: ${decoded.because}`);
-  if (decoded.objects.length === 0) return undefined;
+  const count = decoded.objects.length;
+  if (count === 0) return undefined;
+  if (count > most) {
+    const because = `the withdrawal has ${count} outputs; at most ${most} are read (public.limits.outputs); split it, or raise the setting`;
+    unreadable('TOO_MANY_OUTPUTS', because, { outputs: count, most });
+  }
   const paid = new Map<string, Amount>();
   const written: string[] = [];
   const unknown = new Set<string>();

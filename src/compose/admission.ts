@@ -15,14 +15,14 @@ export interface AdmittingPipeline extends Pipeline {
 export function admittingPipeline(
   { answerTimeoutMs, public: { limits } }: Settings,
   { report, tally }: Backstage,
-  parts: Omit<PipelineParts, 'report' | 'answerTimeoutMs'>,
+  parts: Omit<PipelineParts, 'report' | 'answerTimeoutMs' | 'outputs'>,
 ): AdmittingPipeline {
   const nowMs = (): number => performance.now();
-  const { callbacks, failuresPerSecond } = limits;
+  const { callbacks, failuresPerSecond, outputs } = limits;
   const budgets = createFailureBudgets({ failuresPerSecond, nowMs });
   const turns = followTurns(nowMs, answerTimeoutMs);
   const admission = createAdmission({
-    pipeline: createPipeline({ ...parts, answerTimeoutMs, report: reporting(report, budgets) }),
+    pipeline: createPipeline({ ...parts, answerTimeoutMs, outputs, report: reporting(report, budgets) }),
     callbacks,
     answerTimeoutMs,
     turns,

@@ -21,10 +21,15 @@ export interface PipelineParts {
   readonly admit: () => Failure | undefined;
   readonly answerFormat: (source: string) => AnswerFormat;
   readonly report: ReportCallback;
+  /** Outputs that a withdrawal may have (`public.limits.outputs`). */
+  readonly outputs?: number;
   readonly clock: Clock;
   /** From arrival to answer. */
   readonly answerTimeoutMs: number;
 }
+
+/** What `public.limits.outputs` is if nothing is set. */
+const OUTPUTS_USUAL = 200;
 
 /** The five steps of a decision, in their one order: decode, authenticate, parse, evaluate and settle. */
 export async function takeSteps(parts: PipelineParts, arrival: Arrival, run: Track): Promise<Outcome> {
@@ -39,7 +44,7 @@ export async function takeSteps(parts: PipelineParts, arrival: Arrival, run: Tra
   );
   if (!sender.ok) return run.unauthenticated(sender);
   run.authenticated(sender);
-  const parsed = run.timed('parse', () => parse(arrival, sender));
+  const parsed = run.timed('parse', () => parse(parts, arrival, sender));
   if (!parsed.ok) return refuse(parts, run, { sender, body: decoded.text, refusal: parsed });
   const { callback } = parsed;
   if (callback.kind === 'self-check') return selfCheck(parts, run, callback, decoded.text);
@@ -66,12 +71,13 @@ function authenticate(
 }
 
 function parse(
+  { outputs = OUTPUTS_USUAL }: PipelineParts,
   { route }: Arrival,
   { members, source }: Authenticated,
 ): { readonly ok: true; readonly callback: Callback | SelfCheck } | Failure {
   return route.callback === 'payment'
     ? callbackKinds.payment.parse(members, source)
-    : parseCosigner(members, source, route.expected);
+    : parseCosigner(members, source, route.expected, { outputs });
 }
 
 interface Refused {

@@ -120,7 +120,7 @@ const olderResult = z.strictObject({
 const proposalDetail = z.strictObject({
   revision: z.string(),
   approves: z.boolean(),
-  refusal: z.enum(['NO_POLICY', 'NOTHING_IN_FORCE']).optional(),
+  refusal: z.enum(['NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS']).optional(),
   results: z.array(z.union([resultDetail, olderResult])),
   claims: z.array(claimDetail),
   final: z.boolean(),

@@ -1,6 +1,6 @@
 import type { Callback } from '../callback/callback.ts';
 import { messageOf } from '../errors.ts';
-import type { Claim, Proposal, RuleResult } from './proposal.ts';
+import { BOUNDS, type Claim, type Proposal, type RuleResult } from './proposal.ts';
 import type { Facts } from './facts.ts';
 import type { CompiledPolicy, CompiledRule, Release } from './release.ts';
 import { type Outcome, refuse } from './rules/rule.ts';
@@ -42,6 +42,8 @@ class Proposing {
   readonly #revision: string;
   readonly #results: RuleResult[] = [];
   readonly #claims: Claim[] = [];
+  /** Values that the claims look up in lists. */
+  #values = 0;
   #validFromMs: number = ALWAYS.fromMs;
   #validUntilMs: number = ALWAYS.untilMs;
   #enforcing = false;
@@ -64,6 +66,7 @@ class Proposing {
     if (verdict === 'claim') {
       for (const claim of outcome.claims ?? []) {
         this.#claims.push({ ...claim, result, decides, final: policy.final, afresh });
+        if ('values' in claim) this.#values += claim.values.length;
       }
     }
     if (valid !== undefined) {
@@ -90,12 +93,16 @@ class Proposing {
   }
 
   done(): Proposal {
+    const tooMany = this.#claims.length > BOUNDS.claims || this.#values > BOUNDS.values;
+    // Where a rule refuses, that says more.
+    const excess = tooMany && !this.#refuses ? 'TOO_MANY_CLAIMS' : undefined;
     return {
       revision: this.#revision,
-      approves: this.#enforcing && !this.#refuses,
-      refusal: this.#enforcing ? undefined : 'NO_POLICY',
+      approves: this.#enforcing && !this.#refuses && !tooMany,
+      refusal: this.#enforcing ? excess : 'NO_POLICY',
       results: this.#results,
-      claims: this.#claims,
+      // What is refused for asking too much asks nothing.
+      claims: tooMany ? [] : this.#claims,
       final: this.#final,
       afresh: this.#refuses && this.#afresh,
       prices: this.#prices,

@@ -1,15 +1,16 @@
 import { type Amount, formatAmount } from '../values/amount.ts';
-import type {
-  AgedClaim,
-  Claim,
-  ListClaim,
-  MarkClaim,
-  OrderClaim,
-  OrderFound,
-  Proposal,
-  RuleResult,
-  SpeedUpClaim,
-  WindowClaim,
+import {
+  type AgedClaim,
+  BOUNDS,
+  type Claim,
+  type ListClaim,
+  type MarkClaim,
+  type OrderClaim,
+  type OrderFound,
+  type Proposal,
+  type RuleResult,
+  type SpeedUpClaim,
+  type WindowClaim,
 } from './proposal.ts';
 
 /** How the store found a claim (a ClaimResult of the store). */
@@ -108,6 +109,7 @@ const REASONS: Readonly<Record<string, string>> = {
     'a refusal that was decided before stands: for good under `refusals: final`, else until the policies or a list it depends on have changed',
   NO_POLICY:
     'no policy with a rule that enforces applies to this callback; see callback and when of the policies',
+  TOO_MANY_CLAIMS: `the rules ask the store for more than ${BOUNDS.claims} claims or ${BOUNDS.values} values of lists at once; send fewer outputs or calls in one callback, or limit and look up by fewer rules`,
   NOTHING_IN_FORCE: 'no policies are in force; push some with `countersign policy push`',
   FROZEN: 'approvals are frozen; `countersign unfreeze` starts them again',
   TERMS_CHANGED: 'the same id came before with other terms: another user, coin, amount, address or call',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Callback, Kind, Payout } from '../callback/callback.ts';
+import { type Callback, type Kind, OUTPUTS_MAX, type Payout } from '../callback/callback.ts';
 import { type Amount, formatAmount, parseAmount } from '../values/amount.ts';
 import { cureFor, shown } from './fault.ts';
 import { memberNamed, readMemberText, valuesOf } from './members.ts';
@@ -115,7 +115,6 @@ function readMember(kind: Kind, name: string, value: unknown): Read {
   return possible ? found(read.text) : refused('an amount above zero, like 10000 or 0.5');
 }
 
-const OUTPUTS_MAX = 2000;
 const outputsShape = z
   .array(z.strictObject({ to: z.string(), amount: z.string() }))
   .min(1)

@@ -3,6 +3,12 @@ import type { Amount } from '../values/amount.ts';
 /** What must hold in the store for an approval to stand, and what is then reserved there. Checked only inside settle. */
 export type Claim = ListClaim | AgedClaim | WindowClaim | MarkClaim | OrderClaim | SpeedUpClaim;
 
+/**
+ * How much one decision may ask of the store. Settle is one step, and the store does nothing else meanwhile: at these bounds that
+ * takes Redis some 30 ms (docs/sizing.md).
+ */
+export const BOUNDS = { claims: 1000, values: 4000 } as const;
+
 interface ClaimBase {
   /** Which of the proposal's results this claim belongs to: an index into `results`. */
   readonly result: number;
@@ -107,8 +113,8 @@ export interface Proposal {
   /** The revision that evaluated; the empty text where none is in force. */
   readonly revision: string;
   readonly approves: boolean;
-  /** Why it refuses before any rule: nothing is in force, or no policy applies. */
-  readonly refusal: 'NO_POLICY' | 'NOTHING_IN_FORCE' | undefined;
+  /** Why it refuses whatever the rules say: nothing is in force, no policy applies, or the claims are more than {@link BOUNDS} allow. */
+  readonly refusal: 'NO_POLICY' | 'NOTHING_IN_FORCE' | 'TOO_MANY_CLAIMS' | undefined;
   readonly results: readonly RuleResult[];
   readonly claims: readonly Claim[];
   /** True if any enforcing result that refuses is of a policy with `refusals: final`. */

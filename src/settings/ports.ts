@@ -29,6 +29,9 @@ const limits = section({
   failuresPerSecond: wholeNumberOr(200, 1, 100000).describe(
     'Callbacks of one address (of IPv6, one /64) that may fail to authenticate within a second; for the rest of that second the answer to all of its callbacks is FAILURE, and they are not read. An envelope that does not decipher counts ten times. An address from which a sender was authenticated within a minute may have ten times as many fail, since others may call through the same gateway: list gateways in trustedProxies, so that each caller is counted by itself.',
   ),
+  outputs: wholeNumberOr(200, 1, 1000).describe(
+    'Outputs of one withdrawal; one with more is refused (TOO_MANY_OUTPUTS). Each limit by address counts for each of them, and the store does nothing else meanwhile.',
+  ),
   requestsPerSocket: wholeNumberOr(0, 0, 1000000).describe(
     'Requests after which a connection is closed; 0 for any number.',
   ),

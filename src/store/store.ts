@@ -61,7 +61,7 @@ export interface SettleRequest {
   readonly validFromMs: number;
   readonly validUntilMs: number;
   readonly approves: boolean;
-  /** The code of the decision if the proposal itself refuses: RULE_REFUSED, NO_POLICY or NOTHING_IN_FORCE. */
+  /** The code of the decision if the proposal itself refuses: RULE_REFUSED, NO_POLICY, NOTHING_IN_FORCE or TOO_MANY_CLAIMS. */
   readonly refusalCode: RefusalCode;
   readonly final: boolean;
   /** The proposal refuses, and only for what may change without a push. */
@@ -73,7 +73,7 @@ export interface SettleRequest {
   readonly detail: string;
 }
 
-export type RefusalCode = 'RULE_REFUSED' | 'NO_POLICY' | 'NOTHING_IN_FORCE';
+export type RefusalCode = 'RULE_REFUSED' | 'NO_POLICY' | 'NOTHING_IN_FORCE' | 'TOO_MANY_CLAIMS';
 export type DecisionCode = 'APPROVED' | RefusalCode | 'FROZEN' | 'TERMS_CHANGED';
 
 /** How a claim fared: whether it holds, and what the store held (see each claim). */

@@ -19,7 +19,13 @@ function compiled(compile: Compile): readonly [problems: readonly string[], rule
     compile: (_, context) => compile(context),
   });
   const problems: Problem[] = [];
-  const files = { again: false, listFile: () => [], writtenList: () => [], textFile: () => '', assets: new Map() };
+  const files = {
+    again: false,
+    listFile: () => [],
+    writtenList: () => [],
+    textFile: () => '',
+    assets: new Map(),
+  };
   const document = {
     name: 'p',
     callback: 'payment',

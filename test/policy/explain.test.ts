@@ -161,7 +161,7 @@ describe('an explanation', () => {
     expect(rules[1]?.because).toBe('already reserved under the limit of 50000 in 24h');
   });
 
-  it.each(['NO_POLICY', 'NOTHING_IN_FORCE', 'TERMS_CHANGED'])('has a sentence for %s', (code) => {
+  it.each(['NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS', 'TERMS_CHANGED'])('has a sentence for %s', (code) => {
     const { because, deciding } = explain({ results: [], claims: [] }, { code, claims: [] });
     expect(deciding).toBeUndefined();
     expect(because.length).toBeGreaterThan(30);

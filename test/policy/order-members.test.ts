@@ -161,7 +161,7 @@ describe('the members of an announced order', () => {
     [[{ to: A }], 'outputs will not do'],
     [[{ to: A, amount: 3 }], 'outputs will not do'],
     [[{ to: A, amount: '3', memo: '1' }], 'outputs will not do'],
-    [Array.from({ length: 2001 }, () => ({ to: A, amount: '1' })), 'of 1 to 2000'],
+    [Array.from({ length: 1001 }, () => ({ to: A, amount: '1' })), 'of 1 to 1000'],
     [[{ to: 'a b', amount: '3' }], 'no address is ever "a b"'],
     [[{ to: A, amount: '0' }], '"0" will not do; write an amount above zero'],
     [[{ to: A, amount: 'unlimited' }], '"unlimited" will not do; write an amount above zero'],

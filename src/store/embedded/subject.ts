@@ -6,7 +6,7 @@ const standing = z.strictObject({
   /** The journal entry. */
   id: z.string(),
   verdict: z.enum(['SUCCESS', 'FAILURE']),
-  code: z.enum(['APPROVED', 'RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE']),
+  code: z.enum(['APPROVED', 'RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS']),
   revision: z.string(),
   final: z.boolean(),
   /** A refusal that is decided afresh each time; absent in what was stored before there were such. */

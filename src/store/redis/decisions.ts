@@ -34,7 +34,15 @@ export function createDecisions(parts: RedisParts): Decisions {
 }
 
 const verdict = z.enum(['SUCCESS', 'FAILURE']);
-const code = z.enum(['APPROVED', 'RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE', 'FROZEN', 'TERMS_CHANGED']);
+const code = z.enum([
+  'APPROVED',
+  'RULE_REFUSED',
+  'NO_POLICY',
+  'NOTHING_IN_FORCE',
+  'TOO_MANY_CLAIMS',
+  'FROZEN',
+  'TERMS_CHANGED',
+]);
 const outcomes = z.enum(['lost', 'jumped', 'stale', 'elsewhen', 'decided', 'repeated']);
 const lost = z.tuple([text, losses]);
 const jumped = z.tuple([text, digits, digits]);

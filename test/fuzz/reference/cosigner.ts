@@ -24,6 +24,7 @@ const ADDRESS_MAX = 256;
 const SYMBOL_MAX = 64;
 const DATA_MAX = 65_536;
 const OUTPUTS = { ...CALLBACK, members: 4096 };
+const OUTPUTS_MAX = 200;
 /** Members by which a kind is known, unless they are null. A body must have some of one kind, and none of the other. */
 const OWN = {
   transfer: ['transfer_id', 'withdraw_id'],
@@ -112,7 +113,9 @@ function outputsOf(value: Value | undefined, to: string, amount: string): string
   if (value.text === '') return '';
   const read = readJson(Buffer.from(value.text), OUTPUTS);
   if (!('value' in read) || read.value.type !== 'list') return undefined;
+  if (read.value.items.length > OUTPUTS_MAX) return undefined;
   const paid = new Map<string, string>();
+  const beside: string[] = [];
   let total = '0';
   for (const item of read.value.items) {
     if (item.type !== 'object') return undefined;
@@ -122,9 +125,13 @@ function outputsOf(value: Value | undefined, to: string, amount: string): string
     if (!payee || each === undefined || each === '0' || each.startsWith('-')) return undefined;
     paid.set(address(payee), sum(paid.get(address(payee)) ?? '0', each));
     total = sum(total, each);
+    const more = item.members.filter(([name]) => name !== 'address_to' && name !== 'amount');
+    if (more.length > 0) beside.push(JSON.stringify([address(payee), each, more.toSorted(byName)]));
   }
   if (paid.size === 0) return '';
   if (total !== amount || !paid.has(to)) return undefined;
   const lines = [...paid].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return lines.map(([payee, each]) => `${payee} ${each}`).join('\n');
+  return [...lines.map(([payee, each]) => `${payee} ${each}`), ...beside.toSorted()].join('\n');
 }
+
+const byName = ([a]: readonly [string, Value], [b]: readonly [string, Value]): number => (a < b ? -1 : 1);

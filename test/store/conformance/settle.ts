@@ -44,7 +44,7 @@ export function describeSettle(open: OpenStore): void {
       });
     });
 
-    it.each(['RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE'] as const)(
+    it.each(['RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS'] as const)(
       "refuses with the proposal's own code %s",
       async (refusalCode) => {
         const { store } = await ready(open);
