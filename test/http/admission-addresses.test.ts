@@ -104,6 +104,81 @@ describe('an address from which a sender was authenticated', () => {
   });
 });
 
+describe('an address from which a callback was decided within a day', () => {
+  const SENDER = '2001:db8:1:1::5';
+  const wide = (index: number): string => `2001:db8:1:${index.toString(16)}::1`;
+
+  it('has a budget that nobody else of its /64 or /48 can use up, however long it was quiet', () => {
+    const { fail, succeed, throttled, pass } = watched();
+    succeed(SENDER);
+    pass(86_399_000);
+    fail('2001:db8:1:1::6', BUDGET + 1);
+    for (let index = 0; index < 12_000; index++) fail(wide(index));
+    expect(throttled('2001:db8:1:1::6')).toBe(true);
+    expect(throttled('2001:db8:1:ffff::1')).toBe(true);
+    expect(throttled(SENDER)).toBe(false);
+    fail(SENDER, BUDGET + 1);
+    expect(throttled(SENDER)).toBe(true);
+    pass(1000);
+    expect(throttled(SENDER)).toBe(false);
+  });
+
+  it('is a stranger again after that day', () => {
+    const { fail, succeed, throttled, pass } = watched();
+    succeed(SENDER);
+    pass(86_400_000);
+    fail('2001:db8:1:1::6', BUDGET + 1);
+    expect(throttled(SENDER)).toBe(true);
+  });
+
+  it('is not forgotten for strangers, nor for callbacks that are repeated from anywhere', () => {
+    const { budgets, fail, succeed, throttled } = watched();
+    succeed(SENDER);
+    for (let index = 0; index < 20_000; index++) {
+      const address = stranger(index);
+      budgets.reported({ address, source: 'shop', outcome: 'repeated', code: 'APPROVED' });
+      fail(address);
+    }
+    fail('2001:db8:1:1::6', BUDGET * 10 + 1);
+    expect(throttled(SENDER)).toBe(false);
+  });
+
+  it('gives way to others that were seen later, where there are too many', () => {
+    const { fail, succeed, throttled, pass } = watched();
+    succeed(SENDER);
+    succeed('2001:db8:1:1::7');
+    pass(60_000);
+    succeed(SENDER);
+    for (let index = 0; index < 9_999; index++) succeed(stranger(index));
+    fail('2001:db8:1:1::6', BUDGET * 10 + 1);
+    expect(throttled(SENDER)).toBe(false);
+    expect(throttled('2001:db8:1:1::7')).toBe(true);
+  });
+});
+
+describe('an address that misuses connections', () => {
+  it('is shut out once that has used up its budget, and let in when its second is over', () => {
+    const { budgets, pass } = watched();
+    budgets.charge('192.0.2.1', 'misuse');
+    expect(budgets.shutOut('192.0.2.1')).toBe(true);
+    expect(budgets.shutOut('192.0.2.2')).toBe(false);
+    pass(1000);
+    expect(budgets.shutOut('192.0.2.1')).toBe(false);
+  });
+
+  it('is not shut out for other failures, nor where somebody was authenticated from it', () => {
+    const { budgets, fail, succeed, throttled } = watched();
+    fail('192.0.2.1', BUDGET + 1);
+    for (let time = 0; time <= BUDGET; time++) budgets.charge('192.0.2.2', 'unserved');
+    succeed('192.0.2.3');
+    for (let time = 0; time <= BUDGET; time++) budgets.charge('192.0.2.3', 'misuse');
+    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
+      expect(throttled(address)).toBe(true);
+      expect(budgets.shutOut(address)).toBe(false);
+    }
+  });
+});
+
 describe('more strangers than are counted', () => {
   it('drive out none whose second is not over', () => {
     const { fail, throttled } = watched();
