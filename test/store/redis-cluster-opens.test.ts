@@ -16,7 +16,7 @@ it('a Cluster that is there is connected to at the first attempt, whichever of i
   if (node === undefined) throw new Error('the Cluster has no node');
   let again = 0;
   for (let time = 0; time < TIMES; time++) {
-    const client = createClient(
+    const { redis: client, end } = createClient(
       { cluster: [{ host: '127.0.0.1', port: node.port }] },
       { commandTimeoutMs: 5000, connectTimeoutMs: 5000 },
     );
@@ -24,7 +24,7 @@ it('a Cluster that is there is connected to at the first attempt, whichever of i
     // As a connection does, so that commands find their server connected.
     client.on('+node', (redis: { connect(): Promise<void> }) => void redis.connect().catch(() => undefined));
     await once(client, 'ready');
-    client.disconnect();
+    end();
   }
   expect(again).toBe(0);
 });

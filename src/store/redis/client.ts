@@ -22,8 +22,24 @@ const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 1000;
 const SLOTS_REFRESH_MS = 1000;
 
+export interface RedisClient {
+  readonly redis: Redis | Cluster;
+  /**
+   * Closes all its connections, those to Sentinels among them. `disconnect` of ioredis alone does not: of a client that waits for its
+   * next attempt to connect there is no `end` by which others would know.
+   */
+  readonly end: () => void;
+}
+
+/** Told of what a connection beside the client's own met, to a Sentinel or a node of a Cluster; undefined once it stands. */
+export type BesideError = (at: string, error: Error | undefined) => void;
+
 /** Whatever fails is to be known at once: no command waits for a connection, and none is sent twice. */
-export function createClient(server: RedisServer, timeouts: RedisTimeouts): Redis | Cluster {
+export function createClient(
+  server: RedisServer,
+  timeouts: RedisTimeouts,
+  beside: BesideError = () => undefined,
+): RedisClient {
   const retry = (attempt: number): number => Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), LAST_RETRY_MS);
   const options = {
     ...server.client,
@@ -42,7 +58,7 @@ export function createClient(server: RedisServer, timeouts: RedisTimeouts): Redi
     maxLoadingRetryTime: LAST_RETRY_MS,
   } satisfies RedisOptions;
   if ('cluster' in server) {
-    return new Cluster([...server.cluster], {
+    const cluster = new Cluster([...server.cluster], {
       enableOfflineQueue: false,
       // It would be asked of a server whose connection may not be ready yet, and everything begun anew for that.
       enableReadyCheck: false,
@@ -56,6 +72,8 @@ export function createClient(server: RedisServer, timeouts: RedisTimeouts): Redi
       slotsRefreshInterval: SLOTS_REFRESH_MS,
       redisOptions: options,
     });
+    followNodes(cluster, beside);
+    return { redis: cluster, end: () => cluster.disconnect() };
   }
   const standalone = {
     ...options,
@@ -65,8 +83,28 @@ export function createClient(server: RedisServer, timeouts: RedisTimeouts): Redi
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   };
   const client = 'url' in server ? new Redis(server.url, standalone) : new Redis(standalone);
-  client.once('end', leaveReplaced(client, standalone));
-  return client;
+  const leaveSentinels = leaveReplaced(client, standalone, beside);
+  client.once('end', leaveSentinels);
+  return {
+    redis: client,
+    end() {
+      leaveSentinels();
+      client.disconnect();
+    },
+  };
+}
+
+function followNodes(cluster: Cluster, beside: BesideError): void {
+  const name = (address: string): string => `its node ${address}`;
+  cluster.on('node error', (error: Error, address: string) => beside(name(address), error));
+  cluster.on('+node', (node: Redis) => {
+    const at = name(`${node.options.host}:${node.options.port}`);
+    node.on('ready', () => beside(at, undefined));
+  });
+}
+
+export function speaksTls(server: RedisServer): boolean {
+  return 'url' in server ? server.url.startsWith('rediss:') : server.client?.tls !== undefined;
 }
 
 /** For messages: never the credentials. */

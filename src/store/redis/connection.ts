@@ -1,8 +1,16 @@
 import { Cluster, type Redis } from 'ioredis';
-import { type RedisServer, type RedisTimeouts, createClient, nameOf } from './client.ts';
+import {
+  type RedisClient,
+  type RedisServer,
+  type RedisTimeouts,
+  createClient,
+  nameOf,
+  speaksTls,
+} from './client.ts';
 import { createUnderWay } from '../../values/under-way.ts';
 import { isReply, storeFault } from './fault.ts';
 import { type Command, together } from './together.ts';
+import { createTroubles } from './trouble.ts';
 
 export type { RedisServer, RedisTimeouts };
 
@@ -37,17 +45,12 @@ export interface Subscription {
 }
 
 const SUBSCRIPTION_PING_MS = 5000;
-/** Only says that each Sentinel was asked once, also if all of them answered. */
-const ALL_ASKED = /^All sentinels are unreachable\. Retrying from scratch after \d+ms\.$/;
 
 export function createConnection(server: RedisServer, timeouts: RedisTimeouts): Connection {
-  const client = createClient(server, timeouts);
-  const name = nameOf(server);
-  let lastError: string | undefined;
-  client.on('error', ({ message }: Error) => {
-    if (!ALL_ASKED.test(message)) lastError = message;
-  });
-  client.on('ready', () => (lastError = undefined));
+  const troubles = createTroubles();
+  const { redis: client, end } = createClient(server, timeouts, troubles.beside);
+  troubles.follow(client);
+  const [name, tls] = [nameOf(server), speaksTls(server)];
 
   if (client instanceof Cluster) connectToNodes(client);
   const underWay = createUnderWay();
@@ -60,7 +63,8 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
       return await ask();
     } catch (thrown) {
       if (isReply(thrown) && thrown.message.startsWith('NOSCRIPT')) throw thrown;
-      throw storeFault(name, thrown, lastError);
+      const asked = { server: name, tls, wasReady: troubles.wasReady(), timeouts };
+      throw storeFault(asked, thrown, troubles.last());
     } finally {
       underWay.leave();
     }
@@ -81,7 +85,7 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
     renew: () => client.disconnect(true),
     async close() {
       await underWay.none();
-      client.disconnect();
+      end();
     },
   };
 }
@@ -135,7 +139,7 @@ function readyWithin(client: Redis | Cluster, withinMs: number): Promise<void> {
   });
 }
 
-function subscribe(client: Redis | Cluster, channel: string, heard: () => void): Subscription {
+function subscribe({ redis: client, end }: RedisClient, channel: string, heard: () => void): Subscription {
   const ignore = (): void => {};
   client.on('error', ignore);
   client.on('ready', () => {
@@ -147,7 +151,7 @@ function subscribe(client: Redis | Cluster, channel: string, heard: () => void):
   return {
     close() {
       clearInterval(pinging);
-      client.disconnect();
+      end();
     },
   };
 }

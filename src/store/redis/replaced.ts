@@ -1,4 +1,5 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import type { BesideError } from './client.ts';
 
 const CHANNEL = '+switch-master';
 
@@ -10,7 +11,7 @@ const CHANNEL = '+switch-master';
  * ioredis has a detector of its own, which also leaves the new primary each time that another Sentinel tells of it, and
  * writes to the console when a Sentinel is down.
  */
-export function leaveReplaced(client: Redis, options: RedisOptions): () => void {
+export function leaveReplaced(client: Redis, options: RedisOptions, beside: BesideError): () => void {
   const { sentinels = [], name = '' } = options;
   let replacement: Replacement | undefined;
 
@@ -24,14 +25,18 @@ export function leaveReplaced(client: Redis, options: RedisOptions): () => void 
   }
 
   client.on('ready', look);
-  const listeners = sentinels.map(({ host = 'localhost', port = 26_379 }) =>
-    listen({ ...sentinelOptions(options), host, port }, (message) => {
+  const listeners = sentinels.map(({ host = 'localhost', port = 26_379 }) => {
+    const listener = listen({ ...sentinelOptions(options), host, port }, (message) => {
       const told = replacementOf(name, message);
       if (told === undefined) return;
       replacement = told;
       look();
-    }),
-  );
+    });
+    // One that is down is asked again. The client itself says when all are, but not what its connections met.
+    const at = `the Sentinel ${host}:${port}`;
+    listener.on('error', (error) => beside(at, error)).on('ready', () => beside(at, undefined));
+    return listener;
+  });
   return () => listeners.forEach((sentinel) => sentinel.disconnect());
 }
 
@@ -48,8 +53,6 @@ function replacementOf(name: string, message: string): Replacement | undefined {
 
 function listen(options: SentinelOptions, heard: (message: string) => void): Redis {
   const sentinel = new Redis(options);
-  // One that is down is asked again; the client itself says so when all are.
-  sentinel.on('error', () => {});
   sentinel.on('ready', () => {
     sentinel.subscribe(CHANNEL).catch(() => undefined);
   });

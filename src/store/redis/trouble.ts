@@ -1,0 +1,87 @@
+import { Cluster, type Redis } from 'ioredis';
+import type { BesideError } from './client.ts';
+
+/** Why there is no connection. */
+export interface Trouble {
+  /** The Sentinel or the node of a Cluster that it is about; undefined for the server itself. */
+  readonly at: string | undefined;
+  readonly error: Error;
+}
+
+/** What the clients of a server met, for whoever has to say why a command could not be sent. */
+export interface Troubles {
+  /** What was met last and tells something; undefined while all is well, and where nothing was heard at all. */
+  last(): Trouble | undefined;
+  /** There was a connection once: its address and whether it speaks TLS are right. */
+  wasReady(): boolean;
+  readonly beside: BesideError;
+  follow(client: Redis | Cluster): void;
+}
+
+/** What ioredis says of itself, which names neither the cause nor the cure. */
+const OF_THE_CLIENT = [
+  /^Connection is closed\.$/,
+  /enableOfflineQueue options is false$/,
+  /^Failed to refresh slots cache\.$/,
+  /^None of startup nodes is available$/,
+  /^(?:Cluster|Node) is disconnect(?:ed|ing)\.?$/,
+  /^Reached the max retries per request limit/,
+  /^All sentinels are unreachable/,
+  /^timeout$/,
+];
+
+/** True for an error that says only that the client has no connection. */
+export function saysNothing({ message }: Error): boolean {
+  return OF_THE_CLIENT.some((text) => text.test(message));
+}
+
+const NO_PRIMARY = /^connected to sentinel (\S+) successfully, but got an invalid reply/;
+const NO_ANSWER = /^failed to connect to sentinel (\S+) because (Command timed out)$/;
+
+/** What a Sentinel says that knows no primary of the name. */
+export const UNKNOWN_PRIMARY = 'it knows no primary of this name';
+/** What is met where a server closes a connection without a word. */
+export const CLOSED = 'it closed the connection';
+
+export function createTroubles(): Troubles {
+  let own: Error | undefined;
+  let ready = false;
+  const others = new Map<string, Error>();
+
+  const beside: BesideError = (at, error) => {
+    if (error !== undefined && saysNothing(error)) return;
+    others.delete(at);
+    if (error !== undefined) others.set(at, error);
+  };
+
+  function besides(): Trouble | undefined {
+    const [at, error] = [...others].at(-1) ?? [];
+    return error && { at, error };
+  }
+
+  return {
+    beside,
+    wasReady: () => ready,
+    last: () => (own === undefined ? besides() : { at: undefined, error: own }),
+    follow(client) {
+      client.on('error', (error: Error) => {
+        if (!saysNothing(error)) own = error;
+        // Else what was met on the way to the primary stands: that all Sentinels were asked may mean that all answered.
+        else if (others.size > 0) own = undefined;
+      });
+      client.on('ready', () => {
+        [own, ready] = [undefined, true];
+        others.clear();
+      });
+      if (client instanceof Cluster) return;
+      client.on('close', () => (own ??= others.size > 0 ? undefined : new Error(CLOSED)));
+      client.on('sentinelError', ({ message }: Error) => {
+        const [, unknowing] = NO_PRIMARY.exec(message) ?? [];
+        if (unknowing !== undefined) beside(`the Sentinel ${unknowing}`, new Error(UNKNOWN_PRIMARY));
+        const [, silent, what] = NO_ANSWER.exec(message) ?? [];
+        const at = `the Sentinel ${silent}`;
+        if (silent !== undefined && !others.has(at)) beside(at, new Error(what));
+      });
+    },
+  };
+}

@@ -1,0 +1,278 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, type Server, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { commandsFor } from '../../src/cli/commands.ts';
+import { type Certificate, type CertificateAuthority, createAuthority } from '../certificates.ts';
+import { startRedisCluster } from '../redis-cluster.ts';
+import { type RedisTls, freePort, startRedisProcess } from '../redis-process.ts';
+import { startSentinels } from '../redis-sentinel.ts';
+import { runProcess } from './process.ts';
+
+const TEST_MS = 90_000;
+const RIG_MS = 120_000;
+const env = { RIGHT: 'r1ght-s3cret', WRONG: 'wr0ng-s3cret' };
+const config = [`user somebody on >${env.RIGHT} ~* &* +@all`];
+
+interface Rig {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+async function startSingle({ tls }: { readonly tls?: RedisTls }): Promise<Rig> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-single-'));
+  const redis = await startRedisProcess({ folder, tls, config: () => ['save ""', ...config] });
+  return {
+    url: `redis${tls === undefined ? '' : 's'}://127.0.0.1:${redis.port}/0`,
+    async stop() {
+      await redis.kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Topology {
+  readonly name: string;
+  readonly start: (options: { readonly tls?: RedisTls }) => Promise<Rig>;
+  /** Its address where there is only one server, on this port. */
+  readonly at: (port: number) => string;
+}
+
+const topologies: readonly Topology[] = [
+  { name: 'one server', start: startSingle, at: (port) => `redis://127.0.0.1:${port}/0` },
+  {
+    name: 'Sentinels',
+    start: (options) => startSentinels({ replicas: 0, sentinels: 1, config, ...options }),
+    at: (port) => `redis-sentinel://127.0.0.1:${port}/mymaster/0`,
+  },
+  {
+    name: 'a Cluster',
+    start: (options) => startRedisCluster({ primaries: 3, config, ...options }),
+    at: (port) => `redis-cluster://127.0.0.1:${port}`,
+  },
+];
+
+let authority: CertificateAuthority;
+let stranger: CertificateAuthority;
+let server: Certificate;
+let client: Certificate;
+let silent: Server;
+beforeAll(async () => {
+  [authority, stranger] = [createAuthority(), createAuthority()];
+  [server, client] = [authority.issue('/CN=redis'), authority.issue('/CN=countersign')];
+  // Takes connections, and never says anything.
+  silent = createServer((socket) => void socket.on('error', () => socket.destroy())).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+});
+afterAll(() => {
+  silent.close();
+  authority.close();
+  stranger.close();
+});
+
+const portOf = (listening: Server): number => (listening.address() as AddressInfo).port;
+const secure = (url: string): string => url.replace('redis', 'rediss');
+const plain = (url: string): string => url.replace('rediss', 'redis');
+const shown = () => ({ certificate: client.certFile, key: { file: client.keyFile } });
+const known = () => ({ ca: authority.certificate.certFile, ...shown() });
+
+interface Rigs {
+  readonly plain: Rig;
+  readonly tls: Rig;
+  readonly nobodyAt: number;
+}
+
+const refused = /does not answer: connect ECONNREFUSED 127\.0\.0\.1:\d+\. Check that it runs/;
+const silence =
+  /does not answer: (?:there was no connection within|it said nothing for) \d+ ms\. Check that it runs/;
+const silenceOverTls =
+  /does not answer: .* \d+ ms\. .*if it doesn't, write redis in place of rediss in store\.url/;
+const untrusted = /shows a certificate of an authority that is not trusted here .* in store\.tls\.ca/;
+const credentials = /refuses the credentials; correct user and password in the setting `store`/;
+
+type Fault = readonly [
+  name: string,
+  settings: (rigs: Rigs, topology: Topology) => Readonly<Record<string, unknown>>,
+  said: RegExp,
+];
+const faults: readonly Fault[] = [
+  [
+    'a wrong password',
+    ({ plain: { url } }) => ({ url, username: 'somebody', password: { env: 'WRONG' } }),
+    credentials,
+  ],
+  [
+    'a wrong user',
+    ({ plain: { url } }) => ({ url, username: 'nobody', password: { env: 'RIGHT' } }),
+    credentials,
+  ],
+  [
+    'a wrong password over TLS',
+    ({ tls: { url } }) => ({ url, tls: known(), username: 'somebody', password: { env: 'WRONG' } }),
+    credentials,
+  ],
+  ['nobody there', ({ nobodyAt }, { at }) => ({ url: at(nobodyAt) }), refused],
+  [
+    'nobody there, over TLS',
+    ({ nobodyAt }, { at }) => ({ url: secure(at(nobodyAt)), tls: known() }),
+    refused,
+  ],
+  ['a black hole', (_, { at }) => ({ url: at(portOf(silent)) }), silence],
+  [
+    'a black hole, over TLS',
+    (_, { at }) => ({ url: secure(at(portOf(silent))), tls: known() }),
+    silenceOverTls,
+  ],
+  ['no CA', ({ tls: { url } }) => ({ url, tls: shown() }), untrusted],
+  [
+    'a wrong CA',
+    ({ tls: { url } }) => ({ url, tls: { ...known(), ca: stranger.certificate.certFile } }),
+    untrusted,
+  ],
+  [
+    'no client certificate',
+    ({ tls: { url } }) => ({ url, tls: { ca: authority.certificate.certFile } }),
+    /client certificate.* in store\.tls\.certificate, and its key in store\.tls\.key/,
+  ],
+  [
+    'plain text against TLS',
+    ({ tls: { url } }) => ({ url: plain(url) }),
+    /does not answer: .*\. If it speaks only TLS, write rediss in place of redis in store\.url/,
+  ],
+  ['TLS against plain text', ({ plain: { url } }) => ({ url: secure(url), tls: known() }), silenceOverTls],
+];
+
+describe.each(topologies)('a command on $name', (topology) => {
+  let rigs: Rigs;
+  beforeAll(async () => {
+    const tls = {
+      caFile: authority.certificate.certFile,
+      certFile: server.certFile,
+      keyFile: server.keyFile,
+    };
+    rigs = {
+      plain: await topology.start({}),
+      tls: await topology.start({ tls }),
+      nobodyAt: await freePort(),
+    };
+  }, RIG_MS);
+  afterAll(async () => {
+    await Promise.all([rigs.plain.stop(), rigs.tls.stop()]);
+  });
+
+  const run = (argv: readonly string[], store: Readonly<Record<string, unknown>>) =>
+    runProcess(argv, { env, settings: { store: { connectTimeoutMs: '1500', ...store } } });
+
+  it.concurrent.each([
+    ['in plain text', () => ({ url: rigs.plain.url, username: 'somebody', password: { env: 'RIGHT' } })],
+    ['over TLS', () => ({ url: rigs.tls.url, tls: known() })],
+  ])('ends well where all is right, %s', { timeout: TEST_MS }, async (_, settings) => {
+    expect(await run(['policy', 'history'], settings())).toMatchObject({ code: 0, err: '' });
+  });
+
+  it.concurrent.each(faults)(
+    'ends with 2, and says what is wrong and how to mend it: %s',
+    { timeout: TEST_MS },
+    async (_, settings, said) => {
+      const { code, out, err } = await run(['policy', 'history'], settings(rigs, topology));
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      expect(err).toMatch(/^STORE_UNREACHABLE: Redis at .*\n$/);
+      expect(err).toMatch(said);
+      expect(err).not.toMatch(/s3cret|enableOfflineQueue|Connection is closed|slots cache|sentinels are/);
+    },
+  );
+});
+
+describe('where the Sentinels are asked for a primary that they do not know', () => {
+  it('a command says so', { timeout: TEST_MS }, async () => {
+    const rig = await startSentinels({ replicas: 0, sentinels: 1 });
+    try {
+      const store = { url: rig.url.replace('mymaster', 'other'), connectTimeoutMs: '1500' };
+      const { code, err } = await runProcess(['policy', 'history'], { settings: { store } });
+      expect(code).toBe(2);
+      expect(err).toMatch(
+        /the Sentinel \S+ knows no primary of the name in store\.url\. Write the name that/,
+      );
+    } finally {
+      await rig.stop();
+    }
+  });
+});
+
+/** A call for each command that opens the store. */
+const calls: readonly (readonly string[])[] = [
+  ['policy', 'diff'],
+  ['policy', 'push', '--message', 'first'],
+  ['policy', 'history'],
+  ['policy', 'rollback', 'a'.repeat(64), '--message', 'back'],
+  ['policy', 'show'],
+  ['list', 'show'],
+  ['list', 'add', 'blocked', 'somebody', '--source', 'shop'],
+  ['list', 'remove', 'blocked', 'somebody', '--source', 'shop'],
+  ['orders', 'expect', 'payment', 'o-1', '--user', '1', '--symbol', 'USDT1742', '--amount', '1'],
+  ['orders', 'show', 'payment', 'o-1'],
+  ['orders', 'cancel', 'payment', 'o-1'],
+  ['prices', 'show'],
+  ['prices', 'set', 'BTC=1'],
+  ['prices', 'remove', 'BTC'],
+  ['freeze', 'drill'],
+  ['unfreeze'],
+  ['decisions', 'show', 'shop/1-0'],
+  ['decisions', 'search'],
+  ['decisions', 'explain', 'shop/1-0'],
+  ['decisions', 'export'],
+  ['journal', 'archive', '--to', '.', '--older-than', '90d'],
+];
+/** Those that open none, and those that say more than one fault: each has tests of its own. */
+const others: ReadonlySet<string> = new Set([
+  'serve',
+  'doctor',
+  'send payment',
+  'send transfer',
+  'send web3',
+  'signature explain',
+  'policy validate',
+  'policy test',
+  'policy backtest',
+  'replay',
+  'journal verify',
+  'journal export',
+]);
+
+describe('with credentials that the primary of the Sentinels refuses', () => {
+  let rig: Rig;
+  beforeAll(async () => {
+    rig = await startSentinels({ replicas: 0, sentinels: 1, config });
+  }, RIG_MS);
+  afterAll(() => rig.stop());
+
+  const settings = () => ({
+    store: { url: rig.url, connectTimeoutMs: '1000', username: 'nobody', password: { env: 'WRONG' } },
+  });
+
+  it('each command is tried', async () => {
+    const paths = (await commandsFor([])).map(({ path }) => path);
+    const missing = paths.filter(
+      (path) => !others.has(path) && !calls.some((call) => `${call.join(' ')} `.startsWith(`${path} `)),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it.concurrent.each(calls.map((call) => ({ call, line: call.join(' ') })))(
+    '$line ends with 2',
+    { timeout: TEST_MS },
+    async ({ call }) => {
+      const { code, out, err } = await runProcess(call, { env, settings: settings() });
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      expect(err).toMatch(credentials);
+    },
+  );
+
+  it('doctor ends with 1, and has it among its findings', { timeout: TEST_MS }, async () => {
+    const { code, out } = await runProcess(['doctor'], { env, settings: settings() });
+    expect(code).toBe(1);
+    expect(out).toMatch(credentials);
+  });
+});
