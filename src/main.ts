@@ -1,3 +1,4 @@
 import { runMain } from './cli/main.ts';
 
-process.exitCode = await runMain();
+// A connection or a thread that somebody forgot keeps no command that is done from ending.
+process.exit(await runMain());

@@ -13,8 +13,10 @@ export interface ServiceProcess {
   readonly log: readonly Readonly<Record<string, unknown>>[];
   /** SIGKILL: nothing is finished, nothing is closed. */
   kill(): Promise<void>;
-  /** SIGTERM; it ends in its own time. */
-  terminate(): void;
+  /** SIGTERM, or another signal; it ends in its own time. */
+  terminate(signal?: NodeJS.Signals): void;
+  /** From here on nobody reads what it writes. */
+  deafen(): void;
   /** The exit code; null where a signal ended it. */
   readonly ended: Promise<number | null>;
 }
@@ -67,6 +69,10 @@ export async function startServiceProcess(
       child.kill('SIGKILL');
       await ended;
     },
-    terminate: () => void child.kill('SIGTERM'),
+    terminate: (signal = 'SIGTERM') => void child.kill(signal),
+    deafen() {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { CountersignError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
+import { steadyJson } from '../values/steering.ts';
 import type { Call, CommandRow } from './command.ts';
 import { entryId } from './decisions-show.ts';
 import { counted } from './print.ts';
@@ -73,9 +74,8 @@ async function write(
   });
   for await (const { json } of lines) {
     if (count === limit) break;
-    const text = JSON.stringify(json);
-    if (output === undefined) session.print(text, json);
-    else output.write(text);
+    if (output === undefined) session.print(steadyJson(json), json);
+    else output.write(JSON.stringify(json));
     if (++count % DRAIN_EVERY === 0) await session.drained();
   }
   output?.finish();

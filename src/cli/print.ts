@@ -1,15 +1,18 @@
-/** Controls, those of text direction among them, separators of lines, and halves of characters. */
-const STEERING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+import { escapeSteering } from '../values/steering.ts';
+
+const LINE_BREAK = 0x0a;
 
 /** Text of others for a terminal, on one line: what could steer the terminal is shown as `\u{1b}`. */
 export function printable(text: string): string {
-  return text.replace(STEERING, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
+  return escapeSteering(text, shown);
 }
 
 /** The same, its own lines kept. */
 export function printableLines(text: string): string {
-  return text.split('\n').map(printable).join('\n');
+  return escapeSteering(text, (codePoint) => (codePoint === LINE_BREAK ? '\n' : shown(codePoint)));
 }
+
+const shown = (codePoint: number): string => `\\u{${codePoint.toString(16)}}`;
 
 /** ISO 8601 in UTC. */
 export function isoTime(atMs: number): string {

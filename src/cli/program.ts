@@ -1,11 +1,14 @@
 import { Command, CommanderError } from 'commander';
 import { CountersignError } from '../errors.ts';
+import { steadyJson } from '../values/steering.ts';
 import type { Call, CommandRow, ExitCode } from './command.ts';
 import { commandsFor } from './commands.ts';
-import { type Terminal, openSession } from './session.ts';
+import { printable, printableLines } from './print.ts';
+import { OutputClosed, type Terminal, openSession } from './session.ts';
 
 /** Runs one call of the command line; resolves with its exit code, never rejects. */
-export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
+export async function runProgram(argv: readonly string[], around: Terminal): Promise<ExitCode> {
+  const terminal = unsteered(around);
   let exitCode: ExitCode = 0;
   try {
     const program = programOf(await commandsFor(argv), terminal, (code) => {
@@ -16,6 +19,17 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
   } catch (thrown) {
     return failed(thrown, argv.includes('--json'), terminal);
   }
+}
+
+/** The terminal, with what could steer it escaped in all that is printed, whoever wrote it. */
+function unsteered(terminal: Terminal): Terminal {
+  const { out, err, progress } = terminal;
+  return {
+    ...terminal,
+    out: (text) => out(printableLines(text)),
+    err: (text) => err(printableLines(text)),
+    ...(progress && { progress: (line: string) => progress(printable(line)) }),
+  };
 }
 
 function programOf(
@@ -108,13 +122,14 @@ function silence(command: Command, terminal: Terminal): void {
 }
 
 function failed(thrown: unknown, json: boolean, terminal: Terminal): ExitCode {
+  if (thrown instanceof OutputClosed) return 0;
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
   if (!(thrown instanceof CountersignError)) {
     terminal.err(`${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`);
     return 2;
   }
   const { code, message, data } = thrown;
-  if (json) terminal.out(`${JSON.stringify({ error: { code, message, data } })}\n`);
+  if (json) terminal.out(`${steadyJson({ error: { code, message, data } })}\n`);
   else terminal.err(`${code}: ${message}\n`);
   return code === 'POLICY_INVALID' ||
     code === 'POLICY_CONFLICT' ||

@@ -1,7 +1,10 @@
+import { finished } from 'node:stream/promises';
 import { startService } from '../compose/service.ts';
 import { gathered } from '../observe/gathered.ts';
-import { createLog } from '../observe/log.ts';
+import { type Log, createLog } from '../observe/log.ts';
+import type { Settings } from '../settings/schema.ts';
 import type { CommandRow } from './command.ts';
+import type { Session } from './session.ts';
 
 export const serve: CommandRow = {
   path: 'serve',
@@ -9,21 +12,29 @@ export const serve: CommandRow = {
   example: 'serve\nserve --config /etc/countersign/countersign.yaml',
   async run(session) {
     const settings = session.settings();
-    const log = createLog({ level: settings.log.level, stream: gathered(process.stdout) });
-    const stopped = session.stopped();
-    const { env, clock } = session;
-    const service = await startService({ settings, env, clock, log });
-    log.info('serving', {
-      because: `callbacks at ${service.publicUrl}, ops at ${service.opsUrl}`,
-      version: session.version,
-    });
-    session.tell(
-      `Callbacks are answered at ${service.publicUrl}, /readyz and /metrics at ${service.opsUrl}.\n` +
-        'Send a first one from a second shell:  npx countersign send payment',
-    );
-    log.info('stopping', { signal: await stopped });
-    await service.stop();
-    log.info('stopped');
+    const lines = gathered(process.stdout);
+    try {
+      await serveUntilStopped(session, settings, createLog({ level: settings.log.level, stream: lines }));
+    } finally {
+      await finished(lines.end()).catch(() => undefined);
+    }
     return 0;
   },
 };
+
+async function serveUntilStopped(session: Session, settings: Settings, log: Log): Promise<void> {
+  const stopped = session.stopped();
+  const { env, clock } = session;
+  const service = await startService({ settings, env, clock, log });
+  log.info('serving', {
+    because: `callbacks at ${service.publicUrl}, ops at ${service.opsUrl}`,
+    version: session.version,
+  });
+  session.tell(
+    `Callbacks are answered at ${service.publicUrl}, /readyz and /metrics at ${service.opsUrl}.\n` +
+      'Send a first one from a second shell:  npx countersign send payment',
+  );
+  log.info('stopping', { signal: await stopped });
+  await service.stop();
+  log.info('stopped');
+}

@@ -4,12 +4,16 @@ import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets } from '../settings/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
+import { steadyJson } from '../values/steering.ts';
+
+/** Nobody reads what is printed any more, as in `countersign decisions export | head`. */
+export class OutputClosed extends Error {}
 
 /** The process around a call: its streams, environment and clock, so that a test can give others. */
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Resolves once `out` can take more; absent where it always can. */
+  /** Resolves once `out` can take more; absent where it always can. Rejects with {@link OutputClosed}. */
   readonly drained?: () => Promise<void>;
   /** Shows a line in the place of the one before; absent where nobody watches. */
   readonly progress?: (line: string) => void;
@@ -32,7 +36,7 @@ export interface Session extends Pick<Terminal, 'env' | 'clock' | 'input' | 'sto
   tell(line: string): void;
   /** How far long work is, for people who watch; the empty text clears it. Not with `--json`. */
   progress(line: string): void;
-  /** Resolves once what was printed has been taken, so that long output waits for its reader. */
+  /** Resolves once what was printed has been taken, so that long output waits for its reader, and ends with it. */
   drained(): Promise<void>;
   readonly settingsFile: string;
   settings(): Settings;
@@ -64,7 +68,7 @@ export function openSession(terminal: Terminal, { config, json, by }: SessionOpt
     stopped,
     version,
     by: by ?? terminal.user,
-    print: (text, value) => terminal.out(`${json ? JSON.stringify(value) : text}\n`),
+    print: (text, value) => terminal.out(`${json ? steadyJson(value) : text}\n`),
     tell: (line) => (json ? undefined : terminal.err(`${line}\n`)),
     progress: (line) => (json ? undefined : terminal.progress?.(line)),
     drained: async () => terminal.drained?.(),

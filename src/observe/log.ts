@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import winston from 'winston';
 import { type Clock, systemClock } from '../values/clock.ts';
+import { steadyJson } from '../values/steering.ts';
 import { type Step, steps } from './report.ts';
 
 /*
@@ -44,7 +45,10 @@ type LogFields = {
   readonly [Name in keyof typeof kindOfField]?: ValueOfKind[(typeof kindOfField)[Name]] | undefined;
 };
 
-/** JSON lines. `event` is a constant such as `callback`; what varies is in the fields. Nothing here ever throws. */
+/**
+ * JSON lines in which nothing can steer a terminal. `event` is a constant such as `callback`; what varies is in the fields. Nothing here
+ * ever throws.
+ */
 export interface Log {
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
@@ -94,7 +98,7 @@ function lineOf(level: LogLevel, event: string, fields: LogFields, nowMs: number
     const value = fields[name];
     if (value !== undefined) line[name] = writable(kindOfField[name], value);
   }
-  return JSON.stringify(line);
+  return steadyJson(line);
 }
 
 type FieldName = keyof typeof kindOfField;

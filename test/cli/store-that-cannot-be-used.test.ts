@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commandsFor } from '../../src/cli/commands.ts';
 import { type Certificate, type CertificateAuthority, createAuthority } from '../certificates.ts';
 import { startRedisCluster } from '../redis-cluster.ts';
-import { type RedisTls, freePort, startRedisProcess } from '../redis-process.ts';
+import { closedPort } from '../ports.ts';
+import { type RedisTls, startRedisProcess } from '../redis-process.ts';
 import { startSentinels } from '../redis-sentinel.ts';
 import { runProcess } from './process.ts';
 
@@ -155,7 +156,7 @@ describe.each(topologies)('a command on $name', (topology) => {
     rigs = {
       plain: await topology.start({}),
       tls: await topology.start({ tls }),
-      nobodyAt: await freePort(),
+      nobodyAt: await closedPort(),
     };
   }, RIG_MS);
   afterAll(async () => {

@@ -38,6 +38,21 @@ describe('a line', () => {
     ]);
   });
 
+  it('cannot steer a terminal, and says the same', () => {
+    const steering = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+    const { stream, text, lines } = createLines();
+    const log = createLog({ level: 'info', stream, clock });
+    const texts = Array.from({ length: 0x110 }, (_, block) =>
+      Array.from({ length: 0x1000 }, (__, at) => String.fromCodePoint(block * 0x1000 + at))
+        .filter((letter) => steering.test(letter))
+        .join(''),
+    ).flatMap((block) => block.match(/.{1,512}/gs) ?? []);
+    for (const because of texts) log.info('x', { because });
+    for (const line of text().trimEnd().split('\n')) expect(line).not.toMatch(steering);
+    expect(lines().map(({ because }) => because)).toEqual(texts);
+    expect(texts.join('')).toMatch(/\u009b[^]*\u061c[^]*\u200f[^]*\u2028[^]*\u202e[^]*\u2066[^]*\u{e0001}/u);
+  });
+
   it('has at most 1024 characters of a text', () => {
     const [line] = logged((log) => log.info('x', { because: 'y'.repeat(5000) }));
     expect(line?.['because']).toBe(`${'y'.repeat(1024)}…`);
