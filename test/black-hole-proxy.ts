@@ -11,6 +11,8 @@ export interface BlackHoleProxy {
   pass(): void;
   /** Requests arrive, replies are lost, connections stay open and are taken. */
   swallow(): void;
+  /** Replies wait for `pass`, and then come in order. */
+  hold(): void;
   /** Every reply comes so much later, in order. */
   delay(delayMs: number): void;
   /** Each connection lets `bytes` more bytes of replies through and is then cut, in the middle of whatever it is. */
@@ -20,11 +22,13 @@ export interface BlackHoleProxy {
 
 type Mode =
   | { readonly kind: 'pass' | 'swallow' }
+  | { readonly kind: 'hold'; readonly released: Promise<void> }
   | { readonly kind: 'delay'; readonly delayMs: number }
   | { readonly kind: 'cut'; readonly bytes: number };
 
 export async function startBlackHoleProxy(targetPort: number): Promise<BlackHoleProxy> {
   let mode: Mode = { kind: 'pass' };
+  let release = (): void => undefined;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const target = connect(targetPort, '127.0.0.1');
@@ -50,7 +54,15 @@ export async function startBlackHoleProxy(targetPort: number): Promise<BlackHole
   return {
     port,
     url: `redis://127.0.0.1:${port}/0`,
-    pass: () => (mode = { kind: 'pass' }),
+    pass() {
+      mode = { kind: 'pass' };
+      release();
+    },
+    hold() {
+      const held = Promise.withResolvers<void>();
+      release = held.resolve;
+      mode = { kind: 'hold', released: held.promise };
+    },
     swallow: () => (mode = { kind: 'swallow' }),
     delay: (delayMs) => (mode = { kind: 'delay', delayMs }),
     cutAfter: (bytes) => (mode = { kind: 'cut', bytes }),
@@ -62,25 +74,31 @@ export async function startBlackHoleProxy(targetPort: number): Promise<BlackHole
   };
 }
 
+/** What a reply waits for. */
+function waitIn(mode: Mode): Promise<unknown> | undefined {
+  if (mode.kind === 'hold') return mode.released;
+  return mode.kind === 'delay' ? pause(mode.delayMs) : undefined;
+}
+
 /** Does to one connection's replies what the mode of the moment wants, and keeps their order when it changes. */
 function replyPasser(client: Socket, cut: () => void, mode: () => Mode): (reply: Buffer) => void {
   let silent = false;
   let passed: { readonly by: Mode; readonly bytes: number } | undefined;
   let last: Promise<unknown> = Promise.resolve();
-  const write = (reply: Buffer, delayMs: number): void => {
-    last = Promise.all([last, delayMs > 0 ? pause(delayMs) : undefined]).then(() => client.write(reply));
+  const write = (reply: Buffer, after?: Promise<unknown>): void => {
+    last = Promise.all([last, after]).then(() => client.write(reply));
   };
   return (reply) => {
     const now = mode();
     silent ||= now.kind === 'swallow';
     if (silent) return;
     if (now.kind !== 'cut') {
-      write(reply, now.kind === 'delay' ? now.delayMs : 0);
+      write(reply, waitIn(now));
       return;
     }
     const before = passed?.by === now ? passed.bytes : 0;
     passed = { by: now, bytes: before + reply.length };
-    write(reply.subarray(0, now.bytes - before), 0);
+    write(reply.subarray(0, now.bytes - before));
     silent = passed.bytes > now.bytes;
     if (silent) void last.then(cut);
   };

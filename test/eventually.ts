@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 export async function eventually<T>(
   what: string,
   ask: () => T | Error | undefined | Promise<T | Error | undefined>,
-  withinMs = 15_000,
+  withinMs = 60_000,
 ): Promise<T> {
   const givenUpAtMs = performance.now() + withinMs;
   for (;;) {

@@ -59,6 +59,7 @@ it('a node of a Cluster whose bus was taken starts on others', async () => {
   await listenOn(again + 2);
   const node = await startRedisServer({ args: ['--cluster-enabled', 'yes'] });
   onTestFinished(() => node.stop());
+  expect(node.port).toBeGreaterThan(again + 2);
 });
 
 it('what is wrong with something else than the port is not tried again', async () => {

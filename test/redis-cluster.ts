@@ -154,7 +154,7 @@ async function each(
 ): Promise<void> {
   await Promise.all(
     nodes.map((node) =>
-      eventually(what, async () => ((await holds(node).catch(() => false)) ? true : undefined), 30_000),
+      eventually(what, async () => ((await holds(node).catch(() => false)) ? true : undefined)),
     ),
   );
 }

@@ -32,13 +32,11 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
   const folder = mkdtempSync(join(tmpdir(), 'countersign-redis-'));
   const { durable = false, args = [] } = options;
   const { port, first, launch } = await onNextPort(async (own) => {
-    const all = [
-      ...['--port', `${own}`, '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
-      ...(durable ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--appendonly', 'no']),
-      // Without it the bus would be 10000 above, where others have their ports.
-      ...(args.includes('--cluster-enabled') ? ['--cluster-port', `${await nextPort()}`] : []),
-      ...args,
-    ];
+    const persistence = durable ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--appendonly', 'no'];
+    // Without it the bus would be 10000 above, where others have their ports.
+    const bus = args.includes('--cluster-enabled') ? ['--cluster-port', `${await nextPort()}`] : [];
+    const where = ['--port', `${own}`, '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
+    const all = [...where, ...persistence, ...bus, ...args];
     const launchThere = (): Promise<ChildProcess> => launchRedis(all);
     return { port: own, first: await launchThere(), launch: launchThere };
   }).catch((thrown: unknown) => {

@@ -146,8 +146,11 @@ export function writeServiceFolder(options: TestServiceOptions = {}): string {
   const settings = {
     public: { port: '0' },
     ops: { port: '0' },
+    // Patient, so that a busy machine refuses nothing. Tests of what takes too long give times of their own.
+    answerTimeoutMs: '10000',
     store: {
       url: options.redis ?? `embedded:${join(folder, 'store.db')}`,
+      ...(options.redis !== undefined && { commandTimeoutMs: '10000' }),
       // A clock of the test's own goes where it is set.
       ...(options.clock && {
         clock: options.clockBounds ?? { maxStepMs: ANY_STEP_MS, maxGapMs: ANY_STEP_MS },

@@ -168,7 +168,7 @@ describe('journal verify', () => {
       }),
       { numRuns: 150 },
     );
-  }, 60_000);
+  });
 
   type LineDamage = (lines: string[], at: number, other: number) => readonly string[];
   const lineDamages: Readonly<Record<string, LineDamage>> = {

@@ -41,7 +41,7 @@ const says = (service: TestService, sentence: RegExp) =>
 
 const paid = (service: TestService, appOrderId: string) => service.pay({ appOrderId });
 
-describe('a service whose Redis lost its data', { timeout: 60_000 }, () => {
+describe('a service whose Redis lost its data', () => {
   it('that was flushed: approves nothing, says why, and goes on after a push and an unfreeze', async () => {
     const redis = await forgetfulRedis();
     const one = await serviceHere({ redis: redis.url });
@@ -117,7 +117,7 @@ describe('a service whose Redis lost its data', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a service whose Redis begins to evict keys', { timeout: 30_000 }, () => {
+describe('a service whose Redis begins to evict keys', () => {
   it('approves nothing, says why, and goes on once that is mended', async () => {
     const redis = await forgetfulRedis();
     const service = await serviceHere({ redis: redis.url });

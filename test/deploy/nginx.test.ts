@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { loadSettings } from '../../src/settings/load.ts';
 import { type Certificate, createAuthority } from '../certificates.ts';
 import { type Nginx, hasNginx, startNginx } from '../nginx.ts';
-import { freePort } from '../redis-process.ts';
+import { closedPort, nextPort } from '../ports.ts';
 import { PAYMENT_PATH, TO, type TestService, signedPayment, startTestService, transfer } from '../service.ts';
 import { ROOT, textOf } from './documents.ts';
 
@@ -75,7 +75,7 @@ afterAll(() => {
 /** The configuration as it stands in deploy/, with ports, files and addresses of the test. Another one may take a port first. */
 async function startGateway(upstreams: readonly number[]): Promise<Gateway> {
   for (let attempt = 1; ; attempt++) {
-    const [payments, cosigners] = [await freePort(), await freePort()];
+    const [payments, cosigners] = [await nextPort(), await nextPort()];
     const replaced: readonly (readonly [RegExp, string])[] = [
       [/server 127\.0\.0\.1:808[01] (.*);\n/g, ''],
       [/(upstream countersign \{\n)/, `$1${upstreams.map((port) => `server 127.0.0.1:${port};\n`).join('')}`],
@@ -389,7 +389,7 @@ describe.skipIf(!hasNginx)(
       const own = createServer((_incoming, response) => response.end('SUCCESS')).listen(0, '127.0.0.1');
       await once(own, 'listening');
       const { port } = own.address() as AddressInfo;
-      const both = await startGateway([await freePort(), port]);
+      const both = await startGateway([await closedPort(), port]);
       try {
         for (let times = 0; times < 6; times++) {
           expect(await ask(both.payments, PAYMENT_PATH)).toEqual({ status: 200, body: 'SUCCESS' });

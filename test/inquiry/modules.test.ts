@@ -162,13 +162,13 @@ describe('what goes wrong in a module stays in its thread', () => {
   it.each(['hang', 'wait'])(
     '%s: it has failed when its time is over, and another thread goes on',
     async (what) => {
-      const { ask, told: events } = await asking(OBEYS, { timeoutMs: 300 });
-      expect(await told(ask, what)).toEqual({ verdict: 'failed', because: 'no answer within 300 ms' });
+      const { ask, told: events } = await asking(OBEYS, { timeoutMs: 1500 });
+      expect(await told(ask, what)).toEqual({ verdict: 'failed', because: 'no answer within 1500 ms' });
       await eventually(
         'it answers again',
         async () => (await told(ask, 'yes')).verdict === 'yes' || undefined,
       );
-      expect(events).toEqual(['module-restarted: module own-check: no answer within 300 ms']);
+      expect(events).toEqual(['module-restarted: module own-check: no answer within 1500 ms']);
     },
   );
 
@@ -176,11 +176,11 @@ describe('what goes wrong in a module stays in its thread', () => {
     const { ask } = await asking(
       `
         import { execSync } from 'node:child_process';
-        export default ({ with: { do: what } }) => { if (what) execSync('sleep 2', { env: { PATH: '/bin:/usr/bin' } }); return { verdict: 'yes' }; };
+        export default ({ with: { do: what } }) => { if (what) execSync('sleep 6', { env: { PATH: '/bin:/usr/bin' } }); return { verdict: 'yes' }; };
       `,
-      { timeoutMs: 300 },
+      { timeoutMs: 1500 },
     );
-    expect(await told(ask, 'block')).toEqual({ verdict: 'failed', because: 'no answer within 300 ms' });
+    expect(await told(ask, 'block')).toEqual({ verdict: 'failed', because: 'no answer within 1500 ms' });
     await eventually('it answers again', async () => (await told(ask, '')).verdict === 'yes' || undefined);
   });
 

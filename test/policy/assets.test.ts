@@ -87,7 +87,7 @@ describe('the asset table', () => {
       `assets:\n${Array.from({ length: count }, (_, index) => `  X${index}: { chain: text, decimals: 0 }`).join('\n')}\n`;
     expect(assetsOf(table(10_000)).size).toBe(10_000);
     expect(assetFaults(table(10_001)).join('\n')).toContain('it has 10001 assets; keep to 10000');
-  }, 30_000);
+  });
 });
 
 describe('the cure for a symbol that is not there', () => {

@@ -22,7 +22,7 @@ rules:
 let requests = 0;
 const body = (): string => JSON.stringify(transfer({ request_id: `certificate-${requests++}` }));
 
-describe('TLS that the service ends itself', { timeout: 20_000 }, () => {
+describe('TLS that the service ends itself', () => {
   const authority = createAuthority();
   const stranger = createAuthority();
   const cosigner = authority.issue('/O=Vault/CN=cosigner');

@@ -45,7 +45,7 @@ const answersTo = (sent: readonly Sent[], orderAmount: string): ReadonlySet<stri
 describe.each([
   ['the embedded store, one process', embedded],
   ['Redis, two processes', redis],
-] as const)('at once, on %s', { timeout: 30_000 }, (_name, start) => {
+] as const)('at once, on %s', (_name, start) => {
   it(`${CALLBACKS} callbacks about a limit with room for ${ROOM}: exactly ${ROOM} SUCCESS`, async () => {
     const { url, store } = await start();
     const sent = await Promise.all(

@@ -13,9 +13,9 @@ import { upTo } from './policies.ts';
 import { durableRedis, folderOf, readinessAt, serviceProcess, storeOf, untilReady } from './running.ts';
 
 const CALLBACKS = 30;
-const GRACE_MS = 8000;
+const GRACE_MS = 30_000;
 /** Patient, so that a busy machine refuses nothing. */
-const SETTINGS = { answerTimeoutMs: 5000, public: { port: '0', shutdownGraceMs: GRACE_MS } };
+const SETTINGS = { answerTimeoutMs: 10_000, public: { port: '0', shutdownGraceMs: GRACE_MS } };
 
 /** A callback of which the service has the headers and waits for the body. */
 async function begun(url: string, agent: Agent): Promise<ClientRequest> {
@@ -45,7 +45,7 @@ const embedded = (): Promise<TestServiceOptions> => Promise.resolve({});
 describe.each([
   ['the embedded store', embedded],
   ['Redis', redis],
-] as const)('told to stop, on %s', { timeout: 60_000 }, (_name, where) => {
+] as const)('told to stop, on %s', (_name, where) => {
   it('answers what is under way, says that it is not ready, ends with 0, and serves again', async () => {
     const folder = folderOf({ ...(await where()), policies: upTo(1000), settings: SETTINGS });
     const service = await serviceProcess(folder);
@@ -82,7 +82,7 @@ describe.each([
   });
 });
 
-describe('told to stop', { timeout: 30_000 }, () => {
+describe('told to stop', () => {
   it('ends with 0 after a client that never finished its body', async () => {
     const folder = folderOf({ settings: { ...SETTINGS, answerTimeoutMs: 300 } });
     const service = await serviceProcess(folder);
@@ -96,7 +96,7 @@ describe('told to stop', { timeout: 30_000 }, () => {
   });
 });
 
-describe('told to stop while Redis', { timeout: 60_000 }, () => {
+describe('told to stop while Redis', () => {
   it.each([
     ['is slow: what it decides is still answered', 'SUCCESS'],
     ['is silent: FAILURE, in time', 'FAILURE'],

@@ -8,7 +8,7 @@ import { journalOf } from './audit.ts';
 import { describeOnBothStores } from './on-both-stores.ts';
 
 const ANSWER_TIMEOUT_MS = 3000;
-const SLACK_MS = 600;
+const SLACK_MS = 5000;
 const settings = { answerTimeoutMs: ANSWER_TIMEOUT_MS };
 
 const paths: readonly (readonly [path: string, body: string])[] = [

@@ -202,7 +202,7 @@ describeOnBothStores('a secret is told nobody', (host) => {
   });
 });
 
-describe('the password of Redis is told nobody', { timeout: 20_000 }, () => {
+describe('the password of Redis is told nobody', () => {
   it.each([
     ['the right one', REDIS_PASSWORD, 'SUCCESS'],
     ['another', REDIS_PASSWORD.toUpperCase(), 'FAILURE'],

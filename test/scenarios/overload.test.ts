@@ -63,27 +63,28 @@ async function loadAt(ops: string): Promise<{ readonly status: number; readonly 
   return { status: response.status, load: checks.find(({ name }) => name === 'load') };
 }
 
-describe('more callbacks than can be under way', { timeout: 60_000 }, () => {
+describe('more callbacks than can be under way', () => {
   it('are answered FAILURE at once, while those under way are decided; the operator is told; and then all is as before', async () => {
     const { service, proxy, settled } = await onSlowStore({ answerTimeoutMs: 10_000 });
     expect((await loadAt(service.ops)).load).toMatchObject({ ok: true, decisive: false });
-    proxy.delay(4000);
+    proxy.hold();
     let decided = false;
     const underWay = sendAll(service.url, 'let-in', CALLBACKS).finally(() => (decided = true));
     await eventually('all that may be under way are', async () =>
       (await settled()) === CALLBACKS ? true : undefined,
     );
 
-    const turnedAway = await sendAll(service.url, 'turned-away', 180);
+    const turnedAway = await sendAll(service.url, 'turned-away', 60);
     expect(answersOf(turnedAway)).toEqual(new Set(['FAILURE']));
-    expect(decided).toBe(false);
     expect((await loadAt(service.ops)).load).toEqual({
       name: 'load',
       ok: false,
       decisive: false,
-      because: expect.stringContaining('180 callbacks or connections were turned away') as string,
+      because: expect.stringContaining('60 callbacks or connections were turned away') as string,
     });
-    expect(await turnedAwayAt(service.ops)).toBe(180);
+    expect(await turnedAwayAt(service.ops)).toBe(60);
+    expect(decided).toBe(false);
+    proxy.pass();
     expect(answersOf(await underWay)).toEqual(new Set(['SUCCESS']));
     expect(await settled()).toBe(CALLBACKS);
     const told = service.log.filter(({ event }) => event === 'turned-away');
@@ -94,7 +95,6 @@ describe('more callbacks than can be under way', { timeout: 60_000 }, () => {
       because: expect.stringContaining('add a replica') as string,
     });
 
-    proxy.pass();
     expect(answersOf(await sendAll(service.url, 'after', CALLBACKS))).toEqual(new Set(['SUCCESS']));
     expect(await metricOf(service.ops, 'countersign_authentication_failures_total{code="OVERLOADED"}')).toBe(
       0,
@@ -103,7 +103,7 @@ describe('more callbacks than can be under way', { timeout: 60_000 }, () => {
 
   it('count as under way until they are decided, though FAILURE was answered long before', async () => {
     const { service, proxy, settled } = await onSlowStore({ answerTimeoutMs: 2000 });
-    proxy.delay(8000);
+    proxy.hold();
     expect(answersOf(await sendAll(service.url, 'late', CALLBACKS))).toEqual(new Set(['FAILURE']));
     await eventually('Redis has decided them', async () =>
       (await settled()) === CALLBACKS ? true : undefined,
@@ -135,7 +135,7 @@ describe('more callbacks than can be under way', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a service under much more load than it can take', { timeout: 90_000 }, () => {
+describe('a service under much more load than it can take', () => {
   it('answers each callback within its time, approves what it can, keeps its memory, and recovers by itself', async () => {
     const redis = await durableRedis();
     const answerTimeoutMs = 3000;
@@ -148,10 +148,8 @@ describe('a service under much more load than it can take', { timeout: 90_000 },
     const service = await serviceProcess(folder);
     await untilReady(service.ops);
     const load = startLoad(service.url, { workers: 300 });
-    await eventually(
-      'thousands have been answered',
-      () => (load.sent.length > 5000 && load.successes() > 100 ? true : undefined),
-      60_000,
+    await eventually('thousands have been answered', () =>
+      load.sent.length > 5000 && load.successes() > 100 ? true : undefined,
     );
     const sent = await load.stop();
     expect(sent.filter(({ answer }) => answer !== 'SUCCESS' && answer !== 'FAILURE')).toEqual([]);
@@ -159,7 +157,7 @@ describe('a service under much more load than it can take', { timeout: 90_000 },
     const timesMs = service.log
       .filter(({ event }) => event === 'callback')
       .map(({ totalMs }) => Number(totalMs));
-    expect(Math.max(...timesMs)).toBeLessThan(answerTimeoutMs + 500);
+    expect(Math.max(...timesMs)).toBeLessThan(2 * answerTimeoutMs);
     expect(await metricOf(service.ops, 'process_resident_memory_bytes')).toBeLessThan(600e6);
 
     // It says so, and stays ready: the others would else have its load on top of theirs.

@@ -12,9 +12,10 @@ import { type Sent, send, startLoad, successesOf } from './load.ts';
 import { upTo } from './policies.ts';
 import { durableRedis, folderOf, readinessAt, serviceHere, untilReady } from './running.ts';
 
-const ANSWER_TIMEOUT_MS = 800;
-/** By how much an answer may be later than `answerTimeoutMs`. */
-const SLACK_MS = 200;
+const ANSWER_TIMEOUT_MS = 3000;
+/** By how much an answer may be later than `answerTimeoutMs`, also on a busy machine. */
+const SLACK_MS = 2000;
+const COMMAND_TIMEOUT_MS = 1000;
 const LIMIT = 150;
 
 interface Rig {
@@ -34,16 +35,16 @@ interface Timeouts {
 
 async function startRig({
   answerTimeoutMs = ANSWER_TIMEOUT_MS,
-  commandTimeoutMs = 400,
+  commandTimeoutMs = COMMAND_TIMEOUT_MS,
 }: Timeouts = {}): Promise<Rig> {
   const redis = await durableRedis();
   const proxy = await startBlackHoleProxy(redis.port);
   onTestFinished(() => proxy.close());
   const client = new Redis(redis.url).on('error', () => undefined);
   onTestFinished(() => client.disconnect());
-  const store = await openRedisStore({ url: redis.url });
+  const store = await openRedisStore({ url: redis.url, commandTimeoutMs: 20_000 });
   onTestFinished(() => store.close());
-  const timeouts = { commandTimeoutMs, connectTimeoutMs: 400 };
+  const timeouts = { commandTimeoutMs, connectTimeoutMs: COMMAND_TIMEOUT_MS };
   const service = await serviceHere({
     policies: upTo(LIMIT),
     settings: { answerTimeoutMs, store: { url: proxy.url, ...timeouts } },
@@ -121,7 +122,7 @@ const approvedOf = (sent: readonly Sent[]): Sent => {
   return approved;
 };
 
-describe('Redis under load', { timeout: 60_000 }, () => {
+describe('Redis under load', () => {
   it.each(faults)('$name: FAILURE in time, not ready, and well again by itself', async (fault) => {
     const rig = await startRig();
     const { url, ops } = rig.service;
@@ -189,14 +190,14 @@ describe('Redis under load', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a SUCCESS that comes too late', { timeout: 30_000 }, () => {
+describe('a SUCCESS that comes too late', () => {
   it('is answered FAILURE, stands in the journal, and is given to a repeat', async () => {
-    const rig = await startRig({ answerTimeoutMs: 300, commandTimeoutMs: 5000 });
-    rig.proxy.delay(900);
+    const rig = await startRig({ answerTimeoutMs: 500, commandTimeoutMs: 20_000 });
+    rig.proxy.delay(4000);
     const payment = { appOrderId: 'late', orderAmount: '1' };
     const late = await send(rig.service.url, payment);
     expect(late.answer).toBe('FAILURE');
-    expect(late.tookMs).toBeLessThan(300 + SLACK_MS);
+    expect(late.tookMs).toBeLessThan(500 + SLACK_MS);
     await expectLate(rig, 'payment:late');
 
     rig.proxy.pass();
@@ -209,8 +210,8 @@ describe('a SUCCESS that comes too late', { timeout: 30_000 }, () => {
   });
 
   it('because its client has gone is the same', async () => {
-    const rig = await startRig({ answerTimeoutMs: 5000, commandTimeoutMs: 5000 });
-    rig.proxy.delay(500);
+    const rig = await startRig({ answerTimeoutMs: 10_000, commandTimeoutMs: 20_000 });
+    rig.proxy.delay(2000);
     const gone = new AbortController();
     const body = signedPayment({ appOrderId: 'gone', orderAmount: '1' });
     const headers = { 'content-type': 'application/json' };
@@ -246,7 +247,7 @@ describe('a SUCCESS that comes too late', { timeout: 30_000 }, () => {
   }
 });
 
-describe('started on a Redis', { timeout: 30_000 }, () => {
+describe('started on a Redis', () => {
   const settingsFor = (url: string): object => ({
     store: { url, connectTimeoutMs: 200 },
     answerTimeoutMs: ANSWER_TIMEOUT_MS,

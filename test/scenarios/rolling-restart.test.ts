@@ -163,7 +163,7 @@ describe('a rolling restart of two instances under load', { timeout: 120_000 }, 
   });
 });
 
-describe('told to stop', { timeout: 60_000 }, () => {
+describe('told to stop', () => {
   it('an instance is not held up by connections on which nothing was ever said, or which are idle', async () => {
     const folder = folderOf({
       settings: { public: { port: '0', shutdownGraceMs: 30_000 } },

@@ -9,9 +9,6 @@ import { eventually } from '../eventually.ts';
 import { PAYMENT_PATH, type TestService, VAULT_TOKEN, signedPayment, transfer } from '../service.ts';
 import { serviceHere } from './running.ts';
 
-/** Files are looked at once a second. */
-const SEEN_WITHIN_MS = 3000;
-
 interface Files {
   readonly path: (name: string) => string;
   /** Puts another file in its place, at once. */
@@ -39,15 +36,10 @@ const acceptsSoon = (service: TestService, secret: string): Promise<unknown> =>
   eventually(
     'the new secret is accepted',
     async () => (await payWith(service, secret)) === 'SUCCESS' || undefined,
-    SEEN_WITHIN_MS,
   );
 
 const logs = (service: TestService, event: string): Promise<Readonly<Record<string, unknown>>> =>
-  eventually(
-    `the log says ${event}`,
-    () => service.log.findLast((line) => line['event'] === event),
-    SEEN_WITHIN_MS,
-  );
+  eventually(`the log says ${event}`, () => service.log.findLast((line) => line['event'] === event));
 
 async function shopWith(files: Files): Promise<TestService> {
   files.replace('first', 'secret-one');
@@ -60,7 +52,7 @@ async function shopWith(files: Files): Promise<TestService> {
   return serviceHere({ settings: { sources: [shop] } });
 }
 
-describe('while the service runs', { timeout: 30_000 }, () => {
+describe('while the service runs', () => {
   it('two secrets count at once, a new one soon, and one that is gone no more', async () => {
     const files = filesOfItsOwn();
     const service = await shopWith(files);
@@ -118,22 +110,18 @@ describe('while the service runs', { timeout: 30_000 }, () => {
     expect(await service.cosign('/cosigner/withdraw', transfer())).toBe('SUCCESS');
 
     renameSync(`${platformKey}.kept`, platformKey);
-    await eventually(
-      'the new token counts',
-      async () => {
-        const headers = { authorization: 'another-token-of-the-tests' };
-        const answer = await service.post('/cosigner/withdraw', JSON.stringify(transfer()), headers);
-        return answer.body === 'SUCCESS' || undefined;
-      },
-      SEEN_WITHIN_MS,
-    );
+    await eventually('the new token counts', async () => {
+      const headers = { authorization: 'another-token-of-the-tests' };
+      const answer = await service.post('/cosigner/withdraw', JSON.stringify(transfer()), headers);
+      return answer.body === 'SUCCESS' || undefined;
+    });
     const old = { authorization: VAULT_TOKEN };
     expect((await service.post('/cosigner/withdraw', JSON.stringify(transfer()), old)).body).toBe('FAILURE');
     expect(await service.pay({ appOrderId: 'mended' }, 'rsa')).toBe('SUCCESS');
   });
 });
 
-describe('the certificate of the port, while the service runs', { timeout: 30_000 }, () => {
+describe('the certificate of the port, while the service runs', () => {
   async function served(): Promise<{
     readonly service: TestService;
     readonly files: Files;
@@ -161,11 +149,7 @@ describe('the certificate of the port, while the service runs', { timeout: 30_00
   }
 
   const showsSoon = (shown: () => Promise<string>, fingerprint: string): Promise<unknown> =>
-    eventually(
-      'the new certificate is shown',
-      async () => (await shown()) === fingerprint || undefined,
-      SEEN_WITHIN_MS,
-    );
+    eventually('the new certificate is shown', async () => (await shown()) === fingerprint || undefined);
 
   it.each([
     ['the key first', ['port.key', 'port.pem']],

@@ -20,7 +20,7 @@ function distinct(sent: readonly Sent[]): readonly Sent[] {
 describe.each([
   ['the embedded store', embedded],
   ['Redis', redis],
-] as const)('killed under load and started again, on %s', { timeout: 60_000 }, (_name, where) => {
+] as const)('killed under load and started again, on %s', (_name, where) => {
   it('forgets no SUCCESS, approves nothing twice, and counts the limit to the last unit', async () => {
     const folder = folderOf({ ...(await where()), policies: upTo(LIMIT) });
     const first = await serviceProcess(folder);

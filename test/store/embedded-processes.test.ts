@@ -68,7 +68,7 @@ describe('several processes on one embedded store', () => {
     expect(await store.journalSize('shop')).toBe(entries.length + 1);
     const times = entries.map((entry) => entry.atMs);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
-  }, 60_000);
+  });
 
   it('may create the file at the same time', async () => {
     const path = temporaryPath('new', 'store.db');
@@ -78,7 +78,7 @@ describe('several processes on one embedded store', () => {
     await readied(store);
     await Promise.all(children.map((child) => killedAfter(child, 1)));
     expect(await store.journalSize('shop')).toBeGreaterThanOrEqual(3);
-  }, 60_000);
+  });
 
   it('give a freeze its turn while another one writes without a pause', async () => {
     const path = temporaryPath();
@@ -94,5 +94,5 @@ describe('several processes on one embedded store', () => {
       expect(await store.unfreeze({ by: 'ada' })).toMatchObject({ frozen: undefined });
       await eventually('the other process goes on', () => (lines > before ? true : undefined));
     }
-  }, 60_000);
+  });
 });

@@ -10,7 +10,7 @@ let rig: RedisCluster;
 
 beforeAll(async () => {
   rig = await startRedisCluster();
-}, 60_000);
+});
 afterAll(() => rig.stop());
 
 // The sources of the suite, and what holds for all of them, lie on different servers.

@@ -31,7 +31,7 @@ async function clustered() {
   return { store, empty };
 }
 
-describe('one shard of a Cluster that was emptied', { timeout: 60_000 }, () => {
+describe('one shard of a Cluster that was emptied', () => {
   it.each([
     ['of a source', keys.of('shop').control],
     ['of what is in force', keys.inForce],

@@ -351,5 +351,5 @@ describe('with replicas to wait for', () => {
     expect(await store.changePrices(priceChange({ BTC: '1' }))).toMatchObject({ version: 1 });
     await store.unfreeze({ by });
     expect(await store.settle(fresh())).toMatchObject({ code: 'APPROVED' });
-  }, 30_000);
+  });
 });

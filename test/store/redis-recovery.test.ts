@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { SettleResult, Store } from '../../src/store/store.ts';
 import { startRedisServer } from '../redis-server.ts';
-import { rawClient, readyOn, redisOfItsOwn, storeOn, untilAnswered } from './redis-under-test.ts';
+import { UNHURRIED, rawClient, readyOn, redisOfItsOwn, storeOn, untilAnswered } from './redis-under-test.ts';
 import {
   announcement,
   change,
@@ -16,6 +16,9 @@ import {
   usedOf,
   windowClaim,
 } from './requests.ts';
+
+/** More than a busy machine adds, and less than the times for commands that are not to be waited for. */
+const PROMPTLY_MS = 3000;
 
 const unreachable = { name: 'CountersignError', code: 'STORE_UNREACHABLE' };
 
@@ -65,13 +68,13 @@ describe('the Redis store, whatever becomes of Redis', () => {
   it('opens while Redis is down, rejects every verb at once, and comes about by itself', async () => {
     const server = await redisOfItsOwn();
     await server.kill();
-    const store = await storeOn(server, { connectTimeoutMs: 200, commandTimeoutMs: 5000 });
+    const store = await storeOn(server, { connectTimeoutMs: 200, commandTimeoutMs: 20_000 });
     for (const [, ask] of verbs) {
       const askedAtMs = performance.now();
       const asked = ask(store);
       await expect(asked).rejects.toMatchObject(unreachable);
       await expect(asked).rejects.toThrow(/does not answer: connect ECONNREFUSED.*comes back by itself/);
-      expect(performance.now() - askedAtMs).toBeLessThan(1000);
+      expect(performance.now() - askedAtMs).toBeLessThan(PROMPTLY_MS);
     }
     await server.restart();
     await untilAnswered(() => store.health());
@@ -115,31 +118,34 @@ describe('the Redis store, whatever becomes of Redis', () => {
 
   it.each(verbs)('rejects within the time for a command while Redis is silent: %s', async (_name, ask) => {
     const server = await redisOfItsOwn();
-    const store = await readyOn(server, { commandTimeoutMs: 150, connectTimeoutMs: 150 });
-    await store.changeList(change('list', ['a']));
+    const unhurried = await readyOn(server);
+    await unhurried.changeList(change('list', ['a']));
+    const store = await storeOn(server, { commandTimeoutMs: 150, connectTimeoutMs: 150 });
+    await untilAnswered(() => store.health());
     server.pause();
     const askedAtMs = performance.now();
     await expect(ask(store)).rejects.toMatchObject(unreachable);
-    expect(performance.now() - askedAtMs).toBeLessThan(1500);
+    expect(performance.now() - askedAtMs).toBeLessThan(PROMPTLY_MS);
     server.resume();
     await untilAnswered(() => store.health());
-    await untilAnswered(() => store.unfreeze({ by: 'ada' }));
-    const { revision } = await store.control();
-    expect(await store.settle(request({ revision, subject: 'payment:2' }))).toMatchObject({
-      code: 'APPROVED',
-    });
+    await unhurried.unfreeze({ by: 'ada' });
+    const { revision } = await unhurried.control();
+    const decided = await untilAnswered(() => store.settle(request({ revision, subject: 'payment:2' })));
+    expect(decided).toMatchObject({ code: 'APPROVED' });
   });
 
   it('rejects at once, not after a wait, once it knows that Redis is silent', async () => {
     const server = await redisOfItsOwn();
-    const store = await readyOn(server, { commandTimeoutMs: 200, connectTimeoutMs: 200 });
+    await readyOn(server);
+    const store = await storeOn(server, { commandTimeoutMs: 4000, connectTimeoutMs: 4000 });
+    await store.health();
     server.pause();
     for (let attempt = 0; attempt < 5; attempt++) {
       await expect(store.settle(request())).rejects.toMatchObject(unreachable);
     }
     const askedAtMs = performance.now();
     await expect(store.settle(request())).rejects.toMatchObject(unreachable);
-    expect(performance.now() - askedAtMs).toBeLessThan(150);
+    expect(performance.now() - askedAtMs).toBeLessThan(PROMPTLY_MS);
     server.resume();
     expect(await untilAnswered(() => store.settle(request()))).toMatchObject({ verdict: 'SUCCESS' });
   });
@@ -179,23 +185,27 @@ describe('the Redis store, whatever becomes of Redis', () => {
     });
     await rawClient(server).call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
     const timeouts = { commandTimeoutMs: 300, connectTimeoutMs: 300 };
-    const store = await openRedisStore({ cluster: [{ host: '127.0.0.1', port: server.port }], ...timeouts });
+    const cluster = [{ host: '127.0.0.1', port: server.port }];
+    const unhurried = await openRedisStore({ cluster, ...UNHURRIED });
+    onTestFinished(() => unhurried.close());
+    await untilAnswered(() => unhurried.register(['shop']));
+    await unhurried.push(push('first', ''));
+    const first = await unhurried.settle(load(0));
+    const store = await openRedisStore({ cluster, ...timeouts });
     onTestFinished(() => store.close());
-    await untilAnswered(() => store.register(['shop']));
-    await store.push(push('first', ''));
-    const first = await store.settle(load(0));
+    await untilAnswered(() => store.health());
 
     server.pause();
     for (let attempt = 0; attempt < 3; attempt++) {
       const askedAtMs = performance.now();
       await expect(store.settle(load(0))).rejects.toMatchObject(unreachable);
-      expect(performance.now() - askedAtMs).toBeLessThan(1500);
+      expect(performance.now() - askedAtMs).toBeLessThan(PROMPTLY_MS);
     }
     server.resume();
     await untilAnswered(() => store.settle(load(0)));
     await server.restart();
     expect(await untilAnswered(() => store.settle(load(0)))).toMatchObject({ of: idOf(first) });
-  }, 30_000);
+  });
 
   it('hears of changes again after the connection was lost', async () => {
     const server = await redisOfItsOwn({ durable: true });

@@ -13,12 +13,15 @@ export async function redisOfItsOwn(options: RedisServerOptions = {}): Promise<R
   return server;
 }
 
+/** A command takes much less, also on a busy machine. Tests of what takes too long give times of their own. */
+export const UNHURRIED = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 };
+
 /** A store on it, closed when the test is over. */
 export async function storeOn(
   { url }: { readonly url: string },
   options: Partial<RedisStoreOptions> = {},
 ): Promise<RedisStore> {
-  const store = await openRedisStore({ url, ...options });
+  const store = await openRedisStore({ url, ...UNHURRIED, ...options });
   onTestFinished(() => store.close());
   return store;
 }
@@ -44,7 +47,7 @@ export function rawClient({ url }: { readonly url: string }): Redis {
 export const freshPrefix = (): string => `countersign-test-${randomUUID()}`;
 
 /** Asks again until it is answered without a rejection; gives up with the last one. */
-export async function untilAnswered<T>(ask: () => Promise<T>, withinMs = 10_000): Promise<T> {
+export async function untilAnswered<T>(ask: () => Promise<T>, withinMs = 60_000): Promise<T> {
   const givenUpAtMs = performance.now() + withinMs;
   for (;;) {
     try {
