@@ -1,11 +1,12 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { checkRedis } from '../../src/cli/doctor-redis.ts';
 import type { Finding } from '../../src/cli/finding.ts';
 import { unsafeReason } from '../../src/store/redis/inspect.ts';
 import { eventually } from '../eventually.ts';
 import { startRedisCluster } from '../redis-cluster.ts';
-import { rawClient, redisOfItsOwn } from '../store/redis-under-test.ts';
+import { rawClient, redisOfItsOwn, storeOn } from '../store/redis-under-test.ts';
 import { place } from './terminal.ts';
 
 const diagnosed = z.object({
@@ -41,8 +42,24 @@ describe('doctor on Redis', () => {
     const findings = await findingsOn(redis);
     expect([...inState(findings, 'warning'), ...inState(findings, 'fault')]).toEqual([]);
     expect(findings[0]).toMatch(
-      /^ok: Redis 7.*append-only file yes, \d+ MiB of 500 MiB used, clock -?\d+ ms ahead.*, 0 replicas$/,
+      /^ok: Redis 7.*append-only file yes, \d+ MiB of 500 MiB used, clock \d+ ms (?:ahead of|behind) this machine's, 0 replicas$/,
     );
+  });
+
+  it.each([
+    [-4999, 'behind'],
+    [4999, 'ahead of'],
+  ])('says which clock is behind: %i ms', async (offMs, word) => {
+    const store = await storeOn(await redisOfItsOwn({ args: SAFE }));
+    const { connection } = store;
+    const call = async (command: string, args: readonly (string | number)[]): Promise<unknown> => {
+      if (command !== 'time') return connection.call(command, args);
+      const atMs = Date.now() + offMs;
+      return [String(Math.floor(atMs / 1000)), String((atMs % 1000) * 1000)];
+    };
+    const settings = { prefix: 'countersign', durability: { replicas: 0, timeoutMs: 100 } };
+    const findings = await checkRedis({ connection: { ...connection, call } }, settings, async () => {});
+    expect(findings[0]?.because).toMatch(new RegExp(`, clock \\d{4} ms ${word} this machine's, `));
   });
 
   it('warns of no bound on memory, and of a memory that is nearly full', async () => {

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { placeIn } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
 import type { TestService } from '../service.ts';
-import { type StoreHost, describeOnBothStores } from './on-both-stores.ts';
+import { describeOnBothStores } from './on-both-stores.ts';
 import { readinessAt } from './running.ts';
 
 const HOUR_MS = 3_600_000;
@@ -44,22 +44,23 @@ describeOnBothStores('a clock that jumps ahead', (host) => {
       return { service: before, run, putRight: () => (offMs = 0) };
     }
     await before.stop({ keep: true });
-    await setBack(host, before);
+    await setBack(before);
     const service = await host.start(options, before);
     return { service, run, putRight: () => undefined };
   }
 
   /** Redis' own clock can't be set: what it remembers is set back instead, which is the same to whoever begins then. */
-  async function setBack({ redis, prefixOf }: StoreHost, service: TestService): Promise<void> {
-    const client = new Redis(redis().url);
+  async function setBack(service: TestService): Promise<void> {
+    const client = new Redis(host.redis().url);
+    const prefix = host.prefixOf(service);
     onTestFinished(() => client.disconnect());
     for (const name of ['{global}:in-force', '{shop}:control', '{vault}:control']) {
-      const key = `${prefixOf(service)}:${name}`;
+      const key = `${prefix}:${name}`;
       const now = Number(await client.hget(key, 'now'));
       await client.hset(key, 'now', now - AHEAD_MS);
     }
     // No entry may be later than time.
-    await client.del(`${prefixOf(service)}:{shop}:journal`);
+    await client.del(`${prefix}:{shop}:journal`);
   }
 
   it('answers FAILURE, and says by how much in readyz, doctor, metrics, log and journal, until it is accepted', async () => {
@@ -102,8 +103,9 @@ describeOnBothStores('a clock that jumps ahead', (host) => {
     expect((await run('clock', 'accept')).out).toContain('There is nothing to accept.');
   });
 
-  if (host.kind === 'embedded') {
-    it('does no harm once it is put right: the limit still counts, and nothing is to be done', async () => {
+  it.runIf(host.kind === 'embedded')(
+    'does no harm once it is put right: the limit still counts, and nothing is to be done',
+    async () => {
       const { service, putRight } = await jumped();
       expect(await service.pay({ appOrderId: 'second' })).toBe('FAILURE');
       putRight();
@@ -114,6 +116,6 @@ describeOnBothStores('a clock that jumps ahead', (host) => {
       });
       expect(await service.pay({ appOrderId: 'third', userId: '7' })).toBe('SUCCESS');
       expect((await readinessAt(service.ops)).status).toBe(200);
-    });
-  }
+    },
+  );
 });

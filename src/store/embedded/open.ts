@@ -1,6 +1,6 @@
 import { CountersignError } from '../../errors.ts';
 import { type Clock, systemClock } from '../../values/clock.ts';
-import { type ClockBounds, type ClockFound, type ClockState, clockStateOf } from '../clock-state.ts';
+import type { ClockBounds } from '../clock-state.ts';
 import { type Elapsed, systemElapsed } from '../elapsed.ts';
 import type { Store } from '../store.ts';
 import type { LockWait } from './begin.ts';
@@ -11,11 +11,13 @@ import { DEFAULT_RETENTION, type Retention } from './housekeeping.ts';
 import { createFileGuard } from './identity.ts';
 import { createJournal } from './journal.ts';
 import { type WriteIn, createLanes } from './lanes.ts';
-import { createPrices } from './prices.ts';
+import { type PriceTables, createPrices } from './prices.ts';
+import type { SettleTables } from './settle.ts';
 import { createSettleTables } from './tables.ts';
-import { type ClockLook, createClockTable, createTime } from './time.ts';
+import { createTime } from './time.ts';
+import { createTimedVerbs } from './timed-verbs.ts';
 import { createWatches } from './watch.ts';
-import { type Asked, createWriteVerbs } from './write-verbs.ts';
+import type { Asked } from './write-verbs.ts';
 import { type Writes, createWrites } from './writes.ts';
 
 export interface EmbeddedStoreOptions {
@@ -37,19 +39,14 @@ export interface EmbeddedStoreOptions {
 /** A group of writes that is under way for longer than this is stuck: the disk hangs. */
 const STUCK_MS = 5000;
 
-const UNBOUNDED: ClockBounds = {
-  maxStepMs: Number.POSITIVE_INFINITY,
-  maxGapMs: Number.POSITIVE_INFINITY,
-};
-
 /**
  * Opens the store in one SQLite file. Rejects with SETTINGS_INVALID, STORE_MISSING, STORE_UNREACHABLE, STORE_CORRUPT or
  * STORE_UNSAFE, each with its cure. Once the file is no longer the one at its path, every verb rejects with STORE_MOVED. Reads are done in the calling thread, and writes where `writeIn` says, by default `thread-under-load`.
  */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
   const { path, clock = systemClock, retention = DEFAULT_RETENTION, writeIn = 'thread-under-load' } = options;
-  const { elapsed = systemElapsed(), clockBounds = UNBOUNDED } = options;
-  const { maxStepMs, maxGapMs } = clockBounds;
+  const { elapsed = systemElapsed() } = options;
+  const maxStepMs = options.clockBounds?.maxStepMs ?? Number.POSITIVE_INFINITY;
   const database = openDatabase(path, options);
   const { file, connection } = database;
   const guard = createFileGuard(file, database.identity);
@@ -60,7 +57,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   const now = (): number => time(clock()).nowMs;
   const lanes = createLanes({ database, retention, clock, maxStepMs, writeIn, guard });
   const writes = createWrites<Asked | ClockAsked>(file, lanes);
-  const read = async <T>(work: () => T): Promise<T> => {
+  const read: Read = async (work) => {
     if (!connection.isOpen) throw storeClosed(file);
     guard.expectSeenSame();
     try {
@@ -87,25 +84,14 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   });
 
   const registered = new Set<string>();
-  const stateOf = (found: ClockFound): ClockState => clockStateOf(found, maxStepMs, 'this machine');
-  const given = (mode: ClockLook['mode']): ClockLook => ({
-    mode,
-    elapsed: { id: elapsed.id, elapsedMs: elapsed.elapsedMs() },
-    maxGapMs,
+  const { lookAtClock, ...verbs } = createTimedVerbs({
+    connection,
+    clock,
+    elapsed,
+    clockBounds: options.clockBounds,
+    write: (asked) => writes.write(asked),
+    sources: registered,
   });
-  const look = async (mode: 'keep' | 'accept', by = ''): Promise<ClockState> => {
-    const argument = { ...given(mode), by, sources: [...registered] };
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the engine makes of it
-    return stateOf((await writes.write({ verb: 'lookAtClock', argument })) as ClockFound);
-  };
-  let hasLooked = options.clockBounds === undefined;
-  const verbs = createWriteVerbs((asked) => {
-    // Shares the commit of what this process writes first, so that this has the right time.
-    if (!hasLooked) look('keep').catch(() => undefined);
-    hasLooked = true;
-    return writes.write(asked);
-  });
-  const clockTable = createClockTable(connection, maxStepMs);
 
   return {
     name: 'embedded',
@@ -113,9 +99,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       await read(() => undefined);
       for (const source of sources) registered.add(source);
     },
-    clock: () => look('keep'),
-    lookAtClock: () => read(() => stateOf(clockTable.look(given('look'), clock()))),
-    acceptClock: ({ by }) => look('accept', by),
+    lookAtClock: () => read(lookAtClock),
     health: () =>
       read(() => {
         guard.expectSame();
@@ -128,20 +112,23 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
     watch: (changed) => watches.watch(changed),
     close,
     ...verbs,
-    // What looks like a jump may be an outage, which only a look beside the clock can tell.
-    async settle(request) {
-      const settled = await verbs.settle(request);
-      if (settled.outcome !== 'jumped') return settled;
-      await look('keep');
-      return verbs.settle(request);
-    },
-    changeList: (change) =>
-      verbs.changeList(change).catch(async (thrown: unknown) => {
-        if (!(thrown instanceof CountersignError) || thrown.code !== 'CLOCK_JUMPED') throw thrown;
-        await look('keep');
-        return verbs.changeList(change);
-      }),
+    ...createReadVerbs(read, { releases, lists, prices, journal }),
+    order: (source, subject) => read(() => orders.find(source, subject, now())),
+  };
+}
 
+type Read = <T>(work: () => T) => Promise<T>;
+
+function createReadVerbs(
+  read: Read,
+  {
+    releases,
+    lists,
+    prices,
+    journal,
+  }: Pick<SettleTables, 'releases' | 'lists' | 'journal'> & { readonly prices: PriceTables },
+) {
+  return {
     control: () => read(() => releases.control()),
     document: (revision) => read(() => releases.document(revision)),
     history: (limit) => read(() => releases.history(limit)),
@@ -157,15 +144,13 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       }
     },
 
-    order: (source, subject) => read(() => orders.find(source, subject, now())),
-
     prices: () => read(() => prices.table()),
     priceHistory: (query) => read(() => prices.history(query)),
 
     entry: (source, id) => read(() => journal.entry(source, id)),
     entries: (query) => read(() => journal.entries(query)),
     journalSize: (source) => read(() => journal.size(source)),
-  };
+  } satisfies Partial<Store>;
 }
 
 /** A thread can't be seen to hang but by what it leaves unanswered. */
