@@ -9,6 +9,7 @@ import type { Backstage } from './backstage.ts';
 
 /** The pipeline behind its bounds. */
 export interface AdmittingPipeline extends Pipeline {
+  readonly budgets: FailureBudgets;
   readonly stop: () => void;
 }
 
@@ -29,7 +30,7 @@ export function admittingPipeline(
     budgets,
     turnedAway: (turned) => tally.turnedAway(turned),
   });
-  return { ...admission, stop: () => turns.stop() };
+  return { ...admission, budgets, stop: () => turns.stop() };
 }
 
 /** What was turned away for the load says nothing about its sender, and has been counted as what it is. */

@@ -90,16 +90,17 @@ export async function createBackstage(parts: BackstageParts): Promise<Backstage>
   const tally = createTally({
     nowMs: () => performance.now(),
     count: (reason) => metrics.turnedAway(reason),
-    write: (line) => log.warn('turned-away', line),
+    countUnserved: (reason) => metrics.unserved(reason),
+    write: (event, line) => log.warn(event, line),
   });
 
   let stopping = false;
   const health = healthOf({ store, unprepared, timekeeping, follower, tally, stopping: () => stopping });
-  const readiness = async (): Promise<Readiness> => {
+  const readiness = shared(async (): Promise<Readiness> => {
     const state = await health.readiness();
     metrics.ready(state.ready);
     return state;
-  };
+  });
   const { unauthenticatedPerMinute } = settings.log;
   return {
     store,
@@ -107,7 +108,7 @@ export async function createBackstage(parts: BackstageParts): Promise<Backstage>
     report: createCallbackObserver({ log, metrics, clock, unauthenticatedPerMinute }),
     apiDenied: createDenialObserver({ log, metrics, clock, unauthenticatedPerMinute }),
     readiness,
-    metrics: () => readiness().then(() => metrics.text()),
+    metrics: shared(() => readiness().then(() => metrics.text())),
     inquiryAnswered: (inquiry, verdict) => metrics.inquiryAnswered(inquiry, verdict),
     showExpiries,
     tally,
@@ -136,6 +137,15 @@ function followPolicies({ settings, log }: BackstageParts, store: Store, metrics
       else log.error('policies-not-followed', fields);
     },
   });
+}
+
+/** Asked again before it has answered, it gives all the same answer: however many ask, the work is done once. */
+function shared<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => {
+    running ??= work().finally(() => (running = undefined));
+    return running;
+  };
 }
 
 interface HealthParts {

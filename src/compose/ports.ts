@@ -1,12 +1,13 @@
+import { createFailureBudgets } from '../http/admission-addresses.ts';
 import { followAcceptQueue } from '../http/admission-queue.ts';
 import { messagesOf } from '../http/messages.ts';
 import { createOpsApp } from '../http/ops.ts';
-import { type CallbackUrl, PAYMENT_PATH, createPublicApp } from '../http/public.ts';
-import { type Listening, type TlsContext, listen } from '../http/server.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
+import { type CallbackUrl, PAYMENT_PATH, createPublicApp, gatewaysOf } from '../http/public.ts';
+import { type Listening, type ServerLimits, type TlsContext, listen } from '../http/server.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';
 import type { Clock } from '../values/clock.ts';
+import type { AdmittingPipeline } from './admission.ts';
 import type { Backstage } from './backstage.ts';
 import { publicExpiries } from './certificates.ts';
 import { orderSources } from './sources.ts';
@@ -19,10 +20,11 @@ export async function openPorts(
     secrets,
     pipeline,
     backstage,
-  }: { readonly secrets: Secrets; readonly pipeline: Pipeline; readonly backstage: Backstage },
+  }: { readonly secrets: Secrets; readonly pipeline: AdmittingPipeline; readonly backstage: Backstage },
 ): Promise<{ public: Listening; ops: Listening }> {
   const { host, port, limits, tls, trustedProxies } = settings.public;
-  const { readiness, metrics, store } = backstage;
+  const { readiness, metrics, store, tally } = backstage;
+  const { budgets } = pipeline;
   const { token } = settings.ops;
   const api = {
     store,
@@ -31,10 +33,20 @@ export async function openPorts(
     clock,
     denied: backstage.apiDenied,
   };
+  const nowMs = (): number => performance.now();
   const opsApp = createOpsApp({ readiness, metrics, api });
-  const ops = await listen(opsApp, { ...settings.ops, limits: settings.public.limits, setting: 'ops' });
+  const opsBudgets = createFailureBudgets({ failuresPerSecond: OPS_FAILURES_PER_SECOND, nowMs });
+  const ops = await listen(opsApp, {
+    ...settings.ops,
+    ...{ limits: opsLimits(limits), setting: 'ops' },
+    isShutOut: (address) => opsBudgets.shutOut(address),
+    misused(address, reason) {
+      tally.unserved({ reason, address });
+      opsBudgets.charge(address, 'misuse');
+    },
+  });
   try {
-    const queue = followAcceptQueue(() => performance.now());
+    const queue = followAcceptQueue(nowMs, limits.connections);
     const urls = settings.sources.flatMap(urlsOf);
     const payments: CallbackUrl = { path: PAYMENT_PATH, route: { callback: 'payment' }, secret: false };
     const app = createPublicApp({
@@ -42,17 +54,47 @@ export async function openPorts(
       urls: [payments, ...urls],
       trustedProxies,
       bodyBytes: limits.bodyBytes,
+      unserved(unserved) {
+        tally.unserved(unserved);
+        budgets.charge(unserved.address, 'unserved');
+        return budgets.throttled(unserved.address) === undefined ? 'keep' : 'close';
+      },
       queuedMs: (connection) => queue.waitedMs(connection),
     });
     const context = tls === undefined ? undefined : tlsContext(tls, secrets);
     if (context !== undefined) backstage.showExpiries(publicExpiries(context));
-    const dropped = (): void => backstage.tally.dropped();
-    const outer = { host, port, limits, tls: context, setting: 'public', dropped, queue };
-    return { ops, public: await listen(app, { ...outer, messages: messagesOf(app) }) };
+    const isGateway = gatewaysOf(app);
+    const outer = await listen(app, {
+      ...{ host, port, limits, tls: context, setting: 'public', queue, messages: messagesOf(app), isGateway },
+      isShutOut: (address) => budgets.shutOut(address),
+      dropped: (address) => tally.dropped(address),
+      misused(address, reason) {
+        tally.unserved({ reason, address });
+        // Whose request it was that a gateway passed on is not known.
+        if (!isGateway(address)) budgets.charge(address, 'misuse');
+      },
+    });
+    return { ops, public: outer };
   } catch (thrown) {
     await ops.stop(0);
     throw thrown;
   }
+}
+
+/*
+ * Monitoring and a back end need few connections, and a look at the metrics takes milliseconds: that many must not be able to
+ * take the callbacks' time.
+ */
+const OPS_CONNECTIONS = 256;
+const OPS_CONNECTIONS_PER_ADDRESS = 64;
+const OPS_FAILURES_PER_SECOND = 20;
+
+function opsLimits(limits: Settings['public']['limits']): ServerLimits {
+  return {
+    ...limits,
+    connections: OPS_CONNECTIONS,
+    connectionsPerAddress: OPS_CONNECTIONS_PER_ADDRESS,
+  };
 }
 
 /** The certificate of the public port, read anew, and followed from here on. */

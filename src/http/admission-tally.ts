@@ -1,4 +1,5 @@
 import type { TurnedAway } from './admission.ts';
+import type { Misuse } from './connections.ts';
 
 /** What became of the load in the last ten seconds, for whoever looks at `/readyz`. */
 export interface Load {
@@ -8,21 +9,33 @@ export interface Load {
 
 export interface Tally {
   turnedAway(turned: TurnedAway): void;
-  /** A connection beyond `public.limits.connections` was closed. */
-  dropped(): void;
+  /** A connection was closed unread: of `address`, where that has too many or misuses them, else for how many there are in all. */
+  dropped(address: string | undefined): void;
+  /** What was no callback: answered 404 or 405, or a connection closed for what its peer did. */
+  unserved(unserved: Unserved): void;
   load(): Load;
+}
+
+export interface Unserved {
+  readonly reason: 'not-found' | 'method' | Misuse;
+  readonly address: string;
+  /** The request, without anything that may be a secret; undefined where none could be read. */
+  readonly request?: string;
+}
+
+interface TallyLine {
+  readonly code: string;
+  readonly because: string;
+  readonly address: string | undefined;
+  /** How many there were with this code since its last line. */
+  readonly count: number;
 }
 
 export interface TallyParts {
   readonly nowMs: () => number;
-  readonly count: (reason: TurnedAway['reason'] | 'connections') => void;
-  /** Writes a line; `count` is how many were turned away for this code since the last one. */
-  readonly write: (line: {
-    readonly code: string;
-    readonly because: string;
-    readonly address: string | undefined;
-    readonly count: number;
-  }) => void;
+  readonly count: (reason: TurnedAway['reason'] | 'connections' | 'address-connections') => void;
+  readonly countUnserved: (reason: Unserved['reason']) => void;
+  readonly write: (event: 'turned-away' | 'not-served', line: TallyLine) => void;
 }
 
 const LINE_EVERY_MS = 10_000;
@@ -30,19 +43,42 @@ const SECONDS = 10;
 const CONNECTIONS_FULL =
   'connections are closed unanswered, since as many are open as public.limits.connections allows: let the gateway keep fewer, or raise it';
 
+const ADDRESS_FULL =
+  'connections of this address are closed unanswered, since it has as many open as public.limits.connectionsPerAddress allows, or misuses them (see not-served): if it is your gateway, list it in public.trustedProxies';
+
+const UNSERVED: Readonly<Record<Unserved['reason'], readonly [code: string, because: string]>> = {
+  'not-found': [
+    'NOT_FOUND',
+    'was answered 404: the platform posts to /nofity/transferToMerchantAuthCheck, a co-signer to the paths of its source',
+  ],
+  method: ['METHOD_NOT_ALLOWED', 'was answered 405: callbacks are sent by POST'],
+  pipelined: [
+    'PIPELINED',
+    'a connection was closed, since it sent a request before the one before it was answered: have the gateway send one at a time',
+  ],
+  unread: ['ANSWER_UNREAD', 'a connection was closed, since its peer did not read its answer in time'],
+  malformed: [
+    'MALFORMED',
+    'what came over a connection was no HTTP, too long, or not whole in time: was TLS spoken to a port without it, or the other way round?',
+  ],
+};
+
 /** Counts what is turned away, and writes a line about it, of each code one in ten seconds at most. */
-export function createTally({ nowMs, count, write }: TallyParts): Tally {
+export function createTally({ nowMs, count, countUnserved, write }: TallyParts): Tally {
   const overloaded = createRecent(nowMs);
   const throttled = createRecent(nowMs);
   const lines = new Map<string, { nextAtMs: number; since: number }>();
 
-  function tell(code: string, because: string, address: string | undefined): void {
+  function tell(
+    event: 'turned-away' | 'not-served',
+    { code, because, address }: Omit<TallyLine, 'count'>,
+  ): void {
     const now = nowMs();
     const line = lines.get(code) ?? { nextAtMs: now, since: 0 };
     lines.set(code, line);
     line.since += 1;
     if (now < line.nextAtMs) return;
-    write({ code, because, address, count: line.since });
+    write(event, { code, because, address, count: line.since });
     line.nextAtMs = now + LINE_EVERY_MS;
     line.since = 0;
   }
@@ -51,12 +87,27 @@ export function createTally({ nowMs, count, write }: TallyParts): Tally {
     turnedAway({ reason, address, failure: { code, because } }) {
       count(reason);
       (reason === 'address' ? throttled : overloaded).add();
-      tell(code, because, address);
+      tell('turned-away', { code, because, address });
     },
-    dropped() {
-      count('connections');
-      overloaded.add();
-      tell('OVERLOADED', CONNECTIONS_FULL, undefined);
+    dropped(address) {
+      const [reason, recent] =
+        address === undefined
+          ? (['connections', overloaded] as const)
+          : (['address-connections', throttled] as const);
+      count(reason);
+      recent.add();
+      if (address === undefined)
+        tell('turned-away', { code: 'OVERLOADED', because: CONNECTIONS_FULL, address });
+      else tell('turned-away', { code: 'ADDRESS_CONNECTIONS', because: ADDRESS_FULL, address });
+    },
+    unserved({ reason, address, request }) {
+      countUnserved(reason);
+      const [code, because] = UNSERVED[reason];
+      tell('not-served', {
+        code,
+        because: request === undefined ? because : `${request} ${because}`,
+        address,
+      });
     },
     load() {
       const [many, few] = [overloaded.count(), throttled.count()];

@@ -1,8 +1,11 @@
-import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 
 /** The classes that a server makes requests and responses of. */
-export type MessageClasses = Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>>;
+export interface MessageClasses {
+  readonly IncomingMessage: typeof IncomingMessage;
+  readonly ServerResponse: typeof ServerResponse;
+}
 
 /**
  * Requests and responses that are the app's own from their beginning. Express gives each of them the app's prototype when it

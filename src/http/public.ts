@@ -5,6 +5,7 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { Answer } from '../callback/answer.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Route } from '../pipeline/arrival.ts';
+import type { Unserved } from './admission-tally.ts';
 import { bodyReader } from './body.ts';
 
 /** Where the platform sends payment confirmations (section 6.1), spelt as it spells it. */
@@ -23,6 +24,8 @@ export interface PublicAppParts {
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   readonly bodyBytes: number;
+  /** A request was answered 404 or 405; whether its connection is to be closed, since its address has used up its budget. */
+  readonly unserved: (unserved: Unserved) => 'close' | 'keep';
   /** For how long the first request of a connection may have waited for that to be accepted, in milliseconds. */
   readonly queuedMs: (connection: object) => number;
 }
@@ -33,6 +36,7 @@ export function createPublicApp({
   urls,
   trustedProxies,
   bodyBytes,
+  unserved,
   queuedMs,
 }: PublicAppParts): Express {
   const app = express();
@@ -46,11 +50,13 @@ export function createPublicApp({
   for (const { path, route, secret } of urls) {
     const url = secret ? `${escapePath(path)}/:secret` : escapePath(path);
     app.post(url, (request, response) => answer(request, response, route));
-    app.all(url, (_request, response) => {
+    app.all(url, (request, response) => {
+      count(request, response, 'method');
       response.set('Allow', 'POST').status(405).end();
     });
   }
-  app.use((_request, response) => {
+  app.use((request, response) => {
+    count(request, response, 'not-found');
     response.status(404).end();
   });
   app.use((_error: unknown, _request: Request, response: Response, _next: () => void) => {
@@ -58,8 +64,14 @@ export function createPublicApp({
   });
 
   const readBody = bodyReader(bodyBytes);
-  const trusts: unknown = app.get('trust proxy fn');
-  const isTrusted = (address: string): boolean => typeof trusts === 'function' && trusts(address, 0) === true;
+  const isTrusted = gatewaysOf(app);
+  const showRequest = requestShower(urls);
+
+  function count(request: Request, response: Response, reason: 'not-found' | 'method'): void {
+    const address = request.ip ?? '';
+    if (unserved({ reason, address, request: showRequest(request) }) === 'close')
+      response.set('Connection', 'close');
+  }
 
   async function answer(request: Request, response: Response, route: Route): Promise<void> {
     const { secret } = request.params;
@@ -102,6 +114,28 @@ function send(request: Request, response: Response, { contentType, body }: Answe
   response.statusCode = 200;
   response.setHeader('Content-Type', contentType);
   response.end(body);
+}
+
+/** Whether an address is one of `trustedProxies`. */
+export function gatewaysOf(app: Express): (address: string) => boolean {
+  const trusts: unknown = app.get('trust proxy fn');
+  return (address) => typeof trusts === 'function' && trusts(address, 0) === true;
+}
+
+const SHOWN_MAX = 200;
+
+/**
+ * A request's method and path, for the log. Where a source has a secret path segment, whoever misspells the rest of it has sent the
+ * secret to another path: then only segments that all paths are made of are shown.
+ */
+function requestShower(urls: readonly CallbackUrl[]): (request: Request) => string {
+  const hides = urls.some(({ secret }) => secret);
+  const known = new Set(urls.flatMap(({ path }) => path.split('/')));
+  const show = (segment: string): string => (!hides || known.has(segment) ? segment : '…');
+  return ({ method, path = '' }) => {
+    const plain = path.slice(0, SHOWN_MAX).replace(/[^\x21-\x7e]/g, encodeURIComponent);
+    return `${method} ${plain.split('/').map(show).join('/')}${path.length > SHOWN_MAX ? '…' : ''}`;
+  };
 }
 
 /** The paths of the settings are literal; a path pattern would read some of their characters otherwise. */

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { CountersignError, messageOf } from '../errors.ts';
 import type { AcceptQueue } from './admission-queue.ts';
+import { type Misuse, boundAddresses, boundRequests, endConnection } from './connections.ts';
 import type { MessageClasses } from './messages.ts';
 
 export interface ServerLimits {
@@ -12,6 +13,8 @@ export interface ServerLimits {
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
   readonly connections: number;
+  /** Of one address, gateways aside. */
+  readonly connectionsPerAddress: number;
   /** Requests over one connection; 0 for any number. */
   readonly requestsPerSocket: number;
 }
@@ -41,17 +44,45 @@ export interface ListenOptions {
   readonly tls?: TlsContext | undefined;
   /** For messages: which setting names the address. */
   readonly setting: string;
-  /** Told of each connection that is closed for being beyond `limits.connections`. */
-  readonly dropped?: () => void;
+  /** Whether many call through this peer: its connections are bounded in all alone. */
+  readonly isGateway?: (address: string) => boolean;
+  /** Whether connections of this peer are closed unread. */
+  readonly isShutOut?: (address: string) => boolean;
+  /** Called for each connection that is closed for being one too many: of its address, where that is given. */
+  readonly dropped?: (address?: string) => void;
+  /** Called for each connection that is closed for what its peer does. */
+  readonly misused?: (address: string, misuse: Misuse) => void;
   readonly queue?: AcceptQueue;
   readonly messages?: MessageClasses;
 }
 
+/**
+ * Node leaves out the headers beyond this number, such as one that a gateway adds, and thousands of them take milliseconds. So
+ * whoever sends that many is refused.
+ */
+const HEADERS_MAX = 100;
+
+const ignore = (): void => undefined;
+const never = (): boolean => false;
+
 /** A bounded HTTP or HTTPS server that answers whatever is no HTTP with FAILURE, and closes. */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
-  const { host, port, limits, tls, setting, dropped, queue, messages } = options;
+  const { host, port, limits, tls, setting, queue, messages } = options;
+  const { dropped = ignore, misused = ignore, isGateway = never, isShutOut = never } = options;
+  const bounds = boundRequests({
+    messages,
+    unreadMs: limits.requestTimeoutMs,
+    misused: ({ remoteAddress = '' }, misuse) => misused(remoteAddress, misuse),
+  });
+  const handler: RequestListener = (request, response) => {
+    if (request.rawHeaders.length < HEADERS_MAX * 2) app(request, response);
+    else {
+      misused(request.socket.remoteAddress ?? '', 'malformed');
+      response.writeHead(400, { 'Content-Type': 'text/plain', Connection: 'close' }).end('FAILURE');
+    }
+  };
   const http = {
-    ...messages,
+    ...bounds.classes,
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
@@ -62,7 +93,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   };
   const server: Server | TlsServer =
     tls === undefined
-      ? createServer(http, app)
+      ? createServer(http, handler)
       : createTlsServer(
           {
             ...http,
@@ -72,22 +103,36 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
             rejectUnauthorized: false,
             minVersion: 'TLSv1.2',
           },
-          app,
+          handler,
         );
   server.maxConnections = limits.connections;
   server.maxRequestsPerSocket = limits.requestsPerSocket;
-  server.on('checkExpectation', app);
-  const answering = followAnswers(server);
+  server.maxHeadersCount = HEADERS_MAX;
+  server.on('checkExpectation', (request, response) => void server.emit('request', request, response));
+  bounds.follow(server);
   let draining = false;
   server.prependListener('request', (_request, response: ServerResponse) => {
     if (draining) endConnection(response);
   });
-  server.on('clientError', (_error: Error, socket: Socket) => refuse(socket, answering.on(socket)));
+  const faulty = (error: NodeJS.ErrnoException, { bytesRead, remoteAddress = '' }: Socket): void => {
+    // Who says nothing, or breaks off, may be a check whether the port is open.
+    if (bytesRead > 0 && error.code !== 'ECONNRESET' && error.code !== 'EPIPE')
+      misused(remoteAddress, 'malformed');
+  };
+  server.on('clientError', (error: Error, socket: Socket) => {
+    faulty(error, socket);
+    refuse(socket, bounds.responseOn(socket));
+  });
   // Before TLS stands nothing can be answered, and a connection that is ended waits for that for ever.
-  server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy());
-  if (dropped !== undefined) server.on('drop', dropped);
-  queue?.follow(server);
+  server.on('tlsClientError', (error: Error, socket: Socket) => {
+    faulty(error, socket);
+    socket.destroy();
+  });
+  server.on('drop', () => dropped());
   const connected = followConnections(server);
+  boundAddresses(server, { perAddress: limits.connectionsPerAddress, isGateway, isShutOut, dropped });
+  // After those that may close it: what they close has waited to be accepted as well.
+  queue?.follow(server);
   // With Node's own backlog of 511 the kernel loses the beginnings of more connections than that at once: their callers believe to
   // be connected, and what they send is read seconds later, when it is sent again.
   await new Promise<void>((resolve, reject) => {
@@ -99,7 +144,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   });
   const drain = (): void => {
     draining = true;
-    for (const response of answering.all()) endConnection(response);
+    for (const response of bounds.responses()) endConnection(response);
   };
   return {
     url: `${tls === undefined ? 'http' : 'https'}://${addressOf(server)}`,
@@ -112,11 +157,6 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
       await stop(server, graceMs, connected);
     },
   };
-}
-
-/** A connection that is kept after its last answer would hold up the stop until the grace is over. */
-function endConnection(response: ServerResponse): void {
-  if (!response.headersSent) response.setHeader('Connection', 'close');
 }
 
 function addressOf(server: Server): string {
@@ -147,38 +187,6 @@ function stop(server: Server | TlsServer, graceMs: number, connected: ReadonlySe
     });
     server.closeIdleConnections();
   });
-}
-
-/** The responses that are not sent yet, by their connections. */
-interface Answers {
-  on(socket: Socket): ServerResponse | undefined;
-  all(): Iterable<ServerResponse>;
-}
-
-/** An entry for each connection, not for each response: see createUnderWay. */
-function followAnswers(server: Server | TlsServer): Answers {
-  const connections = new Map<Socket, { response: ServerResponse | undefined }>();
-  const connectionOf = (socket: Socket): { response: ServerResponse | undefined } => {
-    const known = connections.get(socket);
-    if (known !== undefined) return known;
-    const made = { response: undefined };
-    connections.set(socket, made);
-    socket.once('close', () => connections.delete(socket));
-    return made;
-  };
-  server.prependListener('request', ({ socket }, response: ServerResponse) => {
-    const connection = connectionOf(socket);
-    connection.response = response;
-    response.once('close', () => {
-      if (connection.response === response) connection.response = undefined;
-    });
-  });
-  return {
-    on: (socket) => connections.get(socket)?.response,
-    *all() {
-      for (const { response } of connections.values()) if (response !== undefined) yield response;
-    },
-  };
 }
 
 /** All connections, those included that are still before TLS or their first request. */

@@ -12,6 +12,8 @@ export interface Metrics {
   apiDenied(): void;
   /** A callback was answered FAILURE, or a connection closed, before anything of it was read. */
   turnedAway(reason: string): void;
+  /** A request was no callback, or a connection was closed for what its peer did. */
+  unserved(reason: string): void;
   /** The revision in force; the empty text where there is none. */
   inForce(revision: string): void;
   frozen(yes: boolean): void;
@@ -62,7 +64,13 @@ export function createMetrics({
   });
   const turnedAway = new Counter({
     name: 'countersign_turned_away_total',
-    help: 'Callbacks answered FAILURE without having been looked at, and connections closed (reason connections).',
+    help: 'Callbacks answered FAILURE without having been looked at, and connections closed unread (reasons connections and address-connections).',
+    labelNames: ['reason'] as const,
+    registers: [...registers],
+  });
+  const unserved = new Counter({
+    name: 'countersign_unserved_total',
+    help: 'Requests answered 404 (reason not-found) or 405 (method), and connections closed for what their peer did: pipelined, unread, malformed.',
     labelNames: ['reason'] as const,
     registers: [...registers],
   });
@@ -92,6 +100,7 @@ export function createMetrics({
     inquiryAnswered: ({ of, name }, verdict) => inquiries.inc({ of, name, verdict }),
     apiDenied: () => denied.inc(),
     turnedAway: (reason) => turnedAway.inc({ reason }),
+    unserved: (reason) => unserved.inc({ reason }),
     inForce(revision) {
       revisionInfo.reset();
       if (revision !== '') revisionInfo.set({ revision }, 1);

@@ -23,6 +23,9 @@ const limits = section({
     'Time for which an idle connection is kept. It should be longer than the gateway keeps its own, often 60 s: else the gateway may send a callback into a connection that is just being closed.',
   ),
   connections: wholeNumberOr(1024, 1, 65536).describe('Connections open at once; more are turned away.'),
+  connectionsPerAddress: wholeNumberOr(512, 1, 65536).describe(
+    'Connections of one address (of IPv6, one /64) open at once; more are turned away. Those of trustedProxies are bounded by `connections` alone.',
+  ),
   callbacks: wholeNumberOr(512, 1, 65536).describe(
     'Callbacks under way at once; to more the answer is FAILURE at once. That many within answerTimeoutMs is the slowest pace at which all are still in time: 512 within 2 s are 256 a second. More only makes more of them late.',
   ),

@@ -10,7 +10,7 @@ const busyFor = (ms: number): void => {
 };
 
 it('a connection that is accepted at once has not waited', async () => {
-  const queue = followAcceptQueue(() => performance.now());
+  const queue = followAcceptQueue(() => performance.now(), 64);
   const server = new EventEmitter();
   queue.follow(server);
   server.emit('connection', server);
@@ -20,7 +20,7 @@ it('a connection that is accepted at once has not waited', async () => {
 
 it('one that is accepted after others, turn after turn, may have waited since the first, and is asked once', async () => {
   let now = 1000;
-  const queue = followAcceptQueue(() => now);
+  const queue = followAcceptQueue(() => now, 64);
   const server = new EventEmitter();
   queue.follow(server);
   const connections = Array.from({ length: 4 }, () => ({}));
@@ -40,8 +40,40 @@ it('one that is accepted after others, turn after turn, may have waited since th
   expect(queue.waitedMs(after)).toBe(0);
 });
 
+it('one that is accepted in a crowd has waited no longer than as many could wait as the kernel lets', async () => {
+  let now = 1000;
+  const queue = followAcceptQueue(() => now, 2);
+  const server = new EventEmitter();
+  queue.follow(server);
+  const connections = Array.from({ length: 20 }, () => ({}));
+  for (const connection of connections) {
+    server.emit('connection', connection);
+    await turn();
+    now += 60;
+  }
+  const last = {};
+  server.emit('connection', last);
+  // Three may wait, so it came after the fourth before it was accepted.
+  expect(queue.waitedMs(last)).toBe(240);
+});
+
+it('one that comes after others which were closed at once may have waited as long as they', async () => {
+  let now = 1000;
+  const queue = followAcceptQueue(() => now, 64);
+  const server = new EventEmitter();
+  queue.follow(server);
+  for (let time = 0; time < 4; time++) {
+    server.emit('drop');
+    await turn();
+    now += 60;
+  }
+  const last = {};
+  server.emit('connection', last);
+  expect(queue.waitedMs(last)).toBe(240);
+});
+
 it('holds for real connections that wait in the kernel', async () => {
-  const queue = followAcceptQueue(() => performance.now());
+  const queue = followAcceptQueue(() => performance.now(), 64);
   const accepted: Socket[] = [];
   const server = createServer((socket) => {
     accepted.push(socket);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { failure } from '../../src/errors.ts';
 import { type Tally, type TallyParts, createTally } from '../../src/http/admission-tally.ts';
 
-type Line = Parameters<TallyParts['write']>[0];
+type Line = Parameters<TallyParts['write']>[1];
 
 function tallied(): {
   readonly tally: Tally;
@@ -16,7 +16,8 @@ function tallied(): {
   const tally = createTally({
     nowMs: () => now,
     count: (reason) => counts.push(reason),
-    write: (line) => lines.push(line),
+    countUnserved: (reason) => counts.push(reason),
+    write: (_event, line) => lines.push(line),
   });
   return { tally, lines, counts, pass: (ms) => (now += ms) };
 }
@@ -34,8 +35,17 @@ describe('what is turned away', () => {
     tally.turnedAway(full);
     tally.turnedAway(full);
     tally.turnedAway(throttled);
-    tally.dropped();
-    expect(counts).toEqual(['callbacks', 'callbacks', 'address', 'connections']);
+    tally.dropped(undefined);
+    tally.dropped('192.0.2.9');
+    tally.unserved({ reason: 'not-found', address: '192.0.2.9' });
+    expect(counts).toEqual([
+      'callbacks',
+      'callbacks',
+      'address',
+      'connections',
+      'address-connections',
+      'not-found',
+    ]);
   });
 
   it('is told of at once, and then once in ten seconds with how many there were, each code by itself', () => {
@@ -56,7 +66,7 @@ describe('what is turned away', () => {
 
   it('says which setting closes connections', () => {
     const { tally, lines } = tallied();
-    tally.dropped();
+    tally.dropped(undefined);
     expect(lines[0]).toMatchObject({
       code: 'OVERLOADED',
       because: expect.stringContaining('public.limits.connections') as string,
@@ -77,7 +87,7 @@ describe('the load that /readyz shows', () => {
     tally.turnedAway(full);
     pass(4000);
     tally.turnedAway(full);
-    tally.dropped();
+    tally.dropped(undefined);
     expect(tally.load()).toMatchObject({
       ok: false,
       because: expect.stringContaining('3 callbacks or connections') as string,

@@ -10,6 +10,7 @@ const limits: ServerLimits = {
   requestTimeoutMs: 100,
   keepAliveTimeoutMs: 60_000,
   connections: 2,
+  connectionsPerAddress: 2,
   requestsPerSocket: 0,
 };
 

@@ -51,10 +51,9 @@ export const requests: readonly RawRequest[] = [
     'with the wish for another protocol': (to) =>
       request(to).replace('Connection: close', 'Connection: close, Upgrade\r\nUpgrade: h2c'),
   }),
-  ...of([YES, YES, YES], {
+  // Only the first is looked at.
+  ...of([YES], {
     'three at once': (to) => keptAlive(to) + keptAlive(to) + request(to),
-  }),
-  ...of([YES, NO], {
     'a good one, then a broken one': (to) => keptAlive(to) + request(to, TE, 'zz\r\n'),
   }),
   ...of([NO], {

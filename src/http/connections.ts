@@ -1,0 +1,189 @@
+import { IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { keyOf } from './admission-addresses.ts';
+import type { MessageClasses } from './messages.ts';
+
+/** What no sender of callbacks does, and for which its connection is closed. */
+export type Misuse =
+  /** It sent another request before it had the answer to the last one. */
+  | 'pipelined'
+  /** It left its answer unread. */
+  | 'unread'
+  /** It sent what is no HTTP, or not all of its headers in time. */
+  | 'malformed';
+
+/** One connection, from its first request on. */
+interface Connection {
+  /** The response to its last request, until that is sent. */
+  response: ServerResponse | undefined;
+  /** Responses that the operating system has not taken yet. */
+  unsent: number;
+  /** How often `look` found nothing but an end that the peer does not take. */
+  looks: number;
+}
+
+export interface RequestBounds {
+  /** The classes of the server, one of them changed so that it knows a request that comes too early. */
+  readonly classes: MessageClasses;
+  follow(server: Server | TlsServer): void;
+  /** The response that is not sent yet on this connection. */
+  responseOn(socket: Socket): ServerResponse | undefined;
+  responses(): Iterable<ServerResponse>;
+}
+
+const LOOK_EVERY_MS = 1000;
+
+/**
+ * Holds each connection to one request at a time: on the second, nothing more of the connection is read, and it is closed once
+ * the first is answered. A peer that leaves an answer unread is cut off after `unreadMs`.
+ *
+ * Node parses all requests that came in one chunk, thousands of them, before anything else happens, and neither `pause` nor
+ * `destroy` ends that. A request for an upgrade does: what follows it is another protocol. So that is what a request counts as
+ * that comes before its time.
+ */
+export function boundRequests({
+  messages,
+  unreadMs,
+  misused,
+}: {
+  readonly messages: MessageClasses | undefined;
+  readonly unreadMs: number;
+  readonly misused: (socket: Socket, misuse: Misuse) => void;
+}): RequestBounds {
+  // An entry for each connection, not for each response: see createUnderWay.
+  const connections = new Map<Socket, Connection>();
+  const connectionOf = (socket: Socket): Connection => {
+    const known = connections.get(socket);
+    if (known !== undefined) return known;
+    const made: Connection = { response: undefined, unsent: 0, looks: 0 };
+    connections.set(socket, made);
+    socket.once('close', () => connections.delete(socket));
+    return made;
+  };
+  const isTooEarly = (socket: Socket): boolean => {
+    const connection = connections.get(socket);
+    if (connection === undefined || connection.unsent === 0) return false;
+    // TLS says only a turn later that an answer has been taken, when the next request may have come.
+    return !(socket instanceof TLSSocket && connection.unsent === 1 && connection.response?.writableEnded);
+  };
+  const classes = messages ?? plainClasses();
+  Object.defineProperty(classes.IncomingMessage.prototype, 'upgrade', {
+    get: () => false,
+    set(this: IncomingMessage, asked: boolean | null) {
+      if (asked !== true && (asked === null || !isTooEarly(this.socket))) return;
+      Object.defineProperty(this, 'upgrade', { value: true, writable: true });
+    },
+  });
+
+  /** Closes a connection of which nothing is read any more, once its answer is out. */
+  function end({ socket }: IncomingMessage): void {
+    // Node has taken its own listeners off.
+    socket.on('error', () => undefined);
+    const response = connections.get(socket)?.response;
+    if (response === undefined) {
+      socket.destroy();
+      return;
+    }
+    misused(socket, 'pipelined');
+    endConnection(response);
+    response.once('close', () => socket.destroySoon());
+  }
+
+  function look(): void {
+    for (const [socket, connection] of connections) {
+      const ending = socket.writableEnded || connection.response?.writableEnded === true;
+      connection.looks = ending ? connection.looks + 1 : 0;
+      if (connection.looks * LOOK_EVERY_MS <= unreadMs) continue;
+      if (socket.writableLength > 0) misused(socket, 'unread');
+      socket.destroy();
+    }
+  }
+
+  return {
+    classes,
+    follow(server) {
+      // Otherwise a listener would have Node end each connection whose client offers another protocol.
+      const shouldUpgradeCallback = ({ socket }: IncomingMessage): boolean => isTooEarly(socket);
+      Object.assign(server, { shouldUpgradeCallback });
+      server.on('upgrade', end);
+      server.on('connect', end);
+      server.prependListener('request', ({ socket }, response: ServerResponse) => {
+        const connection = connectionOf(socket);
+        connection.response = response;
+        connection.unsent += 1;
+        connection.looks = 0;
+        response.once('close', () => {
+          connection.unsent -= 1;
+          if (connection.response === response) connection.response = undefined;
+        });
+      });
+      // What these are answered is no response that is followed.
+      server.on('dropRequest', (_request, socket) => (connectionOf(socket as Socket).unsent += 1));
+      server.on('clientError', (_error: Error, socket: Socket) => {
+        if (socket.writable) connectionOf(socket);
+      });
+      const looking = setInterval(look, LOOK_EVERY_MS).unref();
+      server.once('close', () => clearInterval(looking));
+    },
+    responseOn: (socket) => connections.get(socket)?.response,
+    *responses() {
+      for (const { response } of connections.values()) if (response !== undefined) yield response;
+    },
+  };
+}
+
+function plainClasses(): MessageClasses {
+  return { IncomingMessage: class extends IncomingMessage {}, ServerResponse };
+}
+
+/** A connection that is kept after its last answer would hold up the stop until the grace is over. */
+export function endConnection(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('Connection', 'close');
+}
+
+/**
+ * Closes what one address, of IPv6 one /64, opens beyond `perAddress` connections, or while it is shut out, before
+ * anything is read. Those of a gateway are not counted: many call through it.
+ */
+export function boundAddresses(
+  server: Server | TlsServer,
+  {
+    perAddress,
+    isGateway,
+    isShutOut,
+    dropped,
+  }: {
+    readonly perAddress: number;
+    readonly isGateway: (address: string) => boolean;
+    readonly isShutOut: (address: string) => boolean;
+    readonly dropped: (address: string) => void;
+  },
+): void {
+  const counts = new Map<string, number>();
+  const isTaken = (socket: Socket): boolean => {
+    const { remoteAddress = '' } = socket;
+    if (isGateway(remoteAddress)) return true;
+    const key = keyOf(remoteAddress);
+    const count = counts.get(key) ?? 0;
+    if (count >= perAddress || isShutOut(remoteAddress)) {
+      dropped(remoteAddress);
+      return false;
+    }
+    counts.set(key, count + 1);
+    socket.once('close', () => {
+      const left = (counts.get(key) ?? 1) - 1;
+      if (left > 0) counts.set(key, left);
+      else counts.delete(key);
+    });
+    return true;
+  };
+  // Node's own listeners set up TLS and a parser, also for a connection that is closed already.
+  const listeners = server.listeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    if (!isTaken(socket)) socket.destroy();
+    else for (const listener of listeners) Reflect.apply(listener, server, [socket]);
+  });
+}
