@@ -25,7 +25,7 @@ export async function openPorts(
   const { host, port, limits, tls, trustedProxies } = settings.public;
   const { readiness, metrics, store, tally } = backstage;
   const { budgets } = pipeline;
-  const { token } = settings.ops;
+  const { token, hosts } = settings.ops;
   const api = {
     store,
     sources: orderSources(settings),
@@ -34,7 +34,7 @@ export async function openPorts(
     denied: backstage.apiDenied,
   };
   const nowMs = (): number => performance.now();
-  const opsApp = createOpsApp({ readiness, metrics, api });
+  const opsApp = createOpsApp({ readiness, metrics, api, hosts });
   const opsBudgets = createFailureBudgets({ failuresPerSecond: OPS_FAILURES_PER_SECOND, nowMs });
   const ops = await listen(opsApp, {
     ...settings.ops,

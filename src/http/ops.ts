@@ -1,5 +1,6 @@
 import express, { type Express } from 'express';
 import { type ApiParts, createApi } from './api/api.ts';
+import { createHostCheck } from './ops-hosts.ts';
 
 export interface Readiness {
   readonly ready: boolean;
@@ -16,12 +17,21 @@ export interface OpsAppParts {
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   readonly api: ApiParts;
+  /** Names by which the port may be called, beside localhost and IP addresses. */
+  readonly hosts: readonly string[];
 }
 
 /** The app of the ops port: alive, ready and why not, the metrics, and the API. */
-export function createOpsApp({ readiness, metrics, api }: OpsAppParts): Express {
+export function createOpsApp({ readiness, metrics, api, hosts }: OpsAppParts): Express {
   const app = express();
   app.disable('x-powered-by');
+  app.disable('etag');
+  const refusalOf = createHostCheck(hosts);
+  app.use((request, response, next) => {
+    const refusal = refusalOf(request);
+    if (refusal === undefined) next();
+    else response.status(refusal.status).type('text/plain').send(`${refusal.because}\n`);
+  });
   app.get('/healthz', (_request, response) => {
     response.type('text/plain').send('ok\n');
   });

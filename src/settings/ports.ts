@@ -61,6 +61,11 @@ export const publicPort = section({
   ),
 });
 
+const hostName = text(
+  /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?)*$/,
+  'write a host name such as countersign-ops.example.com, without port',
+);
+
 /** The port for the operator: health, readiness, metrics, and the API. */
 export const opsPort = section({
   host: host.describe(
@@ -69,6 +74,11 @@ export const opsPort = section({
   port: wholeNumberOr(9090, 0, 65535).describe(
     'Port for health, readiness, metrics and the API; 0 takes any that is free.',
   ),
+  hosts: list(hostName, 0, 64, 'host names')
+    .default([])
+    .describe(
+      'Names by which the port may be called, such as that of a service in front of it. localhost and every IP address may be used without being listed. A request by any other name is answered 421, so that no web page can reach the port through a browser by pointing its own name here.',
+    ),
   token: secretReference
     .optional()
     .describe(

@@ -64,6 +64,7 @@ describe('the ops port', () => {
     const app = createOpsApp({
       metrics,
       api,
+      hosts: [],
       readiness: () => Promise.resolve({ ready: false, checks: [check] }),
     });
     expect((await request(app).get('/healthz')).status).toBe(200);
@@ -73,7 +74,12 @@ describe('the ops port', () => {
   });
 
   it('serves metrics in their own content type, and nothing else', async () => {
-    const app = createOpsApp({ metrics, api, readiness: () => Promise.resolve({ ready: true, checks: [] }) });
+    const app = createOpsApp({
+      metrics,
+      api,
+      hosts: [],
+      readiness: () => Promise.resolve({ ready: true, checks: [] }),
+    });
     const answer = await request(app).get('/metrics');
     expect(answer.text).toBe('m 1\n');
     expect(answer.headers['content-type']).toContain('text/x');
