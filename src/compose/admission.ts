@@ -28,6 +28,7 @@ export function admittingPipeline(
     answerTimeoutMs,
     turns,
     budgets,
+    answerFormat: parts.answerFormat,
     turnedAway: (turned) => tally.turnedAway(turned),
   });
   return { ...admission, budgets, stop: () => turns.stop() };

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type AnswerFormat, plainAnswer } from '../callback/answer.ts';
 import { type Failure, failure, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { demoCredentials } from '../settings/demo.ts';
@@ -13,7 +12,7 @@ import { type Backstage, createBackstage } from './backstage.ts';
 import { authenticatorOf } from './keys.ts';
 import { publicExpiries } from './certificates.ts';
 import { openPorts, tlsContext } from './ports.ts';
-import { answerFormatOf } from './sources.ts';
+import { answerFormats } from './sources.ts';
 import { openStore } from './store.ts';
 
 export interface Service {
@@ -138,11 +137,6 @@ function reread(log: Log, what: 'keys' | 'tls' | 'inquiry-keys', read: () => voi
   } catch (thrown) {
     log.error(`${what}-unreadable`, { because: `${messageOf(thrown)}; what was read before stays in use` });
   }
-}
-
-function answerFormats(sources: Settings['sources']): (source: string) => AnswerFormat {
-  const formats = new Map(sources.map((source) => [source.name, answerFormatOf(source)]));
-  return (source) => formats.get(source) ?? plainAnswer;
 }
 
 /** One line a source with the fingerprints of its keys, and a warning for whatever weakens it. */

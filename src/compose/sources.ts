@@ -1,7 +1,9 @@
 import type { OrderSource } from '../announce/orders.ts';
 import { type AnswerFormat, jsonAnswer, plainAnswer } from '../callback/answer.ts';
 import type { Kind } from '../callback/callback.ts';
+import type { Addressee } from '../pipeline/arrival.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
+import { claimedAppKey } from '../signature/payments.ts';
 
 /** The kinds of callback that a source may send. */
 export function kindsOf(source: SourceSettings): readonly Kind[] {
@@ -26,4 +28,24 @@ export function orderSources({ sources }: Pick<Settings, 'sources'>): readonly O
 export function answerFormatOf(source: SourceSettings): AnswerFormat {
   if (source.callback !== 'payment' || source.answer === 'plain') return plainAnswer;
   return source.answer === 'json' ? jsonAnswer : source.answer;
+}
+
+/**
+ * The bytes by which whoever calls is answered. An authenticated source has its own. Of others a co-signer's path names the source.
+ * All payments come in on one path: where their sources are all answered in one way, so is whoever is not known; else as the
+ * source whose appKey the body names, and plainly where it names none or was not read.
+ */
+export function answerFormats(sources: Settings['sources']): (addressee: Addressee) => AnswerFormat {
+  const byName = new Map(sources.map((source) => [source.name, answerFormatOf(source)]));
+  const payments = sources.filter((source) => source.callback === 'payment');
+  const byAppKey = new Map(payments.map((source) => [source.appKey, answerFormatOf(source)]));
+  const distinct = new Map(payments.map(answerFormatOf).map((format) => [JSON.stringify(format), format]));
+  const [shared] = distinct.size === 1 ? distinct.values() : [];
+  return ({ route, source, members }) => {
+    const named = source ?? (route.callback === 'cosigner' ? route.source : undefined);
+    if (named !== undefined) return byName.get(named) ?? plainAnswer;
+    if (shared !== undefined || members === undefined) return shared ?? plainAnswer;
+    const appKey = claimedAppKey(members);
+    return (appKey === undefined ? undefined : byAppKey.get(appKey)) ?? plainAnswer;
+  };
 }

@@ -1,6 +1,6 @@
-import { type Answer, answerOf } from '../callback/answer.ts';
+import { type AnswerFormat, answerOf } from '../callback/answer.ts';
 import { type Failure, failure } from '../errors.ts';
-import type { Arrival } from '../pipeline/arrival.ts';
+import type { Addressee, Arrival } from '../pipeline/arrival.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { FailureBudgets } from './admission-addresses.ts';
 import type { Turns } from './admission-turns.ts';
@@ -19,10 +19,10 @@ export interface AdmissionParts {
   readonly answerTimeoutMs: number;
   readonly turns: Turns;
   readonly budgets: FailureBudgets;
+  readonly answerFormat: (addressee: Addressee) => AnswerFormat;
   readonly turnedAway: (turned: TurnedAway) => void;
 }
 
-const NO: Answer = answerOf('FAILURE');
 const NOBODY_TO_TELL = (): void => undefined;
 
 /**
@@ -34,7 +34,7 @@ const NOBODY_TO_TELL = (): void => undefined;
  * that is slower than that `turns` lets in fewer.
  */
 export function createAdmission(parts: AdmissionParts): Pipeline {
-  const { pipeline, callbacks, answerTimeoutMs, turns, budgets, turnedAway } = parts;
+  const { pipeline, callbacks, answerTimeoutMs, turns, budgets, answerFormat, turnedAway } = parts;
   let underWay = 0;
 
   function tooMany(address: string): TurnedAway | undefined {
@@ -83,7 +83,8 @@ export function createAdmission(parts: AdmissionParts): Pipeline {
       const refusal = refusalOf(arrival, waitedMs);
       if (refusal !== undefined) {
         turnedAway(refusal);
-        return Promise.resolve({ answer: NO, delivered: NOBODY_TO_TELL });
+        const format = answerFormat({ route: arrival.route, source: undefined, members: undefined });
+        return Promise.resolve({ answer: answerOf('FAILURE', format), delivered: NOBODY_TO_TELL });
       }
       let placed = false;
       return pipeline.receive({

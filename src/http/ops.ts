@@ -30,7 +30,12 @@ export function createOpsApp({ readiness, metrics, api, hosts }: OpsAppParts): E
   app.use((request, response, next) => {
     const refusal = refusalOf(request);
     if (refusal === undefined) next();
-    else response.status(refusal.status).type('text/plain').send(`${refusal.because}\n`);
+    else
+      response
+        .status(refusal.status)
+        .set('Connection', 'close')
+        .type('text/plain')
+        .send(`${refusal.because}\n`);
   });
   app.get('/healthz', (_request, response) => {
     response.type('text/plain').send('ok\n');

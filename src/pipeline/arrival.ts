@@ -1,10 +1,20 @@
 import type { Kind } from '../callback/callback.ts';
 import type { Failure } from '../errors.ts';
+import type { Members } from '../values/members.ts';
 
 /** Where a callback came in: on the platform's one path, or on a co-signer's URL, which names its source. */
 export type Route =
   | { readonly callback: 'payment' }
   | { readonly callback: 'cosigner'; readonly source: string; readonly expected: readonly Kind[] };
+
+/** To whom an answer goes, as far as that is known when it is sent. */
+export interface Addressee {
+  readonly route: Route;
+  /** Undefined where the sender is not authenticated: then the answer is FAILURE. */
+  readonly source: string | undefined;
+  /** What the body holds, believed or not; undefined where it was not read or is unreadable. */
+  readonly members: Members | undefined;
+}
 
 /** A callback that has arrived, before a byte of its body has been read. */
 export interface Arrival {

@@ -4,7 +4,8 @@ import type { Callback, Verdict } from '../callback/callback.ts';
 import type { Failure } from '../errors.ts';
 import type { CallbackReport, ReportCallback, Step } from '../observe/report.ts';
 import type { Authenticated } from '../signature/authenticate.ts';
-import type { Arrival } from './arrival.ts';
+import type { Members } from '../values/members.ts';
+import type { Addressee, Arrival } from './arrival.ts';
 
 /** What one callback came to: the verdict, another answer than the source's usual one, and the report. */
 export interface Outcome {
@@ -24,7 +25,10 @@ export interface Track {
   elapsedMs(): number;
   timed<T>(step: Step, work: () => T): T;
   timedAsync<T>(step: Step, work: () => Promise<T>): Promise<T>;
+  decoded(members: Members): void;
   authenticated(sender: Authenticated): void;
+  /** Who is to be answered, by what is known of the callback now. */
+  addressee(): Addressee;
   callback(callback: Callback, subject: string): void;
   end(ending: Ending, answer?: Answer): Outcome;
   failed(failure: Failure): Outcome;
@@ -50,6 +54,7 @@ export function track(arrival: Arrival): Track {
     data: {},
     stepsMs,
   };
+  let members: Members | undefined;
   const elapsedMs = (): number => performance.now() - startedMs;
   const spent = (step: Step, sinceMs: number): void => {
     stepsMs[step] = (stepsMs[step] ?? 0) + performance.now() - sinceMs;
@@ -84,6 +89,10 @@ export function track(arrival: Arrival): Track {
         spent(step, sinceMs);
       }
     },
+    decoded(read) {
+      members = read;
+    },
+    addressee: () => ({ route: arrival.route, source: known.source, members }),
     authenticated(sender) {
       known.source = sender.source;
       known.authenticatedBy = sender.by;

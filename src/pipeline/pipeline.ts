@@ -32,8 +32,11 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     work.then(leave, leave);
   }
 
-  function answerFor({ answer, verdict, report: { source } }: Outcome): Answer {
-    return answer ?? answerOf(verdict, source === undefined ? undefined : parts.answerFormat(source));
+  /** Of a sender that is not authenticated only the form of the answer is guessed: the verdict is FAILURE. */
+  function answerFor(run: Track, { answer, verdict, report: { source } }: Outcome): Answer {
+    return (
+      answer ?? answerOf(source === undefined ? 'FAILURE' : verdict, parts.answerFormat(run.addressee()))
+    );
   }
 
   return {
@@ -43,13 +46,16 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       keep(work, arrival.ended);
       const outcome = await within(work, answerTimeoutMs - (arrival.waitedMs ?? 0));
       if (outcome !== undefined && run.elapsedMs() <= answerTimeoutMs) {
-        return { answer: answerFor(outcome), delivered: (there) => keep(tell(parts, run, outcome, there)) };
+        return {
+          answer: answerFor(run, outcome),
+          delivered: (there) => keep(tell(parts, run, outcome, there)),
+        };
       }
       keep(work.then((late) => answeredLate(parts, run, late)));
       const timedOut = run.failed(
         failure('TIMED_OUT', `no decision within ${answerTimeoutMs} ms (answerTimeoutMs)`),
       );
-      return { answer: answerFor(timedOut), delivered: () => keep(tell(parts, run, timedOut, true)) };
+      return { answer: answerFor(run, timedOut), delivered: () => keep(tell(parts, run, timedOut, true)) };
     },
     idle: () => underWay.none(),
   };

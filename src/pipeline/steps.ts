@@ -7,7 +7,7 @@ import type { Authenticated, Authenticator } from '../signature/authenticate.ts'
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { type Members, decodeMembers } from '../values/members.ts';
-import type { Arrival } from './arrival.ts';
+import type { Addressee, Arrival } from './arrival.ts';
 import { type Ask, type Following, decide } from './decide.ts';
 import type { Outcome, Track } from './outcome.ts';
 
@@ -19,7 +19,7 @@ export interface PipelineParts {
   readonly ask: Ask;
   /** Why no callback may be approved yet, such as a store that has not been looked at. */
   readonly admit: () => Failure | undefined;
-  readonly answerFormat: (source: string) => AnswerFormat;
+  readonly answerFormat: (addressee: Addressee) => AnswerFormat;
   readonly report: ReportCallback;
   /** Outputs that a withdrawal may have (`public.limits.outputs`). */
   readonly outputs?: number;
@@ -39,6 +39,7 @@ export async function takeSteps(parts: PipelineParts, arrival: Arrival, run: Tra
   if (!(body instanceof Uint8Array)) return run.unauthenticated(body);
   const decoded = run.timed('decode', () => decodeMembers(body));
   if (!decoded.ok) return run.unauthenticated(decoded);
+  run.decoded(decoded.members);
   const sender = run.timed('authenticate', () =>
     authenticate(parts.authenticator(), arrival, decoded.members),
   );

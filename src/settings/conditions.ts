@@ -42,7 +42,10 @@ const readable = z.object({
           appKey: written,
           paths: z.object({ withdraw: written, web3: written }).catch({}).optional(),
           authenticate: z.array(z.unknown()).catch([]).optional(),
-          answer: z.object({ success: written, failure: written }).optional().catch(undefined),
+          answer: z
+            .union([z.object({ success: written, failure: written }), z.string()])
+            .optional()
+            .catch(undefined),
         })
         .catch({}),
     )
@@ -66,6 +69,7 @@ export function brokenConditions(tree: unknown): readonly FoundFault[] {
       'give every appKey one source; two keys of one appKey are two signatures',
     ),
     ...settings.sources.flatMap((source, index) => sourceConditions(source, ['sources', index], settings)),
+    ...answerConditions(settings.sources),
     ...pathConditions(settings.sources),
     ...inquiryConditions(tree),
   ];
@@ -163,10 +167,37 @@ function unique(sources: readonly Source[], name: 'name' | 'appKey', cure: strin
   });
 }
 
+/** How answers without texts of their own say no; see src/callback/answer.ts. */
+const PLAIN_NO = 'FAILURE';
+const JSON_NO = '{"code":"1","msg":"failure","data":"failure"}';
+
+/** Who is not authenticated may get the text for no of another payment source, or the plain one. */
+function answerConditions(sources: readonly Source[]): readonly FoundFault[] {
+  const payments = sources.filter(({ callback }) => callback !== 'cosigner');
+  return sources.flatMap(({ answer: own }, index) => {
+    if (typeof own !== 'object') return [];
+    const others = payments.filter(({ answer }) => answer !== own).map(({ answer }) => refusalIn(answer));
+    if (own.success === undefined || ![PLAIN_NO, ...others].includes(own.success.trim())) return [];
+    return [
+      {
+        path: ['sources', index, 'answer', 'success'],
+        problem: 'is the text for no of an answer on the same path',
+        cure: 'write a text that no payment source is refused with',
+      },
+    ];
+  });
+}
+
+function refusalIn(answer: Source['answer']): string | undefined {
+  if (typeof answer === 'object') return answer.failure?.trim();
+  return answer === 'json' ? JSON_NO : PLAIN_NO;
+}
+
 function sourceConditions(source: Source, path: SettingPath, settings: Readable): readonly FoundFault[] {
   const faults: FoundFault[] = [];
-  const { answer, authenticate = [], paths } = source;
-  if (answer?.success !== undefined && answer.success.trim() === answer.failure?.trim()) {
+  const { authenticate = [], paths } = source;
+  const answer = typeof source.answer === 'object' ? source.answer : {};
+  if (answer.success !== undefined && answer.success.trim() === answer.failure?.trim()) {
     faults.push({
       path: [...path, 'answer', 'failure'],
       problem: 'is the same as success',

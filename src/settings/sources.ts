@@ -78,7 +78,7 @@ const paymentSource = section({
   answer: answer
     .default('plain')
     .describe(
-      'How a payment confirmation is answered: plain is SUCCESS or FAILURE, json an envelope with a code.',
+      'How a payment confirmation is answered: plain is SUCCESS or FAILURE, json an envelope with a code. Whoever is not authenticated gets the no of all payment sources, where they are answered in one way; else that of the source whose appKey the body names, and FAILURE where none is named or the body was not read.',
     ),
 });
 

@@ -115,6 +115,12 @@ function compileVerifiers(
   );
 }
 
+/** The appKey that a callback names, of which nothing is verified. */
+export function claimedAppKey(members: Members): string | undefined {
+  const named = appKeyOf(members, shapeOf(members));
+  return typeof named === 'string' ? named : undefined;
+}
+
 function appKeyOf(members: Members, shape: Shape): string | Failure {
   const name = shape === 'envelope' ? 'app_id' : 'appKey';
   const member = members.get(name);

@@ -137,7 +137,7 @@ describe('the API', () => {
   it('answers 408 to a body that does not come in time, and closes the connection', async () => {
     const { hostname, port } = new URL(service.ops);
     const socket = connect(Number(port), hostname);
-    const headers = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`;
+    const headers = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`;
     socket.write(`PUT /api/prices HTTP/1.1\r\n${headers}Content-Length: 100\r\n\r\n{"prices"`);
     const answered = Buffer.concat(await socket.toArray()).toString();
     expect(answered).toMatch(/^HTTP\/1\.1 408 /);
