@@ -3,7 +3,8 @@ import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { dirname, join } from 'node:path';
 
 /*
- * Makes the passwords of Redis' two users once, each into a volume of its own, and the users' file with their digests for Redis.
+ * Makes the passwords of Redis' three users once, and the users' file with their digests for Redis. Those of the service and the
+ * operator go into a volume of their own each; the administrator's stays with Redis, for whoever may enter its container.
  * What is there already stays. compose.yaml runs it before Redis starts:
  *
  *   node make-secrets.ts TEMPLATE FOLDER
@@ -15,14 +16,16 @@ const [template = '', folder = ''] = process.argv.slice(2);
 
 const service = passwordIn('service/redis.password');
 const operator = passwordIn('operator/redis.password');
+const administrator = passwordIn('redis/administrator.password', OWNERS.redis);
 const users = readFileSync(template, 'utf8')
   .replaceAll('SERVICE-PASSWORD-SHA256', digestOf(service))
-  .replaceAll('OPERATOR-PASSWORD-SHA256', digestOf(operator));
+  .replaceAll('OPERATOR-PASSWORD-SHA256', digestOf(operator))
+  .replaceAll('ADMINISTRATOR-PASSWORD-SHA256', digestOf(administrator));
 write('redis/users.acl', users, OWNERS.redis);
 
-function passwordIn(name: string): string {
+function passwordIn(name: string, owner: number = OWNERS.node): string {
   const path = join(folder, name);
-  if (!existsSync(path)) write(name, randomBytes(32).toString('hex'), OWNERS.node);
+  if (!existsSync(path)) write(name, randomBytes(32).toString('hex'), owner);
   return readFileSync(path, 'utf8').trim();
 }
 

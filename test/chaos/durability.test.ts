@@ -9,7 +9,7 @@ import { createPlan } from './plan.ts';
 import { createRandom } from './random.ts';
 import { journalsOf } from './run.ts';
 import { createSender } from './sender.ts';
-import { startSentinel } from './topologies/sentinel.ts';
+import { startSentinel, startSpare } from './topologies/sentinel.ts';
 
 /*
  * A service that answers before a replica has the approval, as `durability.replicas: 0` lets it, must be found by the auditor; one that
@@ -58,5 +58,45 @@ describe('a replica is promoted that missed the last of it', { timeout: 120_000 
     const audited = audit(history);
     expect(audited.filter(({ broken }) => broken.length > 0).map(({ name }) => name)).toEqual(objections);
     expect(audited.find(({ name }) => name === journalledBefore.name)?.checked).toBeGreaterThan(5);
+  });
+});
+
+describe('a primary with three replicas, of which an approval waits for two', { timeout: 120_000 }, () => {
+  it('goes on approving while its primary is gone for good, and has forgotten nothing', async () => {
+    const topology = await startSpare(2);
+    onTestFinished(() => topology.stop());
+    const { receivers, store, sentinels, answerTimeoutMs, journalLagMs } = topology;
+    const operator = createOperator(store, createRandom(1));
+    await operator.begin();
+    const sender = createSender(receivers);
+    onTestFinished(() => sender.close());
+    const load = sender.load(createPlan(createRandom(2), 's'), { workers: 4, restMs: 10 });
+    const approved = (): number => sender.exchanges.filter(({ answer }) => answer === 'SUCCESS').length;
+    const approvesMore = async (when: string): Promise<void> => {
+      const before = approved();
+      await eventually(`approvals go on ${when}`, () => approved() > before + 20 || undefined, 30_000);
+    };
+    await approvesMore('with all nodes');
+    await sentinels.killPrimary();
+    await sentinels.reconfigured();
+    await approvesMore('without the first primary');
+    // Its replicas follow the new one: two, as many as an approval waits for.
+    await sentinels.replicated(2);
+    await approvesMore('for as long as it is gone');
+    await load.stop();
+    const journal = await journalsOf(store);
+    const audited = audit({
+      recoveries: [],
+      calm: [],
+      exchanges: sender.exchanges,
+      acts: operator.acts,
+      outages: receivers.flatMap((receiver) => receiver.outages()),
+      journal,
+      answerTimeoutMs,
+      journalLagMs,
+      marginMs: 5000,
+    });
+    expect(audited.filter(({ broken }) => broken.length > 0).map(({ name }) => name)).toEqual([]);
+    expect(audited.find(({ name }) => name === journalledBefore.name)?.checked).toBeGreaterThan(50);
   });
 });

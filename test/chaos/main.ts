@@ -6,12 +6,12 @@ import { runLoss } from './run-loss.ts';
 import { startCluster } from './topologies/cluster.ts';
 import { startEmbedded } from './topologies/embedded.ts';
 import { startLosing } from './topologies/loss.ts';
-import { startSentinel } from './topologies/sentinel.ts';
+import { startSentinel, startSpare } from './topologies/sentinel.ts';
 import { startSingle } from './topologies/single.ts';
 import type { Topology } from './topology.ts';
 
 /*
- * npm run chaos -- [--only single|sentinel|cluster|embedded|loss] [--minutes 8.5] [--seed NUMBER] [--json]
+ * npm run chaos -- [--only single|sentinel|spare|cluster|embedded|loss] [--minutes 8.5] [--seed NUMBER] [--json]
  *
  * Real receivers under load while things go wrong, one after the other and together; then an audit of all that was answered.
  * Exit code 1 if an invariant is broken, or was never looked at; 2 if the run could not be made.
@@ -47,8 +47,9 @@ interface Part {
 }
 
 const parts: readonly Part[] = [
-  { name: 'single', share: 0.42, run: on(() => startSingle(RECEIVERS)) },
-  { name: 'sentinel', share: 0.25, run: on(() => startSentinel(2, 2)) },
+  { name: 'single', share: 0.34, run: on(() => startSingle(RECEIVERS)) },
+  { name: 'sentinel', share: 0.2, run: on(() => startSentinel(2, 2)) },
+  { name: 'spare', share: 0.13, run: on(() => startSpare(2)) },
   { name: 'cluster', share: 0.17, run: on(() => startCluster(2)) },
   { name: 'embedded', share: 0.16, run: on(() => startEmbedded(2)) },
   { name: 'loss', share: 0, run: runLosses },

@@ -267,7 +267,14 @@ describe('compose.yaml', () => {
       expect(readFileSync(join(secrets, 'service/redis.password'), 'utf8')).toBe(password);
       expect(password).toMatch(/^[0-9a-f]{64}$/);
       expect(operator).not.toBe(password);
-      for (const name of ['service/redis.password', 'operator/redis.password', 'redis/users.acl']) {
+      const administrator = readFileSync(join(secrets, 'redis/administrator.password'), 'utf8');
+      expect(new Set([administrator, operator, password]).size).toBe(3);
+      for (const name of [
+        'service/redis.password',
+        'operator/redis.password',
+        'redis/administrator.password',
+        'redis/users.acl',
+      ]) {
         expect((statSync(join(secrets, name)).mode & 0o777).toString(8)).toBe('400');
       }
       const users = readFileSync(join(secrets, 'redis/users.acl'), 'utf8');
@@ -279,6 +286,7 @@ describe('compose.yaml', () => {
       onTestFinished(() => redis.stop());
       expect(await clientOf(redis.port, 'countersign', password).ping()).toBe('PONG');
       expect(await clientOf(redis.port, 'countersign-operator', operator).ping()).toBe('PONG');
+      expect(await clientOf(redis.port, 'countersign-administrator', administrator).dbsize()).toBe(0);
     },
     PROGRAM_MS,
   );
@@ -328,7 +336,8 @@ describe('deploy/redis', () => {
     const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
     const filled = textOf('deploy/redis/users.acl')
       .replace('SERVICE-PASSWORD-SHA256', digest('password-of-the-service'))
-      .replace('OPERATOR-PASSWORD-SHA256', digest('password-of-the-operator'));
+      .replace('OPERATOR-PASSWORD-SHA256', digest('password-of-the-operator'))
+      .replace('ADMINISTRATOR-PASSWORD-SHA256', digest('password-of-the-administrator'));
     // The tests need an administrator.
     writeFileSync(file, `${filled}user admin on >admin ~* &* +@all\n`);
     const [fromFile, fromLines] = [
@@ -338,13 +347,13 @@ describe('deploy/redis', () => {
     onTestFinished(() => Promise.all([fromFile.stop(), fromLines.stop()]).then(() => undefined));
     const admin = clientOf(fromFile.port, 'admin', 'admin');
     const other = clientOf(fromLines.port);
-    const { service, operator } = documentedUsers();
-    await grant(adminOf(other), [...service, ...operator]);
+    const { service, operator, administrator } = documentedUsers();
+    await grant(adminOf(other), [...service, ...operator, ...administrator]);
     const rightsOf = async (client: typeof admin, user: string): Promise<readonly string[]> =>
       JSON.stringify(await client.call('ACL', ['GETUSER', user]))
         .split(/[ "]/)
         .sort();
-    for (const user of ['countersign', 'countersign-operator']) {
+    for (const user of ['countersign', 'countersign-operator', 'countersign-administrator']) {
       expect(await rightsOf(admin, user)).toEqual(await rightsOf(other, user));
     }
     const nobody = clientOf(fromFile.port);

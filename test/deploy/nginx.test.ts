@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type IncomingMessage, type Server, createServer } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { request } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
@@ -303,12 +303,13 @@ describe.skipIf(!hasNginx)(
     let upstream: Server;
     let gateway: Gateway;
     beforeAll(async () => {
-      upstream = createServer(async (incoming, response) => {
+      const take = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
         const { url, rawHeaders: headers, socket } = incoming;
         arrived.push({ url, headers, body: await buffer(incoming), socket });
         if (answering === 'reset') socket.resetAndDestroy();
         if (answering === 'SUCCESS') response.setHeader('Content-Type', 'text/plain').end('SUCCESS');
-      }).listen(0, '127.0.0.1');
+      };
+      upstream = createServer((incoming, response) => void take(incoming, response)).listen(0, '127.0.0.1');
       await once(upstream, 'listening');
       gateway = await startGateway([(upstream.address() as AddressInfo).port]);
     });

@@ -6,11 +6,13 @@ import { fencedLines, textOf } from './documents.ts';
 export const PASSWORDS = {
   'SERVICE-PASSWORD': 'password-of-the-service',
   'OPERATOR-PASSWORD': 'password-of-the-operator',
+  'ADMINISTRATOR-PASSWORD': 'password-of-the-administrator',
   'SENTINEL-PASSWORD': 'password-of-the-sentinels',
   'REPLICA-PASSWORD': 'password-of-the-replicas',
 } as const;
 
-export type Section = 'service' | 'operator' | 'prices' | 'cluster' | 'newer' | 'sentinel' | 'replica';
+export type Section =
+  'service' | 'operator' | 'administrator' | 'prices' | 'cluster' | 'newer' | 'sentinel' | 'replica';
 
 /** The `ACL SETUSER` lines of docs/redis.md, by the language of their fence: `acl-service` and so on. */
 export function documentedUsers(): Readonly<Record<Section, readonly string[]>> {
@@ -22,6 +24,7 @@ export function documentedUsers(): Readonly<Record<Section, readonly string[]>> 
   return {
     service: lines('service'),
     operator: lines('operator'),
+    administrator: lines('administrator'),
     prices: lines('prices'),
     cluster: lines('cluster'),
     newer: lines('newer'),

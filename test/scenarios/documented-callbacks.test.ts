@@ -253,7 +253,7 @@ describe('docs/callbacks.md says of each member what the program wants:', () => 
     ['A web3 transaction', 'web3', web3({ txid: '0x1' })],
   ] as const)('the members of: %s', (heading, kind, callback) => {
     const [, section = ''] = page.split(`### ${heading}\n`);
-    const [table = ''] = section.split(/\n\n(?!\|)/).filter((part) => part.includes('| member'));
+    const table = section.split(/\n\n(?!\|)/).find((part) => part.includes('| member')) ?? '';
     const named = [...table.matchAll(/^\| (`[^|]+) \|/gm)].flatMap(([, cell = '']) =>
       [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
     );
@@ -292,7 +292,7 @@ describe(
     async function schemesOf(count: number): Promise<readonly string[]> {
       const store = services.get('md5')?.store;
       const entries = (await store?.entries({ source: 'shop', newestFirst: true, limit: count })) ?? [];
-      return entries.map(({ detail }) => /"scheme":"([\w-]+)"/.exec(detail)?.[1] ?? '').reverse();
+      return entries.map(({ detail }) => /"scheme":"([\w-]+)"/.exec(detail)?.[1] ?? '').toReversed();
     }
     const ALL = ['md5', 'rsa', 'rsa-envelope'];
     const answers = ALL.map((scheme) => `${scheme} SUCCESS\n`).join('');

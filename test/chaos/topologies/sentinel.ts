@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type RedisSentinels, startSentinels } from '../../redis-sentinel.ts';
+import type { RedisProcess } from '../../redis-process.ts';
 import { ANY_HOUR, type Fault, clockFault, receiverFaults } from '../faults.ts';
 import { revisionOf } from '../policies.ts';
 import { createReceiver, startAll } from '../receivers.ts';
@@ -8,10 +9,13 @@ import { type Topology, endings, storeOf } from '../topology.ts';
 const ANSWER_TIMEOUT_MS = 2000;
 const COMMAND_TIMEOUT_MS = 1000;
 const REPLICAS = 2;
+/** Of the topology that goes on without one of its nodes: as many as approvals wait for, and one to spare. */
+const REPLICAS_AND_ONE = 3;
 /** Within it, what one replica has is with the other as well: the one that is cut off last has all that any had. */
 const IN_STEP_MS = 250;
 
 export interface SentinelTopology extends Topology {
+  readonly sentinels: RedisSentinels;
   /**
    * Shows whether an approval waited for a replica. It is not among `faults`: a change by an operator that was seen, and ended in an
    * error, may be lost as well, for which the store is rightly frozen until somebody says to go on.
@@ -23,16 +27,45 @@ export interface SentinelTopology extends Topology {
  * Receivers on a primary with two replicas, watched by three Sentinels; an approval waits until so many replicas have it. Only with
  * both is none ever forgotten: with one, a Sentinel that gives up a primary which is just back may promote the other.
  */
-export async function startSentinel(count: number, replicas: number): Promise<SentinelTopology> {
+export function startSentinel(count: number, replicas: number): Promise<SentinelTopology> {
+  return startReplicated(count, { name: 'sentinel', replicas: REPLICAS, wanted: replicas }, (sentinels) =>
+    failovers(sentinels, REPLICAS, replicas),
+  );
+}
+
+/**
+ * Receivers on a primary with three replicas, of which an approval waits for two: it goes on approving without one of its nodes, and
+ * forgets nothing when a second one goes. Its primary dies, and is not replaced while it still works: for that see `startSentinel`.
+ */
+export function startSpare(count: number): Promise<SentinelTopology> {
+  const wanted = REPLICAS_AND_ONE - 1;
+  return startReplicated(count, { name: 'spare', replicas: REPLICAS_AND_ONE, wanted }, (sentinels) => [
+    ...failovers(sentinels, REPLICAS_AND_ONE, wanted).filter(({ replacesAlive }) => !replacesAlive),
+    ...losses(sentinels, REPLICAS_AND_ONE),
+  ]);
+}
+
+interface Replicated {
+  readonly name: string;
+  readonly replicas: number;
+  /** That an approval waits for. */
+  readonly wanted: number;
+}
+
+async function startReplicated(
+  count: number,
+  { name, replicas, wanted }: Replicated,
+  faultsOf: (sentinels: RedisSentinels) => readonly Fault[],
+): Promise<SentinelTopology> {
   const ending = endings();
   try {
-    const sentinels = await startSentinels({ replicas: REPLICAS, sentinels: 3, durable: true });
+    const sentinels = await startSentinels({ replicas, sentinels: 3, durable: true });
     ending.add(() => sentinels.stop());
     const store = {
       url: sentinels.url,
       commandTimeoutMs: COMMAND_TIMEOUT_MS,
       connectTimeoutMs: COMMAND_TIMEOUT_MS,
-      durability: { replicas, timeoutMs: 200 },
+      durability: { replicas: wanted, timeoutMs: 200 },
     };
     const receivers = Array.from({ length: count }, (_, index) =>
       createReceiver({
@@ -48,15 +81,12 @@ export async function startSentinel(count: number, replicas: number): Promise<Se
     const operated = await storeOf(first);
     ending.add(() => operated.close());
     return {
-      name: 'sentinel',
+      name,
       receivers,
+      sentinels,
       store: operated,
-      faults: [
-        ...receiverFaults(receivers),
-        clockFault(receivers, ANY_HOUR),
-        ...failovers(sentinels, replicas),
-      ],
-      promotesWhoMissed: promotesWhoMissed(sentinels),
+      faults: [...receiverFaults(receivers), clockFault(receivers, ANY_HOUR), ...faultsOf(sentinels)],
+      promotesWhoMissed: promotesWhoMissed(sentinels, replicas),
       answerTimeoutMs: ANSWER_TIMEOUT_MS,
       journalLagMs: 0,
       stop: ending.run,
@@ -68,7 +98,11 @@ export async function startSentinel(count: number, replicas: number): Promise<Se
 }
 
 /** Each ends with all replicas following: what comes next must find one that has all. */
-function failovers(sentinels: RedisSentinels, replicas: number): readonly Fault[] {
+function failovers(
+  sentinels: RedisSentinels,
+  replicas: number,
+  wanted: number,
+): readonly (Fault & { readonly replacesAlive?: true })[] {
   const to = 'redis';
   return [
     {
@@ -80,7 +114,7 @@ function failovers(sentinels: RedisSentinels, replicas: number): readonly Fault[
         return async () => {
           await sentinels.reconfigured();
           await sentinels.restart(port);
-          await sentinels.replicated(REPLICAS);
+          await sentinels.replicated(replicas);
         };
       },
     },
@@ -88,12 +122,13 @@ function failovers(sentinels: RedisSentinels, replicas: number): readonly Fault[
       name: 'the primary stopped by a signal, a replica promoted, and the old primary awake again',
       to,
       harmless: false,
+      replacesAlive: true,
       async begin() {
         const port = await sentinels.pausePrimary();
         return async () => {
           await sentinels.reconfigured();
           sentinels.node(port).resume();
-          await sentinels.replicated(REPLICAS);
+          await sentinels.replicated(replicas);
         };
       },
     },
@@ -101,11 +136,12 @@ function failovers(sentinels: RedisSentinels, replicas: number): readonly Fault[
       name: 'the primary killed and back before anybody is promoted',
       to,
       harmless: false,
+      replacesAlive: true,
       async begin() {
         const port = await sentinels.primary();
         await sentinels.node(port).kill();
         await sentinels.node(port).restart();
-        return () => sentinels.replicated(REPLICAS);
+        return () => sentinels.replicated(replicas);
       },
     },
     {
@@ -118,21 +154,21 @@ function failovers(sentinels: RedisSentinels, replicas: number): readonly Fault[
         await Promise.all(others.map((replica) => replica.kill()));
         return async () => {
           for (const { port } of others) await sentinels.restart(port);
-          await sentinels.replicated(REPLICAS);
+          await sentinels.replicated(replicas);
         };
       },
     },
     {
-      name: 'one replica killed, the other has all',
+      name: 'one replica killed, the others have all',
       to,
-      harmless: replicas < REPLICAS,
+      harmless: wanted < replicas,
       async begin() {
         const primary = await sentinels.primary();
         const replica = sentinels.nodes.find(({ port }) => port !== primary);
         await replica?.kill();
         return async () => {
           if (replica !== undefined) await sentinels.restart(replica.port);
-          await sentinels.replicated(REPLICAS);
+          await sentinels.replicated(replicas);
         };
       },
     },
@@ -149,7 +185,67 @@ function failovers(sentinels: RedisSentinels, replicas: number): readonly Fault[
   ];
 }
 
-const promotesWhoMissed = (sentinels: RedisSentinels): Fault => ({
+/** More than one node may be gone; each ends with all of them back. */
+function losses(sentinels: RedisSentinels, replicas: number): readonly Fault[] {
+  const to = 'redis';
+  const oneReplica = async (): Promise<RedisProcess> => {
+    const primary = await sentinels.primary();
+    const replica = sentinels.nodes.find(({ port }) => port !== primary);
+    if (replica === undefined) throw new Error('there is no replica');
+    return replica;
+  };
+  return [
+    {
+      name: 'a replica stopped by a signal, the others have all',
+      to,
+      harmless: true,
+      async begin() {
+        const replica = await oneReplica();
+        replica.pause();
+        return async () => {
+          replica.resume();
+          await sentinels.replicated(replicas);
+        };
+      },
+    },
+    {
+      name: 'a replica killed, and then the primary',
+      to,
+      harmless: false,
+      async begin() {
+        const replica = await oneReplica();
+        await replica.kill();
+        const port = await sentinels.killPrimary();
+        return async () => {
+          await sentinels.reconfigured();
+          for (const gone of [replica.port, port]) await sentinels.restart(gone);
+          await sentinels.replicated(replicas);
+        };
+      },
+    },
+    {
+      name: 'a replica cut off that misses the last of it, and then the primary killed',
+      to,
+      harmless: false,
+      async begin() {
+        const replica = await oneReplica();
+        // The primary knows no password, and so takes none.
+        await replica.ask('CONFIG', 'SET', 'masterauth', 'none');
+        await replica.ask('CLIENT', 'KILL', 'TYPE', 'master');
+        await pause(IN_STEP_MS);
+        const port = await sentinels.killPrimary();
+        return async () => {
+          await sentinels.reconfigured();
+          await replica.ask('CONFIG', 'SET', 'masterauth', '');
+          await sentinels.restart(port);
+          await sentinels.replicated(replicas);
+        };
+      },
+    },
+  ];
+}
+
+const promotesWhoMissed = (sentinels: RedisSentinels, count: number): Fault => ({
   name: 'all replicas cut off from the primary, and one of them promoted that missed the last of it',
   to: 'redis',
   harmless: false,
@@ -167,7 +263,7 @@ const promotesWhoMissed = (sentinels: RedisSentinels): Fault => ({
       for (const replica of replicas) await replica.ask('CONFIG', 'SET', 'masterauth', '');
       await sentinels.reconfigured();
       await sentinels.restart(port);
-      await sentinels.replicated(REPLICAS);
+      await sentinels.replicated(count);
     };
   },
 });
