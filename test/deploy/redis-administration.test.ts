@@ -159,9 +159,7 @@ describe('deploy/redis/tls.conf', () => {
     await expect(ping()).rejects.toThrow(REFUSED);
     await expect(ping({ ca })).rejects.toThrow(REFUSED);
     await expect(ping({ ca, cert: other.cert, key: other.key })).rejects.toThrow(REFUSED);
-    await expect(ping({ cert: client.cert, key: client.key })).rejects.toThrow(
-      /self.signed|unable to verify|local issuer/,
-    );
+    await expect(ping({ cert: client.cert, key: client.key })).rejects.toThrow(REFUSED);
   });
 });
 
