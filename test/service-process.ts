@@ -9,6 +9,7 @@ import { eventually } from './eventually.ts';
 export interface ServiceProcess {
   readonly url: string;
   readonly ops: string;
+  readonly pid: number;
   /** The lines of its log so far. */
   readonly log: readonly Readonly<Record<string, unknown>>[];
   /** SIGKILL: nothing is finished, nothing is closed. */
@@ -63,6 +64,7 @@ export async function startServiceProcess(
   return {
     url,
     ops,
+    pid: child.pid ?? -1,
     log,
     ended,
     async kill() {

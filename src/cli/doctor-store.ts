@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { openStore } from '../compose/store.ts';
@@ -6,7 +7,7 @@ import { storeAddress } from '../settings/store-address.ts';
 import { messageOf } from '../errors.ts';
 import type { RedisStore } from '../store/redis/open.ts';
 import type { ClockState } from '../store/clock-state.ts';
-import type { Store, StoreHealth } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { type Finding, attempt, guarded } from './finding.ts';
 import { checkRedis } from './doctor-redis.ts';
 import { counted } from './print.ts';
@@ -31,13 +32,16 @@ export async function checkStore(session: Session, settings: Settings): Promise<
   const findings = [
     ...(isRedis(store)
       ? await checkRedis(store, settings.store, examine)
-      : await guarded('store', async () => [embeddedFinding(await store.health())])),
+      : await guarded('store', () => checkEmbedded(store))),
   ];
   if (findings.every(({ state }) => state !== 'fault')) {
     findings.push(...(await guarded('store', async () => clockFindings(await store.lookAtClock()))));
     findings.push(...(await guarded('store', () => journalSizes(store, settings))));
   }
-  if (findings.every(({ state }) => state !== 'fault')) return { findings, store };
+  if (findings.every(({ state }) => state !== 'fault')) {
+    // That a service is not ready keeps nobody from looking further.
+    return { findings: [...findings, ...(await guarded('store', () => runningServices(store)))], store };
+  }
   await store.close();
   return { findings, store: undefined };
 }
@@ -60,9 +64,40 @@ function checkFile(path: string): Finding | undefined {
   return there ? undefined : ok(`${file} is not there yet; the service makes it at its start`);
 }
 
-function embeddedFinding({ details }: StoreHealth): Finding {
-  return ok(
-    `${details['file']}, SQLite ${details['sqlite']}, with a write-ahead log; for one machine: several need Redis`,
+/** Room that is worth a warning: a day's decisions of many. */
+const ROOM_BYTES = 256 * 1024 * 1024;
+
+async function checkEmbedded(store: Store): Promise<readonly Finding[]> {
+  await tryWrite(store);
+  const { details } = await store.health();
+  const { file, sqlite, freeBytes } = details;
+  const found = ok(`${file}, SQLite ${sqlite}, with a write-ahead log; for one machine: several need Redis`);
+  if (typeof freeBytes !== 'number' || freeBytes >= ROOM_BYTES) return [found];
+  const because = `the disk of ${file} has ${Math.floor(freeBytes / 1024 / 1024)} MiB left: free space, or archive the journal (\`countersign journal archive\`); once it is full, every answer is FAILURE`;
+  return [found, { check: 'store', state: 'warning', because }];
+}
+
+/** As much as a decision may need, as a service without a name, which nobody takes for one; and takes it back. */
+async function tryWrite(store: Store): Promise<void> {
+  const id = `doctor-${randomUUID()}`;
+  try {
+    await store.attend({ id, name: '', sequence: 0, trouble: '', probe: true });
+  } finally {
+    await store.leave(id);
+  }
+}
+
+/** A service shows itself every other second. */
+const PRESENT_MS = 10_000;
+
+async function runningServices(store: Store): Promise<readonly Finding[]> {
+  const { nowMs, services } = await store.services();
+  const present = services.filter(({ atMs }) => Math.abs(nowMs - atMs) < PRESENT_MS);
+  if (present.length === 0) return [ok('no service runs on it now')];
+  return present.map(({ name, trouble }) =>
+    trouble === ''
+      ? ok(`the service ${name} runs on it`)
+      : { check: 'store', state: 'fault', because: `the service ${name} is not ready: ${trouble}` },
   );
 }
 

@@ -2,6 +2,7 @@ import { isFrozenForLoss } from '../store/redis/lost.ts';
 import type { Control } from '../store/store.ts';
 import type { CommandRow } from './command.ts';
 import { byOption } from './options.ts';
+import { takenNote } from './taken-note.ts';
 
 export const freeze: CommandRow = {
   path: 'freeze',
@@ -14,7 +15,7 @@ export const freeze: CommandRow = {
     const control = await store.freeze({ reason, by: session.by });
     session.print(
       `Frozen: every callback is answered FAILURE until \`countersign unfreeze\`. ${inForce(control)}`,
-      control,
+      { ...control, services: await takenNote(session, control) },
     );
     return 0;
   },
@@ -32,7 +33,10 @@ export const unfreeze: CommandRow = {
     const begun = isFrozenForLoss(frozen)
       ? ' Data was lost: repeats and limits begin from what the store still has.'
       : '';
-    session.print(`Callbacks are decided again. ${inForce(control)}${begun}`, control);
+    session.print(`Callbacks are decided again. ${inForce(control)}${begun}`, {
+      ...control,
+      services: await takenNote(session, control),
+    });
     return 0;
   },
 };

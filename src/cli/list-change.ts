@@ -8,6 +8,7 @@ import { byOption } from './options.ts';
 import { counted } from './print.ts';
 import type { Session } from './session.ts';
 import { chosenSources, sourceOption } from './sources.ts';
+import { takenNote } from './taken-note.ts';
 
 /** Values in one step: decisions of the source wait for it. */
 const STEP_VALUES = 10_000;
@@ -104,7 +105,11 @@ async function change(
     ({ source, changed, entries, version }) =>
       `${source}/${given.list}: ${changed} ${what === 'add' ? 'added' : 'removed'}, ${counted(entries, 'entry', 'entries')} now (version ${version})`,
   );
-  session.print(texts.join('\n'), changes);
+  const services = await takenNote(session);
+  session.print(
+    texts.join('\n'),
+    changes.map((each) => ({ ...each, services })),
+  );
   return 0;
 }
 

@@ -3,6 +3,7 @@ import { subjectOf } from '../callback/callback.ts';
 import type { CommandRow } from './command.ts';
 import { byOption } from './options.ts';
 import { namedOrder, orderArguments, orderText } from './order-options.ts';
+import { takenNote } from './taken-note.ts';
 
 export const ordersCancel: CommandRow = {
   path: 'orders cancel',
@@ -15,7 +16,8 @@ export const ordersCancel: CommandRow = {
     const cancel = { source: source.name, subject: subjectOf({ kind, id }), by: session.by };
     const { outcome, order } = await store.cancelOrder(cancel);
     const text = outcome === 'cancelled' ? orderText(order) : `Nothing to cancel: ${orderText(order)}`;
-    session.print(text, { outcome, order: orderJson(order) });
+    const services = await takenNote(session);
+    session.print(text, { outcome, order: orderJson(order), services });
     return outcome === 'cancelled' ? 0 : 1;
   },
 };

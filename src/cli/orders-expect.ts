@@ -5,6 +5,7 @@ import { CountersignError } from '../errors.ts';
 import type { Call, CommandRow } from './command.ts';
 import { byOption } from './options.ts';
 import { namedOrder, orderArguments, orderText } from './order-options.ts';
+import { takenNote } from './taken-note.ts';
 
 /** Options, and the members of an order that they give. */
 const MEMBERS: Readonly<Record<string, string>> = {
@@ -51,8 +52,9 @@ export const ordersExpect: CommandRow = {
       { source: source.name, kind, id, members: membersOf(call), expires, by: session.by },
       session.clock(),
     );
+    const services = await takenNote(session);
     const before = outcome === 'unchanged' ? ' It was announced like that before.' : '';
-    session.print(`${orderText(order)}.${before}`, { outcome, order: orderJson(order) });
+    session.print(`${orderText(order)}.${before}`, { outcome, order: orderJson(order), services });
     return 0;
   },
 };

@@ -14,6 +14,7 @@ import { byOption, neededMessage } from './options.ts';
 import { sizeOf, sizeText } from './policy-validate.ts';
 import type { Session } from './session.ts';
 import { reportJson, reportText, summaryText } from './test-text.ts';
+import { takenNote } from './taken-note.ts';
 
 const SKIPPED = ' (tests skipped)';
 
@@ -74,6 +75,7 @@ export const policyPush: CommandRow = {
         sequence,
         diff,
         warnings,
+        services: await takenNote(session, { sequence }),
       },
     );
     if (frozen !== undefined)

@@ -1,6 +1,7 @@
 import { named, rollback } from '../release/push.ts';
 import type { CommandRow } from './command.ts';
 import { byOption, messageOption, neededMessage } from './options.ts';
+import { takenNote } from './taken-note.ts';
 
 export const policyRollback: CommandRow = {
   path: 'policy rollback',
@@ -20,6 +21,7 @@ export const policyRollback: CommandRow = {
       before,
       revision: control.revision,
       sequence: control.sequence,
+      services: await takenNote(session, control),
     });
     return 0;
   },

@@ -3,6 +3,7 @@ import { CountersignError } from '../errors.ts';
 import type { CommandRow } from './command.ts';
 import { byOption } from './options.ts';
 import { pricesText } from './prices-show.ts';
+import { takenNote } from './taken-note.ts';
 
 export const pricesRemove: CommandRow = {
   path: 'prices remove',
@@ -22,7 +23,8 @@ export const pricesRemove: CommandRow = {
       );
     }
     const table = await store.changePrices({ set: [], remove, by: session.by });
-    session.print(pricesText(table, session.clock()), pricesJson(table));
+    const services = await takenNote(session);
+    session.print(pricesText(table, session.clock()), { ...pricesJson(table), services });
     return 0;
   },
 };

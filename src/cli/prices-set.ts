@@ -3,6 +3,7 @@ import { CountersignError } from '../errors.ts';
 import type { CommandRow } from './command.ts';
 import { byOption } from './options.ts';
 import { pricesText } from './prices-show.ts';
+import { takenNote } from './taken-note.ts';
 
 export const pricesSet: CommandRow = {
   path: 'prices set',
@@ -18,7 +19,8 @@ export const pricesSet: CommandRow = {
     const store = await session.store();
     const nowMs = session.clock();
     const table = await setPrices(store, written, { by: session.by, nowMs });
-    session.print(pricesText(table, nowMs), pricesJson(table));
+    const services = await takenNote(session);
+    session.print(pricesText(table, nowMs), { ...pricesJson(table), services });
     return 0;
   },
 };

@@ -1,3 +1,4 @@
+import { CountersignError } from '../errors.ts';
 import { type Tally, createTally } from '../http/admission-tally.ts';
 import type { Readiness } from '../http/ops.ts';
 import { createCallbackObserver } from '../observe/callbacks.ts';
@@ -14,6 +15,7 @@ import type { Control, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { type Expiries, storeExpiries } from './certificates.ts';
 import { countFailures } from './counted-store.ts';
+import { type UnreadableKey, keysState } from './followed-keys.ts';
 import { startPreparing } from './preparation.ts';
 import { type Timekeeping, startTimekeeping } from './timekeeping.ts';
 import type { OpenedStore } from './store.ts';
@@ -45,11 +47,12 @@ export interface BackstageParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly opened: OpenedStore;
+  readonly unreadableKeys: () => readonly UnreadableKey[];
 }
 
 /** Rejects with STORE_UNSAFE or POLICY_INVALID; a store that can't be reached is waited for behind `unprepared`. */
 export async function createBackstage(parts: BackstageParts): Promise<Backstage> {
-  const { settings, clock, log, opened } = parts;
+  const { settings, clock, log, opened, unreadableKeys } = parts;
   const sources = settings.sources.map(({ name }) => name);
   const metrics = createMetrics();
   const showExpiries = (expiries: Expiries): void =>
@@ -95,10 +98,20 @@ export async function createBackstage(parts: BackstageParts): Promise<Backstage>
   });
 
   let stopping = false;
-  const health = healthOf({ store, unprepared, timekeeping, follower, tally, stopping: () => stopping });
+  const health = healthOf({
+    store,
+    metrics,
+    unprepared,
+    timekeeping,
+    follower,
+    unreadableKeys,
+    tally,
+    stopping: () => stopping,
+  });
   const readiness = shared(async (): Promise<Readiness> => {
     const state = await health.readiness();
     metrics.ready(state.ready);
+    metrics.keysUnreadable(unreadableKeys());
     return state;
   });
   const { unauthenticatedPerMinute } = settings.log;
@@ -150,6 +163,8 @@ function shared<T>(work: () => Promise<T>): () => Promise<T> {
 
 interface HealthParts {
   readonly store: Store;
+  readonly metrics: Metrics;
+  readonly unreadableKeys: () => readonly UnreadableKey[];
   readonly unprepared: () => string | undefined;
   readonly timekeeping: Timekeeping;
   readonly follower: Follower;
@@ -157,18 +172,20 @@ interface HealthParts {
   readonly stopping: () => boolean;
 }
 
-function healthOf({ store, unprepared, timekeeping, follower, tally, stopping }: HealthParts) {
+function healthOf(parts: HealthParts) {
+  const { store, metrics, unprepared, timekeeping, follower, unreadableKeys, tally, stopping } = parts;
   const stateOf = (trouble: string | undefined, well: string) => ({
     ok: trouble === undefined,
     because: trouble ?? well,
   });
   return createHealth({
     checks: [
-      { name: 'store', check: () => store.health().then(() => ({ ok: true, because: 'the store answers' })) },
+      { name: 'store', check: () => storeState(store, metrics) },
       { name: 'prepared', check: () => stateOf(unprepared(), 'the store may decide') },
       { name: 'approvals', check: () => approvals(follower.control()?.frozen) },
       ...timekeeping.checks,
       { name: 'policies', check: follower.ready },
+      { name: 'keys', check: () => keysState(unreadableKeys()) },
       {
         name: 'running',
         check: () => stateOf(stopping() ? 'the service is shutting down' : undefined, 'serving'),
@@ -177,6 +194,18 @@ function healthOf({ store, unprepared, timekeeping, follower, tally, stopping }:
       { name: 'load', check: () => tally.load(), decisive: false },
     ],
   });
+}
+
+async function storeState(store: Store, metrics: Metrics): Promise<HealthState> {
+  try {
+    const { details } = await store.health();
+    metrics.store({ writable: true, moved: false, freeBytes: details['freeBytes'] });
+    return { ok: true, because: 'the store answers, and can be written to' };
+  } catch (thrown) {
+    const moved = thrown instanceof CountersignError && thrown.code === 'STORE_MOVED';
+    metrics.store({ writable: false, moved });
+    throw thrown;
+  }
 }
 
 /** A freeze that somebody ordered is in order; one for data that was lost waits for somebody to look. */

@@ -8,9 +8,10 @@ import type { Authenticator } from '../signature/authenticate.ts';
 import type { Clock } from '../values/clock.ts';
 import { admittingPipeline } from './admission.ts';
 import { openAsking } from './asking.ts';
+import { showAttendance } from './attendance.ts';
 import { type Backstage, createBackstage } from './backstage.ts';
-import { authenticatorOf } from './keys.ts';
 import { publicExpiries } from './certificates.ts';
+import { followKeys } from './followed-keys.ts';
 import { openPorts, tlsContext } from './ports.ts';
 import { answerFormats } from './sources.ts';
 import { openStore } from './store.ts';
@@ -39,17 +40,19 @@ const SECRETS_POLL_MS = 1000;
 export async function startService(parts: ServiceParts): Promise<Service> {
   const { settings, log } = parts;
   const secrets = createSecrets({ env: parts.env, pollMs: SECRETS_POLL_MS });
-  const keys = followKeys(settings, secrets, log);
+  const keys = followKeys(settings, secrets.read, log);
   const opened = await openStore(settings.store, secrets.read, parts.clock, { as: 'service' });
   if (opened.created !== undefined) {
     log.warn('store-created', {
       because: `there was no store at ${opened.created}: a new one was made, which knows no decision, no limit and no list`,
     });
   }
-  const backstage = await createBackstage({ ...parts, opened }).catch(async (thrown: unknown) => {
-    await opened.store.close();
-    throw thrown;
-  });
+  const backstage = await createBackstage({ ...parts, opened, unreadableKeys: keys.unreadable }).catch(
+    async (thrown: unknown) => {
+      await opened.store.close();
+      throw thrown;
+    },
+  );
   const asking = await openAsking(parts, secrets, backstage).catch(async (thrown: unknown) => {
     backstage.stop();
     await opened.store.close();
@@ -82,6 +85,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
       backstage.showExpiries(publicExpiries(context));
     });
   });
+  const attendance = showAttendance({ ...backstage, log });
   describeSources(settings, secrets, keys.current(), log);
   for (const because of asking.describe()) log.info('inquiry', { because });
   return {
@@ -99,6 +103,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
       await Promise.race([pipeline.idle(), pause(idleMs, undefined, { ref: false })]);
       pipeline.stop();
       await asking.close();
+      await attendance.stop();
       await servers.ops.stop(0);
       backstage.stop();
       await opened.store.close();
@@ -113,24 +118,7 @@ function admit(backstage: Backstage): Failure | undefined {
   return because === undefined ? undefined : failure('NOT_READY', because);
 }
 
-interface Keys {
-  readonly current: () => Authenticator;
-  readonly reload: () => void;
-}
-
-/** The sources' keys, read again when a file changed. Files that can't be read leave the keys as they were, with an alarm. */
-function followKeys(settings: Settings, secrets: Secrets, log: Log): Keys {
-  let authenticator = authenticatorOf(settings, secrets.read);
-  return {
-    current: () => authenticator,
-    reload: () =>
-      reread(log, 'keys', () => {
-        authenticator = authenticatorOf(settings, secrets.read);
-      }),
-  };
-}
-
-function reread(log: Log, what: 'keys' | 'tls' | 'inquiry-keys', read: () => void): void {
+function reread(log: Log, what: 'tls' | 'inquiry-keys', read: () => void): void {
   try {
     read();
     log.info(`${what}-reread`);

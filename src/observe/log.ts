@@ -12,6 +12,8 @@ const kindOfField = {
   requestId: 'text',
   address: 'text',
   source: 'text',
+  file: 'text',
+  fingerprint: 'text',
   kind: 'text',
   subject: 'text',
   question: 'text',

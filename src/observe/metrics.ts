@@ -17,6 +17,16 @@ export interface Metrics {
   /** The revision in force; the empty text where there is none. */
   inForce(revision: string): void;
   frozen(yes: boolean): void;
+  /** How the store was found at the last look; the room on its disk where that is known. */
+  store(state: {
+    readonly writable: boolean;
+    readonly moved: boolean;
+    readonly freeBytes?: string | number | undefined;
+  }): void;
+  /** All files that can't be used while what was read from them before stays in use. */
+  keysUnreadable(
+    keys: readonly { readonly source: string; readonly file: string; readonly fingerprint: string }[],
+  ): void;
   ready(yes: boolean): void;
   /** How the store's clock stands to its time. */
   clock(state: { readonly state: string; readonly aheadMs: number }): void;
@@ -93,6 +103,18 @@ export function createMetrics({
     'clock_ahead_seconds',
     "By how much the store's clock is ahead of its time; below zero, behind.",
   );
+  const writable = gauge('store_writable', '0 while the store can not be written to.');
+  const moved = gauge(
+    'store_moved',
+    '1 once the files of the embedded store are no longer those at their path.',
+  );
+  const free = gauge('store_free_bytes', 'Room on the disk of the embedded store.');
+  const unreadable = new Gauge({
+    name: 'countersign_keys_unreadable',
+    help: '1 for a file of a key that can not be used, while the key that was read before stays in use.',
+    labelNames: ['source', 'file', 'fingerprint'] as const,
+    registers: [...registers],
+  });
   const verbs = bounded(32);
   return {
     callback,
@@ -106,6 +128,16 @@ export function createMetrics({
       if (revision !== '') revisionInfo.set({ revision }, 1);
     },
     frozen: (yes) => frozen.set(yes ? 1 : 0),
+    store(state) {
+      writable.set(state.writable ? 1 : 0);
+      moved.set(state.moved ? 1 : 0);
+      if (typeof state.freeBytes === 'number') free.set(state.freeBytes);
+      else if (state.writable) free.remove();
+    },
+    keysUnreadable(keys) {
+      unreadable.reset();
+      for (const { source, file, fingerprint } of keys) unreadable.set({ source, file, fingerprint }, 1);
+    },
     ready: (yes) => ready.set(yes ? 1 : 0),
     clock({ state, aheadMs }) {
       jumped.set(state === 'jumped' ? 1 : 0);

@@ -40,7 +40,8 @@ interface NamedSecret {
   readonly reference: SecretRef;
 }
 
-function secretsOf(settings: Settings): readonly NamedSecret[] {
+/** All references below a part of the settings, each by its name there. */
+export function secretsOf(settings: object): readonly NamedSecret[] {
   const found: NamedSecret[] = [];
   const visit = (node: unknown, setting: string): void => {
     if (typeof node !== 'object' || node === null) return;

@@ -14,6 +14,18 @@ export function readPrivateKeyOf(reference: SecretRef, readSecret: ReadSecret): 
   return named(reference, () => readPrivateKey(text));
 }
 
+/** The fingerprint of the key in a text; undefined for a secret, which must not have one. */
+export function fingerprintOf(text: string): string | undefined {
+  for (const read of [readPublicKey, readPrivateKey]) {
+    try {
+      return read(text).fingerprint;
+    } catch (thrown) {
+      if (!(thrown instanceof CountersignError)) throw thrown;
+    }
+  }
+  return undefined;
+}
+
 function named<T>(reference: SecretRef, read: () => T): T {
   try {
     return read();

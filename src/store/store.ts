@@ -11,7 +11,7 @@ import type { ClockState } from './clock-state.ts';
  * FAILURE. Time is the store's own (Redis `TIME`, or the clock given to the embedded store) and never runs backwards:
  * after a step back it stands still until it has caught up. A clock that jumped ahead is neither believed nor written.
  */
-export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journal {
+export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journal, Services {
   readonly name: 'embedded' | 'redis';
   /**
    * Makes the sources known: what is in force, and whether all is frozen, holds for them from here on. On a store that was never
@@ -30,7 +30,10 @@ export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journ
    * `notice` reject with STORE_LOST. Absent where data can't be lost behind a running process's back.
    */
   readonly loss?: () => string | undefined;
-  /** Calls back after a push, a freeze, an unfreeze or a change of prices, by this process or another. A notice can be lost: poll as well. */
+  /**
+   * Calls back after a push, a freeze, an unfreeze, a change of prices or a call of the services, by this process or another. A
+   * notice can be lost: poll as well.
+   */
   watch(changed: () => void): () => void;
   close(): Promise<void>;
 }
@@ -327,6 +330,40 @@ export interface Prices {
     readonly after: number;
     readonly limit: number;
   }): Promise<readonly PriceHistoryEntry[]>;
+}
+
+// ---- the services that run ----
+
+export interface Attendance {
+  /** Of one run of a service. */
+  readonly id: string;
+  /** For people: where it runs. */
+  readonly name: string;
+  /** The sequence of what is in force that it follows. */
+  readonly sequence: number;
+  /** Why it is not ready; the empty text if it is. */
+  readonly trouble: string;
+  /** Writes as much as the largest decision would, where a store can be full. */
+  readonly probe?: boolean;
+}
+
+/** A service as it last showed itself. */
+export interface ServiceSeen extends Omit<Attendance, 'probe'> {
+  /** The last call that it had seen by then. */
+  readonly answered: number;
+  readonly atMs: number;
+}
+
+/** Which services run on this store, and have seen what it holds. */
+export interface Services {
+  /** To be repeated every few seconds, and after each call. It is a real write: where it fails, nothing can be approved. */
+  attend(attendance: Attendance): Promise<void>;
+  /** The service ends. */
+  leave(id: string): Promise<void>;
+  /** Asks all services to show themselves; resolves with the call's number, which they then give as `answered`. */
+  callServices(): Promise<number>;
+  /** Those that have shown themselves within a day and have not left. */
+  services(): Promise<{ readonly nowMs: number; readonly services: readonly ServiceSeen[] }>;
 }
 
 // ---- the journal ----

@@ -1,13 +1,16 @@
-import { copyFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { placeIn } from '../cli/terminal.ts';
+import { readPublicKey } from '../../src/signature/keys.ts';
 import { createAuthority } from '../certificates.ts';
 import { eventually } from '../eventually.ts';
 import { PAYMENT_PATH, type TestService, VAULT_TOKEN, signedPayment, transfer } from '../service.ts';
-import { serviceHere } from './running.ts';
+import { readinessAt, serviceHere, untilReady } from './running.ts';
 
 interface Files {
   readonly path: (name: string) => string;
@@ -107,9 +110,8 @@ describe('while the service runs', () => {
     writeFileSync(join(service.folder, 'vault.token'), 'another-token-of-the-tests');
     expect(await logs(service, 'keys-unreadable')).toMatchObject({ level: 'error' });
     expect(await service.pay({ appOrderId: 'kept' }, 'rsa')).toBe('SUCCESS');
-    expect(await service.cosign('/cosigner/withdraw', transfer())).toBe('SUCCESS');
 
-    renameSync(`${platformKey}.kept`, platformKey);
+    // A token that may have leaked is out of use, whatever is wrong with the files of another source.
     await eventually('the new token counts', async () => {
       const headers = { authorization: 'another-token-of-the-tests' };
       const answer = await service.post('/cosigner/withdraw', JSON.stringify(transfer()), headers);
@@ -117,7 +119,95 @@ describe('while the service runs', () => {
     });
     const old = { authorization: VAULT_TOKEN };
     expect((await service.post('/cosigner/withdraw', JSON.stringify(transfer()), old)).body).toBe('FAILURE');
+
+    renameSync(`${platformKey}.kept`, platformKey);
+    await untilReady(service.ops);
     expect(await service.pay({ appOrderId: 'mended' }, 'rsa')).toBe('SUCCESS');
+  });
+});
+
+describe('a key whose file is taken away', () => {
+  const metrics = async (service: TestService): Promise<string> =>
+    (await fetch(`${service.ops}/metrics`)).text();
+  const unready = (service: TestService): Promise<string> =>
+    eventually('the service is not ready', async () => {
+      const { status, because } = await readinessAt(service.ops);
+      return status === 503 ? because : undefined;
+    });
+
+  it.each([
+    ['deleted', (file: string) => rmSync(file)],
+    ['emptied', (file: string) => writeFileSync(file, '')],
+    ['overwritten with what is no key', (file: string) => writeFileSync(file, 'no key')],
+  ] as const)(
+    '%s stays in use, and /readyz, log, metrics and doctor say so by source, file and fingerprint',
+    async (_how, spoil) => {
+      const service = await serviceHere({});
+      const file = join(service.folder, 'platform.pem');
+      const key = readFileSync(file, 'utf8');
+      const { fingerprint } = readPublicKey(key);
+      await untilReady(service.ops);
+      expect(await metrics(service)).not.toMatch(/^countersign_keys_unreadable\{/m);
+
+      spoil(file);
+      const because = await unready(service);
+      expect(because).toContain(`keys: source shop: `);
+      expect(because).toContain(file);
+      expect(because).toContain(`the key ${fingerprint} that was read before stays in use`);
+      expect(await logs(service, 'keys-unreadable')).toMatchObject({
+        level: 'error',
+        source: 'shop',
+        file,
+        fingerprint,
+      });
+      expect(await metrics(service)).toContain(
+        `countersign_keys_unreadable{source="shop",file="${file}",fingerprint="${fingerprint}"} 1`,
+      );
+      expect(await service.pay({ appOrderId: 'still' }, 'rsa')).toBe('SUCCESS');
+      await eventually('the service says so where doctor looks', async () => {
+        const { services } = await service.store.services();
+        return services.some(({ trouble }) => trouble.includes(fingerprint)) || undefined;
+      });
+      const { code, out } = await placeIn(service.folder).run('doctor');
+      expect(code).toBe(1);
+      expect(out).toMatch(new RegExp(`fault +store +the service \\S+ is not ready: keys: source shop: `));
+      expect(out).toContain(fingerprint);
+
+      writeFileSync(file, key);
+      await untilReady(service.ops);
+      expect(await logs(service, 'keys-reread')).toMatchObject({ source: 'shop', file, fingerprint });
+      expect(await metrics(service)).not.toMatch(/^countersign_keys_unreadable\{/m);
+    },
+  );
+
+  it('is revoked by another in its place, though another file of another source is gone', async () => {
+    const service = await serviceHere({});
+    const file = join(service.folder, 'platform.pem');
+    rmSync(join(service.folder, 'vault.token'));
+    await unready(service);
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    writeFileSync(file, pem);
+    const { fingerprint } = readPublicKey(pem);
+    await eventually('the new key is read', () =>
+      service.log.find(
+        (line) =>
+          line['event'] === 'keys-reread' && line['fingerprint'] === fingerprint && line['file'] === file,
+      ),
+    );
+    expect(await service.pay({ appOrderId: 'revoked' }, 'rsa')).toBe('FAILURE');
+    expect(await service.cosign('/cosigner/withdraw', transfer())).toBe('SUCCESS');
+    expect((await readinessAt(service.ops)).because).toContain('source vault: file ');
+  });
+
+  it('says of a secret, which has no fingerprint, its source and its file', async () => {
+    const files = filesOfItsOwn();
+    const service = await shopWith(files);
+    files.replace('first', 'secret-nine');
+    await acceptsSoon(service, 'secret-nine');
+    const line = await logs(service, 'keys-reread');
+    expect(line).toMatchObject({ source: 'shop', file: files.path('first') });
+    expect(line).not.toHaveProperty('fingerprint');
   });
 });
 

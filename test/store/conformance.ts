@@ -11,6 +11,7 @@ import { describePrices } from './conformance/prices.ts';
 import { describeReleases } from './conformance/releases.ts';
 import { describeReopening } from './conformance/reopening.ts';
 import { describeRepeats } from './conformance/repeats.ts';
+import { describeServices } from './conformance/services.ts';
 import { describeSettle } from './conformance/settle.ts';
 import { describeSpeedUps } from './conformance/speed-ups.ts';
 import type { OpenStore } from './conformance/store-under-test.ts';
@@ -53,6 +54,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeOrders(open);
     describeSpeedUps(open);
     describePrices(open);
+    describeServices(open);
     describeReopening(open);
   });
 }

@@ -67,7 +67,7 @@ export function createBegin(file: string, connection: DatabaseSync, wait: LockWa
       beginWithin(() => (hasAsked = true));
     } finally {
       patient.get();
-      if (hasAsked) rmSync(question, { force: true });
+      if (hasAsked) withdraw(question);
     }
   };
 }
@@ -78,6 +78,14 @@ function ask(question: string): void {
     writeFileSync(question, '');
   } catch {
     // A full disk has room for an empty file, and if not, a lock that is free can still be taken.
+  }
+}
+
+function withdraw(question: string): void {
+  try {
+    rmSync(question, { force: true });
+  } catch {
+    // It is ignored before long.
   }
 }
 

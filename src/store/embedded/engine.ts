@@ -4,6 +4,7 @@ import { type Retention, createHousekeeping } from './housekeeping.ts';
 import { keepInForce } from './in-force-kept.ts';
 import { createJournal } from './journal.ts';
 import { createPrices } from './prices.ts';
+import { createServices } from './services.ts';
 import { createSettleTables } from './tables.ts';
 import { type ClockLook, type Instant, createClockTable, createTime } from './time.ts';
 import { type Committed, createCommit } from './transaction.ts';
@@ -42,7 +43,7 @@ export function createEngine(
   const time = createTime(connection, maxStepMs);
   const clock = createClockTable(connection, maxStepMs);
   const settleTables = keepInForce(createSettleTables(connection, createJournal(connection)));
-  const tables = { ...settleTables, prices: createPrices(connection) };
+  const tables = { ...settleTables, prices: createPrices(connection), services: createServices(connection) };
   const perform = createPerform(tables);
   const look = ({ sources, by, ...given }: LookAsked): ClockFound => {
     const fromMs = at.nowMs;

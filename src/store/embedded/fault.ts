@@ -7,6 +7,8 @@ interface Cause {
 }
 
 const BUSY = 5;
+const IO_FAILED = 10;
+const FULL = 13;
 
 /** By SQLite's primary result code (https://sqlite.org/rescode.html). */
 const causes: Readonly<Record<number, Cause>> = {
@@ -25,7 +27,7 @@ const causes: Readonly<Record<number, Cause>> = {
     problem: 'is damaged',
     cure: 'stop the service and restore the file from a backup',
   },
-  13: {
+  [FULL]: {
     code: 'STORE_UNREACHABLE',
     problem: 'can not grow, for the disk is full',
     cure: 'free space, or shorten the retention of the journal',
@@ -53,6 +55,11 @@ const errcodeOf = (thrown: unknown): number =>
 
 /** Whether somebody else is writing. */
 export const isBusy = (thrown: unknown): boolean => (errcodeOf(thrown) & 0xff) === BUSY;
+
+/** Whether the disk is full or fails. */
+export function isOfDisk({ data: { errcode } }: CountersignError): boolean {
+  return typeof errcode === 'number' && [IO_FAILED, FULL].includes(errcode & 0xff);
+}
 
 /** What the database in `file` threw, with its cure. A CountersignError stays as it is. */
 export function storeFault(file: string, thrown: unknown): CountersignError {

@@ -4,6 +4,7 @@ import { type Batch, type ClockAsked, createEngine } from './engine.ts';
 import type { FileGuard } from './identity.ts';
 import type { Retention } from './housekeeping.ts';
 import type { Committed } from './transaction.ts';
+import { createWritability } from './writability.ts';
 import type { Asked } from './write-verbs.ts';
 import { type WriterThread, startWriterThread } from './writer-thread.ts';
 import type { Lane } from './writes.ts';
@@ -19,6 +20,8 @@ export interface Lanes extends Lane<Asked | ClockAsked> {
   readonly where: 'here' | 'thread';
   /** Resolves once it is settled where the next write is done. */
   readonly ready: Promise<void>;
+  /** Throws why nothing can be written, by what came of the last writes. */
+  expectWritable(): void;
   close(): Promise<void>;
 }
 
@@ -46,6 +49,7 @@ export function createLanes(parts: LanesParts): Lanes {
   let thread: WriterThread | undefined;
   let isReady = false;
   let writesHere = 0;
+  const writability = createWritability();
 
   const start = (): WriterThread => {
     const started = startThread({ file, identity, retention, maxStepMs, lockWait }, () => {
@@ -60,9 +64,10 @@ export function createLanes(parts: LanesParts): Lanes {
     return started;
   };
 
-  const commitHere = (batch: Batch, writes: number): Committed => {
+  const commitHere = (batch: Batch): Committed => {
     const committed = engine(batch);
-    writesHere += writes;
+    // A service that shows itself every other second has no load by that.
+    writesHere += batch.asked.filter(({ verb }) => verb !== 'attend').length;
     if (writesHere >= LOAD_WRITES && writeIn !== 'here' && thread === undefined) start();
     return committed;
   };
@@ -78,12 +83,13 @@ export function createLanes(parts: LanesParts): Lanes {
     async commit(asked) {
       guard.expectSeenSame();
       const batch = { clockMs: clock(), asked };
-      const committed =
-        isReady && thread !== undefined ? await thread.commit(batch) : commitHere(batch, asked.length);
+      const committed = isReady && thread !== undefined ? await thread.commit(batch) : commitHere(batch);
+      writability.note(batch, committed);
       // Afterwards: what was written to a file that is no longer the store's must not be acknowledged.
       guard.expectSame();
       return committed;
     },
+    expectWritable: writability.expect,
     async close() {
       const last = thread;
       thread = undefined;

@@ -1,3 +1,5 @@
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { CountersignError } from '../../errors.ts';
 import { type Clock, systemClock } from '../../values/clock.ts';
 import type { ClockBounds } from '../clock-state.ts';
@@ -12,6 +14,7 @@ import { createFileGuard } from './identity.ts';
 import { createJournal } from './journal.ts';
 import { type WriteIn, createLanes } from './lanes.ts';
 import { type PriceTables, createPrices } from './prices.ts';
+import { createServices } from './services.ts';
 import type { SettleTables } from './settle.ts';
 import { createSettleTables } from './tables.ts';
 import { createTime } from './time.ts';
@@ -53,6 +56,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   const journal = createJournal(connection);
   const { releases, orders, lists } = createSettleTables(connection, journal);
   const prices = createPrices(connection);
+  const services = createServices(connection);
   const time = createTime(connection, maxStepMs);
   const now = (): number => time(clock()).nowMs;
   const lanes = createLanes({ database, retention, clock, maxStepMs, writeIn, guard });
@@ -68,7 +72,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   };
   const watches = createWatches(() => {
     guard.expectSame();
-    return releases.control().sequence;
+    return `${releases.control().sequence} ${services.calls()}`;
   });
   let closing: Promise<void> | undefined;
   const closeAll = async (): Promise<void> => {
@@ -104,9 +108,16 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       read(() => {
         guard.expectSame();
         expectUnstuck(file, writes);
+        lanes.expectWritable();
         return {
           nowMs: now(),
-          details: { file, sqlite: sqliteVersion(database), writer: lanes.where, ...writes.counts },
+          details: {
+            file,
+            sqlite: sqliteVersion(database),
+            writer: lanes.where,
+            freeBytes: freeBytesFor(file),
+            ...writes.counts,
+          },
         };
       }),
     watch: (changed) => watches.watch(changed),
@@ -114,6 +125,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
     ...verbs,
     ...createReadVerbs(read, { releases, lists, prices, journal }),
     order: (source, subject) => read(() => orders.find(source, subject, now())),
+    services: () => read(() => ({ nowMs: now(), services: services.all() })),
   };
 }
 
@@ -151,6 +163,12 @@ function createReadVerbs(
     entries: (query) => read(() => journal.entries(query)),
     journalSize: (source) => read(() => journal.size(source)),
   } satisfies Partial<Store>;
+}
+
+/** For this user, on the disk of the file. */
+function freeBytesFor(file: string): number {
+  const { bavail, bsize } = statfsSync(dirname(file));
+  return bavail * bsize;
 }
 
 /** A thread can't be seen to hang but by what it leaves unanswered. */

@@ -148,4 +148,18 @@ export const migrations: readonly string[] = [
   ) STRICT;
   INSERT INTO clock VALUES (1, 0, 0, '', 0, 0, NULL, NULL);
   `,
+  `
+  CREATE TABLE service (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    answered INTEGER NOT NULL,
+    trouble TEXT NOT NULL,
+    probe TEXT NOT NULL,
+    at_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE service_call (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL) STRICT;
+  INSERT INTO service_call VALUES (1, 0);
+  `,
 ];

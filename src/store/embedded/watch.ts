@@ -1,17 +1,17 @@
 const WATCH_MS = 250;
 
 interface Watches {
-  /** Calls back whenever the sequence has moved, until what is returned is called. */
+  /** Calls back whenever what is read has changed, until what is returned is called. */
   watch(changed: () => void): () => void;
   close(): void;
 }
 
 /** SQLite tells nobody of another process's writes, so those who watch look every now and then. */
-export function createWatches(sequence: () => number): Watches {
+export function createWatches(read: () => string): Watches {
   const timers = new Set<NodeJS.Timeout>();
   return {
     watch(changed) {
-      const timer = watchSequence(sequence, changed);
+      const timer = watchReading(read, changed);
       timers.add(timer);
       return () => {
         clearInterval(timer);
@@ -25,10 +25,10 @@ export function createWatches(sequence: () => number): Watches {
 }
 
 /** A look that fails is none: whoever needs the store finds that out. */
-function watchSequence(sequence: () => number, changed: () => void): NodeJS.Timeout {
-  const look = (): number | undefined => {
+function watchReading(read: () => string, changed: () => void): NodeJS.Timeout {
+  const look = (): string | undefined => {
     try {
-      return sequence();
+      return read();
     } catch {
       return undefined;
     }

@@ -2,6 +2,7 @@ import { clockJumped } from '../clock-state.ts';
 import type { Store } from '../store.ts';
 import { notice } from './notice.ts';
 import type { PriceTables } from './prices.ts';
+import type { ServiceTables } from './services.ts';
 import { type SettleTables, settle } from './settle.ts';
 import type { Instant } from './time.ts';
 
@@ -17,8 +18,12 @@ export type WriteVerb =
   | 'cancelOrder'
   | 'changePrices'
   | 'record'
-  | 'dropEntries';
+  | 'dropEntries'
+  | 'attend'
+  | 'leave'
+  | 'callServices';
 
+/** Undefined for a verb without one. */
 type ArgumentOf<V extends WriteVerb> = Parameters<Store[V]>[0];
 type ResultOf<V extends WriteVerb> = Awaited<ReturnType<Store[V]>>;
 
@@ -34,9 +39,13 @@ type Performers = {
 
 /** Does what is asked, and returns what the store's verb resolves with. `forget` is called when what is in force changes. */
 export function createPerform(
-  tables: SettleTables & { readonly prices: PriceTables; readonly forget: () => void },
+  tables: SettleTables & {
+    readonly prices: PriceTables;
+    readonly services: ServiceTables;
+    readonly forget: () => void;
+  },
 ): (asked: Asked, at: Instant) => unknown {
-  const { releases, lists, orders, prices, journal, forget } = tables;
+  const { releases, lists, orders, prices, journal, services, forget } = tables;
   const moving =
     <A, R>(act: (argument: A, nowMs: number) => R): ((argument: A, nowMs: number) => R) =>
     (argument, nowMs) => {
@@ -59,6 +68,9 @@ export function createPerform(
     changePrices: moving((change, nowMs) => prices.change(change, nowMs)),
     record: (record, nowMs) => journal.record(record, nowMs),
     dropEntries: (drop) => journal.drop(drop),
+    attend: (attendance, nowMs) => services.attend(attendance, nowMs),
+    leave: (id) => services.leave(id),
+    callServices: () => services.call(),
   };
   return (asked, at) => performed(performers, asked, at);
 }
@@ -90,5 +102,8 @@ export function createWriteVerbs(write: (asked: Asked) => Promise<unknown>): Pic
     changePrices: verb('changePrices'),
     record: verb('record'),
     dropEntries: verb('dropEntries'),
+    attend: verb('attend'),
+    leave: verb('leave'),
+    callServices: () => verb('callServices')(undefined),
   };
 }

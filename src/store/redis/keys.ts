@@ -9,6 +9,8 @@ export interface Keys {
   readonly prices: string;
   readonly priceHistory: string;
   readonly sources: string;
+  /** The services that run. */
+  readonly services: string;
   /** What a barrier writes, so that there is something to wait for. */
   readonly barrier: string;
   /** Not a key: the channel on which a change of what is in force is told. */
@@ -39,6 +41,7 @@ export function createKeys(prefix: string): Keys {
     prices: `${global}:prices`,
     priceHistory: `${global}:price-history`,
     sources: `${global}:sources`,
+    services: `${global}:services`,
     barrier: `${global}:barrier`,
     changed: `${global}:changed`,
     of(source) {

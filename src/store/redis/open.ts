@@ -23,6 +23,7 @@ import { createOrders } from './orders.ts';
 import type { RedisParts, Retention } from './parts.ts';
 import { createPrices } from './prices.ts';
 import { createReleases } from './releases.ts';
+import { createServices } from './services.ts';
 import { createTime, lookAt } from './time.ts';
 
 export type RedisStoreOptions = RedisServer &
@@ -80,6 +81,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     ...createPrices(parts),
     ...createJournal(parts),
     ...createTime(parts),
+    ...createServices(parts),
   };
   const { durability = NO_REPLICAS } = options;
   const durable =

@@ -1,0 +1,144 @@
+import { CountersignError, messageOf } from '../errors.ts';
+import type { Log } from '../observe/log.ts';
+import { secretsOf } from '../settings/demo.ts';
+import type { Settings, SourceSettings } from '../settings/schema.ts';
+import type { Authenticator } from '../signature/authenticate.ts';
+import { fingerprintOf } from '../signature/key-of.ts';
+import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
+import { authenticatorOf } from './keys.ts';
+
+/** A file of a source that can't be used, while the key that was read from it before still counts. */
+export interface UnreadableKey {
+  readonly source: string;
+  readonly file: string;
+  /** Of the key that is still in use; of a secret, which must not have one, the empty text. */
+  readonly fingerprint: string;
+  /** What is wrong with the file. */
+  readonly because: string;
+}
+
+/** The sources' keys, read again when a file changed. */
+export interface FollowedKeys {
+  readonly current: () => Authenticator;
+  readonly reload: () => void;
+  /** Files that were there and can't be used now. A key is not revoked by taking its file away. */
+  readonly unreadable: () => readonly UnreadableKey[];
+}
+
+type Texts = ReadonlyMap<string, string>;
+
+/**
+ * Reads all keys now; throws one error that lists every key that can't be read. Later a source whose files can't all be used keeps
+ * the keys it had, for a mount that is gone for a moment must not stop payments; the other sources get theirs.
+ */
+export function followKeys(settings: Settings, read: ReadSecret, log: Log): FollowedKeys {
+  let texts: Texts = new Map();
+  let unreadable: readonly UnreadableKey[] = [];
+  const first = new Map<string, string>();
+  let authenticator = authenticatorOf(settings, noting(read, first));
+  texts = first;
+
+  function readAgain(): void {
+    const fresh = new Map(texts);
+    const failed: UnreadableKey[] = [];
+    for (const source of settings.sources) {
+      const own = new Map<string, string>();
+      try {
+        authenticatorOf({ ...settings, sources: [source] }, noting(read, own));
+        for (const [name, text] of own) fresh.set(name, text);
+      } catch (thrown) {
+        failed.push(...unusable(source, { thrown, read, texts }));
+      }
+    }
+    const kept: ReadSecret = (reference) => fresh.get(nameOfSecret(reference)) ?? read(reference);
+    authenticator = authenticatorOf(settings, kept);
+    tell(texts, fresh, failed);
+    texts = fresh;
+    unreadable = failed;
+  }
+
+  function tell(before: Texts, now: Texts, failed: readonly UnreadableKey[]): void {
+    for (const { because, ...of } of failed) {
+      log.error('keys-unreadable', { ...of, because: `${because}; what was read before stays in use` });
+    }
+    for (const source of settings.sources) {
+      for (const reference of referencesOf(source)) {
+        const name = nameOfSecret(reference);
+        const text = now.get(name) ?? '';
+        const was = ({ source: of, file }: UnreadableKey): boolean =>
+          of === source.name && 'file' in reference && file === reference.file;
+        const isMended = unreadable.some(was) && !failed.some(was);
+        if (text === before.get(name) && !isMended) continue;
+        const file = 'file' in reference ? reference.file : undefined;
+        log.info('keys-reread', { source: source.name, file, fingerprint: fingerprintOf(text) });
+      }
+    }
+  }
+
+  return {
+    current: () => authenticator,
+    unreadable: () => unreadable,
+    reload() {
+      try {
+        readAgain();
+      } catch (thrown) {
+        // What is wrong between sources is wrong with none of their files.
+        const because = messageOf(thrown);
+        log.error('keys-unreadable', { because: `${because}; what was read before stays in use` });
+        unreadable = [{ source: '', file: '', fingerprint: '', because }];
+      }
+    },
+  };
+}
+
+function noting(read: ReadSecret, texts: Map<string, string>): ReadSecret {
+  return (reference) => {
+    const text = read(reference);
+    texts.set(nameOfSecret(reference), text);
+    return text;
+  };
+}
+
+const referencesOf = (source: SourceSettings): readonly SecretRef[] => {
+  const references = secretsOf(source).map(({ reference }) => reference);
+  return references.filter(
+    (reference, at) =>
+      references.findIndex((other) => nameOfSecret(other) === nameOfSecret(reference)) === at,
+  );
+};
+
+/** Those of the source's files that can't be read, or that hold no key. */
+function unusable(
+  source: SourceSettings,
+  { thrown, read, texts }: { readonly thrown: unknown; readonly read: ReadSecret; readonly texts: Texts },
+): readonly UnreadableKey[] {
+  const message = messageOf(thrown);
+  const found = referencesOf(source).flatMap((reference): readonly UnreadableKey[] => {
+    const name = nameOfSecret(reference);
+    const fault = faultOf(reference, read) ?? (message.includes(`${name} `) ? message : undefined);
+    if (fault === undefined || !('file' in reference)) return [];
+    const fingerprint = fingerprintOf(texts.get(name) ?? '') ?? '';
+    return [{ source: source.name, file: reference.file, fingerprint, because: fault }];
+  });
+  return found.length > 0 ? found : [{ source: source.name, file: '', fingerprint: '', because: message }];
+}
+
+function faultOf(reference: SecretRef, read: ReadSecret): string | undefined {
+  try {
+    read(reference);
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof CountersignError) return thrown.message;
+    throw thrown;
+  }
+}
+
+/** For `/readyz`: which key is in use although its file can't be used, or that none is. */
+export function keysState(unreadable: readonly UnreadableKey[]): { ok: boolean; because: string } {
+  if (unreadable.length === 0) return { ok: true, because: 'the keys are those of their files' };
+  const sentences = unreadable.map(({ source, fingerprint, because }) => {
+    const key = fingerprint === '' ? 'what was read before' : `the key ${fingerprint} that was read before`;
+    return `source ${source}: ${because}; ${key} stays in use`;
+  });
+  return { ok: false, because: sentences.join('\n') };
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import type { ServiceSeen, Services } from '../store.ts';
+import { tell } from './copies.ts';
+import { type RedisParts, clockArgument } from './parts.ts';
+import { digits, expectJson, expectReply, readHash, text } from './reply.ts';
+import { loadScript, run } from './script.ts';
+
+const attendScript = loadScript('attend-1');
+const callScript = loadScript('call-services-1');
+const nowScript = loadScript('now-1');
+
+/** Beside the services, by their ids, the hash has the number of the last call. */
+const CALL = 'call';
+const row = z.tuple([text, digits, digits, text, digits]);
+
+export function createServices(parts: RedisParts): Services {
+  const { connection, keys } = parts;
+  return {
+    async attend({ id, name, sequence, trouble }) {
+      await run(
+        connection,
+        attendScript,
+        [keys.services],
+        [clockArgument(parts), id, name, sequence, trouble],
+      );
+    },
+    async leave(id) {
+      await connection.call('hdel', [keys.services, id]);
+    },
+    async callServices() {
+      const call = expectReply(digits, 'a call', await run(connection, callScript, [keys.services], []));
+      await tell(parts, String(call));
+      return call;
+    },
+    async services() {
+      const now = await run(connection, nowScript, [keys.inForce], [clockArgument(parts)]);
+      const rows = await readHash(connection, 'the services', keys.services);
+      const services = [...rows].flatMap(([id, json]) => (id === CALL ? [] : [seenOf(id, json)]));
+      return {
+        nowMs: expectReply(digits, 'the time', now),
+        services: services.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      };
+    },
+  };
+}
+
+function seenOf(id: string, json: string): ServiceSeen {
+  const [name, sequence, answered, trouble, atMs] = expectJson(row, `the service ${id}`, json);
+  return { id, name, sequence, answered, trouble, atMs };
+}
