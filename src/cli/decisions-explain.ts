@@ -47,6 +47,7 @@ const HAD_IT_NOT: Readonly<Record<string, string>> = {
   RULE_REFUSED: 'had it passed',
   FROZEN: 'had nothing been frozen',
   TERMS_CHANGED: 'had the terms been the same',
+  SCHEME_CHANGED: 'had the scheme been the same',
 };
 
 /** What would have been the verdict without what refused, as far as that is known. */

@@ -6,6 +6,7 @@ import { messageOf } from '../errors.ts';
 import { demoCredentials } from '../settings/demo.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
 import type { ReadSecret } from '../values/secret.ts';
+import { sharedKeys } from '../signature/shared-keys.ts';
 import { type Finding, guarded } from './finding.ts';
 import { isoTime } from './print.ts';
 import type { Session } from './session.ts';
@@ -17,7 +18,9 @@ export async function checkKeys(session: Session, settings: Settings): Promise<r
   for (const source of settings.sources) {
     findings.push(...(await guarded('keys', () => checkSource(settings, source, secrets.read))));
   }
-  if (findings.every(({ state }) => state !== 'fault')) authenticatorOf(settings, secrets.read);
+  if (findings.every(({ state }) => state !== 'fault')) {
+    findings.push(...sharedKeys(authenticatorOf(settings, secrets.read).describe()).map(warning));
+  }
   findings.push(...(await guarded('keys', () => checkTls(settings, secrets.read, session.clock()))));
   const weak = [...demoCredentials(settings, secrets.read), ...secrets.warnings()];
   return [...findings, ...weak.map(warning)];

@@ -5,6 +5,7 @@ import { demoCredentials } from '../settings/demo.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets } from '../settings/secrets.ts';
 import type { Authenticator } from '../signature/authenticate.ts';
+import { sharedKeys } from '../signature/shared-keys.ts';
 import type { Clock } from '../values/clock.ts';
 import { admittingPipeline } from './admission.ts';
 import { openAsking } from './asking.ts';
@@ -65,6 +66,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     ask: asking.ask,
     admit: () => admit(backstage),
     answerFormat: answerFormats(settings.sources),
+    bindsScheme: schemeBinding(settings.sources),
     clock: parts.clock,
   });
   const servers = await openPorts(parts, { secrets, pipeline, backstage }).catch(async (thrown: unknown) => {
@@ -127,13 +129,22 @@ function reread(log: Log, what: 'tls' | 'inquiry-keys', read: () => void): void 
   }
 }
 
+function schemeBinding(sources: Settings['sources']): (source: string) => boolean {
+  const free = new Set(
+    sources.flatMap((source) => (source.callback === 'payment' && !source.bindScheme ? [source.name] : [])),
+  );
+  return (source) => !free.has(source);
+}
+
 /** One line a source with the fingerprints of its keys, and a warning for whatever weakens it. */
 function describeSources(settings: Settings, secrets: Secrets, authenticator: Authenticator, log: Log): void {
-  for (const { source, accepts, keys, warnings } of authenticator.describe()) {
+  const described = authenticator.describe();
+  for (const { source, accepts, keys, warnings } of described) {
     const fingerprints = keys.map(({ role, fingerprint }) => `${role} ${fingerprint}`);
     log.info('source', { source, authenticatedBy: accepts.join(', '), because: fingerprints.join(', ') });
     for (const because of warnings) log.warn('source-weak', { source, because });
   }
+  for (const because of sharedKeys(described)) log.warn('source-weak', { because });
   const weak = [...demoCredentials(settings, secrets.read), ...secrets.warnings()];
   for (const because of weak) log.warn('secret-weak', { because });
 }

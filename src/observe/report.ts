@@ -27,7 +27,7 @@ export interface CallbackReport {
   readonly revision: string | undefined;
   /** The journal entry's id. */
   readonly decision: string | undefined;
-  /** Something an operator must look at: TERMS_CHANGED, SIGNED_WITHOUT_APPROVAL, TXID_UNEXPECTED. */
+  /** Something an operator must look at: TERMS_CHANGED, SCHEME_CHANGED, SIGNED_WITHOUT_APPROVAL, TXID_UNEXPECTED. */
   readonly alarm: boolean;
   readonly data: Readonly<Record<string, unknown>>;
   readonly stepsMs: Readonly<Partial<Record<Step, number>>>;

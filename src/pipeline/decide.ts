@@ -30,6 +30,8 @@ export interface DecideParts {
   readonly store: Store;
   readonly following: Following;
   readonly ask: Ask;
+  /** Whether orders of a source are bound to the scheme that they first came by (`bindScheme`); true if it is not given. */
+  readonly bindsScheme?: (source: string) => boolean;
   readonly clock: Clock;
   readonly answerTimeoutMs: number;
 }
@@ -55,6 +57,8 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
   const terms = termsOf(callback);
   if (callback.question.type === 'sign_success') return notice(parts, run, question, terms);
 
+  const { scheme } = question.sender;
+  const bound = scheme !== undefined && parts.bindsScheme?.(callback.source) !== false ? scheme : '';
   let nowMs: number | undefined;
   const answers = new Map<string, Answer>();
   let attempts = 0;
@@ -65,14 +69,13 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
     if (open.length > 0) await inquire(parts, run, { callback, open, answers });
     // Not before all is answered: the instant that is judged is that of the decision.
     const prices = parts.following.prices();
-    const { scheme } = question.sender;
     const facts = factsAt(nowMs ?? parts.clock(), { scheme, prices, answers });
     const proposal = run.timed('evaluate', () => evaluate(release, callback, facts));
     const detail = detailOf(question, run, {
       ...(answers.size > 0 ? { answers: Object.fromEntries(answers) } : {}),
       proposal: toDetail(proposal),
     });
-    const request = settleRequestOf(callback, terms, proposal, detail);
+    const request = settleRequestOf(callback, { terms, scheme: bound, detail }, proposal);
     const result = await run.timedAsync('settle', () => parts.store.settle(request));
     if (result.outcome === 'jumped')
       return jumped(parts, run, { question, request, aheadMs: result.aheadMs });
@@ -149,7 +152,7 @@ async function settled(
     rule: deciding === undefined ? undefined : `${deciding.policy}/${deciding.rule}`,
     revision: proposal.revision,
     decision: result.id,
-    alarm: result.code === 'TERMS_CHANGED',
+    alarm: result.code === 'TERMS_CHANGED' || result.code === 'SCHEME_CHANGED',
   });
 }
 

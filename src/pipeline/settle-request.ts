@@ -8,17 +8,17 @@ export function termsOf(callback: Callback): string {
   return sha256Hex(canonicalJson(callback.terms));
 }
 
-/** What the store is asked to settle, from what evaluate proposed; `detail` is for the journal. */
+/** What the store is asked to settle, from what evaluate proposed; `scheme` as SettleRequest has it, `detail` is for the journal. */
 export function settleRequestOf(
   callback: Callback,
-  terms: string,
+  { terms, scheme, detail }: Pick<SettleRequest, 'terms' | 'scheme' | 'detail'>,
   proposal: Proposal,
-  detail: string,
 ): SettleRequest {
   return {
     source: callback.source,
     subject: subjectOf(callback),
     terms,
+    scheme,
     question: callback.question.type,
     speedUp: callback.question.speedUp,
     revision: proposal.revision,

@@ -23,6 +23,8 @@ export interface PipelineParts {
   readonly report: ReportCallback;
   /** Outputs that a withdrawal may have (`public.limits.outputs`). */
   readonly outputs?: number;
+  /** See DecideParts. */
+  readonly bindsScheme?: (source: string) => boolean;
   readonly clock: Clock;
   /** From arrival to answer. */
   readonly answerTimeoutMs: number;

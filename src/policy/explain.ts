@@ -112,6 +112,8 @@ const REASONS: Readonly<Record<string, string>> = {
   TOO_MANY_CLAIMS: `the rules ask the store for more than ${BOUNDS.claims} claims or ${BOUNDS.values} values of lists at once; send fewer outputs or calls in one callback, or limit and look up by fewer rules`,
   NOTHING_IN_FORCE: 'no policies are in force; push some with `countersign policy push`',
   FROZEN: 'approvals are frozen; `countersign unfreeze` starts them again',
+  SCHEME_CHANGED:
+    'the same order came before signed by another scheme; if the platform has changed its scheme, have it send the order under a new id, or write bindScheme: false at the source',
   TERMS_CHANGED: 'the same id came before with other terms: another user, coin, amount, address or call',
 };
 

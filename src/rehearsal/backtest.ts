@@ -111,6 +111,8 @@ interface Course {
 function again({ release, store, state, tally }: Course, entry: RecordedEntry): void {
   // It touched nothing then, and must reserve nothing now.
   if (entry.code === 'FROZEN' && entry.type === 'decision') return tally.frozen(entry);
+  // So did what came by another scheme, whatever the policies say.
+  if (entry.code === 'SCHEME_CHANGED') return tally.unchanged(entry);
   const read = recordedCallback(entry);
   if (typeof read === 'string') return tally.notKnown(entry, read);
   if (entry.code === 'TERMS_CHANGED' && !store.knows(entry.source, entry.subject)) {

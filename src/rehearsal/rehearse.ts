@@ -34,7 +34,8 @@ export type Rehearsed =
 
 /**
  * Decides a callback as the pipeline does: evaluate, then settle. The release must be in force in the store. A proposal that
- * the store takes for stale or for another instant is refused, as the pipeline refuses it after a few attempts.
+ * the store takes for stale or for another instant is refused, as the pipeline refuses it after a few attempts. No subject is
+ * bound to a scheme here: whether it is, is up to the settings.
  */
 export function rehearse(
   { store, release }: { readonly store: RehearsalStore; readonly release: Release },
@@ -50,7 +51,7 @@ export function rehearse(
   // Only a refusal that is final is ever repeated without a rule that refuses.
   const isFinal = proposal.final || proposal.claims.some((claim) => claim.final);
   const detail = isFinal ? JSON.stringify({ proposal: toDetail(proposal) }) : '';
-  const result = store.settle(settleRequestOf(callback, terms, proposal, detail), atMs);
+  const result = store.settle(settleRequestOf(callback, { terms, scheme: '', detail }, proposal), atMs);
   if (result.outcome === 'stale' || result.outcome === 'elsewhen' || result.outcome === 'jumped') {
     return { verdict: 'FAILURE', code: 'STALE_POLICIES', proposal, result, first: undefined };
   }

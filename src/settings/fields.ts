@@ -16,6 +16,15 @@ function numberOfDigits(value: unknown): unknown {
   return typeof value === 'string' && /^(?:0|[1-9]\d{0,14})$/.test(value) ? Number(value) : value;
 }
 
+/** `true` or `false`, for a setting that may be left out. */
+export function flagOr(otherwise: boolean) {
+  const error = `write true or false, or delete the line for the default, ${otherwise}`;
+  return z.preprocess(
+    (value) => (value === 'true' ? true : value === 'false' ? false : value),
+    z.boolean({ error }).default(otherwise),
+  );
+}
+
 export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
   return z.enum(values, { error: `write one of ${values.join(', ')}` });
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addressRange, list, oneOf, secretReference, section, text } from './fields.ts';
+import { addressRange, flagOr, list, oneOf, secretReference, section, text } from './fields.ts';
 
 /** Where the platform sends payment confirmations (section 6.1), spelt as it spells it. */
 export const PAYMENT_PATH = '/nofity/transferToMerchantAuthCheck';
@@ -74,6 +74,9 @@ const paymentSource = section({
   ).describe('The appKey that the platform gave to the application.'),
   signatures: list(signature, 1, 8, 'signatures').describe(
     'The schemes that are accepted. Two entries of one scheme are two keys, while one is being rotated.',
+  ),
+  bindScheme: flagOr(true).describe(
+    'Whether an order that comes again must be signed by the scheme that it first came by. It is refused otherwise (SCHEME_CHANGED, an alarm), for a key of the weakest scheme alone could repeat it. With false, any scheme that is accepted may repeat it.',
   ),
   answer: answer
     .default('plain')

@@ -57,6 +57,8 @@ export interface SettleRequest {
   readonly subject: string;
   /** SHA-256, in hexadecimal, of the canonical terms. */
   readonly terms: string;
+  /** The scheme that it was signed by, which the subject is then bound to; the empty text where it is bound to none. */
+  readonly scheme: string;
   readonly question: QuestionType;
   readonly speedUp: boolean;
   /** The revision that the proposal was evaluated under. */
@@ -77,7 +79,7 @@ export interface SettleRequest {
 }
 
 export type RefusalCode = 'RULE_REFUSED' | 'NO_POLICY' | 'NOTHING_IN_FORCE' | 'TOO_MANY_CLAIMS';
-export type DecisionCode = 'APPROVED' | RefusalCode | 'FROZEN' | 'TERMS_CHANGED';
+export type DecisionCode = 'APPROVED' | RefusalCode | 'FROZEN' | 'TERMS_CHANGED' | 'SCHEME_CHANGED';
 
 /** How a claim fared: whether it holds, and what the store held (see each claim). */
 export type ClaimResult =
@@ -105,7 +107,8 @@ export type ClaimResult =
  *    The clock has jumped ahead: `jumped`, nothing is written (see clock-state.ts).
  * 2. `revision` is not the one in force, or `prices` is neither 0 nor the version in force: `stale`, nothing is written. Now is outside the proposal's validity: `elsewhen`,
  *    nothing is written.
- * 3. The subject is known with other terms: `decided` TERMS_CHANGED is journalled; the subject is not touched.
+ * 3. The subject is known with other terms: `decided` TERMS_CHANGED is journalled; the subject is not touched. The same with
+ *    SCHEME_CHANGED if its decisions and the request are of two schemes: the subject keeps that of its first decision that has one.
  * 4. The claims are checked, all of them, in order, so that each can be reported. A window claim whose key the subject has
  *    reserved before holds and is not reserved again, for as long as that reservation counts in its window; after that it is
  *    a claim like any other, or what was prepared hours apart could pass the limit in one instant. The proposal approves if
@@ -130,7 +133,7 @@ export type SettleResult =
       readonly atMs: number;
       readonly verdict: Verdict;
       readonly code: DecisionCode;
-      /** One for each claim of the request, in order; empty for FROZEN and TERMS_CHANGED. */
+      /** One for each claim of the request, in order; empty for FROZEN, TERMS_CHANGED and SCHEME_CHANGED. */
       readonly claims: readonly ClaimResult[];
     }
   | {

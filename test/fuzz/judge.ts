@@ -30,11 +30,16 @@ const INSIDE: ReadonlySet<string> = new Set([
   'NO_POLICY',
 ]);
 
+/** What the reference tells apart in its own words. */
+const UNTOLD: ReadonlySet<string> = new Set(['id', 'beside']);
+
 type Approvable = Extract<Reading, { readonly may: true }>;
 
 /** With a memory: an id stands for one set of terms, and a notice is in order only after an approval. */
 export function createJudge(): Judge {
   const seen = new Map<string, Set<string>>();
+  /** The schemes that a subject came by, in their order. */
+  const schemes = new Map<string, Set<string>>();
   const approved = new Map<string, string>();
   const started = new Set<string>();
   const textOfDigest = new Map<string, string>();
@@ -61,11 +66,14 @@ export function createJudge(): Judge {
     if (settled.source !== source) faults.push(`SUCCESS for source ${settled.source}, not ${source}`);
     if (settled.subject !== subject) faults.push(`SUCCESS for ${settled.subject}, not ${subject}`);
     if (!notice && (approved.get(key) ?? text) !== text) faults.push('SUCCESS for other terms than before');
+    const [scheme] = schemes.get(key) ?? [];
+    if (scheme !== schemeIn(settled.detail)) faults.push('SUCCESS by another scheme than before');
     if (notice && !(started.has(key) && approved.get(key) === text))
       faults.push('SUCCESS for a notice before its approval');
     const told = termsIn(settled.detail);
     for (const [name, value] of Object.entries(terms)) {
-      if (name !== 'id' && told[name] !== value) faults.push(`SUCCESS for another ${name} than is written`);
+      if (!UNTOLD.has(name) && told[name] !== value)
+        faults.push(`SUCCESS for another ${name} than is written`);
     }
     if (!notice) approved.set(key, text);
     if (settled.detail.includes('"type":"sign_start"')) started.add(key);
@@ -77,6 +85,7 @@ export function createJudge(): Judge {
     const key = `${reading.source} ${reading.kind}:${reading.id}`;
     const other = new Set(seen.get(key)).size > 1;
     if (code === 'TERMS_CHANGED' && other) return [];
+    if (code === 'SCHEME_CHANGED' && new Set(schemes.get(key)).size > 1) return [];
     if (reading.notice && (settled === undefined ? false : code !== 'TERMS_CHANGED')) return [];
     return [code];
   };
@@ -88,6 +97,8 @@ export function createJudge(): Judge {
         const { source, subject, terms } = observed.settled;
         const key = `${source} ${subject}`;
         seen.set(key, (seen.get(key) ?? new Set()).add(terms));
+        const scheme = schemeIn(observed.settled.detail);
+        if (scheme !== undefined) schemes.set(key, (schemes.get(key) ?? new Set()).add(scheme));
       }
       if (observed.settled !== undefined && reading.may === true) {
         wrong.push(...termsFaults(textOf(reading.terms), observed.settled.terms));
@@ -145,4 +156,8 @@ function textOf(terms: Approvable['terms']): string {
 function termsIn(detail: string): Readonly<Record<string, unknown>> {
   const { terms = {} } = JSON.parse(detail) as { readonly terms?: Readonly<Record<string, unknown>> };
   return terms;
+}
+
+function schemeIn(detail: string): string | undefined {
+  return (JSON.parse(detail) as { readonly scheme?: string }).scheme;
 }

@@ -244,6 +244,13 @@ describe('what a backtest can not know', () => {
     expect(await run(made, asks)).toMatchObject({ unchanged: 1, notKnown: 0 });
   });
 
+  it('a repeat by another scheme stays refused, whatever the policies, and uses nothing up', async () => {
+    const made = recorder(policy(LIMIT));
+    pay(made, '1', '1000');
+    pay(made, '1', '1000', 1, { over: { type: 'decision', verdict: 'FAILURE', code: 'SCHEME_CHANGED' } });
+    expect(await run(made, policy(LIMIT, window(1000)))).toMatchObject({ notKnown: 0, unchanged: 2 });
+  });
+
   it('is what the terms were of an id that came first before the record begins', async () => {
     const made = recorder(policy(LIMIT));
     pay(made, '1', '1', 0, { over: { verdict: 'FAILURE', code: 'TERMS_CHANGED' } });

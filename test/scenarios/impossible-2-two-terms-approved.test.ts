@@ -46,10 +46,7 @@ describeOnBothStores('no SUCCESS for two terms of one subject', (host) => {
       expect(await service.pay({ appOrderId })).toBe('SUCCESS');
       for (const scheme of ['md5', 'rsa', 'rsa-envelope'] as const) {
         expect([scheme, await service.pay({ appOrderId, ...changed }, scheme)]).toEqual([scheme, 'FAILURE']);
-        expect([scheme, await service.pay({ appOrderId, orderAmount: '100.00' }, scheme)]).toEqual([
-          scheme,
-          'SUCCESS',
-        ]);
+        expect(await service.pay({ appOrderId, orderAmount: '100.00' })).toBe('SUCCESS');
       }
       const entries = await service.store.entries({
         source: 'shop',

@@ -98,6 +98,7 @@ describe('the schema', () => {
         name: 'shop',
         callback: 'payment',
         appKey: 'a1',
+        bindScheme: true,
         answer: 'plain',
         signatures: [{ scheme: 'md5', secret: { env: 'S' }, emptyValues: 'keep' }],
       },

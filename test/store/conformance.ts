@@ -11,6 +11,7 @@ import { describePrices } from './conformance/prices.ts';
 import { describeReleases } from './conformance/releases.ts';
 import { describeReopening } from './conformance/reopening.ts';
 import { describeRepeats } from './conformance/repeats.ts';
+import { describeSchemes } from './conformance/schemes.ts';
 import { describeServices } from './conformance/services.ts';
 import { describeSettle } from './conformance/settle.ts';
 import { describeSpeedUps } from './conformance/speed-ups.ts';
@@ -42,6 +43,7 @@ export function describeStore(name: string, open: OpenStore): void {
   describe(`the ${name} store`, () => {
     describeSettle(open);
     describeRepeats(open);
+    describeSchemes(open);
     describeWindows(open);
     describeNotices(open);
     describeConcurrency(open);

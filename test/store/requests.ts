@@ -52,6 +52,7 @@ export function request(over: Partial<SettleRequest> = {}): SettleRequest {
     source: 'shop',
     subject: 'payment:1',
     terms: TERMS,
+    scheme: '',
     question: 'payment',
     speedUp: false,
     revision: REVISION,

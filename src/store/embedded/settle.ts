@@ -7,6 +7,7 @@ import {
   NOTHING_RESERVED,
   type StandingDecision,
   type SubjectRecord,
+  changesScheme,
   questionOf,
   withDecision,
   withReserved,
@@ -38,6 +39,9 @@ export function settle(
   if (subject !== undefined && subject.terms !== request.terms) {
     return refused(tables, request, nowMs, 'TERMS_CHANGED');
   }
+  if (subject !== undefined && changesScheme(subject, request)) {
+    return refused(tables, request, nowMs, 'SCHEME_CHANGED');
+  }
 
   const claims = checkClaims(tables, request, subject, nowMs);
   // Under no revision there is no policy that could approve.
@@ -56,7 +60,7 @@ function refused(
   { journal }: SettleTables,
   { source, subject, revision, detail }: SettleRequest,
   atMs: number,
-  code: 'FROZEN' | 'TERMS_CHANGED',
+  code: 'FROZEN' | 'TERMS_CHANGED' | 'SCHEME_CHANGED',
 ): SettleResult {
   const decision = { atMs, verdict: 'FAILURE', code, claims: [] } as const;
   const id = journal.append({ ...decision, source, type: 'decision', subject, revision, detail });
@@ -98,7 +102,7 @@ function decide(
     readonly approves: boolean;
   },
 ): SettleResult {
-  const { source, subject, terms, revision, detail } = request;
+  const { source, subject, revision, detail } = request;
   const { question, claims, approves } = known;
   const code = approves ? 'APPROVED' : request.approves ? 'RULE_REFUSED' : request.refusalCode;
   const verdict = approves ? 'SUCCESS' : 'FAILURE';
@@ -118,7 +122,7 @@ function decide(
     atMs,
     lists: approves ? [] : listVersions(tables, request),
   };
-  const record = withReserved(withDecision(known.subject, terms, standing), reserved);
+  const record = withReserved(withDecision(known.subject, request, standing), reserved);
   tables.subjects.save(source, subject, record, atMs);
   return { outcome: 'decided', id, ...decision };
 }

@@ -20,6 +20,8 @@ const standing = z.strictObject({
 /** What is known about a subject, as it is stored. */
 export const subjectRecord = z.strictObject({
   terms: z.string(),
+  /** That of its first decision that was bound to one; absent if none was. */
+  scheme: z.string().optional(),
   decisions: z.array(standing.readonly()).readonly(),
   /** The keys of the counters in which it has reserved, and until when each reservation counts. */
   reserved: z.array(z.tuple([z.string(), z.number()])).readonly(),
@@ -49,15 +51,22 @@ export function questionOf(
   return speedUp ? `${question}+${subject?.txids.length ?? 0}` : question;
 }
 
+/** Whether a request is signed by another scheme than the subject is bound to. */
+export function changesScheme({ scheme }: SubjectRecord, request: Pick<SettleRequest, 'scheme'>): boolean {
+  return scheme !== undefined && request.scheme !== '' && request.scheme !== scheme;
+}
+
 /** The subject once a decision stands, in place of an earlier one about the same question. */
 export function withDecision(
   subject: SubjectRecord | undefined,
-  terms: string,
+  { terms, scheme: by }: Pick<SettleRequest, 'terms' | 'scheme'>,
   decision: StandingDecision,
 ): SubjectRecord {
   const others = subject?.decisions.filter((each) => each.question !== decision.question) ?? [];
+  const scheme = subject?.scheme ?? by;
   return {
     terms,
+    ...(scheme === '' ? {} : { scheme }),
     decisions: [...others, decision],
     reserved: subject?.reserved ?? [],
     txids: subject?.txids ?? [],

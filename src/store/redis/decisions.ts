@@ -42,6 +42,7 @@ const code = z.enum([
   'TOO_MANY_CLAIMS',
   'FROZEN',
   'TERMS_CHANGED',
+  'SCHEME_CHANGED',
 ]);
 const outcomes = z.enum(['lost', 'jumped', 'stale', 'elsewhen', 'decided', 'repeated']);
 const lost = z.tuple([text, losses]);
@@ -138,6 +139,7 @@ function settleArguments(parts: RedisParts, request: SettleRequest, known: Known
     known.epoch,
     known.witness,
     known.newest,
+    request.scheme,
     ...request.claims.flatMap(claimArguments),
   ];
 }

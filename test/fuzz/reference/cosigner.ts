@@ -74,7 +74,7 @@ function transfer(of: ReadonlyMap<string, Value>): Asked | undefined {
       symbol,
       memo,
       amount,
-      outputs,
+      ...outputs,
     },
   };
 }
@@ -106,11 +106,16 @@ function web3(of: ReadonlyMap<string, Value>): Asked | undefined {
   };
 }
 
-/** Every address with all it is paid, in an order of their own; the empty text for none, undefined where they are no outputs. */
-function outputsOf(value: Value | undefined, to: string, amount: string): string | undefined {
-  if (value === undefined || value.type === 'null') return '';
+const NO_OUTPUTS: Terms = { outputs: '' };
+
+/**
+ * Every address with all it is paid, and what is said beside, in an order of their own; the empty text for none, undefined where
+ * they are no outputs.
+ */
+function outputsOf(value: Value | undefined, to: string, amount: string): Terms | undefined {
+  if (value === undefined || value.type === 'null') return NO_OUTPUTS;
   if (value.type !== 'text') return undefined;
-  if (value.text === '') return '';
+  if (value.text === '') return NO_OUTPUTS;
   const read = readJson(Buffer.from(value.text), OUTPUTS);
   if (!('value' in read) || read.value.type !== 'list') return undefined;
   if (read.value.items.length > OUTPUTS_MAX) return undefined;
@@ -128,10 +133,13 @@ function outputsOf(value: Value | undefined, to: string, amount: string): string
     const more = item.members.filter(([name]) => name !== 'address_to' && name !== 'amount');
     if (more.length > 0) beside.push(JSON.stringify([address(payee), each, more.toSorted(byName)]));
   }
-  if (paid.size === 0) return '';
+  if (paid.size === 0) return NO_OUTPUTS;
   if (total !== amount || !paid.has(to)) return undefined;
   const lines = [...paid].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return [...lines.map(([payee, each]) => `${payee} ${each}`), ...beside.toSorted()].join('\n');
+  return {
+    outputs: lines.map(([payee, each]) => `${payee} ${each}`).join('\n'),
+    ...(beside.length === 0 ? {} : { beside: beside.toSorted().join('\n') }),
+  };
 }
 
 const byName = ([a]: readonly [string, Value], [b]: readonly [string, Value]): number => (a < b ? -1 : 1);

@@ -5,7 +5,7 @@
 -- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 question, 7 speed-up (1 or 0),
 --      8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13 how the proposal's refusal
 --      stands, 14 version of the prices (0: it does not depend on them), 15 detail, 16 epoch that the caller knows, 17 its
---      witness, 18 its newest approval or empty (see lost-memory.ts), then for each claim
+--      witness, 18 its newest approval or empty (see lost-memory.ts), 19 scheme or empty, then for each claim
 --      a head in one, with blanks between: kind, decides (1 or 0), how its refusal stands, and what include/claim_*.lua
 --      says of the kind; then the claim's texts, an argument each
 --      A refusal stands: 1 for good, 0 until the revision or a list changes, 2 until it is asked again
@@ -35,10 +35,10 @@ local function rare_kind(name)
   return rare_kinds[name]
 end
 
-local CLAIMS_FROM = 19
+local CLAIMS_FROM = 20
 
 local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]
-local terms, revision, proposed, prices = ARGV[5], ARGV[8], ARGV[11] == '1', ARGV[14]
+local terms, revision, proposed, prices, scheme = ARGV[5], ARGV[8], ARGV[11] == '1', ARGV[14], ARGV[19]
 local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices', 'epoch', ARGV[17], 'held')
 local now, ahead, clock = time_of(in_force[4], in_force[8], ARGV[1])
 -- What the kinds of claims know: the question that is asked and the decision on it, where that is kept, the txids, and the
@@ -49,7 +49,7 @@ local step = {
 }
 
 -- All that is needed of the subject is read in one look: what it is, and what it remembers of the claims.
-local claims, names, at = {}, { 'terms', 'txids', 'entries', step.question }, CLAIMS_FROM
+local claims, names, at = {}, { 'terms', 'txids', 'entries', step.question, 'scheme' }, CLAIMS_FROM
 for number = 5, #KEYS do
   local head = ARGV[at]
   local name, decides, refusal, rest = string.match(head, '^(%S+) ([01]) ([012]) ()')
@@ -65,7 +65,7 @@ for number = 5, #KEYS do
   if claim.remembered then names[#names + 1] = claim.remembered end
 end
 local known = fields_get(subject, names)
-local known_terms, entries, place = known[1], known[3], 4
+local known_terms, entries, known_scheme, place = known[1], known[3], known[5], 5
 step.txids, step.decision = known[2], known[4]
 for _, claim in ipairs(claims) do
   if claim.remembered then
@@ -109,6 +109,8 @@ if now < tonumber(ARGV[9]) or now >= tonumber(ARGV[10]) then return { 'elsewhen'
 
 -- 3: the subject
 if known_terms and known_terms ~= terms then return refuse('TERMS_CHANGED') end
+-- What was decided without a scheme, or before schemes were kept, is bound to none.
+if known_scheme and scheme ~= '' and known_scheme ~= scheme then return refuse('SCHEME_CHANGED') end
 local stands = step.decision
 if ARGV[7] == '1' then
   step.question = step.question .. '+' .. #cjson.decode(step.txids or '[]')
@@ -162,12 +164,18 @@ if not approves then
   verdict, code = 'FAILURE', proposed and 'RULE_REFUSED' or ARGV[12]
 end
 local id = append({ type = 'decision', verdict = verdict, code = code, claims = results_json }, function(id)
-  if approves then return reserve({ 'terms', terms, step.question, cjson.encode({ verdict, code, id }) }) end
+  local fields = { 'terms', terms, step.question, false }
+  if scheme ~= '' and not known_scheme then fields[5], fields[6] = 'scheme', scheme end
+  if approves then
+    fields[4] = cjson.encode({ verdict, code, id })
+    return reserve(fields)
+  end
   local decision = { verdict, code, id, revision, refusal or '0' }
   for list, version in pairs(step.versions) do
     table.insert(decision, list)
     table.insert(decision, version)
   end
-  return { 'terms', terms, step.question, cjson.encode(decision) }
+  fields[4] = cjson.encode(decision)
+  return fields
 end)
 return { 'decided', about, id, verdict, code, results_json }
