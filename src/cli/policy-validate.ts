@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { CountersignError, messageOf } from '../errors.ts';
 import type { Release } from '../policy/release.ts';
+import { spellingWarnings } from '../policy/spelling-warnings.ts';
 import { readTests } from '../rehearsal/files.ts';
 import { readPolicyDirectory } from '../release/files.ts';
 import type { CommandRow } from './command.ts';
@@ -9,7 +10,8 @@ import { counted } from './print.ts';
 
 export const policyValidate: CommandRow = {
   path: 'policy validate',
-  summary: 'Check policy files, and the files of their tests: every fault with its place and its cure.',
+  summary:
+    'Check policy files, and the files of their tests: every fault with its place and its cure, and a warning of each list or limit by an address that can be written in another way.',
   example: 'policy validate\npolicy validate config/policies/payments.yaml',
   define: (command) =>
     command.argument(
@@ -29,6 +31,8 @@ export const policyValidate: CommandRow = {
       return 1;
     }
     const { revision } = policies;
+    const warnings = spellingWarnings(policies);
+    for (const warning of warnings) session.tell(`warning: ${warning}`);
     const tried = tests.length === 0 ? '' : `, ${counted(tests.length, 'test')}`;
     session.print(`${sizeText(policies)}${tried}, no faults. Revision ${revision}`, {
       valid: true,
@@ -36,6 +40,7 @@ export const policyValidate: CommandRow = {
       ...sizeOf(policies),
       tests: tests.length,
       faults: [],
+      warnings,
     });
     return 0;
   },
