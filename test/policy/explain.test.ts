@@ -161,11 +161,14 @@ describe('an explanation', () => {
     expect(rules[1]?.because).toBe('already reserved under the limit of 50000 in 24h');
   });
 
-  it.each(['NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS', 'TERMS_CHANGED'])('has a sentence for %s', (code) => {
-    const { because, deciding } = explain({ results: [], claims: [] }, { code, claims: [] });
-    expect(deciding).toBeUndefined();
-    expect(because.length).toBeGreaterThan(30);
-  });
+  it.each(['NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS', 'TERMS_CHANGED'])(
+    'has a sentence for %s',
+    (code) => {
+      const { because, deciding } = explain({ results: [], claims: [] }, { code, claims: [] });
+      expect(deciding).toBeUndefined();
+      expect(because.length).toBeGreaterThan(30);
+    },
+  );
 
   it('does not call a code that it does not know an approval', () => {
     expect(explain({ results: [], claims: [] }, { code: 'QUORUM', claims: [] }).because).toBe(
