@@ -23,28 +23,9 @@ export async function openPorts(
   }: { readonly secrets: Secrets; readonly pipeline: AdmittingPipeline; readonly backstage: Backstage },
 ): Promise<{ public: Listening; ops: Listening }> {
   const { host, port, limits, tls, trustedProxies } = settings.public;
-  const { readiness, metrics, store, tally } = backstage;
+  const { tally } = backstage;
   const { budgets } = pipeline;
-  const { token, hosts } = settings.ops;
-  const api = {
-    store,
-    sources: orderSources(settings),
-    token: token && (() => secrets.read(token)),
-    clock,
-    denied: backstage.apiDenied,
-  };
-  const nowMs = (): number => performance.now();
-  const opsApp = createOpsApp({ readiness, metrics, api, hosts });
-  const opsBudgets = createFailureBudgets({ failuresPerSecond: OPS_FAILURES_PER_SECOND, nowMs });
-  const ops = await listen(opsApp, {
-    ...settings.ops,
-    ...{ limits: opsLimits(limits), setting: 'ops' },
-    isShutOut: (address) => opsBudgets.shutOut(address),
-    misused(address, reason) {
-      tally.unserved({ reason, address });
-      opsBudgets.charge(address, 'misuse');
-    },
-  });
+  const ops = await openOps({ settings, clock }, secrets, backstage);
   try {
     const queue = followAcceptQueue(nowMs, limits.connections);
     const urls = settings.sources.flatMap(urlsOf);
@@ -65,7 +46,14 @@ export async function openPorts(
     if (context !== undefined) backstage.showExpiries(publicExpiries(context));
     const isGateway = gatewaysOf(app);
     const outer = await listen(app, {
-      ...{ host, port, limits, tls: context, setting: 'public', queue, messages: messagesOf(app), isGateway },
+      host,
+      port,
+      limits,
+      tls: context,
+      setting: 'public',
+      queue,
+      messages: messagesOf(app),
+      isGateway,
       isShutOut: (address) => budgets.shutOut(address),
       dropped: (address) => tally.dropped(address),
       misused(address, reason) {
@@ -79,6 +67,34 @@ export async function openPorts(
     await ops.stop(0);
     throw thrown;
   }
+}
+
+const nowMs = (): number => performance.now();
+
+async function openOps(
+  { settings, clock }: { readonly settings: Settings; readonly clock: Clock },
+  secrets: Secrets,
+  { readiness, metrics, store, tally, apiDenied }: Backstage,
+): Promise<Listening> {
+  const { token, hosts } = settings.ops;
+  const api = {
+    store,
+    sources: orderSources(settings),
+    token: token && (() => secrets.read(token)),
+    clock,
+    denied: apiDenied,
+  };
+  const budgets = createFailureBudgets({ failuresPerSecond: OPS_FAILURES_PER_SECOND, nowMs });
+  return listen(createOpsApp({ readiness, metrics, api, hosts }), {
+    ...settings.ops,
+    limits: opsLimits(settings.public.limits),
+    setting: 'ops',
+    isShutOut: (address) => budgets.shutOut(address),
+    misused(address, reason) {
+      tally.unserved({ reason, address });
+      budgets.charge(address, 'misuse');
+    },
+  });
 }
 
 /*

@@ -65,8 +65,7 @@ export function createFailureBudgets({
   readonly failuresPerSecond: number;
   readonly nowMs: () => number;
 }): FailureBudgets {
-  const strangers = createStrangers();
-  const wide = createStrangers();
+  const strangers = createStrangerBudgets(failuresPerSecond);
   const own = createKnown(OWN_MAX, OWN_FOR_MS);
   const networks = createKnown(KNOWN_MAX, KNOWN_FOR_MS);
 
@@ -83,28 +82,7 @@ export function createFailureBudgets({
       friend.second.spent += cost;
       return;
     }
-    const network = wideKeyOf(key);
-    for (const second of [
-      strangers.open(key, now),
-      ...(network === undefined ? [] : [wide.open(network, now)]),
-    ]) {
-      second.spent += cost;
-      second.misused ||= misused;
-    }
-  }
-
-  /** The budget of a stranger that is used up, and whose it is. */
-  function usedUp(key: string, now: number): UsedUp | undefined {
-    const { second, shared } = strangers.at(key, now);
-    const budget = failuresPerSecond * (shared ? KNOWN_TIMES : 1);
-    if (isOver(second, budget, now))
-      return { who: shared ? `the addresses beyond ${STRANGERS_MAX}` : key, budget, second };
-    const network = wideKeyOf(key);
-    const around = network === undefined ? undefined : wide.at(network, now).second;
-    const most = failuresPerSecond * WIDE_TIMES;
-    return network !== undefined && isOver(around, most, now)
-      ? { who: network, budget: most, second: around }
-      : undefined;
+    strangers.spend(key, { cost, misused, now });
   }
 
   return {
@@ -126,7 +104,7 @@ export function createFailureBudgets({
       const key = keyOf(address);
       const friend = friendAt(address, key, now);
       if (friend === undefined) {
-        const used = usedUp(key, now);
+        const used = strangers.usedUp(key, now);
         return used && because(used.who, used.budget);
       }
       const budget = failuresPerSecond * (now - friend.seenAtMs < KNOWN_FOR_MS ? KNOWN_TIMES : 1);
@@ -136,7 +114,7 @@ export function createFailureBudgets({
       const now = nowMs();
       const address = plainOf(written);
       const key = keyOf(address);
-      return friendAt(address, key, now) === undefined && usedUp(key, now)?.second.misused === true;
+      return friendAt(address, key, now) === undefined && strangers.usedUp(key, now)?.second.misused === true;
     },
   };
 }
@@ -145,6 +123,39 @@ interface UsedUp {
   readonly who: string;
   readonly budget: number;
   readonly second: Second;
+}
+
+interface StrangerBudgets {
+  spend(key: string, spent: { readonly cost: number; readonly misused: boolean; readonly now: number }): void;
+  /** The budget of a stranger that is used up, and whose it is. */
+  usedUp(key: string, now: number): UsedUp | undefined;
+}
+
+function createStrangerBudgets(failuresPerSecond: number): StrangerBudgets {
+  const strangers = createStrangers();
+  const wide = createStrangers();
+  const add = (second: Second, cost: number, misused: boolean): void => {
+    second.spent += cost;
+    second.misused ||= misused;
+  };
+  return {
+    spend(key, { cost, misused, now }) {
+      add(strangers.open(key, now), cost, misused);
+      const network = wideKeyOf(key);
+      if (network !== undefined) add(wide.open(network, now), cost, misused);
+    },
+    usedUp(key, now) {
+      const { second, shared } = strangers.at(key, now);
+      const budget = failuresPerSecond * (shared ? KNOWN_TIMES : 1);
+      if (isOver(second, budget, now))
+        return { who: shared ? `the addresses beyond ${STRANGERS_MAX}` : key, budget, second };
+      const network = wideKeyOf(key);
+      if (network === undefined) return undefined;
+      const around = wide.at(network, now).second;
+      const most = failuresPerSecond * WIDE_TIMES;
+      return isOver(around, most, now) ? { who: network, budget: most, second: around } : undefined;
+    },
+  };
 }
 
 const because = (who: string, budget: number): string =>

@@ -52,16 +52,7 @@ export function boundRequests({
   readonly unreadMs: number;
   readonly misused: (socket: Socket, misuse: Misuse) => void;
 }): RequestBounds {
-  // An entry for each connection, not for each response: see createUnderWay.
-  const connections = new Map<Socket, Connection>();
-  const connectionOf = (socket: Socket): Connection => {
-    const known = connections.get(socket);
-    if (known !== undefined) return known;
-    const made: Connection = { response: undefined, unsent: 0, looks: 0 };
-    connections.set(socket, made);
-    socket.once('close', () => connections.delete(socket));
-    return made;
-  };
+  const { connections, connectionOf } = createConnections();
   const isTooEarly = (socket: Socket): boolean => {
     const connection = connections.get(socket);
     if (connection === undefined || connection.unsent === 0) return false;
@@ -69,13 +60,7 @@ export function boundRequests({
     return !(socket instanceof TLSSocket && connection.unsent === 1 && connection.response?.writableEnded);
   };
   const classes = messages ?? plainClasses();
-  Object.defineProperty(classes.IncomingMessage.prototype, 'upgrade', {
-    get: () => false,
-    set(this: IncomingMessage, asked: boolean | null) {
-      if (asked !== true && (asked === null || !isTooEarly(this.socket))) return;
-      Object.defineProperty(this, 'upgrade', { value: true, writable: true });
-    },
-  });
+  upgradeEarlyRequests(classes.IncomingMessage, isTooEarly);
 
   /** Closes a connection of which nothing is read any more, once its answer is out. */
   function end({ socket }: IncomingMessage): void {
@@ -120,7 +105,7 @@ export function boundRequests({
         });
       });
       // What these are answered is no response that is followed.
-      server.on('dropRequest', (_request, socket) => (connectionOf(socket as Socket).unsent += 1));
+      server.on('dropRequest', (_request, socket: Socket) => (connectionOf(socket).unsent += 1));
       server.on('clientError', (_error: Error, socket: Socket) => {
         if (socket.writable) connectionOf(socket);
       });
@@ -132,6 +117,37 @@ export function boundRequests({
       for (const { response } of connections.values()) if (response !== undefined) yield response;
     },
   };
+}
+
+function createConnections(): {
+  readonly connections: ReadonlyMap<Socket, Connection>;
+  readonly connectionOf: (socket: Socket) => Connection;
+} {
+  // An entry for each connection, not for each response: see createUnderWay.
+  const connections = new Map<Socket, Connection>();
+  const connectionOf = (socket: Socket): Connection => {
+    const known = connections.get(socket);
+    if (known !== undefined) return known;
+    const made: Connection = { response: undefined, unsent: 0, looks: 0 };
+    connections.set(socket, made);
+    socket.once('close', () => connections.delete(socket));
+    return made;
+  };
+  return { connections, connectionOf };
+}
+
+/** Node sets `upgrade` of each request once its headers are read, and looks at it again before it goes on. */
+function upgradeEarlyRequests(
+  { prototype }: typeof IncomingMessage,
+  isTooEarly: (socket: Socket) => boolean,
+): void {
+  Object.defineProperty(prototype, 'upgrade', {
+    get: () => false,
+    set(this: IncomingMessage, asked: boolean | null) {
+      if (asked !== true && (asked === null || !isTooEarly(this.socket))) return;
+      Object.defineProperty(this, 'upgrade', { value: true, writable: true });
+    },
+  });
 }
 
 function plainClasses(): MessageClasses {

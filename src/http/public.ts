@@ -132,7 +132,9 @@ function requestShower(urls: readonly CallbackUrl[]): (request: Request) => stri
   const hides = urls.some(({ secret }) => secret);
   const known = new Set(urls.flatMap(({ path }) => path.split('/')));
   const show = (segment: string): string => (!hides || known.has(segment) ? segment : '…');
-  return ({ method, path = '' }) => {
+  return ({ method, originalUrl }) => {
+    const [target = ''] = originalUrl.split('?', 1);
+    const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '');
     const plain = path.slice(0, SHOWN_MAX).replace(/[^\x21-\x7e]/g, encodeURIComponent);
     return `${method} ${plain.split('/').map(show).join('/')}${path.length > SHOWN_MAX ? '…' : ''}`;
   };

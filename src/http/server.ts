@@ -1,4 +1,10 @@
-import { type RequestListener, type Server, type ServerResponse, createServer } from 'node:http';
+import {
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+  createServer,
+} from 'node:http';
 import { type Server as TlsServer, createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -74,13 +80,6 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     unreadMs: limits.requestTimeoutMs,
     misused: ({ remoteAddress = '' }, misuse) => misused(remoteAddress, misuse),
   });
-  const handler: RequestListener = (request, response) => {
-    if (request.rawHeaders.length < HEADERS_MAX * 2) app(request, response);
-    else {
-      misused(request.socket.remoteAddress ?? '', 'malformed');
-      response.writeHead(400, { 'Content-Type': 'text/plain', Connection: 'close' }).end('FAILURE');
-    }
-  };
   const http = {
     ...bounds.classes,
     maxHeaderSize: limits.headerBytes,
@@ -91,20 +90,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     // Without it Node would answer by itself, and with neither SUCCESS nor FAILURE; nobody here asks for the host.
     requireHostHeader: false,
   };
-  const server: Server | TlsServer =
-    tls === undefined
-      ? createServer(http, handler)
-      : createTlsServer(
-          {
-            ...http,
-            ...tls,
-            handshakeTimeout: limits.headersTimeoutMs,
-            requestCert: tls.ca !== undefined,
-            rejectUnauthorized: false,
-            minVersion: 'TLSv1.2',
-          },
-          handler,
-        );
+  const server = serverOf(boundHeaders(app, misused), http, tls);
   server.maxConnections = limits.connections;
   server.maxRequestsPerSocket = limits.requestsPerSocket;
   server.maxHeadersCount = HEADERS_MAX;
@@ -114,18 +100,13 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   server.prependListener('request', (_request, response: ServerResponse) => {
     if (draining) endConnection(response);
   });
-  const faulty = (error: NodeJS.ErrnoException, { bytesRead, remoteAddress = '' }: Socket): void => {
-    // Who says nothing, or breaks off, may be a check whether the port is open.
-    if (bytesRead > 0 && error.code !== 'ECONNRESET' && error.code !== 'EPIPE')
-      misused(remoteAddress, 'malformed');
-  };
   server.on('clientError', (error: Error, socket: Socket) => {
-    faulty(error, socket);
+    if (isMalformed(error, socket)) misused(socket.remoteAddress ?? '', 'malformed');
     refuse(socket, bounds.responseOn(socket));
   });
   // Before TLS stands nothing can be answered, and a connection that is ended waits for that for ever.
   server.on('tlsClientError', (error: Error, socket: Socket) => {
-    faulty(error, socket);
+    if (isMalformed(error, socket)) misused(socket.remoteAddress ?? '', 'malformed');
     socket.destroy();
   });
   server.on('drop', () => dropped());
@@ -157,6 +138,38 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
       await stop(server, graceMs, connected);
     },
   };
+}
+
+function serverOf(
+  handler: RequestListener,
+  http: ServerOptions,
+  tls: TlsContext | undefined,
+): Server | TlsServer {
+  if (tls === undefined) return createServer(http, handler);
+  const secure = {
+    ...http,
+    ...tls,
+    ...(http.headersTimeout === undefined ? {} : { handshakeTimeout: http.headersTimeout }),
+    requestCert: tls.ca !== undefined,
+    rejectUnauthorized: false,
+    minVersion: 'TLSv1.2',
+  } as const;
+  return createTlsServer(secure, handler);
+}
+
+function boundHeaders(app: RequestListener, misused: NonNullable<ListenOptions['misused']>): RequestListener {
+  return (request, response) => {
+    if (request.rawHeaders.length < HEADERS_MAX * 2) app(request, response);
+    else {
+      misused(request.socket.remoteAddress ?? '', 'malformed');
+      response.writeHead(400, { 'Content-Type': 'text/plain', Connection: 'close' }).end('FAILURE');
+    }
+  };
+}
+
+/** Who says nothing, or breaks off, may be a check whether the port is open. */
+function isMalformed(error: NodeJS.ErrnoException, { bytesRead }: Socket): boolean {
+  return bytesRead > 0 && error.code !== 'ECONNRESET' && error.code !== 'EPIPE';
 }
 
 function addressOf(server: Server): string {

@@ -89,9 +89,7 @@ export function track(arrival: Arrival): Track {
         spent(step, sinceMs);
       }
     },
-    decoded(read) {
-      members = read;
-    },
+    decoded: (read) => void (members = read),
     addressee: () => ({ route: arrival.route, source: known.source, members }),
     authenticated(sender) {
       known.source = sender.source;

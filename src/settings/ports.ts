@@ -15,10 +15,14 @@ const tls = section({
 });
 
 const limits = section({
-  headerBytes: wholeNumberOr(16384, 1024, 65536).describe('Size of all headers of a request together.'),
+  headerBytes: wholeNumberOr(16384, 1024, 65536).describe(
+    'Size of all headers of a request together. A request with a hundred of them is refused.',
+  ),
   bodyBytes: wholeNumberOr(65536, 1024, 65536).describe('Size of a callback.'),
   headersTimeoutMs: wholeNumberOr(5000, 100, 60000).describe('Time for the headers of a request to arrive.'),
-  requestTimeoutMs: wholeNumberOr(5000, 100, 60000).describe('Time for a whole request to arrive.'),
+  requestTimeoutMs: wholeNumberOr(5000, 100, 60000).describe(
+    'Time for a whole request to arrive, and for its answer to be read.',
+  ),
   keepAliveTimeoutMs: wholeNumberOr(65000, 0, 600000).describe(
     'Time for which an idle connection is kept. It should be longer than the gateway keeps its own, often 60 s: else the gateway may send a callback into a connection that is just being closed.',
   ),
@@ -30,7 +34,7 @@ const limits = section({
     'Callbacks under way at once; to more the answer is FAILURE at once. That many within answerTimeoutMs is the slowest pace at which all are still in time: 512 within 2 s are 256 a second. More only makes more of them late.',
   ),
   failuresPerSecond: wholeNumberOr(200, 1, 100000).describe(
-    'Callbacks of one address (of IPv6, one /64) that may fail to authenticate within a second; for the rest of that second the answer to all of its callbacks is FAILURE, and they are not read. An envelope that does not decipher counts ten times. An address from which a sender was authenticated within a minute may have ten times as many fail, since others may call through the same gateway: list gateways in trustedProxies, so that each caller is counted by itself.',
+    'Callbacks of one address (of IPv6, one /64) that may fail to authenticate within a second; for the rest of that second the answer to all of its callbacks is FAILURE, and they are not read. An envelope that does not decipher counts ten times. Requests that are answered 404 or 405 count as well, and a connection that is closed for what it did (requests sent before the one before was answered, an answer left unread, no HTTP) ten times; connections of a stranger that does so are then closed unread. An IPv6 /48 has ten times as much as a /64. An address from which a callback was decided within a day has a budget of its own. One from which a sender was authenticated within a minute may have ten times as many fail, since others may call through the same gateway: list gateways in trustedProxies, so that each caller is counted by itself.',
   ),
   outputs: wholeNumberOr(200, 1, 1000).describe(
     'Outputs of one withdrawal; one with more is refused (TOO_MANY_OUTPUTS). Each limit by address counts for each of them, and the store does nothing else meanwhile.',

@@ -15,7 +15,10 @@ const JSON_NO = '{"code":"1","msg":"failure","data":"failure"}';
 const XML = { contentType: 'application/xml; charset=utf-8', success: '<yes/>', failure: '<no/>' };
 
 const source = (name: string, appKey: string, answer: unknown): object => ({
-  ...{ name, callback: 'payment', appKey, answer },
+  name,
+  callback: 'payment',
+  appKey,
+  answer,
   signatures: [{ scheme: 'md5', secret: { env: 'SECRET' } }],
 });
 

@@ -168,13 +168,15 @@ const limits: ServerLimits = {
   requestsPerSocket: 0,
 };
 
+const AT = { host: '127.0.0.1', port: 0, limits, setting: 'public' };
+
 it(
   'a connection whose peer does not read its answer is closed in time, and told of',
   { timeout: 30_000 },
   async () => {
     const misused: string[] = [];
     const server = await listen((_request, response) => response.end(Buffer.alloc(50_000_000)), {
-      ...{ host: '127.0.0.1', port: 0, limits, setting: 'public' },
+      ...AT,
       misused: (address, misuse) => misused.push(`${address} ${misuse}`),
     });
     onTestFinished(() => server.stop(0));
@@ -199,7 +201,7 @@ describe('connections of one address', () => {
   it('beyond its share are closed unread; another address, and one that has closed some, still gets through', async () => {
     const dropped: (string | undefined)[] = [];
     const server = await listen((_request, response) => response.end('yes'), {
-      ...{ host: '127.0.0.1', port: 0, limits, setting: 'public' },
+      ...AT,
       dropped: (address) => dropped.push(address),
     });
     onTestFinished(() => server.stop(0));
@@ -222,7 +224,7 @@ describe('connections of one address', () => {
 
   it('are bounded in all alone where it is a gateway', async () => {
     const server = await listen((_request, response) => response.end('yes'), {
-      ...{ host: '127.0.0.1', port: 0, limits, setting: 'public' },
+      ...AT,
       isGateway: (address) => address === '127.0.0.2',
     });
     onTestFinished(() => server.stop(0));
