@@ -3,9 +3,11 @@
 # `docker buildx imagetools inspect node:24.21.0-slim` prints: node:24.21.0-slim@sha256:...
 FROM node:24.21.0-slim AS dependencies
 WORKDIR /app
-COPY package.json package-lock.json ./
+COPY package.json package-lock.json tools/image/prune.ts ./
 # No dependency of the service needs a script to be installed, so none gets to run one.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+# Types, source maps, and what of viem nobody loads: a hundred megabytes that the service never reads.
+RUN node prune.ts node_modules
 
 FROM node:24.21.0-slim
 LABEL org.opencontainers.image.title="countersign" \
@@ -29,8 +31,8 @@ USER 1000:1000
 VOLUME /app/data
 EXPOSE 8080 9090
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.COUNTERSIGN_OPS_PORT ?? 9090}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# It reads the port from the settings, as the service does: name another file of settings by COUNTERSIGN_CONFIG.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["node", "bin/countersign.js", "health"]
 # Short-lived objects are most of what a callback leaves behind: a larger space for them saves a tenth of the CPU, and costs some
 # 100 MiB of memory. `npm start` and deploy/kubernetes run it so as well.
 ENTRYPOINT ["node", "--max-semi-space-size=64", "bin/countersign.js"]

@@ -35,7 +35,8 @@ export async function onNextPort<T>(start: (port: number) => Promise<T>): Promis
     try {
       return await start(await nextPort());
     } catch (thrown) {
-      if (attempt === STARTS || !/in use/i.test(String(thrown))) throw thrown;
+      if (attempt === STARTS || !/in use|EADDRINUSE|another program has it/i.test(String(thrown)))
+        throw thrown;
     }
   }
 }

@@ -11,6 +11,7 @@ interface CommandEntry {
 const entries: readonly CommandEntry[] = [
   { path: 'serve', load: async () => (await import('./serve.ts')).serve },
   { path: 'doctor', load: async () => (await import('./doctor.ts')).doctor },
+  { path: 'health', load: async () => (await import('./health.ts')).health },
   { path: 'send payment', load: async () => (await import('./send.ts')).sendPayment },
   { path: 'send transfer', load: async () => (await import('./send.ts')).sendTransfer },
   { path: 'send web3', load: async () => (await import('./send.ts')).sendWeb3 },

@@ -3,6 +3,7 @@ import type { Member, Members } from '../values/members.ts';
 import { CountersignError, messageOf } from '../errors.ts';
 import { canonicalJson, sha256Hex } from '../values/canonical.ts';
 import type { SourceOf } from './sender-keys.ts';
+import { reachableUrl } from './reachable.ts';
 import type { Session } from './session.ts';
 import { describeDecision, decisionJson } from './decision-text.ts';
 import type { ExitCode } from './command.ts';
@@ -86,9 +87,7 @@ export function sourceFor<K extends SourceSettings['callback']>(
 export function baseUrl(session: Session, to: string | undefined): string {
   if (to !== undefined) return to.replace(/\/$/, '');
   const { host, port, tls } = session.settings().public;
-  const reachable =
-    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
-  return `${tls === undefined ? 'http' : 'https'}://${reachable}:${port}`;
+  return reachableUrl(tls === undefined ? 'http' : 'https', host, port);
 }
 
 /** An id from what is asked for: the same call is a repeat, another one a new subject. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { Finding } from '../../src/cli/finding.ts';
+import { closedPort } from '../ports.ts';
 import { startRedisServer } from '../redis-server.ts';
 import { startTestService } from '../service.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
@@ -37,16 +38,15 @@ const inState = ({ findings }: Diagnosis, state: Finding['state']): readonly str
 
 /** A port of this machine, listened on until the test is over unless it is to be free. */
 async function port(state: 'taken' | 'free'): Promise<number> {
+  if (state === 'free') return closedPort();
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
-  const close = async (): Promise<void> => {
+  onTestFinished(async () => {
     server.close();
     await once(server, 'close');
-  };
-  if (state === 'free') await close();
-  else onTestFinished(close);
+  });
   return address.port;
 }
 

@@ -1,22 +1,27 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  copyFileSync,
   cpSync,
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { loadSettings } from '../../src/settings/load.ts';
+import { ENTRIES, OF_VIEM } from '../../tools/image/prune.ts';
+import { onNextPort } from '../ports.ts';
 import { startRedisProcess } from '../redis-process.ts';
 import { startRedisServer } from '../redis-server.ts';
 import { startTestService } from '../service.ts';
@@ -44,6 +49,7 @@ const { packages } = z
         dev: z.boolean().optional(),
         optional: z.boolean().optional(),
         hasInstallScript: z.boolean().optional(),
+        dependencies: z.record(z.string(), z.string()).optional(),
       }),
     ),
   })
@@ -52,6 +58,28 @@ const isDirect = (path: string): boolean => /^node_modules\/(?:@[^/]+\/)?[^/]+$/
 
 /** Starting a program may take its time on a machine that is busy. */
 const PROGRAM_MS = 60_000;
+
+const RUN_WHEN_IMPORTED: ReadonlySet<string> = new Set([
+  'main.ts',
+  'generate.ts',
+  'inquiry/module-worker.ts',
+]);
+
+/** The same files in another folder, without copying where one disk holds both. */
+function linkFiles(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) linkFiles(source, target);
+    else if (entry.isFile()) {
+      try {
+        linkSync(source, target);
+      } catch {
+        copyFileSync(source, target);
+      }
+    }
+  }
+}
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), 'countersign-image-'));
@@ -117,26 +145,53 @@ describe('the image', () => {
     PROGRAM_MS,
   );
 
-  it(
-    'works with what is copied and the packages of production, and nothing else',
-    () => {
-      const app = folder();
-      for (const path of copied) cpSync(join(ROOT, path), join(app, path), { recursive: true });
-      for (const path of Object.keys(packages).filter(
-        (each) => isDirect(each) && packages[each]?.dev !== true,
-      )) {
-        mkdirSync(dirname(join(app, path)), { recursive: true });
-        symlinkSync(join(ROOT, path), join(app, path));
-      }
-      const { status, stderr } = spawnSync(process.execPath, ['bin/countersign.js', 'policy', 'test'], {
+  it('works with what is copied and what stays of the packages of production, and nothing else', () => {
+    const app = folder();
+    for (const path of copied) cpSync(join(ROOT, path), join(app, path), { recursive: true });
+    for (const path of Object.keys(packages).filter((each) => isDirect(each) && packages[each]?.dev !== true))
+      // Those of other platforms are not installed.
+      if (existsSync(join(ROOT, path))) linkFiles(join(ROOT, path), join(app, path));
+    const run = (...args: string[]): string => {
+      const env = { NODE_ENV: 'production' };
+      const { status, stdout, stderr } = spawnSync(process.execPath, args, {
         cwd: app,
         encoding: 'utf8',
-        env: { NODE_ENV: 'production' },
+        env,
       });
-      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    },
-    PROGRAM_MS,
-  );
+      expect({ args, status, stderr }).toEqual({ args, status: 0, stderr: '' });
+      return stdout;
+    };
+    const prune = of('RUN').find((rest) => rest.startsWith('node prune.ts')) ?? '';
+    const left = run('tools/image/prune.ts', ...prune.split(' ').slice(2));
+    expect(Number(/: (\d+) MB of/.exec(left)?.[1])).toBeLessThan(25);
+    run('bin/countersign.js', 'policy', 'test');
+    run('bin/countersign.js', 'policy', 'validate');
+    const files = readdirSync(join(app, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !RUN_WHEN_IMPORTED.has(file))
+      .map((file) => `./src/${file}`);
+    expect(files.length).toBeGreaterThan(300);
+    writeFileSync(
+      join(app, 'all.mjs'),
+      `for (const file of ${JSON.stringify(files)}) await import(file);\nprocess.exit();`,
+    );
+    run('all.mjs');
+  });
+
+  it('keeps of viem what the service imports of it', () => {
+    const imported = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .flatMap((file) => [...textOf(join('src', file)).matchAll(/from '([^.'][^']*)'/g)])
+      .flatMap(([, name = '']) =>
+        OF_VIEM.some((each) => name.startsWith(`${each}/`) || name === each) ? [name] : [],
+      );
+    expect([...new Set(imported)].sort()).toEqual(ENTRIES.toSorted());
+    const dependents = Object.entries(packages).filter(
+      ([path, { dev }]) =>
+        dev !== true && isDirect(path) && !OF_VIEM.some((each) => path.slice(13).startsWith(each)),
+    );
+    for (const [path, { dependencies = {} }] of dependents)
+      expect([path, Object.keys(dependencies).filter((name) => OF_VIEM.includes(name))]).toEqual([path, []]);
+  });
 
   it('has no package that wants to run a script when it is installed', () => {
     const withScripts = Object.entries(packages).filter(
@@ -151,17 +206,22 @@ describe('the image', () => {
       const check: unknown = JSON.parse(/CMD (\[.*\])$/.exec(of('HEALTHCHECK')[0] ?? '')?.[1] ?? '');
       const [program, ...args] = z.array(z.string()).parse(check);
       expect(program).toBe('node');
-      const service = await startTestService();
+      // The port is in the file of settings, and nowhere else.
+      const service = await onNextPort((port) =>
+        startTestService({ settings: { ops: { port: `${port}` } } }),
+      );
       const look = async (): Promise<number | null> => {
         const child = spawn(process.execPath, args, {
-          env: { COUNTERSIGN_OPS_PORT: new URL(service.ops).port },
+          cwd: ROOT,
+          env: { COUNTERSIGN_CONFIG: join(service.folder, 'settings.yaml') },
           stdio: 'ignore',
         });
         return new Promise((resolve) => child.once('exit', resolve));
       };
       expect(await look()).toBe(0);
-      await service.stop();
+      await service.stop({ keep: true });
       expect(await look()).toBe(1);
+      rmSync(service.folder, { recursive: true, force: true });
     },
     PROGRAM_MS,
   );

@@ -1,0 +1,34 @@
+import type { CommandRow } from './command.ts';
+import { reachableUrl } from './reachable.ts';
+
+const TIMEOUT_MS = 2000;
+
+/** What the health check of the image runs, so it reads the settings and nothing else. */
+export const health: CommandRow = {
+  path: 'health',
+  summary: 'Ask the service on this machine whether it answers (its /healthz).',
+  example: 'health',
+  async run(session) {
+    const { host, port } = session.settings().ops;
+    const url = `${reachableUrl('http', host, port)}/healthz`;
+    const because = await unhealthy(url);
+    const text =
+      because === undefined
+        ? `${url} answers.`
+        : `${url} ${because}. Start the service, or check that it runs with these settings.`;
+    session.print(text, { url, ok: because === undefined, because: because ?? null });
+    return because === undefined ? 0 : 1;
+  },
+};
+
+async function unhealthy(url: string): Promise<string | undefined> {
+  try {
+    const { ok, status } = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return ok ? undefined : `answers with HTTP status ${status}`;
+  } catch (thrown) {
+    if (thrown instanceof Error && thrown.name === 'TimeoutError')
+      return `does not answer within ${TIMEOUT_MS} ms`;
+    const cause = thrown instanceof Error ? thrown.cause : undefined;
+    return `does not answer: ${cause instanceof Error ? cause.message : String(thrown)}`;
+  }
+}

@@ -1,0 +1,140 @@
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/*
+ * Builds the image of the Dockerfile where no registry of images can be reached: `npm run image`, as root, on Debian.
+ *
+ * The base that the Dockerfile names is made here, by mmdebstrap from the mirrors that apt is configured with, with the Node that
+ * package-lock.json pins and the npm that runs this. Then buildah builds the Dockerfile as it stands. Nothing of a daemon is needed.
+ * The base is for trying the image: it gets no updates from anybody. What goes into production is built on the Dockerfile's own base.
+ */
+
+const ROOT = join(import.meta.dirname, '../..');
+const [, VERSION = ''] = /"version": "(.*)"/.exec(readFileSync(join(ROOT, 'package.json'), 'utf8')) ?? [];
+/** As compose.yaml names it, unless another name is given. */
+const IMAGE = process.argv[2] ?? `countersign:${VERSION}`;
+const [, BASE = ''] = /^FROM (\S+)/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')) ?? [];
+const NODE = join(ROOT, 'node_modules/node/bin/node');
+
+requirePrograms('buildah', 'mmdebstrap');
+const folder = mkdtempSync(join(tmpdir(), 'countersign-base-'));
+try {
+  if (spawnSync('buildah', ['inspect', '--type', 'image', BASE]).status !== 0) makeBase(folder);
+  run(
+    'buildah',
+    'build',
+    '--isolation',
+    'chroot',
+    '--pull-never',
+    '--format',
+    'docker',
+    '--tag',
+    IMAGE,
+    ROOT,
+  );
+  console.log(`${IMAGE} is built`);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Debian, the user `node`, Node and npm: what the Dockerfile finds in the base that it names. */
+function makeBase(scratch: string): void {
+  const [, suite = ''] = /^VERSION_CODENAME=(\w+)/m.exec(readFileSync('/etc/os-release', 'utf8')) ?? [];
+  const system = join(scratch, 'base.tar');
+  run(
+    'mmdebstrap',
+    '--quiet',
+    '--variant=minbase',
+    '--include=libstdc++6,ca-certificates',
+    suite,
+    system,
+    ...aptSources(),
+  );
+  const local = join(scratch, 'usr-local');
+  mkdirSync(join(local, 'bin'), { recursive: true });
+  cpSync(NODE, join(local, 'bin/node'));
+  cpSync(npmFolder(), join(local, 'lib/node_modules/npm'), { recursive: true, dereference: true });
+  configureNpm(local);
+  const container = said('buildah', 'from', 'scratch');
+  try {
+    run('buildah', 'add', '--quiet', container, system, '/');
+    run('buildah', 'add', '--quiet', container, local, '/usr/local');
+    const inside = (...command: string[]): void =>
+      run('buildah', 'run', '--isolation', 'chroot', container, '--', ...command);
+    inside('groupadd', '--gid', '1000', 'node');
+    inside('useradd', '--uid', '1000', '--gid', 'node', '--shell', '/bin/bash', '--create-home', 'node');
+    inside('ln', '-s', '../lib/node_modules/npm/bin/npm-cli.js', '/usr/local/bin/npm');
+    run('buildah', 'config', '--env', 'PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', container);
+    run('buildah', 'commit', '--quiet', container, BASE);
+  } finally {
+    said('buildah', 'rm', container);
+  }
+}
+
+/** The mirrors that apt uses here. */
+function aptSources(): readonly string[] {
+  const more = '/etc/apt/sources.list.d';
+  const listed = existsSync(more) ? readdirSync(more).map((name) => join(more, name)) : [];
+  return ['/etc/apt/sources.list', ...listed].filter(
+    (path) =>
+      /\.(?:list|sources)$/.test(path) &&
+      existsSync(path) &&
+      /^[^#\n]*\bdeb\b/m.test(readFileSync(path, 'utf8')),
+  );
+}
+
+function npmFolder(): string {
+  const npm = process.env['npm_execpath'];
+  if (npm === undefined) return fail('npm is not known: run this by `npm run image`');
+  return dirname(dirname(npm));
+}
+
+/** npm asks the registry that it asks here, and trusts the same authorities. */
+function configureNpm(local: string): void {
+  mkdirSync(join(local, 'etc'));
+  const setting = (name: string): string => said('npm', 'config', 'get', name);
+  const lines = [`registry=${setting('registry')}`];
+  const own = setting('cafile');
+  const authorities = own === 'null' ? process.env['NODE_EXTRA_CA_CERTS'] : own;
+  if (authorities !== undefined) {
+    cpSync(authorities, join(local, 'etc/authorities.pem'), { dereference: true });
+    lines.push('cafile=/usr/local/etc/authorities.pem');
+  }
+  writeFileSync(join(local, 'etc/npmrc'), `${lines.join('\n')}\n`);
+}
+
+function requirePrograms(...names: readonly string[]): void {
+  const missing = names.filter((name) => spawnSync(name, ['--version']).error !== undefined);
+  if (missing.length > 0)
+    fail(`${missing.join(' and ')} is not on the PATH: run \`apt-get install --yes ${missing.join(' ')}\``);
+}
+
+function run(program: string, ...args: readonly string[]): void {
+  const { status, error } = spawnSync(program, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  if (error !== undefined || status !== 0) fail(`${program} ${args[0]} failed: see what it said above`);
+}
+
+/** What it printed, without the line break. */
+function said(program: string, ...args: readonly string[]): string {
+  const { status, stdout } = spawnSync(program, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (status !== 0) fail(`${program} ${args[0]} failed: see what it said above`);
+  return stdout.trim();
+}
+
+function fail(message: string): never {
+  throw new Error(message);
+}
