@@ -109,6 +109,8 @@ export function createMetrics({
     '1 once the files of the embedded store are no longer those at their path.',
   );
   const free = gauge('store_free_bytes', 'Room on the disk of the embedded store.');
+  // Nothing is known of it yet, and never on Redis: a zero would be an alarm.
+  free.remove();
   const unreadable = new Gauge({
     name: 'countersign_keys_unreadable',
     help: '1 for a file of a key that can not be used, while the key that was read before stays in use.',

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { TO } from '../service.ts';
-import { place } from './terminal.ts';
+import { NOBODY_NOTED, place } from './terminal.ts';
 
 const R = 'rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh';
 
@@ -23,9 +23,9 @@ describe('list add', () => {
   it('says so where no rule in force looks into the list', async () => {
     const deny = 'policy: a\ncallback: payment\nrules:\n  - deny-list: { of: userId, list: blocked }\n';
     const { run } = place({ policies: { 'a.yaml': deny } });
-    expect((await run('list', 'add', 'blocked', '7', '--source', 'shop')).err).toBe('');
+    expect((await run('list', 'add', 'blocked', '7', '--source', 'shop')).err).toEqual(NOBODY_NOTED);
     await run('policy', 'push', '--message', 'x');
-    expect((await run('list', 'add', 'blocked', '8', '--source', 'shop')).err).toBe('');
+    expect((await run('list', 'add', 'blocked', '8', '--source', 'shop')).err).toEqual(NOBODY_NOTED);
     expect((await run('list', 'add', 'blokked', '8', '--source', 'shop')).err).toContain(
       'No rule in force looks into the list blokked',
     );
@@ -44,7 +44,10 @@ describe('list add', () => {
     const { run } = place();
     await run('list', 'add', 'blocked', '7', '--source', 'shop');
     const { out, json } = await run('list', 'add', 'blocked', '7', '9', '--source', 'shop', '--json');
-    expect(json()).toEqual([{ source: 'shop', list: 'blocked', changed: 1, entries: 2, version: 2 }]);
+    const services = { noted: [], silent: [] };
+    expect(json()).toEqual([
+      { source: 'shop', list: 'blocked', changed: 1, entries: 2, version: 2, services },
+    ]);
     expect(out).not.toContain('vault');
   });
 
@@ -95,7 +98,7 @@ describe('list add', () => {
     const progress: string[] = [];
     const watched = runWith({ progress: (line) => void progress.push(line) });
     const { code, err } = await watched('list', 'add', 'many', '--file', file, '--source', 'shop');
-    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect({ code, err }).toEqual({ code: 0, err: NOBODY_NOTED });
     expect(progress).toContain('shop/many: 10000 of 100000');
     expect(progress.at(-1)).toBe('');
     expect((await run('list', 'show', '--json')).json()).toMatchObject([{ list: 'many', entries: 100_000 }]);
@@ -166,7 +169,7 @@ describe('list add --asset', () => {
       '--source',
       'vault',
     );
-    expect(added).toMatchObject({ code: 0, err: '' });
+    expect(added).toMatchObject({ code: 0, err: NOBODY_NOTED });
     expect(added.out).toContain('3 added');
     expect((await run('list', 'add', 'p', CHECKED, '--asset', 'ETH', '--source', 'vault')).code).toBe(0);
     expect((await run('list', 'add', 'p', CHECKED.toLowerCase(), '--asset', 'ETH')).code).toBe(0);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { place } from './terminal.ts';
+import { NOBODY_NOTED, place } from './terminal.ts';
 
 const ANNOUNCE = ['--user', '12345', '--symbol', 'USDT1742', '--amount', '100.50', '--scheme', 'rsa'];
 const TO = '0x52908400098527886E0F7030069857D2E4169EE7';
@@ -9,7 +9,7 @@ describe('orders expect', () => {
   it('announces a payment, and says until when it is expected', async () => {
     const { run } = place();
     const ran = await run('orders', 'expect', 'payment', '11321', ...ANNOUNCE, '--expires', '2h');
-    expect(ran).toMatchObject({ code: 0, err: '' });
+    expect(ran).toMatchObject({ code: 0, err: NOBODY_NOTED });
     expect(ran.out).toContain(
       'shop payment:11321 is expected until 2025-06-15T14:00:00.000Z: amount 100.5, scheme rsa, symbol USDT1742, userId 12345.',
     );
@@ -57,7 +57,7 @@ describe('orders expect', () => {
       '--outputs',
       outputs,
     );
-    expect(several).toMatchObject({ code: 0, err: '' });
+    expect(several).toMatchObject({ code: 0, err: NOBODY_NOTED });
     expect(several.out).toContain(`${TO.toLowerCase()} 1; ${OTHER} 0.5`);
     const call = [
       '--to-address',

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { place } from './terminal.ts';
+import { NOBODY_NOTED, place } from './terminal.ts';
 
 describe('prices set', () => {
   it('sets one price as of an instant, or several as of now', async () => {
     const { run } = place();
     const one = await run('prices', 'set', 'BTC', '97000.10', '--as-of', '2025-06-15T11:00:00Z');
-    expect(one).toMatchObject({ code: 0, err: '' });
+    expect(one).toMatchObject({ code: 0, err: NOBODY_NOTED });
     expect(one.out).toMatch(/BTC +97000\.1 +as of 2025-06-15T11:00:00\.000Z +60 min ago/);
     expect((await run('prices', 'set', 'ETH=3020.55', 'USDT1742=1')).code).toBe(0);
     expect((await run('prices', 'show', '--json')).json()).toEqual({

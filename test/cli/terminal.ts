@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { ExitCode } from '../../src/cli/command.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import type { Terminal } from '../../src/cli/session.ts';
@@ -38,6 +38,9 @@ export async function runCall(argv: readonly string[], over: Partial<Terminal> =
   const printed = out.join('');
   return { code, out: printed, err: err.join(''), json: () => JSON.parse(printed) };
 }
+
+/** What a command that changed something tells people where no service runs. */
+export const NOBODY_NOTED: unknown = expect.stringMatching(/^No service runs on \S+: if one answers .*\.\n$/);
 
 export interface Place {
   /** Holds settings.yaml, policies/, keys and the store; removed when the test is over. */
