@@ -16,8 +16,8 @@ import type { Clock } from '../values/clock.ts';
 import { type Expiries, storeExpiries } from './certificates.ts';
 import { countFailures } from './counted-store.ts';
 import { type UnreadableKey, keysState } from './followed-keys.ts';
-import { startPreparing } from './preparation.ts';
-import { type Timekeeping, startTimekeeping } from './timekeeping.ts';
+import { type Preparation, startPreparing } from './preparation.ts';
+import { type Timekeeping, createTimekeeping } from './timekeeping.ts';
 import type { OpenedStore } from './store.ts';
 
 /** What goes on beside the callbacks: preparing the store, following the policies, health and metrics. */
@@ -38,6 +38,11 @@ export interface Backstage {
   readonly tally: Tally;
   /** Why the store may not decide yet; undefined once it may. */
   readonly unprepared: () => string | undefined;
+  /**
+   * Prepares the store and puts policies in force where there are none: nothing is written before. Rejects with STORE_UNSAFE or
+   * POLICY_INVALID; a store that can't be reached is waited for behind `unprepared`.
+   */
+  readonly start: () => Promise<void>;
   readonly shuttingDown: () => void;
   readonly stop: () => void;
 }
@@ -50,8 +55,7 @@ export interface BackstageParts {
   readonly unreadableKeys: () => readonly UnreadableKey[];
 }
 
-/** Rejects with STORE_UNSAFE or POLICY_INVALID; a store that can't be reached is waited for behind `unprepared`. */
-export async function createBackstage(parts: BackstageParts): Promise<Backstage> {
+export function createBackstage(parts: BackstageParts): Backstage {
   const { settings, clock, log, opened, unreadableKeys } = parts;
   const sources = settings.sources.map(({ name }) => name);
   const metrics = createMetrics();
@@ -67,14 +71,19 @@ export async function createBackstage(parts: BackstageParts): Promise<Backstage>
     if (push !== 'when-empty' || isFrozenForLoss((await store.control()).frozen)) return;
     await pushWhenEmpty(store, directory, 'countersign serve');
   }
-  const preparation = await startPreparing({
-    examine: opened.examine,
-    prepare,
-    tell: (because) => log.warn('not-prepared', { because }),
-  });
-  const unprepared = (): string | undefined => preparation.trouble() ?? store.loss?.();
-  const timekeeping = await startTimekeeping({ store, log, metrics });
-  await follower.start();
+  const timekeeping = createTimekeeping({ store, log, metrics });
+  let preparation: Preparation | undefined;
+  async function start(): Promise<void> {
+    preparation = await startPreparing({
+      examine: opened.examine,
+      prepare,
+      tell: (because) => log.warn('not-prepared', { because }),
+    });
+    await timekeeping.start();
+    await follower.start();
+  }
+  const unprepared = (): string | undefined =>
+    preparation === undefined ? 'the service is starting' : (preparation.trouble() ?? store.loss?.());
   metrics.journalEntries(async () => {
     const sizes = sources.map(async (source) => [source, await store.journalSize(source)] as const);
     return new Map(await Promise.all(sizes));
@@ -126,11 +135,12 @@ export async function createBackstage(parts: BackstageParts): Promise<Backstage>
     showExpiries,
     tally,
     unprepared,
+    start,
     shuttingDown() {
       stopping = true;
     },
     stop() {
-      preparation.stop();
+      preparation?.stop();
       timekeeping.stop();
       follower.stop();
     },

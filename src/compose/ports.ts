@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http';
 import { createFailureBudgets } from '../http/admission-addresses.ts';
 import { followAcceptQueue } from '../http/admission-queue.ts';
 import { messagesOf } from '../http/messages.ts';
@@ -13,7 +14,14 @@ import { publicExpiries } from './certificates.ts';
 import { orderSources } from './sources.ts';
 import { readPem } from './store.ts';
 
-/** Opens both ports, or neither. */
+export interface Ports {
+  readonly public: Listening;
+  readonly ops: Listening;
+  /** Lets in what has waited for it, and all that comes from here on. */
+  begin(): void;
+}
+
+/** Opens both ports, or neither. What comes in waits for `begin`. */
 export async function openPorts(
   { settings, clock }: { readonly settings: Settings; readonly clock: Clock },
   {
@@ -21,11 +29,12 @@ export async function openPorts(
     pipeline,
     backstage,
   }: { readonly secrets: Secrets; readonly pipeline: AdmittingPipeline; readonly backstage: Backstage },
-): Promise<{ public: Listening; ops: Listening }> {
+): Promise<Ports> {
   const { host, port, limits, tls, trustedProxies } = settings.public;
   const { tally } = backstage;
   const { budgets } = pipeline;
-  const ops = await openOps({ settings, clock }, secrets, backstage);
+  const gate = createGate();
+  const ops = await openOps({ settings, clock }, secrets, { backstage, gate });
   try {
     const queue = followAcceptQueue(nowMs, limits.connections);
     const urls = settings.sources.flatMap(urlsOf);
@@ -45,7 +54,7 @@ export async function openPorts(
     const context = tls === undefined ? undefined : tlsContext(tls, secrets);
     if (context !== undefined) backstage.showExpiries(publicExpiries(context));
     const isGateway = gatewaysOf(app);
-    const outer = await listen(app, {
+    const outer = await listen(gate.before(app), {
       host,
       port,
       limits,
@@ -62,7 +71,7 @@ export async function openPorts(
         if (!isGateway(address)) budgets.charge(address, 'misuse');
       },
     });
-    return { ops, public: outer };
+    return { ops, public: outer, begin: () => gate.open() };
   } catch (thrown) {
     await ops.stop(0);
     throw thrown;
@@ -74,8 +83,9 @@ const nowMs = (): number => performance.now();
 async function openOps(
   { settings, clock }: { readonly settings: Settings; readonly clock: Clock },
   secrets: Secrets,
-  { readiness, metrics, store, tally, apiDenied }: Backstage,
+  { backstage, gate }: { readonly backstage: Backstage; readonly gate: Gate },
 ): Promise<Listening> {
+  const { readiness, metrics, store, tally, apiDenied } = backstage;
   const { token, hosts } = settings.ops;
   const api = {
     store,
@@ -85,7 +95,7 @@ async function openOps(
     denied: apiDenied,
   };
   const budgets = createFailureBudgets({ failuresPerSecond: OPS_FAILURES_PER_SECOND, nowMs });
-  return listen(createOpsApp({ readiness, metrics, api, hosts }), {
+  return listen(gate.before(createOpsApp({ readiness, metrics, api, hosts })), {
     ...settings.ops,
     limits: opsLimits(settings.public.limits),
     setting: 'ops',
@@ -110,6 +120,27 @@ function opsLimits(limits: Settings['public']['limits']): ServerLimits {
     ...limits,
     connections: OPS_CONNECTIONS,
     connectionsPerAddress: OPS_CONNECTIONS_PER_ADDRESS,
+  };
+}
+
+interface Gate {
+  before(app: RequestListener): RequestListener;
+  open(): void;
+}
+
+/** Requests that come while it is shut wait, in their order. They are as many as connections are allowed, and no body is read. */
+function createGate(): Gate {
+  let waiting: (() => void)[] | undefined = [];
+  return {
+    before: (app) => (request, response) => {
+      if (waiting === undefined) app(request, response);
+      else waiting.push(() => app(request, response));
+    },
+    open() {
+      const all = waiting ?? [];
+      waiting = undefined;
+      for (const each of all) each();
+    },
   };
 }
 

@@ -35,8 +35,9 @@ export interface ServiceParts {
 const SECRETS_POLL_MS = 1000;
 
 /**
- * Puts the parts together and serves. Faults in settings, keys or the store's safety reject before a port is open; a store
- * that can't be reached does not: the service answers FAILURE until it is there, and `/readyz` says so.
+ * Puts the parts together and serves. The ports are taken before anything is written, and what comes in waits until the store is
+ * prepared. Faults in settings, keys, ports or the store's safety reject, and nothing was answered then; a store that can't be
+ * reached does not: the service answers FAILURE until it is there, and `/readyz` says so.
  */
 export async function startService(parts: ServiceParts): Promise<Service> {
   const { settings, log } = parts;
@@ -48,12 +49,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
       because: `there was no store at ${opened.created}: a new one was made, which knows no decision, no limit and no list`,
     });
   }
-  const backstage = await createBackstage({ ...parts, opened, unreadableKeys: keys.unreadable }).catch(
-    async (thrown: unknown) => {
-      await opened.store.close();
-      throw thrown;
-    },
-  );
+  const backstage = createBackstage({ ...parts, opened, unreadableKeys: keys.unreadable });
   const asking = await openAsking(parts, secrets, backstage).catch(async (thrown: unknown) => {
     backstage.stop();
     await opened.store.close();
@@ -76,6 +72,15 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     await opened.store.close();
     throw thrown;
   });
+  await backstage.start().catch(async (thrown: unknown) => {
+    await Promise.all([servers.public.stop(0), servers.ops.stop(0)]);
+    pipeline.stop();
+    await asking.close();
+    backstage.stop();
+    await opened.store.close();
+    throw thrown;
+  });
+  servers.begin();
   const stopWatching = secrets.watch(() => {
     keys.reload();
     if (settings.services.length > 0) reread(log, 'inquiry-keys', asking.reload);

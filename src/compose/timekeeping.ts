@@ -7,6 +7,8 @@ import type { Store } from '../store/store.ts';
 export interface Timekeeping {
   /** `clock` takes a service out while nothing is approved; `time` only says that time stands still. */
   readonly checks: readonly HealthCheck[];
+  /** Resolves after the first look. */
+  readonly start: () => Promise<void>;
   readonly stop: () => void;
 }
 
@@ -19,7 +21,7 @@ const FRESH_MS = 1000;
  * Moves the store's time on for as long as the service runs, so that hours without a callback are no jump of the clock, and
  * says what became of it. A look that fails says nothing: the store is down then, which others tell.
  */
-export async function startTimekeeping({
+export function createTimekeeping({
   store,
   log,
   metrics,
@@ -27,7 +29,7 @@ export async function startTimekeeping({
   readonly store: Pick<Store, 'clock'>;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   readonly metrics: Pick<Metrics, 'clock'>;
-}): Promise<Timekeeping> {
+}): Timekeeping {
   let state: ClockState | undefined;
   let lookedAtMs = 0;
   let looking: Promise<void> | undefined;
@@ -52,8 +54,7 @@ export async function startTimekeeping({
   };
   const look = (): Promise<void> => (looking ??= lookOnce());
 
-  await look();
-  const timer = setInterval(() => void look(), LOOK_MS).unref();
+  let timer: NodeJS.Timeout | undefined;
   const check = (name: string, wrong: ClockState['state'], well: string) => ({
     name,
     async check() {
@@ -66,6 +67,10 @@ export async function startTimekeeping({
       check('clock', 'jumped', "the store's clock is believed"),
       { ...check('time', 'behind', 'time goes on'), decisive: false },
     ],
+    async start() {
+      timer = setInterval(() => void look(), LOOK_MS).unref();
+      await look();
+    },
     stop: () => clearInterval(timer),
   };
 }

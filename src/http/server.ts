@@ -229,9 +229,9 @@ function refuse(socket: Socket, underWay: ServerResponse | undefined): void {
 }
 
 function unlistenable(error: Error, address: string, setting: string): CountersignError {
-  const cure =
+  const because =
     'code' in error && error.code === 'EADDRINUSE'
-      ? `another program has it; stop that, or set ${setting}.port`
-      : `check ${setting}.host and ${setting}.port`;
-  return new CountersignError('SETTINGS_INVALID', `can't listen on ${address}: ${messageOf(error)}; ${cure}`);
+      ? `${address} is taken by another program; end it, or set another ${setting}.port`
+      : `can't listen on ${address}: ${messageOf(error)}; set a ${setting}.host of this machine and a ${setting}.port that this user may open`;
+  return new CountersignError('SETTINGS_INVALID', `${setting}.port: ${because}`);
 }

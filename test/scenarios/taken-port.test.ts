@@ -1,28 +1,94 @@
-import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
-import { writeServiceFolder } from '../service.ts';
-import { startServiceProcess } from '../service-process.ts';
+import { rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { runIn } from '../cli/process.ts';
+import { startRedisCluster } from '../redis-cluster.ts';
+import { startRedisServer } from '../redis-server.ts';
+import { startSentinels } from '../redis-sentinel.ts';
+import { openStore } from '../../src/compose/store.ts';
+import { loadSettings } from '../../src/settings/load.ts';
+import { systemClock } from '../../src/values/clock.ts';
+import { startBlackHoleProxy } from '../black-hole-proxy.ts';
+import { eventually } from '../eventually.ts';
+import { nextPort } from '../ports.ts';
+import { PAYMENT_PATH, signedPayment, startTestService, writeServiceFolder } from '../service.ts';
 
-let redis: RedisServerProcess;
-beforeAll(async () => {
-  redis = await startRedisServer();
-});
-afterAll(() => redis.stop());
+const TEST_MS = 90_000;
 
-it('a port that is taken ends the start with exit code 2 and the cure, also with a store connected', async () => {
+async function takenPort(): Promise<number> {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
-  const address = taken.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const folder = writeServiceFolder({
-    redis: redis.url,
-    settings: { public: { port: String(port) } },
+  onTestFinished(() => void taken.close());
+  return (taken.address() as AddressInfo).port;
+}
+
+interface Rig {
+  readonly url: string | undefined;
+  stop(): Promise<void>;
+}
+
+const stores: readonly (readonly [name: string, start: () => Promise<Rig>])[] = [
+  ['the embedded store', () => Promise.resolve({ url: undefined, stop: () => Promise.resolve() })],
+  ['one Redis', () => startRedisServer()],
+  ['Sentinels', () => startSentinels({ replicas: 0, sentinels: 1 })],
+  ['a Cluster', () => startRedisCluster({ primaries: 3 })],
+];
+
+describe.each(stores)('a port that is taken, on %s', (_, start) => {
+  let rig: Rig;
+  beforeAll(async () => {
+    rig = await start();
+  }, TEST_MS);
+  afterAll(() => rig.stop());
+
+  it.each(['public', 'ops'])(
+    'ends the start with 2 and the cure, and nothing is in force: %s',
+    { timeout: TEST_MS },
+    async (setting) => {
+      const port = await takenPort();
+      const settings = {
+        [setting]: { port: String(port) },
+        ...(rig.url !== undefined && { store: { url: rig.url, prefix: `taken-${setting}` } }),
+      };
+      const folder = writeServiceFolder({ settings });
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+      const { code, err } = await runIn(folder, ['serve']);
+      const { store: written } = loadSettings({ file: join(folder, 'settings.yaml'), env: {} });
+      const { store } = await openStore(written, () => '', systemClock);
+      onTestFinished(() => store.close());
+      expect(await store.control()).toMatchObject({ sequence: 0, revision: '', frozen: undefined });
+      expect(await store.history(10)).toEqual([]);
+      expect(code).toBe(2);
+      expect(err).toContain(
+        `SETTINGS_INVALID: ${setting}.port: 127.0.0.1:${port} is taken by another program; end it, or set another ${setting}.port`,
+      );
+    },
+  );
+});
+
+it('what comes while a service prepares waits for it, and is decided', { timeout: TEST_MS }, async () => {
+  const redis = await startRedisServer();
+  const proxy = await startBlackHoleProxy(redis.port);
+  onTestFinished(async () => {
+    await proxy.close();
+    await redis.stop();
   });
-  try {
-    await expect(startServiceProcess(folder)).rejects.toThrow(/another program has it.*public\.port/s);
-  } finally {
-    taken.close();
-  }
+  // So that it takes a while from the open port to what is in force.
+  proxy.delay(100);
+  const port = await nextPort();
+  const starting = startTestService({ redis: proxy.url, settings: { public: { port: String(port) } } });
+  const answered = await eventually('the port is open', async () => {
+    const request = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: signedPayment({}),
+    };
+    const response = await fetch(`http://127.0.0.1:${port}${PAYMENT_PATH}`, request).catch(() => undefined);
+    return response?.text();
+  });
+  const service = await starting;
+  onTestFinished(() => service.stop());
+  expect(answered).toBe('SUCCESS');
 });
