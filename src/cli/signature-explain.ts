@@ -70,12 +70,24 @@ function explanationText({ source, scheme, tried, refusal, next }: SignatureExpl
 
 function triedText(tried: Explanation | Failure): string {
   if (!tried.ok) return failureText(tried);
-  const { keys, signed, signedBytes, signedSha256, expected, received, verifies } = tried;
+  const { keys, signed, signedBytes, signedSha256, hashed, expected, received, verifies } = tried;
+  const name = tried.scheme === 'rsa-envelope' ? 'plaintext' : 'string';
+  const texts =
+    hashed === undefined
+      ? [
+          ['signed', printable(signed)],
+          ['length', `${signedBytes} bytes`],
+          ['SHA-256', signedSha256],
+        ]
+      : [
+          [name, printable(hashed.text)],
+          ['length', `${hashed.bytes} bytes`],
+          ['SHA-256', hashed.sha256],
+          ['signed', `${signed}  (the MD5 of the ${name}, in lower-case hexadecimal)`],
+        ];
   return columns([
     ...keys.map(({ role, fingerprint }) => [role, fingerprint]),
-    ['signed', printable(signed)],
-    ['length', `${signedBytes} bytes`],
-    ['SHA-256', signedSha256],
+    ...texts,
     ['expected', expected ?? 'only the sender can make it'],
     ['received', printable(received)],
     ['verifies', verifies ? 'yes' : 'no'],

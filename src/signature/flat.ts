@@ -3,7 +3,7 @@ import type { Members } from '../values/members.ts';
 import { jsonOf, stringMember, without } from './body.ts';
 import { type Canonical, type EmptyValues, canonicalString } from './canonical.ts';
 import type { SchemeName } from './config.ts';
-import { type KeyInUse, type Signer, type Verifier, measured, signFailure } from './scheme.ts';
+import { type KeyInUse, type Signer, type Verifier, measured, signFailure, signedOf } from './scheme.ts';
 
 /** What a flat scheme adds to its canonical string. */
 export interface FlatParts {
@@ -12,6 +12,8 @@ export interface FlatParts {
   readonly key: KeyInUse;
   readonly emptyValues: EmptyValues;
   readonly warnings?: readonly string[];
+  /** What of the canonical string is signed. Default: the string itself. */
+  readonly signs?: 'string' | 'md5-hex';
   /** In constant time as far as secrets go. */
   matches(text: string, sign: string): boolean;
   /** The right `sign`, where the verifier can make it: a credential. */
@@ -61,8 +63,7 @@ export function flatVerifier(parts: FlatParts): Verifier {
         ok: true,
         scheme,
         keys,
-        signed: text,
-        ...measured(text),
+        ...signedOf(text, parts.signs ?? 'string'),
         expected: parts.expected(text),
         received: sign,
         verifies,

@@ -6,7 +6,7 @@ import { type Opened, openEnvelope, sealEnvelope } from './envelope.ts';
 import { readPrivateKeyOf, readPublicKeyOf } from './key-of.ts';
 import { readPrivateKey, readPublicKey } from './keys.ts';
 import { isRsaSized } from './rsa.ts';
-import { type Explanation, type KeyInUse, type Scheme, measured, signFailure } from './scheme.ts';
+import { type Explanation, type KeyInUse, type Scheme, measured, signFailure, signedOf } from './scheme.ts';
 
 const ENVELOPE_MEMBERS: ReadonlySet<string> = new Set(['app_id', 'time', 'data', 'sign']);
 
@@ -52,8 +52,7 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
           ok: true,
           scheme,
           keys,
-          signed: Buffer.from(plaintext).toString(),
-          ...measured(plaintext),
+          ...signedOf(plaintext, 'md5-hex'),
           expected: undefined,
           received: sign,
           verifies: next === undefined,

@@ -23,6 +23,7 @@ export const rsa: Scheme<'rsa'> = {
       by: `rsa ${key.fingerprint}`,
       key: { role: 'platform key', fingerprint: key.fingerprint },
       emptyValues,
+      signs,
       warnings: digest === 'sha1' ? ['rsa with digest: sha1 can be forged by whoever finds a collision'] : [],
       matches: (text, sign) => {
         const signature = decodeBase64(sign);

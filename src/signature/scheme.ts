@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type Failure, type FailureCode, failure } from '../errors.ts';
 import { sha256Hex } from '../values/canonical.ts';
 import type { Members } from '../values/members.ts';
@@ -69,16 +70,24 @@ export interface Explanation {
   readonly ok: true;
   readonly scheme: SchemeName;
   readonly keys: readonly KeyInUse[];
-  /** The exact canonical string (without the secret), or the envelope's plaintext. */
+  /** The text that the signature is over: the exact canonical string (without the secret), or the MD5 of `hashed`. */
   readonly signed: string;
   readonly signedBytes: number;
   readonly signedSha256: string;
+  /** The envelope's plaintext or the canonical string, where its MD5 in lower-case hexadecimal is what is signed. */
+  readonly hashed: Hashed | undefined;
   /** The `sign` that would have been right, where the verifier's key can make it: a credential. */
   readonly expected: string | undefined;
   readonly received: string;
   readonly verifies: boolean;
   /** The first thing to mend; undefined where it verifies. */
   readonly next: string | undefined;
+}
+
+export interface Hashed {
+  readonly text: string;
+  readonly bytes: number;
+  readonly sha256: string;
 }
 
 /** Makes what a {@link Verifier} accepts. */
@@ -96,6 +105,18 @@ export interface Measured {
 
 export function measured(signed: string | Uint8Array): Measured {
   return { signedBytes: Buffer.byteLength(signed), signedSha256: sha256Hex(signed) };
+}
+
+/** What an explanation says is signed: the text itself, or its MD5. */
+export function signedOf(
+  text: string | Uint8Array,
+  signs: 'string' | 'md5-hex',
+): Pick<Explanation, 'signed' | 'signedBytes' | 'signedSha256' | 'hashed'> {
+  const written = typeof text === 'string' ? text : Buffer.from(text).toString();
+  if (signs === 'string') return { signed: written, ...measured(text), hashed: undefined };
+  const { signedBytes: bytes, signedSha256: sha256 } = measured(text);
+  const signed = hash('md5', text, 'hex');
+  return { signed, ...measured(signed), hashed: { text: written, bytes, sha256 } };
 }
 
 /** A failure of a signature, with the keys that were tried and, where it is known, the measure of what was signed. */

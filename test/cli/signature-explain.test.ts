@@ -1,5 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, createPublicKey, verify } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { SHOP_SECRET, md5Sign, signedPayment } from '../service.ts';
 import { type Ran, place } from './terminal.ts';
 
@@ -13,6 +16,12 @@ const members = {
   payCoinSymbol: 'USDT1742',
   userId: '12345',
 };
+const hashedText = z.object({ text: z.string(), bytes: z.number(), sha256: z.string() });
+const explained = z.object({
+  tried: z.tuple([
+    z.object({ signed: z.string(), signedBytes: z.number(), received: z.string(), hashed: hashedText }),
+  ]),
+});
 const SIGNED = 'appKeytest-shopappOrderIdo-1orderAmount100payCoinSymbolUSDT1742userId12345';
 
 describe('signature explain', () => {
@@ -38,6 +47,26 @@ describe('signature explain', () => {
     expect(out).toContain('The signature is refused: SIGN_WRONG');
     expect(out).toContain('Mend first: compare the length and the digest');
     expect(out).not.toContain(SHOP_SECRET);
+  });
+
+  it('of an envelope shows the plaintext, and that its MD5 is what is signed', async () => {
+    const { folder, runWith } = place();
+    const key = createPublicKey(readFileSync(join(folder, 'platform.pem')));
+    const run = runWith({ input: () => Promise.resolve(signedPayment({}, 'rsa-envelope')) });
+    const { tried } = explained.parse((await run('signature', 'explain', '--json')).json());
+    const [{ signed, signedBytes, received, hashed }] = tried;
+    expect(JSON.parse(hashed.text)).toMatchObject({ appOrderId: 'o-1' });
+    expect(signed).toBe(createHash('md5').update(hashed.text).digest('hex'));
+    expect(verify('sha256', Buffer.from(signed), key, Buffer.from(received, 'base64url'))).toBe(true);
+    const sha256 = createHash('sha256').update(hashed.text).digest('hex');
+    expect({ signedBytes, ...hashed }).toMatchObject({ signedBytes: 32, bytes: hashed.text.length, sha256 });
+
+    const { out } = await run('signature', 'explain');
+    const rows = out.split('\n').map((line) => line.split(/ {2,}/));
+    expect(rows).toContainEqual(['plaintext', hashed.text]);
+    expect(rows).toContainEqual(['length', `${hashed.bytes} bytes`]);
+    expect(rows).toContainEqual(['SHA-256', sha256]);
+    expect(rows).toContainEqual(['signed', signed, '(the MD5 of the plaintext, in lower-case hexadecimal)']);
   });
 
   it('with --json gives the same as data', async () => {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 
 import type { Failure } from '../../src/errors.ts';
@@ -64,6 +65,27 @@ describe('signature explain', () => {
     });
   });
 
+  it.each([
+    ['the string', 'string', canonical, undefined],
+    [
+      'its MD5',
+      'md5-hex',
+      hash('md5', canonical, 'hex'),
+      { text: canonical, bytes: 74, sha256: hash('sha256', canonical, 'hex') },
+    ],
+  ] as const)('says of a sign over %s what it is over', (_, signs, signed, hashed) => {
+    const body = compileSigner({
+      scheme: 'rsa',
+      senderKey: platform.privateText,
+      digest: 'sha256',
+      signs,
+      emptyValues: 'keep',
+    }).sign(membersOf(payment), 0);
+    expect(explain(body, rsaBy('PLATFORM', { signs }))).toMatchObject({
+      tried: [{ verifies: true, signed, signedBytes: signed.length, hashed }],
+    });
+  });
+
   it('never has an expected sign for rsa, and names what to set', () => {
     const body = compileSigner({
       scheme: 'rsa',
@@ -98,13 +120,14 @@ describe('signature explain', () => {
     });
     const { appKey: _, ...content } = payment;
     const scheme = envelopeBy('PLATFORM', 'MERCHANT');
-    const signed = JSON.stringify(content);
+    const text = JSON.stringify(content);
+    const signed = hash('md5', text, 'hex');
     expect(explain(signer.sign(membersOf(payment), 0), scheme)).toMatchObject({
-      tried: [{ signed, verifies: true }],
+      tried: [{ signed, hashed: { text }, verifies: true }],
       next: undefined,
     });
     expect(explain(forged.sign(membersOf(payment), 0), scheme)).toMatchObject({
-      tried: [{ signed, verifies: false }],
+      tried: [{ signed, hashed: { text }, verifies: false }],
       refusal: { code: 'SIGN_WRONG' },
       next: expect.stringContaining('made with another key'),
     });
