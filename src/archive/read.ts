@@ -20,6 +20,7 @@ import {
   lineShapes,
   sealed,
 } from './line.ts';
+import { shapeFaults } from '../values/shape-faults.ts';
 
 /** A file that was read to its end, and is whole. */
 export interface WholeFile extends Extent {
@@ -102,11 +103,10 @@ function createChain(source: string, file: ArchiveFile): Chain {
 
   /** The line as its kind, once it is exactly what would be written for what it says. */
   function read<T extends Links>(shape: z.ZodType<T>, text: string, membersOf: (value: T) => object): T {
-    const value = shape.safeParse(jsonOf(text));
-    if (!value.success) {
-      const [issue] = value.error.issues;
-      throw fault(`it is no line of an archive (${issue?.path.join('.') || 'all of it'}: ${issue?.message})`);
-    }
+    const json = jsonOf(text);
+    const value = shape.safeParse(json);
+    if (!value.success)
+      throw fault(`it is no line of an archive (${shapeFaults(value.error, json, 'all of it')})`);
     const is = sealed(membersOf(value.data), value.data.previous);
     if (is.hash !== value.data.hash || is.line !== text) throw fault('its hash is not that of what it says');
     if (begun !== undefined && value.data.previous !== previous) {

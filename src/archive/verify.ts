@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../errors.ts';
 import { type ArchiveFault, faultOf } from './fault.ts';
@@ -52,8 +52,7 @@ function gather(directories: readonly string[]): {
   const faults: ArchiveFault[] = [];
   const stranger = (file: string): void =>
     void faults.push({ file, line: 0, because: 'it is no file of an archive; take it away' });
-  for (const directory of new Set(directories)) {
-    expectDirectory(directory);
+  for (const directory of distinct(directories)) {
     for (const entry of readdirSync(directory, { withFileTypes: true })) {
       const path = join(directory, entry.name);
       // What begins with a dot is the lock, or a file system's own; lost+found is one's as well.
@@ -69,6 +68,17 @@ function gather(directories: readonly string[]): {
   }
   for (const files of bySource.values()) files.sort((a, b) => a.number - b.number);
   return { bySource: new Map([...bySource].sort(([a], [b]) => (a < b ? -1 : 1))), faults };
+}
+
+/** Each directory once, as it was first written: by another spelling or a link it is still the same. */
+function distinct(directories: readonly string[]): Iterable<string> {
+  const byPlace = new Map<string, string>();
+  for (const directory of directories) {
+    expectDirectory(directory);
+    const place = realpathSync(directory);
+    if (!byPlace.has(place)) byPlace.set(place, directory);
+  }
+  return byPlace.values();
 }
 
 function filesOrFault(folder: string, faults: ArchiveFault[]): ReturnType<typeof filesIn> {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
 import type { Claim, Proposal, RuleResult } from './proposal.ts';
+import { shapeFaults } from '../values/shape-faults.ts';
 
 /**
  * A proposal in a form that JSON can write, for the journal: amounts as decimal text, results as lists in the order of
@@ -34,10 +35,9 @@ function claimToDetail(claim: Claim): object {
 export function fromDetail(detail: unknown): Proposal {
   const parsed = proposalDetail.safeParse(detail);
   if (parsed.success) return { ...parsed.data, refusal: parsed.data.refusal };
-  const [issue] = parsed.error.issues;
   throw new CountersignError(
     'STORE_CORRUPT',
-    `the journal entry holds no proposal that can be read: ${issue?.path.join('.')}: ${issue?.message}; it was written by another version of the program`,
+    `the journal entry holds no proposal that can be read: ${shapeFaults(parsed.error, detail)}; it was written by another version of the program`,
   );
 }
 

@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { lockDirectory } from '../../src/archive/lock.ts';
@@ -138,6 +138,28 @@ describe('journal verify', () => {
     const files = readdirSync(join(at.archive, 'shop')).sort();
     return { ...at, files: files.map((file) => join(at.archive, 'shop', file)) };
   }
+
+  it.each([
+    ['written twice', (archive: string) => archive],
+    ['by another spelling', (archive: string) => `${archive}/../${basename(archive)}/.//`],
+    ['relative to where the command is called', (archive: string) => relative(process.cwd(), archive)],
+    [
+      'through a link',
+      (archive: string) => {
+        symlinkSync(archive, `${archive}-linked`);
+        onTestFinished(() => rmSync(`${archive}-linked`));
+        return `${archive}-linked`;
+      },
+    ],
+  ])('a directory that is given twice is verified once: %s', async (_, again) => {
+    const { run, archive } = await archivedPlace();
+    const other = again(archive);
+    const { code, out, err } = await run('journal', 'verify', archive);
+    expect(code).toBe(0);
+    expect(await run('journal', 'verify', archive, other)).toMatchObject({ code, out, err });
+    const exported = await run('journal', 'export', archive);
+    expect((await run('journal', 'export', other, archive)).out).toBe(exported.out);
+  });
 
   it('0, with counts, first and last instant and the end of each source', async () => {
     const { run, archive } = await archivedPlace();

@@ -130,6 +130,58 @@ describe('the API', () => {
     });
   });
 
+  it.each([
+    [
+      'POST',
+      '/orders',
+      {},
+      'source is missing; kind is missing; id is missing; members is missing; write { source, kind',
+    ],
+    [
+      'POST',
+      '/orders',
+      order('b', {}, { kind: 'gift' }),
+      'kind is "gift" and must be one of payment, transfer, web3; write',
+    ],
+    ['POST', '/orders', order('b', {}, { source: 7 }), 'source is a number and must be a text; write'],
+    ['POST', '/orders', order('b', {}, { members: 'x' }), 'members is a text and must be an object; write'],
+    ['POST', '/orders', order('b', {}, { members: ['x'] }), 'members is a list and must be an object; write'],
+    ['POST', '/orders', order('b', {}, { id: null }), 'id is null and must be a text; write'],
+    [
+      'POST',
+      '/orders',
+      order('b', {}, { x: 1, y: 2 }),
+      'the member "x" is unknown; the member "y" is unknown; write',
+    ],
+    [
+      'PUT',
+      '/prices',
+      { prices: { BTC: { price: 97 } } },
+      'prices.BTC.price is a number and must be a text; write { prices',
+    ],
+    ['PUT', '/prices', { prices: { BTC: '97' } }, 'prices.BTC is a text and must be an object; write'],
+    ['PUT', '/prices', { prices: { BTC: {} } }, 'prices.BTC.price is missing; write'],
+    [
+      'PUT',
+      '/prices',
+      { prices: { BTC: { price: '1', at: '' } } },
+      'the member "prices.BTC.at" is unknown; write',
+    ],
+    ['PUT', '/prices', { constructor: {} }, 'prices is missing; the member "constructor" is unknown; write'],
+    [
+      'GET',
+      '/orders/shop/gift/b',
+      undefined,
+      'kind is "gift" and must be one of payment, transfer, web3; write /api/orders',
+    ],
+  ])('says in words of its own what is wrong: %s %s %j', async (method, path, body, message) => {
+    const answered = await call(method, path, body);
+    expect(answered).toMatchObject({ status: 400, body: { error: { code: 'USAGE' } } });
+    const { error } = answered.body as { error: { message: string } };
+    expect(error.message.slice(0, message.length)).toBe(message);
+    expect(error.message).not.toMatch(/Invalid|expected|received|Unrecognized/);
+  });
+
   it('bounds the body', async () => {
     expect((await call('POST', '/orders', order('b', { userId: '1'.repeat(70_000) }))).status).toBe(413);
   });

@@ -18,6 +18,15 @@ it.each([
   expect(linesOf(refusalOf(limits(written)))).toEqual([line]);
 });
 
+it('is told together with all other faults', () => {
+  const { faults } = refusalOf(`${limits('headersTimeoutMs: 6000, callbacks: 0')}ops: { port: 8080 }\n`);
+  expect(faults.map(({ setting }) => setting).sort()).toEqual([
+    'ops.port',
+    'public.limits.callbacks',
+    'public.limits.headersTimeoutMs',
+  ]);
+});
+
 it('is found in the environment as well', () => {
   const { faults } = refusalOf(SHOP, { COUNTERSIGN_PUBLIC_LIMITS_REQUEST_TIMEOUT_MS: '1000' });
   expect(faults.map(({ setting }) => setting)).toEqual(['public.limits.headersTimeoutMs']);

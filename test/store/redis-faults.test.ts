@@ -6,7 +6,7 @@ import { CountersignError } from '../../src/errors.ts';
 import { type RedisFacts, inspectRedis, unsafeReason } from '../../src/store/redis/inspect.ts';
 import { createKeys } from '../../src/store/redis/keys.ts';
 import { rawClient, readyOn, redisOfItsOwn, storeOn } from './redis-under-test.ts';
-import { START_MS, change, request, usedOf, windowClaim } from './requests.ts';
+import { START_MS, announcement, change, request, usedOf, windowClaim } from './requests.ts';
 
 async function faultOf(asked: Promise<unknown>): Promise<CountersignError> {
   const thrown: unknown = await asked.then(
@@ -39,6 +39,29 @@ describe('a fault of the Redis store names the cure', () => {
     const fault = await faultOf(store.settle(request()));
     expect(fault).toMatchObject({ code: 'STORE_UNREACHABLE' });
     expect(fault.message).toMatch(/is a replica; name the primary/);
+  });
+
+  it('a key of somebody else, without the hash of a script', async () => {
+    const server = await redisOfItsOwn();
+    const store = await readyOn(server);
+    const client = rawClient(server);
+    const before = await client.keys('*');
+    for (const key of before) {
+      await client.del(key);
+      await client.set(key, 'of somebody else');
+    }
+    const faults = await Promise.all(
+      [
+        store.settle(request()),
+        store.control(),
+        store.freeze({ reason: 'drill', by: 'ada' }),
+        store.expectOrder(announcement()),
+      ].map(faultOf),
+    );
+    for (const { message } of faults) {
+      expect(message).toMatch(/WRONGTYPE/);
+      expect(message).not.toMatch(/[0-9a-f]{40}|user_script|call to/);
+    }
   });
 
   it('replicas that are missing', async () => {

@@ -196,7 +196,9 @@ describe('the store on Redis under Sentinel', () => {
       const asked = store.health();
       await expect(asked).rejects.toMatchObject(unreachable);
       await expect(asked).rejects.toThrow(
-        new RegExp(`Sentinels 127.0.0.1:${rig.sentinels[0]?.port}.*the Sentinel 127.0.0.1:.* does not answer: connect ECONNREFUSED`),
+        new RegExp(
+          `Sentinels 127.0.0.1:${rig.sentinels[0]?.port}.*the Sentinel 127.0.0.1:.* does not answer: connect ECONNREFUSED`,
+        ),
       );
       await Promise.all(rig.sentinels.map((sentinel) => sentinel.restart()));
       expect(await rig.primary()).toBe(port);

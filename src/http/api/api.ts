@@ -8,6 +8,7 @@ import { CountersignError, type ErrorCode } from '../../errors.ts';
 import { KINDS } from '../../policy/document.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../values/clock.ts';
+import { shapeFaults } from '../../values/shape-faults.ts';
 import { type TellDenied, refuse, requireToken } from './access.ts';
 import { jsonBody } from './json-body.ts';
 
@@ -91,9 +92,7 @@ function named(sources: readonly OrderSource[], params: unknown): { source: stri
 function read<T>(shape: z.ZodType<T>, value: unknown, expected: string): T {
   const parsed = shape.safeParse(value);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const at = issue === undefined ? '' : ` (${[...issue.path.map(String), issue.message].join(': ')})`;
-  throw new CountersignError('USAGE', `that can't be read${at}; write ${expected}`);
+  throw new CountersignError('USAGE', `${shapeFaults(parsed.error, value, 'the body')}; write ${expected}`);
 }
 
 const STATUS: Partial<Readonly<Record<ErrorCode, number>>> = {
