@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ClaimResult, JournalEntry } from '../store/store.ts';
+import { JOURNAL_TYPES, type ClaimResult, type JournalEntry } from '../store/store.ts';
 import { formatAmount } from '../values/amount.ts';
 import { sha256Hex } from '../values/canonical.ts';
 
@@ -87,7 +87,7 @@ const entryShape = z.strictObject({
   id,
   source: z.string(),
   atMs,
-  type: z.enum(['decision', 'repeat', 'notice', 'refused', 'self-check', 'late', 'list', 'order', 'clock']),
+  type: z.enum(JOURNAL_TYPES),
   subject: z.string(),
   verdict: z.enum(['SUCCESS', 'FAILURE', '']),
   code: z.string(),

@@ -50,12 +50,27 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
       return `the order was ${detail.change === 'cancel' ? 'cancelled' : 'announced'} by ${detail.by}`;
     case 'clock':
       return `the store's clock was accepted by ${detail.by} as it stood, ${spanText((detail.toMs ?? 0) - (detail.fromMs ?? 0))} ahead of its time`;
+    case 'freeze':
+      return freezeReason(detail);
     case 'refused':
     case 'decision':
     case 'repeat':
     default:
       return detail.because ?? code;
   }
+}
+
+/** `frozen by ada as f3: drill`, or `carol lifted f3 of ada: drill; f5 still stands`. */
+function freezeReason({ change, by, freezes = [], standing = [] }: Detail): string {
+  if (change !== 'unfreeze') {
+    return freezes.map(({ id, reason }) => `frozen by ${by} as ${id}: ${reason}`).join('; ');
+  }
+  const lifted = freezes.map(({ id, by: author, reason }) => `${id} of ${author}: ${reason}`);
+  const left =
+    standing.length === 0
+      ? 'none stands'
+      : `${standing.join(', ')} still stand${standing.length === 1 ? 's' : ''}`;
+  return `${by} lifted ${lifted.join(', ')}; ${left}`;
 }
 
 const matches = (valid: boolean | undefined): string =>
@@ -110,6 +125,11 @@ const detailShape = z
     remove: texts,
     message: text,
     change: text,
+    freezes: z
+      .array(z.object({ id: z.string(), reason: z.string(), by: z.string() }))
+      .optional()
+      .catch(undefined),
+    standing: texts,
     proposal: z.unknown().optional(),
   })
   .catch({});

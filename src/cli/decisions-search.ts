@@ -1,5 +1,5 @@
 import { CountersignError } from '../errors.ts';
-import type { JournalEntry } from '../store/store.ts';
+import { JOURNAL_TYPES, type JournalEntry } from '../store/store.ts';
 import type { Call, CommandRow } from './command.ts';
 import { decisionJson, decisionRow } from './decision-text.ts';
 import { readDecision } from './decision.ts';
@@ -22,6 +22,7 @@ export const decisionsSearch: CommandRow = {
       .option('--request <id>', 'about this request_id')
       .option('--verdict <verdict>', 'SUCCESS or FAILURE')
       .option('--code <code>', 'with this code, such as TERMS_CHANGED')
+      .option('--type <type>', `of this type: ${JOURNAL_TYPES.join(', ')}`)
       .option('--rule <rule>', 'refused by this policy, POLICY, or rule, POLICY/RULE')
       .option('--newest', 'the newest first')
       .option('--limit <number>', `at most so many (default: ${SHOWN})`),
@@ -74,7 +75,12 @@ function filterOf(call: Call): (entry: JournalEntry) => boolean {
   if (verdict !== undefined && verdict !== 'SUCCESS' && verdict !== 'FAILURE') {
     throw new CountersignError('USAGE', `--verdict ${verdict}: write SUCCESS or FAILURE`);
   }
+  const type = call.option('type');
+  if (type !== undefined && !JOURNAL_TYPES.some((each) => each === type)) {
+    throw new CountersignError('USAGE', `--type ${type}: write one of ${JOURNAL_TYPES.join(', ')}`);
+  }
   return (entry) =>
+    (type === undefined || entry.type === type) &&
     (verdict === undefined || entry.verdict === verdict) &&
     (code === undefined || entry.code === code) &&
     (rule === undefined || refusedBy(entry, rule));

@@ -82,7 +82,7 @@ function factsOf(entry: JournalEntry, { detail, deciding, rules }: Decision): re
     ['when', isoTime(entry.atMs)],
     ['entry', entry.type],
     ['asked', asked],
-    ['sent by', ['list', 'order', 'clock'].includes(entry.type) ? '' : (by ?? '')],
+    ['sent by', isChange(entry) ? '' : (by ?? '')],
     ['from', address ?? ''],
     ['request', requestId],
     ['revision', entry.revision],
@@ -95,6 +95,9 @@ function factsOf(entry: JournalEntry, { detail, deciding, rules }: Decision): re
   ];
   return facts.map(([name, fact]) => [name, printable(fact)]);
 }
+
+/** What people, or the services themselves, changed; nobody sent it. */
+const isChange = ({ type }: JournalEntry): boolean => ['list', 'order', 'freeze'].includes(type);
 
 /** `amount 5000.5, max 1000`: what is not empty. */
 export function pairs(values: Readonly<Record<string, string>>): string {

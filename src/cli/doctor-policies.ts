@@ -5,6 +5,7 @@ import type { Release } from '../policy/release.ts';
 import { readPolicyDirectory } from '../release/files.ts';
 import { named, readRevision } from '../release/push.ts';
 import type { Settings } from '../settings/schema.ts';
+import { freezeText } from '../store/freezes.ts';
 import type { Control, Store } from '../store/store.ts';
 import { unknownAsked } from './doctor-inquiries.ts';
 import { checkNeeds } from './doctor-needs.ts';
@@ -33,14 +34,14 @@ async function checkInForce(
   files: Release | undefined,
 ): Promise<readonly Finding[]> {
   const control = await store.control();
-  if (control.revision === '') return [nothingInForce(settings), ...frozenFinding(control)];
+  if (control.revision === '') return [nothingInForce(settings), ...frozenFindings(control)];
   const release = await readRevision(store, control.revision);
   const differs = files !== undefined && files.revision !== release.revision;
   const because = `revision ${named(release.revision)} is in force, ${sizeText(release)}`;
   const hint = differs ? '; the files differ from it: `countersign policy push` puts them in force' : '';
   return [
     { check: 'policies', state: 'ok', because: `${because}${hint}` },
-    ...frozenFinding(control),
+    ...frozenFindings(control),
     ...(await checkRelease(settings, store, release)),
   ];
 }
@@ -70,10 +71,13 @@ function nothingInForce({ policies }: Settings): Finding {
       };
 }
 
-function frozenFinding({ frozen }: Control): readonly Finding[] {
-  if (frozen === undefined) return [];
-  const since = `all is frozen since ${isoTime(frozen.atMs)} by ${frozen.by}: ${frozen.reason}`;
-  return [warning(`${since}; every answer is FAILURE until \`countersign unfreeze\``)];
+function frozenFindings({ frozen }: Control): readonly Finding[] {
+  return frozen.map((freeze) => {
+    const since = `all is frozen since ${isoTime(freeze.atMs)} as ${freezeText(freeze)}`;
+    return freeze.kind === 'loss'
+      ? { check: 'policies', state: 'fault', because: since }
+      : warning(`${since}; every answer is FAILURE until \`countersign unfreeze ${freeze.id}\``);
+  });
 }
 
 /** Kinds of callback that a source may send, and that no policy applies to. */

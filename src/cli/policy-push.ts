@@ -5,6 +5,7 @@ import { readTests } from '../rehearsal/files.ts';
 import { type TestReport, runTests } from '../rehearsal/run-tests.ts';
 import { readPolicyDirectory } from '../release/files.ts';
 import { named, pushRelease } from '../release/push.ts';
+import { freezeText } from '../store/freezes.ts';
 import type { Store } from '../store/store.ts';
 import type { Call, CommandRow } from './command.ts';
 import { diffText } from './diff-text.ts';
@@ -12,6 +13,7 @@ import { checkRelease } from './doctor-policies.ts';
 import { guarded } from './finding.ts';
 import { byOption, neededMessage } from './options.ts';
 import { sizeOf, sizeText } from './policy-validate.ts';
+import { printable } from './print.ts';
 import type { Session } from './session.ts';
 import { reportJson, reportText, summaryText } from './test-text.ts';
 import { takenNote } from './taken-note.ts';
@@ -78,8 +80,10 @@ export const policyPush: CommandRow = {
         services: await takenNote(session, { sequence }),
       },
     );
-    if (frozen !== undefined)
-      session.tell('All is frozen; `countersign unfreeze` lets approvals through again.');
+    if (frozen.length > 0) {
+      const stand = frozen.map((freeze) => `  ${printable(freezeText(freeze))}`).join('\n');
+      session.tell(`All is frozen; \`countersign unfreeze\` lets approvals through again.\n${stand}`);
+    }
     return 0;
   },
 };

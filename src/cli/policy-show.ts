@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
 import { findRevision, named } from '../release/push.ts';
+import { freezeText } from '../store/freezes.ts';
 import type { HistoryEntry, Store } from '../store/store.ts';
 import type { CommandRow } from './command.ts';
 import { jsonOrText } from './json.ts';
@@ -26,22 +27,18 @@ export const policyShow: CommandRow = {
     const revision = wanted === undefined ? inForce : await findRevision(store, wanted);
     const content = await contentOf(store, revision);
     const pushed = await lastPush(store, revision);
-    const frozenSince = frozen && { ...frozen, at: isoTime(frozen.atMs) };
+    const freezes = frozen.map((freeze) => ({ ...freeze, at: isoTime(freeze.atMs) }));
     session.print(
       [
         `# revision ${revision}${revision === inForce ? ', in force' : ''}`,
         ...(pushed === undefined ? [] : [`# pushed ${pushText(pushed)}`]),
-        ...(frozenSince === undefined
-          ? []
-          : [
-              `# FROZEN since ${frozenSince.at} by ${printable(frozenSince.by)}: ${printable(frozenSince.reason)}`,
-            ]),
+        ...freezes.map((freeze) => `# FROZEN since ${freeze.at} as ${printable(freezeText(freeze))}`),
         contentText(content),
       ].join('\n'),
       {
         revision,
         inForce: revision === inForce,
-        frozen: frozenSince ?? null,
+        frozen: freezes,
         ...(pushed && { by: pushed.by, at: isoTime(pushed.atMs), message: pushed.message }),
         ...content,
       },

@@ -10,7 +10,7 @@ import type { ReportCallback } from '../observe/report.ts';
 import { type Follower, createFollower } from '../release/follow.ts';
 import { pushWhenEmpty } from '../release/push.ts';
 import type { Settings } from '../settings/schema.ts';
-import { isFrozenForLoss } from '../store/redis/lost.ts';
+import { freezeChanges, freezeText, isFrozenForLoss, lossesIn } from '../store/freezes.ts';
 import type { Control, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { type Expiries, storeExpiries } from './certificates.ts';
@@ -67,9 +67,7 @@ export function createBackstage(parts: BackstageParts): Backstage {
   async function prepare(): Promise<void> {
     await store.register(sources);
     const { push, directory } = settings.policies;
-    // Nothing in force after a loss is no first start: what to begin anew with is for an operator to say.
-    if (push !== 'when-empty' || isFrozenForLoss((await store.control()).frozen)) return;
-    await pushWhenEmpty(store, directory, 'countersign serve');
+    if (push === 'when-empty') await pushWhenEmpty(store, directory, 'countersign serve');
   }
   const timekeeping = createTimekeeping({ store, log, metrics });
   let preparation: Preparation | undefined;
@@ -148,15 +146,20 @@ export function createBackstage(parts: BackstageParts): Backstage {
 }
 
 function followPolicies({ settings, log }: BackstageParts, store: Store, metrics: Metrics): Follower {
+  let before: Control | undefined;
+  let followed = '';
   return createFollower({
     store,
     pollMs: settings.policies.pollMs,
     onChange: ({ release, control, ready }) => {
       metrics.inForce(release?.revision ?? '');
-      metrics.frozen(control?.frozen !== undefined);
-      if (isFrozenForLoss(control?.frozen)) log.error('data-lost', { because: control?.frozen?.reason });
+      metrics.frozen(control?.frozen ?? []);
+      if (control !== undefined) logFreezes(log, before, control);
+      before = control;
+      if (ready.because === followed) return;
+      followed = ready.because;
       const fields = { revision: release?.revision, because: ready.because };
-      if (ready.ok) log.info(control?.frozen === undefined ? 'in-force' : 'frozen', fields);
+      if (ready.ok) log.info('in-force', fields);
       else log.error('policies-not-followed', fields);
     },
   });
@@ -169,6 +172,26 @@ function shared<T>(work: () => Promise<T>): () => Promise<T> {
     running ??= work().finally(() => (running = undefined));
     return running;
   };
+}
+
+/** A line for each freeze that came, with who and why, and one for each that was lifted, with by whom. */
+function logFreezes(log: Log, before: Control | undefined, now: Control): void {
+  const { added, lifted } = freezeChanges(before, now);
+  const stand = (besides?: string): string => {
+    const others = now.frozen.filter(({ id }) => id !== besides).map(({ id, by }) => `${id} by ${by}`);
+    return others.length === 0
+      ? ''
+      : `; ${besides === undefined ? 'still' : 'also'} frozen: ${others.join(', ')}`;
+  };
+  const count = now.frozen.length;
+  for (const { id, by, reason, liftedBy } of lifted) {
+    const lifter = liftedBy === undefined ? 'is gone' : `was lifted by ${liftedBy}`;
+    log.warn('unfrozen', { because: `${id} of ${by} (${reason}) ${lifter}${stand()}`, count });
+  }
+  for (const freeze of added) {
+    log.warn('frozen', { because: `${freezeText(freeze)}${stand(freeze.id)}`, count });
+    if (freeze.kind === 'loss') log.error('data-lost', { because: freeze.reason });
+  }
 }
 
 interface HealthParts {
@@ -192,7 +215,7 @@ function healthOf(parts: HealthParts) {
     checks: [
       { name: 'store', check: () => storeState(store, metrics) },
       { name: 'prepared', check: () => stateOf(unprepared(), 'the store may decide') },
-      { name: 'approvals', check: () => approvals(follower.control()?.frozen) },
+      { name: 'approvals', check: () => approvals(follower.control()?.frozen ?? []) },
       ...timekeeping.checks,
       { name: 'policies', check: follower.ready },
       { name: 'keys', check: () => keysState(unreadableKeys()) },
@@ -218,9 +241,10 @@ async function storeState(store: Store, metrics: Metrics): Promise<HealthState> 
   }
 }
 
-/** A freeze that somebody ordered is in order; one for data that was lost waits for somebody to look. */
+/** Freezes that somebody ordered are in order; one for data that was lost waits for somebody to look. */
 function approvals(frozen: Control['frozen']): HealthState {
-  if (frozen === undefined) return { ok: true, because: 'nothing is frozen' };
-  const { by, reason } = frozen;
-  return { ok: !isFrozenForLoss(frozen), because: `frozen by ${by}: ${reason}` };
+  if (frozen.length === 0) return { ok: true, because: 'nothing is frozen' };
+  const losses = lossesIn(frozen);
+  const texts = [...losses, ...frozen.filter((freeze) => !losses.includes(freeze))].map(freezeText);
+  return { ok: !isFrozenForLoss(frozen), because: `frozen: ${texts.join('; ')}` };
 }

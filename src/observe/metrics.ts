@@ -16,7 +16,8 @@ export interface Metrics {
   unserved(reason: string): void;
   /** The revision in force; the empty text where there is none. */
   inForce(revision: string): void;
-  frozen(yes: boolean): void;
+  /** The freezes that stand. */
+  frozen(freezes: readonly { readonly id: string; readonly kind: string; readonly by: string }[]): void;
   /** How the store was found at the last look; the room on its disk where that is known. */
   store(state: {
     readonly writable: boolean;
@@ -97,6 +98,12 @@ export function createMetrics({
     registers: [...registers],
   });
   const frozen = gauge('frozen', '1 while every approval is stopped.');
+  const freezeInfo = new Gauge({
+    name: 'countersign_freeze_info',
+    help: 'The freezes that stand, by their ids. Those of kind loss stand until the loss is acknowledged.',
+    labelNames: ['freeze', 'kind', 'by'] as const,
+    registers: [...registers],
+  });
   const ready = gauge('ready', '1 while the service is ready.');
   const jumped = gauge('clock_jumped', "1 while nothing is approved because the store's clock jumped ahead.");
   const ahead = gauge(
@@ -129,7 +136,11 @@ export function createMetrics({
       revisionInfo.reset();
       if (revision !== '') revisionInfo.set({ revision }, 1);
     },
-    frozen: (yes) => frozen.set(yes ? 1 : 0),
+    frozen(freezes) {
+      frozen.set(freezes.length === 0 ? 0 : 1);
+      freezeInfo.reset();
+      for (const { id, kind, by } of freezes) freezeInfo.set({ freeze: id, kind, by }, 1);
+    },
     store(state) {
       writable.set(state.writable ? 1 : 0);
       moved.set(state.moved ? 1 : 0);

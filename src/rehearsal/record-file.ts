@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { z } from 'zod';
 import { CountersignError, messageOf } from '../errors.ts';
+import { JOURNAL_TYPES } from '../store/store.ts';
 import { parseAmount } from '../values/amount.ts';
 import { type Run, findRuns, linesOf } from './file-runs.ts';
 import { type ProposalApart, readApart } from './proposal-apart.ts';
@@ -89,23 +90,11 @@ function* readRun(file: number, path: string, run: Run): Generator<Read> {
   }
 }
 
-const TYPES = [
-  'decision',
-  'repeat',
-  'notice',
-  'refused',
-  'self-check',
-  'late',
-  'list',
-  'order',
-  'clock',
-] as const;
-
 const entryShape = z.object({
   id: z.string(),
   source: z.string(),
   atMs: z.int(),
-  type: z.enum(TYPES),
+  type: z.enum(JOURNAL_TYPES),
   subject: z.string(),
   verdict: z.enum(['SUCCESS', 'FAILURE', '']),
   code: z.string(),

@@ -1,7 +1,7 @@
 import { messageOf } from '../errors.ts';
 import { NO_PRICES, type PriceTable } from '../policy/facts.ts';
 import type { Release } from '../policy/release.ts';
-import type { Control, Store } from '../store/store.ts';
+import type { Control, Freeze, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { named, readRevision } from './push.ts';
 
@@ -120,8 +120,11 @@ export function createFollower({
   };
 }
 
-function isSame(one: Control['frozen'], other: Control['frozen']): boolean {
-  return one?.atMs === other?.atMs && one?.reason === other?.reason && one?.by === other?.by;
+function isSame(one: readonly Freeze[] = [], other: readonly Freeze[] = []): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ id, reason }, at) => id === other[at]?.id && reason === other[at].reason)
+  );
 }
 
 /** One at a time. Whoever asks while one runs shares the next: the running one may have looked before the change. */

@@ -1,6 +1,7 @@
 import { CountersignError } from '../errors.ts';
 import { compileRelease } from '../policy/compile.ts';
 import type { Release } from '../policy/release.ts';
+import { isFrozenForLoss } from '../store/freezes.ts';
 import type { Control, HistoryEntry, Store } from '../store/store.ts';
 import { invalidPolicies, readPolicyDirectory } from './files.ts';
 
@@ -106,9 +107,13 @@ export async function releaseHistory(
   return history.map((entry) => ({ ...entry, inForce: entry === current }));
 }
 
-/** Puts a directory's policies in force if nothing is: the first start with an embedded store. True if it did. */
+/**
+ * Puts a directory's policies in force if nothing is: the first start with an embedded store. True if it did. Nothing in force
+ * after a loss is no first start: what to begin anew with is for an operator to say.
+ */
 export async function pushWhenEmpty(store: Store, directory: string, by: string): Promise<boolean> {
-  if ((await store.control()).revision !== '') return false;
+  const { revision: inForce, frozen } = await store.control();
+  if (inForce !== '' || isFrozenForLoss(frozen)) return false;
   const { revision, document } = await readPolicyDirectory(directory);
   const message = `first start, from ${directory}`;
   const { outcome } = await store.push({ revision, document, expected: '', by, message });

@@ -182,9 +182,36 @@ export interface Control {
   readonly sequence: number;
   /** The revision in force; the empty text where there is none. */
   readonly revision: string;
-  readonly frozen: { readonly reason: string; readonly by: string; readonly atMs: number } | undefined;
+  /** The freezes that stand, oldest first. Nothing is approved unless there are none. */
+  readonly frozen: readonly Freeze[];
+  /** The freezes that were lifted last, oldest first: some twenty, for those who follow to say by whom. */
+  readonly lifted: readonly Lifted[];
   /** The version of the price table; 0 while there is none. */
   readonly prices: number;
+}
+
+export interface Freeze {
+  /** `f7`: unique in the store, and not given again. */
+  readonly id: string;
+  /** Who froze: an operator, or the services, because data was lost; `unknown` is a later version's, which alone lifts it. */
+  readonly kind: 'operator' | 'loss' | 'unknown';
+  readonly reason: string;
+  readonly by: string;
+  readonly atMs: number;
+}
+
+export interface Lifted {
+  readonly id: string;
+  readonly by: string;
+  readonly atMs: number;
+}
+
+export interface Unfreeze {
+  readonly by: string;
+  /** Those to lift. One that does not stand is passed over. */
+  readonly ids: readonly string[];
+  /** Without it no freeze for lost data is lifted, named or not. */
+  readonly acknowledgeLoss?: boolean;
 }
 
 export interface Push {
@@ -205,6 +232,12 @@ export interface HistoryEntry {
   readonly atMs: number;
 }
 
+/**
+ * Freezes hold for all sources, and each source's journal tells of them: a freeze, and each end of some, is an entry of type
+ * `freeze` in the journal of every source that is known then (see FreezeDetail in freezes.ts). So a source's journal alone, also
+ * once it is archived, says why its callbacks were refused as FROZEN, and who went on. Of what the store freezes by itself the
+ * author is `countersign`.
+ */
 export interface Releases {
   control(): Promise<Control>;
   /** When it resolves with `in-force`, no source settles under another revision any more. */
@@ -213,13 +246,21 @@ export interface Releases {
   document(revision: string): Promise<string | undefined>;
   /** Newest first. */
   history(limit: number): Promise<readonly HistoryEntry[]>;
-  /** When it resolves, no source approves any more. */
-  freeze(freeze: { readonly reason: string; readonly by: string }): Promise<Control>;
   /**
-   * Also says go on to a store that a process froze because it found data lost: what is remembered and used of limits begins
-   * from what the store still has. Throws STORE_LOST if more is found lost meanwhile: all then stays frozen.
+   * When it resolves, no source approves any more. Freezes stack, and each is lifted by its id. A hundred stand at once; none is
+   * refused for their number: a further one joins the newest that an operator ordered, and gets its id. Throws USAGE for a reason of
+   * more than 1000 characters, or an author of more than 200.
    */
-  unfreeze(unfreeze: { readonly by: string }): Promise<Control>;
+  freeze(freeze: {
+    readonly reason: string;
+    readonly by: string;
+  }): Promise<{ readonly freeze: Freeze; readonly control: Control }>;
+  /**
+   * Lifts the freezes that it names; the others stand. With `acknowledgeLoss` also those for lost data: what is remembered
+   * and used of limits then begins from what the store still has. Throws STORE_LOST if more is found lost meanwhile: all then
+   * stays frozen.
+   */
+  unfreeze(unfreeze: Unfreeze): Promise<{ readonly lifted: readonly Freeze[]; readonly control: Control }>;
 }
 
 // ---- lists ----
@@ -371,23 +412,28 @@ export interface Services {
 
 // ---- the journal ----
 
-export type JournalType =
+export const JOURNAL_TYPES = [
   /** A callback was decided. */
-  | 'decision'
+  'decision',
   /** The decision that `of` names was repeated. */
-  | 'repeat'
+  'repeat',
   /** A `sign_success`. */
-  | 'notice'
+  'notice',
   /** An authenticated callback that was no question: a self-check, or one that could not be parsed. */
-  | 'refused'
-  | 'self-check'
+  'refused',
+  'self-check',
   /** The decision that `of` names was made, but FAILURE was answered, for it was late or the client had gone. */
-  | 'late'
-  | 'list'
+  'late',
+  'list',
   /** An order was announced or cancelled. */
-  | 'order'
+  'order',
   /** The store's clock was accepted as it stood. Its detail is JSON: by, fromMs, toMs. */
-  | 'clock';
+  'clock',
+  /** All was frozen, or freezes were lifted. */
+  'freeze',
+] as const;
+
+export type JournalType = (typeof JOURNAL_TYPES)[number];
 
 export interface JournalEntry {
   /** Unique within the source, ascending; opaque. */

@@ -64,7 +64,12 @@ export function createOperator(store: Store, random: Random): Operator {
   const freeze = (): Promise<boolean> =>
     insist(() => act({ type: 'freeze' }, () => store.freeze({ reason: 'chaos', by: BY })));
   const unfreeze = (): Promise<boolean> =>
-    insist(() => act({ type: 'unfreeze' }, () => store.unfreeze({ by: BY })));
+    insist(() =>
+      act({ type: 'unfreeze' }, async () => {
+        const { frozen } = await store.control();
+        await store.unfreeze({ by: BY, ids: frozen.map(({ id }) => id), acknowledgeLoss: true });
+      }),
+    );
   /** A new revision each time: one that was rejected may still come into force, and is then not the next one. */
   const push = (): Promise<boolean> =>
     insist(() => {
@@ -131,7 +136,7 @@ export function createOperator(store: Store, random: Random): Operator {
       isQuiet = true;
       return insist(() =>
         store.control().then(
-          ({ frozen }) => frozen === undefined,
+          ({ frozen }) => frozen.length === 0,
           () => false,
         ),
       );

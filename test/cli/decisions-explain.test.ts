@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type TestService, startTestService, transfer } from '../service.ts';
 import { type Place, placeIn } from './terminal.ts';
+import { thaw } from '../store/requests.ts';
 
 /** Two limits and a window, so that one payment can be refused by all three. */
 const POLICY = `policy: payments
@@ -98,7 +99,7 @@ describe('decisions explain', () => {
 
     await service.store.freeze({ reason: 'drill', by: 'ada' });
     await service.pay({ appOrderId: 'f-1', orderAmount: '6000', userId: '5' });
-    await service.store.unfreeze({ by: 'ada' });
+    await thaw(service.store);
     const frozen = await explained('f-1');
     expect(frozen[1]).toContain('approvals are frozen');
     expect(frozen[2]).toMatch(/^had nothing been frozen, payments\/amount-limit#1 would have refused: /);

@@ -160,7 +160,7 @@ describe('doctor, where something is wrong', () => {
     expect(found).toMatchObject({ code: 0, faults: 0 });
     const [frozen, transfer, web3, list, ...others] = inState(found, 'warning');
     expect(others).toEqual([]);
-    expect(frozen).toContain('drill; every answer is FAILURE until `countersign unfreeze`');
+    expect(frozen).toMatch(/as f2 by ada: drill; every answer is FAILURE until `countersign unfreeze f2`/);
     expect(transfer).toContain('no policy applies to a transfer callback of vault');
     expect(web3).toContain('no policy applies to a web3 callback of vault');
     expect(list).toContain('`countersign list add blocked --source shop`');

@@ -1,11 +1,13 @@
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { isFrozenForLoss } from '../../src/store/redis/lost.ts';
+import { isFrozenForLoss } from '../../src/store/freezes.ts';
+import { placeIn } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
 import { readinessAt, serviceHere, untilReady } from '../scenarios/running.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { TestService } from '../service.ts';
+import { thaw } from '../store/requests.ts';
 
 async function forgetfulRedis(): Promise<RedisServerProcess> {
   const redis = await startRedisServer();
@@ -52,7 +54,10 @@ describe('a service whose Redis lost its data', () => {
     for (const service of [one, two]) {
       expect(await paid(service, 'before')).toBe('FAILURE');
       expect(await paid(service, 'after')).toBe('FAILURE');
-      await says(service, /approvals: frozen by countersign: data was lost: .*`countersign unfreeze`/);
+      await says(
+        service,
+        /approvals: frozen: f\d+ by countersign: data was lost: .*`countersign unfreeze --acknowledge-loss`/,
+      );
       await says(service, /policies: no policies are in force/);
     }
     expect(one.log).toContainEqual(expect.objectContaining({ level: 'error', event: 'data-lost' }));
@@ -61,11 +66,11 @@ describe('a service whose Redis lost its data', () => {
     const operator = await operatorOn(redis);
     await operator.push(policies);
     expect(await paid(one, 'after')).toBe('FAILURE');
-    await operator.unfreeze({ by: 'ada' });
+    await thaw(operator);
     for (const service of [one, two]) await untilReady(service.ops);
     expect(await paid(one, 'after')).toBe('SUCCESS');
     expect(await paid(two, 'after')).toBe('SUCCESS');
-    expect((await operator.control()).frozen).toBeUndefined();
+    expect((await operator.control()).frozen).toEqual([]);
   });
 
   it('that was restarted empty: neither it nor one that starts then begins anew', async () => {
@@ -73,9 +78,9 @@ describe('a service whose Redis lost its data', () => {
     const service = await serviceHere({ redis: redis.url });
     expect(await paid(service, 'before')).toBe('SUCCESS');
     await redis.restart();
-    await says(service, /approvals: frozen by countersign: data was lost/);
+    await says(service, /approvals: frozen: f\d+ by countersign: data was lost/);
     const late = await serviceHere({ redis: redis.url });
-    await says(late, /approvals: frozen by countersign: data was lost/);
+    await says(late, /approvals: frozen: f\d+ by countersign: data was lost/);
     for (const each of [service, late]) expect(await paid(each, 'before')).toBe('FAILURE');
     expect((await late.store.control()).revision).toBe('');
   });
@@ -89,7 +94,7 @@ describe('a service whose Redis lost its data', () => {
     await redis.restart();
     await says(service, /approvals: .*no longer has an approval of the source shop that was answered/);
     for (const order of ['kept', 'lost', 'other']) expect(await paid(service, order)).toBe('FAILURE');
-    await (await operatorOn(redis)).unfreeze({ by: 'ada' });
+    await thaw(await operatorOn(redis));
     await untilReady(service.ops);
     expect(await paid(service, 'kept')).toBe('SUCCESS');
     expect(isFrozenForLoss((await service.store.control()).frozen)).toBe(false);
@@ -102,10 +107,13 @@ describe('a service whose Redis lost its data', () => {
     const client = clientOf(redis);
     // In one step: it is empty, and takes no freeze.
     await client.multi().flushall().set('countersign:{global}:sources', 'of another type').exec();
-    await says(service, /prepared: data was lost: Redis holds nothing any more.*`countersign unfreeze`/);
+    await says(
+      service,
+      /prepared: data was lost: Redis holds nothing any more.*`countersign unfreeze --acknowledge-loss`/,
+    );
     expect(await paid(service, 'after')).toBe('FAILURE');
     await client.del('countersign:{global}:sources');
-    await says(service, /approvals: frozen by countersign/);
+    await says(service, /approvals: frozen: f\d+ by countersign/);
   });
 
   it('is frozen, and ready, if somebody ordered it', async () => {
@@ -114,6 +122,75 @@ describe('a service whose Redis lost its data', () => {
     await service.store.freeze({ reason: 'drill', by: 'ada' });
     expect(await paid(service, 'frozen')).toBe('FAILURE');
     await untilReady(service.ops);
+  });
+});
+
+describe('a loss that was noticed', () => {
+  /** A payment was approved, all data were lost, and the service has frozen the store for it. */
+  async function lost() {
+    const redis = await forgetfulRedis();
+    const service = await serviceHere({ redis: redis.url });
+    expect(await paid(service, 'before')).toBe('SUCCESS');
+    await clientOf(redis).flushall();
+    await says(service, /approvals: .*data was lost/);
+    return { redis, service, run: placeIn(service.folder).run };
+  }
+
+  it('stays known whatever an operator freezes, unfreezes or pushes, until it is acknowledged', async () => {
+    const { service, run } = await lost();
+    expect(await run('freeze', 'look into it', '--by', 'ada')).toMatchObject({ code: 0 });
+    await says(service, /approvals: .*data was lost/);
+    await says(service, /approvals: .*by ada: look into it/);
+    const lifted = await run('unfreeze', '--all');
+    expect(lifted.code).toBe(1);
+    expect(lifted.out).toMatch(/Still frozen[^]*data was lost: Redis holds nothing[^]*--acknowledge-loss/);
+    expect((await run('policy', 'push', '--message', 'again')).code).toBe(0);
+    expect(await paid(service, 'before')).toBe('FAILURE');
+    await says(service, /approvals: .*data was lost/);
+    expect((await run('unfreeze')).code).toBe(1);
+    expect(await paid(service, 'before')).toBe('FAILURE');
+    expect(await run('unfreeze', '--acknowledge-loss')).toMatchObject({ code: 0 });
+    await untilReady(service.ops);
+    expect(await paid(service, 'after')).toBe('SUCCESS');
+  });
+
+  it('is not forgotten by a restart, after which no service pushes policies by itself', async () => {
+    const { redis, service, run } = await lost();
+    await run('freeze', 'look into it', '--by', 'ada');
+    await service.stop({ keep: true });
+    const restarted = await serviceHere({ redis: redis.url, folder: service.folder });
+    await says(restarted, /approvals: .*data was lost/);
+    expect((await restarted.store.control()).revision).toBe('');
+    expect(await paid(restarted, 'before')).toBe('FAILURE');
+    await run('unfreeze', '--all');
+    await says(restarted, /approvals: .*data was lost/);
+  });
+
+  it('is named with every other freeze by the log, the metrics and doctor', async () => {
+    const { service, run } = await lost();
+    await run('freeze', 'look into it', '--by', 'ada');
+    await eventually('the log has both freezes', () => {
+      const lines = service.log
+        .filter(({ event }) => event === 'frozen')
+        .map(({ because }) => String(because));
+      const both = [/by countersign.*data was lost/, /by ada.*look into it/];
+      return both.every((each) => lines.some((line) => each.test(line))) || undefined;
+    });
+    const metrics = await (await fetch(`${service.ops}/metrics`)).text();
+    expect(metrics).toMatch(/^countersign_freeze_info\{freeze="f\d+",kind="loss",by="countersign"\} 1$/m);
+    expect(metrics).toMatch(/^countersign_freeze_info\{freeze="f\d+",kind="operator",by="ada"\} 1$/m);
+    const { out } = await run('doctor');
+    expect(out).toMatch(/by ada: look into it/);
+    expect(out).toMatch(/data was lost.*--acknowledge-loss/);
+    await run('unfreeze', '--by', 'bob');
+    await eventually(
+      'the log says who lifted which',
+      () =>
+        service.log.some(
+          ({ event, because }) =>
+            event === 'unfrozen' && /^f\d+ of ada \(look into it\) was lifted by bob/.test(String(because)),
+        ) || undefined,
+    );
   });
 });
 

@@ -5,7 +5,7 @@ import { eventually } from '../eventually.ts';
 import { startRedisCluster } from '../redis-cluster.ts';
 import type { RedisProcess } from '../redis-process.ts';
 import { startSentinels } from '../redis-sentinel.ts';
-import { push, request } from '../store/requests.ts';
+import { push, request, thaw } from '../store/requests.ts';
 import { PASSWORDS, denied, documentedUsers, grant } from './redis-users.ts';
 
 const documented = documentedUsers();
@@ -37,8 +37,8 @@ async function decides(as: (user: User) => RedisServer): Promise<RedisStore> {
     expect((await operator.entries({ source, limit: 10 })).length).toBe(1);
   }
   await operator.freeze({ reason: 'a test', by: 'ada' });
-  expect((await service.control()).frozen?.by).toBe('ada');
-  await operator.unfreeze({ by: 'ada' });
+  expect((await service.control()).frozen[0]?.by).toBe('ada');
+  await thaw(operator);
   return service;
 }
 

@@ -199,7 +199,7 @@ describe('a service with these rights', () => {
       });
       expect(await service.pay({ appOrderId: 'first' })).toBe('FAILURE');
       expect((await operate('policy', 'push', '--message', 'again')).code).toBe(0);
-      expect((await operate('unfreeze')).code).toBe(0);
+      expect((await operate('unfreeze', '--acknowledge-loss')).code).toBe(0);
       await eventually('callbacks are approved again', async () =>
         (await service.pay({ appOrderId: 'second' })) === 'SUCCESS' ? true : undefined,
       );

@@ -97,7 +97,7 @@ describe('the state of the service', () => {
       ['countersign_frozen 0'],
       ['countersign_ready 0'],
     ]);
-    metrics.frozen(true);
+    metrics.frozen([{ id: 'f3', kind: 'operator', by: 'ada' }]);
     metrics.ready(true);
     expect([await rowsOf(metrics, 'frozen'), await rowsOf(metrics, 'ready')]).toEqual([
       ['countersign_frozen 1'],

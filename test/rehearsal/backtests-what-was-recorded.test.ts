@@ -8,6 +8,7 @@ import { parseAmount } from '../../src/values/amount.ts';
 import { placeIn } from '../cli/terminal.ts';
 import { type StoreHost, describeOnBothStores } from '../scenarios/on-both-stores.ts';
 import { type Payment, TO, type TestService, transfer, web3 } from '../service.ts';
+import { thaw } from '../store/requests.ts';
 
 const OTHER = '0x8617e340b3d01fa5f11f306f4090fd50e238070d';
 const START_MS = Date.UTC(2026, 2, 2, 10);
@@ -83,7 +84,7 @@ async function record({ service, nowMs, pass }: Traffic): Promise<void> {
     if (turn === 200) await list('vault', 'partners', [OTHER, TO]);
     if (turn % 60 === 10) await price(turn < 100 ? '90000' : '110000');
     if (turn === 120) await store.freeze({ reason: 'drill', by: 'ada' });
-    if (turn === 130) await store.unfreeze({ by: 'ada' });
+    if (turn === 130) await thaw(store);
     await (turn % 3 === 0 ? custody(service, pick) : payments(service, pick, nowMs()));
     pass(pick(8) * pick(8) * 20_000);
   }

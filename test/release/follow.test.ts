@@ -132,13 +132,19 @@ describe('a follower', () => {
     const states: boolean[] = [];
     const follower = following({
       store,
-      onChange: ({ control }) => states.push(control?.frozen !== undefined),
+      onChange: ({ control }) => states.push(control?.frozen.length !== 0),
     });
     await follower.start();
     await store.freeze({ reason: 'drill', by: 'ana' });
     await follower.refresh();
-    expect(follower.control()?.frozen).toMatchObject({ reason: 'drill' });
-    expect(states).toEqual([false, true]);
+    await store.freeze({ reason: 'leak', by: 'bob' });
+    await follower.refresh();
+    const [drill, leak] = follower.control()?.frozen ?? [];
+    expect([drill, leak]).toMatchObject([{ reason: 'drill' }, { reason: 'leak' }]);
+    await store.unfreeze({ by: 'ana', ids: [leak?.id ?? ''] });
+    await follower.refresh();
+    expect(follower.control()?.frozen).toEqual([drill]);
+    expect(states).toEqual([false, true, true, true]);
   });
 
   it('follows prices, and tells nobody of each change', async () => {

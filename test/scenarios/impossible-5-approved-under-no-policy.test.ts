@@ -11,6 +11,7 @@ import { POLICIES, type TestService, transfer, web3 } from '../service.ts';
 import { journalOf } from './audit.ts';
 import { type StoreHost, describeOnBothStores } from './on-both-stores.ts';
 import { readinessAt } from './running.ts';
+import { thaw } from '../store/requests.ts';
 
 const paymentsUpTo = (max: number): string =>
   `policy: payments\ncallback: payment\nrules: [{ amount-limit: { max: ${max} } }]\n`;
@@ -125,7 +126,7 @@ describeOnBothStores('no SUCCESS while frozen', (host) => {
     }
     await push(one.store, tight);
     expect(await two.pay({ appOrderId: 'pushed' })).toBe('FAILURE');
-    await one.store.unfreeze({ by: 'ada' });
+    await thaw(one.store);
     for (const appOrderId of ['before', 'during', 'pushed'])
       expect(await two.pay({ appOrderId })).toBe('SUCCESS');
   });
@@ -148,7 +149,7 @@ describeOnBothStores('no SUCCESS while frozen', (host) => {
       [one, two],
       alternating(
         16,
-        { approves: true, begin: () => one.store.unfreeze({ by: 'ada' }) },
+        { approves: true, begin: () => thaw(one.store) },
         { approves: false, begin: () => one.store.freeze({ reason: 'drill', by: 'ada' }) },
       ),
     );

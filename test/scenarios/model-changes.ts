@@ -5,6 +5,7 @@ import type { OrderChange, OrderOutcome } from './model-state.ts';
 import { amountOf } from './model-rules.ts';
 import type { Change } from './model-script.ts';
 import { revisions } from './model-policies.ts';
+import { thaw } from '../store/requests.ts';
 
 export type Source = 'shop' | 'vault';
 export type Models = Readonly<Record<Source, SourceModel>>;
@@ -34,7 +35,7 @@ export async function make(store: Store, models: Models, change: Change): Promis
   if (change.type === 'price') return makePrice(store, change);
   if (change.type === 'orders') return makeOrders(store, change);
   if (change.type === 'freeze') await store.freeze({ reason: 'chance', by });
-  else if (change.type === 'unfreeze') await store.unfreeze({ by });
+  else if (change.type === 'unfreeze') await thaw(store);
   else if (change.type === 'push') {
     const { revision, document } = releaseOf(change.revision);
     const expected = (await store.control()).revision;
@@ -107,9 +108,10 @@ export function pendingFor(model: SourceModel, source: Source, made: Made | unde
   };
   const shows = ({ type, code, revision, detail }: JournalEntry): boolean => {
     if (open?.type === 'toggle') return type === 'list';
-    if (open?.type === 'freeze') return code === 'FROZEN';
+    if (open?.type === 'freeze') return type === 'freeze' || code === 'FROZEN';
     if (open?.type === 'unfreeze') return code === 'NOTED' || (type !== 'notice' && code !== 'FROZEN');
-    if (open === undefined || type === 'notice' || type === 'list' || code === 'FROZEN') return false;
+    if (open === undefined || type === 'notice' || type === 'list' || type === 'freeze') return false;
+    if (code === 'FROZEN') return false;
     if (open.type === 'price') return pricesOf(detail) === open.version;
     return revision === releaseOf(open.revision).revision;
   };

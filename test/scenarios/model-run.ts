@@ -63,12 +63,15 @@ export async function runScript(rig: Rig, commands: readonly Command[]): Promise
   // Whatever the model says.
   const faults = journals.flatMap((journal) => faultsOf(journal, prices));
   if (faults.length > 0) throw new Error(faults.join('\n'));
-  const decided = journals.flat().filter(({ type }) => type !== 'list' && type !== 'order');
+  const decided = journals.flat().filter(({ type }) => !CHANGES.has(type));
   return {
     callbacks: decided.map(({ type, verdict, code }) => `${type} ${verdict} ${code}`),
     claims: new Set(decided.flatMap(({ claims }) => claims.map(fared))),
   };
 }
+
+/** Entries that are about no callback. */
+const CHANGES: ReadonlySet<JournalEntry['type']> = new Set(['list', 'order', 'freeze']);
 
 /** Callbacks at once, and a change meanwhile. The journal tells in which order they were settled; the model follows it. */
 async function step({ rig, models, seen }: Run, burst: readonly Asked[], change?: Change): Promise<void> {
@@ -100,7 +103,7 @@ async function follow(
   for (const entry of await entriesAfter(rig.store(), source, seen[source])) {
     seen[source] = entry.id;
     pending.showsIn(entry);
-    if (entry.type === 'list' || entry.type === 'order') continue;
+    if (CHANGES.has(entry.type)) continue;
     const { body }: { readonly body: string } = JSON.parse(entry.detail);
     const asked = burst.find((each) => each.body === body);
     if (asked === undefined) throw differs('an entry about nothing that was asked', entry, undefined);

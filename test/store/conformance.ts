@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import { describeAfresh } from './conformance/afresh.ts';
 import { describeAged } from './conformance/aged.ts';
 import { describeConcurrency } from './conformance/concurrency.ts';
+import { describeFreezes } from './conformance/freezes.ts';
 import { describeJournal } from './conformance/journal.ts';
 import { describeLists } from './conformance/lists.ts';
 import { describeMarks } from './conformance/marks.ts';
@@ -48,6 +49,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeNotices(open);
     describeConcurrency(open);
     describeReleases(open);
+    describeFreezes(open);
     describeLists(open);
     describeJournal(open);
     describeAfresh(open);

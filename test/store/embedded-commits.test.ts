@@ -114,7 +114,7 @@ describe('commits of the embedded store', () => {
         reason: { ...unreachable, message: expect.stringContaining('locked by another process') },
       });
     }
-    expect(await store.control()).toMatchObject({ frozen: undefined });
+    expect(await store.control()).toMatchObject({ frozen: [] });
     other.exec('ROLLBACK');
     expect(await store.settle(request({ subject: 'payment:1' }))).toMatchObject({ outcome: 'decided' });
   });

@@ -36,7 +36,7 @@ const writes: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   settle: () => store.settle(request({ subject: 'payment:full', claims, detail: large })),
   notice: () => store.notice(notice({ detail: large })),
   push: () => store.push(push('second', REVISION, { document: large })),
-  freeze: () => store.freeze({ reason: large, by: 'ada' }),
+  freeze: () => store.freeze({ reason: 'x'.repeat(1000), by: 'x'.repeat(200) }),
   changeList: () => store.changeList(change('blocked', [large])),
   expectOrder: () => store.expectOrder(announcement({ members: { memo: large } })),
   changePrices: () => store.changePrices(priceChange({ BTC: '2' }, { by: large })),

@@ -7,7 +7,7 @@ import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import type { JournalEntry, Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
 import { readied, temporaryPath } from './embedded-folder.ts';
-import { request, units, usedOf, windowClaim } from './requests.ts';
+import { request, units, usedOf, windowClaim, thaw } from './requests.ts';
 
 const CHILD = fileURLToPath(new URL('./embedded-child.ts', import.meta.url));
 
@@ -90,8 +90,9 @@ describe('several processes on one embedded store', () => {
     await eventually('the other process writes at its full speed', () => (lines > 500 ? true : undefined));
     for (let round = 0; round < 20; round++) {
       const before = lines;
-      expect(await store.freeze({ reason: 'drill', by: 'ada' })).toMatchObject({ frozen: { by: 'ada' } });
-      expect(await store.unfreeze({ by: 'ada' })).toMatchObject({ frozen: undefined });
+      const { control } = await store.freeze({ reason: 'drill', by: 'ada' });
+      expect(control).toMatchObject({ frozen: [{ by: 'ada' }] });
+      expect(await thaw(store)).toMatchObject({ frozen: [] });
       await eventually('the other process goes on', () => (lines > before ? true : undefined));
     }
   });

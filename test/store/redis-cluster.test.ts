@@ -7,7 +7,7 @@ import { eventually } from '../eventually.ts';
 import type { RedisCluster } from '../redis-cluster.ts';
 import { clusterOfItsOwn, storeOnCluster } from './redis-rig.ts';
 import { UNHURRIED, untilAnswered } from './redis-under-test.ts';
-import { REVISION, change, push, request, units, usedOf, windowClaim } from './requests.ts';
+import { REVISION, change, push, request, thaw, units, usedOf, windowClaim } from './requests.ts';
 
 const unreachable = { name: 'CountersignError', code: 'STORE_UNREACHABLE' };
 const keys = createKeys('countersign');
@@ -195,7 +195,7 @@ describe('the store on a Redis Cluster of three primaries', () => {
       expect(performance.now() - askedAtMs).toBeLessThan(ANSWERED_MS);
       await expect(store.freeze({ reason: 'drill', by: 'ada' })).rejects.toMatchObject(unreachable);
       await rig.restart(owner);
-      await untilAnswered(() => store.unfreeze({ by: 'ada' }));
+      await untilAnswered(() => thaw(store));
       expect(await untilAnswered(() => store.settle(request({ revision: REVISION })))).toMatchObject({
         outcome: 'repeated',
         of: standing(first),
@@ -227,7 +227,7 @@ describe('the store on a Redis Cluster with replicas, waiting for one', () => {
       const held = new Set((Array.isArray(entries) ? entries : []).map(([id]) => String(id)));
       const given = approvalsIn(under.asked).map(({ result }) => standing(result));
       expect(given.filter((id) => !held.has(id))).toEqual([]);
-      expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: undefined });
+      expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: [] });
     },
   );
 
@@ -248,7 +248,7 @@ describe('the store on a Redis Cluster with replicas, waiting for one', () => {
     await expect(store.freeze({ reason: 'drill', by: 'ada' })).rejects.toMatchObject(unreachable);
     await expect(store.changeList(change('list', ['a']))).rejects.toMatchObject(unreachable);
     replica?.resume();
-    await untilAnswered(() => store.unfreeze({ by: 'ada' }));
+    await untilAnswered(() => thaw(store));
     expect(await untilAnswered(() => store.settle(request()))).toMatchObject({
       outcome: 'repeated',
       verdict: 'SUCCESS',

@@ -21,7 +21,7 @@ const lost = { code: 'STORE_LOST' };
 function underWay(epoch = 'one') {
   const memory = createMemory();
   memory.serve(['shop']);
-  memory.see(epoch, 1);
+  memory.see(epoch, 1, '');
   const { promise, resolve } = Promise.withResolvers<SettleResult>();
   const settle = rememberApprovals({ memory } as RedisParts, () => promise);
   return { memory, settle, answer: resolve };
@@ -49,7 +49,7 @@ describe('an approval that is under way', () => {
   it('is not given once its epoch was left', async () => {
     const { memory, settle, answer } = underWay();
     const asked = settle(request());
-    memory.see('two', 2);
+    memory.see('two', 2, '');
     answer(approval('7-1'));
     await expect(asked).rejects.toMatchObject(lost);
     expect(memory.newest('shop')).toBe('');
@@ -60,7 +60,7 @@ describe('an approval that is under way', () => {
     async (result) => {
       const { memory, settle, answer } = underWay();
       const asked = settle(request());
-      memory.see('two', 2);
+      memory.see('two', 2, '');
       answer(result);
       expect(await asked).toBe(result);
       expect(memory.newest('shop')).toBe('');
@@ -88,11 +88,11 @@ describe('what a process remembers', () => {
 
   it('is forgotten with its epoch, and not with a change', () => {
     const memory = createMemory();
-    memory.see('one', 1);
+    memory.see('one', 1, '');
     memory.approved('shop', '7-1');
-    memory.see('one', 2);
+    memory.see('one', 2, '');
     expect([memory.newest('shop'), memory.sequence()]).toEqual(['7-1', 2]);
-    memory.see('two', 1);
+    memory.see('two', 1, '');
     expect([memory.newest('shop'), memory.sequence(), memory.epoch()]).toEqual(['', 1, 'two']);
   });
 
@@ -136,13 +136,13 @@ describe('the witness of a process', () => {
     if (witness === undefined) await client.hdel(control, field);
     else await client.hset(control, field, witness);
     await expect(store.settle(request({ subject: 'payment:3' }))).rejects.toMatchObject(lost);
-    expect((await store.control()).frozen?.reason).toMatch(/no longer has an approval of the source shop/);
+    expect((await store.control()).frozen[0]?.reason).toMatch(/no longer has an approval of the source shop/);
   });
 
   it('may be newer, for others may share it', async () => {
     const { store, client, control, field } = await witnessed();
     await client.hset(control, field, '9999999999999-0');
     expect(await store.settle(request({ subject: 'payment:3' }))).toMatchObject({ code: 'APPROVED' });
-    expect((await store.control()).frozen).toBeUndefined();
+    expect((await store.control()).frozen).toEqual([]);
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createKeys } from '../../src/store/redis/keys.ts';
-import { isFrozenForLoss } from '../../src/store/redis/lost.ts';
+import { isFrozenForLoss, lossesIn } from '../../src/store/freezes.ts';
 import type { RedisStore } from '../../src/store/redis/open.ts';
 import { eventually } from '../eventually.ts';
 import { rawClient, readyOn, redisOfItsOwn, storeOn, untilAnswered } from './redis-under-test.ts';
-import { REVISION, change, priceChange, push, request } from './requests.ts';
+import { REVISION, change, priceChange, push, request, thaw } from './requests.ts';
 
 const keys = createKeys('countersign');
 const lostError = { name: 'CountersignError', code: 'STORE_LOST' };
@@ -17,7 +17,7 @@ const fresh = (source = 'shop') => request({ source, subject: `payment:fresh-${+
 async function frozenReason(store: RedisStore): Promise<string> {
   const { frozen } = await store.control();
   expect(isFrozenForLoss(frozen)).toBe(true);
-  return frozen?.reason ?? '';
+  return lossesIn(frozen).at(-1)?.reason ?? '';
 }
 
 /** Approved is nothing, whether it is refused as frozen, or rejected because the loss is just being found. */
@@ -29,7 +29,7 @@ async function expectNoApproval(store: RedisStore, source = 'shop'): Promise<voi
 const untilFrozen = (store: RedisStore) =>
   eventually('the store is frozen for a loss', async () => {
     const { frozen } = await store.control();
-    return isFrozenForLoss(frozen) ? frozen : undefined;
+    return lossesIn(frozen).at(-1);
   });
 
 describe('a Redis that was emptied under a running process', () => {
@@ -115,12 +115,12 @@ describe('a Redis that was emptied under a running process', () => {
     await store.control();
     const operator = await storeOn(server);
     await operator.push(push('first', ''));
-    expect(await operator.unfreeze({ by })).toMatchObject({ frozen: undefined, revision: REVISION });
+    expect(await thaw(operator)).toMatchObject({ frozen: [], revision: REVISION });
     expect(await store.settle(request())).toMatchObject({ outcome: 'decided', code: 'APPROVED' });
     // It was not there when it was frozen: it learns now that the loss was declared, and freezes nothing.
     await untilAnswered(() => away.settle(fresh()));
     for (const each of [store, away, operator]) {
-      expect((await each.control()).frozen).toBeUndefined();
+      expect((await each.control()).frozen).toEqual([]);
       expect(await each.settle(fresh('vault'))).toMatchObject({ code: 'APPROVED' });
     }
   });
@@ -133,7 +133,7 @@ describe('a Redis that was emptied under a running process', () => {
       await rawClient(server).flushall();
       await frozenReason(store);
       await store.push(push('first', ''));
-      await store.unfreeze({ by });
+      await thaw(store);
     }
     expect(await store.settle(fresh())).toMatchObject({ code: 'APPROVED' });
   });
@@ -141,9 +141,10 @@ describe('a Redis that was emptied under a running process', () => {
   it('keeps what somebody froze it for', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
-    await store.freeze({ reason: 'drill', by });
+    const { freeze } = await store.freeze({ reason: 'drill', by });
     await rawClient(server).del(keys.of('vault').control);
-    expect(await frozenReason(store)).toMatch(/the source vault\..* It was frozen before, by ada: drill$/);
+    expect(await frozenReason(store)).toMatch(/the source vault\./);
+    expect((await store.control()).frozen).toContainEqual(freeze);
   });
 
   async function readyOnAnother(server: { readonly url: string }): Promise<RedisStore> {
@@ -216,17 +217,17 @@ describe('a Redis that came back with older data', () => {
 
   it('is no loss if only refusals were lost', async () => {
     const { store } = await restored((before) => before.settle({ ...fresh(), approves: false }));
-    expect((await store.control()).frozen).toBeUndefined();
+    expect((await store.control()).frozen).toEqual([]);
     expect(await store.settle(fresh())).toMatchObject({ code: 'APPROVED' });
   });
 
   it('goes on when an operator says so, and still knows what the older data have', async () => {
     const { store } = await restored((before) => before.settle(fresh()));
     await frozenReason(store);
-    await store.unfreeze({ by });
+    await thaw(store);
     expect(await store.settle(request())).toMatchObject({ outcome: 'repeated', code: 'APPROVED' });
     expect(await store.settle(fresh())).toMatchObject({ code: 'APPROVED' });
-    expect((await store.control()).frozen).toBeUndefined();
+    expect((await store.control()).frozen).toEqual([]);
   });
 });
 
@@ -246,7 +247,7 @@ describe('one source that was lost', () => {
     for (const source of ['shop', 'vault']) {
       expect(await store.settle(fresh(source))).toMatchObject({ code: 'FROZEN' });
     }
-    await store.unfreeze({ by });
+    await thaw(store);
     for (const source of ['shop', 'vault']) {
       expect(await store.settle(fresh(source))).toMatchObject({ code: 'APPROVED' });
     }
@@ -281,9 +282,10 @@ describe('one source that was lost', () => {
   it('is not made again by the end of a freeze that somebody ordered', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
-    await store.freeze({ reason: 'drill', by });
+    const { freeze } = await store.freeze({ reason: 'drill', by });
     await rawClient(server).del(keys.of('shop').control);
-    expect(isFrozenForLoss((await store.unfreeze({ by })).frozen)).toBe(true);
+    const { control } = await store.unfreeze({ by, ids: [freeze.id], acknowledgeLoss: true });
+    expect(control.frozen).toMatchObject([{ kind: 'loss' }]);
     await expectNoApproval(store);
   });
 
@@ -331,7 +333,7 @@ describe('with replicas to wait for', () => {
     const { control } = keys.of('shop');
     const witnesses = (await client.hkeys(control)).filter((name) => name.startsWith('w:'));
     expect(await client.hdel(control, ...witnesses)).toBe(1);
-    expect((await store.control()).frozen).toBeUndefined();
+    expect((await store.control()).frozen).toEqual([]);
   });
 
   it('what an operator does before the unfreeze is acknowledged', async () => {
@@ -349,7 +351,7 @@ describe('with replicas to wait for', () => {
     await frozenReason(store);
     expect(await store.push(push('first', ''))).toMatchObject({ outcome: 'in-force' });
     expect(await store.changePrices(priceChange({ BTC: '1' }))).toMatchObject({ version: 1 });
-    await store.unfreeze({ by });
+    await thaw(store);
     expect(await store.settle(fresh())).toMatchObject({ code: 'APPROVED' });
   });
 });

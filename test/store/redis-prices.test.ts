@@ -11,7 +11,17 @@ import {
   storeOn,
   untilAnswered,
 } from './redis-under-test.ts';
-import { HOUR_MS, REVISION, START_MS, priceChange, push, request, revisionOf, units } from './requests.ts';
+import {
+  HOUR_MS,
+  REVISION,
+  START_MS,
+  priceChange,
+  push,
+  request,
+  revisionOf,
+  units,
+  thaw,
+} from './requests.ts';
 
 let server: RedisServerProcess;
 beforeAll(async () => {
@@ -71,15 +81,16 @@ describe('a change of prices on Redis', () => {
     const store = await readyOn(server, { prefix });
     await store.changePrices(priceChange({ BTC: '1' }));
     await store.changePrices(priceChange({ BTC: '2' }));
-    const { source } = loadScript('take-1');
-    const { control } = createKeys(prefix).of('shop');
+    const { source } = loadScript('take-2');
+    const { control, journal } = createKeys(prefix).of('shop');
     const client = rawClient(server);
     for (const [sequence, prices] of [
       ['2', '1'],
       ['3', '1'],
       ['1', '9'],
     ] as const) {
-      expect(await client.eval(source, 1, control, sequence, REVISION, '', prices)).toBe('3');
+      const given = [sequence, REVISION, '', prices, '', '', '', '', '0', ''];
+      expect(await client.eval(source, 2, control, journal, ...given)).toBe('3');
     }
     expect(await settledWith(store, [0, 1, 2, 9])).toEqual([0, 0, 2, 2]);
   });
@@ -113,7 +124,7 @@ describe('a change of prices on Redis', () => {
     const { inForce } = createKeys(prefix);
     const before = await client.hgetall(inForce);
     await store.freeze({ reason: 'drill', by: 'ada' });
-    await store.unfreeze({ by: 'ada' });
+    await thaw(store);
     await client.hset(inForce, before);
     await store.push(push('second', REVISION));
     for (const source of ['shop', 'vault']) {
@@ -183,13 +194,13 @@ describe('a change of prices on Redis', () => {
       ...each((store, index) => store.changePrices(priceChange({ [`A${index}`]: '1' }))),
       ...each((store) => store.freeze({ reason: 'drill', by: 'ada' })),
       ...each((store, index) => store.push(push(`release ${index}`, REVISION))),
-      ...each((store) => store.unfreeze({ by: 'ada' })),
+      ...each((store) => thaw(store)),
     ]);
     const [store] = stores;
     if (store === undefined) throw new Error('no store');
-    await store.unfreeze({ by: 'ada' });
+    await thaw(store);
     const control = await store.control();
-    expect(control).toMatchObject({ prices: 15, frozen: undefined });
+    expect(control).toMatchObject({ prices: 15, frozen: [] });
     expect(await store.history(100)).toHaveLength(2);
     expect((await store.prices()).prices.size).toBe(15);
     expect(await settledWith(store, [14, 15])).toEqual([15, 15]);

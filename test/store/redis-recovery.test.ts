@@ -15,6 +15,7 @@ import {
   units,
   usedOf,
   windowClaim,
+  thaw,
 } from './requests.ts';
 
 /** More than a busy machine adds, and less than the times for commands that are not to be waited for. */
@@ -32,7 +33,7 @@ const verbs: readonly (readonly [string, (store: Store) => Promise<unknown>])[] 
   ['document', (store) => store.document('x')],
   ['history', (store) => store.history(1)],
   ['freeze', (store) => store.freeze({ reason: 'drill', by: 'ada' })],
-  ['unfreeze', (store) => store.unfreeze({ by: 'ada' })],
+  ['unfreeze', (store) => store.unfreeze({ by: 'ada', ids: ['f1'] })],
   ['changeList', (store) => store.changeList(change('list', ['a']))],
   ['lists', (store) => store.lists('shop')],
   ['listEntries', (store) => store.listEntries('shop', 'list')[Symbol.asyncIterator]().next()],
@@ -128,7 +129,7 @@ describe('the Redis store, whatever becomes of Redis', () => {
     expect(performance.now() - askedAtMs).toBeLessThan(PROMPTLY_MS);
     server.resume();
     await untilAnswered(() => store.health());
-    await unhurried.unfreeze({ by: 'ada' });
+    await thaw(unhurried);
     const { revision } = await unhurried.control();
     const decided = await untilAnswered(() => store.settle(request({ revision, subject: 'payment:2' })));
     expect(decided).toMatchObject({ code: 'APPROVED' });
@@ -220,7 +221,7 @@ describe('the Redis store, whatever becomes of Redis', () => {
     });
     const before = heard;
     await untilAnswered(async () => {
-      await other.unfreeze({ by: 'ada' });
+      await thaw(other);
       expect(heard).toBeGreaterThan(before);
     });
     stop();

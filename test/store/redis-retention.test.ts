@@ -15,6 +15,7 @@ import {
   request,
   signing,
   windowClaim,
+  thaw,
 } from './requests.ts';
 
 const RETENTION_MS = 300;
@@ -74,7 +75,7 @@ async function filled() {
     detail: '',
   });
   await store.freeze({ reason: 'drill', by: 'ada' });
-  await store.unfreeze({ by: 'ada' });
+  await thaw(store);
   return { store, client: rawClient(server) };
 }
 

@@ -104,7 +104,7 @@ describe('the store on Redis under Sentinel', () => {
       for (const rejection of under.rejections) expect(rejection).toMatchObject(unreachable);
       expect(under.longestMs()).toBeLessThan(ANSWERED_MS);
       expect(await missingOn(rig.node(port), under.given)).toEqual([]);
-      expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: undefined });
+      expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: [] });
       const before = heard;
       await untilAnswered(() => store.freeze({ reason: 'drill', by: 'ada' }));
       await eventually('the freeze is heard of', () => (heard > before ? true : undefined));
@@ -130,7 +130,7 @@ describe('the store on Redis under Sentinel', () => {
       for (const rejection of under.rejections) expect(rejection).toMatchObject(unreachable);
       expect(under.longestMs()).toBeLessThan(ANSWERED_MS);
       expect(await missingOn(rig.node(port), under.given)).toEqual([]);
-      expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: undefined });
+      expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: [] });
     },
   );
 
@@ -162,7 +162,7 @@ describe('the store on Redis under Sentinel', () => {
     await under.stop();
     for (const rejection of under.rejections) expect(rejection).toMatchObject(unreachable);
     expect(await missingOn(rig.node(port), under.given)).toEqual([]);
-    expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: undefined });
+    expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: [] });
   });
 
   it(

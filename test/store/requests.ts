@@ -9,6 +9,7 @@ import type {
 } from '../../src/policy/proposal.ts';
 import type {
   ClaimResult,
+  Control,
   ListChange,
   NoticeRequest,
   OrderAnnouncement,
@@ -257,4 +258,11 @@ export async function usedOf(
   );
   if (result === undefined || !('used' in result)) throw new Error('the window claim was not reported');
   return result.used;
+}
+
+/** Lifts every freeze that stands, and acknowledges a loss. Resolves with what is in force then. */
+export async function thaw(store: Pick<Store, 'control' | 'unfreeze'>): Promise<Control> {
+  const { frozen } = await store.control();
+  const ids = frozen.map(({ id }) => id);
+  return (await store.unfreeze({ by: 'ada', ids, acknowledgeLoss: true })).control;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import type { ClaimResult, JournalEntry } from '../store.ts';
+import { JOURNAL_TYPES, type ClaimResult, type JournalEntry } from '../store.ts';
 import { type Row, integer, text } from './rows.ts';
 
 const holds = z.boolean();
@@ -29,17 +29,7 @@ const claims = z.array(
     z.strictObject({ holds, approvedAtMs: z.int(), speedUps: z.int() }),
   ]),
 );
-const type = z.enum([
-  'decision',
-  'repeat',
-  'notice',
-  'refused',
-  'self-check',
-  'late',
-  'list',
-  'order',
-  'clock',
-]);
+const type = z.enum(JOURNAL_TYPES);
 const verdict = z.enum(['SUCCESS', 'FAILURE', '']);
 
 /** Claim results as JSON; amounts as the decimal text of their units. */

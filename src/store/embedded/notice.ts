@@ -12,7 +12,7 @@ export function notice(
   const found = subjects.find(source, subject);
   const known = found?.terms === terms ? found : undefined;
   const isNew = txid !== '' && known?.txids.includes(txid) !== true;
-  const code = noticeCode(known, { isNew, frozen: releases.control().frozen !== undefined });
+  const code = noticeCode(known, { isNew, frozen: releases.inForce().isFrozen });
   const verdict = code === 'NOTED' ? 'SUCCESS' : 'FAILURE';
   if (known !== undefined && isNew) subjects.save(source, subject, withTxid(known, txid), atMs);
   const id = journal.append({ source, atMs, type: 'notice', subject, verdict, code, detail });

@@ -16,6 +16,7 @@ import { type WriteIn, createLanes } from './lanes.ts';
 import { type PriceTables, createPrices } from './prices.ts';
 import { createServices } from './services.ts';
 import type { SettleTables } from './settle.ts';
+import { createRegister } from './sources.ts';
 import { createSettleTables } from './tables.ts';
 import { createTime } from './time.ts';
 import { createTimedVerbs } from './timed-verbs.ts';
@@ -54,7 +55,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   const { file, connection } = database;
   const guard = createFileGuard(file, database.identity);
   const journal = createJournal(connection);
-  const { releases, orders, lists } = createSettleTables(connection, journal);
+  const { releases, sources, orders, lists } = createSettleTables(connection, journal);
   const prices = createPrices(connection);
   const services = createServices(connection);
   const time = createTime(connection, maxStepMs);
@@ -97,11 +98,14 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
     sources: registered,
   });
 
+  const registerAll = createRegister(() => read(() => sources.names()), verbs.register);
+
   return {
     name: 'embedded',
-    async register(sources) {
-      await read(() => undefined);
-      for (const source of sources) registered.add(source);
+    ...verbs,
+    async register(names) {
+      await registerAll(names);
+      for (const name of names) registered.add(name);
     },
     lookAtClock: () => read(lookAtClock),
     health: () =>
@@ -122,7 +126,6 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       }),
     watch: (changed) => watches.watch(changed),
     close,
-    ...verbs,
     ...createReadVerbs(read, { releases, lists, prices, journal }),
     order: (source, subject) => read(() => orders.find(source, subject, now())),
     services: () => read(() => ({ nowMs: now(), services: services.all() })),

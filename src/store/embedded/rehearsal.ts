@@ -65,7 +65,7 @@ export function openRehearsal(where: 'memory' | 'disk'): RehearsalStore {
   connection.exec('BEGIN');
   return {
     push(revision, atMs) {
-      const expected = tables.releases.control().revision;
+      const expected = tables.releases.inForce().revision;
       tables.releases.push({ revision, document: '', expected, by: '', message: '' }, atMs);
       tables.forget();
     },

@@ -162,4 +162,28 @@ export const migrations: readonly string[] = [
   CREATE TABLE service_call (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL) STRICT;
   INSERT INTO service_call VALUES (1, 0);
   `,
+  // The columns of `control` stay what a version reads that knows of one freeze only, and it must not end what it does not know.
+  `
+  CREATE TABLE freeze (
+    id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    by TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    lifted_by TEXT,
+    lifted_ms INTEGER,
+    lifted_in INTEGER
+  ) STRICT;
+  INSERT INTO freeze
+    SELECT sequence, 'operator', frozen_reason, frozen_by, frozen_at_ms, NULL, NULL, NULL
+    FROM control WHERE frozen_at_ms IS NOT NULL;
+  CREATE TRIGGER freezes_stand BEFORE UPDATE OF frozen_at_ms ON control
+  WHEN NEW.frozen_at_ms IS NULL AND EXISTS (SELECT 1 FROM freeze WHERE lifted_ms IS NULL)
+  BEGIN
+    SELECT RAISE(ABORT, 'freezes of a newer version stand: lift them with that version');
+  END;
+
+  CREATE TABLE source (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+  INSERT INTO source SELECT source FROM tally;
+  `,
 ];

@@ -27,8 +27,8 @@ export function settle(
   nowMs: number,
   aheadMs = 0,
 ): SettleResult {
-  const { frozen, revision, prices } = tables.releases.control();
-  if (frozen !== undefined) return refused(tables, request, nowMs, 'FROZEN');
+  const { isFrozen, revision, prices } = tables.releases.inForce();
+  if (isFrozen) return refused(tables, request, nowMs, 'FROZEN');
   if (aheadMs > 0) return { outcome: 'jumped', aheadMs, nowMs };
   if (request.revision !== revision || (request.prices !== 0 && request.prices !== prices)) {
     return { outcome: 'stale', inForce: revision, nowMs };

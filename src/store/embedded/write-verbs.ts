@@ -4,6 +4,7 @@ import { notice } from './notice.ts';
 import type { PriceTables } from './prices.ts';
 import type { ServiceTables } from './services.ts';
 import { type SettleTables, settle } from './settle.ts';
+import type { SourceTable } from './sources.ts';
 import type { Instant } from './time.ts';
 
 /** The store's verbs that write. */
@@ -13,6 +14,7 @@ export type WriteVerb =
   | 'push'
   | 'freeze'
   | 'unfreeze'
+  | 'register'
   | 'changeList'
   | 'expectOrder'
   | 'cancelOrder'
@@ -40,12 +42,13 @@ type Performers = {
 /** Does what is asked, and returns what the store's verb resolves with. `forget` is called when what is in force changes. */
 export function createPerform(
   tables: SettleTables & {
+    readonly sources: SourceTable;
     readonly prices: PriceTables;
     readonly services: ServiceTables;
     readonly forget: () => void;
   },
 ): (asked: Asked, at: Instant) => unknown {
-  const { releases, lists, orders, prices, journal, services, forget } = tables;
+  const { releases, sources, lists, orders, prices, journal, services, forget } = tables;
   const moving =
     <A, R>(act: (argument: A, nowMs: number) => R): ((argument: A, nowMs: number) => R) =>
     (argument, nowMs) => {
@@ -58,7 +61,8 @@ export function createPerform(
     notice: (request, nowMs) => notice(tables, request, nowMs),
     push: moving((push, nowMs) => releases.push(push, nowMs)),
     freeze: moving((freeze, nowMs) => releases.freeze(freeze, nowMs)),
-    unfreeze: moving((_by, nowMs) => releases.freeze(undefined, nowMs)),
+    unfreeze: moving((unfreeze, nowMs) => releases.unfreeze(unfreeze, nowMs)),
+    register: (names) => sources.register(names),
     changeList(change, nowMs, aheadMs) {
       if (aheadMs > 0 && change.add.length > 0) throw clockJumped(aheadMs);
       return lists.change(change, nowMs);
@@ -96,6 +100,7 @@ export function createWriteVerbs(write: (asked: Asked) => Promise<unknown>): Pic
     push: verb('push'),
     freeze: verb('freeze'),
     unfreeze: verb('unfreeze'),
+    register: verb('register'),
     changeList: verb('changeList'),
     expectOrder: verb('expectOrder'),
     cancelOrder: verb('cancelOrder'),

@@ -1,20 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { type Loss, losses } from './lost.ts';
-import type { RedisParts } from './parts.ts';
+import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
 import { digits, expectReply, optionalText, text, texts } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
 const beginScript = loadScript('begin-1');
 const enrolScript = loadScript('enrol-1');
-const takeScript = loadScript('take-1');
+const adoptScript = loadScript('adopt-1');
+const journalledScript = loadScript('journalled-1');
+const takeScript = loadScript('take-2');
 
 /**
- * What is in force as scripts give and take it: sequence, revision, who froze, as JSON or the empty text, and the version of
- * the prices.
+ * What is in force as scripts give and take it: sequence, revision, one of the freezes, the version of the prices, all of the
+ * freezes, and those that were lifted last. Freezes are JSON, or the empty text for none.
  */
-export type InForce = readonly [sequence: string, revision: string, frozen: string, prices: string];
-export const inForce = z.tuple([text, text, text, text]);
+export type InForce = readonly [
+  sequence: string,
+  revision: string,
+  frozen: string,
+  prices: string,
+  freezes: string,
+  lifted: string,
+];
+export const inForce = z.tuple([text, text, text, text, text, text]);
 
 /** What is in force, and what must be known of the store to spread it. */
 export interface StoreState {
@@ -23,15 +32,41 @@ export interface StoreState {
   readonly epoch: string | undefined;
   /** The epochs that were declared lost. */
   readonly lost: readonly string[];
-  /** It is frozen for a loss, until an operator says go on. */
+  /** It is frozen for a loss, until an operator acknowledges that. */
   readonly stopped: boolean;
+  /** Freezes and ends of freezes that some source may not have in its journal yet, as JSON, or the empty text. */
+  readonly acts: string;
 }
 
-const NAMES = ['sequence', 'revision', 'frozen', 'prices', 'epoch', 'lost', 'stopped'];
+const NAMES = [
+  'sequence',
+  'revision',
+  'frozen',
+  'prices',
+  'freezes',
+  'lifted',
+  'epoch',
+  'lost',
+  'stopped',
+  'told',
+  'acts',
+];
 const fields = z.array(optionalText).length(NAMES.length);
 
-/** Reads it. A process that remembers no epoch begins one where there is none; one that remembers never does. */
+/**
+ * Reads it. A process that remembers no epoch begins one where there is none; one that remembers never does. What was written
+ * by a version that knows of one freeze only is taken over first.
+ */
 export async function readState(parts: RedisParts): Promise<StoreState> {
+  const { state, isOurs } = await readFields(parts);
+  if (isOurs) return state;
+  await run(parts.connection, adoptScript, [parts.keys.inForce], [clockArgument(parts)]);
+  return (await readFields(parts)).state;
+}
+
+async function readFields(
+  parts: RedisParts,
+): Promise<{ readonly state: StoreState; readonly isOurs: boolean }> {
   const { connection, keys, memory } = parts;
   const begun = newEpoch();
   const reply =
@@ -39,15 +74,14 @@ export async function readState(parts: RedisParts): Promise<StoreState> {
       ? await run(connection, beginScript, [keys.inForce], [begun])
       : await connection.call('hmget', [keys.inForce, ...NAMES]);
   const found = expectReply(fields, 'what is in force', reply);
-  const [sequence = '0', revision = '', frozen = '', prices = '0', epoch, lost = '', stopped = ''] = found;
+  const [sequence = '0', revision = '', frozen = '', prices = '0', freezes = '', lifted = '', ...rest] =
+    found;
+  const [epoch, lost = '', stopped = '', told = '', acts = ''] = rest;
   // Processes that remember another epoch are to look before anything is pushed.
   if (epoch === begun) await tell(parts, sequence);
-  return {
-    current: [sequence, revision, frozen, prices],
-    epoch,
-    lost: lost.split(' '),
-    stopped: stopped !== '',
-  };
+  const current = [sequence, revision, frozen, prices, freezes, lifted] as const;
+  const state = { current, epoch, lost: lost.split(' '), stopped: stopped !== '', acts };
+  return { state, isOurs: frozen === told };
 }
 
 export function newEpoch(): string {
@@ -68,7 +102,12 @@ export interface Spread {
 
 /** Gives it to all sources that are known. */
 export async function spread(parts: RedisParts, state: StoreState): Promise<Spread> {
-  return spreadTo(parts, state, await knownSources(parts));
+  const taken = await spreadTo(parts, state, await knownSources(parts));
+  if (state.acts !== '') {
+    // What is not forgotten now is given again, and a source journals no act twice.
+    await run(parts.connection, journalledScript, [parts.keys.inForce], [state.acts]).catch(() => undefined);
+  }
+  return taken;
 }
 
 export async function spreadTo(
@@ -89,10 +128,13 @@ const takes = z.union([losses, digits]);
 
 async function take(parts: RedisParts, source: string, state: StoreState): Promise<number | Loss> {
   const { connection, keys, memory } = parts;
-  const { current, epoch = '' } = state;
+  const { current, epoch = '', acts } = state;
+  const [sequence, revision, frozen, prices] = current;
   const newest = epoch === memory.epoch() ? memory.newest(source) : '';
-  const given = [...current, epoch, memory.witness, newest];
-  const reply = await run(connection, takeScript, [keys.of(source).control], given);
+  const known = [epoch, memory.witness, newest];
+  const { control, journal } = keys.of(source);
+  const given = [sequence, revision, frozen, prices, ...known, ...journalArguments(parts), acts];
+  const reply = await run(connection, takeScript, [control, journal], given);
   return expectReply(takes, `what ${source} takes`, reply);
 }
 

@@ -113,18 +113,23 @@ function changes(
       effects: [{ source: undefined, keys: [keys.inForce], args }, ...copies],
     });
   }
-  async function moved(what: string, control: Control): Promise<Control> {
-    await inForce(what, 'sequence', control.sequence);
-    return control;
-  }
+  const moved = (what: string, { sequence }: Control): Promise<void> => inForce(what, 'sequence', sequence);
   return {
     async push(push) {
       const result = await verbs.push(push);
       await moved(`the push of ${push.revision}`, result.control);
       return result;
     },
-    freeze: async (freeze) => moved('the freeze', await verbs.freeze(freeze)),
-    unfreeze: async (unfreeze) => moved('the end of the freeze', await verbs.unfreeze(unfreeze)),
+    async freeze(freeze) {
+      const result = await verbs.freeze(freeze);
+      await moved(`the freeze ${result.freeze.id}`, result.control);
+      return result;
+    },
+    async unfreeze(unfreeze) {
+      const result = await verbs.unfreeze(unfreeze);
+      await moved(`the end of ${unfreeze.ids.join(', ')}`, result.control);
+      return result;
+    },
     async changePrices(change) {
       const table = await verbs.changePrices(change);
       await inForce('the change of prices', 'prices', table.version);

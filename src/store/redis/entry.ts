@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JournalEntry } from '../store.ts';
+import { JOURNAL_TYPES, type JournalEntry } from '../store.ts';
 import { readClaims } from './claims.ts';
 import { expectReply, pairs, text } from './reply.ts';
 
@@ -21,17 +21,7 @@ export function compareIds(a: string, b: string): number {
 }
 
 const entries = z.array(z.tuple([text, pairs]));
-const types = z.enum([
-  'decision',
-  'repeat',
-  'notice',
-  'refused',
-  'self-check',
-  'late',
-  'list',
-  'order',
-  'clock',
-]);
+const types = z.enum(JOURNAL_TYPES);
 const verdicts = z.enum(['SUCCESS', 'FAILURE', '']);
 
 /** The answer to XRANGE as entries of the source's journal. */

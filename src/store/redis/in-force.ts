@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import type { Control } from '../store.ts';
+import { lossesIn } from '../freezes.ts';
+import type { Control, Freeze, Releases } from '../store.ts';
 import {
   type InForce,
   type Spread,
@@ -15,7 +16,7 @@ import {
 import { lossError, sourceLost } from './lost.ts';
 import { freezeForLoss } from './lost-freeze.ts';
 import { look } from './lost-look.ts';
-import type { RedisParts } from './parts.ts';
+import { type RedisParts, clockArgument } from './parts.ts';
 import { digits, expectJson, expectReply, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
 import { keepTime } from './time.ts';
@@ -57,7 +58,8 @@ export async function bringAbout(parts: RedisParts, changed: InForce): Promise<C
     const [before] = state.current;
     state = await look(parts);
     if (state.current[0] !== before) continue;
-    const raised = await run(parts.connection, raiseScript, [parts.keys.inForce], [taken.kept]);
+    const above = [clockArgument(parts), taken.kept];
+    const raised = await run(parts.connection, raiseScript, [parts.keys.inForce], above);
     state = { ...state, current: expectReply(inForce, 'what is in force', raised) };
     if (own[0] === before) own = state.current;
   }
@@ -86,14 +88,25 @@ export async function register(parts: RedisParts, sources: readonly string[]): P
   await keepTime(parts, sources);
 }
 
-/** Ends a freeze. If it was for a loss, this is what enrols the sources again, while all is still frozen. */
-export async function unfreeze(parts: RedisParts): Promise<Control> {
+type Unfrozen = Awaited<ReturnType<Releases['unfreeze']>>;
+
+/** Lifts freezes. If that acknowledges what was lost, it is what enrols the sources again, while all is still frozen. */
+export async function unfreeze(
+  parts: RedisParts,
+  { by, ids, acknowledgeLoss = false }: Parameters<Releases['unfreeze']>[0],
+): Promise<Unfrozen> {
   const state = await look(parts);
-  if (state.stopped) await enrol(parts, state, { sources: await knownSources(parts), anyhow: true });
-  const given = [state.epoch ?? ''];
+  const losses = lossesIn(controlOf(state.current).frozen);
+  const acknowledges = acknowledgeLoss && losses.some(({ id }) => ids.includes(id));
+  if (acknowledges && losses.every(({ id }) => ids.includes(id))) {
+    await enrol(parts, state, { sources: await knownSources(parts), anyhow: true });
+  }
+  const given = [clockArgument(parts), acknowledges ? (state.epoch ?? '') : '', by, ...ids];
   const reply = await run(parts.connection, unfreezeScript, [parts.keys.inForce], given);
   if (reply === null) throw lossError('more was lost while it was unfrozen');
-  return bringAbout(parts, expectReply(inForce, 'an unfreeze', reply));
+  const unfrozen = z.tuple([text, ...inForce.def.items]);
+  const [lifted, ...changed] = expectReply(unfrozen, 'an unfreeze', reply);
+  return { lifted: freezesOf(lifted), control: await bringAbout(parts, changed) };
 }
 
 /** What is in force, or after it was frozen for what sources have lost. While it is frozen for a loss, no more is one. */
@@ -104,16 +117,23 @@ async function frozenIfLost(parts: RedisParts, state: StoreState, { lost }: Spre
   return look(parts);
 }
 
-function controlOf([sequence, revision, frozen, prices]: InForce): Control {
+function controlOf([sequence, revision, frozen, prices, freezes, lifted]: InForce): Control {
   return {
     sequence: expectReply(digits, 'the sequence in force', sequence),
     revision,
-    frozen: frozen === '' ? undefined : frozenOf(frozen),
+    // Whatever the list of them says, it is frozen if the sources are told so.
+    frozen: frozen === '' ? [] : expectReply(oneOrMore, 'the freezes', freezesOf(freezes)),
+    lifted: lifted === '' ? [] : expectJson(z.array(liftedRow), 'the freezes that were lifted', lifted),
     prices: expectReply(digits, 'the version of the prices', prices),
   };
 }
 
-function frozenOf(json: string): NonNullable<Control['frozen']> {
-  const [reason, by, atMs] = expectJson(z.tuple([text, text, digits]), 'the freeze', json);
-  return { reason, by, atMs };
-}
+const kind = z.enum(['operator', 'loss', 'unknown']).catch('unknown');
+export const freezeRow = z
+  .tuple([text, kind, text, text, digits])
+  .transform(([id, of, reason, by, atMs]): Freeze => ({ id, kind: of, reason, by, atMs }));
+const liftedRow = z.tuple([text, text, digits]).transform(([id, by, atMs]) => ({ id, by, atMs }));
+const oneOrMore = z.array(z.custom<Freeze>()).min(1);
+
+const freezesOf = (json: string): readonly Freeze[] =>
+  json === '' ? [] : expectJson(z.array(freezeRow), 'the freezes', json);

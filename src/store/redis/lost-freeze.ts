@@ -18,7 +18,7 @@ export function freezeForLoss(parts: RedisParts, loss: FoundLoss): Promise<void>
 async function writeFreeze(parts: RedisParts, { found, epoch = '' }: FoundLoss): Promise<void> {
   const { connection, keys, memory } = parts;
   const { reason, by } = freezeFor(found);
-  const given = [clockArgument(parts), reason, by, epoch, newEpoch()];
+  const given = [clockArgument(parts), reason, by, epoch, newEpoch(), memory.sequence(), memory.freezes()];
   await run(connection, loseScript, [keys.inForce], given);
   // An emptied Redis does not know them any more, and each must learn of the freeze.
   const sources = memory.sources();
@@ -28,5 +28,5 @@ async function writeFreeze(parts: RedisParts, { found, epoch = '' }: FoundLoss):
   await tell(parts, state.current[0]);
   await spread(parts, state);
   // Last: until every source has it, the epoch that was lost is what is declared.
-  memory.see(state.epoch, Number(state.current[0]));
+  memory.see(state.epoch, Number(state.current[0]), state.current[4]);
 }

@@ -25,7 +25,7 @@ export async function look(parts: RedisParts, wanted: Look = { changes: false })
   }
   const again = lossIn(parts, state, { changes: false });
   if (again !== undefined || state.epoch === undefined) throw lossError(again ?? found ?? NOTHING);
-  parts.memory.see(state.epoch, Number(state.current[0]));
+  parts.memory.see(state.epoch, Number(state.current[0]), state.current[4]);
   return state;
 }
 

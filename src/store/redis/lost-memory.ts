@@ -14,6 +14,8 @@ export interface Memory {
   readonly epoch: () => string | undefined;
   /** Of what was in force at the last look; 0 before. */
   readonly sequence: () => number;
+  /** The freezes that stood then, as JSON, or the empty text: they stand again if they are lost. */
+  readonly freezes: () => string;
   /** The sources that this process registered. */
   readonly sources: () => readonly string[];
   /** The id of the newest approval that it was given; the empty text if there was none. */
@@ -22,7 +24,7 @@ export interface Memory {
   readonly loss: () => FoundLoss | undefined;
   readonly serve: (sources: readonly string[]) => void;
   /** Another epoch than before: what was remembered is forgotten. */
-  readonly see: (epoch: string, sequence: number) => void;
+  readonly see: (epoch: string, sequence: number, freezes: string) => void;
   readonly approved: (source: string, id: string) => void;
   readonly bar: (loss: FoundLoss) => void;
   /** Lets one freeze be written at a time; the bar is lifted when it is. */
@@ -37,6 +39,7 @@ export function createMemory(): Memory {
   const newest = new Map<string, string>();
   let epoch: string | undefined;
   let sequence = 0;
+  let freezes = '';
   let loss: FoundLoss | undefined;
   let freezing: Promise<void> | undefined;
 
@@ -53,16 +56,18 @@ export function createMemory(): Memory {
     witness,
     epoch: () => epoch,
     sequence: () => sequence,
+    freezes: () => freezes,
     sources: () => [...sources],
     newest: (source) => newest.get(source) ?? '',
     loss: () => loss,
     serve(served) {
       for (const source of served) sources.add(source);
     },
-    see(seenEpoch, seenSequence) {
+    see(seenEpoch, seenSequence, seenFreezes) {
       if (epoch !== seenEpoch) newest.clear();
       epoch = seenEpoch;
       sequence = seenSequence;
+      freezes = seenFreezes;
     },
     approved(source, id) {
       const before = newest.get(source);

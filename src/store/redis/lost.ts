@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import type { Control } from '../store.ts';
 
 /*
  * How it is noticed that Redis has lost data, because of which approvals were forgotten and limits count too little.
@@ -37,20 +36,19 @@ export function sourceLost(source: string, loss: Loss): string {
   return SOURCE[loss](source);
 }
 
-/** Who freezes for a loss, and how the reason begins. */
+/** Who freezes for a loss, and how the reason begins. Older versions know a loss by these: see scripts/include/in_force.lua. */
 const BY = 'countersign';
 const BEGINNING = 'data was lost: ';
 const CURE =
-  'What was approved and what limits have used may be forgotten. Find out why, push the policies again if none are in force, enter lists, prices and orders again if they are gone, compare with the platform what was approved, then `countersign unfreeze`: repeats and limits begin from what Redis still has';
+  'What was approved and what limits have used may be forgotten. Find out why, push the policies again if none are in force, enter lists, prices and orders again if they are gone, compare with the platform what was approved, then `countersign unfreeze --acknowledge-loss`: repeats and limits begin from what Redis still has';
 
 export function freezeFor(found: string): { readonly reason: string; readonly by: string } {
-  return { reason: `${BEGINNING}${found}. ${CURE}`, by: BY };
+  const short = found.length > FOUND_MAX ? `${found.slice(0, FOUND_MAX)}…` : found;
+  return { reason: `${BEGINNING}${short}. ${CURE}`, by: BY };
 }
 
-/** True if the store was frozen because data was lost, and not by somebody. */
-export function isFrozenForLoss(frozen: Control['frozen']): boolean {
-  return frozen?.by === BY && frozen.reason.startsWith(BEGINNING);
-}
+/** Characters of what is said to be lost: a sentence a source, and there may be many. */
+const FOUND_MAX = 1000;
 
 /** For whoever asks meanwhile. */
 export function lossError(found: string): CountersignError {

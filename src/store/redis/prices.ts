@@ -47,8 +47,8 @@ async function changePrices(parts: RedisParts, change: PriceChange): Promise<Pri
     ],
   );
   const changed = z.tuple([...inForce.def.items, pairs]);
-  const [sequence, revision, frozen, version, fields] = expectReply(changed, 'a change of prices', reply);
-  await bringAbout(parts, [sequence, revision, frozen, version]);
+  const { 6: fields, ...current } = expectReply(changed, 'a change of prices', reply);
+  await bringAbout(parts, [current[0], current[1], current[2], current[3], current[4], current[5]]);
   return tableOf(fields);
 }
 

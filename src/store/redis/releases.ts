@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { expectFreeze } from '../freezes.ts';
 import type { Releases } from '../store.ts';
-import { bringAbout, complete, inForce, unfreeze } from './in-force.ts';
+import { bringAbout, complete, freezeRow, inForce, unfreeze } from './in-force.ts';
 import { type RedisParts, clockArgument } from './parts.ts';
 import { digits, expectJson, expectReply, optionalText, text, texts } from './reply.ts';
 import { loadScript, run } from './script.ts';
@@ -19,7 +20,7 @@ export function createReleases(parts: RedisParts): Releases {
         [keys.inForce, keys.history, keys.documents],
         [clockArgument(parts), push.expected, push.revision, push.document, push.by, push.message],
       );
-      const pushed = z.tuple([z.enum(['in-force', 'conflict']), text, text, text, text]);
+      const pushed = z.tuple([z.enum(['in-force', 'conflict']), ...inForce.def.items]);
       const [outcome, ...current] = expectReply(pushed, 'a push', reply);
       return { outcome, control: await bringAbout(parts, current) };
     },
@@ -40,11 +41,14 @@ export function createReleases(parts: RedisParts): Releases {
       });
     },
     async freeze({ reason, by }) {
+      expectFreeze({ reason, by });
       const given = [clockArgument(parts), reason, by];
       const reply = await run(connection, freezeScript, [keys.inForce], given);
-      return bringAbout(parts, expectReply(inForce, 'a freeze', reply));
+      const [row, ...current] = expectReply(z.tuple([text, ...inForce.def.items]), 'a freeze', reply);
+      const control = await bringAbout(parts, current);
+      return { freeze: expectJson(freezeRow, 'a freeze', row), control };
     },
-    unfreeze: () => unfreeze(parts),
+    unfreeze: (request) => unfreeze(parts, request),
   };
 }
 

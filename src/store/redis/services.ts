@@ -4,10 +4,10 @@ import { tell } from './copies.ts';
 import { type RedisParts, clockArgument } from './parts.ts';
 import { digits, expectJson, expectReply, readHash, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
+import { lookAt } from './time.ts';
 
 const attendScript = loadScript('attend-1');
 const callScript = loadScript('call-services-1');
-const nowScript = loadScript('now-1');
 
 /** Beside the services, by their ids, the hash has the number of the last call. */
 const CALL = 'call';
@@ -33,11 +33,12 @@ export function createServices(parts: RedisParts): Services {
       return call;
     },
     async services() {
-      const now = await run(connection, nowScript, [keys.inForce], [clockArgument(parts)]);
+      // As `attend` has it: the clock, whether it is believed or not.
+      const { clockMs } = await lookAt(parts, keys.inForce, 'look');
       const rows = await readHash(connection, 'the services', keys.services);
       const services = [...rows].flatMap(([id, json]) => (id === CALL ? [] : [seenOf(id, json)]));
       return {
-        nowMs: expectReply(digits, 'the time', now),
+        nowMs: clockMs,
         services: services.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       };
     },

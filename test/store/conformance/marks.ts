@@ -13,6 +13,7 @@ import {
   request,
   revisionOf,
   windowClaim,
+  thaw,
 } from '../requests.ts';
 import { type OpenStore, ready } from './store-under-test.ts';
 
@@ -87,7 +88,7 @@ export function describeMarks(open: OpenStore): void {
       });
       await store.freeze({ reason: 'drill', by: 'ada' });
       expect(await store.settle(request({ subject: 'payment:2', claims }))).toMatchObject({ code: 'FROZEN' });
-      await store.unfreeze({ by: 'ada' });
+      await thaw(store);
       expect(await markedAtOf(store)).toBe(0);
     });
 

@@ -10,6 +10,7 @@ import {
   request,
   revisionOf,
   signing,
+  thaw,
 } from '../requests.ts';
 import { type OpenStore, ready } from './store-under-test.ts';
 
@@ -131,7 +132,7 @@ export function describeNotices(open: OpenStore): void {
       expect(await codeOf(store, { txid: '0x1' })).toBe('FROZEN');
       expect(await codeOf(store, { txid: '0x2' })).toBe('TXID_UNEXPECTED');
       expect(await codeOf(store, { subject: 'transfer:2' })).toBe('SIGNED_WITHOUT_APPROVAL');
-      await store.unfreeze({ by: 'ada' });
+      await thaw(store);
       expect(await codeOf(store, { txid: '0x1' })).toBe('NOTED');
       expect(await codeOf(store, { txid: '0x3' })).toBe('TXID_UNEXPECTED');
     });

@@ -15,6 +15,7 @@ import {
   request,
   revisionOf,
   windowClaim,
+  thaw,
 } from '../requests.ts';
 import { type OpenStore, ready } from './store-under-test.ts';
 
@@ -282,7 +283,7 @@ export function describeOrders(open: OpenStore): void {
       await store.freeze({ reason: 'drill', by: 'ada' });
       expect(await store.settle(asking)).toMatchObject({ code: 'FROZEN', claims: [] });
       expect(await store.order('shop', 'payment:1')).toEqual(order());
-      await store.unfreeze({ by: 'ada' });
+      await thaw(store);
       expect(await store.settle(asking)).toMatchObject({ verdict: 'SUCCESS' });
     });
 

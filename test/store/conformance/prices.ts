@@ -12,6 +12,7 @@ import {
   units,
   usedOf,
   windowClaim,
+  thaw,
 } from '../requests.ts';
 import { type OpenStore, opened, ready } from './store-under-test.ts';
 
@@ -162,13 +163,13 @@ export function describePrices(open: OpenStore): void {
       expect(await store.control()).toMatchObject({
         revision: REVISION,
         prices: 1,
-        frozen: { reason: 'drill' },
+        frozen: [{ reason: 'drill' }],
       });
       expect(await store.settle(request({ prices: 1 }))).toMatchObject({ code: 'FROZEN' });
-      expect(await store.unfreeze({ by: 'ada' })).toMatchObject({ revision: REVISION, prices: 1 });
+      expect(await thaw(store)).toMatchObject({ revision: REVISION, prices: 1 });
       const { control } = await store.push(push('second', REVISION));
-      expect(control).toMatchObject({ revision: revisionOf('second'), prices: 1, frozen: undefined });
-      expect(await store.freeze({ reason: 'again', by: 'ada' })).toMatchObject({ prices: 1 });
+      expect(control).toMatchObject({ revision: revisionOf('second'), prices: 1, frozen: [] });
+      expect(await store.freeze({ reason: 'again', by: 'ada' })).toMatchObject({ control: { prices: 1 } });
       expect(await store.prices()).toEqual(table(1, { BTC: '1' }));
       expect(await store.history(10)).toHaveLength(2);
     });

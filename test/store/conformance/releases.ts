@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
-import { REVISION, START_MS, push, request, revisionOf } from '../requests.ts';
+import { REVISION, START_MS, push, request, revisionOf, thaw } from '../requests.ts';
 import { type OpenStore, opened, ready } from './store-under-test.ts';
 
 export function describeReleases(open: OpenStore): void {
   describe('what is in force', () => {
     it('is nothing at first', async () => {
       const { store } = await opened(open);
-      expect(await store.control()).toMatchObject({ revision: '', frozen: undefined });
+      expect(await store.control()).toMatchObject({ revision: '', frozen: [] });
       expect(await store.history(10)).toEqual([]);
       expect(await store.document(REVISION)).toBeUndefined();
       expect(await store.document('')).toBeUndefined();
@@ -21,7 +21,7 @@ export function describeReleases(open: OpenStore): void {
       const document = '{"é":"\u{1f512}\\u0000 \\"","n":1.50}';
       const pushed = await store.push(push('second', REVISION, { document }));
       expect(pushed).toEqual({ outcome: 'in-force', control: await other.control() });
-      expect(pushed.control).toMatchObject({ revision: revisionOf('second'), frozen: undefined });
+      expect(pushed.control).toMatchObject({ revision: revisionOf('second'), frozen: [] });
       expect(pushed.control.sequence).toBeGreaterThan(before.sequence);
       expect(await other.document(revisionOf('second'))).toBe(document);
       expect(await other.document(REVISION)).toBe(push('first', '').document);
@@ -61,51 +61,10 @@ export function describeReleases(open: OpenStore): void {
       const { store } = await ready(open);
       await store.freeze({ reason: 'drill', by: 'ada' });
       const { control } = await store.push(push('second', REVISION));
-      expect(control).toMatchObject({ revision: revisionOf('second'), frozen: { reason: 'drill' } });
+      expect(control).toMatchObject({ revision: revisionOf('second'), frozen: [{ reason: 'drill' }] });
       expect(await store.settle(request({ revision: revisionOf('second') }))).toMatchObject({
         code: 'FROZEN',
       });
-    });
-  });
-
-  describe('a freeze', () => {
-    it('holds for the next settle of every handle until it is lifted by any', async () => {
-      const { store, another } = await ready(open);
-      const other = await another();
-      const frozen = await other.freeze({ reason: 'keys leaked', by: 'bob' });
-      expect(frozen).toMatchObject({
-        revision: REVISION,
-        frozen: { reason: 'keys leaked', by: 'bob', atMs: START_MS },
-      });
-      expect(await store.control()).toEqual(frozen);
-      expect(await store.settle(request())).toMatchObject({ verdict: 'FAILURE', code: 'FROZEN' });
-      const thawed = await store.unfreeze({ by: 'ada' });
-      expect(thawed).toMatchObject({ revision: REVISION, frozen: undefined });
-      expect(thawed.sequence).toBeGreaterThan(frozen.sequence);
-      expect(await other.settle(request())).toMatchObject({ verdict: 'SUCCESS', code: 'APPROVED' });
-    });
-
-    it('stays one freeze if it is given twice', async () => {
-      const { store } = await ready(open);
-      await store.freeze({ reason: 'first', by: 'ada' });
-      expect(await store.freeze({ reason: 'second', by: 'bob' })).toMatchObject({
-        frozen: { reason: 'second', by: 'bob' },
-      });
-      expect(await store.unfreeze({ by: 'ada' })).toMatchObject({ frozen: undefined });
-      expect(await store.settle(request())).toMatchObject({ verdict: 'SUCCESS' });
-    });
-
-    it('may have an empty reason and still freezes', async () => {
-      const { store } = await ready(open);
-      expect(await store.freeze({ reason: '', by: '' })).toMatchObject({ frozen: { reason: '', by: '' } });
-      expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
-    });
-
-    it('can precede every release', async () => {
-      const { store } = await opened(open);
-      await store.register(['shop']);
-      await store.freeze({ reason: 'drill', by: 'ada' });
-      expect(await store.settle(request({ revision: '' }))).toMatchObject({ code: 'FROZEN' });
     });
   });
 
@@ -124,7 +83,7 @@ export function describeReleases(open: OpenStore): void {
       const other = await another();
       expect(await changeOf(store, () => other.push(push('second', REVISION)))).toBe('changed');
       expect(await changeOf(store, () => other.freeze({ reason: 'drill', by: 'ada' }))).toBe('changed');
-      expect(await changeOf(store, () => other.unfreeze({ by: 'ada' }))).toBe('changed');
+      expect(await changeOf(store, () => thaw(other))).toBe('changed');
     });
 
     it('calls back after a change by the same handle', async () => {

@@ -20,6 +20,7 @@ import {
   units,
   usedOf,
   windowClaim,
+  thaw,
 } from '../requests.ts';
 import { type OpenStore, ready } from './store-under-test.ts';
 
@@ -66,14 +67,14 @@ export function describeReopening(open: OpenStore): void {
     it('keeps what is in force, the freeze, the documents and the history', async () => {
       const { store, reopen } = await ready(open);
       await store.push(push('second', REVISION));
-      const control = await store.freeze({ reason: 'drill', by: 'ada' });
+      const { control } = await store.freeze({ reason: 'drill', by: 'ada' });
       const history = await store.history(10);
       const again = await reopen();
       expect(await again.control()).toEqual(control);
       expect(await again.history(10)).toEqual(history);
       expect(await again.document(REVISION)).toBe(push('first', '').document);
       expect(await again.settle(request())).toMatchObject({ code: 'FROZEN' });
-      await again.unfreeze({ by: 'ada' });
+      await thaw(again);
       expect(await again.settle(request())).toMatchObject({
         outcome: 'stale',
         inForce: revisionOf('second'),
@@ -129,6 +130,7 @@ export function describeReopening(open: OpenStore): void {
       await expect(store.control()).rejects.toMatchObject(unreachable);
       await expect(store.push(push('second', REVISION))).rejects.toMatchObject(unreachable);
       await expect(store.freeze({ reason: '', by: '' })).rejects.toMatchObject(unreachable);
+      await expect(store.unfreeze({ by: '', ids: ['f1'] })).rejects.toMatchObject(unreachable);
       await expect(store.changeList(change('list', []))).rejects.toMatchObject(unreachable);
       await expect(store.expectOrder(announcement())).rejects.toMatchObject(unreachable);
       await expect(store.order('shop', 'payment:1')).rejects.toMatchObject(unreachable);

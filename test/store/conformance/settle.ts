@@ -16,6 +16,7 @@ import {
   units,
   usedOf,
   windowClaim,
+  thaw,
 } from '../requests.ts';
 import { type OpenStore, opened, ready } from './store-under-test.ts';
 
@@ -82,7 +83,7 @@ export function describeSettle(open: OpenStore): void {
       await store.freeze({ reason: 'drill', by: 'ada' });
       await store.register(['late']);
       expect(await store.settle(request({ source: 'late' }))).toMatchObject({ code: 'FROZEN' });
-      await store.unfreeze({ by: 'ada' });
+      await thaw(store);
       expect(await store.settle(request({ source: 'late', revision: '' }))).toMatchObject({
         outcome: 'stale',
         inForce: REVISION,
@@ -118,7 +119,7 @@ export function describeSettle(open: OpenStore): void {
           subject: attempt.subject,
         });
       }
-      await store.unfreeze({ by: 'ada' });
+      await thaw(store);
       expect(await usedOf(store)).toBe(0n);
       expect(await store.settle(request())).toMatchObject({ outcome: 'repeated', of: idOf(first) });
     });
@@ -127,7 +128,7 @@ export function describeSettle(open: OpenStore): void {
       const { store } = await ready(open);
       await store.freeze({ reason: 'drill', by: 'ada' });
       await store.settle(request());
-      await store.unfreeze({ by: 'ada' });
+      await thaw(store);
       expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({
         outcome: 'decided',
         code: 'APPROVED',

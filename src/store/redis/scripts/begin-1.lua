@@ -2,6 +2,8 @@
 --
 -- KEYS 1 in force
 -- ARGV 1 epoch
--- Returns {sequence, revision, frozen, version of the prices, epoch, epochs that were lost, stopped}, false for what is not there
+-- Returns {sequence, revision, frozen, version of the prices, freezes, lifted, epoch, epochs that were lost, stopped, what
+--      `frozen` was when `freezes` was written, acts}, false for what is not there
 redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1])
-return redis.call('HMGET', KEYS[1], 'sequence', 'revision', 'frozen', 'prices', 'epoch', 'lost', 'stopped')
+return redis.call('HMGET', KEYS[1], 'sequence', 'revision', 'frozen', 'prices', 'freezes', 'lifted', 'epoch', 'lost', 'stopped',
+  'told', 'acts')

@@ -3,19 +3,18 @@
 -- KEYS 1 in force, 2 prices, 3 history of prices
 -- ARGV 1 clock, 2 retention ms of the history, 3 the change for the history, 4 number of assets to remove, these,
 --      the assets to set, each followed by its price
--- Returns {sequence, revision, frozen, version, the table's fields}
+-- Returns {sequence, revision, frozen, version, freezes, lifted, the table's fields}
 --- @include fields
---- @include time
+--- @include in_force
 
 -- A change may remove more than it adds to the history, or it would never get shorter.
 local FORGOTTEN_AT_ONCE = 2
 
 local key, history = KEYS[2], KEYS[3]
-local in_force = redis.call('HMGET', KEYS[1], 'sequence', 'revision', 'frozen', 'prices')
-local sequence, revision, frozen = ms(tonumber(in_force[1] or '0') + 1), in_force[2] or '', in_force[3] or ''
-local now = time_now(KEYS[1], ARGV[1])
+local state = in_force_read(KEYS[1], ARGV[1])
+local now = state.now
 local stands = redis.call('HMGET', key, 'version', 'server')
-local before = math.max(tonumber(stands[1] or '0'), tonumber(in_force[4] or '0'))
+local before = math.max(tonumber(stands[1] or '0'), tonumber(state.prices))
 
 -- No two tables may ever have one version. A server that was started anew or took over may lack versions that somebody has
 -- read; it leaps past them to its time in microseconds, which no other server leaps to.
@@ -40,5 +39,8 @@ for at = removed + 1, #ARGV, 2 do
   table.insert(fields, ARGV[at + 1])
 end
 fields_set(key, fields)
-redis.call('HSET', KEYS[1], 'sequence', sequence, 'revision', revision, 'frozen', frozen, 'prices', version, 'now', ms(now))
-return { sequence, revision, frozen, version, redis.call('HGETALL', key) }
+state.sequence, state.prices = state.sequence + 1, version
+in_force_write(state)
+local reply = in_force_reply(state)
+table.insert(reply, redis.call('HGETALL', key))
+return reply

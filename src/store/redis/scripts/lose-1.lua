@@ -1,15 +1,17 @@
--- Declares an epoch lost: freezes everything, until it is unfrozen under another epoch. It then has to be spread to the sources.
+-- Declares an epoch lost: freezes everything, until that is acknowledged under another epoch. Freezes that were lost as well
+-- stand again. It then has to be spread to the sources.
 --
 -- KEYS 1 in force
--- ARGV 1 clock, 2 reason, 3 by, 4 epoch that was lost; empty: the one there is, 5 the next epoch
+-- ARGV 1 clock, 2 reason, 3 by, 4 epoch that was lost; empty: the one there is, 5 the next epoch, 6 the sequence that the caller
+--      saw last, 7 the freezes that stood then
 -- Returns 1 if it was declared, 0 if it had been before
---- @include time
+--- @include in_force
 
 -- Processes that were away for longer than so many losses find one more.
 local REMEMBERED = 20
 
-local in_force = redis.call('HMGET', KEYS[1], 'sequence', 'epoch', 'lost', 'frozen')
-local epoch, lost, frozen = in_force[2], in_force[3] or '', in_force[4] or ''
+local state = in_force_read(KEYS[1], ARGV[1])
+local epoch, lost, seen = state.epoch, state.lost, tonumber(ARGV[6])
 local known = ARGV[4] ~= '' and ARGV[4] or epoch or 'none'
 if epoch ~= known and string.find(' ' .. lost .. ' ', ' ' .. known .. ' ', 1, true) then return 0 end
 
@@ -19,12 +21,18 @@ for before in string.gmatch(lost, '%S+') do
   if #epochs < REMEMBERED then table.insert(epochs, before) end
 end
 
-local reason = ARGV[2]
-if frozen ~= '' then
-  local before = cjson.decode(frozen)
-  if before[2] ~= ARGV[3] then reason = reason .. '. It was frozen before, by ' .. before[2] .. ': ' .. before[1] end
+if epoch ~= known or state.sequence < seen then
+  local stands, standing = {}, {}
+  for _, freeze in ipairs(state.freezes) do stands[freeze[1]] = true end
+  for _, freeze in ipairs(in_force_list(ARGV[7])) do
+    if not stands[freeze[1]] then table.insert(standing, freeze) end
+  end
+  for _, freeze in ipairs(state.freezes) do table.insert(standing, freeze) end
+  state.freezes = standing
 end
-local now = time_now(KEYS[1], ARGV[1])
-redis.call('HSET', KEYS[1], 'sequence', ms(tonumber(in_force[1] or '0') + 1), 'epoch', ARGV[5],
-  'lost', table.concat(epochs, ' '), 'stopped', '1', 'frozen', cjson.encode({ reason, ARGV[3], ms(now) }), 'now', ms(now))
+-- An id is given once, also where the store has forgotten it.
+state.sequence = math.max(state.sequence, seen) + 1
+in_force_freeze(state, 'loss', ARGV[2], ARGV[3], ms(state.now))
+redis.call('HSET', KEYS[1], 'epoch', ARGV[5], 'lost', table.concat(epochs, ' '))
+in_force_write(state)
 return 1

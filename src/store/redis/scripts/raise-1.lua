@@ -1,11 +1,11 @@
 -- Gives what is in force a sequence above one that some source keeps. It then has to be spread to the sources.
 --
 -- KEYS 1 in force
--- ARGV 1 the sequence that it is to be above
--- Returns {sequence, revision, frozen, version of the prices}
---- @include time
+-- ARGV 1 clock, 2 the sequence that it is to be above
+-- Returns {sequence, revision, frozen, version of the prices, freezes, lifted}
+--- @include in_force
 
-local in_force = redis.call('HMGET', KEYS[1], 'sequence', 'revision', 'frozen', 'prices')
-local sequence = ms(math.max(tonumber(in_force[1] or '0'), tonumber(ARGV[1])) + 1)
-redis.call('HSET', KEYS[1], 'sequence', sequence)
-return { sequence, in_force[2] or '', in_force[3] or '', in_force[4] or '0' }
+local state = in_force_read(KEYS[1], ARGV[1])
+state.sequence = math.max(state.sequence, tonumber(ARGV[2])) + 1
+in_force_write(state)
+return in_force_reply(state)

@@ -1,0 +1,75 @@
+import { CountersignError } from '../errors.ts';
+import type { Control, Freeze, Lifted } from './store.ts';
+
+/** Freezes that stand at once: see Releases.freeze. */
+export const FREEZES_MAX = 100;
+/** Of the freezes that were lifted, so many are known to those who follow. */
+export const LIFTED_MAX = 20;
+const REASON_MAX = 1000;
+const BY_MAX = 200;
+
+/** Throws USAGE for a reason or an author that is too long to be kept, and shown, with each of a hundred freezes. */
+export function expectFreeze({ reason, by }: Pick<Freeze, 'reason' | 'by'>): void {
+  const bounds = [
+    ['reason', reason, REASON_MAX],
+    ['author', by, BY_MAX],
+  ] as const;
+  for (const [what, text, most] of bounds) {
+    if (text.length <= most) continue;
+    throw new CountersignError(
+      'USAGE',
+      `the ${what} of the freeze has ${text.length} characters, and nothing was frozen; give at most ${most}`,
+      { what, characters: text.length },
+    );
+  }
+}
+
+/** What the journal of each source keeps of a freeze, or of the end of some, as JSON: the detail of an entry of type `freeze`. */
+export interface FreezeDetail {
+  readonly change: 'freeze' | 'unfreeze';
+  readonly by: string;
+  readonly atMs: number;
+  /** The one that was added, or those that were lifted. */
+  readonly freezes: readonly Freeze[];
+  /** The ids of those that stood then. */
+  readonly standing: readonly string[];
+}
+
+/** The freezes for lost data, oldest first. Approvals stay stopped until somebody acknowledges each of them. */
+export function lossesIn(frozen: Control['frozen']): readonly Freeze[] {
+  return frozen.filter(({ kind }) => kind === 'loss');
+}
+
+/** True if the store is frozen because data was lost, whatever else it is frozen for. */
+export function isFrozenForLoss(frozen: Control['frozen']): boolean {
+  return lossesIn(frozen).length > 0;
+}
+
+/** `f3 by ada: drill`. */
+export function freezeText({ id, by, reason }: Freeze): string {
+  return `${id} by ${by}: ${reason}`;
+}
+
+/** What changed between two looks at the freezes. */
+export interface FreezeChanges {
+  readonly added: readonly Freeze[];
+  /** By whom, as far as it is known still. */
+  readonly lifted: readonly (Freeze & { readonly liftedBy: string | undefined })[];
+}
+
+export function freezeChanges(
+  before: Pick<Control, 'frozen'> | undefined,
+  now: Pick<Control, 'frozen' | 'lifted'>,
+): FreezeChanges {
+  const stood = before?.frozen ?? [];
+  const has = (freezes: readonly Freeze[], { id, reason }: Freeze): boolean =>
+    freezes.some((freeze) => freeze.id === id && freeze.reason === reason);
+  const liftedBy = (id: string): string | undefined =>
+    now.lifted.findLast((each: Lifted) => each.id === id)?.by;
+  return {
+    added: now.frozen.filter((freeze) => !has(stood, freeze)),
+    lifted: stood
+      .filter(({ id }) => !now.frozen.some((freeze) => freeze.id === id))
+      .map((freeze) => ({ ...freeze, liftedBy: liftedBy(freeze.id) })),
+  };
+}

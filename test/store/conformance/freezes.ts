@@ -1,0 +1,255 @@
+import { describe, expect, it } from 'vitest';
+import type { FreezeDetail } from '../../../src/store/freezes.ts';
+import type { Freeze, Store } from '../../../src/store/store.ts';
+import { REVISION, START_MS, push, request, revisionOf, thaw } from '../requests.ts';
+import { type OpenStore, opened, ready } from './store-under-test.ts';
+
+/** What the source's journal says of freezes. */
+async function told(store: Store, source = 'shop'): Promise<readonly FreezeDetail[]> {
+  const entries = await store.entries({ source, limit: 1000 });
+  return entries
+    .filter(({ type }) => type === 'freeze')
+    .map(({ detail }) => JSON.parse(detail) as FreezeDetail);
+}
+
+const idsOf = (freezes: readonly Freeze[]): readonly string[] => freezes.map(({ id }) => id);
+
+export function describeFreezes(open: OpenStore): void {
+  describe('a freeze', () => {
+    it('holds for the next settle of every handle until it is lifted by any', async () => {
+      const { store, another } = await ready(open);
+      const other = await another();
+      const { freeze, control: frozen } = await other.freeze({ reason: 'keys leaked', by: 'bob' });
+      expect(freeze).toEqual({
+        id: expect.stringMatching(/^f\d+$/) as string,
+        kind: 'operator',
+        reason: 'keys leaked',
+        by: 'bob',
+        atMs: START_MS,
+      });
+      expect(frozen).toMatchObject({ revision: REVISION, frozen: [freeze], lifted: [] });
+      expect(await store.control()).toEqual(frozen);
+      expect(await store.settle(request())).toMatchObject({ verdict: 'FAILURE', code: 'FROZEN' });
+      const { lifted, control: thawed } = await store.unfreeze({ by: 'ada', ids: [freeze.id] });
+      expect(lifted).toEqual([freeze]);
+      expect(thawed).toMatchObject({ revision: REVISION, frozen: [] });
+      expect(thawed.lifted).toEqual([{ id: freeze.id, by: 'ada', atMs: START_MS }]);
+      expect(thawed.sequence).toBeGreaterThan(frozen.sequence);
+      expect(await other.control()).toEqual(thawed);
+      expect(await other.settle(request())).toMatchObject({ verdict: 'SUCCESS', code: 'APPROVED' });
+    });
+
+    it('stacks on those that stand, and its end ends none of them', async () => {
+      const { store, clock, another } = await ready(open);
+      const other = await another();
+      const { freeze: first } = await store.freeze({ reason: 'same', by: 'ada' });
+      clock.advance(5);
+      const { freeze: second } = await other.freeze({ reason: 'same', by: 'ada' });
+      const { freeze: third, control } = await store.freeze({ reason: 'other', by: 'bob' });
+      expect(new Set(idsOf([first, second, third])).size).toBe(3);
+      expect(control.frozen).toEqual([first, second, third]);
+      expect(second.atMs).toBe(START_MS + 5);
+      expect((await other.unfreeze({ by: 'carol', ids: [second.id] })).control.frozen).toEqual([
+        first,
+        third,
+      ]);
+      expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
+      expect((await store.unfreeze({ by: 'carol', ids: [third.id, first.id] })).control.frozen).toEqual([]);
+      expect(await store.settle(request())).toMatchObject({ code: 'APPROVED' });
+      expect((await store.control()).lifted.map(({ id, by }) => [id, by])).toEqual([
+        [second.id, 'carol'],
+        [first.id, 'carol'],
+        [third.id, 'carol'],
+      ]);
+    });
+
+    it('never has the id of another, lifted or not', async () => {
+      const { store } = await ready(open);
+      const ids = new Set<string>();
+      for (let round = 0; round < 30; round++) {
+        const { freeze } = await store.freeze({ reason: `round ${round}`, by: 'ada' });
+        ids.add(freeze.id);
+        if (round % 2 === 0) await thaw(store);
+        if (round % 5 === 0) await store.push(push(`round ${round}`, (await store.control()).revision));
+      }
+      expect(ids.size).toBe(30);
+      await thaw(store);
+      expect((await store.control()).lifted).toHaveLength(20);
+    });
+
+    it('stays if another id is named, or none', async () => {
+      const { store } = await ready(open);
+      const { freeze, control } = await store.freeze({ reason: 'drill', by: 'ada' });
+      for (const ids of [[], ['f999999'], [''], ['x'], [`${freeze.id}0`]]) {
+        expect(await store.unfreeze({ by: 'bob', ids, acknowledgeLoss: true })).toEqual({
+          lifted: [],
+          control,
+        });
+      }
+      const both = await store.unfreeze({ by: 'bob', ids: ['f999999', freeze.id] });
+      expect(both).toMatchObject({ lifted: [freeze], control: { frozen: [] } });
+      expect(await store.unfreeze({ by: 'bob', ids: [freeze.id] })).toEqual({
+        lifted: [],
+        control: both.control,
+      });
+    });
+
+    it('is never refused because many stand', async () => {
+      const { store } = await ready(open);
+      const given: Freeze[] = [];
+      for (let round = 0; round < 110; round++) {
+        given.push((await store.freeze({ reason: `round ${round}`, by: `by ${round}` })).freeze);
+      }
+      const { frozen } = await store.control();
+      expect(frozen).toHaveLength(100);
+      expect(frozen.slice(0, 99)).toEqual(given.slice(0, 99));
+      // The hundredth and all that came after it are one, by the words of the latest.
+      expect(new Set(idsOf(given.slice(99))).size).toBe(1);
+      expect(frozen[99]).toMatchObject({
+        id: given[99]?.id,
+        by: 'by 109',
+        reason: 'round 109 (and what stood under this id before: see the journal)',
+      });
+      expect((await told(store)).map(({ by }) => by)).toEqual(given.map(({ by }) => by));
+      const last = given.at(-1)?.id ?? '';
+      await store.unfreeze({ by: 'ada', ids: idsOf(given).filter((id) => id !== last) });
+      expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
+      expect((await store.unfreeze({ by: 'ada', ids: [last] })).control.frozen).toEqual([]);
+      expect(await store.settle(request())).toMatchObject({ code: 'APPROVED' });
+    });
+
+    it('takes any text for a reason and an author, within bounds', async () => {
+      const { store } = await ready(open);
+      const odd = [
+        { reason: '', by: '' },
+        { reason: '"}],{"\\\n\u0000\u001b[31m', by: '\u{1f512}' },
+        { reason: 'é'.repeat(1000), by: 'ü'.repeat(200) },
+      ];
+      for (const each of odd) {
+        expect((await store.freeze(each)).freeze).toMatchObject(each);
+        expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
+      }
+      expect((await store.control()).frozen).toMatchObject(odd);
+      expect((await told(store)).flatMap(({ freezes }) => freezes)).toMatchObject(odd);
+      await thaw(store);
+      const tooLong = [
+        { reason: 'x'.repeat(1001), by: 'ada' },
+        { reason: 'drill', by: 'x'.repeat(201) },
+      ];
+      for (const each of tooLong) {
+        await expect(store.freeze(each)).rejects.toMatchObject({ code: 'USAGE' });
+      }
+      expect(await store.settle(request())).toMatchObject({ code: 'APPROVED' });
+    });
+
+    it('can precede every release', async () => {
+      const { store } = await opened(open);
+      await store.register(['shop']);
+      await store.freeze({ reason: 'drill', by: 'ada' });
+      expect(await store.settle(request({ revision: '' }))).toMatchObject({ code: 'FROZEN' });
+    });
+
+    it('is kept by a push, and by a change of prices, with its id', async () => {
+      const { store } = await ready(open);
+      const { freeze } = await store.freeze({ reason: 'drill', by: 'ada' });
+      const { control } = await store.push(push('second', REVISION));
+      expect(control).toMatchObject({ revision: revisionOf('second'), frozen: [freeze] });
+      await store.changePrices({ set: [], remove: ['BTC'], by: 'ada' });
+      expect((await store.control()).frozen).toEqual([freeze]);
+      expect(await store.settle(request({ revision: revisionOf('second') }))).toMatchObject({
+        code: 'FROZEN',
+      });
+    });
+
+    it('stands, with all others, after the store was closed and opened again', async () => {
+      const { store, reopen } = await ready(open);
+      await store.freeze({ reason: 'first', by: 'ada' });
+      const { freeze } = await store.freeze({ reason: 'second', by: 'bob' });
+      const { control } = await store.unfreeze({ by: 'carol', ids: [freeze.id] });
+      const again = await reopen();
+      expect(await again.control()).toEqual(control);
+      expect(await again.settle(request())).toMatchObject({ code: 'FROZEN' });
+    });
+
+    it('is told, and so is its end, by the journal of every source that is known', async () => {
+      const { store, clock } = await ready(open);
+      const { freeze: first } = await store.freeze({ reason: 'drill', by: 'ada' });
+      clock.advance(1);
+      const { freeze: second } = await store.freeze({ reason: 'leak', by: 'bob' });
+      clock.advance(1);
+      await store.unfreeze({ by: 'carol', ids: [first.id] });
+      await store.unfreeze({ by: 'carol', ids: [first.id] });
+      await store.register(['late']);
+      clock.advance(1);
+      await store.unfreeze({ by: 'dora', ids: [second.id] });
+      const frozenFirst = {
+        change: 'freeze',
+        by: 'ada',
+        atMs: START_MS,
+        freezes: [first],
+        standing: [first.id],
+      };
+      const frozenSecond = {
+        change: 'freeze',
+        by: 'bob',
+        atMs: START_MS + 1,
+        freezes: [second],
+        standing: [first.id, second.id],
+      };
+      const carol = {
+        change: 'unfreeze',
+        by: 'carol',
+        atMs: START_MS + 2,
+        freezes: [first],
+        standing: [second.id],
+      };
+      const dora = { change: 'unfreeze', by: 'dora', atMs: START_MS + 3, freezes: [second], standing: [] };
+      for (const source of ['shop', 'vault']) {
+        expect(await told(store, source)).toEqual([frozenFirst, frozenSecond, carol, dora]);
+      }
+      expect(await told(store, 'late')).toEqual([dora]);
+      const [entry] = await store.entries({ source: 'shop', limit: 1 });
+      expect(entry).toMatchObject({
+        type: 'freeze',
+        atMs: START_MS,
+        subject: '',
+        verdict: '',
+        code: '',
+        revision: '',
+        of: '',
+        claims: [],
+      });
+      expect(await store.entry('shop', entry?.id ?? '')).toEqual(entry);
+    });
+
+    it('is told once by each journal, however many handles look at once', async () => {
+      const { store, another } = await ready(open);
+      const handles = [store, await another(), await another()];
+      for (let round = 0; round < 10; round++) {
+        await Promise.all([
+          ...handles.map((each) => each.control()),
+          store.freeze({ reason: `round ${round}`, by: 'ada' }),
+          ...handles.map((each) => each.control()),
+        ]);
+        await Promise.all(handles.map((each) => each.control()));
+      }
+      for (const source of ['shop', 'vault']) expect(await told(store, source)).toHaveLength(10);
+    });
+
+    it('that is ordered while others are lifted is not lifted with them', async () => {
+      const { store, another } = await ready(open);
+      const other = await another();
+      for (let round = 0; round < 10; round++) {
+        const [{ freeze }] = await Promise.all([
+          store.freeze({ reason: `round ${round}`, by: 'ada' }),
+          thaw(other),
+        ]);
+        const stands = (await store.control()).frozen.some(({ id }) => id === freeze.id);
+        const wasSeen = (await store.control()).lifted.some(({ id }) => id === freeze.id);
+        expect(stands).toBe(!wasSeen);
+        const code = (await store.control()).frozen.length === 0 ? 'APPROVED' : 'FROZEN';
+        expect(await store.settle(request({ subject: `payment:${round}` }))).toMatchObject({ code });
+      }
+    });
+  });
+}

@@ -1,0 +1,254 @@
+import { describe, expect, it } from 'vitest';
+import { isFrozenForLoss } from '../../src/store/freezes.ts';
+import { createKeys } from '../../src/store/redis/keys.ts';
+import type { RedisStore } from '../../src/store/redis/open.ts';
+import { rawClient, readyOn, redisOfItsOwn, storeOn } from './redis-under-test.ts';
+import { REVISION, change, push, request, thaw } from './requests.ts';
+
+const keys = createKeys('countersign');
+const by = 'ada';
+let subjects = 0;
+const fresh = (source = 'shop') => request({ source, subject: `payment:fresh-${++subjects}` });
+
+async function ready() {
+  const server = await redisOfItsOwn();
+  return { server, store: await readyOn(server), client: rawClient(server) };
+}
+
+/** What the journal of a source says of freezes: the change, its author, and the ids. */
+async function told(store: RedisStore, source = 'shop'): Promise<readonly string[]> {
+  const entries = await store.entries({ source, limit: 1000 });
+  return entries
+    .filter(({ type }) => type === 'freeze')
+    .map(({ detail }) => {
+      const {
+        change: what,
+        by: author,
+        freezes,
+      } = JSON.parse(detail) as {
+        readonly change: string;
+        readonly by: string;
+        readonly freezes: readonly { readonly id: string }[];
+      };
+      return `${what} ${author} ${freezes.map(({ id }) => id).join(' ')}`;
+    });
+}
+
+/** What the version before wrote to freeze, to unfreeze, and for a loss. */
+function older(client: ReturnType<typeof rawClient>) {
+  const written = async (fields: Readonly<Record<string, string>>): Promise<void> => {
+    const sequence = Number(await client.hget(keys.inForce, 'sequence')) + 1;
+    const [revision, prices] = await client.hmget(keys.inForce, 'revision', 'prices');
+    const inForce = { sequence: String(sequence), revision: revision ?? '', prices: prices ?? '0' };
+    await client.hset(keys.inForce, { ...inForce, ...fields });
+    for (const source of ['shop', 'vault']) {
+      await client.hset(keys.of(source).control, { ...inForce, frozen: fields['frozen'] ?? '' });
+    }
+  };
+  return {
+    freezes: (reason = 'drill', author = 'ada') => written({ frozen: JSON.stringify([reason, author, '5']) }),
+    async unfreezes() {
+      await written({ frozen: '' });
+      await client.hdel(keys.inForce, 'stopped');
+    },
+    /** As it shows and understands it. */
+    read: async (): Promise<unknown> =>
+      JSON.parse((await client.hget(keys.inForce, 'frozen')) || 'null') as unknown,
+  };
+}
+
+describe('a store of the version that knew of one freeze only', () => {
+  it('stays frozen, with that one freeze, which can be lifted', async () => {
+    const { server, client, store: before } = await ready();
+    await before.close();
+    await client.hdel(keys.inForce, 'told', 'freezes', 'lifted', 'acts');
+    await older(client).freezes();
+    const store = await storeOn(server);
+    await store.register(['shop', 'vault']);
+    const { frozen } = await store.control();
+    expect(frozen).toEqual([{ id: 'f2', kind: 'operator', reason: 'drill', by: 'ada', atMs: 5 }]);
+    expect((await store.control()).frozen).toEqual(frozen);
+    expect(await store.settle(fresh())).toMatchObject({ code: 'FROZEN' });
+    expect(await thaw(store)).toMatchObject({ revision: REVISION, frozen: [] });
+    expect(await store.settle(fresh())).toMatchObject({ code: 'APPROVED' });
+    expect(await told(store)).toEqual(['freeze ada f2', 'unfreeze ada f2']);
+  });
+
+  it('frozen for a loss stays so until that is acknowledged', async () => {
+    const { server, client, store: before } = await ready();
+    await before.close();
+    await client.hdel(keys.inForce, 'told', 'freezes', 'lifted', 'acts');
+    await older(client).freezes('data was lost: all of it. Do this', 'countersign');
+    await client.hset(keys.inForce, 'stopped', '1');
+    const store = await storeOn(server);
+    await store.register(['shop', 'vault']);
+    const { frozen } = await store.control();
+    expect(frozen).toMatchObject([{ kind: 'loss', by: 'countersign' }]);
+    const ids = frozen.map(({ id }) => id);
+    expect((await store.unfreeze({ by, ids })).control.frozen).toEqual(frozen);
+    expect(await thaw(store)).toMatchObject({ frozen: [] });
+    expect(await store.settle(fresh())).toMatchObject({ code: 'APPROVED' });
+  });
+});
+
+describe('beside processes of the version that knew of one freeze only', () => {
+  it('these see that it is frozen, for a loss before all else', async () => {
+    const { client, store } = await ready();
+    const old = older(client);
+    const { freeze } = await store.freeze({ reason: 'drill', by });
+    expect(await old.read()).toEqual(['drill', by, String(freeze.atMs)]);
+    await client.del(keys.of('vault').control);
+    await store.control();
+    await store.freeze({ reason: 'look into it', by });
+    expect(await old.read()).toEqual([
+      expect.stringMatching(/^data was lost: /),
+      'countersign',
+      expect.any(String),
+    ]);
+    expect(await client.hget(keys.inForce, 'stopped')).toBe('1');
+    expect(await client.hget(keys.of('shop').control, 'frozen')).toContain('data was lost: ');
+  });
+
+  it('what they freeze is a freeze beside the others', async () => {
+    const { client, store } = await ready();
+    const { freeze } = await store.freeze({ reason: 'leak', by: 'bob' });
+    await older(client).freezes();
+    const { frozen } = await store.control();
+    expect(frozen).toEqual([freeze, { id: 'f3', kind: 'operator', reason: 'drill', by: 'ada', atMs: 5 }]);
+    const { control } = await store.unfreeze({ by, ids: [freeze.id] });
+    expect(control.frozen).toHaveLength(1);
+    expect(await store.settle(fresh())).toMatchObject({ code: 'FROZEN' });
+  });
+
+  it.each(['a look', 'a freeze', 'a push'])(
+    'what they unfreeze stands again with %s: they know of one freeze only',
+    async (how) => {
+      const { client, store } = await ready();
+      const { freeze: first } = await store.freeze({ reason: 'drill', by });
+      const { freeze: second } = await store.freeze({ reason: 'leak', by: 'bob' });
+      await older(client).unfreezes();
+      if (how === 'a freeze') await store.freeze({ reason: 'third', by });
+      if (how === 'a push') await store.push(push('first', REVISION));
+      const { frozen } = await store.control();
+      expect(frozen.slice(0, 2)).toEqual([first, second]);
+      for (const source of ['shop', 'vault']) {
+        expect(await store.settle(fresh(source))).toMatchObject({ code: 'FROZEN' });
+      }
+    },
+  );
+});
+
+describe('a freeze for lost data', () => {
+  async function lost() {
+    const rig = await ready();
+    await rig.client.del(keys.of('vault').control);
+    const { frozen } = await rig.store.control();
+    const [loss] = frozen;
+    if (loss === undefined || !isFrozenForLoss(frozen)) throw new Error('no loss was found');
+    return { ...rig, loss };
+  }
+
+  it('stands whatever operators freeze, unfreeze, push and change, until it is acknowledged', async () => {
+    const { server, store, loss } = await lost();
+    const { freeze } = await store.freeze({ reason: 'look into it', by });
+    expect((await store.control()).frozen).toEqual([loss, freeze]);
+    const { lifted, control } = await store.unfreeze({ by, ids: [loss.id, freeze.id] });
+    expect(lifted).toEqual([freeze]);
+    expect(control.frozen).toEqual([loss]);
+    await store.push(push('second', REVISION));
+    await store.push(push('first', (await store.control()).revision));
+    await store.changePrices({ set: [], remove: ['BTC'], by });
+    await store.changeList(change('list', ['a']));
+    const late = await storeOn(server);
+    await late.register(['shop', 'vault', 'new']);
+    for (const each of [store, late]) {
+      expect((await each.control()).frozen).toEqual([loss]);
+      for (const source of ['shop', 'vault']) {
+        expect(await each.settle(fresh(source))).toMatchObject({ code: 'FROZEN' });
+      }
+    }
+    const ended = await late.unfreeze({ by, ids: [loss.id], acknowledgeLoss: true });
+    expect(ended).toMatchObject({ lifted: [loss], control: { frozen: [] } });
+    for (const source of ['shop', 'vault']) {
+      expect(await store.settle(fresh(source))).toMatchObject({ code: 'APPROVED' });
+    }
+  });
+
+  it('that is acknowledged leaves what operators ordered', async () => {
+    const { store, loss } = await lost();
+    const { freeze } = await store.freeze({ reason: 'look into it', by });
+    const { control } = await store.unfreeze({ by, ids: [loss.id], acknowledgeLoss: true });
+    expect(control.frozen).toEqual([freeze]);
+    for (const source of ['shop', 'vault']) {
+      expect(await store.settle(fresh(source))).toMatchObject({ code: 'FROZEN' });
+    }
+    await store.unfreeze({ by, ids: [freeze.id] });
+    for (const source of ['shop', 'vault']) {
+      expect(await store.settle(fresh(source))).toMatchObject({ code: 'APPROVED' });
+    }
+  });
+
+  it('stands beside one for a loss on top of it, and each must be acknowledged', async () => {
+    const { store, client, loss } = await lost();
+    await client.flushall();
+    const { frozen } = await store.control();
+    expect(frozen[0]).toEqual(loss);
+    expect(frozen).toMatchObject([{}, { kind: 'loss', reason: expect.stringContaining('holds nothing') }]);
+    await store.push(push('first', ''));
+    const { control } = await store.unfreeze({ by, ids: [loss.id], acknowledgeLoss: true });
+    expect(control.frozen).toEqual(frozen.slice(1));
+    expect(await store.settle(fresh())).toMatchObject({ code: 'FROZEN' });
+    expect(await thaw(store)).toMatchObject({ frozen: [] });
+    expect(await store.settle(fresh())).toMatchObject({ code: 'APPROVED' });
+  });
+
+  it('is in the journals, by countersign, also in that of the source that was lost', async () => {
+    const { store, loss } = await lost();
+    await thaw(store);
+    for (const source of ['shop', 'vault']) {
+      expect(await told(store, source)).toEqual([`freeze countersign ${loss.id}`, `unfreeze ada ${loss.id}`]);
+    }
+  });
+
+  it('brings back the freezes of operators that were lost with the data, and gives no id again', async () => {
+    const { store, client } = await ready();
+    const { freeze: gone } = await store.freeze({ reason: 'over', by });
+    await store.unfreeze({ by, ids: [gone.id] });
+    const { freeze } = await store.freeze({ reason: 'leak', by: 'bob' });
+    await client.flushall();
+    const { frozen } = await store.control();
+    expect(frozen[0]).toEqual(freeze);
+    expect(isFrozenForLoss(frozen)).toBe(true);
+    expect([gone.id, freeze.id]).not.toContain(frozen[1]?.id);
+    const { freeze: next } = await store.freeze({ reason: 'more', by });
+    expect([gone, ...frozen].map(({ id }) => id)).not.toContain(next.id);
+    expect(await store.settle(fresh())).toMatchObject({ code: 'FROZEN' });
+  });
+
+  it('is not lifted by an acknowledgement of what was lost before', async () => {
+    const { store, client, loss } = await lost();
+    await client.flushall();
+    await expect(store.unfreeze({ by, ids: [loss.id], acknowledgeLoss: true })).resolves.toMatchObject({
+      control: { frozen: [{ kind: 'loss' }] },
+    });
+    expect(await store.settle(fresh())).toMatchObject({ code: 'FROZEN' });
+  });
+});
+
+describe('the journal of a source that could not be reached', () => {
+  it('tells of each freeze, and of its end, once that is possible, and once', async () => {
+    const { store, client } = await ready();
+    const { control } = keys.of('vault');
+    await client.rename(control, 'aside');
+    await client.set(control, 'of another type');
+    await expect(store.freeze({ reason: 'drill', by })).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+    await expect(store.unfreeze({ by: 'bob', ids: ['f2'] })).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+    await client.rename('aside', control);
+    for (let round = 0; round < 3; round++) await store.control();
+    for (const source of ['shop', 'vault']) {
+      expect(await told(store, source)).toEqual(['freeze ada f2', 'unfreeze bob f2']);
+    }
+    expect(await client.hget(keys.inForce, 'acts')).toBe('');
+    expect(await store.settle(fresh('vault'))).toMatchObject({ code: 'APPROVED' });
+  });
+});
