@@ -426,7 +426,7 @@ export function finePayments(): Readonly<Record<string, string>> {
     'a member that is null': signedJson({ appOrderId: '"fine"', time: 'null' }),
     'a time in milliseconds': signedJson({ appOrderId: '"fine"', time: '1790000000000' }),
     'an envelope whose time is none': replaced(
-      signedPayment({ appOrderId: 'fine' }, 'rsa-envelope'),
+      signedPayment({ appOrderId: 'fine-by-envelope' }, 'rsa-envelope'),
       '1790000000000',
       '[1e400]',
     ),
