@@ -60,7 +60,7 @@ function begin({ url, from, connections, opening, again, reads, leaves }: Attack
     socket.once('close', () => {
       count.closed += 1;
       // At a pace that leaves this machine some of its ports.
-      setTimeout(open, leaves === true ? 5 : 100, at + 1);
+      setTimeout(open, leaves === true ? 50 : 500, at + 1);
     });
   }
 
