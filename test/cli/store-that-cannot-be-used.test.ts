@@ -14,6 +14,8 @@ import { runProcess } from './process.ts';
 
 const TEST_MS = 90_000;
 const RIG_MS = 120_000;
+/** Longer than the answer of a server takes to come, also on a busy machine: a command waits for that long before it gives up. */
+const connectTimeoutMs = '5000';
 const env = { RIGHT: 'r1ght-s3cret', WRONG: 'wr0ng-s3cret' };
 const config = [`user somebody on >${env.RIGHT} ~* &* +@all`];
 
@@ -164,7 +166,7 @@ describe.each(topologies)('a command on $name', (topology) => {
   });
 
   const run = (argv: readonly string[], store: Readonly<Record<string, unknown>>) =>
-    runProcess(argv, { env, settings: { store: { connectTimeoutMs: '1500', ...store } } });
+    runProcess(argv, { env, settings: { store: { connectTimeoutMs, ...store } } });
 
   it.concurrent.each([
     ['in plain text', () => ({ url: rigs.plain.url, username: 'somebody', password: { env: 'RIGHT' } })],
@@ -190,7 +192,7 @@ describe('where the Sentinels are asked for a primary that they do not know', ()
   it('a command says so', { timeout: TEST_MS }, async () => {
     const rig = await startSentinels({ replicas: 0, sentinels: 1 });
     try {
-      const store = { url: rig.url.replace('mymaster', 'other'), connectTimeoutMs: '1500' };
+      const store = { url: rig.url.replace('mymaster', 'other'), connectTimeoutMs };
       const { code, err } = await runProcess(['policy', 'history'], { settings: { store } });
       expect(code).toBe(2);
       expect(err).toMatch(
@@ -250,7 +252,7 @@ describe('with credentials that the primary of the Sentinels refuses', () => {
   afterAll(() => rig.stop());
 
   const settings = () => ({
-    store: { url: rig.url, connectTimeoutMs: '1000', username: 'nobody', password: { env: 'WRONG' } },
+    store: { url: rig.url, connectTimeoutMs, username: 'nobody', password: { env: 'WRONG' } },
   });
 
   it('each command is tried', async () => {

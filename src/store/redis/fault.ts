@@ -133,7 +133,8 @@ function unconnected({ tls, wasReady, timeouts }: Asked, error: unknown): string
 
 /** Where nothing was heard, for how long that was; undefined where something was. */
 function silenceOf(error: unknown, reason: string, timeouts: RedisTimeouts): string | undefined {
-  if (reason === 'Command timed out') return `it said nothing for ${timeouts.commandTimeoutMs} ms`;
+  if (/^(?:Command timed out$|Socket timeout\b)/.test(reason))
+    return `it said nothing for ${timeouts.commandTimeoutMs} ms`;
   const nothing = error instanceof Error && saysNothing(error);
   return nothing || reason === 'connect ETIMEDOUT'
     ? `there was no connection within ${timeouts.connectTimeoutMs} ms`

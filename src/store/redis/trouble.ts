@@ -35,18 +35,25 @@ export function saysNothing({ message }: Error): boolean {
   return OF_THE_CLIENT.some((text) => text.test(message));
 }
 
-const NO_PRIMARY = /^connected to sentinel (\S+) successfully, but got an invalid reply/;
-const NO_ANSWER = /^failed to connect to sentinel (\S+) because (Command timed out)$/;
+/** What ioredis says of a Sentinel that it has asked for the primary. */
+const ASKED = /^(?:connected|failed to connect) to sentinel (\S+) (?:because|successfully, but got) (.*)$/;
+const NO_PRIMARY = /^(?:ERR No such master with that name|an invalid reply: null)/;
+const NO_ANSWER = 'Command timed out';
 
 /** What a Sentinel says that knows no primary of the name. */
 export const UNKNOWN_PRIMARY = 'it knows no primary of this name';
 /** What is met where a server closes a connection without a word. */
 export const CLOSED = 'it closed the connection';
 
+type Met = Map<string, Error>;
+
 export function createTroubles(): Troubles {
   let own: Error | undefined;
   let ready = false;
-  const others = new Map<string, Error>();
+  /** By place: what Sentinels answered, what other connections met, which Sentinels said nothing. */
+  const asked: Met = new Map();
+  const others: Met = new Map();
+  const silent: Met = new Map();
 
   const beside: BesideError = (at, error) => {
     if (error !== undefined && saysNothing(error)) return;
@@ -55,7 +62,7 @@ export function createTroubles(): Troubles {
   };
 
   function besides(): Trouble | undefined {
-    const [at, error] = [...others].at(-1) ?? [];
+    const [at, error] = [asked, others, silent].flatMap((met) => [...met].slice(-1))[0] ?? [];
     return error && { at, error };
   }
 
@@ -67,20 +74,22 @@ export function createTroubles(): Troubles {
       client.on('error', (error: Error) => {
         if (!saysNothing(error)) own = error;
         // Else what was met on the way to the primary stands: that all Sentinels were asked may mean that all answered.
-        else if (others.size > 0) own = undefined;
+        else if (besides() !== undefined) own = undefined;
       });
       client.on('ready', () => {
         [own, ready] = [undefined, true];
-        others.clear();
+        for (const met of [asked, others, silent]) met.clear();
       });
       if (client instanceof Cluster) return;
-      client.on('close', () => (own ??= others.size > 0 ? undefined : new Error(CLOSED)));
+      client.on('close', () => (own ??= besides() === undefined ? new Error(CLOSED) : undefined));
       client.on('sentinelError', ({ message }: Error) => {
-        const [, unknowing] = NO_PRIMARY.exec(message) ?? [];
-        if (unknowing !== undefined) beside(`the Sentinel ${unknowing}`, new Error(UNKNOWN_PRIMARY));
-        const [, silent, what] = NO_ANSWER.exec(message) ?? [];
-        const at = `the Sentinel ${silent}`;
-        if (silent !== undefined && !others.has(at)) beside(at, new Error(what));
+        const [, address, said = ''] = ASKED.exec(message) ?? [];
+        const error = new Error(NO_PRIMARY.test(said) ? UNKNOWN_PRIMARY : said);
+        if (address === undefined || saysNothing(error)) return;
+        // The other connection to it, which only listens, may meet what tells more than silence, and nothing of what it answers.
+        const at = `the Sentinel ${address}`;
+        if (said === NO_ANSWER) silent.set(at, error);
+        else asked.set(at, error);
       });
     },
   };
