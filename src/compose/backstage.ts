@@ -57,24 +57,18 @@ export interface BackstageParts {
 
 export function createBackstage(parts: BackstageParts): Backstage {
   const { settings, clock, log, opened, unreadableKeys } = parts;
-  const sources = settings.sources.map(({ name }) => name);
   const metrics = createMetrics();
   const showExpiries = (expiries: Expiries): void =>
     expiries.forEach(([setting, atMs]) => metrics.certificateExpires(setting, atMs));
   const store = countFailures(opened.store, metrics);
   const follower = followPolicies(parts, store, metrics);
 
-  async function prepare(): Promise<void> {
-    await store.register(sources);
-    const { push, directory } = settings.policies;
-    if (push === 'when-empty') await pushWhenEmpty(store, directory, 'countersign serve');
-  }
   const timekeeping = createTimekeeping({ store, log, metrics });
   let preparation: Preparation | undefined;
   async function start(): Promise<void> {
     preparation = await startPreparing({
       examine: opened.examine,
-      prepare,
+      prepare: () => prepareStore(settings, store),
       tell: (because) => log.warn('not-prepared', { because }),
     });
     await timekeeping.start();
@@ -82,19 +76,7 @@ export function createBackstage(parts: BackstageParts): Backstage {
   }
   const unprepared = (): string | undefined =>
     preparation === undefined ? 'the service is starting' : (preparation.trouble() ?? store.loss?.());
-  metrics.journalEntries(async () => {
-    const sizes = sources.map(async (source) => [source, await store.journalSize(source)] as const);
-    return new Map(await Promise.all(sizes));
-  });
-  metrics.journalOldest(async () => {
-    const oldest = sources.map((source) => store.entries({ source, limit: 1 }));
-    return new Map((await Promise.all(oldest)).flat().map(({ source, atMs }) => [source, atMs]));
-  });
-  metrics.storeReplicas(async () => {
-    const { replicas: connected } = (await store.health()).details;
-    const { replicas: wanted } = settings.store.durability;
-    return new Map(typeof connected === 'number' ? Object.entries({ connected, wanted }) : []);
-  });
+  readMetrics(settings, store, metrics);
   showExpiries(storeExpiries(settings.store));
 
   const tally = createTally({
@@ -143,6 +125,29 @@ export function createBackstage(parts: BackstageParts): Backstage {
       follower.stop();
     },
   };
+}
+
+async function prepareStore({ sources, policies }: Settings, store: Store): Promise<void> {
+  await store.register(sources.map(({ name }) => name));
+  if (policies.push === 'when-empty') await pushWhenEmpty(store, policies.directory, 'countersign serve');
+}
+
+/** What is asked of the store whenever the metrics are read. */
+function readMetrics(settings: Settings, store: Store, metrics: Metrics): void {
+  const sources = settings.sources.map(({ name }) => name);
+  metrics.journalEntries(async () => {
+    const sizes = sources.map(async (source) => [source, await store.journalSize(source)] as const);
+    return new Map(await Promise.all(sizes));
+  });
+  metrics.journalOldest(async () => {
+    const oldest = sources.map((source) => store.entries({ source, limit: 1 }));
+    return new Map((await Promise.all(oldest)).flat().map(({ source, atMs }) => [source, atMs]));
+  });
+  metrics.storeReplicas(async () => {
+    const { replicas: connected } = (await store.health()).details;
+    const { replicas: wanted } = settings.store.durability;
+    return new Map(typeof connected === 'number' ? Object.entries({ connected, wanted }) : []);
+  });
 }
 
 function followPolicies({ settings, log }: BackstageParts, store: Store, metrics: Metrics): Follower {

@@ -40,21 +40,33 @@ const SECRETS_POLL_MS = 1000;
  * reached does not: the service answers FAILURE until it is there, and `/readyz` says so.
  */
 export async function startService(parts: ServiceParts): Promise<Service> {
+  const opened: Undo[] = [];
+  try {
+    return await open(parts, (undo) => opened.push(undo));
+  } catch (thrown) {
+    for (const undo of opened.toReversed()) await undo();
+    throw thrown;
+  }
+}
+
+type Undo = () => void | Promise<unknown>;
+
+/** Names with `opens` what is to be closed if the start fails, the last first. */
+async function open(parts: ServiceParts, opens: (undo: Undo) => void): Promise<Service> {
   const { settings, log } = parts;
   const secrets = createSecrets({ env: parts.env, pollMs: SECRETS_POLL_MS });
   const keys = followKeys(settings, secrets.read, log);
   const opened = await openStore(settings.store, secrets.read, parts.clock, { as: 'service' });
+  opens(() => opened.store.close());
   if (opened.created !== undefined) {
     log.warn('store-created', {
       because: `there was no store at ${opened.created}: a new one was made, which knows no decision, no limit and no list`,
     });
   }
   const backstage = createBackstage({ ...parts, opened, unreadableKeys: keys.unreadable });
-  const asking = await openAsking(parts, secrets, backstage).catch(async (thrown: unknown) => {
-    backstage.stop();
-    await opened.store.close();
-    throw thrown;
-  });
+  opens(() => backstage.stop());
+  const asking = await openAsking(parts, secrets, backstage);
+  opens(() => asking.close());
   const pipeline = admittingPipeline(settings, backstage, {
     store: backstage.store,
     authenticator: keys.current,
@@ -65,21 +77,10 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     bindsScheme: schemeBinding(settings.sources),
     clock: parts.clock,
   });
-  const servers = await openPorts(parts, { secrets, pipeline, backstage }).catch(async (thrown: unknown) => {
-    pipeline.stop();
-    await asking.close();
-    backstage.stop();
-    await opened.store.close();
-    throw thrown;
-  });
-  await backstage.start().catch(async (thrown: unknown) => {
-    await Promise.all([servers.public.stop(0), servers.ops.stop(0)]);
-    pipeline.stop();
-    await asking.close();
-    backstage.stop();
-    await opened.store.close();
-    throw thrown;
-  });
+  opens(() => pipeline.stop());
+  const servers = await openPorts(parts, { secrets, pipeline, backstage });
+  opens(() => Promise.all([servers.public.stop(0), servers.ops.stop(0)]));
+  await backstage.start();
   servers.begin();
   const stopWatching = secrets.watch(() => {
     keys.reload();

@@ -53,8 +53,6 @@ export function createMetrics({
   const registers = [new Registry()] as const;
   const [registry] = registers;
   if (processMetrics) collectDefaultMetrics({ register: registry });
-  const gauge = (name: string, help: string): Gauge =>
-    new Gauge({ name: `countersign_${name}`, help, registers: [...registers] });
   const callback = callbackMetrics(registry);
   const storeErrors = new Counter({
     name: 'countersign_store_errors_total',
@@ -85,45 +83,6 @@ export function createMetrics({
     labelNames: ['reason'] as const,
     registers: [...registers],
   });
-  const revisionInfo = new Gauge({
-    name: 'countersign_revision_info',
-    help: 'The policy revision in force.',
-    labelNames: ['revision'] as const,
-    registers: [...registers],
-  });
-  const certificates = new Gauge({
-    name: 'countersign_certificate_expiry_timestamp_seconds',
-    help: 'When the certificates of a setting expire: the first of them, where a file holds several.',
-    labelNames: ['setting'] as const,
-    registers: [...registers],
-  });
-  const frozen = gauge('frozen', '1 while every approval is stopped.');
-  const freezeInfo = new Gauge({
-    name: 'countersign_freeze_info',
-    help: 'The freezes that stand, by their ids. Those of kind loss stand until the loss is acknowledged.',
-    labelNames: ['freeze', 'kind', 'by'] as const,
-    registers: [...registers],
-  });
-  const ready = gauge('ready', '1 while the service is ready.');
-  const jumped = gauge('clock_jumped', "1 while nothing is approved because the store's clock jumped ahead.");
-  const ahead = gauge(
-    'clock_ahead_seconds',
-    "By how much the store's clock is ahead of its time; below zero, behind.",
-  );
-  const writable = gauge('store_writable', '0 while the store can not be written to.');
-  const moved = gauge(
-    'store_moved',
-    '1 once the files of the embedded store are no longer those at their path.',
-  );
-  const free = gauge('store_free_bytes', 'Room on the disk of the embedded store.');
-  // Nothing is known of it yet, and never on Redis: a zero would be an alarm.
-  free.remove();
-  const unreadable = new Gauge({
-    name: 'countersign_keys_unreadable',
-    help: '1 for a file of a key that can not be used, while the key that was read before stays in use.',
-    labelNames: ['source', 'file', 'fingerprint'] as const,
-    registers: [...registers],
-  });
   const verbs = bounded(32);
   return {
     callback,
@@ -132,6 +91,35 @@ export function createMetrics({
     apiDenied: () => denied.inc(),
     turnedAway: (reason) => turnedAway.inc({ reason }),
     unserved: (reason) => unserved.inc({ reason }),
+    ...stateMetrics(registry),
+    ...storeMetrics(registry),
+    ...fileMetrics(registry),
+    ...askedGauges(registry),
+    text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  };
+}
+
+function gaugeOf<const T extends string = never>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly T[] = [],
+): Gauge<T> {
+  return new Gauge({ name: `countersign_${name}`, help, labelNames, registers: [registry] });
+}
+
+/** Whether approvals are given, and by which policies. */
+function stateMetrics(registry: Registry): Pick<Metrics, 'inForce' | 'frozen' | 'ready'> {
+  const revisionInfo = gaugeOf(registry, 'revision_info', 'The policy revision in force.', ['revision']);
+  const frozen = gaugeOf(registry, 'frozen', '1 while every approval is stopped.');
+  const freezeInfo = gaugeOf(
+    registry,
+    'freeze_info',
+    'The freezes that stand, by their ids. Those of kind loss stand until the loss is acknowledged.',
+    ['freeze', 'kind', 'by'],
+  );
+  const ready = gaugeOf(registry, 'ready', '1 while the service is ready.');
+  return {
     inForce(revision) {
       revisionInfo.reset();
       if (revision !== '') revisionInfo.set({ revision }, 1);
@@ -141,27 +129,67 @@ export function createMetrics({
       freezeInfo.reset();
       for (const { id, kind, by } of freezes) freezeInfo.set({ freeze: id, kind, by }, 1);
     },
+    ready: (yes) => ready.set(yes ? 1 : 0),
+  };
+}
+
+function storeMetrics(registry: Registry): Pick<Metrics, 'store' | 'clock'> {
+  const jumped = gaugeOf(
+    registry,
+    'clock_jumped',
+    "1 while nothing is approved because the store's clock jumped ahead.",
+  );
+  const ahead = gaugeOf(
+    registry,
+    'clock_ahead_seconds',
+    "By how much the store's clock is ahead of its time; below zero, behind.",
+  );
+  const writable = gaugeOf(registry, 'store_writable', '0 while the store can not be written to.');
+  const moved = gaugeOf(
+    registry,
+    'store_moved',
+    '1 once the files of the embedded store are no longer those at their path.',
+  );
+  const free = gaugeOf(registry, 'store_free_bytes', 'Room on the disk of the embedded store.');
+  // Nothing is known of it yet, and never on Redis: a zero would be an alarm.
+  free.remove();
+  return {
+    clock({ state, aheadMs }) {
+      jumped.set(state === 'jumped' ? 1 : 0);
+      ahead.set(aheadMs / 1000);
+    },
     store(state) {
       writable.set(state.writable ? 1 : 0);
       moved.set(state.moved ? 1 : 0);
       if (typeof state.freeBytes === 'number') free.set(state.freeBytes);
       else if (state.writable) free.remove();
     },
-    keysUnreadable(keys) {
-      unreadable.reset();
-      for (const { source, file, fingerprint } of keys) unreadable.set({ source, file, fingerprint }, 1);
-    },
-    ready: (yes) => ready.set(yes ? 1 : 0),
-    clock({ state, aheadMs }) {
-      jumped.set(state === 'jumped' ? 1 : 0);
-      ahead.set(aheadMs / 1000);
-    },
-    ...askedGauges(registry),
+  };
+}
+
+/** The files by which others know this service, and it knows them. */
+function fileMetrics(registry: Registry): Pick<Metrics, 'certificateExpires' | 'keysUnreadable'> {
+  const certificates = gaugeOf(
+    registry,
+    'certificate_expiry_timestamp_seconds',
+    'When the certificates of a setting expire: the first of them, where a file holds several.',
+    ['setting'],
+  );
+  const unreadable = gaugeOf(
+    registry,
+    'keys_unreadable',
+    '1 for a file of a key that can not be used, while the key that was read before stays in use.',
+    ['source', 'file', 'fingerprint'],
+  );
+  return {
     certificateExpires(setting, atMs) {
       if (atMs === undefined) certificates.remove({ setting });
       else certificates.set({ setting }, atMs / 1000);
     },
-    text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    keysUnreadable(keys) {
+      unreadable.reset();
+      for (const { source, file, fingerprint } of keys) unreadable.set({ source, file, fingerprint }, 1);
+    },
   };
 }
 

@@ -287,9 +287,9 @@ describe('policy push', () => {
     expect(dry.err).toContain('shop has no list blokked');
     expect(dry.err).toContain('did you mean blocked?');
     expect(dry.err).toContain('b asks the service rsk');
-    const pushed = await run('policy', 'push', '--message', 'x');
-    expect(pushed.code).toBe(0);
-    expect(pushed.err.replace(/No service runs .*\n$/, '')).toBe(dry.err);
+    const done = await run('policy', 'push', '--message', 'x');
+    expect(done.code).toBe(0);
+    expect(done.err.replace(/No service runs .*\n$/, '')).toBe(dry.err);
   });
 
   it('with --dry-run does everything but the push', async () => {

@@ -17,8 +17,6 @@ export interface Batch {
 }
 
 type LookAsked = ClockLook & {
-  /** Whose journals name who accepted the clock. */
-  readonly sources: readonly string[];
   readonly by: string;
 };
 
@@ -45,13 +43,13 @@ export function createEngine(
   const settleTables = keepInForce(createSettleTables(connection, createJournal(connection)));
   const tables = { ...settleTables, prices: createPrices(connection), services: createServices(connection) };
   const perform = createPerform(tables);
-  const look = ({ sources, by, ...given }: LookAsked): ClockFound => {
+  const look = ({ by, ...given }: LookAsked): ClockFound => {
     const fromMs = at.nowMs;
     const found = clock.look(given, clockMs);
     at = time(clockMs);
     if (given.mode !== 'accept') return found;
     const detail = JSON.stringify({ by, fromMs, toMs: at.nowMs });
-    for (const source of sources) {
+    for (const source of tables.sources.names()) {
       tables.journal.append({ source, atMs: at.nowMs, type: 'clock', code: 'CLOCK_ACCEPTED', detail });
     }
     return found;

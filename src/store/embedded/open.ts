@@ -4,9 +4,9 @@ import { CountersignError } from '../../errors.ts';
 import { type Clock, systemClock } from '../../values/clock.ts';
 import type { ClockBounds } from '../clock-state.ts';
 import { type Elapsed, systemElapsed } from '../elapsed.ts';
-import type { Store } from '../store.ts';
+import type { Store, StoreHealth } from '../store.ts';
 import type { LockWait } from './begin.ts';
-import { openDatabase, sqliteVersion } from './database.ts';
+import { type Database, openDatabase, sqliteVersion } from './database.ts';
 import type { ClockAsked } from './engine.ts';
 import { storeClosed, storeFault } from './fault.ts';
 import { DEFAULT_RETENTION, type Retention } from './housekeeping.ts';
@@ -14,7 +14,7 @@ import { createFileGuard } from './identity.ts';
 import { createJournal } from './journal.ts';
 import { type WriteIn, createLanes } from './lanes.ts';
 import { type PriceTables, createPrices } from './prices.ts';
-import { createServices } from './services.ts';
+import { type ServiceTables, createServices } from './services.ts';
 import type { SettleTables } from './settle.ts';
 import { createRegister } from './sources.ts';
 import { createSettleTables } from './tables.ts';
@@ -88,25 +88,18 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
     throw storeFault(file, thrown);
   });
 
-  const registered = new Set<string>();
   const { lookAtClock, ...verbs } = createTimedVerbs({
     connection,
     clock,
     elapsed,
     clockBounds: options.clockBounds,
     write: (asked) => writes.write(asked),
-    sources: registered,
   });
-
-  const registerAll = createRegister(() => read(() => sources.names()), verbs.register);
 
   return {
     name: 'embedded',
     ...verbs,
-    async register(names) {
-      await registerAll(names);
-      for (const name of names) registered.add(name);
-    },
+    register: createRegister(() => read(() => sources.names()), verbs.register),
     lookAtClock: () => read(lookAtClock),
     health: () =>
       read(() => {
@@ -115,33 +108,26 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
         lanes.expectWritable();
         return {
           nowMs: now(),
-          details: {
-            file,
-            sqlite: sqliteVersion(database),
-            writer: lanes.where,
-            freeBytes: freeBytesFor(file),
-            ...writes.counts,
-          },
+          details: { ...detailsOf(database), writer: lanes.where, ...writes.counts },
         };
       }),
     watch: (changed) => watches.watch(changed),
     close,
-    ...createReadVerbs(read, { releases, lists, prices, journal }),
-    order: (source, subject) => read(() => orders.find(source, subject, now())),
-    services: () => read(() => ({ nowMs: now(), services: services.all() })),
+    ...createReadVerbs(read, now, { releases, lists, orders, prices, services, journal }),
   };
 }
 
 type Read = <T>(work: () => T) => Promise<T>;
 
+type ReadTables = Pick<SettleTables, 'releases' | 'lists' | 'orders' | 'journal'> & {
+  readonly prices: PriceTables;
+  readonly services: ServiceTables;
+};
+
 function createReadVerbs(
   read: Read,
-  {
-    releases,
-    lists,
-    prices,
-    journal,
-  }: Pick<SettleTables, 'releases' | 'lists' | 'journal'> & { readonly prices: PriceTables },
+  now: Clock,
+  { releases, lists, orders, prices, services, journal }: ReadTables,
 ) {
   return {
     control: () => read(() => releases.control()),
@@ -159,14 +145,24 @@ function createReadVerbs(
       }
     },
 
+    order: (source, subject) => read(() => orders.find(source, subject, now())),
+
     prices: () => read(() => prices.table()),
     priceHistory: (query) => read(() => prices.history(query)),
+
+    services: () => read(() => ({ nowMs: now(), services: services.all() })),
 
     entry: (source, id) => read(() => journal.entry(source, id)),
     entries: (query) => read(() => journal.entries(query)),
     journalSize: (source) => read(() => journal.size(source)),
   } satisfies Partial<Store>;
 }
+
+const detailsOf = (database: Database): StoreHealth['details'] => ({
+  file: database.file,
+  sqlite: sqliteVersion(database),
+  freeBytes: freeBytesFor(database.file),
+});
 
 /** For this user, on the disk of the file. */
 function freeBytesFor(file: string): number {

@@ -19,8 +19,6 @@ export interface TimedVerbsParts {
   readonly elapsed: Elapsed;
   readonly clockBounds: ClockBounds | undefined;
   readonly write: (asked: Asked | ClockAsked) => Promise<unknown>;
-  /** Whose journals name who accepted the clock. */
-  readonly sources: ReadonlySet<string>;
 }
 
 /** The verbs that write, and those about the clock. `lookAtClock` throws what SQLite throws. */
@@ -29,7 +27,7 @@ export interface TimedVerbs extends Pick<Store, WriteVerb | 'clock' | 'acceptClo
 }
 
 export function createTimedVerbs(parts: TimedVerbsParts): TimedVerbs {
-  const { connection, clock, elapsed, clockBounds, write, sources } = parts;
+  const { connection, clock, elapsed, clockBounds, write } = parts;
   const { maxStepMs, maxGapMs } = clockBounds ?? UNBOUNDED;
   const table = createClockTable(connection, maxStepMs);
   const stateOf = (found: ClockFound): ClockState => clockStateOf(found, maxStepMs, 'this machine');
@@ -39,7 +37,7 @@ export function createTimedVerbs(parts: TimedVerbsParts): TimedVerbs {
     maxGapMs,
   });
   const look = async (mode: 'keep' | 'accept', by = ''): Promise<ClockState> => {
-    const argument = { ...given(mode), by, sources: [...sources] };
+    const argument = { ...given(mode), by };
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the engine makes of it
     return stateOf((await write({ verb: 'lookAtClock', argument })) as ClockFound);
   };
