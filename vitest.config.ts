@@ -1,15 +1,20 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** No promise of the product: a test that has come no further by then hangs. A busy machine may take its time. */
 const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
 
-/** The scenarios hold answers to their time, so they run after the others and one file at a time. */
+/** One more than there are processors: the tests wait for servers, fail-overs and time-outs more than they compute. */
+const maxWorkers = availableParallelism() + 1;
+
+/** The scenarios put load on services, so they run after the others and two files at a time. */
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
           ...patience,
+          maxWorkers,
           name: 'parts',
           include: ['test/**/*.test.ts'],
           exclude: ['test/scenarios/**'],
@@ -21,7 +26,7 @@ export default defineConfig({
           ...patience,
           name: 'scenarios',
           include: ['test/scenarios/**/*.test.ts'],
-          fileParallelism: false,
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
       },

@@ -77,14 +77,14 @@ export function fromBase64(text: string): Uint8Array | undefined {
   return held === 0 ? bytes : undefined;
 }
 
-/** What blocks of the key's size hold, joined; undefined where one of them is none. */
+/** What blocks of the key's size hold, joined; undefined where one of them is none, or holds nothing. */
 export function decrypted(data: Uint8Array, key: KeyObject): Uint8Array | undefined {
   const size = sizeOf(key);
   if (data.length === 0 || data.length % size !== 0) return undefined;
   const parts: Uint8Array[] = [];
   for (let from = 0; from < data.length; from += size) {
     const part = opened(data.subarray(from, from + size), key);
-    if (part === undefined) return undefined;
+    if (part === undefined || part.length === 0) return undefined;
     parts.push(part);
   }
   return Buffer.concat(parts);
