@@ -28,7 +28,7 @@ export const sendPayment: CommandRow = {
       .option('--user <id>', 'userId', '12345')
       .option(
         '--order <id>',
-        'appOrderId (default: made from the other members, so that the same call is a repeat)',
+        'appOrderId (default: made from the other members and the scheme, so that the same call is a repeat)',
       )
       .option(
         '--count <number>',
@@ -41,9 +41,12 @@ export const sendPayment: CommandRow = {
     const signer = compileSigner(signerConfig(session, source, call));
     const url = `${baseUrl(session, call.option('to'))}${PAYMENT_PATH}`;
     const payCoinSymbol = needed(call, 'symbol');
+    // An order is bound to its scheme: the same payment by another than the usual one is another order.
+    const scheme = call.option('scheme');
+    const by = scheme === undefined || scheme === source.signatures[0]?.scheme ? {} : { scheme };
     const outgoing = (orderAmount: string, userId: string, order: string | undefined): Outgoing => {
       const asked = { userId, orderAmount, payCoinSymbol };
-      const appOrderId = order ?? idFrom(asked);
+      const appOrderId = order ?? idFrom({ ...asked, ...by });
       const members = textMembers({ appKey: source.appKey, appOrderId, ...asked });
       const body = signer.sign(members, session.clock());
       return { source: source.name, subject: `payment:${appOrderId}`, url, headers: {}, body };

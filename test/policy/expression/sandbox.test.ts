@@ -296,7 +296,7 @@ describe('its cost is bounded', () => {
       error: `407 outputs make ${407 * 246} steps, more than 100000`,
     });
     expect(asked(`!${heavy}`, many(407))).toMatchObject({ holds: false });
-    expect(asked('outputs.all(o, o.amount <= 1)', many(1500))).toMatchObject({ holds: true });
+    expect(asked('outputs.all(o, o.amount <= 1)', many(1000))).toMatchObject({ holds: true });
   });
 
   it('also where it looks through the longest call data again and again', () => {
