@@ -31,8 +31,8 @@ export function showAttendance({ store, follower, readiness, log }: AttendancePa
   const id = randomUUID();
   const name = `${hostname()}:${process.pid}`;
   let failed: string | undefined;
-  let stopped = false;
-  let again = false;
+  let hasStopped = false;
+  let isAsked = false;
   let showing: Promise<void> | undefined;
 
   async function attend(): Promise<void> {
@@ -61,14 +61,16 @@ export function showAttendance({ store, follower, readiness, log }: AttendancePa
 
   /** One at a time; who comes meanwhile has it shown once more, since what is being shown may be older. */
   async function show(): Promise<void> {
-    again = true;
-    showing ??= (async () => {
-      while (again && !stopped) {
-        again = false;
-        await attend();
-      }
-    })().finally(() => (showing = undefined));
+    isAsked = true;
+    showing ??= showUntilNoneAsks().finally(() => (showing = undefined));
     return showing;
+  }
+
+  async function showUntilNoneAsks(): Promise<void> {
+    if (!isAsked || hasStopped) return;
+    isAsked = false;
+    await attend();
+    await showUntilNoneAsks();
   }
 
   const unwatch = store.watch(() => void follower.refresh().then(show));
@@ -76,8 +78,8 @@ export function showAttendance({ store, follower, readiness, log }: AttendancePa
   void show();
   return {
     async stop() {
-      if (stopped) return;
-      stopped = true;
+      if (hasStopped) return;
+      hasStopped = true;
       unwatch();
       clearInterval(timer);
       await showing;

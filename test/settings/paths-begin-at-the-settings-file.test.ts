@@ -60,8 +60,8 @@ describe('a relative path of the settings begins in the folder of their file', (
     expect(paths.length).toBeGreaterThan(18);
     for (const { path } of paths) {
       const values = valuesAt(settings, path);
-      expect(values, path.join('.')).not.toEqual([]);
-      for (const value of values) expect(String(value), path.join('.')).toMatch(`${folder}/`);
+      const outside = values.filter((value) => !String(value).startsWith(`${folder}/`));
+      expect({ path, outside, some: values.length > 0 }).toEqual({ path, outside: [], some: true });
     }
   });
 

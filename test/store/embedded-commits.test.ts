@@ -228,3 +228,12 @@ describe('closing the queue of writes', () => {
     expect(writes.underWaySinceMs()).toBeUndefined();
   });
 });
+
+describe('what is refused, and not failed,', () => {
+  it('says nothing of the store: it is healthy', async () => {
+    const store = await readied(await openEmbeddedStore({ path: temporaryPath() }));
+    const cancel = { source: 'shop', subject: 'payment:never', by: 'ada' };
+    await expect(store.cancelOrder(cancel)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(store.health()).resolves.toMatchObject({ details: { writer: 'here' } });
+  });
+});

@@ -56,6 +56,9 @@ const errcodeOf = (thrown: unknown): number =>
 /** Whether somebody else is writing. */
 export const isBusy = (thrown: unknown): boolean => (errcodeOf(thrown) & 0xff) === BUSY;
 
+/** Whether the database threw it, and not what was asked of the store, such as an order that there is not. */
+export const isOfStore = ({ data }: CountersignError): boolean => 'errcode' in data;
+
 /** Whether the disk is full or fails. */
 export function isOfDisk({ data: { errcode } }: CountersignError): boolean {
   return typeof errcode === 'number' && [IO_FAILED, FULL].includes(errcode & 0xff);

@@ -21,7 +21,7 @@ export interface Lanes extends Lane<Asked | ClockAsked> {
   /** Resolves once it is settled where the next write is done. */
   readonly ready: Promise<void>;
   /** Throws why nothing can be written, by what came of the last writes. */
-  expectWritable(): void;
+  readonly expectWritable: () => void;
   close(): Promise<void>;
 }
 

@@ -13,9 +13,9 @@ import { DEFAULT_RETENTION, type Retention } from './housekeeping.ts';
 import { createFileGuard } from './identity.ts';
 import { createJournal } from './journal.ts';
 import { type WriteIn, createLanes } from './lanes.ts';
-import { type PriceTables, createPrices } from './prices.ts';
-import { type ServiceTables, createServices } from './services.ts';
-import type { SettleTables } from './settle.ts';
+import { createPrices } from './prices.ts';
+import { type Read, createReadVerbs } from './read-verbs.ts';
+import { createServices } from './services.ts';
 import { createRegister } from './sources.ts';
 import { createSettleTables } from './tables.ts';
 import { createTime } from './time.ts';
@@ -45,7 +45,8 @@ const STUCK_MS = 5000;
 
 /**
  * Opens the store in one SQLite file. Rejects with SETTINGS_INVALID, STORE_MISSING, STORE_UNREACHABLE, STORE_CORRUPT or
- * STORE_UNSAFE, each with its cure. Once the file is no longer the one at its path, every verb rejects with STORE_MOVED. Reads are done in the calling thread, and writes where `writeIn` says, by default `thread-under-load`.
+ * STORE_UNSAFE, each with its cure. Once the file is no longer the one at its path, every verb rejects with STORE_MOVED. Reads
+ * are done in the calling thread, and writes where `writeIn` says, by default `thread-under-load`.
  */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
   const { path, clock = systemClock, retention = DEFAULT_RETENTION, writeIn = 'thread-under-load' } = options;
@@ -113,49 +114,8 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       }),
     watch: (changed) => watches.watch(changed),
     close,
-    ...createReadVerbs(read, now, { releases, lists, orders, prices, services, journal }),
+    ...createReadVerbs(read, { releases, lists, orders, prices, services, journal, now }),
   };
-}
-
-type Read = <T>(work: () => T) => Promise<T>;
-
-type ReadTables = Pick<SettleTables, 'releases' | 'lists' | 'orders' | 'journal'> & {
-  readonly prices: PriceTables;
-  readonly services: ServiceTables;
-};
-
-function createReadVerbs(
-  read: Read,
-  now: Clock,
-  { releases, lists, orders, prices, services, journal }: ReadTables,
-) {
-  return {
-    control: () => read(() => releases.control()),
-    document: (revision) => read(() => releases.document(revision)),
-    history: (limit) => read(() => releases.history(limit)),
-
-    lists: (source) => read(() => lists.summaries(source)),
-    async *listEntries(source, list) {
-      let last: string | undefined;
-      for (;;) {
-        const page = await read(() => lists.page(source, list, last));
-        if (page.length === 0) return;
-        yield* page;
-        last = page.at(-1)?.value;
-      }
-    },
-
-    order: (source, subject) => read(() => orders.find(source, subject, now())),
-
-    prices: () => read(() => prices.table()),
-    priceHistory: (query) => read(() => prices.history(query)),
-
-    services: () => read(() => ({ nowMs: now(), services: services.all() })),
-
-    entry: (source, id) => read(() => journal.entry(source, id)),
-    entries: (query) => read(() => journal.entries(query)),
-    journalSize: (source) => read(() => journal.size(source)),
-  } satisfies Partial<Store>;
 }
 
 const detailsOf = (database: Database): StoreHealth['details'] => ({

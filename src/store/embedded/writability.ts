@@ -1,13 +1,13 @@
 import type { CountersignError } from '../../errors.ts';
 import type { Batch } from './engine.ts';
-import { isOfDisk } from './fault.ts';
+import { isOfDisk, isOfStore } from './fault.ts';
 import type { Committed } from './transaction.ts';
 
 /** Whether writes come about: what could not be written says more of a full disk than what little still fits into the log. */
 export interface Writability {
-  note(batch: Batch, committed: Committed): void;
+  readonly note: (batch: Batch, committed: Committed) => void;
   /** Throws what kept the last writes from coming about. */
-  expect(): void;
+  readonly expect: () => void;
 }
 
 /** After so long, any write shows that there is room again. */
@@ -18,7 +18,9 @@ export function createWritability(): Writability {
   let failedAtMs = 0;
   return {
     note({ asked }, { committed, outcomes }) {
-      const failed = outcomes.find((outcome) => !outcome.ok && (!committed || isOfDisk(outcome.fault)));
+      const failed = outcomes.find(
+        (outcome) => !outcome.ok && isOfStore(outcome.fault) && (!committed || isOfDisk(outcome.fault)),
+      );
       if (failed?.ok === false) {
         fault = failed.fault;
         failedAtMs = performance.now();

@@ -11,6 +11,8 @@ const callScript = loadScript('call-services-1');
 
 /** Beside the services, by their ids, the hash has the number of the last call. */
 const CALL = 'call';
+/** For so long a service that gives no sign is known. */
+const LIFETIME_MS = 86_400_000;
 const row = z.tuple([text, digits, digits, text, digits]);
 
 export function createServices(parts: RedisParts): Services {
@@ -21,14 +23,18 @@ export function createServices(parts: RedisParts): Services {
         connection,
         attendScript,
         [keys.services],
-        [clockArgument(parts), id, name, sequence, trouble],
+        [clockArgument(parts), LIFETIME_MS, id, name, sequence, trouble],
       );
     },
     async leave(id) {
       await connection.call('hdel', [keys.services, id]);
     },
     async callServices() {
-      const call = expectReply(digits, 'a call', await run(connection, callScript, [keys.services], []));
+      const call = expectReply(
+        digits,
+        'a call',
+        await run(connection, callScript, [keys.services], [LIFETIME_MS]),
+      );
       await tell(parts, String(call));
       return call;
     },

@@ -53,7 +53,7 @@ export function describeServices(open: OpenStore): void {
       const unwatch = store.watch(() => called && resolve());
       called = true;
       await command.callServices();
-      await woken;
+      await expect(woken).resolves.toBeUndefined();
       unwatch();
     });
 

@@ -1,12 +1,11 @@
 -- Asks all services that run to show themselves. It then has to be published.
 --
 -- KEYS 1 services
+-- ARGV 1 lifetime ms
 -- Returns the number of the call
 --- @include time
 
-local DAY_MS = 86400000
-
 local call = ms(tonumber(redis.call('HGET', KEYS[1], 'call') or '0') + 1)
 redis.call('HSET', KEYS[1], 'call', call)
-redis.call('PEXPIRE', KEYS[1], DAY_MS)
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return call
