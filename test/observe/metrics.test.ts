@@ -105,6 +105,23 @@ describe('the state of the service', () => {
     ]);
   });
 
+  it('names each freeze that stands, and none that was lifted', async () => {
+    const metrics = createMetrics(plain);
+    const loss = { id: 'f7', kind: 'loss', by: 'countersign' };
+    metrics.frozen([{ id: 'f3', kind: 'operator', by: 'a"d\na' }, loss]);
+    expect(await rowsOf(metrics, 'freeze_info')).toEqual([
+      'countersign_freeze_info{freeze="f3",kind="operator",by="a\\"d\\na"} 1',
+      'countersign_freeze_info{freeze="f7",kind="loss",by="countersign"} 1',
+    ]);
+    metrics.frozen([loss]);
+    expect(await rowsOf(metrics, 'freeze_info')).toHaveLength(1);
+    metrics.frozen([]);
+    expect([await rowsOf(metrics, 'freeze_info'), await rowsOf(metrics, 'frozen')]).toEqual([
+      [],
+      ['countersign_frozen 0'],
+    ]);
+  });
+
   it('asks for the journal whenever it is read', async () => {
     const metrics = createMetrics(plain);
     let sizes = new Map([
