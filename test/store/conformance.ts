@@ -29,7 +29,8 @@ import { describeWindows } from './conformance/windows.ts';
  * - A refusal is final if the proposal refuses with `final`, or if any deciding claim with `final` does not hold.
  * - A notice that is out of order says so even while frozen.
  * - Journal times are [fromMs, untilMs); a limit outside 1 to 1000 and an `after` that is no id reject with USAGE.
- * - The detail of a `list` entry is the change as JSON: list, add, remove, by, message.
+ * - The detail of a `list` entry is the change as JSON: list, add, remove, by, message; that of a `freeze` entry is a FreezeDetail,
+ *   whose `atMs` is when it was ordered.
  * - A refusal depends on the lists of its aged claims as it does on those of its list claims.
  * - An approval that is repeated makes marks, and uses up an order, as it reserves in windows: if that was never done.
  * - An approval uses its order up also if the claim only observes and found it to differ. An order that is expired, cancelled, or

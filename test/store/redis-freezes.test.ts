@@ -225,6 +225,32 @@ describe('a freeze for lost data', () => {
     expect(await store.settle(fresh())).toMatchObject({ code: 'FROZEN' });
   });
 
+  it('stands with the freeze that was ordered of an emptied store, by whoever is first', async () => {
+    const { server, store, client } = await ready();
+    const { freeze: old } = await store.freeze({ reason: 'leak', by: 'bob' });
+    await client.flushall();
+    const { freeze, control } = await store.freeze({ reason: 'what is this', by });
+    expect(freeze.id).not.toBe(old.id);
+    expect(control.frozen).toMatchObject([old, freeze, { kind: 'loss' }]);
+    // One that remembers nothing begins the emptied store anew, and may give an id again that others remember.
+    await client.flushall();
+    const operator = await storeOn(server);
+    await operator.register(['shop', 'vault']);
+    let twice = await operator.freeze({ reason: 'again', by: 'carol' });
+    while (Number(twice.freeze.id.slice(1)) < Number(old.id.slice(1))) {
+      twice = await operator.freeze({ reason: 'again', by: 'carol' });
+    }
+    const { frozen } = await store.control();
+    const reasons = frozen.map(({ reason }) => reason);
+    for (const reason of ['leak', 'what is this', 'again']) expect(reasons).toContain(reason);
+    expect(new Set(frozen.map(({ id }) => id)).size).toBe(frozen.length);
+    expect(frozen).toContainEqual(twice.freeze);
+    expect(isFrozenForLoss(frozen)).toBe(true);
+    for (const source of ['shop', 'vault']) {
+      expect(await operator.settle(fresh(source))).toMatchObject({ code: 'FROZEN' });
+    }
+  });
+
   it('is not lifted by an acknowledgement of what was lost before', async () => {
     const { store, client, loss } = await lost();
     await client.flushall();

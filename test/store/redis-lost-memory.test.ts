@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { createKeys } from '../../src/store/redis/keys.ts';
-import { createMemory } from '../../src/store/redis/lost-memory.ts';
+import { type Seen, createMemory } from '../../src/store/redis/lost-memory.ts';
 import { rememberApprovals } from '../../src/store/redis/lost-settle.ts';
 import type { RedisParts } from '../../src/store/redis/parts.ts';
 import type { SettleResult } from '../../src/store/store.ts';
 import { rawClient, readyOn, redisOfItsOwn } from './redis-under-test.ts';
 import { idOf, request } from './requests.ts';
+
+const seen = (sequence: number): Seen => ({ sequence, freezes: '', ids: 0 });
 
 const approval = (id: string): SettleResult => {
   const verdict = 'SUCCESS';
@@ -21,7 +23,7 @@ const lost = { code: 'STORE_LOST' };
 function underWay(epoch = 'one') {
   const memory = createMemory();
   memory.serve(['shop']);
-  memory.see(epoch, 1, '');
+  memory.see(epoch, seen(1));
   const { promise, resolve } = Promise.withResolvers<SettleResult>();
   const settle = rememberApprovals({ memory } as RedisParts, () => promise);
   return { memory, settle, answer: resolve };
@@ -49,7 +51,7 @@ describe('an approval that is under way', () => {
   it('is not given once its epoch was left', async () => {
     const { memory, settle, answer } = underWay();
     const asked = settle(request());
-    memory.see('two', 2, '');
+    memory.see('two', seen(2));
     answer(approval('7-1'));
     await expect(asked).rejects.toMatchObject(lost);
     expect(memory.newest('shop')).toBe('');
@@ -60,7 +62,7 @@ describe('an approval that is under way', () => {
     async (result) => {
       const { memory, settle, answer } = underWay();
       const asked = settle(request());
-      memory.see('two', 2, '');
+      memory.see('two', seen(2));
       answer(result);
       expect(await asked).toBe(result);
       expect(memory.newest('shop')).toBe('');
@@ -88,12 +90,12 @@ describe('what a process remembers', () => {
 
   it('is forgotten with its epoch, and not with a change', () => {
     const memory = createMemory();
-    memory.see('one', 1, '');
+    memory.see('one', seen(1));
     memory.approved('shop', '7-1');
-    memory.see('one', 2, '');
-    expect([memory.newest('shop'), memory.sequence()]).toEqual(['7-1', 2]);
-    memory.see('two', 1, '');
-    expect([memory.newest('shop'), memory.sequence(), memory.epoch()]).toEqual(['', 1, 'two']);
+    memory.see('one', seen(2));
+    expect([memory.newest('shop'), memory.seen().sequence]).toEqual(['7-1', 2]);
+    memory.see('two', seen(1));
+    expect([memory.newest('shop'), memory.seen().sequence, memory.epoch()]).toEqual(['', 1, 'two']);
   });
 
   it('stays barred if a freeze fails, and until one is written', async () => {

@@ -38,7 +38,7 @@ describe('what is in force, spread to the sources', () => {
     const prefix = freshPrefix();
     const store = await readyOn(server, { prefix });
     const { source } = loadScript('freeze-1');
-    await rawClient(server).eval(source, 1, createKeys(prefix).inForce, '', 'drill', 'ada');
+    await rawClient(server).eval(source, 1, createKeys(prefix).inForce, '', 'drill', 'ada', '0');
     expect(await store.control()).toMatchObject({ frozen: [{ reason: 'drill', by: 'ada' }] });
     expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
   });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { type Loss, losses } from './lost.ts';
+import type { Seen } from './lost-memory.ts';
 import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
 import { digits, expectReply, optionalText, text, texts } from './reply.ts';
 import { loadScript, run } from './script.ts';
@@ -36,6 +37,8 @@ export interface StoreState {
   readonly stopped: boolean;
   /** Freezes and ends of freezes that some source may not have in its journal yet, as JSON, or the empty text. */
   readonly acts: string;
+  /** The number of the last id that a freeze was given. */
+  readonly ids: number;
 }
 
 const NAMES = [
@@ -50,6 +53,7 @@ const NAMES = [
   'stopped',
   'told',
   'acts',
+  'ids',
 ];
 const fields = z.array(optionalText).length(NAMES.length);
 
@@ -76,12 +80,16 @@ async function readFields(
   const found = expectReply(fields, 'what is in force', reply);
   const [sequence = '0', revision = '', frozen = '', prices = '0', freezes = '', lifted = '', ...rest] =
     found;
-  const [epoch, lost = '', stopped = '', told = '', acts = ''] = rest;
+  const [epoch, lost = '', stopped = '', told = '', acts = '', ids = '0'] = rest;
   // Processes that remember another epoch are to look before anything is pushed.
   if (epoch === begun) await tell(parts, sequence);
   const current = [sequence, revision, frozen, prices, freezes, lifted] as const;
-  const state = { current, epoch, lost: lost.split(' '), stopped: stopped !== '', acts };
+  const state = { current, epoch, lost: lost.split(' '), stopped: stopped !== '', acts, ids: Number(ids) };
   return { state, isOurs: frozen === told };
+}
+
+export function seenIn({ current, ids }: StoreState): Seen {
+  return { sequence: Number(current[0]), freezes: current[4], ids };
 }
 
 export function newEpoch(): string {

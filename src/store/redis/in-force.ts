@@ -53,7 +53,9 @@ export async function bringAbout(parts: RedisParts, changed: InForce): Promise<C
     const after = await frozenIfLost(parts, state, taken);
     if (after !== state || taken.kept === 0) {
       await tell(parts, after.current[0]);
-      return controlOf(after === state ? own : after.current);
+      const now = controlOf(after.current);
+      // A loss that was found on the way is told of with the change.
+      return after === state ? { ...controlOf(own), frozen: now.frozen, lifted: now.lifted } : now;
     }
     const [before] = state.current;
     state = await look(parts);

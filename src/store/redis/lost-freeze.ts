@@ -1,4 +1,4 @@
-import { newEpoch, readState, spread, tell } from './copies.ts';
+import { newEpoch, readState, seenIn, spread, tell } from './copies.ts';
 import { freezeFor, lossError } from './lost.ts';
 import type { FoundLoss } from './lost-memory.ts';
 import { type RedisParts, clockArgument } from './parts.ts';
@@ -18,7 +18,8 @@ export function freezeForLoss(parts: RedisParts, loss: FoundLoss): Promise<void>
 async function writeFreeze(parts: RedisParts, { found, epoch = '' }: FoundLoss): Promise<void> {
   const { connection, keys, memory } = parts;
   const { reason, by } = freezeFor(found);
-  const given = [clockArgument(parts), reason, by, epoch, newEpoch(), memory.sequence(), memory.freezes()];
+  const { sequence, freezes, ids } = memory.seen();
+  const given = [clockArgument(parts), reason, by, epoch, newEpoch(), sequence, freezes, ids];
   await run(connection, loseScript, [keys.inForce], given);
   // An emptied Redis does not know them any more, and each must learn of the freeze.
   const sources = memory.sources();
@@ -28,5 +29,5 @@ async function writeFreeze(parts: RedisParts, { found, epoch = '' }: FoundLoss):
   await tell(parts, state.current[0]);
   await spread(parts, state);
   // Last: until every source has it, the epoch that was lost is what is declared.
-  memory.see(state.epoch, Number(state.current[0]), state.current[4]);
+  memory.see(state.epoch, seenIn(state));
 }

@@ -1,4 +1,4 @@
-import { type StoreState, readState } from './copies.ts';
+import { type StoreState, readState, seenIn } from './copies.ts';
 import { lossError } from './lost.ts';
 import { freezeForLoss } from './lost-freeze.ts';
 import type { RedisParts } from './parts.ts';
@@ -25,7 +25,7 @@ export async function look(parts: RedisParts, wanted: Look = { changes: false })
   }
   const again = lossIn(parts, state, { changes: false });
   if (again !== undefined || state.epoch === undefined) throw lossError(again ?? found ?? NOTHING);
-  parts.memory.see(state.epoch, Number(state.current[0]), state.current[4]);
+  parts.memory.see(state.epoch, seenIn(state));
   return state;
 }
 
@@ -41,7 +41,7 @@ function lossIn({ memory }: RedisParts, state: StoreState, { changes }: Look): s
       ? undefined
       : 'Redis holds another store than this process saw in it, begun anew or restored';
   }
-  return changes && Number(current[0]) < memory.sequence()
+  return changes && Number(current[0]) < memory.seen().sequence
     ? 'Redis no longer has the latest changes of policies, prices or freezes that this process saw in it'
     : undefined;
 }

@@ -7,15 +7,22 @@ export interface FoundLoss {
   readonly epoch: string | undefined;
 }
 
+/** What a look found in force; zeros, and the empty text, before the first. */
+export interface Seen {
+  readonly sequence: number;
+  /** The freezes that stood, as JSON, or the empty text: they stand again if they are lost. */
+  readonly freezes: string;
+  /** The number of the last id that a freeze was given, and none is given again. */
+  readonly ids: number;
+}
+
 /** What one process remembers of the store, to notice by it what the store has lost. */
 export interface Memory {
   /** Its field in each source's copy. Few, so that they stay few there; a field that is shared is the newest of all who share it. */
   readonly witness: string;
   readonly epoch: () => string | undefined;
-  /** Of what was in force at the last look; 0 before. */
-  readonly sequence: () => number;
-  /** The freezes that stood then, as JSON, or the empty text: they stand again if they are lost. */
-  readonly freezes: () => string;
+  /** What was in force at the last look. */
+  readonly seen: () => Seen;
   /** The sources that this process registered. */
   readonly sources: () => readonly string[];
   /** The id of the newest approval that it was given; the empty text if there was none. */
@@ -24,7 +31,7 @@ export interface Memory {
   readonly loss: () => FoundLoss | undefined;
   readonly serve: (sources: readonly string[]) => void;
   /** Another epoch than before: what was remembered is forgotten. */
-  readonly see: (epoch: string, sequence: number, freezes: string) => void;
+  readonly see: (epoch: string, seen: Seen) => void;
   readonly approved: (source: string, id: string) => void;
   readonly bar: (loss: FoundLoss) => void;
   /** Lets one freeze be written at a time; the bar is lifted when it is. */
@@ -38,8 +45,7 @@ export function createMemory(): Memory {
   const sources = new Set<string>();
   const newest = new Map<string, string>();
   let epoch: string | undefined;
-  let sequence = 0;
-  let freezes = '';
+  let seen: Seen = { sequence: 0, freezes: '', ids: 0 };
   let loss: FoundLoss | undefined;
   let freezing: Promise<void> | undefined;
 
@@ -55,19 +61,17 @@ export function createMemory(): Memory {
   return {
     witness,
     epoch: () => epoch,
-    sequence: () => sequence,
-    freezes: () => freezes,
+    seen: () => seen,
     sources: () => [...sources],
     newest: (source) => newest.get(source) ?? '',
     loss: () => loss,
     serve(served) {
       for (const source of served) sources.add(source);
     },
-    see(seenEpoch, seenSequence, seenFreezes) {
+    see(seenEpoch, now) {
       if (epoch !== seenEpoch) newest.clear();
       epoch = seenEpoch;
-      sequence = seenSequence;
-      freezes = seenFreezes;
+      seen = { ...now, ids: Math.max(now.ids, seen.ids) };
     },
     approved(source, id) {
       const before = newest.get(source);

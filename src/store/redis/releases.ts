@@ -42,7 +42,7 @@ export function createReleases(parts: RedisParts): Releases {
     },
     async freeze({ reason, by }) {
       expectFreeze({ reason, by });
-      const given = [clockArgument(parts), reason, by];
+      const given = [clockArgument(parts), reason, by, parts.memory.seen().ids];
       const reply = await run(connection, freezeScript, [keys.inForce], given);
       const [row, ...current] = expectReply(z.tuple([text, ...inForce.def.items]), 'a freeze', reply);
       const control = await bringAbout(parts, current);

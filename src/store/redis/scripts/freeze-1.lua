@@ -1,12 +1,12 @@
 -- Freezes everything. It then has to be spread to the sources.
 --
 -- KEYS 1 in force
--- ARGV 1 clock, 2 reason, 3 by
+-- ARGV 1 clock, 2 reason, 3 by, 4 the number of the last id that the caller saw
 -- Returns {the freeze, sequence, revision, frozen, version of the prices, freezes, lifted}
 --- @include in_force
 
 local state = in_force_read(KEYS[1], ARGV[1])
-state.sequence = state.sequence + 1
+state.sequence, state.ids = state.sequence + 1, math.max(state.ids, tonumber(ARGV[4]))
 local freeze = in_force_freeze(state, 'operator', ARGV[2], ARGV[3], ms(state.now))
 in_force_write(state)
 return in_force_reply(state, cjson.encode(freeze))

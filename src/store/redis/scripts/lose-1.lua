@@ -3,7 +3,7 @@
 --
 -- KEYS 1 in force
 -- ARGV 1 clock, 2 reason, 3 by, 4 epoch that was lost; empty: the one there is, 5 the next epoch, 6 the sequence that the caller
---      saw last, 7 the freezes that stood then
+--      saw last, 7 the freezes that stood then, 8 the number of the last id that it saw
 -- Returns 1 if it was declared, 0 if it had been before
 --- @include in_force
 
@@ -12,6 +12,7 @@ local REMEMBERED = 20
 
 local state = in_force_read(KEYS[1], ARGV[1])
 local epoch, lost, seen = state.epoch, state.lost, tonumber(ARGV[6])
+state.ids = math.max(state.ids, tonumber(ARGV[8]))
 local known = ARGV[4] ~= '' and ARGV[4] or epoch or 'none'
 if epoch ~= known and string.find(' ' .. lost .. ' ', ' ' .. known .. ' ', 1, true) then return 0 end
 
@@ -23,14 +24,16 @@ end
 
 if epoch ~= known or state.sequence < seen then
   local stands, standing = {}, {}
-  for _, freeze in ipairs(state.freezes) do stands[freeze[1]] = true end
+  for _, freeze in ipairs(state.freezes) do stands[freeze[1]] = cjson.encode(freeze) end
   for _, freeze in ipairs(in_force_list(ARGV[7])) do
-    if not stands[freeze[1]] then table.insert(standing, freeze) end
+    -- A process that knew nothing of it may have given its id to another.
+    local other = stands[freeze[1]]
+    if other and other ~= cjson.encode(freeze) then freeze[1], other = in_force_id(state), nil end
+    if not other then table.insert(standing, freeze) end
   end
   for _, freeze in ipairs(state.freezes) do table.insert(standing, freeze) end
   state.freezes = standing
 end
--- An id is given once, also where the store has forgotten it.
 state.sequence = math.max(state.sequence, seen) + 1
 in_force_freeze(state, 'loss', ARGV[2], ARGV[3], ms(state.now))
 redis.call('HSET', KEYS[1], 'epoch', ARGV[5], 'lost', table.concat(epochs, ' '))

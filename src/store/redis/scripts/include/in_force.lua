@@ -45,9 +45,16 @@ local function in_force_act(state, change, by, at, freezes)
   if #state.acts > ACTS then table.remove(state.acts, 1) end
 end
 
--- Adds a freeze: {id, kind, reason, by, when}, all texts. The id is `f` and the sequence by which it came.
+-- An id that was never given. Numbers have gaps: they are no less than the sequence, by which they rise also after a
+-- failover that lost the last of them.
+local function in_force_id(state)
+  state.ids = math.max(state.ids + 1, state.sequence)
+  return 'f' .. ms(state.ids)
+end
+
+-- Adds a freeze: {id, kind, reason, by, when}, all texts.
 local function in_force_freeze(state, kind, reason, by, at)
-  local freeze, stands = { 'f' .. ms(state.sequence), kind, reason, by, at }, reason
+  local freeze, stands = { false, kind, reason, by, at }, reason
   if #state.freezes >= FREEZES then
     for index = #state.freezes, 1, -1 do
       if state.freezes[index][2] == kind then
@@ -56,6 +63,7 @@ local function in_force_freeze(state, kind, reason, by, at)
       end
     end
   end
+  freeze[1] = freeze[1] or in_force_id(state)
   table.insert(state.freezes, { freeze[1], kind, stands, by, at })
   in_force_act(state, 'freeze', by, at, { freeze })
   return freeze
@@ -65,11 +73,11 @@ end
 -- beside the others, and its end ends none of them.
 local function in_force_read(key, clock)
   local found = redis.call('HMGET', key, 'sequence', 'revision', 'frozen', 'prices', 'epoch', 'lost', 'freezes', 'told',
-    'lifted', 'acts')
+    'lifted', 'acts', 'ids')
   local state = {
     key = key, sequence = tonumber(found[1] or '0'), revision = found[2] or '', prices = found[4] or '0',
     epoch = found[5], lost = found[6] or '', freezes = in_force_list(found[7]), lifted = in_force_list(found[9]),
-    acts = in_force_list(found[10]), now = time_now(key, clock),
+    acts = in_force_list(found[10]), ids = tonumber(found[11] or '0'), now = time_now(key, clock),
   }
   local frozen = found[3] or ''
   if frozen ~= '' and frozen ~= (found[8] or '') then
@@ -86,7 +94,7 @@ local function in_force_write(state)
   for _, freeze in ipairs(state.freezes) do stopped = stopped or freeze[2] == 'loss' end
   redis.call('HSET', state.key, 'sequence', ms(state.sequence), 'revision', state.revision, 'frozen', frozen,
     'told', frozen, 'prices', state.prices, 'freezes', in_force_json(state.freezes), 'lifted', in_force_json(state.lifted),
-    'acts', in_force_json(state.acts), 'now', ms(state.now))
+    'acts', in_force_json(state.acts), 'ids', ms(state.ids), 'now', ms(state.now))
   if stopped then redis.call('HSET', state.key, 'stopped', '1') else redis.call('HDEL', state.key, 'stopped') end
 end
 
