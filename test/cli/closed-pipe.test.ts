@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startServiceProcess } from '../service-process.ts';
 import { signedPayment, writeServiceFolder } from '../service.ts';
+import { place } from './terminal.ts';
 import { MAIN, runIn } from './process.ts';
 
 const TEST_MS = 90_000;
@@ -81,7 +82,7 @@ describe('where nobody reads', () => {
   });
 
   it('what a command was called to do is done all the same', { timeout: TEST_MS }, async () => {
-    const folder = folderOf();
+    const { folder } = place();
     const argv = ['policy', 'push', '--message', 'first'];
     expect(await unread(folder, argv, { closed: ['stdout', 'stderr'] })).toEqual(quietly(0));
     const { code, out } = await runIn(folder, ['policy', 'history', '--json']);

@@ -53,7 +53,7 @@ it('1 where something else answers, or sends it elsewhere', async () => {
 });
 
 it('reads the settings and makes no store', async () => {
-  const { run, folder } = place({ settings: { ops: { port: `${await closedPort()}` } } });
+  const { run, folder } = place({ settings: { ops: { port: `${await closedPort()}` } } }, { begun: false });
   await run('health');
   expect(existsSync(join(folder, 'store.db'))).toBe(false);
 });

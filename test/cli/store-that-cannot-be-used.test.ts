@@ -222,6 +222,8 @@ const calls: readonly (readonly string[])[] = [
   ['prices', 'remove', 'BTC'],
   ['freeze', 'drill'],
   ['unfreeze'],
+  ['clock', 'show'],
+  ['clock', 'accept'],
   ['decisions', 'show', 'shop/1-0'],
   ['decisions', 'search'],
   ['decisions', 'explain', 'shop/1-0'],
@@ -232,6 +234,7 @@ const calls: readonly (readonly string[])[] = [
 const others: ReadonlySet<string> = new Set([
   'serve',
   'doctor',
+  'health',
   'send payment',
   'send transfer',
   'send web3',

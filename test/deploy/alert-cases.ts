@@ -54,6 +54,9 @@ const countedOnce = (
   silent: [{ series: { [series]: '7x40' } }, { series: { [other]: '_x27 1x20' } }],
 });
 
+const UNREADABLE = { source: 'shop', file: 'keys/platform.pub', fingerprint: 'SHA256:abc' };
+const unreadable = (of: string): string =>
+  `countersign_keys_unreadable{${of}, source="shop", file="keys/platform.pub", fingerprint="SHA256:abc"}`;
 const decisions = (labels: string): string => `countersign_decisions_total{${A}, source="shop", ${labels}}`;
 const replicas = (state: string, of = A): string => `countersign_store_replicas{${of}, state="${state}"}`;
 const expiry = (setting: string): string =>
@@ -64,12 +67,24 @@ const bucket = (le: string): string => `countersign_callback_seconds_bucket{${A}
 /** For each alert of deploy/prometheus/alerts.yaml what makes it fire, and what comes near and does not. */
 export const alertCases: Readonly<Record<string, AlertCases>> = {
   CountersignTermsChanged: alarm('TERMS_CHANGED', 'TXID_UNEXPECTED'),
+  CountersignSchemeChanged: alarm('SCHEME_CHANGED', 'TERMS_CHANGED'),
   CountersignSignedWithoutApproval: alarm('SIGNED_WITHOUT_APPROVAL', 'TERMS_CHANGED'),
   CountersignTxidUnexpected: alarm('TXID_UNEXPECTED', 'SIGNED_WITHOUT_APPROVAL'),
   CountersignOtherAlarm: alarm('SOMETHING_NEW', 'TERMS_CHANGED'),
   CountersignFrozen: {
     fires: [{ series: { [`countersign_frozen{${A}}`]: '0x40', [`countersign_frozen{${B}}`]: '0x20 1x20' } }],
     silent: [{ series: { [`countersign_frozen{${A}}`]: '0x20 1x5 0x20' } }],
+  },
+  CountersignClockJumped: {
+    fires: [
+      {
+        series: {
+          [`countersign_clock_jumped{${A}}`]: '0x40',
+          [`countersign_clock_jumped{${B}}`]: '0x20 1x20',
+        },
+      },
+    ],
+    silent: [{ series: { [`countersign_clock_jumped{${A}}`]: '0x20 1x5 0x20' } }, { series: {} }],
   },
   CountersignAbsent: {
     fires: [{ series: {} }, { series: { [READY]: '1x20' } }],
@@ -91,6 +106,32 @@ export const alertCases: Readonly<Record<string, AlertCases>> = {
     `countersign_authentication_failures_total{${A}, code="SIGN_WRONG"}`,
     { code: 'KEYS_UNAVAILABLE' },
   ),
+  CountersignKeyUnreadable: {
+    fires: [{ series: { [unreadable(A)]: '_x20 1x20', [unreadable(B)]: '1x40' }, labels: UNREADABLE }],
+    silent: [{ series: { [unreadable(A)]: '1x20' } }, { series: {} }],
+  },
+  CountersignStoreMoved: {
+    fires: [
+      { series: { [`countersign_store_moved{${A}}`]: '0x20 1x20' }, labels: { instance: replica.instance } },
+    ],
+    silent: [{ series: { [`countersign_store_moved{${A}}`]: '0x40' } }, { series: {} }],
+  },
+  CountersignStoreNotWritable: {
+    fires: [
+      {
+        series: {
+          [`countersign_store_writable{${A}}`]: '1x20 0x20',
+          [`countersign_store_writable{${B}}`]: '1x40',
+        },
+        labels: { instance: replica.instance },
+      },
+    ],
+    silent: [
+      { series: { [`countersign_store_writable{${A}}`]: '1x40' } },
+      { series: { [`countersign_store_writable{${A}}`]: '1x29 0x20' } },
+      { series: {} },
+    ],
+  },
   CountersignInternalFailure: countedOnce(
     decisions('verdict="FAILURE", code="INTERNAL"'),
     decisions('verdict="FAILURE", code="RULE_REFUSED"'),
@@ -123,6 +164,21 @@ export const alertCases: Readonly<Record<string, AlertCases>> = {
       { series: { [expiry('store.tls.ca')]: '-5x40' }, labels: { setting: 'store.tls.ca' } },
     ],
     silent: [{ series: { [expiry('public.tls.certificate')]: `${2 * DAY}x40` } }, { series: {} }],
+  },
+  CountersignClockBehind: {
+    fires: [
+      {
+        series: {
+          [`countersign_clock_ahead_seconds{${A}}`]: '0x20 -90x20',
+          [`countersign_clock_ahead_seconds{${B}}`]: '0x40',
+        },
+      },
+    ],
+    silent: [
+      { series: { [`countersign_clock_ahead_seconds{${A}}`]: '-60x40' } },
+      { series: { [`countersign_clock_ahead_seconds{${A}}`]: '0x28 -90x20' } },
+      { series: { [`countersign_clock_ahead_seconds{${A}}`]: '90x40' } },
+    ],
   },
   CountersignNoCallbacks: {
     fires: [
@@ -384,6 +440,22 @@ export const alertCases: Readonly<Record<string, AlertCases>> = {
           [READY]: '1x40',
         },
       },
+    ],
+  },
+  CountersignDiskLow: {
+    fires: [
+      {
+        series: {
+          [`countersign_store_free_bytes{${A}}`]: '9e9x20 4e8x20',
+          [`countersign_store_free_bytes{${B}}`]: '9e9x40',
+        },
+        labels: { instance: replica.instance },
+      },
+    ],
+    silent: [
+      { series: { [`countersign_store_free_bytes{${A}}`]: '5e8x40' } },
+      { series: { [`countersign_store_free_bytes{${A}}`]: '9e9x27 4e8x20' } },
+      { series: {} },
     ],
   },
   CountersignJournalLarge: {

@@ -58,7 +58,7 @@ describe.each(stores)('a port that is taken, on %s', (_, start) => {
       const { store: written } = loadSettings({ file: join(folder, 'settings.yaml'), env: {} });
       const { store } = await openStore(written, () => '', systemClock);
       onTestFinished(() => store.close());
-      expect(await store.control()).toMatchObject({ sequence: 0, revision: '', frozen: undefined });
+      expect(await store.control()).toMatchObject({ sequence: 0, revision: '', frozen: [] });
       expect(await store.history(10)).toEqual([]);
       expect(code).toBe(2);
       expect(err).toContain(
