@@ -28,8 +28,9 @@ export interface FollowedKeys {
 type Texts = ReadonlyMap<string, string>;
 
 /**
- * Reads all keys now; throws one error that lists every key that can't be read. Later a source whose files can't all be used keeps
- * the keys it had, for a mount that is gone for a moment must not stop payments; the other sources get theirs.
+ * Reads all keys now; throws one error that lists every key that can't be read. Later a file that can't be used
+ * leaves the key in use that was read from it, since a mount that is gone for a moment must not stop
+ * payments. Other files count.
  */
 export function followKeys(settings: Settings, read: ReadSecret, log: Log): FollowedKeys {
   let texts: Texts = new Map();
@@ -47,7 +48,9 @@ export function followKeys(settings: Settings, read: ReadSecret, log: Log): Foll
         authenticatorOf({ ...settings, sources: [source] }, noting(read, own));
         for (const [name, text] of own) fresh.set(name, text);
       } catch (thrown) {
-        failed.push(...unusable(source, { thrown, read, texts }));
+        const bad = unusable(source, { thrown, read, texts });
+        failed.push(...bad);
+        for (const [name, text] of usable(settings, source, { bad, read, texts })) fresh.set(name, text);
       }
     }
     const kept: ReadSecret = (reference) => fresh.get(nameOfSecret(reference)) ?? read(reference);
@@ -89,6 +92,31 @@ export function followKeys(settings: Settings, read: ReadSecret, log: Log): Foll
       }
     },
   };
+}
+
+/** What the other files of the source hold: a key that was replaced is revoked, whatever is wrong with another file. */
+function usable(
+  settings: Settings,
+  source: SourceSettings,
+  {
+    bad,
+    read,
+    texts,
+  }: { readonly bad: readonly UnreadableKey[]; readonly read: ReadSecret; readonly texts: Texts },
+): Texts {
+  const isBad = (reference: SecretRef): boolean =>
+    'file' in reference && bad.some(({ file }) => file === reference.file);
+  const before = (reference: SecretRef): string | undefined => texts.get(nameOfSecret(reference));
+  const own = new Map<string, string>();
+  try {
+    const mixed: ReadSecret = (reference) =>
+      (isBad(reference) ? before(reference) : undefined) ?? read(reference);
+    authenticatorOf({ ...settings, sources: [source] }, noting(mixed, own));
+    return own;
+  } catch {
+    // More is wrong than these files: the source keeps all that it had, and is alarmed about.
+    return new Map();
+  }
 }
 
 function noting(read: ReadSecret, texts: Map<string, string>): ReadSecret {

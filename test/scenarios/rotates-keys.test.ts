@@ -80,7 +80,7 @@ describe('while the service runs', () => {
     ['gone', (files: Files) => rmSync(files.path('first'))],
     ['too large', (files: Files) => files.replace('first', 'x'.repeat(70_000))],
   ] as const)(
-    'a file that is %s leaves the old secrets in use, and raises an alarm',
+    'a file that is %s leaves its old secret in use, and no other, and raises an alarm',
     async (_name, spoil) => {
       const files = filesOfItsOwn();
       const service = await shopWith(files);
@@ -91,7 +91,8 @@ describe('while the service runs', () => {
       expect(alarm['because']).toContain(files.path('first'));
       expect(alarm['because']).toContain('what was read before stays in use');
       expect(await payWith(service, 'secret-one')).toBe('SUCCESS');
-      expect(await payWith(service, 'secret-two')).toBe('SUCCESS');
+      await acceptsSoon(service, 'secret-five');
+      expect(await payWith(service, 'secret-two')).toBe('FAILURE');
       expect(await payWith(service, '')).toBe('FAILURE');
 
       files.replace('first', 'secret-six');
@@ -198,6 +199,18 @@ describe('a key whose file is taken away', () => {
     expect(await service.pay({ appOrderId: 'revoked' }, 'rsa')).toBe('FAILURE');
     expect(await service.cosign('/cosigner/withdraw', transfer())).toBe('SUCCESS');
     expect((await readinessAt(service.ops)).because).toContain('source vault: file ');
+  });
+
+  it('of one file keeps no other of the same source from being replaced: the key that was there is revoked', async () => {
+    const files = filesOfItsOwn();
+    const service = await shopWith(files);
+    files.replace('second', 'no longer the second secret');
+    rmSync(files.path('first'));
+    const because = await unready(service);
+    expect(because).toContain(files.path('first'));
+    await acceptsSoon(service, 'no longer the second secret');
+    expect(await payWith(service, 'secret-two')).toBe('FAILURE');
+    expect(await payWith(service, 'secret-one')).toBe('SUCCESS');
   });
 
   it('says of a secret, which has no fingerprint, its source and its file', async () => {
