@@ -21,6 +21,8 @@ const ASK_AFTER_MS = 20;
 const ASK_EVERY_MS = 100;
 /** For so long at most way is given before one transaction, and to one question. */
 const GIVE_WAY_MS = 400;
+/** Whether somebody asks is looked at so often at most: a look takes as long as a small statement. */
+const LISTEN_EVERY_MS = 10;
 
 /** Present while somebody asks for the way. SQLite's locks do not tell that anybody waits for them. */
 const questionOf = (file: string): string => `${file}-waits`;
@@ -92,13 +94,16 @@ function withdraw(question: string): void {
 /** Whether somebody asks for the way. A question that is not asked again, for its asker was killed, is soon ignored. */
 function createListening(file: string): (nowMs: number) => boolean {
   const question = questionOf(file);
-  let seen: bigint | undefined;
-  let seenSinceMs = 0;
+  let asked: bigint | undefined;
+  let askedSinceMs = 0;
+  let listenAgainMs = 0;
   return (nowMs) => {
-    const asked = askedAt(question);
-    if (asked === undefined) return false;
-    if (asked !== seen) [seen, seenSinceMs] = [asked, nowMs];
-    return nowMs < seenSinceMs + GIVE_WAY_MS;
+    if (nowMs >= listenAgainMs) {
+      const found = askedAt(question);
+      if (found !== asked) [asked, askedSinceMs] = [found, nowMs];
+      listenAgainMs = nowMs + LISTEN_EVERY_MS;
+    }
+    return asked !== undefined && nowMs < askedSinceMs + GIVE_WAY_MS;
   };
 }
 

@@ -11,7 +11,7 @@ export interface Instant {
 
 /** The store's time: the clock's, but never before what this process has seen or any process has written, nor far ahead of it. */
 export function createTime(connection: DatabaseSync, maxStepMs: number): (clockMs: number) => Instant {
-  const remembered = rememberedBy(connection);
+  const remembered = rememberedBy(connection, 'kept, held_ms');
   let seenMs = 0;
   return (clockMs) => {
     const row = remembered();
@@ -26,9 +26,10 @@ export function createTime(connection: DatabaseSync, maxStepMs: number): (clockM
   };
 }
 
-function rememberedBy(connection: DatabaseSync): () => Row {
+/** Columns of the clock's row, and as `at_ms` the latest time that any process has written. */
+function rememberedBy(connection: DatabaseSync, columns: string): () => Row {
   const find = connection.prepare(
-    `SELECT clock.*,
+    `SELECT ${columns},
        max(control.at_ms, clock.now_ms,
          coalesce((SELECT at_ms FROM journal ORDER BY id DESC LIMIT 1), 0)) AS at_ms
      FROM control, clock`,
@@ -50,7 +51,7 @@ export interface ClockTable {
 }
 
 export function createClockTable(connection: DatabaseSync, maxStepMs: number): ClockTable {
-  const remembered = rememberedBy(connection);
+  const remembered = rememberedBy(connection, 'clock.*');
   const believe = connection.prepare(
     `UPDATE clock SET now_ms = ?, kept = 1, witness = ?, witness_elapsed_ms = ?, witness_clock_ms = ?,
        held_ms = NULL, held_ahead_ms = NULL`,
