@@ -27,10 +27,13 @@ export interface Subject {
   stop(): Promise<void>;
 }
 
-export async function startSubject(parts: readonly SubjectParts[]): Promise<Subject> {
+const ENTRY = new URL('subject.ts', import.meta.url);
+
+/** `entry` is `subject.ts` of the checkout that is measured. */
+export async function startSubject(parts: readonly SubjectParts[], entry = ENTRY): Promise<Subject> {
   const processes: Process[] = [];
   // One after the other: the first makes the list.
-  for (const each of parts) processes.push(await startProcess(each));
+  for (const each of parts) processes.push(await startProcess(each, entry));
   return {
     urls: processes.map(({ url }) => url),
     async used() {
@@ -54,9 +57,9 @@ interface Process {
   stop(): Promise<void>;
 }
 
-async function startProcess(parts: SubjectParts): Promise<Process> {
+async function startProcess(parts: SubjectParts, entry: URL): Promise<Process> {
   const log = parts.program === 'floor' ? 'ignore' : openSync(parts.log, 'a');
-  const child = fork(fileURLToPath(new URL('subject.ts', import.meta.url)), [JSON.stringify(parts)], {
+  const child = fork(fileURLToPath(entry), [JSON.stringify(parts)], {
     // Countersign as `npm start` runs it.
     execArgv: parts.program === 'floor' ? [] : ['--max-semi-space-size=64'],
     stdio: ['ignore', log, 'inherit', 'ipc'],

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { measureAgainst } from './against.ts';
 import { type Posted, type Sending, createSender } from './callbacks.ts';
 import { evaluationTimes } from './evaluation.ts';
 import { type Round, load, startSubject } from './load.ts';
@@ -16,6 +17,9 @@ const { values: options } = parseArgs({
     /** Part of the names of the rows that are measured; the floor always is. */
     only: { type: 'string', default: '' },
     growth: { type: 'boolean', default: true },
+    /** A folder with another checkout: both are measured side by side, and nothing else is. */
+    against: { type: 'string' },
+    bursts: { type: 'string', default: '60' },
   },
   allowNegative: true,
 });
@@ -24,10 +28,17 @@ const CALLBACKS = Number(options.callbacks);
 /** Sent first to each new process, uncounted: the first ten thousand or so run unoptimised, and more so the more rules there are. */
 const WARM_UP = 16_000;
 const CONNECTIONS = 32;
+/** Callbacks to one checkout before it is the other's turn. */
+const BURST = 500;
 
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 const sender = createSender();
 const signed = new Map<Sending, readonly Posted[]>();
+
+if (options.against !== undefined) {
+  await compareCheckouts(options.against);
+  process.exit();
+}
 const stage = await createStage(sender);
 
 try {
@@ -39,6 +50,14 @@ try {
   process.stdout.write(options.json ? `${JSON.stringify(results, undefined, 2)}\n` : resultsText(results));
 } finally {
   await stage.clear();
+}
+
+async function compareCheckouts(checkout: string): Promise<void> {
+  const { only } = options;
+  const sizes = { bursts: Number(options.bursts), burst: BURST, warmUp: WARM_UP };
+  const pairs = await measureAgainst({ checkout, sender, only, ...sizes, tell });
+  const text = pairs.map((rows) => table(rows, 'of the one there')).join('\n');
+  process.stdout.write(options.json ? `${JSON.stringify(pairs, undefined, 2)}\n` : text);
 }
 
 /** Each load with the floor in the same rounds, program after program, so that a drift of the machine meets all of them. */

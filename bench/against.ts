@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Posted, Sender } from './callbacks.ts';
+import { type Round, type Subject, load, startSubject } from './load.ts';
+import { FLOOR, LOADS, type Program } from './programs.ts';
+import { type Stage, createStage } from './stage.ts';
+import { type Row, comparedTo } from './table.ts';
+
+export interface Against {
+  /** Another checkout of this project, with its dependencies installed. */
+  readonly checkout: string;
+  readonly sender: Sender;
+  /** Part of the names of the rows. */
+  readonly only: string;
+  readonly bursts: number;
+  /** Callbacks in each burst. */
+  readonly burst: number;
+  /** Sent to each process before it is measured. */
+  readonly warmUp: number;
+  readonly tell: (line: string) => void;
+}
+
+const WARM_UP_CONNECTIONS = 32;
+
+/**
+ * Measures this checkout against another one, row by row. Both run all the time, and are sent short bursts in turn, so that
+ * whatever else the machine does meets both alike: the median over many bursts tells differences of two percent on a machine
+ * on which two rounds of one program differ by twenty. The first row of each pair is the other checkout's.
+ */
+export async function measureAgainst(against: Against): Promise<readonly (readonly Row[])[]> {
+  const pairs: (readonly Row[])[] = [];
+  for (const { connections, programs } of LOADS) {
+    for (const program of programs) {
+      if (program === FLOOR || !program.name.includes(against.only)) continue;
+      against.tell(`c=${connections}: ${program.name}`);
+      pairs.push(await measurePair(against, program, connections));
+    }
+  }
+  return pairs;
+}
+
+interface Side {
+  readonly name: string;
+  readonly subject: Subject;
+  readonly rounds: Round[];
+}
+
+async function measurePair(
+  { checkout, sender, bursts, burst, warmUp }: Against,
+  program: Program,
+  connections: number,
+): Promise<readonly Row[]> {
+  const { answer } = program;
+  let made = 0;
+  const make = (count: number): readonly Posted[] =>
+    Array.from({ length: count }, () => sender.make(program.sending, made++));
+  const stages: Stage[] = [];
+  const start = async (name: string, entry?: URL): Promise<Side> => {
+    const stage = await createStage(sender);
+    stages.push(stage);
+    return { name, subject: await startSubject(await stage.set(program), entry), rounds: [] };
+  };
+  const sides: Side[] = [];
+  try {
+    const there = pathToFileURL(join(checkout, 'bench/subject.ts'));
+    sides.push(await start(`${program.name}, there`, there), await start(`${program.name}, here`));
+    const first = make(warmUp);
+    for (const { subject } of sides) await load(subject, first, { connections: WARM_UP_CONNECTIONS, answer });
+    for (let at = 0; at < bursts; at++) {
+      const posted = make(burst);
+      for (const { subject, rounds } of at % 2 === 0 ? sides : sides.toReversed()) {
+        rounds.push(await load(subject, posted, { connections, answer }));
+      }
+    }
+  } finally {
+    for (const { subject } of sides) await subject.stop();
+    for (const stage of stages) await stage.clear();
+  }
+  const there = sides[0]?.rounds ?? [];
+  return sides.map(({ name, rounds }) =>
+    comparedTo(there, { program: { ...program, name }, connections, rounds }),
+  );
+}
