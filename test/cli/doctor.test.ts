@@ -284,7 +284,7 @@ describe('doctor on Redis', () => {
     const found = await diagnosis(run);
     expect(found).toMatchObject({ code: 0, faults: 0 });
     expect(inState(found, 'ok').join('\n')).toMatch(
-      /store: Redis \d+\.\d+\.\d+, maxmemory-policy noeviction, append-only file no, \d+ MiB of 500 MiB used, clock -?\d+ ms ahead/,
+      /store: Redis \d+\.\d+\.\d+, maxmemory-policy noeviction, append-only file no, \d+ MiB of 500 MiB used, clock \d+ ms (?:ahead of|behind) this machine's/,
     );
     expect(inState(found, 'warning').join('\n')).toContain('set `appendonly yes` in redis.conf');
   });

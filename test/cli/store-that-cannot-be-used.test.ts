@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, type Server, createServer } from 'node:net';
+import { type AddressInfo, type Server, type Socket, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commandsFor } from '../../src/cli/commands.ts';
 import { type Certificate, type CertificateAuthority, createAuthority } from '../certificates.ts';
@@ -62,18 +63,44 @@ let stranger: CertificateAuthority;
 let server: Certificate;
 let client: Certificate;
 let silent: Server;
+/** Speaks TLS with a certificate of `authority`, and nonsense as soon as that has been shown. */
+let garbled: Server;
+let behind: Server;
 beforeAll(async () => {
   [authority, stranger] = [createAuthority(), createAuthority()];
   [server, client] = [authority.issue('/CN=redis'), authority.issue('/CN=countersign')];
   // Takes connections, and never says anything.
   silent = createServer((socket) => void socket.on('error', () => socket.destroy())).listen(0, '127.0.0.1');
   await once(silent, 'listening');
+  behind = createTlsServer({ cert: server.cert, key: server.key }).listen(0, '127.0.0.1');
+  behind.on('tlsClientError', () => undefined);
+  await once(behind, 'listening');
+  garbled = createServer(garble).listen(0, '127.0.0.1');
+  await once(garbled, 'listening');
 });
 afterAll(() => {
   silent.close();
+  garbled.close();
+  behind.close();
   authority.close();
   stranger.close();
 });
+
+/** The server's part of the handshake and the nonsense arrive as one, so that both are read before anything else happens. */
+function garble(socket: Socket): void {
+  const through = connect(portOf(behind), '127.0.0.1');
+  let shown: Buffer[] = [];
+  let sending: NodeJS.Timeout | undefined;
+  socket.on('error', () => through.destroy()).pipe(through);
+  through.on('error', () => socket.destroy());
+  through.on('data', (chunk: Buffer) => {
+    shown.push(chunk);
+    sending ??= setTimeout(() => {
+      socket.write(Buffer.concat([...shown, Buffer.alloc(64, 0xff)]));
+      [shown, sending] = [[], undefined];
+    }, 50);
+  });
+}
 
 const portOf = (listening: Server): number => (listening.address() as AddressInfo).port;
 const secure = (url: string): string => url.replace('redis', 'rediss');
@@ -130,6 +157,11 @@ const faults: readonly Fault[] = [
   ],
   ['no CA', ({ tls: { url } }) => ({ url, tls: shown() }), untrusted],
   [
+    'no CA, and a server that breaks TLS',
+    (_, { at }) => ({ url: secure(at(portOf(garbled))), tls: shown() }),
+    untrusted,
+  ],
+  [
     'a wrong CA',
     ({ tls: { url } }) => ({ url, tls: { ...known(), ca: stranger.certificate.certFile } }),
     untrusted,
@@ -180,8 +212,8 @@ describe.each(topologies)('a command on $name', (topology) => {
     { timeout: TEST_MS },
     async (_, settings, said) => {
       const { code, out, err } = await run(['policy', 'history'], settings(rigs, topology));
-      expect({ code, out }).toEqual({ code: 2, out: '' });
-      expect(err).toMatch(/^STORE_UNREACHABLE: Redis at .*\n$/);
+      const unreachable: unknown = expect.stringMatching(/^STORE_UNREACHABLE: Redis at .*\n$/);
+      expect({ code, out, err }).toEqual({ code: 2, out: '', err: unreachable });
       expect(err).toMatch(said);
       expect(err).not.toMatch(/s3cret|enableOfflineQueue|Connection is closed|slots cache|sentinels are/);
     },

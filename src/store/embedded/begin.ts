@@ -11,8 +11,8 @@ export interface LockWait {
 
 /** A service has callers that wait: beyond that they had rather be told. */
 export const SERVICE_WAITS: LockWait = { waitMs: 500, goesFirst: false };
-/** A command has time, and a freeze must come about beside whatever is decided. */
-export const COMMAND_WAITS: LockWait = { waitMs: 10_000, goesFirst: true };
+/** A command has time, and a freeze must come about beside whatever is decided, also while the disk stalls for seconds. */
+export const COMMAND_WAITS: LockWait = { waitMs: 30_000, goesFirst: true };
 
 const LOOK_MS = 0.5;
 /** What waits for longer than that asks for the way, */

@@ -1,4 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { connectorFor } from './connector.ts';
 import { leaveReplaced } from './replaced.ts';
 
 /** Where Redis is: a URL (`redis://` or `rediss://`), a client's options (such as Sentinels), or nodes of a Cluster. */
@@ -43,6 +44,7 @@ export function createClient(
   const retry = (attempt: number): number => Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), LAST_RETRY_MS);
   const options = {
     ...server.client,
+    Connector: connectorFor(server.client ?? {}),
     // Maps as flat arrays, in whichever protocol.
     replyMapping: 'legacy',
     connectTimeout: timeouts.connectTimeoutMs,

@@ -1,5 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { BesideError } from './client.ts';
+import { connectorFor } from './connector.ts';
 
 const CHANNEL = '+switch-master';
 
@@ -67,6 +68,7 @@ function sentinelOptions(options: RedisOptions): SentinelOptions {
     username: options.sentinelUsername ?? undefined,
     password: options.sentinelPassword ?? undefined,
     tls: options.sentinelTLS,
+    Connector: connectorFor({}),
     connectTimeout: options.connectTimeout,
     commandTimeout: options.commandTimeout,
     retryStrategy: options.retryStrategy,

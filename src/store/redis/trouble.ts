@@ -18,7 +18,7 @@ export interface Troubles {
   follow(client: Redis | Cluster): void;
 }
 
-/** What ioredis says of itself, which names neither the cause nor the cure. */
+/** What the client does by itself, which names neither the cause nor the cure. */
 const OF_THE_CLIENT = [
   /^Connection is closed\.$/,
   /enableOfflineQueue options is false$/,
@@ -28,6 +28,8 @@ const OF_THE_CLIENT = [
   /^Reached the max retries per request limit/,
   /^All sentinels are unreachable/,
   /^timeout$/,
+  // A server says so when this client left in the middle of a handshake, such as that with another node of a Cluster.
+  /\balert decode error\b/,
 ];
 
 /** True for an error that says only that the client has no connection. */
