@@ -1,0 +1,86 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { payment, PAYMENT_PATH } from '../golden/story.ts';
+import { type World, createWorld } from '../golden/world.ts';
+import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
+
+const VERSIONS = ['0.1.0'] as const;
+const cases = VERSIONS.flatMap((version) => [
+  { version, store: 'embedded' as const },
+  { version, store: 'redis' as const },
+]);
+
+describe.each(cases)(
+  'a $store store that version $version wrote',
+  { timeout: 240_000 },
+  ({ version, store }) => {
+    const written = (name: string): Buffer =>
+      readFileSync(new URL(`${version}/${store}/${name}`, import.meta.url));
+    let redis: RedisServerProcess | undefined;
+    let world: World;
+    let folder: string;
+
+    beforeEach(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'countersign-written-before-'));
+      if (store === 'redis') {
+        writeFileSync(join(folder, 'dump.rdb'), gunzipSync(written('dump.rdb.gz')));
+        redis = await startRedisServer({ args: ['--dir', folder] });
+      }
+      world = createWorld(redis?.url);
+      if (store === 'embedded')
+        writeFileSync(join(world.folder, 'store.db'), gunzipSync(written('store.db.gz')));
+    });
+    afterEach(async () => {
+      await world.remove();
+      await redis?.stop();
+      redis = undefined;
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    it('has the same journal, byte by byte', async () => {
+      const { out } = await world.run(['decisions', 'export']);
+      expect(out).toBe(gunzipSync(written('decisions.jsonl.gz')).toString());
+    });
+
+    it('answers commands, and decides a backtest, as it did then', async () => {
+      const answers: Record<string, unknown> = JSON.parse(written('answers.json').toString());
+      for (const [command, answer] of Object.entries(answers)) {
+        const { out } = await world.run([...command.split(' '), '--json']);
+        expect({ command, answer: JSON.parse(out) as unknown }).toEqual({ command, answer });
+      }
+    });
+
+    it('still knows what was approved: a repeat is approved again, and other terms are refused', async () => {
+      // The prices of then are too old to judge by.
+      await world.run(['prices', 'set', 'USDT1742=1.0001', 'BTC=97000']);
+      const serving = await world.serve();
+      const sent = async (orderAmount: string): Promise<string> => {
+        const body = payment({ orderAmount });
+        const answer = await serving.request(serving.url, { path: PAYMENT_PATH, body });
+        return answer.split('\r\n\r\n')[1] ?? '';
+      };
+      expect(await sent('1')).toBe('SUCCESS');
+      expect(await sent('2')).toBe('FAILURE');
+      await serving.stop();
+      const { out } = await world.run([
+        'decisions',
+        'search',
+        '--source',
+        'shop',
+        '--subject',
+        'payment:P-1',
+        '--json',
+      ]);
+      const found: readonly Record<string, unknown>[] = JSON.parse(out);
+      expect(found.map(({ type, code }) => [type, code])).toEqual([
+        ['decision', 'APPROVED'],
+        ['repeat', 'APPROVED'],
+        ['repeat', 'APPROVED'],
+        ['decision', 'TERMS_CHANGED'],
+      ]);
+    });
+  },
+);
