@@ -1,5 +1,5 @@
-import { readApart } from '../rehearsal/proposal-apart.ts';
-import type { RecordItem, RecordedEntry, RecordedPrices } from '../rehearsal/record.ts';
+import { readApart } from '../simulation/proposal-apart.ts';
+import type { RecordItem, RecordedEntry, RecordedPrices } from '../simulation/record.ts';
 import type { JournalEntry, ListSummary, Store } from '../store/store.ts';
 import { mergedEntries } from './journal-pages.ts';
 import { isoTime } from './print.ts';

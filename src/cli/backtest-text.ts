@@ -1,4 +1,4 @@
-import type { BacktestReport, ChangedCallback, Reason, UnknownCallback } from '../rehearsal/backtest.ts';
+import type { BacktestReport, ChangedCallback, Reason, UnknownCallback } from '../simulation/backtest.ts';
 import { named } from '../release/push.ts';
 import { columns, counted, isoTime, printable } from './print.ts';
 

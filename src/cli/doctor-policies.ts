@@ -7,7 +7,7 @@ import { named, readRevision } from '../release/push.ts';
 import type { Settings } from '../settings/schema.ts';
 import { freezeText } from '../store/freezes.ts';
 import type { Control, Store } from '../store/store.ts';
-import { unknownAsked } from './doctor-inquiries.ts';
+import { unknownAsked } from './doctor-plugins.ts';
 import { checkNeeds } from './doctor-needs.ts';
 import { type Finding, attempt, guarded } from './finding.ts';
 import { sizeText } from './policy-validate.ts';

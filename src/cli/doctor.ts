@@ -1,5 +1,5 @@
 import type { CommandRow } from './command.ts';
-import { checkInquiries } from './doctor-inquiries.ts';
+import { checkInquiries } from './doctor-plugins.ts';
 import { checkKeys } from './doctor-keys.ts';
 import { checkPolicies } from './doctor-policies.ts';
 import { checkPorts } from './doctor-ports.ts';

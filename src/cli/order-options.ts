@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type OrderSource, orderSource } from '../announce/orders.ts';
+import { type OrderSource, orderSource } from '../orders/orders.ts';
 import type { Kind } from '../callback/callback.ts';
 import { orderSources } from '../compose/sources.ts';
 import { CountersignError } from '../errors.ts';

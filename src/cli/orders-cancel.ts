@@ -1,4 +1,4 @@
-import { orderJson } from '../announce/order-json.ts';
+import { orderJson } from '../orders/order-json.ts';
 import { subjectOf } from '../callback/callback.ts';
 import type { CommandRow } from './command.ts';
 import { byOption } from './options.ts';

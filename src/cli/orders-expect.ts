@@ -1,5 +1,5 @@
-import { orderJson } from '../announce/order-json.ts';
-import { announceOrder } from '../announce/orders.ts';
+import { orderJson } from '../orders/order-json.ts';
+import { announceOrder } from '../orders/orders.ts';
 import { orderSources } from '../compose/sources.ts';
 import { CountersignError } from '../errors.ts';
 import type { Call, CommandRow } from './command.ts';

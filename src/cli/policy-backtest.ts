@@ -1,7 +1,7 @@
 import { CountersignError } from '../errors.ts';
-import { type BacktestReport, backtest } from '../rehearsal/backtest.ts';
-import { readRecordFile } from '../rehearsal/record-file.ts';
-import type { RecordItem } from '../rehearsal/record.ts';
+import { type BacktestReport, backtest } from '../simulation/backtest.ts';
+import { readRecordFile } from '../simulation/record-file.ts';
+import type { RecordItem } from '../simulation/record.ts';
 import { readPolicyDirectory } from '../release/files.ts';
 import { storeRecord } from './backtest-record.ts';
 import { backtestJson, backtestText } from './backtest-text.ts';

@@ -1,8 +1,8 @@
 import { CountersignError } from '../errors.ts';
 import { type ReleaseDiff, diffReleases } from '../policy/diff.ts';
 import type { Release } from '../policy/release.ts';
-import { readTests } from '../rehearsal/files.ts';
-import { type TestReport, runTests } from '../rehearsal/run-tests.ts';
+import { readTests } from '../simulation/files.ts';
+import { type TestReport, runTests } from '../simulation/run-tests.ts';
 import { readPolicyDirectory } from '../release/files.ts';
 import { named, pushRelease } from '../release/push.ts';
 import { freezeText } from '../store/freezes.ts';

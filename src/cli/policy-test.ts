@@ -1,7 +1,7 @@
 import { CountersignError } from '../errors.ts';
 import type { PolicyTest } from '../policy/suite/suite.ts';
-import { TESTS_DIRECTORY, readTests } from '../rehearsal/files.ts';
-import { runTests } from '../rehearsal/run-tests.ts';
+import { TESTS_DIRECTORY, readTests } from '../simulation/files.ts';
+import { runTests } from '../simulation/run-tests.ts';
 import { readPolicyDirectory } from '../release/files.ts';
 import type { Call, CommandRow } from './command.ts';
 import { reportJson, reportText } from './test-text.ts';

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import { CountersignError, messageOf } from '../errors.ts';
 import type { Release } from '../policy/release.ts';
 import { spellingWarnings } from '../policy/spelling-warnings.ts';
-import { readTests } from '../rehearsal/files.ts';
+import { readTests } from '../simulation/files.ts';
 import { readPolicyDirectory } from '../release/files.ts';
 import type { CommandRow } from './command.ts';
 import { counted } from './print.ts';

@@ -1,4 +1,4 @@
-import { pricesJson } from '../announce/prices.ts';
+import { pricesJson } from '../orders/prices.ts';
 import { CountersignError } from '../errors.ts';
 import type { CommandRow } from './command.ts';
 import { byOption } from './options.ts';

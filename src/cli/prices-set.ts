@@ -1,4 +1,4 @@
-import { type WrittenPrice, pricesJson, setPrices } from '../announce/prices.ts';
+import { type WrittenPrice, pricesJson, setPrices } from '../orders/prices.ts';
 import { CountersignError } from '../errors.ts';
 import type { CommandRow } from './command.ts';
 import { byOption } from './options.ts';

@@ -1,4 +1,4 @@
-import { pricesJson } from '../announce/prices.ts';
+import { pricesJson } from '../orders/prices.ts';
 import type { PriceTable } from '../policy/facts.ts';
 import { formatAmount } from '../values/amount.ts';
 import type { CommandRow } from './command.ts';

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { CountersignError, messageOf } from '../errors.ts';
-import { LINE_BEGINNING, linesOf } from '../rehearsal/file-runs.ts';
+import { LINE_BEGINNING, linesOf } from '../simulation/file-runs.ts';
 
 /** A file that an export is appended to, whenever it is run. */
 export interface RecordOutput {

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CountersignError, messageOf } from '../errors.ts';
-import { readRecordLines } from '../rehearsal/record-file.ts';
+import { readRecordLines } from '../simulation/record-file.ts';
 import { createMapping } from '../replay/mapping.ts';
 import { replay } from '../replay/replay.ts';
 import type { Resent } from '../replay/resend.ts';

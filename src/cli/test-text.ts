@@ -1,5 +1,5 @@
-import type { Coverage } from '../rehearsal/coverage.ts';
-import type { CallbackResult, TestReport, TestResult, ToldRule } from '../rehearsal/run-tests.ts';
+import type { Coverage } from '../simulation/coverage.ts';
+import type { CallbackResult, TestReport, TestResult, ToldRule } from '../simulation/run-tests.ts';
 import { columns, counted, isoTime, printable } from './print.ts';
 
 /** What came of tests, for people: those that failed with what every rule said, a summary, and what was not covered. */

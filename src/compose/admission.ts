@@ -5,7 +5,7 @@ import type { ReportCallback } from '../observe/report.ts';
 import { type Pipeline, createPipeline } from '../pipeline/pipeline.ts';
 import type { PipelineParts } from '../pipeline/steps.ts';
 import type { Settings } from '../settings/schema.ts';
-import type { Backstage } from './backstage.ts';
+import type { Backstage } from './runtime.ts';
 
 /** The pipeline behind its bounds. */
 export interface AdmittingPipeline extends Pipeline {

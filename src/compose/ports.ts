@@ -9,7 +9,7 @@ import type { Settings, SourceSettings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';
 import type { Clock } from '../values/clock.ts';
 import type { AdmittingPipeline } from './admission.ts';
-import type { Backstage } from './backstage.ts';
+import type { Backstage } from './runtime.ts';
 import { publicExpiries } from './certificates.ts';
 import { orderSources } from './sources.ts';
 import { readPem } from './store.ts';

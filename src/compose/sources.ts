@@ -1,4 +1,4 @@
-import type { OrderSource } from '../announce/orders.ts';
+import type { OrderSource } from '../orders/orders.ts';
 import { type AnswerFormat, jsonAnswer, plainAnswer } from '../callback/answer.ts';
 import type { Kind } from '../callback/callback.ts';
 import type { Addressee } from '../pipeline/arrival.ts';

@@ -3,7 +3,7 @@ import { failure } from '../errors.ts';
 import { toDetail } from '../policy/detail.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { type Answer, type Inquiry, type PriceTable, factsAt } from '../policy/facts.ts';
-import { inquiriesOf } from '../policy/inquiries.ts';
+import { inquiriesOf } from '../policy/plugins.ts';
 import { explainBriefly } from '../policy/explain.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';

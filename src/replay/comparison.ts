@@ -1,6 +1,6 @@
 import { createHistogram } from 'node:perf_hooks';
 import type { Verdict } from '../callback/callback.ts';
-import type { RecordItem } from '../rehearsal/record.ts';
+import type { RecordItem } from '../simulation/record.ts';
 
 /** Where a callback stands in the record. */
 export interface Recorded {

@@ -1,5 +1,5 @@
 import { CountersignError, messageOf } from '../errors.ts';
-import type { RecordItem, RecordedEntry } from '../rehearsal/record.ts';
+import type { RecordItem, RecordedEntry } from '../simulation/record.ts';
 import { type Comparing, type Comparison, type Recorded, createComparing } from './comparison.ts';
 import { type Lanes, createLanes } from './lanes.ts';
 import type { Mapping } from './mapping.ts';

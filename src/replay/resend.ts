@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AnswerFormat } from '../callback/answer.ts';
 import { CountersignError } from '../errors.ts';
 import { jsonOf, stringMember, without } from '../signature/body.ts';
-import type { RecordedEntry } from '../rehearsal/record.ts';
+import type { RecordedEntry } from '../simulation/record.ts';
 import { type Members, readMembers } from '../values/members.ts';
 import type { Mapping } from './mapping.ts';
 import type { PaymentSender, SenderOf, SourceSender } from './sender.ts';

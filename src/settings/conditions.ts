@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FoundFault, SettingPath } from './faults.ts';
-import { inquiryConditions } from './inquiries.ts';
+import { inquiryConditions } from './plugins.ts';
 import { PAYMENT_PATH } from './sources.ts';
 
 /*

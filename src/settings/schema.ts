@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { filePath, list, oneOf, section, wholeNumberOr } from './fields.ts';
-import { modules, services } from './inquiries.ts';
+import { modules, services } from './plugins.ts';
 import { opsPort, publicPort } from './ports.ts';
 import { source } from './sources.ts';
 import { store } from './store.ts';

@@ -9,7 +9,7 @@ import { openStore } from '../../src/compose/store.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { createSecrets } from '../../src/settings/secrets.ts';
 import { systemClock } from '../../src/values/clock.ts';
-import { readRecordFile } from '../../src/rehearsal/record-file.ts';
+import { readRecordFile } from '../../src/simulation/record-file.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { parseAmount } from '../../src/values/amount.ts';

@@ -3,7 +3,7 @@ import { basename, join, relative } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { lockDirectory } from '../../src/archive/lock.ts';
-import { readRecordFile } from '../../src/rehearsal/record-file.ts';
+import { readRecordFile } from '../../src/simulation/record-file.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { startTestService } from '../service.ts';
 import { type Place, place, placeIn } from './terminal.ts';

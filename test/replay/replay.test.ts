@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { jsonAnswer, plainAnswer } from '../../src/callback/answer.ts';
-import type { RecordItem, RecordedEntry } from '../../src/rehearsal/record.ts';
+import type { RecordItem, RecordedEntry } from '../../src/simulation/record.ts';
 import { createMapping } from '../../src/replay/mapping.ts';
 import { type ReplayOptions, type ReplayReport, replay } from '../../src/replay/replay.ts';
 import type { Resent } from '../../src/replay/resend.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { type OtherSide, SECRET, otherSide, says } from '../inquiry/other-side.ts';
+import { type OtherSide, SECRET, otherSide, says } from '../plugins/other-side.ts';
 import { POLICIES, type TestService, transfer } from '../service.ts';
 import { type StoreHost, describeOnBothStores } from './on-both-stores.ts';
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { readPolicyFiles } from '../../src/policy/compile.ts';
 import { formatFault } from '../../src/policy/fault.ts';
 import { readTestFiles } from '../../src/policy/suite/read.ts';
-import { runTests } from '../../src/rehearsal/run-tests.ts';
+import { runTests } from '../../src/simulation/run-tests.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';

@@ -5,7 +5,7 @@ import { track } from '../../src/pipeline/outcome.ts';
 import { fromDetail } from '../../src/policy/detail.ts';
 import type { Release } from '../../src/policy/release.ts';
 import type { Given, PolicyTest, TestCallback } from '../../src/policy/suite/suite.ts';
-import type { Found } from '../../src/rehearsal/run-tests.ts';
+import type { Found } from '../../src/simulation/run-tests.ts';
 import { createFollower } from '../../src/release/follow.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Member } from '../../src/values/members.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ModuleConfig, ServiceConfig } from '../../src/inquiry/config.ts';
+import type { ModuleConfig, ServiceConfig } from '../../src/plugins/config.ts';
 import { SHOP, linesOf, refusalOf, settingsOf } from './written.ts';
 
 const DIGEST = 'a'.repeat(64);

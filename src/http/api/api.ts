@@ -1,8 +1,8 @@
 import { type NextFunction, type Request, type Response, Router } from 'express';
 import { z } from 'zod';
-import { orderJson } from '../../announce/order-json.ts';
-import { type OrderSource, announceOrder, orderSource } from '../../announce/orders.ts';
-import { pricesJson, setPrices } from '../../announce/prices.ts';
+import { orderJson } from '../../orders/order-json.ts';
+import { type OrderSource, announceOrder, orderSource } from '../../orders/orders.ts';
+import { pricesJson, setPrices } from '../../orders/prices.ts';
 import { subjectOf } from '../../callback/callback.ts';
 import { CountersignError, type ErrorCode } from '../../errors.ts';
 import { KINDS } from '../../policy/document.ts';

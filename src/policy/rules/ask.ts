@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { compileInquiry, inquiredName, inquiringNotes, withTexts } from './inquiring.ts';
+import { compileInquiry, inquiredName, inquiringNotes, withTexts } from './plugin.ts';
 import { defineRule } from './rule.ts';
 
 export const ask = defineRule({

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { compileRelease } from '../../../src/policy/compile.ts';
 import { contractCalls } from '../../../src/policy/rules/contract-calls.ts';
 import { readTestFiles } from '../../../src/policy/suite/read.ts';
-import { runTests } from '../../../src/rehearsal/run-tests.ts';
+import { runTests } from '../../../src/simulation/run-tests.ts';
 import { NOON, evaluateAt, judged, release } from '../callbacks.ts';
 import {
   ACCOUNT,

@@ -6,7 +6,7 @@ import { rules } from '../../../src/policy/rules/registry.ts';
 import type { Rule } from '../../../src/policy/rules/rule.ts';
 import { readTestFiles } from '../../../src/policy/suite/read.ts';
 import type { PolicyTest } from '../../../src/policy/suite/suite.ts';
-import { runTests } from '../../../src/rehearsal/run-tests.ts';
+import { runTests } from '../../../src/simulation/run-tests.ts';
 import { ASSETS_FILE } from '../../../src/policy/assets.ts';
 
 function exampleOf({ name, example, files = {} }: Rule): Release {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../../src/policy/facts.ts';
-import { inquiriesOf } from '../../../src/policy/inquiries.ts';
+import { inquiriesOf } from '../../../src/policy/plugins.ts';
 import { onePolicy, payment, release, ruleFaults, transfer, web3 } from '../callbacks.ts';
-import { answered, answeredFor } from './inquiring.ts';
+import { answered, answeredFor } from './plugin.ts';
 
 const RULE = 'module: { name: own-check, with: { tier: gold } }';
 

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { readFileSync } from 'node:fs';
-import { type Asking, createAsk } from '../../src/inquiry/ask.ts';
-import type { ModuleConfig, ServiceConfig } from '../../src/inquiry/config.ts';
+import { type Asking, createAsk } from '../../src/plugins/ask.ts';
+import type { ModuleConfig, ServiceConfig } from '../../src/plugins/config.ts';
 import type { Answer } from '../../src/policy/facts.ts';
 import type { Clock } from '../../src/values/clock.ts';
 import type { Json } from '../../src/values/canonical.ts';

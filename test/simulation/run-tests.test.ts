@@ -3,7 +3,7 @@ import { formatFault } from '../../src/policy/fault.ts';
 import type { Release } from '../../src/policy/release.ts';
 import { readTestFiles } from '../../src/policy/suite/read.ts';
 import type { PolicyTest } from '../../src/policy/suite/suite.ts';
-import { type CallbackResult, type TestReport, runTests } from '../../src/rehearsal/run-tests.ts';
+import { type CallbackResult, type TestReport, runTests } from '../../src/simulation/run-tests.ts';
 import { A, B, release } from '../policy/callbacks.ts';
 
 function testsOf(yaml: string): readonly PolicyTest[] {

@@ -1,7 +1,7 @@
 import type { Callback } from '../../../src/callback/callback.ts';
 import { evaluate } from '../../../src/policy/evaluate.ts';
 import { type Answer, factsAt } from '../../../src/policy/facts.ts';
-import { inquiriesOf, inquiryKey } from '../../../src/policy/inquiries.ts';
+import { inquiriesOf, inquiryKey } from '../../../src/policy/plugins.ts';
 import type { Proposal } from '../../../src/policy/proposal.ts';
 import { NOON, onePolicy, release } from '../callbacks.ts';
 

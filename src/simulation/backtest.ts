@@ -1,6 +1,6 @@
 import type { Verdict } from '../callback/callback.ts';
 import type { Release } from '../policy/release.ts';
-import { type RehearsalStore, openRehearsal } from '../store/embedded/rehearsal.ts';
+import { type RehearsalStore, openRehearsal } from '../store/embedded/simulation.ts';
 import { circumstancesOf } from './circumstances.ts';
 import { type RecordItem, type RecordedEntry, recordedCallback } from './record.ts';
 import { recordedReason } from './recorded-reason.ts';

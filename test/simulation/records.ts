@@ -3,9 +3,9 @@ import { subjectOf } from '../../src/callback/callback.ts';
 import { toDetail } from '../../src/policy/detail.ts';
 import type { Answer } from '../../src/policy/facts.ts';
 import type { Release } from '../../src/policy/release.ts';
-import type { RecordItem, RecordedEntry } from '../../src/rehearsal/record.ts';
-import { rehearse } from '../../src/rehearsal/rehearse.ts';
-import { type RehearsalStore, openRehearsal } from '../../src/store/embedded/rehearsal.ts';
+import type { RecordItem, RecordedEntry } from '../../src/simulation/record.ts';
+import { rehearse } from '../../src/simulation/rehearse.ts';
+import { type RehearsalStore, openRehearsal } from '../../src/store/embedded/simulation.ts';
 import type { JournalType } from '../../src/store/store.ts';
 
 export const START_MS = Date.UTC(2026, 2, 2, 10);

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { inquiryKey } from '../../src/policy/inquiries.ts';
+import { inquiryKey } from '../../src/policy/plugins.ts';
 import type { Release } from '../../src/policy/release.ts';
-import { type BacktestOptions, type BacktestReport, backtest } from '../../src/rehearsal/backtest.ts';
+import { type BacktestOptions, type BacktestReport, backtest } from '../../src/simulation/backtest.ts';
 import { payment, release, transfer } from '../policy/callbacks.ts';
 import { type Recorder, START_MS, createRecorder } from './records.ts';
 

@@ -8,7 +8,7 @@ import { type Explanation, type Refusing, explain } from '../policy/explain.ts';
 import { type Answer, type PriceTable, factsAt } from '../policy/facts.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
-import type { RehearsalStore } from '../store/embedded/rehearsal.ts';
+import type { RehearsalStore } from '../store/embedded/simulation.ts';
 import type { NoticeResult, SettleResult } from '../store/store.ts';
 
 /** What a callback is decided with, beside its own members. */

@@ -1,6 +1,6 @@
 import { evaluate } from '../policy/evaluate.ts';
 import { type Answer, type PriceTable, factsAt } from '../policy/facts.ts';
-import { inquiriesOf } from '../policy/inquiries.ts';
+import { inquiriesOf } from '../policy/plugins.ts';
 import type { Release } from '../policy/release.ts';
 import type { RecordedCallback, RecordedEntry } from './record.ts';
 import type { Circumstances } from './rehearse.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
-import type { ModuleConfig } from '../../src/inquiry/config.ts';
+import type { ModuleConfig } from '../../src/plugins/config.ts';
 import type { Answer } from '../../src/policy/facts.ts';
 import { eventually } from '../eventually.ts';
 import { payment } from '../policy/callbacks.ts';

@@ -2,10 +2,10 @@ import { type Callback, type Verdict, subjectOf } from '../callback/callback.ts'
 import { callbackKinds } from '../callback/kinds.ts';
 import type { RuleExplanation } from '../policy/explain.ts';
 import type { Answer } from '../policy/facts.ts';
-import { inquiriesOf } from '../policy/inquiries.ts';
+import { inquiriesOf } from '../policy/plugins.ts';
 import type { Release } from '../policy/release.ts';
 import type { Expectation, Given, PolicyTest, TestCallback } from '../policy/suite/suite.ts';
-import { type RehearsalStore, openRehearsal } from '../store/embedded/rehearsal.ts';
+import { type RehearsalStore, openRehearsal } from '../store/embedded/simulation.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
 import { differencesOf } from './expectation.ts';
 import { type Rehearsed, explainRehearsed, rehearse } from './rehearse.ts';

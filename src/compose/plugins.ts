@@ -1,9 +1,9 @@
-import { type Asking, createAsk } from '../inquiry/ask.ts';
+import { type Asking, createAsk } from '../plugins/ask.ts';
 import type { Log } from '../observe/log.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';
 import type { Clock } from '../values/clock.ts';
-import type { Backstage } from './backstage.ts';
+import type { Backstage } from './runtime.ts';
 import { readPem } from './store.ts';
 
 /** The services and modules of the settings, ready to be asked. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Answer, Inquiry } from '../facts.ts';
-import { inquiryKey } from '../inquiries.ts';
+import { inquiryKey } from '../plugins.ts';
 import { type Check, type Outcome, pass, refuse } from './rule.ts';
 
 const NAME = 'the name that the settings give it: at most 32 of a-z, 0-9 and -, a letter first';

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
-import { readApart } from '../../src/rehearsal/proposal-apart.ts';
-import { readRecordFile } from '../../src/rehearsal/record-file.ts';
-import type { RecordItem } from '../../src/rehearsal/record.ts';
+import { readApart } from '../../src/simulation/proposal-apart.ts';
+import { readRecordFile } from '../../src/simulation/record-file.ts';
+import type { RecordItem } from '../../src/simulation/record.ts';
 
 function fileOf(content: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-record-'));

@@ -1,4 +1,4 @@
-import type { RehearsalStore } from '../store/embedded/rehearsal.ts';
+import type { RehearsalStore } from '../store/embedded/simulation.ts';
 import {
   type RecordedEntry,
   type RecordedPrices,

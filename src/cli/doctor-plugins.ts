@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { readPem } from '../compose/store.ts';
-import { startThreads } from '../inquiry/threads.ts';
+import { startThreads } from '../plugins/threads.ts';
 import { messageOf } from '../errors.ts';
 import type { Release } from '../policy/release.ts';
 import type { Settings } from '../settings/schema.ts';
