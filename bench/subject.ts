@@ -1,7 +1,7 @@
 import { GCProfiler } from 'node:v8';
 import { startService } from '../src/compose/service.ts';
 import { openStore } from '../src/compose/store.ts';
-import { gathered } from '../src/observe/gathered.ts';
+import { batchWrites } from '../src/observe/gathered.ts';
 import { createLog } from '../src/observe/log.ts';
 import { loadSettings } from '../src/settings/load.ts';
 import type { Settings } from '../src/settings/schema.ts';
@@ -36,7 +36,7 @@ async function serve(): Promise<string> {
   if (parts.program === 'floor') return startFloor(parts.floor);
   const settings = loadSettings({ file: parts.settings, env: {} });
   if (parts.list !== undefined) await makeList(settings, parts.list);
-  const log = createLog({ level: settings.log.level, stream: gathered(process.stdout) });
+  const log = createLog({ level: settings.log.level, stream: batchWrites(process.stdout) });
   const service = await startService({ settings, env: {}, clock: systemClock, log });
   return service.publicUrl;
 }

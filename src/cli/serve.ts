@@ -1,6 +1,6 @@
 import { finished } from 'node:stream/promises';
 import { startService } from '../compose/service.ts';
-import { gathered } from '../observe/gathered.ts';
+import { batchWrites } from '../observe/gathered.ts';
 import { type Log, createLog } from '../observe/log.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { CommandRow } from './command.ts';
@@ -12,7 +12,7 @@ export const serve: CommandRow = {
   example: 'serve\nserve --config /etc/countersign/countersign.yaml',
   async run(session) {
     const settings = session.settings();
-    const lines = gathered(process.stdout);
+    const lines = batchWrites(process.stdout);
     try {
       await serveUntilStopped(session, settings, createLog({ level: settings.log.level, stream: lines }));
     } finally {

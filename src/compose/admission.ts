@@ -5,7 +5,7 @@ import type { ReportCallback } from '../observe/report.ts';
 import { type Pipeline, createPipeline } from '../pipeline/pipeline.ts';
 import type { PipelineParts } from '../pipeline/steps.ts';
 import type { Settings } from '../settings/schema.ts';
-import type { Backstage } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
 
 /** The pipeline behind its bounds. */
 export interface AdmittingPipeline extends Pipeline {
@@ -15,7 +15,7 @@ export interface AdmittingPipeline extends Pipeline {
 
 export function admittingPipeline(
   { answerTimeoutMs, public: { limits } }: Settings,
-  { report, tally }: Backstage,
+  { report, tally }: Runtime,
   parts: Omit<PipelineParts, 'report' | 'answerTimeoutMs' | 'outputs'>,
 ): AdmittingPipeline {
   const nowMs = (): number => performance.now();

@@ -3,14 +3,14 @@ import type { Log } from '../observe/log.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';
 import type { Clock } from '../values/clock.ts';
-import type { Backstage } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
 import { readPem } from './store.ts';
 
 /** The services and modules of the settings, ready to be asked. */
 export function openAsking(
   { settings, clock, log }: { readonly settings: Settings; readonly clock: Clock; readonly log: Log },
   secrets: Secrets,
-  { inquiryAnswered }: Pick<Backstage, 'inquiryAnswered'>,
+  { inquiryAnswered }: Pick<Runtime, 'inquiryAnswered'>,
 ): Promise<Asking> {
   const { services, modules } = settings;
   return createAsk({

@@ -9,7 +9,7 @@ import type { Settings, SourceSettings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';
 import type { Clock } from '../values/clock.ts';
 import type { AdmittingPipeline } from './admission.ts';
-import type { Backstage } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
 import { publicExpiries } from './certificates.ts';
 import { orderSources } from './sources.ts';
 import { readPem } from './store.ts';
@@ -27,14 +27,14 @@ export async function openPorts(
   {
     secrets,
     pipeline,
-    backstage,
-  }: { readonly secrets: Secrets; readonly pipeline: AdmittingPipeline; readonly backstage: Backstage },
+    runtime,
+  }: { readonly secrets: Secrets; readonly pipeline: AdmittingPipeline; readonly runtime: Runtime },
 ): Promise<Ports> {
   const { host, port, limits, tls, trustedProxies } = settings.public;
-  const { tally } = backstage;
+  const { tally } = runtime;
   const { budgets } = pipeline;
   const gate = createGate();
-  const ops = await openOps({ settings, clock }, secrets, { backstage, gate });
+  const ops = await openOps({ settings, clock }, secrets, { runtime, gate });
   try {
     const queue = followAcceptQueue(nowMs, limits.connections);
     const urls = settings.sources.flatMap(urlsOf);
@@ -52,7 +52,7 @@ export async function openPorts(
       queuedMs: (connection) => queue.waitedMs(connection),
     });
     const context = tls === undefined ? undefined : tlsContext(tls, secrets);
-    if (context !== undefined) backstage.showExpiries(publicExpiries(context));
+    if (context !== undefined) runtime.showExpiries(publicExpiries(context));
     const isGateway = gatewaysOf(app);
     const outer = await listen(gate.before(app), {
       host,
@@ -83,9 +83,9 @@ const nowMs = (): number => performance.now();
 async function openOps(
   { settings, clock }: { readonly settings: Settings; readonly clock: Clock },
   secrets: Secrets,
-  { backstage, gate }: { readonly backstage: Backstage; readonly gate: Gate },
+  { runtime, gate }: { readonly runtime: Runtime; readonly gate: Gate },
 ): Promise<Listening> {
-  const { readiness, metrics, store, tally, apiDenied } = backstage;
+  const { readiness, metrics, store, tally, apiDenied } = runtime;
   const { token, hosts } = settings.ops;
   const api = {
     store,

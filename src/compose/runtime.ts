@@ -21,7 +21,7 @@ import { type Timekeeping, createTimekeeping } from './timekeeping.ts';
 import type { OpenedStore } from './store.ts';
 
 /** What goes on beside the callbacks: preparing the store, following the policies, health and metrics. */
-export interface Backstage {
+export interface Runtime {
   /** The store, its failures counted. */
   readonly store: Store;
   readonly follower: Follower;
@@ -47,7 +47,7 @@ export interface Backstage {
   readonly stop: () => void;
 }
 
-export interface BackstageParts {
+export interface RuntimeParts {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly log: Log;
@@ -55,7 +55,7 @@ export interface BackstageParts {
   readonly unreadableKeys: () => readonly UnreadableKey[];
 }
 
-export function createBackstage(parts: BackstageParts): Backstage {
+export function createRuntime(parts: RuntimeParts): Runtime {
   const { settings, clock, log, opened, unreadableKeys } = parts;
   const metrics = createMetrics();
   const showExpiries = (expiries: Expiries): void =>
@@ -150,7 +150,7 @@ function readMetrics(settings: Settings, store: Store, metrics: Metrics): void {
   });
 }
 
-function followPolicies({ settings, log }: BackstageParts, store: Store, metrics: Metrics): Follower {
+function followPolicies({ settings, log }: RuntimeParts, store: Store, metrics: Metrics): Follower {
   let before: Control | undefined;
   let followed = '';
   return createFollower({

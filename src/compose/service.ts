@@ -10,7 +10,7 @@ import type { Clock } from '../values/clock.ts';
 import { admittingPipeline } from './admission.ts';
 import { openAsking } from './plugins.ts';
 import { showAttendance } from './attendance.ts';
-import { type Backstage, createBackstage } from './runtime.ts';
+import { type Runtime, createRuntime } from './runtime.ts';
 import { publicExpiries } from './certificates.ts';
 import { followKeys } from './followed-keys.ts';
 import { openPorts, tlsContext } from './ports.ts';
@@ -63,24 +63,24 @@ async function open(parts: ServiceParts, opens: (undo: Undo) => void): Promise<S
       because: `there was no store at ${opened.created}: a new one was made, which knows no decision, no limit and no list`,
     });
   }
-  const backstage = createBackstage({ ...parts, opened, unreadableKeys: keys.unreadable });
-  opens(() => backstage.stop());
-  const asking = await openAsking(parts, secrets, backstage);
+  const runtime = createRuntime({ ...parts, opened, unreadableKeys: keys.unreadable });
+  opens(() => runtime.stop());
+  const asking = await openAsking(parts, secrets, runtime);
   opens(() => asking.close());
-  const pipeline = admittingPipeline(settings, backstage, {
-    store: backstage.store,
+  const pipeline = admittingPipeline(settings, runtime, {
+    store: runtime.store,
     authenticator: keys.current,
-    following: backstage.follower,
+    following: runtime.follower,
     ask: asking.ask,
-    admit: () => admit(backstage),
+    admit: () => admit(runtime),
     answerFormat: answerFormats(settings.sources),
     bindsScheme: schemeBinding(settings.sources),
     clock: parts.clock,
   });
   opens(() => pipeline.stop());
-  const servers = await openPorts(parts, { secrets, pipeline, backstage });
+  const servers = await openPorts(parts, { secrets, pipeline, runtime });
   opens(() => Promise.all([servers.public.stop(0), servers.ops.stop(0)]));
-  await backstage.start();
+  await runtime.start();
   servers.begin();
   const stopWatching = secrets.watch(() => {
     keys.reload();
@@ -90,10 +90,10 @@ async function open(parts: ServiceParts, opens: (undo: Undo) => void): Promise<S
     reread(log, 'tls', () => {
       const context = tlsContext(tls, secrets);
       servers.public.useTls(context);
-      backstage.showExpiries(publicExpiries(context));
+      runtime.showExpiries(publicExpiries(context));
     });
   });
-  const attendance = showAttendance({ ...backstage, log });
+  const attendance = showAttendance({ ...runtime, log });
   describeSources(settings, secrets, keys.current(), log);
   for (const because of asking.describe()) log.info('inquiry', { because });
   return {
@@ -101,7 +101,7 @@ async function open(parts: ServiceParts, opens: (undo: Undo) => void): Promise<S
     opsUrl: servers.ops.url,
     async stop() {
       const { shutdownDelayMs, shutdownGraceMs } = settings.public;
-      backstage.shuttingDown();
+      runtime.shuttingDown();
       servers.public.drain();
       await pause(shutdownDelayMs);
       stopWatching();
@@ -113,15 +113,15 @@ async function open(parts: ServiceParts, opens: (undo: Undo) => void): Promise<S
       await asking.close();
       await attendance.stop();
       await servers.ops.stop(0);
-      backstage.stop();
+      runtime.stop();
       await opened.store.close();
     },
   };
 }
 
 /** Until the store has been looked at, nothing may be approved. */
-function admit(backstage: Backstage): Failure | undefined {
-  const { unprepared } = backstage;
+function admit(runtime: Runtime): Failure | undefined {
+  const { unprepared } = runtime;
   const because = unprepared();
   return because === undefined ? undefined : failure('NOT_READY', because);
 }

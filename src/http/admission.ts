@@ -35,11 +35,11 @@ const NOBODY_TO_TELL = (): void => undefined;
  */
 export function createAdmission(parts: AdmissionParts): Pipeline {
   const { pipeline, callbacks, answerTimeoutMs, turns, budgets, answerFormat, turnedAway } = parts;
-  let underWay = 0;
+  let inFlight = 0;
 
   function tooMany(address: string): TurnedAway | undefined {
     const room = Math.ceil(callbacks * turns.share());
-    if (underWay < room) return undefined;
+    if (inFlight < room) return undefined;
     const because =
       room === callbacks
         ? `${callbacks} callbacks are under way (public.limits.callbacks): add a replica, or look at what is slow in countersign_callback_seconds`
@@ -69,7 +69,7 @@ export function createAdmission(parts: AdmissionParts): Pipeline {
     if (!(body instanceof Uint8Array)) return body;
     const full = tooMany(arrival.address);
     if (full === undefined) {
-      underWay += 1;
+      inFlight += 1;
       taken();
       return body;
     }
@@ -92,7 +92,7 @@ export function createAdmission(parts: AdmissionParts): Pipeline {
         waitedMs,
         body: () => bodyAndPlace(arrival, () => (placed = true)),
         ended: () => {
-          if (placed) underWay -= 1;
+          if (placed) inFlight -= 1;
         },
       });
     },

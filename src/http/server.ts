@@ -219,12 +219,12 @@ const REFUSED =
  * Not HTTP, too slow, or headers beyond the bound: no path is known, and the answer is no. Where a request is under way, the
  * fault is in its body, which then has no end, or comes after it: it is answered as it deserves, and nothing more.
  */
-function refuse(socket: Socket, underWay: ServerResponse | undefined): void {
+function refuse(socket: Socket, inFlight: ServerResponse | undefined): void {
   if (!socket.writable) socket.destroy();
-  else if (underWay === undefined) socket.end(REFUSED);
+  else if (inFlight === undefined) socket.end(REFUSED);
   else {
-    if (!underWay.req.complete) underWay.req.emit('aborted');
-    underWay.once('close', () => socket.destroySoon());
+    if (!inFlight.req.complete) inFlight.req.emit('aborted');
+    inFlight.once('close', () => socket.destroySoon());
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Answer, answerOf } from '../callback/answer.ts';
 import { CountersignError, type Failure, failure, messageOf } from '../errors.ts';
-import { createUnderWay } from '../values/under-way.ts';
+import { createInFlight } from '../values/under-way.ts';
 import type { Arrival } from './arrival.ts';
 import { type Outcome, type Track, reportLate, track } from './outcome.ts';
 import { type PipelineParts, takeSteps } from './steps.ts';
@@ -21,12 +21,12 @@ export interface Pipeline {
 /** The steps, within their time: what is not decided by then is answered FAILURE, and what is decided later is marked so. */
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { answerTimeoutMs } = parts;
-  const underWay = createUnderWay();
+  const inFlight = createInFlight();
 
   function keep(work: Promise<unknown>, ended?: () => void): void {
-    underWay.enter();
+    inFlight.enter();
     const leave = (): void => {
-      underWay.leave();
+      inFlight.leave();
       ended?.();
     };
     work.then(leave, leave);
@@ -57,7 +57,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       );
       return { answer: answerFor(run, timedOut), delivered: () => keep(tell(parts, run, timedOut, true)) };
     },
-    idle: () => underWay.none(),
+    idle: () => inFlight.none(),
   };
 }
 

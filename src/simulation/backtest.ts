@@ -1,10 +1,10 @@
 import type { Verdict } from '../callback/callback.ts';
 import type { Release } from '../policy/release.ts';
-import { type RehearsalStore, openRehearsal } from '../store/embedded/simulation.ts';
-import { circumstancesOf } from './circumstances.ts';
+import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';
+import { evaluationContextOf } from './circumstances.ts';
 import { type RecordItem, type RecordedEntry, recordedCallback } from './record.ts';
 import { recordedReason } from './recorded-reason.ts';
-import { type Rehearsed, explainRehearsed, rehearse } from './rehearse.ts';
+import { type Simulated, explainSimulated, simulate } from './rehearse.ts';
 import { type ReplayedState, createReplayedState } from './replayed-state.ts';
 import { type Tally, createTally } from './tally.ts';
 
@@ -77,7 +77,7 @@ const PROGRESS_EVERY = 500;
 /** Decides recorded callbacks again, each at its own time, in a store of their own. */
 export async function backtest(options: BacktestOptions): Promise<BacktestReport> {
   const { release, record, progress, untilMs = Infinity } = options;
-  const store = openRehearsal('disk');
+  const store = openSimulationStore('disk');
   try {
     store.push(release.revision, 0);
     const state = createReplayedState(store);
@@ -102,7 +102,7 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
 
 interface Course {
   readonly release: Release;
-  readonly store: RehearsalStore;
+  readonly store: SimulationStore;
   readonly state: ReplayedState;
   readonly tally: Tally;
 }
@@ -120,31 +120,31 @@ function again({ release, store, state, tally }: Course, entry: RecordedEntry): 
   }
   if (entry.type === 'repeat' && !store.knows(entry.source, entry.subject)) state.repeatOfOlder();
   state.pricesSeen(entry.prices, entry.atMs);
-  const { circumstances, unasked } = circumstancesOf(release, entry, read, store.prices());
-  const rehearsed = rehearse({ store, release }, read.callback, circumstances);
+  const { context, unasked } = evaluationContextOf(release, entry, read, store.prices());
+  const simulated = simulate({ store, release }, read.callback, context);
   if (entry.type === 'notice') return;
   if (unasked !== undefined) return tally.notKnown(entry, unasked);
-  if (rehearsed.verdict === entry.verdict) return tally.unchanged(entry);
-  for (const list of missingLists(rehearsed)) state.listMissing(entry.source, list);
-  tally.changed(entry, () => ({ recorded: recordedReason(entry), candidate: candidateReason(rehearsed) }));
+  if (simulated.verdict === entry.verdict) return tally.unchanged(entry);
+  for (const list of missingLists(simulated)) state.listMissing(entry.source, list);
+  tally.changed(entry, () => ({ recorded: recordedReason(entry), candidate: candidateReason(simulated) }));
 }
 
 /** Lists that the candidate claimed something of, and that are not there. */
-function missingLists(rehearsed: Rehearsed): readonly string[] {
-  if (rehearsed.proposal === undefined || !('claims' in rehearsed.result)) return [];
-  const { claims: found } = rehearsed.result;
-  return rehearsed.proposal.claims.flatMap((claim, index) => {
+function missingLists(simulated: Simulated): readonly string[] {
+  if (simulated.proposal === undefined || !('claims' in simulated.result)) return [];
+  const { claims: found } = simulated.result;
+  return simulated.proposal.claims.flatMap((claim, index) => {
     const result = found[index];
     const isMissing = result !== undefined && 'missing' in result && result.missing;
     return isMissing && 'list' in claim ? [claim.list] : [];
   });
 }
 
-function candidateReason(rehearsed: Rehearsed): Reason {
-  const { verdict, code } = rehearsed;
-  const { deciding, because, rules } = explainRehearsed(rehearsed);
+function candidateReason(simulated: Simulated): Reason {
+  const { verdict, code } = simulated;
+  const { deciding, because, rules } = explainSimulated(simulated);
   if (deciding === undefined) return { verdict, rule: code, because, values: {} };
   const at = rules.findIndex(({ policy, rule }) => policy === deciding.policy && rule === deciding.rule);
-  const values = rehearsed.proposal?.results[at]?.values ?? {};
+  const values = simulated.proposal?.results[at]?.values ?? {};
   return { verdict, rule: `${deciding.policy}/${deciding.rule}`, because: deciding.because, values };
 }

@@ -8,11 +8,11 @@ import { type Explanation, type Refusing, explain } from '../policy/explain.ts';
 import { type Answer, type PriceTable, factsAt } from '../policy/facts.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
-import type { RehearsalStore } from '../store/embedded/simulation.ts';
+import type { SimulationStore } from '../store/embedded/simulation.ts';
 import type { NoticeResult, SettleResult } from '../store/store.ts';
 
 /** What a callback is decided with, beside its own members. */
-export interface Circumstances {
+export interface EvaluationContext {
   readonly atMs: number;
   readonly scheme: string | undefined;
   readonly prices: PriceTable;
@@ -21,7 +21,7 @@ export interface Circumstances {
 }
 
 /** How a callback came out: a question with what the policies proposed, a notice without. */
-export type Rehearsed =
+export type Simulated =
   | {
       readonly verdict: Verdict;
       readonly code: string;
@@ -37,11 +37,11 @@ export type Rehearsed =
  * the store takes for stale or for another instant is refused, as the pipeline refuses it after a few attempts. No subject is
  * bound to a scheme here: whether it is, is up to the settings.
  */
-export function rehearse(
-  { store, release }: { readonly store: RehearsalStore; readonly release: Release },
+export function simulate(
+  { store, release }: { readonly store: SimulationStore; readonly release: Release },
   callback: Callback,
-  { atMs, scheme, prices, answers }: Circumstances,
-): Rehearsed {
+  { atMs, scheme, prices, answers }: EvaluationContext,
+): Simulated {
   const terms = termsOf(callback);
   if (callback.question.type === 'sign_success') {
     const { verdict, code } = store.notice(noticeRequestOf(callback, terms, ''), atMs);
@@ -61,10 +61,10 @@ export function rehearse(
 }
 
 /** Why a callback came out as it did. */
-export function explainRehearsed(rehearsed: Rehearsed): Explanation {
-  if (rehearsed.proposal === undefined) {
-    return { deciding: undefined, next: undefined, because: NOTICE_REASONS[rehearsed.code], rules: [] };
+export function explainSimulated(simulated: Simulated): Explanation {
+  if (simulated.proposal === undefined) {
+    return { deciding: undefined, next: undefined, because: NOTICE_REASONS[simulated.code], rules: [] };
   }
-  const { proposal, result, code, first } = rehearsed;
+  const { proposal, result, code, first } = simulated;
   return explain(proposal, { code, claims: 'claims' in result ? result.claims : [], first });
 }

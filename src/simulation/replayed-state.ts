@@ -1,4 +1,4 @@
-import type { RehearsalStore } from '../store/embedded/simulation.ts';
+import type { SimulationStore } from '../store/embedded/simulation.ts';
 import {
   type RecordedEntry,
   type RecordedPrices,
@@ -35,7 +35,7 @@ interface Gaps {
   repeats: number;
 }
 
-export function createReplayedState(store: RehearsalStore): ReplayedState {
+export function createReplayedState(store: SimulationStore): ReplayedState {
   const gaps: Gaps = {
     missing: new Set(),
     older: new Set(),

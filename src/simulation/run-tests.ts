@@ -5,10 +5,10 @@ import type { Answer } from '../policy/facts.ts';
 import { inquiriesOf } from '../policy/plugins.ts';
 import type { Release } from '../policy/release.ts';
 import type { Expectation, Given, PolicyTest, TestCallback } from '../policy/suite/suite.ts';
-import { type RehearsalStore, openRehearsal } from '../store/embedded/simulation.ts';
+import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
 import { differencesOf } from './expectation.ts';
-import { type Rehearsed, explainRehearsed, rehearse } from './rehearse.ts';
+import { type Simulated, explainSimulated, simulate } from './rehearse.ts';
 
 /** What came of the tests of a release. */
 export interface TestReport {
@@ -75,7 +75,7 @@ export function runTests(
 }
 
 function runTest(release: Release, { file, line, name, nowMs, given, callbacks }: PolicyTest): TestResult {
-  const store = openRehearsal('memory');
+  const store = openSimulationStore('memory');
   try {
     setStage(store, release, given, nowMs);
     let atMs = nowMs;
@@ -91,7 +91,7 @@ function runTest(release: Release, { file, line, name, nowMs, given, callbacks }
 }
 
 /** The state that a test is given, in order of time: the store's own never runs backwards. */
-function setStage(store: RehearsalStore, release: Release, given: Given, nowMs: number): void {
+function setStage(store: SimulationStore, release: Release, given: Given, nowMs: number): void {
   const who = { by: 'test', message: '' };
   const additions = given.lists.flatMap(({ source, list, values }) => [
     { source, list, add: [], atMs: 0 },
@@ -108,7 +108,7 @@ function setStage(store: RehearsalStore, release: Release, given: Given, nowMs: 
 }
 
 interface Stage {
-  readonly store: RehearsalStore;
+  readonly store: SimulationStore;
   readonly release: Release;
   readonly given: Given;
 }
@@ -124,13 +124,13 @@ function runCallback(stage: Stage, test: TestCallback, atMs: number): CallbackRe
   }
   const { callback } = parsed;
   const prices = stage.store.prices();
-  const rehearsed = rehearse(stage, callback, { atMs, scheme, prices, answers: answersTo(stage, callback) });
-  const { deciding, because, rules } = explainRehearsed(rehearsed);
-  const told = rules.map((rule, index) => toldRule(rehearsed, rule, index));
+  const simulated = simulate(stage, callback, { atMs, scheme, prices, answers: answersTo(stage, callback) });
+  const { deciding, because, rules } = explainSimulated(simulated);
+  const told = rules.map((rule, index) => toldRule(simulated, rule, index));
   const decider = told.find(({ policy, rule }) => policy === deciding?.policy && rule === deciding.rule);
   const found: Found = {
-    verdict: rehearsed.verdict,
-    code: rehearsed.code,
+    verdict: simulated.verdict,
+    code: simulated.code,
     rule: deciding && `${deciding.policy}/${deciding.rule}`,
     values: decider?.values ?? {},
     because,
@@ -139,9 +139,9 @@ function runCallback(stage: Stage, test: TestCallback, atMs: number): CallbackRe
   return { line, source, subject: subjectOf(callback), atMs, expected, found, differences, rules: told };
 }
 
-function toldRule(rehearsed: Rehearsed, rule: RuleExplanation, index: number): ToldRule {
-  if (rehearsed.proposal === undefined) return { ...rule, values: {}, asked: false };
-  const { proposal, result } = rehearsed;
+function toldRule(simulated: Simulated, rule: RuleExplanation, index: number): ToldRule {
+  if (simulated.proposal === undefined) return { ...rule, values: {}, asked: false };
+  const { proposal, result } = simulated;
   const { verdict, values = {} } = proposal.results[index] ?? {};
   const checked = 'claims' in result && result.claims.length > 0;
   return { ...rule, values, asked: verdict !== 'claim' || checked };

@@ -1,5 +1,5 @@
 /** How many things are under way, for whoever has to wait until none is. */
-export interface UnderWay {
+export interface InFlight {
   enter(): void;
   /** Once for each `enter`. */
   leave(): void;
@@ -12,7 +12,7 @@ export interface UnderWay {
  * dozen, and each table that was left keeps what it then held, and the next table, until all of the heap is collected: a tenth of
  * the service's CPU went into keeping callbacks alive that were long answered.
  */
-export function createUnderWay(): UnderWay {
+export function createInFlight(): InFlight {
   let count = 0;
   let waiting: (() => void)[] = [];
   async function none(): Promise<void> {

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { gathered } from '../../src/observe/gathered.ts';
+import { batchWrites } from '../../src/observe/gathered.ts';
 
 function destination(): { readonly writes: string[]; readonly stream: Writable } {
   const writes: string[] = [];
@@ -18,7 +18,7 @@ function destination(): { readonly writes: string[]; readonly stream: Writable }
 describe('gathered lines', () => {
   it('that come together are one write, in order, and none is lost', async () => {
     const { writes, stream } = destination();
-    const lines = gathered(stream);
+    const lines = batchWrites(stream);
     lines.write('a\n');
     lines.write('b\n');
     expect(writes).toEqual([]);
@@ -30,11 +30,11 @@ describe('gathered lines', () => {
 
   it('are written at once at the end, and when the process exits', async () => {
     const { writes, stream } = destination();
-    const lines = gathered(stream);
+    const lines = batchWrites(stream);
     lines.end('a\n');
     await turn();
     expect(writes).toEqual(['a\n']);
-    const other = gathered(stream);
+    const other = batchWrites(stream);
     other.write('b\n');
     process.listeners('exit').at(-1)?.call(process, 0);
     expect(writes).toEqual(['a\n', 'b\n']);

@@ -69,7 +69,7 @@ describe('more callbacks than can be under way', () => {
     expect((await loadAt(service.ops)).load).toMatchObject({ ok: true, decisive: false });
     proxy.hold();
     let decided = false;
-    const underWay = sendAll(service.url, 'let-in', CALLBACKS).finally(() => (decided = true));
+    const inFlight = sendAll(service.url, 'let-in', CALLBACKS).finally(() => (decided = true));
     await eventually('all that may be under way are', async () =>
       (await settled()) === CALLBACKS ? true : undefined,
     );
@@ -85,7 +85,7 @@ describe('more callbacks than can be under way', () => {
     expect(await turnedAwayAt(service.ops)).toBe(60);
     expect(decided).toBe(false);
     proxy.pass();
-    expect(answersOf(await underWay)).toEqual(new Set(['SUCCESS']));
+    expect(answersOf(await inFlight)).toEqual(new Set(['SUCCESS']));
     expect(await settled()).toBe(CALLBACKS);
     const told = service.log.filter(({ event }) => event === 'turned-away');
     expect(told.length).toBeLessThan(5);

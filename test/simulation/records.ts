@@ -4,8 +4,8 @@ import { toDetail } from '../../src/policy/detail.ts';
 import type { Answer } from '../../src/policy/facts.ts';
 import type { Release } from '../../src/policy/release.ts';
 import type { RecordItem, RecordedEntry } from '../../src/simulation/record.ts';
-import { rehearse } from '../../src/simulation/rehearse.ts';
-import { type RehearsalStore, openRehearsal } from '../../src/store/embedded/simulation.ts';
+import { simulate } from '../../src/simulation/rehearse.ts';
+import { type SimulationStore, openSimulationStore } from '../../src/store/embedded/simulation.ts';
 import type { JournalType } from '../../src/store/store.ts';
 
 export const START_MS = Date.UTC(2026, 2, 2, 10);
@@ -29,7 +29,7 @@ interface Asked {
 }
 
 export function createRecorder(release: Release): Recorder {
-  const store: RehearsalStore = openRehearsal('memory');
+  const store: SimulationStore = openSimulationStore('memory');
   store.push(release.revision, 0);
   const items: RecordItem[] = [];
   let repeats = new Set<string>();
@@ -55,18 +55,18 @@ export function createRecorder(release: Release): Recorder {
     add,
     ask(callback, body, atMs, { answers = new Map(), over = {} } = {}) {
       const at = START_MS + atMs;
-      const rehearsed = rehearse({ store, release }, callback, {
+      const simulated = simulate({ store, release }, callback, {
         atMs: at,
         scheme: undefined,
         prices: store.prices(),
         answers,
       });
-      const { verdict, code } = rehearsed;
-      const proposal = rehearsed.proposal && toDetail(rehearsed.proposal);
-      const claims = rehearsed.proposal && 'claims' in rehearsed.result ? rehearsed.result.claims : [];
+      const { verdict, code } = simulated;
+      const proposal = simulated.proposal && toDetail(simulated.proposal);
+      const claims = simulated.proposal && 'claims' in simulated.result ? simulated.result.claims : [];
       const subject = subjectOf(callback);
       const name = `${callback.source} ${subject}`;
-      const type = rehearsed.proposal === undefined ? 'notice' : repeats.has(name) ? 'repeat' : 'decision';
+      const type = simulated.proposal === undefined ? 'notice' : repeats.has(name) ? 'repeat' : 'decision';
       repeats = new Set([...repeats, name]);
       const answered = answers.size > 0 ? { answers: Object.fromEntries(answers) } : {};
       return add({
@@ -78,7 +78,7 @@ export function createRecorder(release: Release): Recorder {
         claims,
         detail: { kind: callback.kind, body: JSON.stringify(body), ...answered },
         proposal: () => proposal,
-        prices: rehearsed.proposal?.prices ?? 0,
+        prices: simulated.proposal?.prices ?? 0,
         ...over,
         atMs,
       });

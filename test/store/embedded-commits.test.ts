@@ -210,7 +210,7 @@ describe('closing the queue of writes', () => {
     });
     const first = writes.write(1);
     await eventually('the first group is under way', () => gates[0]);
-    expect(writes.underWaySinceMs()).toBeTypeOf('number');
+    expect(writes.inFlightSinceMs()).toBeTypeOf('number');
     const second = writes.write(2);
     let closed = false;
     const closing = writes.close().then(() => (closed = true));
@@ -225,7 +225,7 @@ describe('closing the queue of writes', () => {
     await closing;
     expect(closed).toBe(true);
     expect(gates).toHaveLength(2);
-    expect(writes.underWaySinceMs()).toBeUndefined();
+    expect(writes.inFlightSinceMs()).toBeUndefined();
   });
 });
 

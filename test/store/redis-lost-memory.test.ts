@@ -20,7 +20,7 @@ const refusal = (id: string): SettleResult => {
 const lost = { code: 'STORE_LOST' };
 
 /** Nothing but the memory is used of the parts; the answer comes when the test says so. */
-function underWay(epoch = 'one') {
+function inFlight(epoch = 'one') {
   const memory = createMemory();
   memory.serve(['shop']);
   memory.see(epoch, seen(1));
@@ -31,7 +31,7 @@ function underWay(epoch = 'one') {
 
 describe('an approval that is under way', () => {
   it('is given, and remembered as the newest', async () => {
-    const { memory, settle, answer } = underWay();
+    const { memory, settle, answer } = inFlight();
     const asked = settle(request());
     answer(approval('7-1'));
     expect(await asked).toMatchObject({ verdict: 'SUCCESS' });
@@ -39,7 +39,7 @@ describe('an approval that is under way', () => {
   });
 
   it('is not given once a loss is known', async () => {
-    const { memory, settle, answer } = underWay();
+    const { memory, settle, answer } = inFlight();
     const asked = settle(request());
     memory.bar({ found: 'Redis lost something', epoch: 'one' });
     answer(approval('7-1'));
@@ -49,7 +49,7 @@ describe('an approval that is under way', () => {
   });
 
   it('is not given once its epoch was left', async () => {
-    const { memory, settle, answer } = underWay();
+    const { memory, settle, answer } = inFlight();
     const asked = settle(request());
     memory.see('two', seen(2));
     answer(approval('7-1'));
@@ -60,7 +60,7 @@ describe('an approval that is under way', () => {
   it.each([refusal('7-1'), { outcome: 'elsewhen', nowMs: 1 }] as const)(
     'is none if it is refused, and that is given: %o',
     async (result) => {
-      const { memory, settle, answer } = underWay();
+      const { memory, settle, answer } = inFlight();
       const asked = settle(request());
       memory.see('two', seen(2));
       answer(result);

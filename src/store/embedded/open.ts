@@ -132,7 +132,7 @@ function freeBytesFor(file: string): number {
 
 /** A thread can't be seen to hang but by what it leaves unanswered. */
 function expectUnstuck(file: string, writes: Writes<Asked | ClockAsked>): void {
-  const sinceMs = writes.underWaySinceMs();
+  const sinceMs = writes.inFlightSinceMs();
   if (sinceMs === undefined || performance.now() - sinceMs < STUCK_MS) return;
   throw new CountersignError(
     'STORE_UNREACHABLE',

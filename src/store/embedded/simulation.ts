@@ -23,7 +23,7 @@ import { createSettleTables } from './tables.ts';
  * production, but one call after the other, each at the instant that it is given, which must not run backwards. Nobody else
  * sees it, nothing of it lasts, and it never forgets. Of the journal it keeps the latest refusals that were given a detail.
  */
-export interface RehearsalStore {
+export interface SimulationStore {
   /** Puts a revision in force, without its document. */
   push(revision: string, atMs: number): void;
   settle(request: SettleRequest, atMs: number): SettleResult;
@@ -51,7 +51,7 @@ const REFUSALS_KEPT = 10_000;
 const CACHE_KIB = 65_536;
 
 /** On `disk` it is a nameless file that SQLite makes and drops, and what it has in memory is bounded, however much is settled. */
-export function openRehearsal(where: 'memory' | 'disk'): RehearsalStore {
+export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
   // The empty name is SQLite's for a private file. Nothing is ever rolled back, and the one transaction never ends: so it
   // needs no journal, which only a database that is not defended against its owner can do without.
   const connection = new DatabaseSync(where === 'memory' ? ':memory:' : '', { defensive: false });

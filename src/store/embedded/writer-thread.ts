@@ -23,14 +23,14 @@ export function startWriterThread(data: WriterData, onEnd: () => void, entry = E
   const ready = Promise.withResolvers<void>();
   // Whoever waits for it hears of it; nobody may be waiting.
   ready.promise.catch(() => undefined);
-  const underWay: PromiseWithResolvers<Committed>[] = [];
+  const inFlight: PromiseWithResolvers<Committed>[] = [];
   let over: Error | undefined;
 
   const ended = (because: string): void => {
     if (over !== undefined) return;
     over = new Error(because);
     ready.reject(over);
-    for (const { reject } of underWay.splice(0)) reject(over);
+    for (const { reject } of inFlight.splice(0)) reject(over);
     worker.unref();
     onEnd();
   };
@@ -39,8 +39,8 @@ export function startWriterThread(data: WriterData, onEnd: () => void, entry = E
       ready.resolve();
       return;
     }
-    const batch = underWay.shift();
-    if (underWay.length === 0) worker.unref();
+    const batch = inFlight.shift();
+    if (inFlight.length === 0) worker.unref();
     batch?.resolve({ committed: told.committed, outcomes: told.outcomes.map(outcomeOf) });
   };
 
@@ -58,14 +58,14 @@ export function startWriterThread(data: WriterData, onEnd: () => void, entry = E
       // A thread has no origin, as a window would have.
       // oxlint-disable-next-line unicorn/require-post-message-target-origin
       worker.postMessage(batch);
-      if (underWay.length === 0) worker.ref();
+      if (inFlight.length === 0) worker.ref();
       const committed = Promise.withResolvers<Committed>();
-      underWay.push(committed);
+      inFlight.push(committed);
       return committed.promise;
     },
     async end() {
       over ??= new Error('its writer was ended');
-      for (const { reject } of underWay.splice(0)) reject(over);
+      for (const { reject } of inFlight.splice(0)) reject(over);
       ready.reject(over);
       await worker.terminate();
     },

@@ -21,7 +21,7 @@ export interface Writes<W> {
   /** Takes no more, and resolves once all that was taken is on disk or rejected. */
   close(): Promise<void>;
   /** Since when the oldest group that is under way has been so, by the clock of `performance.now`; undefined if none is. */
-  underWaySinceMs(): number | undefined;
+  inFlightSinceMs(): number | undefined;
   readonly counts: { readonly writes: number; readonly commits: number };
 }
 
@@ -37,7 +37,7 @@ interface Waiting<W> {
  */
 export function createWrites<W>(file: string, lane: Lane<W>): Writes<W> {
   const counts = { writes: 0, commits: 0 };
-  const underWay = new Map<readonly Waiting<W>[], number>();
+  const inFlight = new Map<readonly Waiting<W>[], number>();
   let waiting: Waiting<W>[] = [];
   let scheduled = false;
   let closed: PromiseWithResolvers<void> | undefined;
@@ -49,14 +49,14 @@ export function createWrites<W>(file: string, lane: Lane<W>): Writes<W> {
   };
   const send = (): void => {
     scheduled = false;
-    if (waiting.length > 0 && underWay.size < lane.atOnce) {
+    if (waiting.length > 0 && inFlight.size < lane.atOnce) {
       const group = waiting.slice(0, GROUP_MAX);
       waiting = waiting.slice(GROUP_MAX);
-      underWay.set(group, performance.now());
+      inFlight.set(group, performance.now());
       void carry(group);
       if (waiting.length > 0) schedule();
     }
-    if (waiting.length === 0 && underWay.size === 0) closed?.resolve();
+    if (waiting.length === 0 && inFlight.size === 0) closed?.resolve();
   };
   const carry = async (group: readonly Waiting<W>[]): Promise<void> => {
     try {
@@ -71,7 +71,7 @@ export function createWrites<W>(file: string, lane: Lane<W>): Writes<W> {
     } catch (thrown) {
       for (const { reject } of group) reject(storeFault(file, thrown));
     } finally {
-      underWay.delete(group);
+      inFlight.delete(group);
       schedule();
     }
   };
@@ -90,7 +90,7 @@ export function createWrites<W>(file: string, lane: Lane<W>): Writes<W> {
       schedule();
       return closed.promise;
     },
-    underWaySinceMs: () => underWay.values().next().value,
+    inFlightSinceMs: () => inFlight.values().next().value,
   };
 }
 

@@ -7,7 +7,7 @@ import {
   nameOf,
   speaksTls,
 } from './client.ts';
-import { createUnderWay } from '../../values/under-way.ts';
+import { createInFlight } from '../../values/under-way.ts';
 import { isReply, storeFault } from './fault.ts';
 import { type Command, together } from './together.ts';
 import { createTroubles } from './trouble.ts';
@@ -53,12 +53,12 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
   const [name, tls] = [nameOf(server), speaksTls(server)];
 
   if (client instanceof Cluster) connectToNodes(client);
-  const underWay = createUnderWay();
+  const inFlight = createInFlight();
   const gather = client instanceof Cluster ? () => undefined : gatherWrites(client);
 
   async function guarded<T>(ask: () => Promise<T>): Promise<T> {
     gather();
-    underWay.enter();
+    inFlight.enter();
     try {
       return await ask();
     } catch (thrown) {
@@ -66,7 +66,7 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
       const asked = { server: name, tls, wasReady: troubles.wasReady(), timeouts };
       throw storeFault(asked, thrown, troubles.last());
     } finally {
-      underWay.leave();
+      inFlight.leave();
     }
   }
 
@@ -84,7 +84,7 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
     subscribe: (channel, heard) => subscribe(createClient(server, timeouts), channel, heard),
     renew: () => client.disconnect(true),
     async close() {
-      await underWay.none();
+      await inFlight.none();
       end();
     },
   };
