@@ -17,15 +17,15 @@ const STARTS = 20;
 
 let next = 0;
 let end = 0;
-let asking: Promise<unknown> = Promise.resolve();
+let plugins: Promise<unknown> = Promise.resolve();
 
 /** A port that nobody else of these tests is given. What is no part of them may listen on it: see `onNextPort`. */
 export function nextPort(): Promise<number> {
-  const port = asking.then(async () => {
+  const port = plugins.then(async () => {
     if (next === end) await takeBlock();
     return next++;
   });
-  asking = port.catch(() => undefined);
+  plugins = port.catch(() => undefined);
   return port;
 }
 

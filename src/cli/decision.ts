@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
-import { NOTICE_REASONS } from '../pipeline/decide.ts';
+import { NOTIFICATION_REASONS } from '../pipeline/decide.ts';
 import { firstRefusal } from '../pipeline/first-refusal.ts';
 import { fromDetail } from '../policy/detail.ts';
 import { type Explanation, type RuleExplanation, explain, wasAsked } from '../policy/explain.ts';
@@ -38,7 +38,7 @@ export function readDecision(entry: JournalEntry, first?: JournalEntry): Decisio
 function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): string {
   switch (type) {
     case 'notice':
-      return new Map<string, string>(Object.entries(NOTICE_REASONS)).get(code) ?? code;
+      return new Map<string, string>(Object.entries(NOTIFICATION_REASONS)).get(code) ?? code;
     case 'late':
       if (code === 'NOT_DURABLE') return detail.because ?? code;
       return `${source}/${of} was decided, but FAILURE was answered, for it was late or the client had gone; a repeat gets the decision`;

@@ -16,7 +16,7 @@ type Module = Settings['modules'][number];
 const SHORT_SECRET = 16;
 
 /** Each service's secret and authority, and whether each module is the one of the settings and loads. Asks nobody. */
-export async function checkInquiries(
+export async function checkPlugins(
   session: Session,
   { services, modules }: Settings,
 ): Promise<readonly Finding[]> {

@@ -1,5 +1,5 @@
 import type { CommandRow } from './command.ts';
-import { checkInquiries } from './doctor-plugins.ts';
+import { checkPlugins } from './doctor-plugins.ts';
 import { checkKeys } from './doctor-keys.ts';
 import { checkPolicies } from './doctor-policies.ts';
 import { checkPorts } from './doctor-ports.ts';
@@ -31,7 +31,7 @@ async function examine(session: Session): Promise<readonly Finding[]> {
   const because = `${session.settingsFile} with ${counted(settings.sources.length, 'source')}`;
   const findings: Finding[] = [{ check: 'settings', state: 'ok', because }];
   findings.push(...(await guarded('keys', () => checkKeys(session, settings))));
-  findings.push(...(await checkInquiries(session, settings)));
+  findings.push(...(await checkPlugins(session, settings)));
   const { findings: found, store } = await checkStore(session, settings);
   try {
     findings.push(...found, ...(await guarded('policies', () => checkPolicies(settings, store))));

@@ -8,7 +8,7 @@ import { readPrivateKey, readPublicKey } from '../signature/keys.ts';
 import type { Signer } from '../signature/scheme.ts';
 import { compileSigner } from '../signature/schemes.ts';
 import type { ReadSecret } from '../values/secret.ts';
-import { type SourceOf, cosignerProofs, keyFile, platformSigner } from './sender-keys.ts';
+import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from './sender-keys.ts';
 import type { Session } from './session.ts';
 
 /** Whoever sends to the sources of the settings, their keys read when they are first needed. `key` is the file of `--key`. */
@@ -91,9 +91,9 @@ function signerConfig(
 }
 
 function cosignerSender(source: SourceOf<'cosigner'>, read: ReadSecret): SourceSender {
-  const { headers, segment } = cosignerProofs(source, read);
+  const { headers, segment } = cosignerCredentials(source, read);
   const certificate = source.authenticate.some(
-    (proof) => typeof proof === 'object' && 'certificate' in proof,
+    (credential) => typeof credential === 'object' && 'certificate' in credential,
   );
   return {
     callback: 'cosigner',

@@ -6,7 +6,7 @@ import { compileSigner } from '../signature/schemes.ts';
 import type { Call, CommandRow } from './command.ts';
 import { type Outgoing, baseUrl, idFrom, send, sourceFor, textMembers } from './send-callback.ts';
 import { sendMany, variedPayment } from './send-many.ts';
-import { type SourceOf, cosignerProofs, keyFile, platformSigner } from './sender-keys.ts';
+import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from './sender-keys.ts';
 import type { Session } from './session.ts';
 
 const DEMO_PLATFORM_KEY = 'config/demo/platform.private.pem';
@@ -152,7 +152,7 @@ function sendCosigner(
     throw new CountersignError('USAGE', `source ${source.name} serves no ${kind} callbacks; set its paths`);
   }
   const request = call.option('request') ?? idFrom(asked);
-  const { headers, segment } = cosignerProofs(source, session.secrets().read);
+  const { headers, segment } = cosignerCredentials(source, session.secrets().read);
   const body = {
     type: needed(call, 'type'),
     ...ids,

@@ -39,19 +39,19 @@ export function keyFile(file: string): string {
 }
 
 /** What the source asks a co-signer to show, as far as a client can show it by itself. */
-export interface CosignerProofs {
+export interface CosignerCredentials {
   readonly headers: Readonly<Record<string, string>>;
   /** What follows the path: a slash and the secret segment, or nothing. */
   readonly segment: string;
 }
 
-export function cosignerProofs(source: SourceOf<'cosigner'>, read: ReadSecret): CosignerProofs {
+export function cosignerCredentials(source: SourceOf<'cosigner'>, read: ReadSecret): CosignerCredentials {
   const headers: Record<string, string> = {};
   let segment = '';
-  for (const proof of source.authenticate) {
-    if (typeof proof === 'string') continue;
-    if ('header' in proof) headers[proof.header.name] = read(proof.header.secret);
-    if ('path' in proof) segment = `/${encodeURIComponent(read(proof.path.secret))}`;
+  for (const credential of source.authenticate) {
+    if (typeof credential === 'string') continue;
+    if ('header' in credential) headers[credential.header.name] = read(credential.header.secret);
+    if ('path' in credential) segment = `/${encodeURIComponent(read(credential.path.secret))}`;
   }
   return { headers, segment };
 }

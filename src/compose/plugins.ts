@@ -1,4 +1,4 @@
-import { type Asking, createAsk } from '../plugins/ask.ts';
+import { type Plugins, createPlugins } from '../plugins/ask.ts';
 import type { Log } from '../observe/log.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';
@@ -7,13 +7,13 @@ import type { Runtime } from './runtime.ts';
 import { readPem } from './store.ts';
 
 /** The services and modules of the settings, ready to be asked. */
-export function openAsking(
+export function openPlugins(
   { settings, clock, log }: { readonly settings: Settings; readonly clock: Clock; readonly log: Log },
   secrets: Secrets,
-  { inquiryAnswered }: Pick<Runtime, 'inquiryAnswered'>,
-): Promise<Asking> {
+  { pluginAnswered }: Pick<Runtime, 'pluginAnswered'>,
+): Promise<Plugins> {
   const { services, modules } = settings;
-  return createAsk({
+  return createPlugins({
     services,
     modules,
     clock,
@@ -24,6 +24,6 @@ export function openAsking(
     },
     tell: (event, because) =>
       event === 'inquiry-resumed' ? log.info(event, { because }) : log.error(event, { because }),
-    answered: inquiryAnswered,
+    answered: pluginAnswered,
   });
 }

@@ -160,7 +160,9 @@ export function tlsContext(tls: NonNullable<Settings['public']['tls']>, secrets:
 function urlsOf(source: SourceSettings): readonly CallbackUrl[] {
   if (source.callback === 'payment') return [];
   const { withdraw, web3 } = source.paths;
-  const secret = source.authenticate.some((proof) => typeof proof === 'object' && 'path' in proof);
+  const secret = source.authenticate.some(
+    (credential) => typeof credential === 'object' && 'path' in credential,
+  );
   const paths = new Set([withdraw, web3].filter((path) => path !== undefined));
   return [...paths].map((path) => ({
     path,

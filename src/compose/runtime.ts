@@ -31,7 +31,7 @@ export interface Runtime {
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   /** Counts what a service or a module answered. */
-  readonly inquiryAnswered: Metrics['inquiryAnswered'];
+  readonly pluginAnswered: Metrics['pluginAnswered'];
   /** Certificates that are in use from now on. */
   readonly showExpiries: (expiries: Expiries) => void;
   /** Told of what is turned away. */
@@ -111,7 +111,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
     apiDenied: createDenialObserver({ log, metrics, clock, unauthenticatedPerMinute }),
     readiness,
     metrics: shared(() => readiness().then(() => metrics.text())),
-    inquiryAnswered: (inquiry, verdict) => metrics.inquiryAnswered(inquiry, verdict),
+    pluginAnswered: (inquiry, verdict) => metrics.pluginAnswered(inquiry, verdict),
     showExpiries,
     tally,
     unprepared,

@@ -8,7 +8,7 @@ import type { Authenticator } from '../signature/authenticate.ts';
 import { sharedKeys } from '../signature/shared-keys.ts';
 import type { Clock } from '../values/clock.ts';
 import { admittingPipeline } from './admission.ts';
-import { openAsking } from './plugins.ts';
+import { openPlugins } from './plugins.ts';
 import { showAttendance } from './attendance.ts';
 import { type Runtime, createRuntime } from './runtime.ts';
 import { publicExpiries } from './certificates.ts';
@@ -65,13 +65,13 @@ async function open(parts: ServiceParts, opens: (undo: Undo) => void): Promise<S
   }
   const runtime = createRuntime({ ...parts, opened, unreadableKeys: keys.unreadable });
   opens(() => runtime.stop());
-  const asking = await openAsking(parts, secrets, runtime);
-  opens(() => asking.close());
+  const plugins = await openPlugins(parts, secrets, runtime);
+  opens(() => plugins.close());
   const pipeline = admittingPipeline(settings, runtime, {
     store: runtime.store,
     authenticator: keys.current,
     following: runtime.follower,
-    ask: asking.ask,
+    ask: plugins.ask,
     admit: () => admit(runtime),
     answerFormat: answerFormats(settings.sources),
     bindsScheme: schemeBinding(settings.sources),
@@ -84,7 +84,7 @@ async function open(parts: ServiceParts, opens: (undo: Undo) => void): Promise<S
   servers.begin();
   const stopWatching = secrets.watch(() => {
     keys.reload();
-    if (settings.services.length > 0) reread(log, 'inquiry-keys', asking.reload);
+    if (settings.services.length > 0) reread(log, 'inquiry-keys', plugins.reload);
     const { tls } = settings.public;
     if (tls === undefined) return;
     reread(log, 'tls', () => {
@@ -95,7 +95,7 @@ async function open(parts: ServiceParts, opens: (undo: Undo) => void): Promise<S
   });
   const attendance = showAttendance({ ...runtime, log });
   describeSources(settings, secrets, keys.current(), log);
-  for (const because of asking.describe()) log.info('inquiry', { because });
+  for (const because of plugins.describe()) log.info('inquiry', { because });
   return {
     publicUrl: servers.public.url,
     opsUrl: servers.ops.url,
@@ -110,7 +110,7 @@ async function open(parts: ServiceParts, opens: (undo: Undo) => void): Promise<S
       const idleMs = Math.max(shutdownGraceMs, settings.answerTimeoutMs);
       await Promise.race([pipeline.idle(), pause(idleMs, undefined, { ref: false })]);
       pipeline.stop();
-      await asking.close();
+      await plugins.close();
       await attendance.stop();
       await servers.ops.stop(0);
       runtime.stop();

@@ -7,7 +7,7 @@ export interface Metrics {
   /** A verb of the store rejected. */
   storeFailed(verb: string): void;
   /** A service or a module of the settings was asked. */
-  inquiryAnswered(inquiry: { readonly of: string; readonly name: string }, verdict: string): void;
+  pluginAnswered(inquiry: { readonly of: string; readonly name: string }, verdict: string): void;
   /** A call of the API without the right token. */
   apiDenied(): void;
   /** A callback was answered FAILURE, or a connection closed, before anything of it was read. */
@@ -87,7 +87,7 @@ export function createMetrics({
   return {
     callback,
     storeFailed: (verb) => storeErrors.inc({ verb: verbs(verb) }),
-    inquiryAnswered: ({ of, name }, verdict) => inquiries.inc({ of, name, verdict }),
+    pluginAnswered: ({ of, name }, verdict) => inquiries.inc({ of, name, verdict }),
     apiDenied: () => denied.inc(),
     turnedAway: (reason) => turnedAway.inc({ reason }),
     unserved: (reason) => unserved.inc({ reason }),

@@ -2,8 +2,8 @@ import type { Callback } from '../callback/callback.ts';
 import { failure } from '../errors.ts';
 import { toDetail } from '../policy/detail.ts';
 import { evaluate } from '../policy/evaluate.ts';
-import { type Answer, type Inquiry, type PriceTable, factsAt } from '../policy/facts.ts';
-import { inquiriesOf } from '../policy/plugins.ts';
+import { type PluginAnswer, type PluginQuestion, type PriceTable, factsAt } from '../policy/facts.ts';
+import { pluginQuestionsOf } from '../policy/plugins.ts';
 import { explainBriefly } from '../policy/explain.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
@@ -13,7 +13,7 @@ import type { SettleRequest, SettleResult, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import type { Outcome, Track } from './outcome.ts';
 import { firstRefusal } from './first-refusal.ts';
-import { noticeRequestOf, settleRequestOf, termsOf } from './settle-request.ts';
+import { notificationRequestOf, settleRequestOf, termsOf } from './settle-request.ts';
 
 /** The policies as they are followed from the store. */
 export interface Following {
@@ -24,12 +24,16 @@ export interface Following {
 }
 
 /** Asks a service or a module; resolves within the time given, never rejects. */
-export type Ask = (inquiry: Inquiry, callback: Callback, timeoutMs: number) => Promise<Answer>;
+export type AskPlugin = (
+  inquiry: PluginQuestion,
+  callback: Callback,
+  timeoutMs: number,
+) => Promise<PluginAnswer>;
 
 export interface DecideParts {
   readonly store: Store;
   readonly following: Following;
-  readonly ask: Ask;
+  readonly ask: AskPlugin;
   /** Whether orders of a source are bound to the scheme that they first came by (`bindScheme`); true if it is not given. */
   readonly bindsScheme?: (source: string) => boolean;
   readonly clock: Clock;
@@ -60,12 +64,12 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
   const { scheme } = question.sender;
   const bound = scheme !== undefined && parts.bindsScheme?.(callback.source) !== false ? scheme : '';
   let nowMs: number | undefined;
-  const answers = new Map<string, Answer>();
+  const answers = new Map<string, PluginAnswer>();
   let attempts = 0;
   for (let fruitless = 0; fruitless < ATTEMPTS && attempts < ATTEMPTS_MAX; attempts++) {
     if (run.elapsedMs() >= parts.answerTimeoutMs) break;
     const release = parts.following.current();
-    const open = openInquiries(release, callback, answers);
+    const open = openQuestions(release, callback, answers);
     if (open.length > 0) await inquire(parts, run, { callback, open, answers });
     // Not before all is answered: the instant that is judged is that of the decision.
     const prices = parts.following.prices();
@@ -93,15 +97,15 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
   );
 }
 
-type OpenInquiry = readonly [key: string, inquiry: Inquiry];
+type OpenQuestion = readonly [key: string, inquiry: PluginQuestion];
 
 /** What the rules that apply need to know and is not answered yet. */
-function openInquiries(
+function openQuestions(
   release: Release | undefined,
   callback: Callback,
-  answers: ReadonlyMap<string, Answer>,
-): readonly OpenInquiry[] {
-  return [...inquiriesOf(release, callback)].filter(([key]) => !answers.has(key));
+  answers: ReadonlyMap<string, PluginAnswer>,
+): readonly OpenQuestion[] {
+  return [...pluginQuestionsOf(release, callback)].filter(([key]) => !answers.has(key));
 }
 
 /** Asks all at once. */
@@ -114,8 +118,8 @@ async function inquire(
     answers,
   }: {
     readonly callback: Callback;
-    readonly open: readonly OpenInquiry[];
-    readonly answers: Map<string, Answer>;
+    readonly open: readonly OpenQuestion[];
+    readonly answers: Map<string, PluginAnswer>;
   },
 ): Promise<void> {
   await run.timedAsync('ask', async () => {
@@ -180,7 +184,7 @@ async function jumped(
   return run.refused(refusal, id);
 }
 
-export const NOTICE_REASONS = {
+export const NOTIFICATION_REASONS = {
   NOTED: 'signed as approved',
   SIGNED_WITHOUT_APPROVAL: 'signed, but no sign_start with these terms stands approved',
   TXID_UNEXPECTED: 'signed once more under another txid, without an approved speed-up',
@@ -189,7 +193,7 @@ export const NOTICE_REASONS = {
 
 /** `sign_success`: it tells, and asks nothing of the policies. */
 async function notice(parts: DecideParts, run: Track, question: Question, terms: string): Promise<Outcome> {
-  const request = noticeRequestOf(question.callback, terms, '');
+  const request = notificationRequestOf(question.callback, terms, '');
   const { txid } = request;
   const detail = detailOf(question, run, { txid });
   const result = await run.timedAsync('settle', () => parts.store.notice({ ...request, detail }));
@@ -197,7 +201,7 @@ async function notice(parts: DecideParts, run: Track, question: Question, terms:
     verdict: result.verdict,
     outcome: 'notice',
     code: result.code,
-    because: NOTICE_REASONS[result.code],
+    because: NOTIFICATION_REASONS[result.code],
     decision: result.id,
     alarm: result.code === 'SIGNED_WITHOUT_APPROVAL' || result.code === 'TXID_UNEXPECTED',
     data: { txid },

@@ -1,6 +1,6 @@
 import { type Callback, subjectOf } from '../callback/callback.ts';
 import type { Proposal } from '../policy/proposal.ts';
-import type { NoticeRequest, SettleRequest } from '../store/store.ts';
+import type { NotificationRequest, SettleRequest } from '../store/store.ts';
 import { canonicalJson, sha256Hex } from '../values/canonical.ts';
 
 /** What two callbacks about one subject must agree in, as the store compares it. */
@@ -35,7 +35,11 @@ export function settleRequestOf(
 }
 
 /** What the store is told of a `sign_success`. */
-export function noticeRequestOf(callback: Callback, terms: string, detail: string): NoticeRequest {
+export function notificationRequestOf(
+  callback: Callback,
+  terms: string,
+  detail: string,
+): NotificationRequest {
   const txid = callback.kind === 'payment' ? '' : (callback.txid ?? '');
   return { source: callback.source, subject: subjectOf(callback), terms, txid, detail };
 }

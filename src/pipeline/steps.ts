@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { type Members, decodeMembers } from '../values/members.ts';
 import type { Addressee, Arrival } from './arrival.ts';
-import { type Ask, type Following, decide } from './decide.ts';
+import { type AskPlugin, type Following, decide } from './decide.ts';
 import type { Outcome, Track } from './outcome.ts';
 
 export interface PipelineParts {
@@ -16,7 +16,7 @@ export interface PipelineParts {
   /** The sources' keys as they are now; another one after a rotation. */
   readonly authenticator: () => Authenticator;
   readonly following: Following;
-  readonly ask: Ask;
+  readonly ask: AskPlugin;
   /** Why no callback may be approved yet, such as a store that has not been looked at. */
   readonly admit: () => Failure | undefined;
   readonly answerFormat: (addressee: Addressee) => AnswerFormat;

@@ -1,4 +1,4 @@
-import type { Answer } from '../policy/facts.ts';
+import type { PluginAnswer } from '../policy/facts.ts';
 import { decodeMembers } from '../values/members.ts';
 import { sentence } from './sentence.ts';
 import { isAnswerSigned } from './signing.ts';
@@ -21,7 +21,7 @@ export function readAnswer(
   { signature, body }: Pick<Received, 'signature' | 'body'>,
   nonce: string,
   secret: string,
-): Answer {
+): PluginAnswer {
   if (signature === undefined) throw new Unanswered('its answer is not signed');
   if (!isAnswerSigned(secret, nonce, body, signature)) {
     throw new Unanswered('the signature of its answer is not that of this question, body and secret');

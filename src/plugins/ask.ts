@@ -1,30 +1,30 @@
 import { messageOf } from '../errors.ts';
-import type { Ask } from '../pipeline/decide.ts';
-import type { Answer, Inquiry } from '../policy/facts.ts';
+import type { AskPlugin } from '../pipeline/decide.ts';
+import type { PluginAnswer, PluginQuestion } from '../policy/facts.ts';
 import type { Clock } from '../values/clock.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { ModuleConfig, ServiceConfig } from './config.ts';
-import { type Guarded, type Tell, createGuard, failed } from './guard.ts';
+import { type Guarded, type ReportPlugin, createGuard, failed } from './guard.ts';
 import type { AskedCallback } from './module-interface.ts';
 import { questionOf } from './question.ts';
 import { type ServiceClient, type ServiceKeys, createServiceClient } from './service-client.ts';
 import { startThreads } from './threads.ts';
 
-export interface AskParts {
+export interface PluginsParts {
   readonly services: readonly ServiceConfig[];
   readonly modules: readonly ModuleConfig[];
   readonly readSecret: ReadSecret;
   /** The text of a PEM file; `setting` is for the fault if it can't be read. */
   readonly readPem: (file: string, setting: string) => string;
   readonly clock: Clock;
-  readonly tell: Tell;
+  readonly tell: ReportPlugin;
   /** After each question to one that the settings name. */
-  readonly answered: (inquiry: Pick<Inquiry, 'of' | 'name'>, verdict: Answer['verdict']) => void;
+  readonly answered: (inquiry: Pick<PluginQuestion, 'of' | 'name'>, verdict: PluginAnswer['verdict']) => void;
 }
 
 /** Whoever the settings name, ready to be asked. */
-export interface Asking {
-  readonly ask: Ask;
+export interface Plugins {
+  readonly ask: AskPlugin;
   /** Reads secrets and authorities again. Throws if any can't be read; then all stay as they were. */
   readonly reload: () => void;
   /** A sentence for each, without a secret. */
@@ -35,14 +35,14 @@ export interface Asking {
 /** Somebody who can be asked, behind what bounds it. */
 interface Asked {
   readonly guarded: Guarded;
-  readonly ask: (question: AskedCallback) => Promise<Answer>;
+  readonly ask: (question: AskedCallback) => Promise<PluginAnswer>;
 }
 
 /**
  * Loads the modules, and makes ready to ask services and modules. Rejects with SETTINGS_INVALID or SECRET_UNREADABLE; a
  * service that is not there does not keep it from starting.
  */
-export async function createAsk(parts: AskParts): Promise<Asking> {
+export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
   const { services, modules, tell, clock } = parts;
   const keysNow = (): readonly ServiceKeys[] => services.map((config) => keysOf(config, parts));
   const keys = keysNow();
@@ -99,10 +99,10 @@ export async function createAsk(parts: AskParts): Promise<Asking> {
 
 async function askOne(
   { guarded, ask }: Asked,
-  { of, name }: Inquiry,
+  { of, name }: PluginQuestion,
   question: () => AskedCallback,
   timeoutMs: number,
-): Promise<Answer> {
+): Promise<PluginAnswer> {
   try {
     const told = question();
     return await guarded(() => ask(told), timeoutMs);
@@ -113,7 +113,7 @@ async function askOne(
 
 function keysOf(
   { name, secret, ca }: ServiceConfig,
-  { readSecret, readPem }: Pick<AskParts, 'readSecret' | 'readPem'>,
+  { readSecret, readPem }: Pick<PluginsParts, 'readSecret' | 'readPem'>,
 ): ServiceKeys {
   return {
     secret: readSecret(secret),
@@ -121,7 +121,7 @@ function keysOf(
   };
 }
 
-function unknown({ of, name }: Inquiry, known: readonly { readonly name: string }[]): string {
+function unknown({ of, name }: PluginQuestion, known: readonly { readonly name: string }[]): string {
   const names = known.length === 0 ? 'none' : known.map((each) => each.name).join(', ');
   return `no ${of} of the settings is called ${name}; known: ${names}`;
 }

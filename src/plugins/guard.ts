@@ -13,23 +13,23 @@ import {
   timeout,
 } from 'cockatiel';
 import { messageOf } from '../errors.ts';
-import type { Answer } from '../policy/facts.ts';
+import type { PluginAnswer } from '../policy/facts.ts';
 import type { Limits } from './config.ts';
 import { sentence } from './sentence.ts';
 
 /** What an operator is told: a constant such as `inquiry-paused`, and why. */
-export type Tell = (event: InquiryEvent, because: string) => void;
-export type InquiryEvent = 'inquiry-paused' | 'inquiry-resumed' | 'module-restarted' | 'module-ended';
+export type ReportPlugin = (event: PluginEvent, because: string) => void;
+export type PluginEvent = 'inquiry-paused' | 'inquiry-resumed' | 'module-restarted' | 'module-ended';
 
 /** Asks within `withinMs`, or less if its own time is shorter; never rejects. */
-export type Guarded = (work: () => Promise<Answer>, withinMs: number) => Promise<Answer>;
+export type Guarded = (work: () => Promise<PluginAnswer>, withinMs: number) => Promise<PluginAnswer>;
 
 /**
  * Bounds what is asked of one service or module: so many at once, so many waiting, for so long, and nothing for a while
  * after so many failures in a row. `work` ends by itself within its own time: whoever asked waits no longer than that,
  * but the place is taken, and the failure counted, until the work has ended.
  */
-export function createGuard(whom: string, limits: Limits, tell: Tell): Guarded {
+export function createGuard(whom: string, limits: Limits, tell: ReportPlugin): Guarded {
   const { timeoutMs, concurrency, waiting, breaker: after } = limits;
   const breaker: CircuitBreakerPolicy = circuitBreaker(
     // The one question that finds out must be answered: whatever else becomes of it is a failure.
@@ -47,7 +47,7 @@ export function createGuard(whom: string, limits: Limits, tell: Tell): Guarded {
   breaker.onReset(() => tell('inquiry-resumed', `${whom} answers again`));
 
   const inPlace =
-    (work: () => Promise<Answer>): (() => Promise<Answer>) =>
+    (work: () => Promise<PluginAnswer>): (() => Promise<PluginAnswer>) =>
     () => {
       // It has waited, and in the meantime others found out that it does not answer.
       if (breaker.state === CircuitState.Open) throw new BrokenCircuitError();
@@ -76,7 +76,7 @@ export function createGuard(whom: string, limits: Limits, tell: Tell): Guarded {
 }
 
 /** No answer, and why. */
-export const failed = (because: string): Answer => ({ verdict: 'failed', because: sentence(because) });
+export const failed = (because: string): PluginAnswer => ({ verdict: 'failed', because: sentence(because) });
 
 /** What we ourselves did not let be asked, or not wait for, says nothing about whoever is asked. */
 const isOurs = (thrown: unknown): boolean =>

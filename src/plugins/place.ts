@@ -1,17 +1,17 @@
-import type { Answer } from '../policy/facts.ts';
+import type { PluginAnswer } from '../policy/facts.ts';
 import type { ModuleConfig } from './config.ts';
-import type { Tell } from './guard.ts';
+import type { ReportPlugin } from './guard.ts';
 import type { ModuleInput } from './module-interface.ts';
 import { type Thread, startThread } from './thread.ts';
 import { Unanswered } from './unanswered.ts';
 
 /** A place for a thread, which is replaced when it ends. */
-export interface Place {
+export interface ThreadSlot {
   readonly state: () => 'ready' | 'starting' | 'empty';
   /** Resolves when the thread can be asked. Rejects with Unanswered. */
   readonly start: () => Promise<void>;
   /** One question at a time. Rejects with Unanswered, at the latest after the module's time. */
-  readonly ask: (input: ModuleInput) => Promise<Answer>;
+  readonly ask: (input: ModuleInput) => Promise<PluginAnswer>;
   readonly close: () => Promise<void>;
 }
 
@@ -24,11 +24,11 @@ const STUCK_MAX = 4;
  * A thread that ends while it is asked is replaced at once, one that ends otherwise when the next question comes: so a
  * module that ends again and again is started no more often than it is asked.
  */
-export function createPlace(
+export function createThreadSlot(
   { name, timeoutMs, memoryMb }: Pick<ModuleConfig, 'name' | 'timeoutMs' | 'memoryMb'>,
   bytes: Uint8Array,
-  tell: Tell,
-): Place {
+  tell: ReportPlugin,
+): ThreadSlot {
   let thread: Thread | undefined;
   let ready = false;
   let asked = false;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Agent as PlainAgent } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
-import type { Answer } from '../policy/facts.ts';
+import type { PluginAnswer } from '../policy/facts.ts';
 import type { Clock } from '../values/clock.ts';
 import { readAnswer } from './answer.ts';
 import type { ServiceConfig } from './config.ts';
@@ -18,7 +18,7 @@ export interface ServiceKeys {
 
 export interface ServiceClient {
   /** Rejects with Unanswered. */
-  readonly ask: (question: AskedCallback) => Promise<Answer>;
+  readonly ask: (question: AskedCallback) => Promise<PluginAnswer>;
   /** Questions under way are answered with the keys that they were asked with. */
   readonly useKeys: (keys: ServiceKeys) => void;
   readonly close: () => void;
@@ -34,7 +34,7 @@ export function createServiceClient(config: ServiceConfig, keys: ServiceKeys, cl
   let { secret, ca } = keys;
   let agent = agentFor(url, config, ca);
 
-  async function once(question: AskedCallback, withinMs: number): Promise<Answer> {
+  async function once(question: AskedCallback, withinMs: number): Promise<PluginAnswer> {
     const nonce = randomBytes(18).toString('base64url');
     const timestamp = String(clock());
     const body = JSON.stringify({ ...question, service: name, nonce });

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
 import { messageOf } from '../errors.ts';
-import type { Answer } from '../policy/facts.ts';
+import type { PluginAnswer } from '../policy/facts.ts';
 import type { ModuleInput } from './module-interface.ts';
 import type { ThreadMessage } from './module-worker.ts';
 import { sentence } from './sentence.ts';
@@ -20,7 +20,7 @@ export interface Thread {
   /** Resolves when it can be asked; rejects with Unanswered. */
   readonly ready: Promise<void>;
   /** One question at a time. Rejects with Unanswered if the module fails or the thread ends. */
-  readonly ask: (input: ModuleInput) => Promise<Answer>;
+  readonly ask: (input: ModuleInput) => Promise<PluginAnswer>;
   /** Stops it, also in an endless loop. Resolves when it is gone, which a call that blocks outside of it may delay. */
   readonly end: (because: string) => Promise<void>;
 }
@@ -60,7 +60,7 @@ export function startThread({ bytes, memoryMb, onEnd }: ThreadOptions): Thread {
   const ready = Promise.withResolvers<void>();
   // Whoever waits for it hears of it; nobody may be waiting.
   ready.promise.catch(() => undefined);
-  let open: { readonly id: number; readonly settled: PromiseWithResolvers<Answer> } | undefined;
+  let open: { readonly id: number; readonly settled: PromiseWithResolvers<PluginAnswer> } | undefined;
   let lastId = 0;
   let over = false;
 
@@ -109,7 +109,7 @@ export function startThread({ bytes, memoryMb, onEnd }: ThreadOptions): Thread {
     ask(input) {
       if (over || open !== undefined) return Promise.reject(new Unanswered('its thread is not free'));
       lastId += 1;
-      open = { id: lastId, settled: Promise.withResolvers<Answer>() };
+      open = { id: lastId, settled: Promise.withResolvers<PluginAnswer>() };
       // A thread has no origin, as a window would have.
       // oxlint-disable-next-line unicorn/require-post-message-target-origin
       worker.postMessage({ id: lastId, input });

@@ -1,15 +1,15 @@
-import type { Answer } from '../policy/facts.ts';
+import type { PluginAnswer } from '../policy/facts.ts';
 import type { ModuleConfig } from './config.ts';
-import type { Tell } from './guard.ts';
+import type { ReportPlugin } from './guard.ts';
 import { invalid, readModuleFile } from './module-file.ts';
 import type { ModuleInput } from './module-interface.ts';
-import { type Place, createPlace } from './place.ts';
+import { type ThreadSlot, createThreadSlot } from './place.ts';
 import { Unanswered } from './unanswered.ts';
 
 /** The threads of one module. */
 export interface Threads {
   /** At most `concurrency` at once. Rejects with Unanswered. */
-  readonly ask: (input: ModuleInput) => Promise<Answer>;
+  readonly ask: (input: ModuleInput) => Promise<PluginAnswer>;
   /** Resolves when all have ended, or after a second. */
   readonly close: () => Promise<void>;
 }
@@ -19,15 +19,15 @@ const CLOSE_MS = 1000;
 /** Starts a module's threads. Rejects with SETTINGS_INVALID if its file is not that of the settings, or does not load. */
 export async function startThreads(
   config: Pick<ModuleConfig, 'name' | 'file' | 'sha256' | 'timeoutMs' | 'memoryMb' | 'concurrency'>,
-  tell: Tell,
+  tell: ReportPlugin,
 ): Promise<Threads> {
   const bytes = readModuleFile(config);
   let started = false;
-  const tellOnceStarted: Tell = (event, because) => {
+  const tellOnceStarted: ReportPlugin = (event, because) => {
     if (started) tell(event, because);
   };
   const places = Array.from({ length: config.concurrency }, () =>
-    createPlace(config, bytes, tellOnceStarted),
+    createThreadSlot(config, bytes, tellOnceStarted),
   );
   try {
     await Promise.all(places.map((place) => place.start()));
@@ -57,7 +57,7 @@ export async function startThreads(
   };
 }
 
-function best(free: ReadonlySet<Place>): Place | undefined {
+function best(free: ReadonlySet<ThreadSlot>): ThreadSlot | undefined {
   const places = [...free];
   return (
     places.find((place) => place.state() === 'ready') ??
@@ -66,7 +66,7 @@ function best(free: ReadonlySet<Place>): Place | undefined {
   );
 }
 
-async function closed(places: readonly Place[]): Promise<void> {
+async function closed(places: readonly ThreadSlot[]): Promise<void> {
   const { promise: enough, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, CLOSE_MS);
   await Promise.race([Promise.all(places.map((place) => place.close())), enough]);

@@ -8,7 +8,7 @@ export interface Facts {
   readonly scheme: string | undefined;
   readonly prices: PriceTable;
   /** What services and modules answered, by {@link inquiryKey}. An inquiry without an answer counts as failed. */
-  readonly answers: ReadonlyMap<string, Answer>;
+  readonly answers: ReadonlyMap<string, PluginAnswer>;
 }
 
 /** The prices in force for all sources, in one currency of the operator's choice. Each change of any price is a version. */
@@ -27,7 +27,7 @@ export interface Price {
 }
 
 /** What must be asked of somebody before a rule can judge: a service over HTTP, or a module in a thread of its own. */
-export interface Inquiry {
+export interface PluginQuestion {
   readonly of: 'service' | 'module';
   /** As the settings name it. */
   readonly name: string;
@@ -36,7 +36,7 @@ export interface Inquiry {
 }
 
 /** `failed` is no answer: refused like a `no`, and told apart for whoever has to mend it. */
-export interface Answer {
+export interface PluginAnswer {
   readonly verdict: 'yes' | 'no' | 'failed';
   /** A sentence: what was answered, or what failed. At most 500 characters. */
   readonly because: string;

@@ -1,22 +1,25 @@
 import type { Callback } from '../callback/callback.ts';
 import { canonicalJson } from '../values/canonical.ts';
-import type { Inquiry } from './facts.ts';
+import type { PluginQuestion } from './facts.ts';
 import type { Release } from './release.ts';
 import { appliesTo } from './when.ts';
 
 /** The name under which an inquiry's answer is known: the same question of the same one is asked once. */
-export function inquiryKey({ of, name, parameters }: Inquiry): string {
+export function pluginQuestionKey({ of, name, parameters }: PluginQuestion): string {
   return `${of}:${name}:${canonicalJson(parameters)}`;
 }
 
 /** All that must be asked before a callback can be evaluated: by the rules of the policies that apply, each once. */
-export function inquiriesOf(release: Release | undefined, callback: Callback): ReadonlyMap<string, Inquiry> {
-  const inquiries = new Map<string, Inquiry>();
+export function pluginQuestionsOf(
+  release: Release | undefined,
+  callback: Callback,
+): ReadonlyMap<string, PluginQuestion> {
+  const inquiries = new Map<string, PluginQuestion>();
   for (const policy of release?.policiesFor(callback) ?? []) {
     if (!policy.rules.some(({ inquiries: asked }) => asked.length > 0)) continue;
     if (!appliesTo(policy.when, callback).applies) continue;
     for (const inquiry of policy.rules.flatMap((rule) => rule.inquiries)) {
-      inquiries.set(inquiryKey(inquiry), inquiry);
+      inquiries.set(pluginQuestionKey(inquiry), inquiry);
     }
   }
   return inquiries;

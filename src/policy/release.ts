@@ -1,7 +1,7 @@
 import type { Callback, Kind } from '../callback/callback.ts';
 import type { AssetTable } from './assets.ts';
 import { SOURCE } from './members.ts';
-import type { Inquiry } from './facts.ts';
+import type { PluginQuestion } from './facts.ts';
 import type { Check } from './rules/rule.ts';
 import type { When } from './when.ts';
 
@@ -9,7 +9,7 @@ export interface CompiledRule {
   /** `amount-limit#1`. */
   readonly name: string;
   readonly mode: 'enforce' | 'observe';
-  readonly inquiries: readonly Inquiry[];
+  readonly inquiries: readonly PluginQuestion[];
   readonly evaluate: Check['evaluate'];
 }
 

@@ -1,5 +1,5 @@
 /** Work in lanes: one after the other within a lane, several lanes at once. */
-export interface Lanes {
+export interface Queues {
   /** Resolves when there is room for more work, not when this is done. The work must not reject. */
   submit(lane: string, work: () => Promise<void>): Promise<void>;
   idle(): Promise<void>;
@@ -9,7 +9,7 @@ export interface Lanes {
 const WAITING_EACH = 8;
 
 /** At most so many at work at once. With one, work is done in the order in which it was submitted. */
-export function createLanes(concurrency: number): Lanes {
+export function createQueues(concurrency: number): Queues {
   const most = concurrency === 1 ? 1 : concurrency * WAITING_EACH;
   const lastOf = new Map<string, Promise<void>>();
   const free: (() => void)[] = [];

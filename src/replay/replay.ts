@@ -1,7 +1,7 @@
 import { CountersignError, messageOf } from '../errors.ts';
 import type { RecordItem, RecordedEntry } from '../simulation/record.ts';
 import { type Comparing, type Comparison, type Recorded, createComparing } from './comparison.ts';
-import { type Lanes, createLanes } from './lanes.ts';
+import { type Queues, createQueues } from './lanes.ts';
 import type { Mapping } from './mapping.ts';
 import { createPace } from './pace.ts';
 import { type Resent, expectSendable, resend, sentOf } from './resend.ts';
@@ -55,7 +55,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   const { record, concurrency, elapsed, pause } = options;
   const { callbacks, recordedMs } = survey(record(), options.senderOf);
   const comparing = createComparing(options.show);
-  const lanes = createLanes(concurrency);
+  const lanes = createQueues(concurrency);
   const pace = createPace({ clock: elapsed, ratePerSecond: options.ratePerSecond, speed: options.speed });
   const course: Course = { ...options, lanes, comparing, failedInARow: 0 };
   const startedMs = elapsed();
@@ -115,7 +115,7 @@ function survey(
 }
 
 interface Course extends ReplayOptions {
-  readonly lanes: Lanes;
+  readonly lanes: Queues;
   readonly comparing: Comparing;
   /** How many got no answer since the last that did. */
   failedInARow: number;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FoundFault, SettingPath } from './faults.ts';
-import { inquiryConditions } from './plugins.ts';
+import { pluginConditions } from './plugins.ts';
 import { PAYMENT_PATH } from './sources.ts';
 
 /*
@@ -71,7 +71,7 @@ export function brokenConditions(tree: unknown): readonly FoundFault[] {
     ...settings.sources.flatMap((source, index) => sourceConditions(source, ['sources', index], settings)),
     ...answerConditions(settings.sources),
     ...pathConditions(settings.sources),
-    ...inquiryConditions(tree),
+    ...pluginConditions(tree),
   ];
 }
 
@@ -224,24 +224,24 @@ function sourceConditions(source: Source, path: SettingPath, settings: Readable)
       cure: 'delete none, so that the proofs count',
     });
   }
-  for (const [index, proof] of authenticate.entries()) {
+  for (const [index, credential] of authenticate.entries()) {
     faults.push(
-      ...certificateConditions(proof, [...path, 'authenticate', index, 'certificate'], settings.public),
+      ...certificateConditions(credential, [...path, 'authenticate', index, 'certificate'], settings.public),
     );
   }
   return faults;
 }
 
-const certificateProof = z.object({
+const certificateCredential = z.object({
   certificate: z.object({ header: z.unknown(), fingerprints: z.unknown(), subjects: z.unknown() }).partial(),
 });
 
 function certificateConditions(
-  proof: unknown,
+  credential: unknown,
   path: SettingPath,
   outer: Readable['public'],
 ): readonly FoundFault[] {
-  const { data } = certificateProof.safeParse(proof);
+  const { data } = certificateCredential.safeParse(credential);
   if (data === undefined) return [];
   const { header, fingerprints, subjects } = data.certificate;
   const faults: FoundFault[] = [];
@@ -301,7 +301,7 @@ function pathConditions(sources: readonly Source[]): readonly FoundFault[] {
 function servedPaths(source: Source, index: number): readonly ServedPath[] {
   if (source.callback !== 'cosigner') return [];
   const secret = (source.authenticate ?? []).some(
-    (proof) => typeof proof === 'object' && proof !== null && 'path' in proof,
+    (credential) => typeof credential === 'object' && credential !== null && 'path' in credential,
   );
   const paths = source.paths ?? { withdraw: '/cosigner/withdraw', web3: '/cosigner/web3' };
   return (['withdraw', 'web3'] as const).flatMap((name) => {

@@ -94,7 +94,7 @@ const asked = z.array(z.object({ name: written, timeoutMs: written }).catch({}))
 const readable = z.object({ answerTimeoutMs: written, services: asked, modules: asked }).partial().catch({});
 
 /** What must hold between services, modules and the time for an answer; what cannot be read is taken as not written. */
-export function inquiryConditions(tree: unknown): readonly FoundFault[] {
+export function pluginConditions(tree: unknown): readonly FoundFault[] {
   const settings = readable.parse(tree);
   const answerTimeoutMs = Number(settings.answerTimeoutMs ?? DEFAULTS.answerTimeoutMs);
   return (['services', 'modules'] as const).flatMap((what) => {

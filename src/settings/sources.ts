@@ -90,7 +90,7 @@ const callbackPath = text(
   'write a path such as /cosigner/withdraw, without a slash at its end',
 );
 
-const proof = z.union(
+const credential = z.union(
   [
     z.literal('none'),
     z.strictObject({
@@ -149,7 +149,7 @@ const cosignerSource = section({
   })
     .default({ withdraw: '/cosigner/withdraw', web3: '/cosigner/web3' })
     .describe('Where this co-signer calls. Paths that are not written are not served.'),
-  authenticate: list(proof, 1, 8, 'proofs').describe(
+  authenticate: list(credential, 1, 8, 'proofs').describe(
     'What the co-signer must show: all that is listed. Its callbacks are not signed, so `none` believes anybody who reaches the port.',
   ),
   selfCheck: section({

@@ -23,7 +23,7 @@ export interface PaymentSourceConfig {
 }
 
 /** One thing that a co-signer must show. All that are listed must hold; `none` stands alone. */
-export type CosignerProof =
+export type CosignerCredential =
   | { readonly addresses: readonly string[] }
   | { readonly header: { readonly name: string; readonly secret: SecretRef } }
   /** A last path segment after the source's paths, known to the co-signer alone. */
@@ -44,7 +44,7 @@ export interface CosignerSourceConfig {
   readonly name: string;
   readonly callback: 'cosigner';
   readonly paths: { readonly withdraw?: string | undefined; readonly web3?: string | undefined };
-  readonly authenticate: readonly CosignerProof[];
+  readonly authenticate: readonly CosignerCredential[];
   /** The two public keys of the self-check; without them it is answered FAILURE for both. */
   readonly selfCheck?: { readonly clientSystemKey: SecretRef; readonly verifySignKey: SecretRef } | undefined;
 }

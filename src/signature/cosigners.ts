@@ -1,8 +1,8 @@
 import { type Failure, failure } from '../errors.ts';
 import type { ReadSecret } from '../values/secret.ts';
-import type { CosignerProof, CosignerSourceConfig } from './config.ts';
+import type { CosignerCredential, CosignerSourceConfig } from './config.ts';
 import type { Faults } from './faults.ts';
-import { type Arrival, PROOF_ORDER, type Proof, compileProof } from './proofs.ts';
+import { type Arrival, CREDENTIAL_ORDER, type Credential, compileCredential } from './proofs.ts';
 import { type SelfChecker, compileSelfCheck } from './self-check.ts';
 
 /** One co-signer with its secrets and keys read. */
@@ -35,17 +35,17 @@ export function compileCosigner(
       'authenticate: none stands beside proofs: delete none, so that they count',
     );
   }
-  const proofs = authenticate
-    .filter((proof) => proof !== 'none')
-    .flatMap((proof) => faults.attempt(where, () => compileProof(proof, readSecret)) ?? [])
-    .sort((a, b) => PROOF_ORDER.indexOf(a.name) - PROOF_ORDER.indexOf(b.name));
-  const addresses = proofs.find(({ name }) => name === 'addresses');
+  const credentials = authenticate
+    .filter((credential) => credential !== 'none')
+    .flatMap((credential) => faults.attempt(where, () => compileCredential(credential, readSecret)) ?? [])
+    .sort((a, b) => CREDENTIAL_ORDER.indexOf(a.name) - CREDENTIAL_ORDER.indexOf(b.name));
+  const addresses = credentials.find(({ name }) => name === 'addresses');
   const open = authenticate.length === 1 && authenticate[0] === 'none';
 
   return {
     name: config.name,
-    by: open ? 'none' : proofs.map(({ name }) => name).join('+'),
-    warnings: warningsOf(authenticate, proofs),
+    by: open ? 'none' : credentials.map(({ name }) => name).join('+'),
+    warnings: warningsOf(authenticate, credentials),
     selfCheck:
       selfCheck && faults.attempt(`${where}, selfCheck`, () => compileSelfCheck(selfCheck, readSecret)),
     stranger(address) {
@@ -54,10 +54,10 @@ export function compileCosigner(
     },
     check(arrival) {
       if (open) return undefined;
-      if (proofs.length === 0)
+      if (credentials.length === 0)
         return failure('KEYS_UNAVAILABLE', `${where} has nothing to tell its co-signer by`);
-      for (const proof of proofs) {
-        const lacking = proof.check(arrival);
+      for (const credential of credentials) {
+        const lacking = credential.check(arrival);
         if (lacking !== undefined) return { ...lacking, data: { ...lacking.data, source: config.name } };
       }
       return undefined;
@@ -73,8 +73,11 @@ const NOTHING_SHOWN: Omit<Arrival, 'address'> = {
   certificate: undefined,
 };
 
-function warningsOf(authenticate: readonly CosignerProof[], proofs: readonly Proof[]): readonly string[] {
-  const kept = proofs.flatMap(({ warnings }) => warnings);
+function warningsOf(
+  authenticate: readonly CosignerCredential[],
+  credentials: readonly Credential[],
+): readonly string[] {
+  const kept = credentials.flatMap(({ warnings }) => warnings);
   if (authenticate.includes('none')) {
     return [
       'authenticate: none believes whoever reaches the port: list addresses, a header, a path or a certificate',
@@ -82,9 +85,10 @@ function warningsOf(authenticate: readonly CosignerProof[], proofs: readonly Pro
     ];
   }
   const byHeader = authenticate.some(
-    (proof) => proof !== 'none' && 'certificate' in proof && proof.certificate.header !== undefined,
+    (credential) =>
+      credential !== 'none' && 'certificate' in credential && credential.certificate.header !== undefined,
   );
-  return byHeader && !proofs.some(({ name }) => name === 'addresses')
+  return byHeader && !credentials.some(({ name }) => name === 'addresses')
     ? [
         "certificate from a header is as good as the gateway's grip on it: list the gateway under addresses as well",
         ...kept,

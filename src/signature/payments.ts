@@ -3,7 +3,7 @@ import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { PaymentSourceConfig, SchemeName } from './config.ts';
 import type { Faults } from './faults.ts';
-import { type MemberTable, compileReading } from './readings.ts';
+import { type MemberTable, compileAmbiguityCheck } from './readings.ts';
 import type { Shape, Verified, Verifier } from './scheme.ts';
 import { compileVerifier, schemeOf, shapeOf } from './schemes.ts';
 
@@ -35,7 +35,7 @@ export function compilePayments(
   parts: MemberTable & { readonly readSecret: ReadSecret },
   faults: Faults,
 ): Payments {
-  const checkReading = compileReading(parts);
+  const checkReading = compileAmbiguityCheck(parts);
   const byAppKey = new Map<string, PaymentSource>();
   for (const config of configs) {
     const where = `source ${config.name}`;

@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { CountersignError, type Failure, failure } from '../errors.ts';
 import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
 import { compileAddresses } from './addresses.ts';
-import type { CosignerProof } from './config.ts';
+import type { CosignerCredential } from './config.ts';
 
 /** What is known of a callback's sender beside the body. */
 export interface Arrival {
@@ -20,25 +20,28 @@ export interface Arrival {
 }
 
 /** One thing that a sender must show, ready to be checked. */
-export interface Proof {
+export interface Credential {
   readonly name: ProofName;
   readonly warnings: readonly string[];
   check(arrival: Arrival): Failure | undefined;
 }
 
 /** In the order in which they are checked: strangers are turned away before a secret is looked at. */
-export const PROOF_ORDER = ['addresses', 'path', 'header', 'certificate'] as const;
-type ProofName = (typeof PROOF_ORDER)[number];
+export const CREDENTIAL_ORDER = ['addresses', 'path', 'header', 'certificate'] as const;
+type ProofName = (typeof CREDENTIAL_ORDER)[number];
 
 /** Throws SETTINGS_INVALID or SECRET_UNREADABLE. */
-export function compileProof(proof: Exclude<CosignerProof, 'none'>, readSecret: ReadSecret): Proof {
-  if ('addresses' in proof) return addressProof(proof.addresses);
-  if ('header' in proof) return headerProof(proof.header, readSecret);
-  if ('path' in proof) return pathProof(proof.path, readSecret);
-  return certificateProof(proof.certificate);
+export function compileCredential(
+  credential: Exclude<CosignerCredential, 'none'>,
+  readSecret: ReadSecret,
+): Credential {
+  if ('addresses' in credential) return addressProof(credential.addresses);
+  if ('header' in credential) return headerCredential(credential.header, readSecret);
+  if ('path' in credential) return pathCredential(credential.path, readSecret);
+  return certificateCredential(credential.certificate);
 }
 
-function addressProof(ranges: readonly string[]): Proof {
+function addressProof(ranges: readonly string[]): Credential {
   const { includes, everyone } = compileAddresses(ranges);
   return {
     name: 'addresses',
@@ -57,10 +60,10 @@ function addressProof(ranges: readonly string[]): Proof {
 // A comma could also come from two headers that Node joined; other characters never arrive as they were written.
 const HEADER_SECRET = /^[\x21-\x2b\x2d-\x7e](?:[\x20-\x2b\x2d-\x7e]*[\x21-\x2b\x2d-\x7e])?$/;
 
-function headerProof(
+function headerCredential(
   { name, secret }: { readonly name: string; readonly secret: SecretRef },
   readSecret: ReadSecret,
-): Proof {
+): Credential {
   const matches = secretMatcher(secret, readSecret, HEADER_SECRET, 'printable ASCII without commas');
   return {
     name: 'header',
@@ -79,7 +82,7 @@ function headerProof(
   };
 }
 
-function pathProof({ secret }: { readonly secret: SecretRef }, readSecret: ReadSecret): Proof {
+function pathCredential({ secret }: { readonly secret: SecretRef }, readSecret: ReadSecret): Credential {
   const matches = secretMatcher(secret, readSecret, /^[A-Za-z0-9._~-]+$/, 'letters, digits and - . _ ~');
   return {
     name: 'path',
@@ -98,11 +101,11 @@ function pathProof({ secret }: { readonly secret: SecretRef }, readSecret: ReadS
  * A certificate from a header proves no more than that the sender can write this header. So it counts
  * only from a trusted proxy, which must overwrite what its own clients send.
  */
-function certificateProof({
+function certificateCredential({
   header: headerName,
   fingerprints = [],
   subjects = [],
-}: Extract<CosignerProof, { certificate: unknown }>['certificate']): Proof {
+}: Extract<CosignerCredential, { certificate: unknown }>['certificate']): Credential {
   const wanted = new Set(fingerprints.map(plainFingerprint));
   for (const fingerprint of wanted) {
     if (!/^[0-9a-f]{64}$/.test(fingerprint)) {

@@ -14,7 +14,7 @@ export interface MemberTable {
 }
 
 /** Undefined where the signed text can be read in one way only, and that way is the body's; else SIGN_AMBIGUOUS. */
-export type CheckReading = (canonical: Canonical, appKey: string) => Failure | undefined;
+export type CheckAmbiguity = (canonical: Canonical, appKey: string) => Failure | undefined;
 
 type Reading = readonly (readonly [name: string, value: string])[];
 
@@ -26,7 +26,7 @@ const END = -1;
  * appKey is taken as known, since it named the key. Text longer than all members at their longest together has no reading,
  * so time is bounded by the grammar and not by the body.
  */
-export function compileReading({ grammar, optional }: MemberTable): CheckReading {
+export function compileAmbiguityCheck({ grammar, optional }: MemberTable): CheckAmbiguity {
   const names = Object.keys(grammar).sort(byCodePoint);
   const longest = names.reduce((sum, name) => sum + name.length + (grammar[name]?.maxLength ?? 0), 0);
   const followers = [END, ...names.keys()].map((index) => followersOf(index, names, optional));

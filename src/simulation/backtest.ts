@@ -6,7 +6,7 @@ import { type RecordItem, type RecordedEntry, recordedCallback } from './record.
 import { recordedReason } from './recorded-reason.ts';
 import { type Simulated, explainSimulated, simulate } from './rehearse.ts';
 import { type ReplayedState, createReplayedState } from './replayed-state.ts';
-import { type Tally, createTally } from './tally.ts';
+import { type BacktestCounts, createBacktestCounts } from './tally.ts';
 
 export interface BacktestOptions {
   /** The candidate. */
@@ -81,7 +81,7 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
   try {
     store.push(release.revision, 0);
     const state = createReplayedState(store);
-    const tally = createTally(options);
+    const tally = createBacktestCounts(options);
     const course: Course = { release, store, state, tally };
     let callbacks = 0;
     for await (const item of record) {
@@ -104,7 +104,7 @@ interface Course {
   readonly release: Release;
   readonly store: SimulationStore;
   readonly state: ReplayedState;
-  readonly tally: Tally;
+  readonly tally: BacktestCounts;
 }
 
 /** One recorded callback. What can't be decided again as it was leaves behind, as far as that goes, what it left then. */

@@ -1,6 +1,6 @@
 import { evaluate } from '../policy/evaluate.ts';
-import { type Answer, type PriceTable, factsAt } from '../policy/facts.ts';
-import { inquiriesOf } from '../policy/plugins.ts';
+import { type PluginAnswer, type PriceTable, factsAt } from '../policy/facts.ts';
+import { pluginQuestionsOf } from '../policy/plugins.ts';
 import type { Release } from '../policy/release.ts';
 import type { RecordedCallback, RecordedEntry } from './record.ts';
 import type { EvaluationContext } from './rehearse.ts';
@@ -18,11 +18,11 @@ export function evaluationContextOf(
   prices: PriceTable,
 ): { readonly context: EvaluationContext; readonly unasked: string | undefined } {
   const known: EvaluationContext = { atMs, scheme, prices, answers };
-  const missing = [...inquiriesOf(release, callback)].filter(([key]) => !answers.has(key));
+  const missing = [...pluginQuestionsOf(release, callback)].filter(([key]) => !answers.has(key));
   if (missing.length === 0) return { context: known, unasked: undefined };
   const supposed = VERDICTS.map(
     (each): { readonly context: EvaluationContext; readonly approves: boolean } => {
-      const answer: Answer = { verdict: each, because: `${each}, supposed by the backtest` };
+      const answer: PluginAnswer = { verdict: each, because: `${each}, supposed by the backtest` };
       const all = new Map([...answers, ...missing.map(([key]) => [key, answer] as const)]);
       const { approves } = evaluate(release, callback, factsAt(atMs, { scheme, prices, answers: all }));
       return { context: { ...known, answers: all }, approves };

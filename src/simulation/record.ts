@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Callback } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
-import type { Answer } from '../policy/facts.ts';
+import type { PluginAnswer } from '../policy/facts.ts';
 import type { JournalType, PriceHistoryEntry } from '../store/store.ts';
 import type { Verdict } from '../callback/callback.ts';
 import { readMembers } from '../values/members.ts';
@@ -45,7 +45,7 @@ export interface RecordedCallback {
   readonly callback: Callback;
   readonly scheme: string | undefined;
   /** What those who were asked then answered, by inquiryKey. */
-  readonly answers: ReadonlyMap<string, Answer>;
+  readonly answers: ReadonlyMap<string, PluginAnswer>;
 }
 
 /** The callback of an entry, by the decoder and the parser that read it when it came; or why it can't be read. */

@@ -1,15 +1,15 @@
 import type { Callback, Verdict } from '../callback/callback.ts';
-import { NOTICE_REASONS } from '../pipeline/decide.ts';
+import { NOTIFICATION_REASONS } from '../pipeline/decide.ts';
 import { firstRefusal } from '../pipeline/first-refusal.ts';
-import { noticeRequestOf, settleRequestOf, termsOf } from '../pipeline/settle-request.ts';
+import { notificationRequestOf, settleRequestOf, termsOf } from '../pipeline/settle-request.ts';
 import { toDetail } from '../policy/detail.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { type Explanation, type Refusing, explain } from '../policy/explain.ts';
-import { type Answer, type PriceTable, factsAt } from '../policy/facts.ts';
+import { type PluginAnswer, type PriceTable, factsAt } from '../policy/facts.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { SimulationStore } from '../store/embedded/simulation.ts';
-import type { NoticeResult, SettleResult } from '../store/store.ts';
+import type { NotificationResult, SettleResult } from '../store/store.ts';
 
 /** What a callback is decided with, beside its own members. */
 export interface EvaluationContext {
@@ -17,7 +17,7 @@ export interface EvaluationContext {
   readonly scheme: string | undefined;
   readonly prices: PriceTable;
   /** By inquiryKey. One that is missing counts as failed. */
-  readonly answers: ReadonlyMap<string, Answer>;
+  readonly answers: ReadonlyMap<string, PluginAnswer>;
 }
 
 /** How a callback came out: a question with what the policies proposed, a notice without. */
@@ -30,7 +30,7 @@ export type Simulated =
       /** Of a refusal that is repeated: the rule that made it first. */
       readonly first: Refusing | undefined;
     }
-  | { readonly verdict: Verdict; readonly code: NoticeResult['code']; readonly proposal: undefined };
+  | { readonly verdict: Verdict; readonly code: NotificationResult['code']; readonly proposal: undefined };
 
 /**
  * Decides a callback as the pipeline does: evaluate, then settle. The release must be in force in the store. A proposal that
@@ -44,7 +44,7 @@ export function simulate(
 ): Simulated {
   const terms = termsOf(callback);
   if (callback.question.type === 'sign_success') {
-    const { verdict, code } = store.notice(noticeRequestOf(callback, terms, ''), atMs);
+    const { verdict, code } = store.notice(notificationRequestOf(callback, terms, ''), atMs);
     return { verdict, code, proposal: undefined };
   }
   const proposal = evaluate(release, callback, factsAt(atMs, { scheme, prices, answers }));
@@ -63,7 +63,7 @@ export function simulate(
 /** Why a callback came out as it did. */
 export function explainSimulated(simulated: Simulated): Explanation {
   if (simulated.proposal === undefined) {
-    return { deciding: undefined, next: undefined, because: NOTICE_REASONS[simulated.code], rules: [] };
+    return { deciding: undefined, next: undefined, because: NOTIFICATION_REASONS[simulated.code], rules: [] };
   }
   const { proposal, result, code, first } = simulated;
   return explain(proposal, { code, claims: 'claims' in result ? result.claims : [], first });

@@ -1,8 +1,8 @@
 import { type Callback, type Verdict, subjectOf } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
 import type { RuleExplanation } from '../policy/explain.ts';
-import type { Answer } from '../policy/facts.ts';
-import { inquiriesOf } from '../policy/plugins.ts';
+import type { PluginAnswer } from '../policy/facts.ts';
+import { pluginQuestionsOf } from '../policy/plugins.ts';
 import type { Release } from '../policy/release.ts';
 import type { Expectation, Given, PolicyTest, TestCallback } from '../policy/suite/suite.ts';
 import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';
@@ -148,9 +148,9 @@ function toldRule(simulated: Simulated, rule: RuleExplanation, index: number): T
 }
 
 /** What the test says that each who is asked answers, whatever the question. */
-function answersTo({ release, given }: Stage, callback: Callback): ReadonlyMap<string, Answer> {
-  const answers = new Map<string, Answer>();
-  for (const [key, { of, name }] of inquiriesOf(release, callback)) {
+function answersTo({ release, given }: Stage, callback: Callback): ReadonlyMap<string, PluginAnswer> {
+  const answers = new Map<string, PluginAnswer>();
+  for (const [key, { of, name }] of pluginQuestionsOf(release, callback)) {
     const answer = given.answers.find((each) => each.of === of && each.name === name);
     if (answer !== undefined)
       answers.set(key, { verdict: answer.verdict, because: `${answer.verdict}, says the test` });

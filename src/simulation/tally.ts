@@ -9,7 +9,7 @@ import type {
 import type { RecordedEntry } from './record.ts';
 
 /** Counts how callbacks came out; those from before the period count for nothing. */
-export interface Tally {
+export interface BacktestCounts {
   frozen(entry: RecordedEntry): void;
   unchanged(entry: RecordedEntry): void;
   notKnown(entry: RecordedEntry, because: string): void;
@@ -20,11 +20,11 @@ export interface Tally {
   report(warnings: readonly string[]): BacktestReport;
 }
 
-export function createTally({
+export function createBacktestCounts({
   release,
   fromMs = -Infinity,
   show,
-}: Pick<BacktestOptions, 'release' | 'fromMs' | 'show'>): Tally {
+}: Pick<BacktestOptions, 'release' | 'fromMs' | 'show'>): BacktestCounts {
   const counts = { unchanged: 0, toFailure: 0, toSuccess: 0, notKnown: 0, frozen: 0 };
   const rules = new Map<string, { readonly change: Change; readonly rule: string; callbacks: number }>();
   const changed: ChangedCallback[] = [];

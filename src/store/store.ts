@@ -48,7 +48,7 @@ export interface StoreHealth {
 
 export interface Decisions {
   settle(request: SettleRequest): Promise<SettleResult>;
-  notice(request: NoticeRequest): Promise<NoticeResult>;
+  notice(request: NotificationRequest): Promise<NotificationResult>;
 }
 
 export interface SettleRequest {
@@ -147,7 +147,7 @@ export type SettleResult =
       readonly claims: readonly ClaimResult[];
     };
 
-export interface NoticeRequest {
+export interface NotificationRequest {
   readonly source: string;
   readonly subject: string;
   readonly terms: string;
@@ -159,7 +159,7 @@ export interface NoticeRequest {
 /** Txids of one subject; without a bound each notice would cost more than the one before. */
 export const TXIDS_MAX = 100;
 
-export type NoticeCode = 'NOTED' | 'SIGNED_WITHOUT_APPROVAL' | 'TXID_UNEXPECTED' | 'FROZEN';
+export type NotificationCode = 'NOTED' | 'SIGNED_WITHOUT_APPROVAL' | 'TXID_UNEXPECTED' | 'FROZEN';
 
 /**
  * `sign_success`, in one atomic step. SIGNED_WITHOUT_APPROVAL unless the subject is known with the same terms and some
@@ -168,11 +168,11 @@ export type NoticeCode = 'NOTED' | 'SIGNED_WITHOUT_APPROVAL' | 'TXID_UNEXPECTED'
  * txid of a known subject with the same terms is recorded in every case, as long as there are fewer than TXIDS_MAX.
  * Journalled as an entry of type `notice`.
  */
-export interface NoticeResult {
+export interface NotificationResult {
   readonly id: string;
   readonly atMs: number;
   readonly verdict: Verdict;
-  readonly code: NoticeCode;
+  readonly code: NotificationCode;
 }
 
 // ---- what is in force ----

@@ -138,8 +138,8 @@ describe.skipIf(!hasNginx)(
     let service: TestService;
     let gateway: Gateway;
     const [, vault] = documented.sources;
-    const certificateProof = vault.authenticate.filter(
-      (proof) => typeof proof === 'object' && proof !== null && 'certificate' in proof,
+    const certificateCredential = vault.authenticate.filter(
+      (credential) => typeof credential === 'object' && credential !== null && 'certificate' in credential,
     );
     beforeAll(async () => {
       service = await startTestService({
@@ -169,7 +169,7 @@ rules:
               name: 'vault',
               callback: 'cosigner',
               // As documented, but for the address, which is that of the test.
-              authenticate: [{ addresses: ['127.0.0.1'] }, ...certificateProof],
+              authenticate: [{ addresses: ['127.0.0.1'] }, ...certificateCredential],
             },
           ],
         },

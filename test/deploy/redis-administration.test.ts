@@ -136,19 +136,19 @@ describe('deploy/redis/tls.conf', () => {
     expect(await service.pay({})).toBe('SUCCESS');
 
     const ping = async (tls?: ConnectionOptions): Promise<unknown> => {
-      const asking = new Redis({
+      const plugins = new Redis({
         host: '127.0.0.1',
         port,
         retryStrategy: () => null,
         lazyConnect: true,
         ...(tls !== undefined && { tls }),
       });
-      asking.on('error', () => undefined);
+      plugins.on('error', () => undefined);
       try {
-        await asking.connect();
-        return await asking.ping();
+        await plugins.connect();
+        return await plugins.ping();
       } finally {
-        asking.disconnect();
+        plugins.disconnect();
       }
     };
     const { cert: ca } = authority.certificate;

@@ -126,13 +126,13 @@ function shorter(
 
 /** Of a header that came twice nobody knows which one counts, so a co-signer has shown nothing. */
 function twice(shot: Shot, message: Message, head: Head): Message {
-  const proofs = Object.entries(shot.headers);
-  if (proofs.length === 0 || message.sent === undefined) return message;
+  const credentials = Object.entries(shot.headers);
+  if (credentials.length === 0 || message.sent === undefined) return message;
   return {
     ...message,
     bytes: requestOf(
       shot.path,
-      [['Host', 'x'], ...proofs, ...proofs, ['Connection', 'close'], ...head],
+      [['Host', 'x'], ...credentials, ...credentials, ['Connection', 'close'], ...head],
       shot.sent.body,
     ),
     sent: { ...message.sent, header: () => undefined },

@@ -3,7 +3,7 @@ import { plainAnswer } from '../../src/callback/answer.ts';
 import type { CallbackReport } from '../../src/observe/report.ts';
 import type { Arrival } from '../../src/pipeline/arrival.ts';
 import { createPipeline } from '../../src/pipeline/pipeline.ts';
-import type { CosignerProof } from '../../src/signature/config.ts';
+import type { CosignerCredential } from '../../src/signature/config.ts';
 import type { Store } from '../../src/store/store.ts';
 import { authenticatorOf } from '../signature/sources.ts';
 
@@ -14,7 +14,10 @@ const never = (): never => {
 const noStore = new Proxy({} as Store, { get: never });
 
 /** What a co-signer's callback comes to whose headers, path secret, certificate and body can't be looked at. */
-async function callFrom(address: string, ...authenticate: readonly CosignerProof[]): Promise<CallbackReport> {
+async function callFrom(
+  address: string,
+  ...authenticate: readonly CosignerCredential[]
+): Promise<CallbackReport> {
   const reports: CallbackReport[] = [];
   const config = {
     name: 'vault',
@@ -56,18 +59,18 @@ async function callFrom(address: string, ...authenticate: readonly CosignerProof
   return report;
 }
 
-const addresses: CosignerProof = { addresses: ['10.1.2.0/24'] };
-const header: CosignerProof = { header: { name: 'authorization', secret: { env: 'TOKEN' } } };
-const path: CosignerProof = { path: { secret: { env: 'PATH' } } };
-const certificate: CosignerProof = { certificate: { subjects: ['CN=cosigner'] } };
+const addresses: CosignerCredential = { addresses: ['10.1.2.0/24'] };
+const header: CosignerCredential = { header: { name: 'authorization', secret: { env: 'TOKEN' } } };
+const path: CosignerCredential = { path: { secret: { env: 'PATH' } } };
+const certificate: CosignerCredential = { certificate: { subjects: ['CN=cosigner'] } };
 
 describe('a co-signer called from an address that is not on its list', () => {
-  it.each<[string, readonly CosignerProof[]]>([
+  it.each<[string, readonly CosignerCredential[]]>([
     ['alone', [addresses]],
     ['listed first', [addresses, header, path, certificate]],
     ['listed last', [certificate, path, header, addresses]],
-  ])('is refused before a body is read or a secret looked at: %s', async (_, proofs) => {
-    expect(await callFrom('10.1.3.1', ...proofs)).toMatchObject({
+  ])('is refused before a body is read or a secret looked at: %s', async (_, credentials) => {
+    expect(await callFrom('10.1.3.1', ...credentials)).toMatchObject({
       verdict: 'FAILURE',
       outcome: 'unauthenticated',
       source: undefined,

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
 import { readFileSync } from 'node:fs';
-import { type Asking, createAsk } from '../../src/plugins/ask.ts';
+import { type Plugins, createPlugins } from '../../src/plugins/ask.ts';
 import type { ModuleConfig, ServiceConfig } from '../../src/plugins/config.ts';
-import type { Answer } from '../../src/policy/facts.ts';
+import type { PluginAnswer } from '../../src/policy/facts.ts';
 import type { Clock } from '../../src/values/clock.ts';
 import type { Json } from '../../src/values/canonical.ts';
 import type { Callback } from '../../src/callback/callback.ts';
@@ -22,12 +22,12 @@ const LIMITS = {
 } as const;
 
 export interface TestAsking {
-  readonly asking: Asking;
+  readonly plugins: Plugins;
   /** What the one service or module answers. */
   readonly ask: (
     over?: { readonly parameters?: Json; readonly callback?: Callback; readonly withinMs?: number },
     name?: string,
-  ) => Promise<Answer>;
+  ) => Promise<PluginAnswer>;
   /** `event: because`, as an operator is told. */
   readonly told: readonly string[];
   readonly counted: readonly string[];
@@ -46,7 +46,7 @@ async function askingOf(
   let secret: string | undefined = SECRET;
   const told: string[] = [];
   const counted: string[] = [];
-  const asking = await createAsk({
+  const plugins = await createPlugins({
     services: configs.services ?? [],
     modules: configs.modules ?? [],
     clock: configs.clock ?? (() => NOW_MS),
@@ -58,16 +58,16 @@ async function askingOf(
     tell: (event, because) => void told.push(`${event}: ${because}`),
     answered: (inquiry, verdict) => void counted.push(`${inquiry.of} ${inquiry.name} ${verdict}`),
   });
-  onTestFinished(() => asking.close());
+  onTestFinished(() => plugins.close());
   const [first] = [...(configs.services ?? []), ...(configs.modules ?? [])];
   return {
-    asking,
+    plugins,
     told,
     counted,
     ask: (
       { parameters = {}, callback = payment(), withinMs = 60_000 } = {},
       name = first?.name ?? 'nobody',
-    ) => asking.ask({ of, name, parameters }, callback, withinMs),
+    ) => plugins.ask({ of, name, parameters }, callback, withinMs),
     setSecret: (next) => void (secret = next),
   };
 }

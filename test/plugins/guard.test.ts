@@ -23,22 +23,22 @@ describe('after some failures in a row', () => {
 
   it('nothing is asked for a while, then one question, and then all as before', async () => {
     const risk = await otherSide(down);
-    const asking = await askingService(risk.url, { breaker });
+    const plugins = await askingService(risk.url, { breaker });
     for (let n = 0; n < 3; n++) {
-      expect(await asking.ask()).toMatchObject({ because: 'it answered with HTTP status 500' });
+      expect(await plugins.ask()).toMatchObject({ because: 'it answered with HTTP status 500' });
     }
     for (let n = 0; n < 5; n++) {
-      expect(await asking.ask()).toEqual({
+      expect(await plugins.ask()).toEqual({
         verdict: 'failed',
         because: 'it is not asked at present, since it failed: it answered with HTTP status 500',
       });
     }
     expect(risk.asked).toHaveLength(3);
     risk.answerWith(says('yes'));
-    const before = await untilYes(asking);
+    const before = await untilYes(plugins);
     expect(new Set(before).size).toBeLessThanOrEqual(1);
     expect(risk.asked).toHaveLength(4);
-    expect(asking.told).toEqual([
+    expect(plugins.told).toEqual([
       'inquiry-paused: service risk is not asked for 400 ms; the last failure: it answered with HTTP status 500',
       'inquiry-resumed: service risk answers again',
     ]);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
 import type { ModuleConfig } from '../../src/plugins/config.ts';
-import type { Answer } from '../../src/policy/facts.ts';
+import type { PluginAnswer } from '../../src/policy/facts.ts';
 import { eventually } from '../eventually.ts';
 import { payment } from '../policy/callbacks.ts';
 import { type TestAsking, askingModule } from './asking.ts';
@@ -19,7 +19,7 @@ function moduleFile(text: string): Pick<ModuleConfig, 'file' | 'sha256'> {
   return { file, sha256: createHash('sha256').update(text).digest('hex') };
 }
 
-const asking = (text: string, over: Partial<ModuleConfig> = {}): Promise<TestAsking> =>
+const plugins = (text: string, over: Partial<ModuleConfig> = {}): Promise<TestAsking> =>
   askingModule({ ...moduleFile(text), ...over });
 
 /** Does to the member `do` of `with` what it says; anything else is a yes. */
@@ -44,12 +44,12 @@ export default async function judge({ with: { do: what = '' } }) {
 }
 `;
 
-const told = async (ask: TestAsking['ask'], what: string): Promise<Answer> =>
+const told = async (ask: TestAsking['ask'], what: string): Promise<PluginAnswer> =>
   ask({ parameters: { do: what } });
 
 describe('a module', () => {
   it('is given the callback and what the policy gives, and answers yes or no', async () => {
-    const { ask, counted } = await asking(
+    const { ask, counted } = await plugins(
       `export default (input) => ({ verdict: input.members.userId === '12345' ? 'yes' : 'no', because: JSON.stringify(input) });`,
     );
     const { verdict, because } = await ask({ parameters: { tier: 'gold' } });
@@ -72,7 +72,7 @@ describe('a module', () => {
   });
 
   it('may be async, keep what it knows, and use what Node has', async () => {
-    const { ask } = await asking(`
+    const { ask } = await plugins(`
       import { createHash } from 'node:crypto';
       import { setTimeout } from 'node:timers/promises';
       let n = 0;
@@ -84,7 +84,7 @@ describe('a module', () => {
 
   it('has a copy of the callback, and no environment and no arguments', async () => {
     const callback = payment();
-    const { ask } = await asking(`
+    const { ask } = await plugins(`
       export default (input) => {
         input.members.amount = '0'; input.source = 'other'; delete input.id;
         return { verdict: 'yes', because: JSON.stringify([process.env, process.argv.length, process.execArgv]) };
@@ -110,13 +110,13 @@ describe('a module', () => {
     [{ verdict: 'yes', because: 5 }, 'its because is no text'],
     [{ verdict: 'yes', upTo: '5' }, 'its answer has a member that is not known: upTo'],
   ])('that answers %j has failed', async (answer, because) => {
-    const { ask, told: events } = await asking(`export default () => (${JSON.stringify(answer)});`);
+    const { ask, told: events } = await plugins(`export default () => (${JSON.stringify(answer)});`);
     expect(await ask()).toEqual({ verdict: 'failed', because });
     expect(events).toEqual([]);
   });
 
   it('has a reason that is cut and cleaned', async () => {
-    const { ask } = await asking(
+    const { ask } = await plugins(
       `export default () => ({ verdict: 'no', because: '\\u001b[31mred\\n' + 'x'.repeat(1e6) });`,
     );
     const { because } = await ask();
@@ -132,7 +132,7 @@ describe('what goes wrong in a module stays in its thread', () => {
     ['throw-odd', 'it threw something without a text was thrown'],
     ['reject', 'it threw Error: rejected as told'],
   ])('%s: it has failed, and the thread goes on', async (what, because) => {
-    const { ask, told: events } = await asking(OBEYS);
+    const { ask, told: events } = await plugins(OBEYS);
     expect(await told(ask, what)).toEqual({ verdict: 'failed', because });
     expect(await told(ask, 'yes')).toEqual({ verdict: 'yes', because: '2' });
     expect(events).toEqual([]);
@@ -145,7 +145,7 @@ describe('what goes wrong in a module stays in its thread', () => {
     ['uncaught', 'it failed: nobody catches this'],
     ['memory', 'it needs more than 32 MiB'],
   ])('%s: it has failed, and another thread goes on', async (what, because) => {
-    const { ask, told: events } = await asking(OBEYS, { memoryMb: 32 });
+    const { ask, told: events } = await plugins(OBEYS, { memoryMb: 32 });
     expect(await told(ask, 'yes')).toEqual({ verdict: 'yes', because: '1' });
     expect(await told(ask, what)).toEqual({ verdict: 'failed', because });
     expect(await told(ask, 'yes')).toEqual({ verdict: 'yes', because: '1' });
@@ -153,7 +153,7 @@ describe('what goes wrong in a module stays in its thread', () => {
   });
 
   it('buffers that it keeps are given back with its thread, after the answer', async () => {
-    const { ask, told: events } = await asking(OBEYS, { memoryMb: 32 });
+    const { ask, told: events } = await plugins(OBEYS, { memoryMb: 32 });
     expect(await told(ask, 'buffers')).toEqual({ verdict: 'yes', because: '1' });
     expect(await told(ask, 'yes')).toEqual({ verdict: 'yes', because: '1' });
     expect(events).toEqual(['module-restarted: module own-check: it keeps more than 32 MiB in buffers']);
@@ -162,7 +162,7 @@ describe('what goes wrong in a module stays in its thread', () => {
   it.each(['hang', 'wait'])(
     '%s: it has failed when its time is over, and another thread goes on',
     async (what) => {
-      const { ask, told: events } = await asking(OBEYS, { timeoutMs: 1500 });
+      const { ask, told: events } = await plugins(OBEYS, { timeoutMs: 1500 });
       expect(await told(ask, what)).toEqual({ verdict: 'failed', because: 'no answer within 1500 ms' });
       await eventually(
         'it answers again',
@@ -173,7 +173,7 @@ describe('what goes wrong in a module stays in its thread', () => {
   );
 
   it('one that blocks outside of JavaScript is left behind, and another thread goes on', async () => {
-    const { ask } = await asking(
+    const { ask } = await plugins(
       `
         import { execSync } from 'node:child_process';
         export default ({ with: { do: what } }) => { if (what) execSync('sleep 6', { env: { PATH: '/bin:/usr/bin' } }); return { verdict: 'yes' }; };
@@ -185,7 +185,7 @@ describe('what goes wrong in a module stays in its thread', () => {
   });
 
   it('an answer that comes after another question was asked is dropped', async () => {
-    const { ask } = await asking(`
+    const { ask } = await plugins(`
       import { parentPort } from 'node:worker_threads';
       parentPort.on('message', ({ id }) => {
         const answer = { type: 'answer', externalBytes: 0, verdict: 'yes', because: 'forged' };
@@ -198,7 +198,7 @@ describe('what goes wrong in a module stays in its thread', () => {
   });
 
   it('one that sends what is no answer is replaced', async () => {
-    const { ask, told: events } = await asking(`
+    const { ask, told: events } = await plugins(`
       import { parentPort } from 'node:worker_threads';
       export default () => { parentPort.postMessage('yes'); return new Promise(() => undefined); };
     `);
@@ -207,7 +207,7 @@ describe('what goes wrong in a module stays in its thread', () => {
   });
 
   it('a thread that ends while nobody asks is replaced when somebody does', async () => {
-    const { ask, told: events } = await asking(`
+    const { ask, told: events } = await plugins(`
       export default () => { setTimeout(() => process.exit(1), 5); return { verdict: 'yes' }; };
     `);
     expect(await ask()).toMatchObject({ verdict: 'yes' });
@@ -219,7 +219,7 @@ describe('what goes wrong in a module stays in its thread', () => {
 
 describe('a module that keeps failing', () => {
   it('is not run for a while, and then by one question', async () => {
-    const { ask, told: events } = await asking(OBEYS, {
+    const { ask, told: events } = await plugins(OBEYS, {
       timeoutMs: 300,
       breaker: { failures: 2, cooldownMs: 500 },
     });
@@ -237,14 +237,14 @@ describe('a module that keeps failing', () => {
   });
 
   it('holds up no question but its own', async () => {
-    const { ask } = await asking(OBEYS, { timeoutMs: 2000, concurrency: 2 });
+    const { ask } = await plugins(OBEYS, { timeoutMs: 2000, concurrency: 2 });
     const hanging = told(ask, 'hang');
     for (let n = 0; n < 5; n++) expect(await told(ask, 'yes')).toMatchObject({ verdict: 'yes' });
     expect(await hanging).toMatchObject({ verdict: 'failed' });
   });
 
   it('is asked by no more at once than it has threads', async () => {
-    const { ask } = await asking(
+    const { ask } = await plugins(
       `
         let under = 0;
         export default async () => {
@@ -268,7 +268,7 @@ describe('a module that keeps failing', () => {
 
 describe('a module that is not as the settings say does not start', () => {
   async function refusal(text: string, over: Partial<ModuleConfig> = {}): Promise<string> {
-    const started = asking(text, over);
+    const started = plugins(text, over);
     await expect(started).rejects.toThrow(CountersignError);
     await expect(started).rejects.toMatchObject({ code: 'SETTINGS_INVALID' });
     return started.then(

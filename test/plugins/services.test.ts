@@ -337,35 +337,35 @@ describe('over TLS', () => {
 describe('the secret of a service', () => {
   it('is read again, and one that can no longer be read stays in use', async () => {
     const risk = await otherSide(says('yes'));
-    const { ask, asking, setSecret } = await askingService(risk.url);
+    const { ask, plugins, setSecret } = await askingService(risk.url);
     setSecret('another');
     expect(await ask()).toMatchObject({ verdict: 'yes' });
-    asking.reload();
+    plugins.reload();
     expect(await ask()).toMatchObject({ verdict: 'failed' });
     expect(risk.asked.at(-1)?.signed).toBe(false);
     setSecret(SECRET);
-    asking.reload();
+    plugins.reload();
     setSecret(undefined);
-    expect(() => asking.reload()).toThrow('no secret is there');
+    expect(() => plugins.reload()).toThrow('no secret is there');
     expect(await ask()).toMatchObject({ verdict: 'yes' });
   });
 
   it('is not told when it is described', async () => {
-    const { asking } = await askingService('https://risk.example/ask?token=hush');
-    expect(asking.describe()).toEqual(['service risk is asked at https://risk.example']);
+    const { plugins } = await askingService('https://risk.example/ask?token=hush');
+    expect(plugins.describe()).toEqual(['service risk is asked at https://risk.example']);
   });
 });
 
 describe('who is asked', () => {
   it('must be named by the settings', async () => {
     const risk = await otherSide(says('yes'));
-    const { ask, asking, counted } = await askingService(risk.url);
+    const { ask, plugins, counted } = await askingService(risk.url);
     expect(await ask({}, 'rsik')).toEqual({
       verdict: 'failed',
       because: 'no service of the settings is called rsik; known: risk',
     });
     const module = { of: 'module', name: 'risk', parameters: {} } as const;
-    expect(await asking.ask(module, transfer(), 1000)).toEqual({
+    expect(await plugins.ask(module, transfer(), 1000)).toEqual({
       verdict: 'failed',
       because: 'no module of the settings is called risk; known: none',
     });
@@ -374,9 +374,9 @@ describe('who is asked', () => {
 
   it('is not asked with what is no text, nor once all is closed', async () => {
     const risk = await otherSide(says('yes'));
-    const { ask, asking } = await askingService(risk.url);
+    const { ask, plugins } = await askingService(risk.url);
     expect(await ask({ parameters: { limit: 5 } })).toMatchObject({ verdict: 'failed' });
-    await asking.close();
+    await plugins.close();
     expect(await ask()).toEqual({ verdict: 'failed', because: 'the service is shutting down' });
     expect(risk.asked).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createLanes } from '../../src/replay/lanes.ts';
+import { createQueues } from '../../src/replay/lanes.ts';
 
 interface Course {
   readonly began: readonly string[];
@@ -10,7 +10,7 @@ interface Course {
 
 /** Submits work of so many turns of the event loop each, named LANE#N. */
 async function run(concurrency: number, works: readonly { lane: string; turns: number }[]): Promise<Course> {
-  const lanes = createLanes(concurrency);
+  const lanes = createQueues(concurrency);
   const [began, ended]: [string[], string[]] = [[], []];
   let [atOnce, mostAtOnce] = [0, 0];
   for (const [n, { lane, turns }] of works.entries()) {
@@ -61,7 +61,7 @@ describe('lanes', () => {
   });
 
   it('take no more work than a few for each at once, while all wait', async () => {
-    const lanes = createLanes(2);
+    const lanes = createQueues(2);
     let finish = (): void => undefined;
     const held = new Promise<void>((resolve) => {
       finish = resolve;

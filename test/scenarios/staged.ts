@@ -1,6 +1,6 @@
 import { subjectOf } from '../../src/callback/callback.ts';
 import { callbackKinds } from '../../src/callback/kinds.ts';
-import { type Ask, type DecideParts, type Question, decide } from '../../src/pipeline/decide.ts';
+import { type AskPlugin, type DecideParts, type Question, decide } from '../../src/pipeline/decide.ts';
 import { track } from '../../src/pipeline/outcome.ts';
 import { fromDetail } from '../../src/policy/detail.ts';
 import type { Release } from '../../src/policy/release.ts';
@@ -76,7 +76,7 @@ async function setStage(
 }
 
 /** Production asks whomever a rule asks, also whom the test does not name, and gets no answer then. */
-function answering({ answers }: Given): Ask {
+function answering({ answers }: Given): AskPlugin {
   return ({ of, name }) => {
     const answer = answers.find((each) => each.of === of && each.name === name);
     const because = answer === undefined ? NO_ANSWER : `${answer.verdict}, says the test`;

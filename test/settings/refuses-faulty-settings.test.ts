@@ -9,7 +9,7 @@ const PATH = 'write a path such as /cosigner/withdraw, without a slash at its en
 
 const payment = (rest: string): string => `sources:\n  - { ${PAYMENT}, ${rest} }\n`;
 const cosigner = (rest: string): string => `sources:\n  - { name: vault, callback: cosigner, ${rest} }\n`;
-const proof = (written: string): string => cosigner(`authenticate: [${written}]`);
+const credential = (written: string): string => cosigner(`authenticate: [${written}]`);
 
 describe('a fault of the file as YAML', () => {
   it.each([
@@ -254,52 +254,52 @@ describe('a fault of a co-signer', () => {
     ],
     [
       'none beside another proof',
-      proof('none, { addresses: [10.0.0.0/8] }'),
+      credential('none, { addresses: [10.0.0.0/8] }'),
       'FILE:2:55: sources[0].authenticate[0] stands beside proofs: delete none, so that the proofs count',
     ],
     [
       'an unknown proof',
-      proof('{ adresses: [10.0.0.1] }'),
+      credential('{ adresses: [10.0.0.1] }'),
       'FILE:2:55: sources[0].authenticate[0] cannot have this value: write one of addresses, header, path and certificate with what belongs to it, or none',
     ],
     [
       'two proofs in one',
-      proof('{ addresses: [10.0.0.1], path: { secret: { env: S } } }'),
+      credential('{ addresses: [10.0.0.1], path: { secret: { env: S } } }'),
       'FILE:2:55: sources[0].authenticate[0] cannot have this value: write one of addresses, header, path and certificate with what belongs to it, or none',
     ],
     [
       'no addresses',
-      proof('{ addresses: [] }'),
+      credential('{ addresses: [] }'),
       'FILE:2:57: sources[0].authenticate[0].addresses cannot have this value: write a list of 1 to 64 addresses',
     ],
     [
       'a header without a secret',
-      proof('{ header: { name: authorization } }'),
+      credential('{ header: { name: authorization } }'),
       `FILE:2:57: sources[0].authenticate[0].header.secret is missing: ${REFERENCE}`,
     ],
     [
       'a header that cannot be one',
-      proof('{ header: { name: "a b", secret: { env: S } } }'),
+      credential('{ header: { name: "a b", secret: { env: S } } }'),
       'FILE:2:67: sources[0].authenticate[0].header.name cannot have this value: write the name of a header',
     ],
     [
       'any certificate',
-      `public: { tls: { certificate: c, key: { env: K }, clientCa: ca } }\n${proof('{ certificate: {} }')}`,
+      `public: { tls: { certificate: c, key: { env: K }, clientCa: ca } }\n${credential('{ certificate: {} }')}`,
       'FILE:3:57: sources[0].authenticate[0].certificate accepts any certificate: write fingerprints, subjects or both',
     ],
     [
       'a certificate without TLS',
-      proof('{ certificate: { subjects: [CN=vault] } }'),
+      credential('{ certificate: { subjects: [CN=vault] } }'),
       'FILE:2:57: sources[0].authenticate[0].certificate needs the certificate of the connection: set public.tls.clientCa, or name the header in which the gateway passes it on',
     ],
     [
       'a certificate header without a gateway',
-      proof('{ certificate: { header: x-cert, subjects: [CN=vault] } }'),
+      credential('{ certificate: { header: x-cert, subjects: [CN=vault] } }'),
       'FILE:2:57: sources[0].authenticate[0].certificate believes a header from anybody: name the gateway in public.trustedProxies',
     ],
     [
       'a short fingerprint',
-      `public: { trustedProxies: [10.0.0.1] }\n${proof('{ certificate: { header: x-cert, fingerprints: [abcd] } }')}`,
+      `public: { trustedProxies: [10.0.0.1] }\n${credential('{ certificate: { header: x-cert, fingerprints: [abcd] } }')}`,
       'FILE:3:103: sources[0].authenticate[0].certificate.fingerprints[0] cannot have this value: write a SHA-256 fingerprint, 64 hexadecimal digits',
     ],
     [
@@ -309,7 +309,7 @@ describe('a fault of a co-signer', () => {
     ],
     [
       'a path that begins with no slash',
-      cosigner('authenticate: [none], paths: { web3: web3 }'),
+      cosigner('authenticate: [none], paths: { web3 }'),
       `FILE:2:71: sources[0].paths.web3 cannot have this value: ${PATH}`,
     ],
     [

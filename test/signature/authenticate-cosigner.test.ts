@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 
 import { describe, expect, it } from 'vitest';
 
-import type { CosignerProof, CosignerSourceConfig } from '../../src/signature/config.ts';
+import type { CosignerCredential, CosignerSourceConfig } from '../../src/signature/config.ts';
 import type { Arrival } from '../../src/signature/proofs.ts';
 import { makePair } from './pairs.ts';
 import { authenticatorOf, codeOf, faultOf, membersOf } from './sources.ts';
@@ -24,7 +24,7 @@ const secrets = {
 const fingerprint = 'AB'.repeat(32);
 const colons = fingerprint.replaceAll(/..(?=.)/g, '$&:');
 
-const vault = (...authenticate: readonly CosignerProof[]): CosignerSourceConfig => ({
+const vault = (...authenticate: readonly CosignerCredential[]): CosignerSourceConfig => ({
   name: 'vault',
   callback: 'cosigner',
   paths: { withdraw: '/cosigner/withdraw' },
@@ -39,10 +39,10 @@ interface Shown {
   readonly fromProxy?: boolean;
 }
 
-function judge(proofs: readonly CosignerProof[], shown: Shown, source = 'vault'): string {
+function judge(credentials: readonly CosignerCredential[], shown: Shown, source = 'vault'): string {
   const headers = new Headers(shown.headers);
   return codeOf(
-    authenticatorOf([vault(...proofs)], secrets).cosigner(source, {
+    authenticatorOf([vault(...credentials)], secrets).cosigner(source, {
       address: shown.address ?? '10.1.2.3',
       header: (name) => headers.get(name) ?? undefined,
       fromProxy: shown.fromProxy ?? true,
@@ -53,9 +53,9 @@ function judge(proofs: readonly CosignerProof[], shown: Shown, source = 'vault')
   );
 }
 
-const byAddress: CosignerProof = { addresses: ['10.1.2.0/24', '192.168.7.7', 'fd00::/8'] };
-const byHeader: CosignerProof = { header: { name: 'authorization', secret: { env: 'TOKEN' } } };
-const byPath: CosignerProof = { path: { secret: { env: 'PATH' } } };
+const byAddress: CosignerCredential = { addresses: ['10.1.2.0/24', '192.168.7.7', 'fd00::/8'] };
+const byHeader: CosignerCredential = { header: { name: 'authorization', secret: { env: 'TOKEN' } } };
+const byPath: CosignerCredential = { path: { secret: { env: 'PATH' } } };
 const token = { authorization: secrets.TOKEN };
 
 describe('addresses', () => {
@@ -146,9 +146,9 @@ describe('secrets in a header or in the path', () => {
 });
 
 describe('client certificates', () => {
-  const pinned: CosignerProof = { certificate: { fingerprints: [fingerprint.toLowerCase()] } };
-  const named: CosignerProof = { certificate: { subjects: ['CN=cosigner,O=Vault'] } };
-  const byGateway: CosignerProof = { certificate: { header: 'x-fingerprint', fingerprints: [colons] } };
+  const pinned: CosignerCredential = { certificate: { fingerprints: [fingerprint.toLowerCase()] } };
+  const named: CosignerCredential = { certificate: { subjects: ['CN=cosigner,O=Vault'] } };
+  const byGateway: CosignerCredential = { certificate: { header: 'x-fingerprint', fingerprints: [colons] } };
   const certificate = { fingerprint256: colons, subject: 'CN=cosigner,O=Vault' };
 
   it('of the connection, by fingerprint or by subject', () => {
@@ -164,7 +164,7 @@ describe('client certificates', () => {
   });
 
   it('of the connection, by both where both are listed', () => {
-    const both: CosignerProof = {
+    const both: CosignerCredential = {
       certificate: { fingerprints: [fingerprint], subjects: ['CN=cosigner,O=Vault'] },
     };
     expect(judge([both], { certificate })).toBe('ok');
@@ -195,13 +195,14 @@ describe('client certificates', () => {
   });
 
   it('a fingerprint that is none, none at all, or both by a header are faults', () => {
-    const faults: readonly CosignerProof[] = [
+    const faults: readonly CosignerCredential[] = [
       { certificate: { fingerprints: ['AB'.repeat(20)] } },
       { certificate: {} },
       { certificate: { fingerprints: [], subjects: [] } },
       { certificate: { header: 'x-certificate', fingerprints: [fingerprint], subjects: ['CN=x'] } },
     ];
-    for (const proof of faults) expect(faultOf(() => judge([proof], {})).code).toBe('SETTINGS_INVALID');
+    for (const credential of faults)
+      expect(faultOf(() => judge([credential], {})).code).toBe('SETTINGS_INVALID');
   });
 });
 
@@ -254,9 +255,11 @@ describe('all that is listed must hold', () => {
   });
 
   it('what proves little is warned of', () => {
-    const warnings = (...proofs: CosignerProof[]): readonly string[] =>
-      authenticatorOf([vault(...proofs)], secrets).describe()[0]?.warnings ?? [];
-    const byGateway: CosignerProof = { certificate: { header: 'x-fingerprint', fingerprints: [colons] } };
+    const warnings = (...credentials: CosignerCredential[]): readonly string[] =>
+      authenticatorOf([vault(...credentials)], secrets).describe()[0]?.warnings ?? [];
+    const byGateway: CosignerCredential = {
+      certificate: { header: 'x-fingerprint', fingerprints: [colons] },
+    };
     expect(warnings({ addresses: ['0.0.0.0/0'] })).toEqual([
       expect.stringContaining('lets every address in'),
     ]);

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 
 import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../../src/callback/payment.ts';
 import { type EmptyValues, canonicalString } from '../../src/signature/canonical.ts';
-import { compileReading } from '../../src/signature/readings.ts';
+import { compileAmbiguityCheck } from '../../src/signature/readings.ts';
 import { membersOf, payment } from './sources.ts';
 
-const check = compileReading({ grammar: PAYMENT_MEMBERS, optional: PAYMENT_OPTIONAL });
+const check = compileAmbiguityCheck({ grammar: PAYMENT_MEMBERS, optional: PAYMENT_OPTIONAL });
 
 function judge(body: Readonly<Record<string, unknown>>, emptyValues: EmptyValues = 'keep'): string {
   const canonical = canonicalString(membersOf(body), emptyValues);

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { inquiryKey } from '../../src/policy/plugins.ts';
+import { pluginQuestionKey } from '../../src/policy/plugins.ts';
 import type { Release } from '../../src/policy/release.ts';
 import { type BacktestOptions, type BacktestReport, backtest } from '../../src/simulation/backtest.ts';
 import { payment, release, transfer } from '../policy/callbacks.ts';
@@ -239,7 +239,7 @@ describe('what a backtest can not know', () => {
     const made = recorder(asks);
     const [inquiry] = asks.policies.flatMap(({ rules }) => rules.flatMap(({ inquiries }) => inquiries));
     if (inquiry === undefined) throw new Error('the rule asks nothing');
-    const answers = new Map([[inquiryKey(inquiry), { verdict: answered, because: 'so' }]]);
+    const answers = new Map([[pluginQuestionKey(inquiry), { verdict: answered, because: 'so' }]]);
     expect(withdraw(made, '1', { answers }).verdict).toBe(verdict);
     expect(await run(made, asks)).toMatchObject({ unchanged: 1, notKnown: 0 });
   });

@@ -1,7 +1,7 @@
 import type { Callback } from '../../src/callback/callback.ts';
 import { subjectOf } from '../../src/callback/callback.ts';
 import { toDetail } from '../../src/policy/detail.ts';
-import type { Answer } from '../../src/policy/facts.ts';
+import type { PluginAnswer } from '../../src/policy/facts.ts';
 import type { Release } from '../../src/policy/release.ts';
 import type { RecordItem, RecordedEntry } from '../../src/simulation/record.ts';
 import { simulate } from '../../src/simulation/rehearse.ts';
@@ -23,7 +23,7 @@ export interface Recorder {
 }
 
 interface Asked {
-  readonly answers?: ReadonlyMap<string, Answer>;
+  readonly answers?: ReadonlyMap<string, PluginAnswer>;
   /** What was decided, whatever the release says. */
   readonly over?: Partial<RecordedEntry>;
 }

@@ -6,7 +6,7 @@ import { describeFreezes } from './conformance/freezes.ts';
 import { describeJournal } from './conformance/journal.ts';
 import { describeLists } from './conformance/lists.ts';
 import { describeMarks } from './conformance/marks.ts';
-import { describeNotices } from './conformance/notices.ts';
+import { describeNotifications } from './conformance/notices.ts';
 import { describeOrders } from './conformance/orders.ts';
 import { describePrices } from './conformance/prices.ts';
 import { describeReleases } from './conformance/releases.ts';
@@ -47,7 +47,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeRepeats(open);
     describeSchemes(open);
     describeWindows(open);
-    describeNotices(open);
+    describeNotifications(open);
     describeConcurrency(open);
     describeReleases(open);
     describeFreezes(open);

@@ -11,7 +11,7 @@ import type {
   ClaimResult,
   Control,
   ListChange,
-  NoticeRequest,
+  NotificationRequest,
   OrderAnnouncement,
   PriceChange,
   Push,
@@ -75,7 +75,7 @@ export function signing(over: Partial<SettleRequest> = {}): SettleRequest {
   return request({ source: 'vault', subject: 'transfer:1', question: 'sign_start', ...over });
 }
 
-export function notice(over: Partial<NoticeRequest> = {}): NoticeRequest {
+export function notice(over: Partial<NotificationRequest> = {}): NotificationRequest {
   return { source: 'vault', subject: 'transfer:1', terms: TERMS, txid: '0xaa', detail: '{}', ...over };
 }
 

@@ -7,7 +7,7 @@ import type { Value } from './decode.ts';
 import type { Entry } from './entry.ts';
 import { type Match, matchEntry } from './match.ts';
 import type { Method } from './method.ts';
-import { type Refusal, Tally, formatNative, listedBy } from './tally.ts';
+import { type Refusal, TransactionTotals, formatNative, listedBy } from './tally.ts';
 
 /** What a rule allows, compiled. */
 export interface Allowed {
@@ -76,7 +76,7 @@ class Judging {
   readonly #allowed: Allowed;
   readonly #sender: string;
   readonly #to: string | undefined;
-  readonly #tally = new Tally();
+  readonly #tally = new TransactionTotals();
   #because = '';
 
   constructor(allowed: Allowed, sender: string, to: string | undefined) {

@@ -35,7 +35,7 @@ const NAMES_MAX = 100;
 const TEXT_MAX = 200;
 
 /** What all calls of one transaction add up to. */
-export class Tally {
+export class TransactionTotals {
   readonly #values = new Map<string, string>();
   readonly #sums = new Map<object, bigint>();
   readonly #sumsBelow = new Map<object, bigint>();

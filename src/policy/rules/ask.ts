@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { compileInquiry, inquiredName, inquiringNotes, withTexts } from './plugin.ts';
+import { compilePluginQuestion, pluginName, pluginNotes, withTexts } from './plugin.ts';
 import { defineRule } from './rule.ts';
 
 export const ask = defineRule({
@@ -7,12 +7,12 @@ export const ask = defineRule({
   summary: 'A service of your own, asked over HTTP, must say yes.',
   notes: [
     'Whatever is not a signed `yes` in time refuses: a `no`, an outage, a slow answer, an unsigned one, a service that the settings do not name.',
-    ...inquiringNotes,
+    ...pluginNotes,
     'Which services there are, their URLs and secrets stand in the settings under `services`; how to write one is in docs/ask.md.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z.strictObject({
-    service: inquiredName.describe('The service, by its name in the settings.'),
+    service: pluginName.describe('The service, by its name in the settings.'),
     with: withTexts.describe('Texts that go along with the question, by name.'),
   }),
   example: `policy: screened-withdrawals
@@ -72,5 +72,5 @@ rules:
         expect: { verdict: FAILURE, rule: ask#1, values: { answer: failed } }
 `,
   compile: ({ service, with: parameters = {} }) =>
-    compileInquiry({ of: 'service', name: service, parameters }),
+    compilePluginQuestion({ of: 'service', name: service, parameters }),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { compileInquiry, inquiredName, inquiringNotes, withTexts } from './plugin.ts';
+import { compilePluginQuestion, pluginName, pluginNotes, withTexts } from './plugin.ts';
 import { defineRule } from './rule.ts';
 
 export const ownModule = defineRule({
@@ -7,12 +7,12 @@ export const ownModule = defineRule({
   summary: 'A module of your own, run in a thread of its own, must say yes.',
   notes: [
     'Whatever is not a `yes` in time refuses: a `no`, a throw, an endless loop, an answer of another shape, a module that the settings do not name.',
-    ...inquiringNotes,
+    ...pluginNotes,
     'Which modules there are, their files and the SHA-256 of each stand in the settings under `modules`; how to write one is in docs/module.md.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z.strictObject({
-    name: inquiredName.describe('The module, by its name in the settings.'),
+    name: pluginName.describe('The module, by its name in the settings.'),
     with: withTexts.describe('Texts that the module is given beside the callback, by name.'),
   }),
   example: `policy: own-rules
@@ -51,5 +51,5 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
         expect: { verdict: FAILURE, rule: module#1, values: { answer: failed } }
 `,
-  compile: ({ name, with: parameters = {} }) => compileInquiry({ of: 'module', name, parameters }),
+  compile: ({ name, with: parameters = {} }) => compilePluginQuestion({ of: 'module', name, parameters }),
 });

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { Answer, Inquiry } from '../facts.ts';
-import { inquiryKey } from '../plugins.ts';
+import type { PluginAnswer, PluginQuestion } from '../facts.ts';
+import { pluginQuestionKey } from '../plugins.ts';
 import { type Check, type Outcome, pass, refuse } from './rule.ts';
 
 const NAME = 'the name that the settings give it: at most 32 of a-z, 0-9 and -, a letter first';
 
 /** The name of a service or a module, as the settings have it. */
-export const inquiredName = z.string({ error: NAME }).regex(/^[a-z][a-z0-9-]{0,31}$/, { error: NAME });
+export const pluginName = z.string({ error: NAME }).regex(/^[a-z][a-z0-9-]{0,31}$/, { error: NAME });
 
 const WITH_MAX = 32;
 const WITH = `a mapping of at most ${WITH_MAX} names and texts, like { profile: withdrawals }`;
@@ -23,7 +23,7 @@ export const withTexts = z
   .optional();
 
 /** What holds of every rule that needs somebody else's answer. */
-export const inquiringNotes: readonly string[] = [
+export const pluginNotes: readonly string[] = [
   'It is asked for every callback that the policy applies to, each repeat of one included, before any rule is evaluated and whatever the other rules say; in `mode: observe` as well.',
   'All that a callback needs to be answered is asked at once, and the same question once, however many rules ask it.',
   'A refusal is afresh: the next repeat is asked anew, so that a change of mind counts, in both directions.',
@@ -32,12 +32,12 @@ export const inquiringNotes: readonly string[] = [
 ];
 
 /** A check that passes only if whoever is asked says yes. */
-export function compileInquiry(inquiry: Inquiry): Check {
-  const key = inquiryKey(inquiry);
+export function compilePluginQuestion(inquiry: PluginQuestion): Check {
+  const key = pluginQuestionKey(inquiry);
   return { inquiries: [inquiry], evaluate: (_callback, { answers }) => judged(inquiry, answers.get(key)) };
 }
 
-function judged({ of, name }: Inquiry, answer: Answer | undefined): Outcome {
+function judged({ of, name }: PluginQuestion, answer: PluginAnswer | undefined): Outcome {
   const whom = `${of} ${name}`;
   if (answer?.verdict === 'yes') return pass(told(`${whom} says yes`, answer), { [of]: name, answer: 'yes' });
   const because =
@@ -48,4 +48,5 @@ function judged({ of, name }: Inquiry, answer: Answer | undefined): Outcome {
   return { ...refuse(because, values), afresh: true };
 }
 
-const told = (said: string, { because }: Answer): string => (because === '' ? said : `${said}: ${because}`);
+const told = (said: string, { because }: PluginAnswer): string =>
+  because === '' ? said : `${said}: ${because}`;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Callback, Kind } from '../../callback/callback.ts';
 import type { Path } from '../fault.ts';
 import type { AssetTable } from '../assets.ts';
-import type { Facts, Inquiry } from '../facts.ts';
+import type { Facts, PluginQuestion } from '../facts.ts';
 import type { AgedClaim, ListClaim, MarkClaim, OrderClaim, SpeedUpClaim, WindowClaim } from '../proposal.ts';
 
 /**
@@ -53,7 +53,7 @@ export interface Check {
   /** What it counts under, if it counts. Two rules of one policy must not share it: they would reserve twice. */
   readonly counter?: string;
   /** What must be asked before it is evaluated; the answers are among the facts. */
-  readonly inquiries?: readonly Inquiry[];
+  readonly inquiries?: readonly PluginQuestion[];
   readonly evaluate: (callback: Callback, facts: Facts) => Outcome;
 }
 

@@ -1,7 +1,7 @@
 import type { Kind, Verdict } from '../../callback/callback.ts';
 import type { Members } from '../../values/members.ts';
 import type { Amount } from '../../values/amount.ts';
-import type { Answer, Inquiry } from '../facts.ts';
+import type { PluginAnswer, PluginQuestion } from '../facts.ts';
 
 /** One test of a test file, read. */
 export interface PolicyTest {
@@ -20,9 +20,9 @@ export interface Given {
   readonly prices: readonly { readonly asset: string; readonly price: Amount; readonly asOfMs: number }[];
   readonly orders: readonly GivenOrder[];
   readonly answers: readonly {
-    readonly of: Inquiry['of'];
+    readonly of: PluginQuestion['of'];
     readonly name: string;
-    readonly verdict: Answer['verdict'];
+    readonly verdict: PluginAnswer['verdict'];
   }[];
 }
 

@@ -3,8 +3,8 @@ import { NO_PRICES, type PriceTable } from '../../policy/facts.ts';
 import type {
   JournalEntry,
   ListChange,
-  NoticeRequest,
-  NoticeResult,
+  NotificationRequest,
+  NotificationResult,
   OrderAnnouncement,
   PriceChange,
   SettleRequest,
@@ -27,7 +27,7 @@ export interface SimulationStore {
   /** Puts a revision in force, without its document. */
   push(revision: string, atMs: number): void;
   settle(request: SettleRequest, atMs: number): SettleResult;
-  notice(request: NoticeRequest, atMs: number): NoticeResult;
+  notice(request: NotificationRequest, atMs: number): NotificationResult;
   refusal(id: string): Refusal | undefined;
   /** Throws NOT_FOUND for a removal from a list that does not exist. */
   changeList(change: ListChange, atMs: number): void;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type NoticeCode, type SettleRequest, TXIDS_MAX } from '../store.ts';
+import { type NotificationCode, type SettleRequest, TXIDS_MAX } from '../store.ts';
 
 const standing = z.strictObject({
   question: z.string(),
@@ -92,10 +92,10 @@ export function withTxid(subject: SubjectRecord, txid: string): SubjectRecord {
 }
 
 /** How a `sign_success` stands to what was approved; `subject` is undefined if it is unknown or has other terms. */
-export function noticeCode(
+export function notificationCode(
   subject: SubjectRecord | undefined,
   { isNew, frozen }: { readonly isNew: boolean; readonly frozen: boolean },
-): NoticeCode {
+): NotificationCode {
   const approved = subject?.decisions.filter((each) => each.verdict === 'SUCCESS') ?? [];
   const speedUps = approved.filter((each) => each.question.startsWith('sign_start+')).length;
   const started = approved.some((each) => each.question === 'sign_start');

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
 import {
   type Decisions,
-  type NoticeRequest,
-  type NoticeResult,
+  type NotificationRequest,
+  type NotificationResult,
   type SettleRequest,
   type SettleResult,
   TXIDS_MAX,
@@ -151,7 +151,7 @@ const noted = z.tuple([
   z.enum(['NOTED', 'SIGNED_WITHOUT_APPROVAL', 'TXID_UNEXPECTED', 'FROZEN']),
 ]);
 
-async function notice(parts: RedisParts, request: NoticeRequest): Promise<NoticeResult> {
+async function notice(parts: RedisParts, request: NotificationRequest): Promise<NotificationResult> {
   const keys = parts.keys.of(request.source);
   knownOf(parts, request.source);
   const reply = await run(

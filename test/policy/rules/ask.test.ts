@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../../src/policy/facts.ts';
-import { inquiriesOf } from '../../../src/policy/plugins.ts';
+import type { PluginAnswer } from '../../../src/policy/facts.ts';
+import { pluginQuestionsOf } from '../../../src/policy/plugins.ts';
 import { onePolicy, payment, release, ruleFaults, transfer, web3 } from '../callbacks.ts';
 import { answered, answeredFor } from './plugin.ts';
 
 const RULE = 'ask: { service: risk, with: { profile: gold } }';
-const yes: Answer = { verdict: 'yes', because: 'all is well' };
+const yes: PluginAnswer = { verdict: 'yes', because: 'all is well' };
 
 describe('ask', () => {
   it.each([payment(), transfer(), web3()])('lets a $kind pass that the service says yes to', (callback) => {
@@ -23,7 +23,7 @@ describe('ask', () => {
     ]);
   });
 
-  it.each<[string, Answer | undefined, string, string]>([
+  it.each<[string, PluginAnswer | undefined, string, string]>([
     ['a no', { verdict: 'no', because: 'sanctioned' }, 'service risk says no: sanctioned', 'no'],
     ['a no without a reason', { verdict: 'no', because: '' }, 'service risk says no', 'no'],
     [
@@ -66,13 +66,13 @@ describe('ask', () => {
   - ask: { service: credit }
     mode: observe
 `);
-    expect([...inquiriesOf(inForce, payment()).keys()]).toEqual([
+    expect([...pluginQuestionsOf(inForce, payment()).keys()]).toEqual([
       'service:risk:{"profile":"gold"}',
       'service:risk:{}',
       'service:credit:{}',
     ]);
-    expect(inquiriesOf(inForce, payment({ payCoinSymbol: 'BTC' })).size).toBe(0);
-    expect(inquiriesOf(inForce, transfer()).size).toBe(0);
+    expect(pluginQuestionsOf(inForce, payment({ payCoinSymbol: 'BTC' })).size).toBe(0);
+    expect(pluginQuestionsOf(inForce, transfer()).size).toBe(0);
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../../src/policy/facts.ts';
-import { inquiriesOf } from '../../../src/policy/plugins.ts';
+import type { PluginAnswer } from '../../../src/policy/facts.ts';
+import { pluginQuestionsOf } from '../../../src/policy/plugins.ts';
 import { onePolicy, payment, release, ruleFaults, transfer, web3 } from '../callbacks.ts';
 import { answered, answeredFor } from './plugin.ts';
 
@@ -18,7 +18,7 @@ describe('module', () => {
     });
   });
 
-  it.each<[string, Answer | undefined, string, string]>([
+  it.each<[string, PluginAnswer | undefined, string, string]>([
     [
       'a no',
       { verdict: 'no', because: 'not on a Sunday' },
@@ -52,7 +52,7 @@ describe('module', () => {
 
   it('asks a module, not a service of the same name', () => {
     const inForce = release(onePolicy(RULE));
-    expect([...inquiriesOf(inForce, payment()).values()]).toEqual([
+    expect([...pluginQuestionsOf(inForce, payment()).values()]).toEqual([
       { of: 'module', name: 'own-check', parameters: { tier: 'gold' } },
     ]);
   });

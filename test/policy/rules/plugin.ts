@@ -1,14 +1,14 @@
 import type { Callback } from '../../../src/callback/callback.ts';
 import { evaluate } from '../../../src/policy/evaluate.ts';
-import { type Answer, factsAt } from '../../../src/policy/facts.ts';
-import { inquiriesOf, inquiryKey } from '../../../src/policy/plugins.ts';
+import { type PluginAnswer, factsAt } from '../../../src/policy/facts.ts';
+import { pluginQuestionsOf, pluginQuestionKey } from '../../../src/policy/plugins.ts';
 import type { Proposal } from '../../../src/policy/proposal.ts';
 import { NOON, onePolicy, release } from '../callbacks.ts';
 
 /** What a policy with this one rule says once everybody it asks has answered so, or has not answered at all. */
-export function answered(rule: string, callback: Callback, answer: Answer | undefined): Proposal {
+export function answered(rule: string, callback: Callback, answer: PluginAnswer | undefined): Proposal {
   const inForce = release(onePolicy(rule, callback.kind));
-  const asked = [...inquiriesOf(inForce, callback).keys()];
+  const asked = [...pluginQuestionsOf(inForce, callback).keys()];
   const answers = new Map(answer === undefined ? [] : asked.map((key) => [key, answer]));
   return evaluate(inForce, callback, factsAt(NOON, { answers }));
 }
@@ -17,8 +17,8 @@ export function answered(rule: string, callback: Callback, answer: Answer | unde
 export function answeredFor(
   rule: string,
   callback: Callback,
-  inquiry: Parameters<typeof inquiryKey>[0],
+  inquiry: Parameters<typeof pluginQuestionKey>[0],
 ): Proposal {
-  const answers = new Map([[inquiryKey(inquiry), { verdict: 'yes', because: '' } as const]]);
+  const answers = new Map([[pluginQuestionKey(inquiry), { verdict: 'yes', because: '' } as const]]);
   return evaluate(release(onePolicy(rule, callback.kind)), callback, factsAt(NOON, { answers }));
 }

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type NoticeCode, type NoticeRequest, type Store, TXIDS_MAX } from '../../../src/store/store.ts';
+import {
+  type NotificationCode,
+  type NotificationRequest,
+  type Store,
+  TXIDS_MAX,
+} from '../../../src/store/store.ts';
 import {
   OTHER_TERMS,
   REVISION,
@@ -14,8 +19,8 @@ import {
 } from '../requests.ts';
 import { type OpenStore, ready } from './store-under-test.ts';
 
-export function describeNotices(open: OpenStore): void {
-  const codeOf = async (store: Store, over: Partial<NoticeRequest> = {}): Promise<NoticeCode> => {
+export function describeNotifications(open: OpenStore): void {
+  const codeOf = async (store: Store, over: Partial<NotificationRequest> = {}): Promise<NotificationCode> => {
     const result = await store.notice(notice(over));
     expect(result.verdict).toBe(result.code === 'NOTED' ? 'SUCCESS' : 'FAILURE');
     return result.code;
