@@ -1,6 +1,6 @@
 import { finished } from 'node:stream/promises';
 import { startService } from '../compose/service.ts';
-import { batchWrites } from '../observe/gathered.ts';
+import { batchWrites } from '../observe/batched-writes.ts';
 import { type Log, createLog } from '../observe/log.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { CommandRow } from './command.ts';

@@ -1,4 +1,4 @@
-import { type Plugins, createPlugins } from '../plugins/ask.ts';
+import { type Plugins, createPlugins } from '../plugins/plugins.ts';
 import type { Log } from '../observe/log.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';

@@ -1,6 +1,6 @@
 import { type Answer, answerOf } from '../callback/answer.ts';
 import { CountersignError, type Failure, failure, messageOf } from '../errors.ts';
-import { createInFlight } from '../values/under-way.ts';
+import { createInFlight } from '../values/in-flight.ts';
 import type { Arrival } from './arrival.ts';
 import { type Outcome, type Track, reportLate, track } from './outcome.ts';
 import { type PipelineParts, takeSteps } from './steps.ts';

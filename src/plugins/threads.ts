@@ -3,7 +3,7 @@ import type { ModuleConfig } from './config.ts';
 import type { ReportPlugin } from './guard.ts';
 import { invalid, readModuleFile } from './module-file.ts';
 import type { ModuleInput } from './module-interface.ts';
-import { type ThreadSlot, createThreadSlot } from './place.ts';
+import { type ThreadSlot, createThreadSlot } from './thread-slot.ts';
 import { Unanswered } from './unanswered.ts';
 
 /** The threads of one module. */

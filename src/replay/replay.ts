@@ -1,7 +1,7 @@
 import { CountersignError, messageOf } from '../errors.ts';
 import type { RecordItem, RecordedEntry } from '../simulation/record.ts';
 import { type Comparing, type Comparison, type Recorded, createComparing } from './comparison.ts';
-import { type Queues, createQueues } from './lanes.ts';
+import { type Queues, createQueues } from './queues.ts';
 import type { Mapping } from './mapping.ts';
 import { createPace } from './pace.ts';
 import { type Resent, expectSendable, resend, sentOf } from './resend.ts';

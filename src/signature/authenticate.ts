@@ -5,8 +5,8 @@ import type { SchemeName, SourceConfig } from './config.ts';
 import { type CosignerSource, compileCosigner } from './cosigners.ts';
 import { collectFaults } from './faults.ts';
 import { type Payments, compilePayments } from './payments.ts';
-import type { Arrival } from './proofs.ts';
-import type { MemberTable } from './readings.ts';
+import type { Arrival } from './credentials.ts';
+import type { MemberTable } from './ambiguity.ts';
 import type { KeyInUse } from './scheme.ts';
 import type { SelfCheckHashes, SelfCheckResult } from './self-check.ts';
 

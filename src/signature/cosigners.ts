@@ -2,7 +2,7 @@ import { type Failure, failure } from '../errors.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { CosignerCredential, CosignerSourceConfig } from './config.ts';
 import type { Faults } from './faults.ts';
-import { type Arrival, CREDENTIAL_ORDER, type Credential, compileCredential } from './proofs.ts';
+import { type Arrival, CREDENTIAL_ORDER, type Credential, compileCredential } from './credentials.ts';
 import { type SelfChecker, compileSelfCheck } from './self-check.ts';
 
 /** One co-signer with its secrets and keys read. */

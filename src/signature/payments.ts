@@ -3,7 +3,7 @@ import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { PaymentSourceConfig, SchemeName } from './config.ts';
 import type { Faults } from './faults.ts';
-import { type MemberTable, compileAmbiguityCheck } from './readings.ts';
+import { type MemberTable, compileAmbiguityCheck } from './ambiguity.ts';
 import type { Shape, Verified, Verifier } from './scheme.ts';
 import { compileVerifier, schemeOf, shapeOf } from './schemes.ts';
 

@@ -1,12 +1,12 @@
 import type { Verdict } from '../callback/callback.ts';
 import type { Release } from '../policy/release.ts';
 import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';
-import { evaluationContextOf } from './circumstances.ts';
+import { evaluationContextOf } from './evaluation-context.ts';
 import { type RecordItem, type RecordedEntry, recordedCallback } from './record.ts';
 import { recordedReason } from './recorded-reason.ts';
-import { type Simulated, explainSimulated, simulate } from './rehearse.ts';
+import { type Simulated, explainSimulated, simulate } from './simulate.ts';
 import { type ReplayedState, createReplayedState } from './replayed-state.ts';
-import { type BacktestCounts, createBacktestCounts } from './tally.ts';
+import { type BacktestCounts, createBacktestCounts } from './counts.ts';
 
 export interface BacktestOptions {
   /** The candidate. */

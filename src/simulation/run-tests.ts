@@ -8,7 +8,7 @@ import type { Expectation, Given, PolicyTest, TestCallback } from '../policy/sui
 import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
 import { differencesOf } from './expectation.ts';
-import { type Simulated, explainSimulated, simulate } from './rehearse.ts';
+import { type Simulated, explainSimulated, simulate } from './simulate.ts';
 
 /** What came of the tests of a release. */
 export interface TestReport {

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { readFileSync } from 'node:fs';
-import { type Plugins, createPlugins } from '../../src/plugins/ask.ts';
+import { type Plugins, createPlugins } from '../../src/plugins/plugins.ts';
 import type { ModuleConfig, ServiceConfig } from '../../src/plugins/config.ts';
 import type { PluginAnswer } from '../../src/policy/facts.ts';
 import type { Clock } from '../../src/values/clock.ts';

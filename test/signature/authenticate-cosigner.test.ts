@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 
 import type { CosignerCredential, CosignerSourceConfig } from '../../src/signature/config.ts';
-import type { Arrival } from '../../src/signature/proofs.ts';
+import type { Arrival } from '../../src/signature/credentials.ts';
 import { makePair } from './pairs.ts';
 import { authenticatorOf, codeOf, faultOf, membersOf } from './sources.ts';
 

@@ -4,7 +4,7 @@ import { toDetail } from '../../src/policy/detail.ts';
 import type { PluginAnswer } from '../../src/policy/facts.ts';
 import type { Release } from '../../src/policy/release.ts';
 import type { RecordItem, RecordedEntry } from '../../src/simulation/record.ts';
-import { simulate } from '../../src/simulation/rehearse.ts';
+import { simulate } from '../../src/simulation/simulate.ts';
 import { type SimulationStore, openSimulationStore } from '../../src/store/embedded/simulation.ts';
 import type { JournalType } from '../../src/store/store.ts';
 

@@ -7,7 +7,7 @@ import type { Value } from './decode.ts';
 import type { Entry } from './entry.ts';
 import { type Match, matchEntry } from './match.ts';
 import type { Method } from './method.ts';
-import { type Refusal, TransactionTotals, formatNative, listedBy } from './tally.ts';
+import { type Refusal, TransactionTotals, formatNative, listedBy } from './totals.ts';
 
 /** What a rule allows, compiled. */
 export interface Allowed {

@@ -4,7 +4,7 @@ import type { Condition } from './condition.ts';
 import type { Value } from './decode.ts';
 import type { Entry } from './entry.ts';
 import { unlimitedFrom } from './limit-text.ts';
-import { type Charge, type ListedValues, cut, formatNative, listedBy } from './tally.ts';
+import { type Charge, type ListedValues, cut, formatNative, listedBy } from './totals.ts';
 
 /** A call that was read. */
 export interface ReadCall {

@@ -7,7 +7,7 @@ import {
   nameOf,
   speaksTls,
 } from './client.ts';
-import { createInFlight } from '../../values/under-way.ts';
+import { createInFlight } from '../../values/in-flight.ts';
 import { isReply, storeFault } from './fault.ts';
 import { type Command, together } from './together.ts';
 import { createTroubles } from './trouble.ts';

@@ -3,7 +3,7 @@ import { type PluginAnswer, type PriceTable, factsAt } from '../policy/facts.ts'
 import { pluginQuestionsOf } from '../policy/plugins.ts';
 import type { Release } from '../policy/release.ts';
 import type { RecordedCallback, RecordedEntry } from './record.ts';
-import type { EvaluationContext } from './rehearse.ts';
+import type { EvaluationContext } from './simulate.ts';
 
 const VERDICTS = ['yes', 'no', 'failed'] as const;
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../../src/callback/payment.ts';
 import { type EmptyValues, canonicalString } from '../../src/signature/canonical.ts';
-import { compileAmbiguityCheck } from '../../src/signature/readings.ts';
+import { compileAmbiguityCheck } from '../../src/signature/ambiguity.ts';
 import { membersOf, payment } from './sources.ts';
 
 const check = compileAmbiguityCheck({ grammar: PAYMENT_MEMBERS, optional: PAYMENT_OPTIONAL });

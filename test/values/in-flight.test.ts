@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createInFlight } from '../../src/values/under-way.ts';
+import { createInFlight } from '../../src/values/in-flight.ts';
 
 const isOver = async (none: Promise<void>): Promise<boolean> =>
   Promise.race([none.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);

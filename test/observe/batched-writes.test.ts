@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { batchWrites } from '../../src/observe/gathered.ts';
+import { batchWrites } from '../../src/observe/batched-writes.ts';
 
 function destination(): { readonly writes: string[]; readonly stream: Writable } {
   const writes: string[] = [];
