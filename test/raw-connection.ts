@@ -13,6 +13,12 @@ export interface RawConnection {
   received(withinMs: number, enough?: (text: string) => boolean): Promise<string>;
 }
 
+/** Resolves when the socket is closed, also by an error, by which `once` would reject. */
+export const untilClosed = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => {
+    socket.on('error', () => undefined).once('close', () => resolve());
+  });
+
 export async function rawConnection(url: string): Promise<RawConnection> {
   const { hostname, port } = new URL(url);
   const socket: Socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });

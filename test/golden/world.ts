@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '../eventually.ts';
+import { untilClosed } from '../raw-connection.ts';
 
 /*
  * The program as its users have it: its commands, its ports and its files. Nothing here imports the program, so that it can be
@@ -139,8 +140,7 @@ async function request(
   const socket = connect(Number(port), hostname);
   let received = '';
   socket.setEncoding('latin1').on('data', (text: string) => (received += text));
-  socket.on('error', () => undefined);
   socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
-  await once(socket, 'close');
+  await untilClosed(socket);
   return received;
 }

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { type ServerLimits, listen } from '../../src/http/server.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../cli/certificate.ts';
+import { untilClosed } from '../raw-connection.ts';
 
 const limits: ServerLimits = {
   headerBytes: 16_384,
@@ -30,6 +31,6 @@ it.each([
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1').resume();
   await once(socket, 'connect');
   socket.write(said);
-  await once(socket, 'close');
+  await untilClosed(socket);
   expect(await server.connections()).toBe(0);
 });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { type ServerLimits, listen } from '../../src/http/server.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../cli/certificate.ts';
 import { eventually } from '../eventually.ts';
-import { answersIn, rawConnection } from '../raw-connection.ts';
+import { answersIn, rawConnection, untilClosed } from '../raw-connection.ts';
 import {
   PAYMENT_PATH,
   type TestService,
@@ -45,7 +45,7 @@ async function secured(url: string): Promise<TLSSocket> {
 async function allOf(socket: Socket): Promise<string> {
   let text = '';
   socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  await once(socket, 'close');
+  await untilClosed(socket);
   return text;
 }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type Socket, connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../eventually.ts';
+import { untilClosed } from '../raw-connection.ts';
 import { PAYMENT_PATH, type TestService, signedPayment } from '../service.ts';
 import { send, successesOf } from './load.ts';
 import { readinessAt, serviceHere } from './running.ts';
@@ -40,9 +41,7 @@ async function connected(url: string): Promise<Client> {
   const sinceMs = performance.now();
   let received = '';
   socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
-  // A reset is as good as an end: the connection is gone.
-  socket.on('error', () => undefined);
-  const closed = once(socket, 'close').then(() => performance.now() - sinceMs);
+  const closed = untilClosed(socket).then(() => performance.now() - sinceMs);
   return { socket, received: () => received, closed };
 }
 
@@ -63,7 +62,7 @@ let orders = 0;
 /** Callbacks one after the other, for as long as the slow ones take: all SUCCESS, none held up. */
 async function expectOthersServed(url: string, until: Promise<unknown>): Promise<void> {
   const over = new AbortController();
-  void until.then(() => over.abort());
+  void until.finally(() => over.abort()).catch(() => undefined);
   const sent = [];
   do {
     sent.push(
