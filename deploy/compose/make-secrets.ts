@@ -3,14 +3,15 @@ import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { dirname, join } from 'node:path';
 
 /*
- * Makes the passwords of Redis' three users once, and the users' file with their digests for Redis. Those of the service and the
- * operator go into a volume of their own each; the administrator's stays with Redis, for whoever may enter its container.
- * What is there already stays. compose.yaml runs it before Redis starts:
+ * Creates the passwords of the three users of Redis, and the users' file with their digests for Redis. The
+ * passwords of the service and of the operator each go into a volume of their own. The administrator's
+ * password stays in the volume of Redis, for people who may enter its container. Existing passwords are kept.
+ * compose.yaml runs this program before Redis starts:
  *
  *   node make-secrets.ts TEMPLATE FOLDER
  */
 
-/** Who may read what: the service runs as 1000, Redis as 999. */
+/** The user ids that own the files: the service runs as 1000, Redis as 999. */
 const OWNERS = { node: 1000, redis: 999 } as const;
 const [template = '', folder = ''] = process.argv.slice(2);
 
@@ -33,7 +34,7 @@ function digestOf(password: string): string {
   return createHash('sha256').update(password).digest('hex');
 }
 
-/** Whole or not at all, and never readable for others in between. */
+/** Writes the file atomically. Other users can't read it at any time. */
 function write(name: string, text: string, owner: number): void {
   const path = join(folder, name);
   mkdirSync(dirname(path), { recursive: true });
