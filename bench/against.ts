@@ -17,7 +17,7 @@ export interface Against {
   readonly burst: number;
   /** Sent to each process before it is measured. */
   readonly warmUp: number;
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
 }
 
 const WARM_UP_CONNECTIONS = 32;
@@ -32,7 +32,7 @@ export async function measureAgainst(against: Against): Promise<readonly (readon
   for (const { connections, programs } of LOADS) {
     for (const program of programs) {
       if (program === FLOOR || !program.name.includes(against.only)) continue;
-      against.tell(`c=${connections}: ${program.name}`);
+      against.report(`c=${connections}: ${program.name}`);
       pairs.push(await measurePair(against, program, connections));
     }
   }

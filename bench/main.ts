@@ -31,7 +31,7 @@ const CONNECTIONS = 32;
 /** Callbacks to one checkout before it is the other's turn. */
 const BURST = 500;
 
-const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+const report = (line: string): void => void process.stderr.write(`${line}\n`);
 const sender = createSender();
 const signed = new Map<Sending, readonly Posted[]>();
 
@@ -55,7 +55,7 @@ try {
 async function compareCheckouts(checkout: string): Promise<void> {
   const { only } = options;
   const sizes = { bursts: Number(options.bursts), burst: BURST, warmUp: WARM_UP };
-  const pairs = await measureAgainst({ checkout, sender, only, ...sizes, tell });
+  const pairs = await measureAgainst({ checkout, sender, only, ...sizes, report });
   const text = pairs.map((rows) => table(rows, 'of the one there')).join('\n');
   process.stdout.write(options.json ? `${JSON.stringify(pairs, undefined, 2)}\n` : text);
 }
@@ -88,14 +88,14 @@ async function inTurn(
   const taken = programs.map((program) => ({ program, connections, rounds: [] as Round[] }));
   for (let round = 0; round < ROUNDS; round++) {
     for (const { program, rounds } of taken) {
-      tell(`c=${connections} round ${round + 1} of ${ROUNDS}: ${program.name}`);
+      report(`c=${connections} round ${round + 1} of ${ROUNDS}: ${program.name}`);
       rounds.push(await oneRound(on, program, { connections, callbacks }));
     }
   }
   const [first] = taken;
   const rows = first === undefined ? [] : taken.map((each) => comparedTo(first.rounds, each));
   // A wrong answer ends the run, and what was measured by then should not be lost.
-  tell(table(rows, 'of the first'));
+  report(table(rows, 'of the first'));
   return rows;
 }
 

@@ -77,7 +77,7 @@ const kinds: Readonly<Record<SizedKind, string>> = {
   web3: WEB3,
 };
 
-const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+const report = (line: string): void => void process.stderr.write(`${line}\n`);
 const folder = mkdtempSync(join(tmpdir(), 'countersign-sizing-'));
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const redis = await startRedisServer({
@@ -88,9 +88,9 @@ const rows: SizedRow[] = [];
 try {
   for (const kind of Object.keys(kinds) as SizedKind[]) {
     for (const store of ['redis', 'embedded'] as const) {
-      tell(`${DECISIONS} times ${kind} on ${store}`);
+      report(`${DECISIONS} times ${kind} on ${store}`);
       const row = { kind, store, ...(await measured(kind, store)) };
-      tell(JSON.stringify(row));
+      report(JSON.stringify(row));
       rows.push(row);
     }
   }

@@ -21,7 +21,7 @@ export function assetOf(session: Session, call: Call): Asset | undefined {
     ...(tree === undefined && faults.length === 0
       ? [`${path} is empty; write \`assets:\` and below it a symbol a line`]
       : []),
-    ...(tree === undefined ? [] : problems.map((problem) => told(path, tree, problem))),
+    ...(tree === undefined ? [] : problems.map((problem) => formatProblem(path, tree, problem))),
     ...(second === undefined ? [] : [`${path} holds more than one table; join them into one`]),
   ];
   if (said.length > 0) throw new CountersignError('USAGE', `the asset table has faults:\n${said.join('\n')}`);
@@ -30,7 +30,7 @@ export function assetOf(session: Session, call: Call): Asset | undefined {
   throw new CountersignError('USAGE', `${path} does not have ${symbol}; ${assetCure(symbol, assets)}`);
 }
 
-function told(file: string, tree: Tree, { path, of, message, cure }: Problem): string {
+function formatProblem(file: string, tree: Tree, { path, of, message, cure }: Problem): string {
   return formatFault({ file, ...positionOf(tree, path, of), path: formatPath(path), message, cure });
 }
 

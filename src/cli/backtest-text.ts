@@ -66,7 +66,7 @@ function unknownText({ source, id, atMs, subject, because }: UnknownCallback): s
 
 /** The same for machines. */
 export function backtestJson({ changed, unknown, period, ...report }: BacktestReport) {
-  const told = <T extends UnknownCallback | ChangedCallback>({ atMs, ...callback }: T) => ({
+  const withTime = <T extends UnknownCallback | ChangedCallback>({ atMs, ...callback }: T) => ({
     ...callback,
     id: `${callback.source}/${callback.id}`,
     at: isoTime(atMs),
@@ -74,7 +74,7 @@ export function backtestJson({ changed, unknown, period, ...report }: BacktestRe
   return {
     ...report,
     period: period && { first: isoTime(period.firstMs), last: isoTime(period.lastMs) },
-    changed: changed.map(told),
-    unknown: unknown.map(told),
+    changed: changed.map(withTime),
+    unknown: unknown.map(withTime),
   };
 }

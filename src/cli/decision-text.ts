@@ -1,6 +1,6 @@
 import type { ClaimResult, JournalEntry } from '../store/store.ts';
 import { formatAmount } from '../values/amount.ts';
-import { type Decision, type ToldRule, readDecision } from './decision.ts';
+import { type Decision, type RuleReport, readDecision } from './decision.ts';
 import { jsonOrText } from './json.ts';
 import { columns, isoTime, printable } from './print.ts';
 
@@ -32,7 +32,7 @@ function ruleLines({ rules }: Decision): readonly string[] {
 }
 
 /** What a rule said, in a word: nothing where the store refused before it came to look. */
-export function wordOf({ verdict, asked, mode }: Pick<ToldRule, 'verdict' | 'asked' | 'mode'>): string {
+export function wordOf({ verdict, asked, mode }: Pick<RuleReport, 'verdict' | 'asked' | 'mode'>): string {
   if (!asked) return 'not asked';
   const word = verdict === 'SUCCESS' ? 'pass' : 'refuse';
   return mode === 'observe' ? `would ${word}` : word;

@@ -16,11 +16,11 @@ export interface Decision {
   /** The rule that would have refused, had what refused not. */
   readonly next: Explanation['next'];
   /** What every rule that applied said. */
-  readonly rules: readonly ToldRule[];
+  readonly rules: readonly RuleReport[];
   readonly detail: Detail;
 }
 
-export interface ToldRule extends RuleExplanation {
+export interface RuleReport extends RuleExplanation {
   /** What it looked at. */
   readonly values: Readonly<Record<string, string>>;
   /** False where the verdict is the store's, and that refused before it looked at the rule. */

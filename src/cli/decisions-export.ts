@@ -43,7 +43,7 @@ give --warm-up 24h, and to the backtest the same --since.`,
     try {
       const store = await session.store();
       const query = await queryOf(session, call, store, output);
-      if (output?.mend() === true) session.tell('The last line was unfinished; it is written again.');
+      if (output?.mend() === true) session.report('The last line was unfinished; it is written again.');
       const count = await write(session, call, { store, query, output });
       if (output !== undefined)
         session.print(`${counted(count, 'line')} appended to ${path}`, { lines: count, to: path });
@@ -149,7 +149,7 @@ async function resumed(
     if (end === undefined) continue;
     const entry = await store.entry(source, end.id);
     if (entry === undefined) {
-      session.tell(
+      session.report(
         `The journal no longer has ${source}/${end.id}, at which the file ends: it expired or was moved by \`journal archive\`; what came soon after it may be missing here, and be in the archive (\`countersign journal export\`).`,
       );
     } else if (entry.atMs !== end.atMs) {

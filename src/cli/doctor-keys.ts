@@ -29,11 +29,11 @@ export async function checkKeys(session: Session, settings: Settings): Promise<r
 function checkSource(settings: Settings, source: SourceSettings, readSecret: ReadSecret): readonly Finding[] {
   const described = authenticatorOf({ ...settings, sources: [source] }, readSecret).describe();
   return described.flatMap(({ source: name, accepts, keys, warnings }) => {
-    const told = keys.map(({ role, fingerprint }) => `\n  ${role} ${fingerprint}`).join('');
+    const lines = keys.map(({ role, fingerprint }) => `\n  ${role} ${fingerprint}`).join('');
     const ok: Finding = {
       check: 'keys',
       state: 'ok',
-      because: `${name} is known by ${accepts.join(', ')}${told}`,
+      because: `${name} is known by ${accepts.join(', ')}${lines}`,
     };
     return [ok, ...warnings.map((because) => warning(`${name}: ${because}`))];
   });

@@ -35,7 +35,7 @@ export const listAdd: CommandRow = {
   run: async (session, call) => {
     const given = addedValues(call, assetOf(session, call));
     const code = await change(session, call, given, 'add', chosenSources(session, call));
-    await tellIfUnused(session, given.list);
+    await noteIfUnused(session, given.list);
     return code;
   },
 };
@@ -81,12 +81,12 @@ export function noSuchList(list: string, sources: readonly string[]): Countersig
 }
 
 /** Whoever adds somebody to a list expects that something comes of it. */
-async function tellIfUnused(session: Session, list: string): Promise<void> {
+async function noteIfUnused(session: Session, list: string): Promise<void> {
   const store = await session.store();
   const { revision } = await store.control();
   const document = revision === '' ? undefined : await store.document(revision);
   if (document === undefined || looksInto({ document }, list)) return;
-  session.tell(
+  session.report(
     `No rule in force looks into the list ${list}: it changes nothing until a policy names it (list: ${list}).`,
   );
 }

@@ -54,8 +54,8 @@ export function orderText({ source, subject, state, members, expiresAtMs, endedA
     cancelled: `was cancelled at ${isoTime(endedAtMs)}`,
     expired: `has expired at ${isoTime(expiresAtMs)}, unused`,
   }[state];
-  const told = Object.entries(members)
+  const shown = Object.entries(members)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, text]) => `${name} ${text === '' ? '(none)' : text}`);
-  return printable(`${source} ${subject} ${when}: ${told.join(', ').replaceAll('\n', '; ')}`);
+  return printable(`${source} ${subject} ${when}: ${shown.join(', ').replaceAll('\n', '; ')}`);
 }

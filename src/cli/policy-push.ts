@@ -55,7 +55,7 @@ export const policyPush: CommandRow = {
     }
     const needs = await guarded('policies', () => checkRelease(session.settings(), store, release));
     const warnings = needs.map(({ because }) => because);
-    for (const warning of warnings) session.tell(`Warning: ${warning}.`);
+    for (const warning of warnings) session.report(`Warning: ${warning}.`);
     const diff = await compared(store, before, release);
     const shown = `${typeof diff === 'string' ? diff : diffText(diff)}\n${testsText(report)}`;
     if (call.flag('dryRun')) {
@@ -82,7 +82,7 @@ export const policyPush: CommandRow = {
     );
     if (frozen.length > 0) {
       const stand = frozen.map((freeze) => `  ${printable(freezeText(freeze))}`).join('\n');
-      session.tell(`All is frozen; \`countersign unfreeze\` lets approvals through again.\n${stand}`);
+      session.report(`All is frozen; \`countersign unfreeze\` lets approvals through again.\n${stand}`);
     }
     return 0;
   },

@@ -32,7 +32,7 @@ export const policyValidate: CommandRow = {
     }
     const { revision } = policies;
     const warnings = spellingWarnings(policies);
-    for (const warning of warnings) session.tell(`warning: ${warning}`);
+    for (const warning of warnings) session.report(`warning: ${warning}`);
     const tried = tests.length === 0 ? '' : `, ${counted(tests.length, 'test')}`;
     session.print(`${sizeText(policies)}${tried}, no faults. Revision ${revision}`, {
       valid: true,

@@ -33,13 +33,13 @@ function latencyText({ latencyMs }: ReplayReport): string {
 }
 
 function skippedText({ skipped: { late, refused, selfChecks, changes } }: ReplayReport): string {
-  const told = [
+  const counts = [
     [late, 'mark of a late answer', 'marks of late answers'],
     [refused, 'unreadable callback', 'unreadable callbacks'],
     [selfChecks, 'self-check', 'self-checks'],
     [changes, 'change of lists, orders or prices', 'changes of lists, orders or prices'],
   ] as const;
-  const some = told.filter(([count]) => count > 0).map(([count, one, many]) => counted(count, one, many));
+  const some = counts.filter(([count]) => count > 0).map(([count, one, many]) => counted(count, one, many));
   return some.length === 0 ? '' : `Left out: ${some.join(', ')}.`;
 }
 

@@ -60,7 +60,7 @@ async function explanationOf(session: Session, { source, subject }: Outgoing) {
     const [entry] = await store.entries({ source, subject, newestFirst: true, limit: 1 });
     return entry;
   } catch (thrown) {
-    session.tell(`The decision can't be looked up: ${messageOf(thrown)}`);
+    session.report(`The decision can't be looked up: ${messageOf(thrown)}`);
     return undefined;
   }
 }

@@ -46,17 +46,17 @@ export async function sendMany(
     while (next < count) {
       const response = await post(outgoingAt(next++));
       const answer = await response.text();
-      const told = answer === 'SUCCESS' || answer === 'FAILURE' ? answer : `HTTP ${response.status}`;
-      answers.set(told, (answers.get(told) ?? 0) + 1);
+      const answerText = answer === 'SUCCESS' || answer === 'FAILURE' ? answer : `HTTP ${response.status}`;
+      answers.set(answerText, (answers.get(answerText) ?? 0) + 1);
       if (next % 100 === 0) session.progress(`${next} of ${count} sent`);
     }
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, count) }, sendNext));
   session.progress('');
-  const told = [...answers]
+  const counts = [...answers]
     .sort(([a], [b]) => (a < b ? 1 : -1))
     .map(([answer, times]) => `${times} ${answer}`);
-  session.print(`${counted(count, 'callback')} sent: ${told.join(', ')}`, {
+  session.print(`${counted(count, 'callback')} sent: ${counts.join(', ')}`, {
     sent: count,
     answers: Object.fromEntries(answers),
   });

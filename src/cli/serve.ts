@@ -30,7 +30,7 @@ async function serveUntilStopped(session: Session, settings: Settings, log: Log)
     because: `callbacks at ${service.publicUrl}, ops at ${service.opsUrl}`,
     version: session.version,
   });
-  session.tell(
+  session.report(
     `Callbacks are answered at ${service.publicUrl}, /readyz and /metrics at ${service.opsUrl}.\n` +
       'Send a first one from a second shell:  npx countersign send payment',
   );

@@ -33,7 +33,7 @@ export interface Session extends Pick<Terminal, 'env' | 'clock' | 'input' | 'sto
   /** Prints `value` as JSON with `--json`, else the text, each with a line break. */
   print(text: string, value: unknown): void;
   /** A line to people, on standard error, and not with `--json`. */
-  tell(line: string): void;
+  report(line: string): void;
   /** How far long work is, for people who watch; the empty text clears it. Not with `--json`. */
   progress(line: string): void;
   /** Resolves once what was printed has been taken, so that long output waits for its reader, and ends with it. */
@@ -69,7 +69,7 @@ export function openSession(terminal: Terminal, { config, json, by }: SessionOpt
     version,
     by: by ?? terminal.user,
     print: (text, value) => terminal.out(`${json ? steadyJson(value) : text}\n`),
-    tell: (line) => (json ? undefined : terminal.err(`${line}\n`)),
+    report: (line) => (json ? undefined : terminal.err(`${line}\n`)),
     progress: (line) => (json ? undefined : terminal.progress?.(line)),
     drained: async () => terminal.drained?.(),
     settingsFile: config ?? env['COUNTERSIGN_CONFIG'] ?? DEFAULT_SETTINGS_FILE,

@@ -32,7 +32,7 @@ export async function takenNote(
   const note = await ask(session, change.sequence ?? 0).catch((thrown: unknown): TakenNote => {
     return { noted: [], silent: [], because: messageOf(thrown) };
   });
-  session.tell(sentenceOf(note, session.settings().store.url));
+  session.report(sentenceOf(note, session.settings().store.url));
   return note;
 }
 

@@ -1,5 +1,5 @@
 import type { Coverage } from '../simulation/coverage.ts';
-import type { CallbackResult, TestReport, TestResult, ToldRule } from '../simulation/run-tests.ts';
+import type { CallbackResult, TestReport, TestResult, RuleReport } from '../simulation/run-tests.ts';
 import { columns, counted, isoTime, printable } from './print.ts';
 
 /** What came of tests, for people: those that failed with what every rule said, a summary, and what was not covered. */
@@ -37,7 +37,7 @@ function wrongText(file: string, callback: CallbackResult): string {
   ].join('\n');
 }
 
-function ruleLines(rules: readonly ToldRule[]): readonly string[] {
+function ruleLines(rules: readonly RuleReport[]): readonly string[] {
   if (rules.length === 0) return [];
   const rows = rules.map(({ policy, rule, mode, verdict, because, values }) => [
     `      ${verdict === 'SUCCESS' ? 'pass' : 'refuse'}`,

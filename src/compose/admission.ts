@@ -36,9 +36,9 @@ export function admittingPipeline(
 
 /** What was turned away for the load says nothing about its sender, and has been counted as what it is. */
 function reporting(report: ReportCallback, budgets: FailureBudgets): ReportCallback {
-  return (told) => {
-    if (told.code === 'OVERLOADED') return;
-    budgets.reported(told);
-    report(told);
+  return (reported) => {
+    if (reported.code === 'OVERLOADED') return;
+    budgets.reported(reported);
+    report(reported);
   };
 }

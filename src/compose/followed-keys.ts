@@ -55,12 +55,12 @@ export function followKeys(settings: Settings, read: ReadSecret, log: Log): Foll
     }
     const kept: ReadSecret = (reference) => fresh.get(nameOfSecret(reference)) ?? read(reference);
     authenticator = authenticatorOf(settings, kept);
-    tell(texts, fresh, failed);
+    logChanges(texts, fresh, failed);
     texts = fresh;
     unreadable = failed;
   }
 
-  function tell(before: Texts, now: Texts, failed: readonly UnreadableKey[]): void {
+  function logChanges(before: Texts, now: Texts, failed: readonly UnreadableKey[]): void {
     for (const { because, ...of } of failed) {
       log.error('keys-unreadable', { ...of, because: `${because}; what was read before stays in use` });
     }

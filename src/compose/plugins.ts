@@ -22,7 +22,7 @@ export function openPlugins(
       secrets.follow(file);
       return readPem(file, setting);
     },
-    tell: (event, because) =>
+    report: (event, because) =>
       event === 'inquiry-resumed' ? log.info(event, { because }) : log.error(event, { because }),
     answered: pluginAnswered,
   });

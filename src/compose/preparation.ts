@@ -11,7 +11,7 @@ export interface PreparationParts {
   readonly examine: () => Promise<void>;
   /** Once, after the first look. */
   readonly prepare: () => Promise<void>;
-  readonly tell: (trouble: string) => void;
+  readonly report: (trouble: string) => void;
   /** Only for tests: the time between two looks. */
   readonly examineMs?: number;
 }
@@ -26,7 +26,7 @@ const EXAMINE_MS = 3000;
  * it is looked at again sooner, since it may come back otherwise than it went.
  */
 export async function startPreparing(parts: PreparationParts): Promise<Preparation> {
-  const { examine, prepare, tell, examineMs = EXAMINE_MS } = parts;
+  const { examine, prepare, report, examineMs = EXAMINE_MS } = parts;
   let trouble: string | undefined;
   let prepared = false;
   let timer: NodeJS.Timeout | undefined;
@@ -43,7 +43,7 @@ export async function startPreparing(parts: PreparationParts): Promise<Preparati
     } catch (thrown) {
       if (prepared && isOutage(thrown)) return thrown;
       const found = messageOf(thrown);
-      if (!prepared || found !== trouble) tell(found);
+      if (!prepared || found !== trouble) report(found);
       trouble = found;
       return thrown;
     }

@@ -69,7 +69,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
     preparation = await startPreparing({
       examine: opened.examine,
       prepare: () => prepareStore(settings, store),
-      tell: (because) => log.warn('not-prepared', { because }),
+      report: (because) => log.warn('not-prepared', { because }),
     });
     await timekeeping.start();
     await follower.start();

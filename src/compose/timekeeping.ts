@@ -34,7 +34,7 @@ export function createTimekeeping({
   let lookedAtMs = 0;
   let looking: Promise<void> | undefined;
 
-  const tell = ({ state: is, because }: ClockState): void => {
+  const logState = ({ state: is, because }: ClockState): void => {
     if (is === 'jumped') log.error('clock-jumped', { because });
     else if (is === 'behind') log.warn('clock-behind', { because });
     else if (state !== undefined) log.info('clock-right', { because });
@@ -42,7 +42,7 @@ export function createTimekeeping({
   const lookOnce = async (): Promise<void> => {
     try {
       const found = await store.clock();
-      if (found.state !== (state?.state ?? 'right')) tell(found);
+      if (found.state !== (state?.state ?? 'right')) logState(found);
       state = found;
       lookedAtMs = performance.now();
       metrics.clock(found);

@@ -84,7 +84,7 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
     if (result.outcome === 'jumped')
       return jumped(parts, run, { question, request, aheadMs: result.aheadMs });
     if (result.outcome === 'stale') await parts.following.refresh();
-    else if (result.outcome !== 'elsewhen') return settled(parts, run, { request, proposal, result });
+    else if (result.outcome !== 'expired') return settled(parts, run, { request, proposal, result });
     if (parts.following.current() === release && parts.following.prices().version === prices.version)
       fruitless += 1;
     nowMs = result.nowMs;
@@ -139,7 +139,7 @@ async function settled(
   }: {
     readonly request: SettleRequest;
     readonly proposal: Proposal;
-    readonly result: Exclude<SettleResult, { outcome: 'stale' | 'elsewhen' | 'jumped' }>;
+    readonly result: Exclude<SettleResult, { outcome: 'stale' | 'expired' | 'jumped' }>;
   },
 ): Promise<Outcome> {
   let { deciding, because } = explainBriefly(proposal, result);

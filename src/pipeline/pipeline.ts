@@ -48,21 +48,29 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       if (outcome !== undefined && run.elapsedMs() <= answerTimeoutMs) {
         return {
           answer: answerFor(run, outcome),
-          delivered: (there) => keep(tell(parts, run, outcome, there)),
+          delivered: (there) => keep(reportDelivery(parts, run, outcome, there)),
         };
       }
       keep(work.then((late) => answeredLate(parts, run, late)));
       const timedOut = run.failed(
         failure('TIMED_OUT', `no decision within ${answerTimeoutMs} ms (answerTimeoutMs)`),
       );
-      return { answer: answerFor(run, timedOut), delivered: () => keep(tell(parts, run, timedOut, true)) };
+      return {
+        answer: answerFor(run, timedOut),
+        delivered: () => keep(reportDelivery(parts, run, timedOut, true)),
+      };
     },
     idle: () => inFlight.none(),
   };
 }
 
 /** What rejects here has no callback left whose answer it could be, and must not end the process. */
-async function tell(parts: PipelineParts, run: Track, outcome: Outcome, there: boolean): Promise<void> {
+async function reportDelivery(
+  parts: PipelineParts,
+  run: Track,
+  outcome: Outcome,
+  there: boolean,
+): Promise<void> {
   parts.report(outcome.report);
   if (!there) await answeredLate(parts, run, outcome);
 }

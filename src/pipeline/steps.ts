@@ -130,11 +130,12 @@ async function selfCheck(
     of: '',
     detail,
   });
-  const because = `client_system_pubkey_hash ${told(valid.client)}, verify_sign_pub_hash ${told(valid.verify)}`;
+  const because = `client_system_pubkey_hash ${describeMatch(valid.client)}, verify_sign_pub_hash ${describeMatch(valid.verify)}`;
   return run.end(
     { verdict, outcome: 'self-check', code, because, kind: 'self-check', decision },
     selfCheckAnswer(valid),
   );
 }
 
-const told = (matches: boolean): string => (matches ? 'matches' : 'does not match, or no key is set');
+const describeMatch = (matches: boolean): string =>
+  matches ? 'matches' : 'does not match, or no key is set';

@@ -29,7 +29,7 @@ export type Guarded = (work: () => Promise<PluginAnswer>, withinMs: number) => P
  * after so many failures in a row. `work` ends by itself within its own time: whoever asked waits no longer than that,
  * but the place is taken, and the failure counted, until the work has ended.
  */
-export function createGuard(whom: string, limits: Limits, tell: ReportPlugin): Guarded {
+export function createGuard(whom: string, limits: Limits, report: ReportPlugin): Guarded {
   const { timeoutMs, concurrency, waiting, breaker: after } = limits;
   const breaker: CircuitBreakerPolicy = circuitBreaker(
     // The one question that finds out must be answered: whatever else becomes of it is a failure.
@@ -42,9 +42,9 @@ export function createGuard(whom: string, limits: Limits, tell: ReportPlugin): G
     return failure !== undefined && 'error' in failure ? messageOf(failure.error) : 'it failed';
   };
   breaker.onBreak(() => {
-    tell('inquiry-paused', `${whom} is not asked for ${after.cooldownMs} ms; the last failure: ${last()}`);
+    report('inquiry-paused', `${whom} is not asked for ${after.cooldownMs} ms; the last failure: ${last()}`);
   });
-  breaker.onReset(() => tell('inquiry-resumed', `${whom} answers again`));
+  breaker.onReset(() => report('inquiry-resumed', `${whom} answers again`));
 
   const inPlace =
     (work: () => Promise<PluginAnswer>): (() => Promise<PluginAnswer>) =>

@@ -79,21 +79,21 @@ async function answer(
 async function run(): Promise<void> {
   const port = parentPort;
   if (port === null) throw new Error('this file is run in a thread');
-  const tell = (message: ThreadMessage): void => port.postMessage(message);
+  const send = (message: ThreadMessage): void => port.postMessage(message);
   const { bytes }: { readonly bytes: Uint8Array } = workerData;
   let judge: OwnModule;
   try {
     judge = await load(bytes);
   } catch (thrown) {
-    tell({ type: 'unusable', because: messageOf(thrown) });
+    send({ type: 'unusable', because: messageOf(thrown) });
     return;
   }
   port.on('message', ({ id, input }: { readonly id: number; readonly input: ModuleInput }) => {
     void answer(judge, input).then((answered) =>
-      tell({ type: 'answer', id, externalBytes: getHeapStatistics().external_memory, ...answered }),
+      send({ type: 'answer', id, externalBytes: getHeapStatistics().external_memory, ...answered }),
     );
   });
-  tell({ type: 'ready' });
+  send({ type: 'ready' });
 }
 
 await run();

@@ -17,7 +17,7 @@ export interface PluginsParts {
   /** The text of a PEM file; `setting` is for the fault if it can't be read. */
   readonly readPem: (file: string, setting: string) => string;
   readonly clock: Clock;
-  readonly tell: ReportPlugin;
+  readonly report: ReportPlugin;
   /** After each question to one that the settings name. */
   readonly answered: (inquiry: Pick<PluginQuestion, 'of' | 'name'>, verdict: PluginAnswer['verdict']) => void;
 }
@@ -43,7 +43,7 @@ interface Asked {
  * service that is not there does not keep it from starting.
  */
 export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
-  const { services, modules, tell, clock } = parts;
+  const { services, modules, report, clock } = parts;
   const keysNow = (): readonly ServiceKeys[] => services.map((config) => keysOf(config, parts));
   const keys = keysNow();
   const known = new Map<string, Asked>();
@@ -61,14 +61,14 @@ export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
     if (own === undefined) throw new Error(`service ${config.name} has no keys`);
     const client = createServiceClient(config, own, clock);
     clients.push(client);
-    const guarded = createGuard(`service ${config.name}`, config, tell);
+    const guarded = createGuard(`service ${config.name}`, config, report);
     known.set(`service:${config.name}`, { guarded, ask: client.ask });
   }
   try {
     for (const config of modules) {
-      const threads = await startThreads(config, tell);
+      const threads = await startThreads(config, report);
       closing.push(threads.close);
-      const guarded = createGuard(`module ${config.name}`, config, tell);
+      const guarded = createGuard(`module ${config.name}`, config, report);
       const ask: Asked['ask'] = (question) => threads.ask({ ...question, module: config.name });
       known.set(`module:${config.name}`, { guarded, ask });
     }
@@ -104,8 +104,8 @@ async function askOne(
   timeoutMs: number,
 ): Promise<PluginAnswer> {
   try {
-    const told = question();
-    return await guarded(() => ask(told), timeoutMs);
+    const asked = question();
+    return await guarded(() => ask(asked), timeoutMs);
   } catch (thrown) {
     return failed(`${of} ${name} can't be asked: ${messageOf(thrown)}`);
   }

@@ -27,7 +27,7 @@ const STUCK_MAX = 4;
 export function createThreadSlot(
   { name, timeoutMs, memoryMb }: Pick<ModuleConfig, 'name' | 'timeoutMs' | 'memoryMb'>,
   bytes: Uint8Array,
-  tell: ReportPlugin,
+  report: ReportPlugin,
 ): ThreadSlot {
   let thread: Thread | undefined;
   let ready = false;
@@ -55,7 +55,7 @@ export function createThreadSlot(
     ready = false;
     void discard(ended, because);
     if (closed) return;
-    tell(again ? 'module-restarted' : 'module-ended', `module ${name}: ${because}`);
+    report(again ? 'module-restarted' : 'module-ended', `module ${name}: ${because}`);
     if (again && stuck < STUCK_MAX) begin();
   }
   async function discard(ended: Thread, because: string): Promise<void> {

@@ -29,7 +29,7 @@ const ENTRY = new URL('./module-worker.ts', import.meta.url);
 const MEBIBYTE = 1024 * 1024;
 const TAIL_CHARACTERS = 300;
 
-const message: z.ZodType<ThreadMessage> = z.discriminatedUnion('type', [
+const messageShape: z.ZodType<ThreadMessage> = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('ready') }),
   z.strictObject({ type: z.literal('unusable'), because: z.string() }),
   z.strictObject({
@@ -77,24 +77,24 @@ export function startThread({ bytes, memoryMb, onEnd }: ThreadOptions): Thread {
     void end(because);
     onEnd(because);
   }
-  function hear(told: ThreadMessage): void {
-    if (told.type === 'ready') ready.resolve();
-    else if (told.type === 'unusable') ended(`it can't be loaded: ${sentence(told.because)}`);
+  function hear(message: ThreadMessage): void {
+    if (message.type === 'ready') ready.resolve();
+    else if (message.type === 'unusable') ended(`it can't be loaded: ${sentence(message.because)}`);
     // An answer to another question than the open one came too late, or was never asked for.
-    else if (told.id === open?.id) {
+    else if (message.id === open?.id) {
       const { settled } = open;
       open = undefined;
-      const because = sentence(told.because);
-      if (told.verdict === 'failed') settled.reject(new Unanswered(because));
-      else settled.resolve({ verdict: told.verdict, because });
-      if (told.externalBytes > memoryMb * MEBIBYTE) ended(`it keeps more than ${memoryMb} MiB in buffers`);
+      const because = sentence(message.because);
+      if (message.verdict === 'failed') settled.reject(new Unanswered(because));
+      else settled.resolve({ verdict: message.verdict, because });
+      if (message.externalBytes > memoryMb * MEBIBYTE) ended(`it keeps more than ${memoryMb} MiB in buffers`);
     }
   }
 
   worker.on('message', (received: unknown) => {
-    const { data: told } = message.safeParse(received);
-    if (told === undefined) ended('it sent what is no answer');
-    else if (!over) hear(told);
+    const { data } = messageShape.safeParse(received);
+    if (data === undefined) ended('it sent what is no answer');
+    else if (!over) hear(data);
   });
   worker.on('messageerror', () => ended('it sent what is no answer'));
   worker.on('error', (thrown: unknown) => {

@@ -19,15 +19,15 @@ const CLOSE_MS = 1000;
 /** Starts a module's threads. Rejects with SETTINGS_INVALID if its file is not that of the settings, or does not load. */
 export async function startThreads(
   config: Pick<ModuleConfig, 'name' | 'file' | 'sha256' | 'timeoutMs' | 'memoryMb' | 'concurrency'>,
-  tell: ReportPlugin,
+  report: ReportPlugin,
 ): Promise<Threads> {
   const bytes = readModuleFile(config);
   let started = false;
-  const tellOnceStarted: ReportPlugin = (event, because) => {
-    if (started) tell(event, because);
+  const reportOnceStarted: ReportPlugin = (event, because) => {
+    if (started) report(event, because);
   };
   const places = Array.from({ length: config.concurrency }, () =>
-    createThreadSlot(config, bytes, tellOnceStarted),
+    createThreadSlot(config, bytes, reportOnceStarted),
   );
   try {
     await Promise.all(places.map((place) => place.start()));

@@ -150,19 +150,19 @@ function explainRule(result: RuleResult, claims: readonly Pairing[]): RuleExplan
   return { policy, rule, mode, verdict, because };
 }
 
-type Told = readonly [RuleExplanation['verdict'], string];
+type VerdictAndReason = readonly [RuleExplanation['verdict'], string];
 
-function plain({ verdict, because }: RuleResult): Told {
+function plain({ verdict, because }: RuleResult): VerdictAndReason {
   return [verdict === 'pass' ? 'SUCCESS' : 'FAILURE', because];
 }
 
 /** All claims must hold; the first that does not is told of, else the one that comes nearest to its limit. */
-function explainClaims(result: RuleResult, claims: readonly Pairing[]): Told {
+function explainClaims(result: RuleResult, claims: readonly Pairing[]): VerdictAndReason {
   const wrong = claims.findIndex(({ found }) => found?.holds !== true);
-  const told = claims[wrong === -1 ? nearestToLimit(claims) : wrong];
-  if (told?.found === undefined) return ['FAILURE', `the store was not asked: ${result.because}`];
+  const deciding = claims[wrong === -1 ? nearestToLimit(claims) : wrong];
+  if (deciding?.found === undefined) return ['FAILURE', `the store was not asked: ${result.because}`];
   const verdict = wrong === -1 ? 'SUCCESS' : 'FAILURE';
-  return [verdict, explainClaim(result, told.claim, told.found, whose(result, claims, told))];
+  return [verdict, explainClaim(result, deciding.claim, deciding.found, whose(result, claims, deciding))];
 }
 
 function nearestToLimit(claims: readonly Pairing[]): number {
@@ -177,10 +177,10 @@ function nearestToLimit(claims: readonly Pairing[]): number {
 }
 
 /** The address that a claim is about, where a rule claims for each address of a withdrawal, in their order. */
-function whose({ values }: RuleResult, claims: readonly Pairing[], told: Pairing): string {
+function whose({ values }: RuleResult, claims: readonly Pairing[], pairing: Pairing): string {
   const addresses = values['to']?.split(' ') ?? [];
   return claims.length > 1 && addresses.length === claims.length
-    ? ` for to ${addresses[claims.indexOf(told)]}`
+    ? ` for to ${addresses[claims.indexOf(pairing)]}`
     : '';
 }
 
@@ -267,8 +267,8 @@ function explainOrder(
   { order, differs }: Extract<ClaimFound, { readonly order: OrderFound }>,
 ): string {
   if (order !== 'differs') return ORDERS[order];
-  const told = differs.map((name) => `${name} ${members[name] ?? '(none)'}`);
-  return `${ORDERS.differs} in ${some(told)}`;
+  const differing = differs.map((name) => `${name} ${members[name] ?? '(none)'}`);
+  return `${ORDERS.differs} in ${some(differing)}`;
 }
 
 function explainSpeedUp(

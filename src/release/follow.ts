@@ -65,7 +65,7 @@ export function createFollower({
       : { ok: true, because: `revision ${named(release?.revision ?? '')} is in force` };
   };
 
-  const tell = (): void => {
+  const notifyListeners = (): void => {
     try {
       onChange?.({ release, control, ready: ready() });
     } catch (thrown) {
@@ -92,7 +92,7 @@ export function createFollower({
     }
     const changed =
       before.release !== release || before.trouble !== trouble || !isSame(before.frozen, control?.frozen);
-    if (changed) tell();
+    if (changed) notifyListeners();
   };
 
   const refresh = inTurn(look);

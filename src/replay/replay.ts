@@ -59,7 +59,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   const pace = createPace({ clock: elapsed, ratePerSecond: options.ratePerSecond, speed: options.speed });
   const course: Course = { ...options, lanes, comparing, failedInARow: 0 };
   const startedMs = elapsed();
-  let tellAtMs = startedMs;
+  let reportAtMs = startedMs;
   for (const { item, line } of record()) {
     if (!isCallback(item)) {
       comparing.skip(item);
@@ -69,9 +69,9 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
     const dueInMs = pace.dueInMs(item.atMs);
     if (dueInMs > 0) await pause(dueInMs);
     await send(course, item, line);
-    if (elapsed() >= tellAtMs) {
+    if (elapsed() >= reportAtMs) {
       options.progress?.(comparing.done(), callbacks);
-      tellAtMs = elapsed() + PROGRESS_EVERY_MS;
+      reportAtMs = elapsed() + PROGRESS_EVERY_MS;
     }
   }
   await lanes.idle();

@@ -168,13 +168,13 @@ function joined(failures: readonly Failure[]): Failure {
   if (first === undefined) return failure('KEYS_UNAVAILABLE', 'there is no key to verify the sign with');
   if (failures.length === 1) return first;
   // A key whose signature was right says more than one that the callback was not signed for.
-  const telling = failures.find((each) => each.code !== 'SIGN_WRONG') ?? first;
-  return failureWhy(telling.code, () => {
+  const specific = failures.find((each) => each.code !== 'SIGN_WRONG') ?? first;
+  return failureWhy(specific.code, () => {
     const because = failures.map((each) => each.because).join('; ');
     const keys = failures.flatMap((each) => (Array.isArray(each.data['keys']) ? each.data['keys'] : []));
     return {
       because: `none of ${failures.length} keys verifies: ${because}`,
-      data: { ...telling.data, keys },
+      data: { ...specific.data, keys },
     };
   });
 }

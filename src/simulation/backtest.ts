@@ -47,7 +47,7 @@ export interface BacktestReport {
 
 export type Change = 'SUCCESS->FAILURE' | 'FAILURE->SUCCESS';
 
-interface Told {
+interface CallbackReference {
   readonly source: string;
   readonly id: string;
   readonly atMs: number;
@@ -63,12 +63,12 @@ export interface Reason {
   readonly values: Readonly<Record<string, string>>;
 }
 
-export interface ChangedCallback extends Told {
+export interface ChangedCallback extends CallbackReference {
   readonly recorded: Reason;
   readonly candidate: Reason;
 }
 
-export interface UnknownCallback extends Told {
+export interface UnknownCallback extends CallbackReference {
   readonly because: string;
 }
 

@@ -36,7 +36,7 @@ export function createBacktestCounts({
     period = { firstMs: period?.firstMs ?? entry.atMs, lastMs: entry.atMs };
     return true;
   };
-  const told = ({ source, id, atMs, subject }: RecordedEntry) => ({ source, id, atMs, subject });
+  const referenceTo = ({ source, id, atMs, subject }: RecordedEntry) => ({ source, id, atMs, subject });
 
   return {
     frozen(entry) {
@@ -48,7 +48,7 @@ export function createBacktestCounts({
     notKnown(entry, because) {
       if (!isReported(entry)) return;
       counts.notKnown++;
-      if (unknown.length < show) unknown.push({ ...told(entry), because });
+      if (unknown.length < show) unknown.push({ ...referenceTo(entry), because });
     },
     changed(entry, reasons) {
       if (!isReported(entry)) return;
@@ -59,7 +59,7 @@ export function createBacktestCounts({
       const count = rules.get(`${change} ${rule}`) ?? { change, rule, callbacks: 0 };
       count.callbacks++;
       rules.set(`${change} ${rule}`, count);
-      if (changed.length < show) changed.push({ ...told(entry), recorded, candidate });
+      if (changed.length < show) changed.push({ ...referenceTo(entry), recorded, candidate });
     },
     report: (warnings) => ({
       candidate: release.revision,

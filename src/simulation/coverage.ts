@@ -1,5 +1,5 @@
 import type { Release } from '../policy/release.ts';
-import type { ToldRule } from './run-tests.ts';
+import type { RuleReport } from './run-tests.ts';
 
 /** Which rules of a release the tests made pass and made refuse. */
 export interface Coverage {
@@ -19,7 +19,7 @@ export interface CoveredRule {
 }
 
 export interface CoverageCount {
-  add(rules: readonly ToldRule[]): void;
+  add(rules: readonly RuleReport[]): void;
   report(): Coverage;
 }
 

@@ -37,10 +37,10 @@ export interface CallbackResult {
   /** What was found otherwise than expected, a sentence each; none if all is as expected. */
   readonly differences: readonly string[];
   /** What every rule said, with the values that it looked at. */
-  readonly rules: readonly ToldRule[];
+  readonly rules: readonly RuleReport[];
 }
 
-export interface ToldRule extends RuleExplanation {
+export interface RuleReport extends RuleExplanation {
   readonly values: Readonly<Record<string, string>>;
   /** False for a rule whose claims the store never came to check. */
   readonly asked: boolean;
@@ -126,8 +126,8 @@ function runCallback(stage: Stage, test: TestCallback, atMs: number): CallbackRe
   const prices = stage.store.prices();
   const simulated = simulate(stage, callback, { atMs, scheme, prices, answers: answersTo(stage, callback) });
   const { deciding, because, rules } = explainSimulated(simulated);
-  const told = rules.map((rule, index) => toldRule(simulated, rule, index));
-  const decider = told.find(({ policy, rule }) => policy === deciding?.policy && rule === deciding.rule);
+  const reports = rules.map((rule, index) => ruleReport(simulated, rule, index));
+  const decider = reports.find(({ policy, rule }) => policy === deciding?.policy && rule === deciding.rule);
   const found: Found = {
     verdict: simulated.verdict,
     code: simulated.code,
@@ -136,10 +136,10 @@ function runCallback(stage: Stage, test: TestCallback, atMs: number): CallbackRe
     because,
   };
   const differences = differencesOf(expected, found);
-  return { line, source, subject: subjectOf(callback), atMs, expected, found, differences, rules: told };
+  return { line, source, subject: subjectOf(callback), atMs, expected, found, differences, rules: reports };
 }
 
-function toldRule(simulated: Simulated, rule: RuleExplanation, index: number): ToldRule {
+function ruleReport(simulated: Simulated, rule: RuleExplanation, index: number): RuleReport {
   if (simulated.proposal === undefined) return { ...rule, values: {}, asked: false };
   const { proposal, result } = simulated;
   const { verdict, values = {} } = proposal.results[index] ?? {};

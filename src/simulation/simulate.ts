@@ -52,7 +52,7 @@ export function simulate(
   const isFinal = proposal.final || proposal.claims.some((claim) => claim.final);
   const detail = isFinal ? JSON.stringify({ proposal: toDetail(proposal) }) : '';
   const result = store.settle(settleRequestOf(callback, { terms, scheme: '', detail }, proposal), atMs);
-  if (result.outcome === 'stale' || result.outcome === 'elsewhen' || result.outcome === 'jumped') {
+  if (result.outcome === 'stale' || result.outcome === 'expired' || result.outcome === 'jumped') {
     return { verdict: 'FAILURE', code: 'STALE_POLICIES', proposal, result, first: undefined };
   }
   const refusal = result.outcome === 'repeated' ? store.refusal(result.of) : undefined;

@@ -105,7 +105,7 @@ export type ClaimResult =
  *
  * 1. Frozen: `decided` FROZEN is journalled; the subject is not touched.
  *    The clock has jumped ahead: `jumped`, nothing is written (see clock-state.ts).
- * 2. `revision` is not the one in force, or `prices` is neither 0 nor the version in force: `stale`, nothing is written. Now is outside the proposal's validity: `elsewhen`,
+ * 2. `revision` is not the one in force, or `prices` is neither 0 nor the version in force: `stale`, nothing is written. Now is outside the proposal's validity: `expired`,
  *    nothing is written.
  * 3. The subject is known with other terms: `decided` TERMS_CHANGED is journalled; the subject is not touched. The same with
  *    SCHEME_CHANGED if its decisions and the request are of two schemes: the subject keeps that of its first decision that has one.
@@ -125,7 +125,7 @@ export type ClaimResult =
  */
 export type SettleResult =
   | { readonly outcome: 'stale'; readonly inForce: string; readonly nowMs: number }
-  | { readonly outcome: 'elsewhen'; readonly nowMs: number }
+  | { readonly outcome: 'expired'; readonly nowMs: number }
   | { readonly outcome: 'jumped'; readonly aheadMs: number; readonly nowMs: number }
   | {
       readonly outcome: 'decided';

@@ -86,11 +86,11 @@ export const isWithin = ({ fromMs, untilMs }: Span, begunAtMs: number, endedAtMs
 export const overlaps = (span: Span, { sentAtMs, endedAtMs }: Exchange): boolean =>
   sentAtMs <= span.untilMs && endedAtMs >= span.fromMs;
 
-export function told({ callback, receiver, answer, sentAtMs }: Exchange): string {
+export function describe({ callback, receiver, answer, sentAtMs }: Exchange): string {
   return `${callback.story} ${callback.subject} sent to ${receiver} at ${sentAtMs}, answered ${answer ?? 'nothing'}`;
 }
 
-export function toldOf({ entry, callback }: Read): string {
+export function describeEntry({ entry, callback }: Read): string {
   return `${entry.source}/${entry.id} ${entry.type} ${entry.verdict} of ${callback?.story ?? 'nobody knows what'} ${entry.subject}`;
 }
 

@@ -89,11 +89,11 @@ function explain({ receivers }: Topology, { audited }: Run): void {
   const subjects = new Set(told.match(/\b(?:payment|transfer|web3):[\w-]+/g));
   for (const subject of subjects) {
     for (const receiver of receivers)
-      for (const line of receiver.said(subject)) tell(`  ${subject}: ${line}`);
+      for (const line of receiver.said(subject)) printProgress(`  ${subject}: ${line}`);
   }
 }
 
-function tell(line: string): void {
+function printProgress(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
@@ -102,7 +102,7 @@ async function main(): Promise<number> {
   const minutes = Number(given.minutes);
   const chosen = parts.filter(({ name }) => given.only === undefined || name === given.only);
   if (!Number.isSafeInteger(seed) || !(minutes > 0 && minutes <= 60) || chosen.length === 0) {
-    tell(
+    printProgress(
       `give --seed a whole number, --minutes 1 to 60, and --only one of ${parts.map(({ name }) => name).join(', ')}`,
     );
     return 2;
@@ -116,7 +116,7 @@ async function main(): Promise<number> {
     const wholeMs = ((endsAtMs - performance.now()) * part.share) / (shares || 1);
     shares -= part.share;
     const forMs = Math.max(LEAST_MS, wholeMs - AROUND_MS);
-    tell(`${part.name}, with seed ${seed}`);
+    printProgress(`${part.name}, with seed ${seed}`);
     const runs = await part.run({
       seed,
       forMs,
@@ -125,7 +125,7 @@ async function main(): Promise<number> {
       calmMs: CALM_MS,
       marginMs: MARGIN_MS,
       recoveryMs: RECOVERY_MS,
-      tell,
+      report: printProgress,
     });
     for (const made of runs) {
       const report = reportOf(made);
@@ -157,6 +157,6 @@ function verdictOf(reports: readonly Report[]): { readonly holds: boolean; reado
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 process.setMaxListeners(100);
 process.exitCode = await main().catch((thrown: unknown) => {
-  tell(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
+  printProgress(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
   return 2;
 });

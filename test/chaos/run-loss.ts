@@ -45,7 +45,7 @@ export async function runLoss(topology: LossTopology, options: RunOptions): Prom
   const judged = sender.exchanges.length;
   const load = sender.load(planOf('lost', 4), options.load);
   await pause(500);
-  options.tell(`${topology.name}: ${FAULT}`);
+  options.report(`${topology.name}: ${FAULT}`);
   const begunAtMs = Date.now();
   await topology.lose();
   acts.push({ type: 'loss', begunAtMs, endedAtMs: Date.now(), certain: true });

@@ -22,7 +22,7 @@ export interface RunOptions {
   readonly marginMs: number;
   /** Within which each receiver approves again after a fault. */
   readonly recoveryMs: number;
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
 }
 
 /** One or more faults at once, from when the first was begun until the last was mended. */
@@ -77,7 +77,7 @@ export async function run(topology: Topology, options: RunOptions): Promise<Run>
       const faults = schedule();
       const names = faults.map(({ name }) => name);
       const isHarmless = faults.every(({ harmless }) => harmless);
-      options.tell(names.join(' + '));
+      options.report(names.join(' + '));
       if (!isHarmless) calm.stop();
       const fromMs = Date.now();
       await inject(faults, random, options.holdMs);

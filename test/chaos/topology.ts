@@ -41,10 +41,13 @@ export function endings(): {
   };
 }
 
-/** A store as the settings of a receiver name it, for whoever operates it: opened as the command line opens it. */
+/**
+ * A store as the settings of a receiver name it, for the operator. It waits for a lock as a service does: a command blocks its
+ * thread for much longer, and this thread also sends the callbacks.
+ */
 export async function storeOf(receiver: Receiver): Promise<Store> {
   const settings = loadSettings({ file: join(receiver.folder, 'settings.yaml'), env: {} });
   const secrets = createSecrets({ env: {}, pollMs: 60_000 });
-  const { store } = await openStore(settings.store, secrets.read, systemClock);
+  const { store } = await openStore(settings.store, secrets.read, systemClock, { as: 'service' });
   return store;
 }

@@ -20,7 +20,7 @@ function rig(first?: CountersignError) {
         state.prepared++;
         return Promise.resolve();
       },
-      tell: (trouble) => state.told.push(trouble),
+      report: (trouble) => state.told.push(trouble),
       examineMs: 5,
     });
     onTestFinished(() => preparation.stop());

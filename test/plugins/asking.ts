@@ -55,7 +55,7 @@ async function askingOf(
       return secret;
     },
     readPem: (file) => readFileSync(file, 'utf8'),
-    tell: (event, because) => void told.push(`${event}: ${because}`),
+    report: (event, because) => void told.push(`${event}: ${because}`),
     answered: (inquiry, verdict) => void counted.push(`${inquiry.of} ${inquiry.name} ${verdict}`),
   });
   onTestFinished(() => plugins.close());

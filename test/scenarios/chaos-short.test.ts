@@ -32,7 +32,7 @@ describe('chaos, for a short while', () => {
         calmMs: [200, 400],
         marginMs: 1500,
         recoveryMs: 20_000,
-        tell: () => undefined,
+        report: () => undefined,
       },
     );
     const report = reportOf(made);

@@ -57,7 +57,7 @@ describe('an approval that is under way', () => {
     expect(memory.newest('shop')).toBe('');
   });
 
-  it.each([refusal('7-1'), { outcome: 'elsewhen', nowMs: 1 }] as const)(
+  it.each([refusal('7-1'), { outcome: 'expired', nowMs: 1 }] as const)(
     'is none if it is refused, and that is given: %o',
     async (result) => {
       const { memory, settle, answer } = inFlight();

@@ -2,13 +2,13 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 
 /** Told of each call with a wrong token: how often is whoever counts them to bound. */
-export type TellDenied = (address: string) => void;
+export type ReportDenied = (address: string) => void;
 
 /**
  * Lets through only calls that carry the token. It is read at each call, so that a new one needs no restart; without one in the
  * settings, and while it can't be read, nobody gets in.
  */
-export function requireToken(token: (() => string) | undefined, denied: TellDenied) {
+export function requireToken(token: (() => string) | undefined, denied: ReportDenied) {
   return (request: Request, response: Response, next: NextFunction): void => {
     if (token === undefined) {
       refuse(response, 403, 'API_OFF', 'the API is off; name a token under ops.token of the settings');

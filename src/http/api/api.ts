@@ -9,7 +9,7 @@ import { KINDS } from '../../policy/document.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../values/clock.ts';
 import { shapeFaults } from '../../values/shape-faults.ts';
-import { type TellDenied, refuse, requireToken } from './access.ts';
+import { type ReportDenied, refuse, requireToken } from './access.ts';
 import { jsonBody } from './json-body.ts';
 
 export interface ApiParts {
@@ -18,7 +18,7 @@ export interface ApiParts {
   /** Undefined where the settings name none: the API is off. */
   readonly token: (() => string) | undefined;
   readonly clock: Clock;
-  readonly denied: TellDenied;
+  readonly denied: ReportDenied;
 }
 
 /** Who is recorded as having done what came over the API. */

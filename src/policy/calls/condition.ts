@@ -68,7 +68,9 @@ export function compileCondition(
   const fitting = namesFor(judged);
   for (const name of given.filter((each) => !fitting.includes(each))) {
     const known = NAMES.includes(name);
-    const message = known ? `${name} does not fit ${told(argument)}` : `${shown(name)} is not known here`;
+    const message = known
+      ? `${name} does not fit ${formatArgument(argument)}`
+      : `${shown(name)} is not known here`;
     return context.fault(
       [...path, name],
       message,
@@ -76,7 +78,11 @@ export function compileCondition(
     );
   }
   if (!given.some((name) => !['each', 'decimals', 'asset'].includes(name))) {
-    return context.fault(path, `it asks nothing of ${told(argument)}`, 'write any if it may be anything');
+    return context.fault(
+      path,
+      `it asks nothing of ${formatArgument(argument)}`,
+      'write any if it may be anything',
+    );
   }
   const limits = compileLimits(written, judged, path, context);
   const lists = compileLists(written, path, context);
@@ -107,7 +113,7 @@ function namesFor({ argument: { type } }: Judged): readonly string[] {
     : ['values', 'file', 'list', 'not-list'];
 }
 
-function told({ path, type }: Argument): string {
+function formatArgument({ path, type }: Argument): string {
   return `${path} (${formatType(type)})`;
 }
 

@@ -131,8 +131,8 @@ class Judging {
     for (const listed of plain.to === undefined ? [] : listedBy(plain.to, [target]))
       this.#tally.claim(listed);
     const prefix = prefixOf(place);
-    this.#tally.tell(`${prefix}to`, target);
-    this.#tally.tell(`${prefix}native`, values.native);
+    this.#tally.report(`${prefix}to`, target);
+    this.#tally.report(`${prefix}native`, values.native);
     this.#because ||= `a plain transfer of ${values.native} to ${target}`;
     const refusal = this.#tally.charge({
       key: plain,
@@ -160,7 +160,7 @@ class Judging {
     const judged = this.#match(entries, call, read.values);
     if ('because' in judged) return { because: judged.because, values: { ...known, ...judged.values } };
     this.#because ||= `${method.signature} of ${target}`;
-    this.#tally.tellCall(prefixOf(call.place), target, judged.entry, read.values, call.native);
+    this.#tally.reportCall(prefixOf(call.place), target, judged.entry, read.values, call.native);
     return method.holds === undefined ? undefined : this.#judgeHeld(judged.entry.method, call, read.values);
   }
 
@@ -232,9 +232,9 @@ function refusalOf(matches: readonly Match[]): Refusal {
   const [first] = failed;
   if (first === undefined) return { because: 'no entry allows it', values: {} };
   if (failed.length === 1) return first;
-  const told = [...new Set(failed.map(({ because }) => because))].slice(0, 3).join('; ');
+  const reasons = [...new Set(failed.map(({ because }) => because))].slice(0, 3).join('; ');
   return {
-    because: `none of the ${failed.length} entries allows it: ${told}`,
+    because: `none of the ${failed.length} entries allows it: ${reasons}`,
     values: { ...first.values, entries: String(failed.length) },
   };
 }

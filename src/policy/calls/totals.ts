@@ -65,12 +65,12 @@ export class TransactionTotals {
     this.#members.add(listed.argument);
   }
 
-  tell(name: string, text: string): void {
+  report(name: string, text: string): void {
     if (this.#values.size < NAMES_MAX) this.#values.set(name, cut(text));
   }
 
   /** The call, each of its arguments, and amounts in the token's units as well as in the smallest. */
-  tellCall(
+  reportCall(
     prefix: string,
     contract: string,
     entry: Entry,
@@ -78,26 +78,26 @@ export class TransactionTotals {
     native: Amount | 'unlimited',
   ): void {
     const { method, amounts } = entry;
-    this.tell(`${prefix}contract`, contract);
-    this.tell(`${prefix}method`, method.signature);
-    this.tell(`${prefix}native`, formatNative(native));
+    this.report(`${prefix}contract`, contract);
+    this.report(`${prefix}method`, method.signature);
+    this.report(`${prefix}native`, formatNative(native));
     for (const argument of method.arguments.filter((each) => !isHeld(method, each))) {
       const found = valuesAt(values, argument);
       const decimals = amounts.get(argument);
       const name = `${prefix}args.${argument.path}`;
-      if (decimals === undefined) this.tell(name, formatValue(found));
+      if (decimals === undefined) this.report(name, formatValue(found));
       else {
         const units = found.map((each) => (typeof each === 'bigint' ? formatUnits(each, decimals) : ''));
-        this.tell(name, units.join(' '));
-        this.tell(`${name}.raw`, formatValue(found));
+        this.report(name, units.join(' '));
+        this.report(`${name}.raw`, formatValue(found));
       }
     }
   }
 
   get values(): Readonly<Record<string, string>> {
     const [member] = this.#members;
-    const told = Object.fromEntries(this.#values);
-    return member === undefined || this.#members.size > 1 ? told : { ...told, member };
+    const values = Object.fromEntries(this.#values);
+    return member === undefined || this.#members.size > 1 ? values : { ...values, member };
   }
 
   get lists(): readonly (ListCondition & { readonly values: readonly string[] })[] {

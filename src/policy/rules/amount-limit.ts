@@ -116,14 +116,14 @@ function judge(callback: Callback, bounds: Bounds): Outcome {
     tables.length > 0 ? tables.some((table) => table.has(symbol)) : min !== undefined || max !== undefined;
   if (!known) return refuse(`${symbol} is not in the table`, values);
   if (amount === 'unlimited') return refuse('the amount is unlimited', values);
-  const told = tables.length === 0 ? text : `${text} ${symbol}`;
+  const written = tables.length === 0 ? text : `${text} ${symbol}`;
   if (min !== undefined && amount < min.amount) {
-    return refuse(`the amount ${told} is below the minimum ${min.text}`, values);
+    return refuse(`the amount ${written} is below the minimum ${min.text}`, values);
   }
   if (max !== undefined && amount > max.amount) {
-    return refuse(`the amount ${told} is above the maximum ${max.text}`, values);
+    return refuse(`the amount ${written} is above the maximum ${max.text}`, values);
   }
-  return pass(`the amount ${told} is within the limit`, values);
+  return pass(`the amount ${written} is within the limit`, values);
 }
 
 /** A fault for each asset of which nothing could pass, or, where others have a maximum, any amount. */

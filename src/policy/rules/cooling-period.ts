@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { entryMembers, lookedUp } from './entry.ts';
 import { membershipParameters } from './membership.ts';
-import { durationText, told } from './parameter.ts';
+import { durationText, formatMember } from './parameter.ts';
 import { defineRule, refuse } from './rule.ts';
 
 export const coolingPeriod = defineRule({
@@ -74,7 +74,7 @@ rules:
         const values = entries.join(members.length === 1 ? ' ' : ', ');
         return {
           verdict: 'claim',
-          because: `${told(member, entries)} on the list ${list} for at least ${period.text}`,
+          because: `${formatMember(member, entries)} on the list ${list} for at least ${period.text}`,
           values: { member, list, for: period.text, values },
           claims: [{ type: 'aged', list, values: entries, ageMs: period.ms }],
           afresh: true,

@@ -3,7 +3,7 @@ import type { Callback, Payout } from '../../callback/callback.ts';
 import type { Amount } from '../../values/amount.ts';
 import { canonicalJson, sha256Hex } from '../../values/canonical.ts';
 import { valuesOf } from '../members.ts';
-import { type Bound, isSource, memberOf, memberText, told } from './parameter.ts';
+import { type Bound, isSource, memberOf, memberText, formatMember } from './parameter.ts';
 import { type Outcome, type RuleContext, refuse } from './rule.ts';
 import { type CountingWindow, compileWindow } from './window.ts';
 
@@ -125,7 +125,7 @@ function claimRoom(compiled: Compiled, callback: Callback, { counted, max, nowMs
     const isTo = member === 'to';
     if (found.length > 1 && !isTo) return refuse(`${member} has several values`, { member });
     by.push(value);
-    whom.push(told(member, isTo ? paid : found));
+    whom.push(formatMember(member, isTo ? paid : found));
     values[member] = isTo ? paid.join(' ') : value;
   }
   const { text } = compiled.window;

@@ -13,7 +13,7 @@ import {
   durationText,
   pinnedSymbol,
   textsText,
-  told,
+  formatMember,
 } from './parameter.ts';
 import { type Outcome, defineRule, refuse } from './rule.ts';
 
@@ -134,7 +134,7 @@ function judge(callback: Callback, { policy, members, maxFor, period }: FirstUse
   const known = canonicalJson({ policy, rule: NAME, members, symbol });
   return {
     verdict: 'claim',
-    because: `${formatAmount(amount)} asked, of at most ${limit.text} for a first use of ${told(member, entries)}`,
+    because: `${formatAmount(amount)} asked, of at most ${limit.text} for a first use of ${formatMember(member, entries)}`,
     values: {
       member,
       values: entries.join(members.length === 1 ? ' ' : ', '),

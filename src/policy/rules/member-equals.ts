@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { valuesOf } from '../members.ts';
 import { addressesStand } from './listed-addresses.ts';
-import { memberOf, memberText, memberTexts, textsText, told } from './parameter.ts';
+import { memberOf, memberText, memberTexts, textsText, formatMember } from './parameter.ts';
 import { defineRule, pass, refuse } from './rule.ts';
 
 export const memberEquals = defineRule({
@@ -69,8 +69,12 @@ rules:
         if (found.length === 0) return refuse(`${member} is missing`, { member, expected });
         const wrong = found.filter((each) => !allowed.has(each));
         return wrong.length > 0
-          ? refuse(`${told(member, wrong)} is not ${expected}`, { member, expected, values: wrong.join(' ') })
-          : pass(`${told(member, found)} is as expected`, { member, expected });
+          ? refuse(`${formatMember(member, wrong)} is not ${expected}`, {
+              member,
+              expected,
+              values: wrong.join(' '),
+            })
+          : pass(`${formatMember(member, found)} is as expected`, { member, expected });
       },
     };
   },

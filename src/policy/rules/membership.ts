@@ -3,7 +3,7 @@ import { messageOf } from '../../errors.ts';
 import type { ListClaim } from '../proposal.ts';
 import { entriesOf, entryMembers, lookedUp } from './entry.ts';
 import { addressesStand } from './listed-addresses.ts';
-import { textsText, told } from './parameter.ts';
+import { textsText, formatMember } from './parameter.ts';
 import { type Check, type Outcome, type RuleContext, pass, refuse } from './rule.ts';
 
 const LIST = 'the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
@@ -95,10 +95,10 @@ function inlineList(
       const state = must === 'hold-all' ? 'is not on' : 'is on';
       if (wrong.length > 0) {
         const values = { member, list, values: joined(members, wrong) };
-        return refuse(`${told(member, wrong)} ${state} ${list}`, values);
+        return refuse(`${formatMember(member, wrong)} ${state} ${list}`, values);
       }
       const fine = must === 'hold-all' ? 'is on' : 'is not on';
-      return pass(`${told(member, entries)} ${fine} ${list}`, { member, list });
+      return pass(`${formatMember(member, entries)} ${fine} ${list}`, { member, list });
     },
   };
 }
@@ -113,7 +113,7 @@ function storeList(members: readonly string[], list: string, must: ListClaim['mu
       const wanted = must === 'hold-all' ? 'on' : 'not on';
       return {
         verdict: 'claim',
-        because: `${told(member, entries)} ${wanted} the list ${list}`,
+        because: `${formatMember(member, entries)} ${wanted} the list ${list}`,
         values: { member, list, values: joined(members, entries) },
         claims: [{ type: 'list', list, values: entries, must }],
       };

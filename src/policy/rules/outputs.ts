@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { formatAmount } from '../../values/amount.ts';
-import { type Bound, amountOrTable, boundsOf, byAsset, checkByAsset, told, wholeText } from './parameter.ts';
+import {
+  type Bound,
+  amountOrTable,
+  boundsOf,
+  byAsset,
+  checkByAsset,
+  formatMember,
+  wholeText,
+} from './parameter.ts';
 import { type Outcome, defineRule, pass, refuse } from './rule.ts';
 import type { Payout } from '../../callback/callback.ts';
 
@@ -82,7 +90,7 @@ function judge(
   const [first] = above;
   if (first === undefined) return pass(`${paid}, of at most ${max}, none more than ${each.maxEach}`, each);
   const amount = formatAmount(first.amount);
-  const whom = told(
+  const whom = formatMember(
     'to',
     above.map(({ to }) => to),
   );

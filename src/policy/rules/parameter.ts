@@ -200,7 +200,7 @@ export function pinnedSymbol(context: RuleContext): string | undefined {
 }
 
 /** For messages: `userId 12345`, `to 0xab… and 3 more`, `source shop`. */
-export function told(member: string, values: readonly string[]): string {
+export function formatMember(member: string, values: readonly string[]): string {
   const first = values[0] ?? '';
   return values.length > 1 ? `${member} ${first} and ${values.length - 1} more` : `${member} ${first}`;
 }

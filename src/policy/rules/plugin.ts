@@ -39,14 +39,15 @@ export function compilePluginQuestion(inquiry: PluginQuestion): Check {
 
 function judged({ of, name }: PluginQuestion, answer: PluginAnswer | undefined): Outcome {
   const whom = `${of} ${name}`;
-  if (answer?.verdict === 'yes') return pass(told(`${whom} says yes`, answer), { [of]: name, answer: 'yes' });
+  if (answer?.verdict === 'yes')
+    return pass(withReason(`${whom} says yes`, answer), { [of]: name, answer: 'yes' });
   const because =
     answer === undefined
       ? `${whom} was not asked`
-      : told(answer.verdict === 'no' ? `${whom} says no` : `${whom} did not answer`, answer);
+      : withReason(answer.verdict === 'no' ? `${whom} says no` : `${whom} did not answer`, answer);
   const values = { [of]: name, answer: answer?.verdict === 'no' ? 'no' : 'failed' };
   return { ...refuse(because, values), afresh: true };
 }
 
-const told = (said: string, { because }: PluginAnswer): string =>
+const withReason = (said: string, { because }: PluginAnswer): string =>
   because === '' ? said : `${said}: ${because}`;

@@ -27,18 +27,18 @@ export function priceOf(symbol: string, { nowMs, prices }: Facts, maxAge: Durati
   if (found === undefined) return refused(`there is no price for ${symbol}: set one`, {});
   const { asOfMs } = found;
   const values = { asset: symbol, price: formatAmount(found.price), asOf: new Date(asOfMs).toISOString() };
-  const told = `the price of ${symbol}, ${values.price} as of ${values.asOf},`;
-  if (found.price <= 0n) return refused(`${told} is not above zero: set it anew`, values);
+  const described = `the price of ${symbol}, ${values.price} as of ${values.asOf},`;
+  if (found.price <= 0n) return refused(`${described} is not above zero: set it anew`, values);
   const valid = { fromMs: asOfMs - AHEAD_MS, untilMs: asOfMs + maxAge.ms + 1 };
   if (nowMs >= valid.fromMs && nowMs < valid.untilMs) return { price: found.price, valid, values };
   return nowMs >= valid.untilMs
     ? refused(
-        `${told} is older than ${maxAge.text}: set it anew`,
+        `${described} is older than ${maxAge.text}: set it anew`,
         { ...values, maxAge: maxAge.text },
         after(valid),
       )
     : refused(
-        `${told} is of a time to come: mend the clock of whoever sets prices, and set it anew`,
+        `${described} is of a time to come: mend the clock of whoever sets prices, and set it anew`,
         values,
         before(valid),
       );

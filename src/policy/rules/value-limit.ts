@@ -139,18 +139,18 @@ function judge(callback: Callback, facts: Facts, { max, maxAge, counting }: Limi
     max: max.text,
   };
   const changing = { prices: true, afresh: true, valid } as const;
-  const told = `${values.amount} ${symbol} at ${found.price} (as of ${found.asOf})`;
+  const atPrice = `${values.amount} ${symbol} at ${found.price} (as of ${found.asOf})`;
   if (value >= TOO_GREAT) {
-    const because = `the value of ${told} has more than 36 digits before the point`;
+    const because = `the value of ${atPrice} has more than 36 digits before the point`;
     return { ...refuse(because, values), ...changing };
   }
   if (counting === undefined) {
     return value > max.amount
       ? {
-          ...refuse(`the value ${values.value} of ${told} is above the maximum ${values.max}`, values),
+          ...refuse(`the value ${values.value} of ${atPrice} is above the maximum ${values.max}`, values),
           ...changing,
         }
-      : { ...pass(`the value ${values.value} of ${told} is within the limit`, values), ...changing };
+      : { ...pass(`the value ${values.value} of ${atPrice} is within the limit`, values), ...changing };
   }
   const counted = {
     total: value,
@@ -163,7 +163,7 @@ function judge(callback: Callback, facts: Facts, { max, maxAge, counting }: Limi
   return {
     ...outcome,
     ...changing,
-    because: `${told}: ${outcome.because}`,
+    because: `${atPrice}: ${outcome.because}`,
     values: { ...outcome.values, ...values },
     valid: both(valid, outcome.valid),
   };

@@ -22,7 +22,7 @@ export function createFreezes(
   journal: JournalTable,
   sources: SourceTable,
 ): FreezeTables {
-  const { control, adopt, move, add, lift, tell } = createFreezeRows(connection);
+  const { control, adopt, move, add, lift, report: writeFrozenColumns } = createFreezeRows(connection);
   const journalAct = (act: Omit<FreezeDetail, 'standing'>, { frozen }: Control): void => {
     const written: FreezeDetail = { ...act, standing: frozen.map(({ id }) => id) };
     const detail = JSON.stringify(written);
@@ -38,7 +38,7 @@ export function createFreezes(
       const id = joined?.id ?? `f${sequence}`;
       const freeze = { id, kind: 'operator', reason, by, atMs: nowMs } as const;
       add(joined === undefined ? freeze : { ...freeze, reason: `${reason}${JOINED}` });
-      const now = tell();
+      const now = writeFrozenColumns();
       journalAct({ change: 'freeze', by, atMs: nowMs, freezes: [freeze] }, now);
       return { freeze, control: now };
     },
@@ -48,7 +48,7 @@ export function createFreezes(
       const lifted = before.frozen.filter(({ id, kind }) => ids.includes(id) && mayLift.has(kind));
       if (lifted.length === 0) return { lifted, control: before };
       lift(lifted, { by, atMs: nowMs, sequence: move(nowMs) });
-      const now = tell();
+      const now = writeFrozenColumns();
       journalAct({ change: 'unfreeze', by, atMs: nowMs, freezes: lifted }, now);
       return { lifted, control: now };
     },
@@ -68,7 +68,7 @@ interface FreezeRows {
     end: { readonly by: string; readonly atMs: number; readonly sequence: number },
   ) => void;
   /** Writes what a version reads that knows of one freeze only, after the freezes themselves. */
-  readonly tell: () => Control;
+  readonly report: () => Control;
 }
 
 function createFreezeRows(connection: DatabaseSync): FreezeRows {
@@ -114,9 +114,9 @@ function createFreezeRows(connection: DatabaseSync): FreezeRows {
       for (const { id } of freezes) lift.run(by, atMs, sequence, rowOf(id));
       forgetLifted.run();
     },
-    tell() {
-      const told = toldOf(standingIn(findAll.get() ?? {}));
-      setFrozen.run(told?.reason ?? null, told?.by ?? null, told?.atMs ?? null);
+    report() {
+      const legacy = legacyFreezeOf(standingIn(findAll.get() ?? {}));
+      setFrozen.run(legacy?.reason ?? null, legacy?.by ?? null, legacy?.atMs ?? null);
       return control();
     },
   };
@@ -129,7 +129,8 @@ const isOrdered = ({ kind }: Freeze): boolean => kind === 'operator';
 const rowOf = (id: string): number => Number(id.slice(1));
 
 /** Which freeze a version is told of that knows of one only: a loss before all others. */
-const toldOf = (frozen: readonly Freeze[]): Freeze | undefined => lossesIn(frozen).at(-1) ?? frozen.at(-1);
+const legacyFreezeOf = (frozen: readonly Freeze[]): Freeze | undefined =>
+  lossesIn(frozen).at(-1) ?? frozen.at(-1);
 
 const freezeRows = z.array(
   z.tuple([
@@ -168,9 +169,9 @@ function frozenOf(row: Row, sequence: number): readonly Freeze[] {
   const frozen = standingIn(row);
   const [reason, by] = [text(row, 'frozen_reason'), text(row, 'frozen_by')];
   const atMs = integer(row, 'frozen_at_ms');
-  const told = toldOf(frozen);
-  const isTold = told?.reason === reason && told.by === by && told.atMs === atMs;
-  return isTold ? frozen : [...frozen, { id: `f${sequence}`, kind: 'operator', reason, by, atMs }];
+  const legacy = legacyFreezeOf(frozen);
+  const isLegacyFreeze = legacy?.reason === reason && legacy.by === by && legacy.atMs === atMs;
+  return isLegacyFreeze ? frozen : [...frozen, { id: `f${sequence}`, kind: 'operator', reason, by, atMs }];
 }
 
 function rowsOf<T>(schema: z.ZodType<T>, row: Row, column: string): T {

@@ -33,7 +33,7 @@ export function settle(
   if (request.revision !== revision || (request.prices !== 0 && request.prices !== prices)) {
     return { outcome: 'stale', inForce: revision, nowMs };
   }
-  if (nowMs < request.validFromMs || nowMs >= request.validUntilMs) return { outcome: 'elsewhen', nowMs };
+  if (nowMs < request.validFromMs || nowMs >= request.validUntilMs) return { outcome: 'expired', nowMs };
 
   const subject = tables.subjects.find(request.source, request.subject);
   if (subject !== undefined && subject.terms !== request.terms) {

@@ -34,18 +34,18 @@ export function startWriterThread(data: WriterData, onEnd: () => void, entry = E
     worker.unref();
     onEnd();
   };
-  const hear = (told: WriterMessage): void => {
-    if (told.type === 'ready') {
+  const hear = (message: WriterMessage): void => {
+    if (message.type === 'ready') {
       ready.resolve();
       return;
     }
     const batch = inFlight.shift();
     if (inFlight.length === 0) worker.unref();
-    batch?.resolve({ committed: told.committed, outcomes: told.outcomes.map(outcomeOf) });
+    batch?.resolve({ committed: message.committed, outcomes: message.outcomes.map(outcomeOf) });
   };
 
-  worker.on('message', (told: WriterMessage) => {
-    if (over === undefined) hear(told);
+  worker.on('message', (message: WriterMessage) => {
+    if (over === undefined) hear(message);
   });
   worker.on('messageerror', (thrown) => ended(`its writer sent what can't be read: ${messageOf(thrown)}`));
   worker.on('error', (thrown) => ended(`its writer failed: ${messageOf(thrown)}`));

@@ -22,7 +22,7 @@ export interface WriterData {
 }
 
 /** A result as it was, or what a CountersignError is made of: errors lose their class between threads. */
-export type ToldOutcome =
+export type SentOutcome =
   | { readonly ok: true; readonly value: unknown }
   | {
       readonly ok: false;
@@ -34,18 +34,18 @@ export type ToldOutcome =
 
 export type WriterMessage =
   | { readonly type: 'ready' }
-  | { readonly type: 'committed'; readonly committed: boolean; readonly outcomes: readonly ToldOutcome[] };
+  | { readonly type: 'committed'; readonly committed: boolean; readonly outcomes: readonly SentOutcome[] };
 
 /** After this many writes the log is copied into the database, once their answers are on their way. */
 const CHECKPOINT_WRITES = 500;
 /** Pages in the log after which a commit copies them itself: only what is large, or comes without a pause, gets there. */
 const CHECKPOINT_PAGES_MAX = 16_000;
 
-function toldOf({ committed, outcomes }: Committed): WriterMessage {
+function committedMessage({ committed, outcomes }: Committed): WriterMessage {
   return {
     type: 'committed',
     committed,
-    outcomes: outcomes.map((outcome): ToldOutcome => {
+    outcomes: outcomes.map((outcome): SentOutcome => {
       if (outcome.ok) return outcome;
       const { code, message, data, cause } = outcome.fault;
       return { ok: false, code, message, data, cause: cause === undefined ? undefined : messageOf(cause) };
@@ -53,10 +53,10 @@ function toldOf({ committed, outcomes }: Committed): WriterMessage {
   };
 }
 
-export function outcomeOf(told: ToldOutcome): Committed['outcomes'][number] {
-  if (told.ok) return told;
-  const cause = told.cause === undefined ? undefined : new Error(told.cause);
-  return { ok: false, fault: new CountersignError(told.code, told.message, told.data, cause) };
+export function outcomeOf(sent: SentOutcome): Committed['outcomes'][number] {
+  if (sent.ok) return sent;
+  const cause = sent.cause === undefined ? undefined : new Error(sent.cause);
+  return { ok: false, fault: new CountersignError(sent.code, sent.message, sent.data, cause) };
 }
 
 function run(): void {
@@ -71,7 +71,7 @@ function run(): void {
   const commit = createEngine(database, retention, maxStepMs);
   let written = 0;
   port.on('message', (batch: Batch) => {
-    port.postMessage(toldOf(commit(batch)));
+    port.postMessage(committedMessage(commit(batch)));
     written += batch.asked.length;
     if (written < CHECKPOINT_WRITES) return;
     written = 0;

@@ -82,7 +82,7 @@ async function readFields(
     found;
   const [epoch, lost = '', stopped = '', told = '', acts = '', ids = '0'] = rest;
   // Processes that remember another epoch are to look before anything is pushed.
-  if (epoch === begun) await tell(parts, sequence);
+  if (epoch === begun) await publishChange(parts, sequence);
   const current = [sequence, revision, frozen, prices, freezes, lifted] as const;
   const state = { current, epoch, lost: lost.split(' '), stopped: stopped !== '', acts, ids: Number(ids) };
   return { state, isOurs: frozen === told };
@@ -97,7 +97,7 @@ export function newEpoch(): string {
 }
 
 /** Wakes whoever watches. A notice may be lost: whoever follows polls as well. */
-export async function tell({ connection, keys }: RedisParts, sequence: string): Promise<void> {
+export async function publishChange({ connection, keys }: RedisParts, sequence: string): Promise<void> {
   await connection.call('publish', [keys.changed, sequence]).catch(() => undefined);
 }
 

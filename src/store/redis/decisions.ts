@@ -44,11 +44,11 @@ const code = z.enum([
   'TERMS_CHANGED',
   'SCHEME_CHANGED',
 ]);
-const outcomes = z.enum(['lost', 'jumped', 'stale', 'elsewhen', 'decided', 'repeated']);
+const outcomes = z.enum(['lost', 'jumped', 'stale', 'expired', 'decided', 'repeated']);
 const lost = z.tuple([text, losses]);
 const jumped = z.tuple([text, digits, digits]);
 const stale = z.tuple([text, text, digits]);
-const elsewhen = z.tuple([text, digits]);
+const expiredReply = z.tuple([text, digits]);
 const settled = z.tuple([text, text, text, verdict, code, text]);
 const repeated = z.tuple([text, text, text, verdict, code, text, text]);
 
@@ -90,7 +90,7 @@ function readSettled(
     const [, inForce, nowMs] = expectReply(stale, what, reply);
     return { outcome, inForce, nowMs };
   }
-  if (outcome === 'elsewhen') return { outcome, nowMs: expectReply(elsewhen, what, reply)[1] };
+  if (outcome === 'expired') return { outcome, nowMs: expectReply(expiredReply, what, reply)[1] };
   if (outcome === 'decided') {
     const decided = expectReply(settled, what, reply);
     own(decided[1]);

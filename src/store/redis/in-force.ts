@@ -11,7 +11,7 @@ import {
   knownSources,
   spread,
   spreadTo,
-  tell,
+  publishChange,
 } from './copies.ts';
 import { lossError, sourceLost } from './lost.ts';
 import { freezeForLoss } from './lost-freeze.ts';
@@ -52,7 +52,7 @@ export async function bringAbout(parts: RedisParts, changed: InForce): Promise<C
     const taken = await spread(parts, state);
     const after = await frozenIfLost(parts, state, taken);
     if (after !== state || taken.kept === 0) {
-      await tell(parts, after.current[0]);
+      await publishChange(parts, after.current[0]);
       const now = controlOf(after.current);
       // A loss that was found on the way is told of with the change.
       return after === state ? { ...controlOf(own), frozen: now.frozen, lifted: now.lifted } : now;

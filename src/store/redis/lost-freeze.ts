@@ -1,4 +1,4 @@
-import { newEpoch, readState, seenIn, spread, tell } from './copies.ts';
+import { newEpoch, readState, seenIn, spread, publishChange } from './copies.ts';
 import { freezeFor, lossError } from './lost.ts';
 import type { FoundLoss } from './lost-memory.ts';
 import { type RedisParts, clockArgument } from './parts.ts';
@@ -26,7 +26,7 @@ async function writeFreeze(parts: RedisParts, { found, epoch = '' }: FoundLoss):
   if (sources.length > 0) await connection.call('sadd', [keys.sources, ...sources]);
   const state = await readState(parts);
   if (state.epoch === undefined) throw lossError(found);
-  await tell(parts, state.current[0]);
+  await publishChange(parts, state.current[0]);
   await spread(parts, state);
   // Last: until every source has it, the epoch that was lost is what is declared.
   memory.see(state.epoch, seenIn(state));

@@ -28,9 +28,9 @@ export function leaveReplaced(client: Redis, options: RedisOptions, beside: Besi
   client.on('ready', look);
   const listeners = sentinels.map(({ host = 'localhost', port = 26_379 }) => {
     const listener = listen({ ...sentinelOptions(options), host, port }, (message) => {
-      const told = replacementOf(name, message);
-      if (told === undefined) return;
-      replacement = told;
+      const found = replacementOf(name, message);
+      if (found === undefined) return;
+      replacement = found;
       look();
     });
     // One that is down is asked again. The client itself says when all are, but not what its connections met.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ServiceSeen, Services } from '../store.ts';
-import { tell } from './copies.ts';
+import { publishChange } from './copies.ts';
 import { type RedisParts, clockArgument } from './parts.ts';
 import { digits, expectJson, expectReply, readHash, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
@@ -35,7 +35,7 @@ export function createServices(parts: RedisParts): Services {
         'a call',
         await run(connection, callScript, [keys.services], [LIFETIME_MS]),
       );
-      await tell(parts, String(call));
+      await publishChange(parts, String(call));
       return call;
     },
     async services() {

@@ -1,4 +1,4 @@
-import { type Invariant, findings, overlaps, told } from '../case.ts';
+import { type Invariant, findings, overlaps, describe } from '../case.ts';
 
 /** Whatever happens, a callback path says SUCCESS or FAILURE. */
 export const twoAnswers: Invariant = {
@@ -6,7 +6,7 @@ export const twoAnswers: Invariant = {
   check: ({ exchanges }) =>
     findings(
       exchanges.filter(({ answer }) => answer !== undefined),
-      (each) => (each.answer === 'SUCCESS' || each.answer === 'FAILURE' ? undefined : told(each)),
+      (each) => (each.answer === 'SUCCESS' || each.answer === 'FAILURE' ? undefined : describe(each)),
     ),
 };
 
@@ -17,7 +17,7 @@ export const noBrokenConnection: Invariant = {
     findings(exchanges, (each) => {
       if (each.answer !== undefined) return undefined;
       const excused = outages.some((outage) => outage.receiver === each.receiver && overlaps(outage, each));
-      return excused ? undefined : told(each);
+      return excused ? undefined : describe(each);
     }),
 };
 
@@ -31,7 +31,7 @@ export const inTime: Invariant = {
     return findings(looked, (each) =>
       each.tookMs <= bound
         ? undefined
-        : `${told(each)}, took ${Math.round(each.tookMs)} ms of at most ${bound}`,
+        : `${describe(each)}, took ${Math.round(each.tookMs)} ms of at most ${bound}`,
     );
   },
 };

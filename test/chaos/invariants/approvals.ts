@@ -1,4 +1,4 @@
-import { type Case, type Invariant, both, findings, told, toldOf } from '../case.ts';
+import { type Case, type Invariant, both, findings, describe, describeEntry } from '../case.ts';
 
 /** Both what was answered and what the journal says was approved. */
 function never(wrong: (callback: Case['exchanges'][number]['callback']) => boolean): Invariant['check'] {
@@ -6,11 +6,11 @@ function never(wrong: (callback: Case['exchanges'][number]['callback']) => boole
     both(
       findings(
         exchanges.filter(({ callback }) => wrong(callback)),
-        (each) => (each.answer === 'SUCCESS' ? told(each) : undefined),
+        (each) => (each.answer === 'SUCCESS' ? describe(each) : undefined),
       ),
       findings(
         approved.filter(({ callback }) => callback !== undefined && wrong(callback)),
-        toldOf,
+        describeEntry,
       ),
     );
 }
@@ -56,7 +56,7 @@ export const decidedOnce: Invariant = {
         const before = standing.get(question);
         standing.set(question, entry.verdict);
         return before === 'SUCCESS' && entry.verdict === 'SUCCESS'
-          ? `${toldOf(each)}: it was approved before`
+          ? `${describeEntry(each)}: it was approved before`
           : undefined;
       },
     );
@@ -76,7 +76,7 @@ export const signedAsApproved: Invariant = {
       if (question === 'sign_start') started.add(`${subject} ${terms}`);
       if (question !== 'sign_success') continue;
       checked += 1;
-      if (!started.has(`${subject} ${terms}`)) broken.push(toldOf(each));
+      if (!started.has(`${subject} ${terms}`)) broken.push(describeEntry(each));
     }
     return { checked, broken };
   },

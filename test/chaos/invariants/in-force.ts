@@ -6,8 +6,8 @@ import {
   certainSpans,
   findings,
   isWithin,
-  told,
-  toldOf,
+  describe,
+  describeEntry,
 } from '../case.ts';
 import type { Act, Exchange, Span } from '../history.ts';
 import type { Read } from '../case.ts';
@@ -22,11 +22,11 @@ function noneWithin(
   return both(
     findings(
       exchanges.filter((each) => isWithin(span, each.sentAtMs, each.endedAtMs) && concerns.sent(each)),
-      (each) => (each.answer === 'SUCCESS' ? told(each) + during : undefined),
+      (each) => (each.answer === 'SUCCESS' ? describe(each) + during : undefined),
     ),
     findings(
       approved.filter((each) => isWithin(span, each.entry.atMs) && concerns.read(each)),
-      (each) => toldOf(each) + during,
+      (each) => describeEntry(each) + during,
     ),
   );
 }
@@ -54,7 +54,7 @@ export const noOldRevision: Invariant = {
           (each) =>
             each.entry.revision === push.revision
               ? undefined
-              : `${toldOf(each)} under ${each.entry.revision}, ${push.revision} was in force from ${span.fromMs}`,
+              : `${describeEntry(each)} under ${each.entry.revision}, ${push.revision} was in force from ${span.fromMs}`,
         );
       }),
     );

@@ -1,4 +1,4 @@
-import { type Case, type Invariant, type Read, both, findings, told, toldOf } from '../case.ts';
+import { type Case, type Invariant, type Read, both, findings, describe, describeEntry } from '../case.ts';
 import type { Exchange } from '../history.ts';
 
 /** Each SUCCESS has an entry of its own, with the very body, made while it was under way: before its answer. */
@@ -8,7 +8,7 @@ export const journalledBefore: Invariant = {
     const entries = Map.groupBy(approved, ({ entry, body }) => `${entry.source} ${body}`);
     const answered = Map.groupBy(successes, ({ callback }) => `${callback.source} ${callback.body}`);
     const broken = [...answered].flatMap(([body, exchanges]) =>
-      unmatched(exchanges, entries.get(body) ?? [], journalLagMs).map(told),
+      unmatched(exchanges, entries.get(body) ?? [], journalLagMs).map(describe),
     );
     return { checked: successes.length, broken };
   },
@@ -38,7 +38,7 @@ export const nothingMadeUp: Invariant = {
       const { entry, callback } = each;
       return callback?.source === entry.source && callback.subject === entry.subject
         ? undefined
-        : toldOf(each);
+        : describeEntry(each);
     }),
 };
 

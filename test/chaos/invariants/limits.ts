@@ -1,5 +1,5 @@
 import type { Invariant, Read } from '../case.ts';
-import { toldOf } from '../case.ts';
+import { describeEntry } from '../case.ts';
 import type { Limits } from '../history.ts';
 
 interface Charged {
@@ -27,7 +27,7 @@ export const withinLimits: Invariant = {
     let checked = 0;
     for (const each of approved.filter(({ entry }) => entry.type !== 'notice')) {
       const inForce = limits.get(each.entry.revision);
-      if (inForce === undefined) broken.push(`${toldOf(each)}: its revision was never pushed`);
+      if (inForce === undefined) broken.push(`${describeEntry(each)}: its revision was never pushed`);
       for (const charge of each.callback?.charges ?? []) {
         const limit = inForce?.[charge.limit];
         if (limit === undefined) continue;
@@ -52,5 +52,5 @@ export const withinLimits: Invariant = {
 function over(each: Read, within: readonly Charged[], { max, lengthMs }: Limits[string]): string | undefined {
   const sum = within.reduce((total, { amount }) => total + amount, 0n);
   if (sum <= max) return undefined;
-  return `${toldOf(each)} makes it ${sum} of at most ${max} (units of 10^-36) in the ${lengthMs} ms until ${each.entry.atMs}`;
+  return `${describeEntry(each)} makes it ${sum} of at most ${max} (units of 10^-36) in the ${lengthMs} ms until ${each.entry.atMs}`;
 }

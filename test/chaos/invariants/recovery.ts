@@ -1,4 +1,4 @@
-import { type Invariant, findings, isWithin, overlaps, told } from '../case.ts';
+import { type Invariant, findings, isWithin, overlaps, describe } from '../case.ts';
 import type { Exchange } from '../history.ts';
 
 /** After each fault, good callbacks are approved again, without a restart. */
@@ -35,7 +35,7 @@ export const calmIsApproved: Invariant = {
     const failed = looked.filter(({ answer }) => answer !== 'SUCCESS');
     const decided = findings(looked, (each) =>
       each.answer !== 'SUCCESS' && refused.has(each.callback.body)
-        ? `${told(each)}: it was decided so`
+        ? `${describe(each)}: it was decided so`
         : undefined,
     );
     const many = failed.length > Math.max(1, looked.length * UNANSWERABLE_SHARE);
@@ -44,7 +44,7 @@ export const calmIsApproved: Invariant = {
       broken: [
         ...decided.broken,
         ...(many
-          ? [`${failed.length} of ${looked.length} failed: ${failed.slice(0, 5).map(told).join('; ')}`]
+          ? [`${failed.length} of ${looked.length} failed: ${failed.slice(0, 5).map(describe).join('; ')}`]
           : []),
       ],
     };

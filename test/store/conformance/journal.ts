@@ -78,7 +78,7 @@ export function describeJournal(open: OpenStore): void {
       await store.settle(request({ detail: 'repeated' }));
       await store.settle(request({ terms: OTHER_TERMS, detail: 'terms' }));
       await store.settle(request({ revision: 'stale', detail: 'stale' }));
-      await store.settle(request({ validUntilMs: 0, detail: 'elsewhen' }));
+      await store.settle(request({ validUntilMs: 0, detail: 'expired' }));
       await store.freeze({ reason: 'drill', by: 'ada' });
       const frozen: unknown = expect.stringContaining('"change":"freeze"');
       await store.settle(request({ detail: 'frozen' }));

@@ -255,7 +255,7 @@ export function describePrices(open: OpenStore): void {
       expect(await store.settle(request())).toMatchObject({ outcome: 'decided' });
     });
 
-    it('says stale after frozen, and before elsewhen and changed terms', async () => {
+    it('says stale after frozen, and before expired and changed terms', async () => {
       const { store } = await priced();
       await store.settle(request());
       const stale = request({ prices: 1, terms: OTHER_TERMS, validUntilMs: START_MS });

@@ -154,14 +154,14 @@ export function describeSettle(open: OpenStore): void {
       expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'APPROVED' });
     });
 
-    it('says stale before elsewhen, and before changed terms', async () => {
+    it('says stale before expired, and before changed terms', async () => {
       const { store } = await ready(open);
       await store.settle(request());
       const stale = { revision: revisionOf('older'), terms: OTHER_TERMS, validUntilMs: START_MS };
       expect(await store.settle(request(stale))).toMatchObject({ outcome: 'stale' });
     });
 
-    it('says elsewhen outside [validFromMs, validUntilMs) and writes nothing', async () => {
+    it('says expired outside [validFromMs, validUntilMs) and writes nothing', async () => {
       const { store } = await ready(open);
       for (const outside of [
         { validFromMs: START_MS + 1 },
@@ -169,7 +169,7 @@ export function describeSettle(open: OpenStore): void {
         { validFromMs: START_MS, validUntilMs: START_MS },
       ]) {
         const result = await store.settle(request({ ...outside, claims: [windowClaim('1', '10')] }));
-        expect(result).toEqual({ outcome: 'elsewhen', nowMs: START_MS });
+        expect(result).toEqual({ outcome: 'expired', nowMs: START_MS });
       }
       expect(await store.journalSize('shop')).toBe(0);
       expect(await usedOf(store)).toBe(0n);
@@ -180,11 +180,11 @@ export function describeSettle(open: OpenStore): void {
       ).toMatchObject({ outcome: 'decided', code: 'APPROVED' });
     });
 
-    it('says elsewhen before changed terms', async () => {
+    it('says expired before changed terms', async () => {
       const { store } = await ready(open);
       await store.settle(request());
       expect(await store.settle(request({ terms: OTHER_TERMS, validUntilMs: START_MS }))).toMatchObject({
-        outcome: 'elsewhen',
+        outcome: 'expired',
       });
     });
   });

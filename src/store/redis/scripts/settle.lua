@@ -10,7 +10,7 @@
 --      says of the kind; then the claim's texts, an argument each
 --      A refusal stands: 1 for good, 0 until the revision or a list changes, 2 until it is asked again
 -- Returns {lost, gone | other | behind} | {jumped, ms the clock is ahead, now ms} | {stale, revision in force, now ms}
---      | {elsewhen, now ms}
+--      | {expired, now ms}
 --      | {decided, about, id, verdict, code, claims} | {repeated, about, id, verdict, code, claims, of}
 --      where about is KEYS 2, ARGV 5, 6 and 7 with blanks between: what was asked, by which an answer is known to be its own
 --- @include journal
@@ -105,7 +105,7 @@ if not in_force[1] then return { 'stale', '', ms(now) } end
 if in_force[2] ~= revision or prices ~= '0' and prices ~= in_force[5] then
   return { 'stale', in_force[2] or '', ms(now) }
 end
-if now < tonumber(ARGV[9]) or now >= tonumber(ARGV[10]) then return { 'elsewhen', ms(now) } end
+if now < tonumber(ARGV[9]) or now >= tonumber(ARGV[10]) then return { 'expired', ms(now) } end
 
 -- 3: the subject
 if known_terms and known_terms ~= terms then return refuse('TERMS_CHANGED') end
