@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type SmallDisk, mountSmallDisk } from '../disk.ts';
 import { type Fault, HOUR_BACK, clockFault, receiverFaults } from '../faults.ts';
 import { revisionOf } from '../policies.ts';
@@ -67,16 +68,32 @@ const lockFault = (file: string): Fault => ({
   name: 'the store’s file locked by somebody',
   to: 'file',
   harmless: false,
-  begin() {
-    const database = new DatabaseSync(file, { timeout: 5000 });
-    database.exec('BEGIN IMMEDIATE');
-    return Promise.resolve(() => {
-      database.exec('ROLLBACK');
+  async begin() {
+    const database = new DatabaseSync(file, { timeout: 0 });
+    const locked = await isLockedBy(database);
+    return () => {
+      if (locked) database.exec('ROLLBACK');
       database.close();
       return Promise.resolve();
-    });
+    };
   },
 });
+
+const LOCK_TRIES = 500;
+const LOCK_EVERY_MS = 2;
+
+/** False where somebody else keeps it locked all the time, such as a receiver that was stopped in the middle of a commit. */
+async function isLockedBy(database: DatabaseSync): Promise<boolean> {
+  for (let time = 0; time < LOCK_TRIES; time++) {
+    try {
+      database.exec('BEGIN IMMEDIATE');
+      return true;
+    } catch {
+      await pause(LOCK_EVERY_MS);
+    }
+  }
+  return false;
+}
 
 const limitFault = (receivers: readonly Receiver[]): Fault => ({
   name: 'no file may grow any more',
