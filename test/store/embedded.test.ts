@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from 'vitest';
+import type { LockWait } from '../../src/store/embedded/begin.ts';
 import type { WriteIn } from '../../src/store/embedded/lanes.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -13,13 +14,16 @@ import { describeReopening } from './conformance/reopening.ts';
 import { type StoreUnderTest, createTestClock } from './conformance/store-under-test.ts';
 import { START_MS } from './requests.ts';
 
+/** Two stores on one file take turns, and a busy machine may keep one of them waiting for longer than a service would. */
+const lockWait: LockWait = { waitMs: 30_000, goesFirst: false };
+
 const openIn = (writeIn: WriteIn) => async (): Promise<StoreUnderTest> => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-'));
   const path = join(folder, 'data', 'store.db');
   const clock = createTestClock(START_MS);
   const handles: Store[] = [];
   const another = async (): Promise<Store> => {
-    const store = await openEmbeddedStore({ path, clock: () => clock.nowMs, writeIn });
+    const store = await openEmbeddedStore({ path, clock: () => clock.nowMs, writeIn, lockWait });
     handles.push(store);
     return store;
   };
