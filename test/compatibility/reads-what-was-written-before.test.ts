@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { payment, PAYMENT_PATH } from '../golden/story.ts';
 import { type World, createWorld } from '../golden/world.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
@@ -84,3 +84,18 @@ describe.each(cases)(
     });
   },
 );
+
+describe.each(VERSIONS)('an archive that version %s wrote', { timeout: 240_000 }, (version) => {
+  const archive = (name: string): URL => new URL(`${version}/archive/${name}`, import.meta.url);
+
+  it('verifies, and has the same entries, byte by byte', async () => {
+    const world = createWorld();
+    onTestFinished(() => world.remove());
+    const files = join(world.folder, 'archive');
+    cpSync(archive('files'), files, { recursive: true });
+    const verified = await world.run(['journal', 'verify', files, '--json']);
+    expect(JSON.parse(verified.out)).toEqual(JSON.parse(readFileSync(archive('verify.json'), 'utf8')));
+    const { out } = await world.run(['journal', 'export', files]);
+    expect(out).toBe(gunzipSync(readFileSync(archive('decisions.jsonl.gz'))).toString());
+  });
+});
