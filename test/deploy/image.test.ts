@@ -62,7 +62,7 @@ const PROGRAM_MS = 60_000;
 const RUN_WHEN_IMPORTED: ReadonlySet<string> = new Set([
   'main.ts',
   'generate.ts',
-  'inquiry/module-worker.ts',
+  'plugins/module-worker.ts',
 ]);
 
 /** The same files in another folder, without copying where one disk holds both. */

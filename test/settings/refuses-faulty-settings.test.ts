@@ -309,7 +309,7 @@ describe('a fault of a co-signer', () => {
     ],
     [
       'a path that begins with no slash',
-      cosigner('authenticate: [none], paths: { web3 }'),
+      cosigner('authenticate: [none], paths: { web3: web3 }'),
       `FILE:2:71: sources[0].paths.web3 cannot have this value: ${PATH}`,
     ],
     [
