@@ -44,8 +44,19 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   try {
     return await open(parts, (undo) => opened.push(undo));
   } catch (thrown) {
-    for (const undo of opened.toReversed()) await undo();
+    await undoAll(opened, parts.log);
     throw thrown;
+  }
+}
+
+/** The last first. An undo that fails is logged: it hides neither the fault of the start nor the remaining undos. */
+async function undoAll(opened: readonly Undo[], log: Log): Promise<void> {
+  for (const undo of opened.toReversed()) {
+    try {
+      await undo();
+    } catch (thrown) {
+      log.error('not-closed', { because: messageOf(thrown) });
+    }
   }
 }
 

@@ -5,11 +5,11 @@ import { AbstractConnector, type RedisOptions, SentinelConnector } from 'ioredis
 type Socket = Awaited<ReturnType<SentinelConnector['connect']>>;
 
 /*
- * How a client makes its connections. A TLS connection can fail twice: its certificate is not trusted, and then the peer complains
- * of how the connection ended. ioredis handles the first error of a socket only, and the second one would end the process.
+ * Opens a client's connections. A TLS connection can fail twice: its certificate isn't trusted, and then the peer complains
+ * about how the connection ended. ioredis handles only the first error of a socket; the second one would end the process.
  */
 
-/** What a client with these options must be given as its `Connector`. */
+/** The `Connector` for a client with these options. */
 export function connectorFor({ sentinels }: Pick<RedisOptions, 'sentinels'>): RedisOptions['Connector'] {
   return sentinels === undefined ? DirectConnector : ConnectorBySentinel;
 }
@@ -23,13 +23,15 @@ class DirectConnector extends AbstractConnector {
     this.#options = given;
   }
 
-  connect(): Promise<Socket> {
+  // Async, so that options which node:tls rejects at once fail this connection and not the process.
+  // oxlint-disable-next-line typescript/require-await -- see above
+  async connect(): Promise<Socket> {
     const { host = 'localhost', port = 6379, path, family, tls } = this.#options;
-    const where = path === undefined ? { host, port, family } : { path };
+    const where = path ? { path } : { host, port, family };
     this.connecting = true;
-    this.stream = handlingErrors(tls === undefined ? createConnection(where) : connect({ ...where, ...tls }));
+    this.stream = handlingErrors(tls ? connect({ ...where, ...tls }) : createConnection(where));
     this.stream.once('error', (error: Error) => (this.firstError = error));
-    return Promise.resolve(this.stream);
+    return this.stream;
   }
 }
 
@@ -38,7 +40,7 @@ type ConnectToSentinel = (sentinel: unknown, options: RedisOptions | undefined) 
 class ConnectorBySentinel extends SentinelConnector {
   constructor(options: unknown) {
     super(givenBy(options));
-    // What asks the Sentinels is a client of its own.
+    // ioredis asks the Sentinels through a client of its own.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- ioredis declares it private, without its type
     const inner = this as unknown as { connectToSentinel: ConnectToSentinel };
     const connectToSentinel = inner.connectToSentinel.bind(this);
