@@ -17,15 +17,15 @@ const STARTS = 20;
 
 let next = 0;
 let end = 0;
-let plugins: Promise<unknown> = Promise.resolve();
+let pending: Promise<unknown> = Promise.resolve();
 
 /** A port that nobody else of these tests is given. What is no part of them may listen on it: see `onNextPort`. */
 export function nextPort(): Promise<number> {
-  const port = plugins.then(async () => {
+  const port = pending.then(async () => {
     if (next === end) await takeBlock();
     return next++;
   });
-  plugins = port.catch(() => undefined);
+  pending = port.catch(() => undefined);
   return port;
 }
 

@@ -81,9 +81,9 @@ export function unknownAsked(settings: Settings, release: Release): readonly Fin
     module: settings.modules.map(({ name }) => name),
   };
   return release.policies.flatMap((policy) => {
-    const asked = policy.rules.filter(({ mode }) => mode === 'enforce').flatMap((rule) => rule.inquiries);
+    const asked = policy.rules.filter(({ mode }) => mode === 'enforce').flatMap((rule) => rule.questions);
     return (['service', 'module'] as const).flatMap((of) => {
-      const names = new Set(asked.filter((inquiry) => inquiry.of === of).map(({ name }) => name));
+      const names = new Set(asked.filter((question) => question.of === of).map(({ name }) => name));
       return [...names]
         .filter((name) => !known[of].includes(name))
         .map((name): Finding => {

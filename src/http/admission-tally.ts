@@ -69,7 +69,7 @@ export function createTally({ nowMs, count, countUnserved, write }: TallyParts):
   const throttled = createRecent(nowMs);
   const lines = new Map<string, { nextAtMs: number; since: number }>();
 
-  function logTurnedAway(
+  function logEvent(
     event: 'turned-away' | 'not-served',
     { code, because, address }: Omit<TallyLine, 'count'>,
   ): void {
@@ -87,7 +87,7 @@ export function createTally({ nowMs, count, countUnserved, write }: TallyParts):
     turnedAway({ reason, address, failure: { code, because } }) {
       count(reason);
       (reason === 'address' ? throttled : overloaded).add();
-      logTurnedAway('turned-away', { code, because, address });
+      logEvent('turned-away', { code, because, address });
     },
     dropped(address) {
       const [reason, recent] =
@@ -97,13 +97,13 @@ export function createTally({ nowMs, count, countUnserved, write }: TallyParts):
       count(reason);
       recent.add();
       if (address === undefined)
-        logTurnedAway('turned-away', { code: 'OVERLOADED', because: CONNECTIONS_FULL, address });
-      else logTurnedAway('turned-away', { code: 'ADDRESS_CONNECTIONS', because: ADDRESS_FULL, address });
+        logEvent('turned-away', { code: 'OVERLOADED', because: CONNECTIONS_FULL, address });
+      else logEvent('turned-away', { code: 'ADDRESS_CONNECTIONS', because: ADDRESS_FULL, address });
     },
     unserved({ reason, address, request }) {
       countUnserved(reason);
       const [code, because] = UNSERVED[reason];
-      logTurnedAway('not-served', {
+      logEvent('not-served', {
         code,
         because: request === undefined ? because : `${request} ${because}`,
         address,

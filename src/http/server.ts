@@ -219,12 +219,12 @@ const REFUSED =
  * Not HTTP, too slow, or headers beyond the bound: no path is known, and the answer is no. Where a request is under way, the
  * fault is in its body, which then has no end, or comes after it: it is answered as it deserves, and nothing more.
  */
-function refuse(socket: Socket, inFlight: ServerResponse | undefined): void {
+function refuse(socket: Socket, response: ServerResponse | undefined): void {
   if (!socket.writable) socket.destroy();
-  else if (inFlight === undefined) socket.end(REFUSED);
+  else if (response === undefined) socket.end(REFUSED);
   else {
-    if (!inFlight.req.complete) inFlight.req.emit('aborted');
-    inFlight.once('close', () => socket.destroySoon());
+    if (!response.req.complete) response.req.emit('aborted');
+    response.once('close', () => socket.destroySoon());
   }
 }
 

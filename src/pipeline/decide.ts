@@ -25,7 +25,7 @@ export interface Following {
 
 /** Asks a service or a module; resolves within the time given, never rejects. */
 export type AskPlugin = (
-  inquiry: PluginQuestion,
+  question: PluginQuestion,
   callback: Callback,
   timeoutMs: number,
 ) => Promise<PluginAnswer>;
@@ -70,7 +70,7 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
     if (run.elapsedMs() >= parts.answerTimeoutMs) break;
     const release = parts.following.current();
     const open = openQuestions(release, callback, answers);
-    if (open.length > 0) await inquire(parts, run, { callback, open, answers });
+    if (open.length > 0) await askPlugins(parts, run, { callback, open, answers });
     // Not before all is answered: the instant that is judged is that of the decision.
     const prices = parts.following.prices();
     const facts = factsAt(nowMs ?? parts.clock(), { scheme, prices, answers });
@@ -97,7 +97,7 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
   );
 }
 
-type OpenQuestion = readonly [key: string, inquiry: PluginQuestion];
+type OpenQuestion = readonly [key: string, question: PluginQuestion];
 
 /** What the rules that apply need to know and is not answered yet. */
 function openQuestions(
@@ -109,7 +109,7 @@ function openQuestions(
 }
 
 /** Asks all at once. */
-async function inquire(
+async function askPlugins(
   { ask, answerTimeoutMs }: DecideParts,
   run: Track,
   {
@@ -124,7 +124,9 @@ async function inquire(
 ): Promise<void> {
   await run.timedAsync('ask', async () => {
     const leftMs = answerTimeoutMs * ASKING_SHARE - run.elapsedMs();
-    const asked = open.map(async ([key, inquiry]) => answers.set(key, await ask(inquiry, callback, leftMs)));
+    const asked = open.map(async ([key, question]) =>
+      answers.set(key, await ask(question, callback, leftMs)),
+    );
     await Promise.all(asked);
   });
 }

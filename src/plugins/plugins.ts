@@ -19,7 +19,10 @@ export interface PluginsParts {
   readonly clock: Clock;
   readonly report: ReportPlugin;
   /** After each question to one that the settings name. */
-  readonly answered: (inquiry: Pick<PluginQuestion, 'of' | 'name'>, verdict: PluginAnswer['verdict']) => void;
+  readonly answered: (
+    question: Pick<PluginQuestion, 'of' | 'name'>,
+    verdict: PluginAnswer['verdict'],
+  ) => void;
 }
 
 /** Whoever the settings name, ready to be asked. */
@@ -77,12 +80,12 @@ export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
     throw thrown;
   }
   return {
-    async ask(inquiry, callback, timeoutMs) {
-      const { of, name } = inquiry;
+    async ask(question, callback, timeoutMs) {
+      const { of, name } = question;
       const asked = known.get(`${of}:${name}`);
-      if (asked === undefined) return failed(unknown(inquiry, of === 'service' ? services : modules));
+      if (asked === undefined) return failed(unknown(question, of === 'service' ? services : modules));
       if (closed) return failed('the service is shutting down');
-      const answer = await askOne(asked, inquiry, () => questionOf(inquiry, callback, clock()), timeoutMs);
+      const answer = await askOne(asked, question, () => questionOf(question, callback, clock()), timeoutMs);
       parts.answered({ of, name }, answer.verdict);
       return answer;
     },

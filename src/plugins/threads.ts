@@ -26,13 +26,13 @@ export async function startThreads(
   const reportOnceStarted: ReportPlugin = (event, because) => {
     if (started) report(event, because);
   };
-  const places = Array.from({ length: config.concurrency }, () =>
+  const slots = Array.from({ length: config.concurrency }, () =>
     createThreadSlot(config, bytes, reportOnceStarted),
   );
   try {
-    await Promise.all(places.map((place) => place.start()));
+    await Promise.all(slots.map((slot) => slot.start()));
   } catch (thrown) {
-    await closed(places);
+    await closed(slots);
     if (!(thrown instanceof Unanswered)) throw thrown;
     throw invalid(
       config.name,
@@ -41,7 +41,7 @@ export async function startThreads(
     );
   }
   started = true;
-  const free = new Set(places);
+  const free = new Set(slots);
   return {
     async ask(input) {
       const place = best(free);
@@ -53,22 +53,22 @@ export async function startThreads(
         free.add(place);
       }
     },
-    close: () => closed(places),
+    close: () => closed(slots),
   };
 }
 
 function best(free: ReadonlySet<ThreadSlot>): ThreadSlot | undefined {
-  const places = [...free];
+  const slots = [...free];
   return (
-    places.find((place) => place.state() === 'ready') ??
-    places.find((place) => place.state() === 'starting') ??
-    places[0]
+    slots.find((slot) => slot.state() === 'ready') ??
+    slots.find((place) => place.state() === 'starting') ??
+    slots[0]
   );
 }
 
-async function closed(places: readonly ThreadSlot[]): Promise<void> {
+async function closed(slots: readonly ThreadSlot[]): Promise<void> {
   const { promise: enough, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, CLOSE_MS);
-  await Promise.race([Promise.all(places.map((place) => place.close())), enough]);
+  await Promise.race([Promise.all(slots.map((slot) => slot.close())), enough]);
   clearTimeout(timer);
 }

@@ -31,7 +31,7 @@ export function compilePolicy(
     rules.push({
       name: `${rule.rule.name}#${rule.index + 1}`,
       mode: rule.mode,
-      inquiries: check.inquiries ?? [],
+      questions: check.questions ?? [],
       evaluate: check.evaluate,
     });
   }

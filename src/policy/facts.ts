@@ -7,7 +7,7 @@ export interface Facts {
   /** The scheme that a payment was signed with; undefined for a co-signer, whose callbacks are not signed. */
   readonly scheme: string | undefined;
   readonly prices: PriceTable;
-  /** What services and modules answered, by {@link inquiryKey}. An inquiry without an answer counts as failed. */
+  /** What services and modules answered, by {@link pluginQuestionKey}. A question without an answer counts as failed. */
   readonly answers: ReadonlyMap<string, PluginAnswer>;
 }
 

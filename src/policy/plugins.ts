@@ -4,7 +4,7 @@ import type { PluginQuestion } from './facts.ts';
 import type { Release } from './release.ts';
 import { appliesTo } from './when.ts';
 
-/** The name under which an inquiry's answer is known: the same question of the same one is asked once. */
+/** The key of a question's answer. The same question to the same plugin is asked once. */
 export function pluginQuestionKey({ of, name, parameters }: PluginQuestion): string {
   return `${of}:${name}:${canonicalJson(parameters)}`;
 }
@@ -14,13 +14,13 @@ export function pluginQuestionsOf(
   release: Release | undefined,
   callback: Callback,
 ): ReadonlyMap<string, PluginQuestion> {
-  const inquiries = new Map<string, PluginQuestion>();
+  const questions = new Map<string, PluginQuestion>();
   for (const policy of release?.policiesFor(callback) ?? []) {
-    if (!policy.rules.some(({ inquiries: asked }) => asked.length > 0)) continue;
+    if (!policy.rules.some(({ questions: asked }) => asked.length > 0)) continue;
     if (!appliesTo(policy.when, callback).applies) continue;
-    for (const inquiry of policy.rules.flatMap((rule) => rule.inquiries)) {
-      inquiries.set(pluginQuestionKey(inquiry), inquiry);
+    for (const question of policy.rules.flatMap((rule) => rule.questions)) {
+      questions.set(pluginQuestionKey(question), question);
     }
   }
-  return inquiries;
+  return questions;
 }

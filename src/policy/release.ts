@@ -9,7 +9,7 @@ export interface CompiledRule {
   /** `amount-limit#1`. */
   readonly name: string;
   readonly mode: 'enforce' | 'observe';
-  readonly inquiries: readonly PluginQuestion[];
+  readonly questions: readonly PluginQuestion[];
   readonly evaluate: Check['evaluate'];
 }
 

@@ -1,14 +1,14 @@
-/** Work in lanes: one after the other within a lane, several lanes at once. */
+/** Named queues of work: the work of one queue runs in order, several queues run at once. */
 export interface Queues {
-  /** Resolves when there is room for more work, not when this is done. The work must not reject. */
-  submit(lane: string, work: () => Promise<void>): Promise<void>;
+  /** Resolves when there is room for more work, not when this work is done. The work must not reject. */
+  submit(queue: string, work: () => Promise<void>): Promise<void>;
   idle(): Promise<void>;
 }
 
-/** How much may wait for each at work: what waits for its lane must not keep the others from working. */
+/** How many may wait for each that runs: work that waits for its queue must not keep other queues from running. */
 const WAITING_EACH = 8;
 
-/** At most so many at work at once. With one, work is done in the order in which it was submitted. */
+/** At most `concurrency` run at once. With a concurrency of 1, work runs in the order of its submission. */
 export function createQueues(concurrency: number): Queues {
   const most = concurrency === 1 ? 1 : concurrency * WAITING_EACH;
   const lastOf = new Map<string, Promise<void>>();
@@ -47,11 +47,11 @@ export function createQueues(concurrency: number): Queues {
   };
 
   return {
-    async submit(lane, work) {
+    async submit(queue, work) {
       submitted++;
-      const done = doneAfter(lastOf.get(lane), work);
-      lastOf.set(lane, done);
-      void done.then(() => (lastOf.get(lane) === done ? lastOf.delete(lane) : undefined));
+      const done = doneAfter(lastOf.get(queue), work);
+      lastOf.set(queue, done);
+      void done.then(() => (lastOf.get(queue) === done ? lastOf.delete(queue) : undefined));
       await room(most - 1);
     },
     idle: () => room(0),

@@ -55,9 +55,9 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   const { record, concurrency, elapsed, pause } = options;
   const { callbacks, recordedMs } = survey(record(), options.senderOf);
   const comparing = createComparing(options.show);
-  const lanes = createQueues(concurrency);
+  const queues = createQueues(concurrency);
   const pace = createPace({ clock: elapsed, ratePerSecond: options.ratePerSecond, speed: options.speed });
-  const course: Course = { ...options, lanes, comparing, failedInARow: 0 };
+  const course: Course = { ...options, queues, comparing, failedInARow: 0 };
   const startedMs = elapsed();
   let reportAtMs = startedMs;
   for (const { item, line } of record()) {
@@ -74,7 +74,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
       reportAtMs = elapsed() + PROGRESS_EVERY_MS;
     }
   }
-  await lanes.idle();
+  await queues.idle();
   const notSent = callbacks - comparing.done();
   return { ...comparing.report(), stopped: notSent > 0, notSent, recordedMs, tookMs: elapsed() - startedMs };
 }
@@ -115,14 +115,14 @@ function survey(
 }
 
 interface Course extends ReplayOptions {
-  readonly lanes: Queues;
+  readonly queues: Queues;
   readonly comparing: Comparing;
   /** How many got no answer since the last that did. */
   failedInARow: number;
 }
 
 async function send(course: Course, item: RecordedEntry, line: number): Promise<void> {
-  const { lanes, comparing, senderOf, mapping, clock, elapsed, post } = course;
+  const { queues, comparing, senderOf, mapping, clock, elapsed, post } = course;
   const { source, id, atMs, subject, verdict, code } = item;
   const place = { line, source, id, atMs, subject };
   const sent = sentOf(item);
@@ -130,7 +130,7 @@ async function send(course: Course, item: RecordedEntry, line: number): Promise<
     typeof sent === 'string' ? sent : resend(source, sent, { senderOf, mapping, nowMs: clock() });
   if (typeof resent === 'string') return comparing.failed({ ...place, because: resent });
   if (verdict === '') return comparing.failed({ ...place, because: 'no verdict is recorded of it' });
-  await lanes.submit(resent.lane, async () => {
+  await queues.submit(resent.queue, async () => {
     const sentMs = elapsed();
     try {
       const answer = await post(resent);

@@ -14,7 +14,7 @@ export interface Resent {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /** Source and subject there. What is about one subject is sent in order. */
-  readonly lane: string;
+  readonly queue: string;
   readonly answer: AnswerFormat;
 }
 
@@ -69,15 +69,15 @@ export function resend(
   if (!decoded.ok) return `its body can't be read: ${decoded.because}`;
   const members = mapping.members(decoded.members);
   const { answer, name } = sender;
-  const lane = `${name} ${sent.kind}:${members.get(sent.kind === 'payment' ? 'appOrderId' : 'request_id')?.text}`;
+  const queue = `${name} ${sent.kind}:${members.get(sent.kind === 'payment' ? 'appOrderId' : 'request_id')?.text}`;
   if (sender.callback === 'payment') {
     if (sent.kind !== 'payment') return mismatch(sent.kind, sender);
     const body = sender.signer(sent.scheme).sign(paymentMembers(members, sender, nowMs), nowMs);
-    return { path: sender.path, headers: {}, body, lane, answer };
+    return { path: sender.path, headers: {}, body, queue: queue, answer };
   }
   if (sent.kind === 'payment') return mismatch(sent.kind, sender);
   const body = members === decoded.members ? sent.body : jsonOf(members);
-  return { path: sender.path(sent.kind), headers: sender.headers, body, lane, answer };
+  return { path: sender.path(sent.kind), headers: sender.headers, body, queue: queue, answer };
 }
 
 const SECONDS_DIGITS = 10;

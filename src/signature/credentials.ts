@@ -21,27 +21,27 @@ export interface Arrival {
 
 /** One thing that a sender must show, ready to be checked. */
 export interface Credential {
-  readonly name: ProofName;
+  readonly name: CredentialName;
   readonly warnings: readonly string[];
   check(arrival: Arrival): Failure | undefined;
 }
 
 /** In the order in which they are checked: strangers are turned away before a secret is looked at. */
 export const CREDENTIAL_ORDER = ['addresses', 'path', 'header', 'certificate'] as const;
-type ProofName = (typeof CREDENTIAL_ORDER)[number];
+type CredentialName = (typeof CREDENTIAL_ORDER)[number];
 
 /** Throws SETTINGS_INVALID or SECRET_UNREADABLE. */
 export function compileCredential(
   credential: Exclude<CosignerCredential, 'none'>,
   readSecret: ReadSecret,
 ): Credential {
-  if ('addresses' in credential) return addressProof(credential.addresses);
+  if ('addresses' in credential) return addressCredential(credential.addresses);
   if ('header' in credential) return headerCredential(credential.header, readSecret);
   if ('path' in credential) return pathCredential(credential.path, readSecret);
   return certificateCredential(credential.certificate);
 }
 
-function addressProof(ranges: readonly string[]): Credential {
+function addressCredential(ranges: readonly string[]): Credential {
   const { includes, everyone } = compileAddresses(ranges);
   return {
     name: 'addresses',

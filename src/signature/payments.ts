@@ -35,7 +35,7 @@ export function compilePayments(
   parts: MemberTable & { readonly readSecret: ReadSecret },
   faults: Faults,
 ): Payments {
-  const checkReading = compileAmbiguityCheck(parts);
+  const checkAmbiguity = compileAmbiguityCheck(parts);
   const byAppKey = new Map<string, PaymentSource>();
   for (const config of configs) {
     const where = `source ${config.name}`;
@@ -70,7 +70,7 @@ export function compilePayments(
       for (const verifier of verifiers) {
         const verified = verifier.verify(members, sign, appKey);
         if (verified.ok) {
-          const ambiguous = verified.canonical && checkReading(verified.canonical, appKey);
+          const ambiguous = verified.canonical && checkAmbiguity(verified.canonical, appKey);
           return ambiguous ?? { ok: true, verified, by: verifier.by };
         }
         failures.push(verified);

@@ -44,7 +44,7 @@ const callbackDetail = z.object({
 export interface RecordedCallback {
   readonly callback: Callback;
   readonly scheme: string | undefined;
-  /** What those who were asked then answered, by inquiryKey. */
+  /** What those who were asked then answered, by pluginQuestionKey. */
   readonly answers: ReadonlyMap<string, PluginAnswer>;
 }
 

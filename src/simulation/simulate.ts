@@ -16,7 +16,7 @@ export interface EvaluationContext {
   readonly atMs: number;
   readonly scheme: string | undefined;
   readonly prices: PriceTable;
-  /** By inquiryKey. One that is missing counts as failed. */
+  /** By pluginQuestionKey. One that is missing counts as failed. */
   readonly answers: ReadonlyMap<string, PluginAnswer>;
 }
 

@@ -133,7 +133,7 @@ describe('doctor and modules', () => {
 });
 
 describe('doctor and policies that ask', () => {
-  const plugins = `policy: asking
+  const policyText = `policy: asking
 callback: payment
 rules:
   - ask: { service: rsik }
@@ -157,7 +157,7 @@ rules:
     const { code, odd } = await found(
       (path) => ({ services: [service({ file: path('risk.secret') })] }),
       {},
-      { 'all.yaml': plugins + others },
+      { 'all.yaml': policyText + others },
     );
     expect(code).toBe(0);
     expect(odd).toEqual([

@@ -136,19 +136,19 @@ describe('deploy/redis/tls.conf', () => {
     expect(await service.pay({})).toBe('SUCCESS');
 
     const ping = async (tls?: ConnectionOptions): Promise<unknown> => {
-      const plugins = new Redis({
+      const connection = new Redis({
         host: '127.0.0.1',
         port,
         retryStrategy: () => null,
         lazyConnect: true,
         ...(tls !== undefined && { tls }),
       });
-      plugins.on('error', () => undefined);
+      connection.on('error', () => undefined);
       try {
-        await plugins.connect();
-        return await plugins.ping();
+        await connection.connect();
+        return await connection.ping();
       } finally {
-        plugins.disconnect();
+        connection.disconnect();
       }
     };
     const { cert: ca } = authority.certificate;

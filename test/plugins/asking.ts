@@ -56,7 +56,7 @@ async function askingOf(
     },
     readPem: (file) => readFileSync(file, 'utf8'),
     report: (event, because) => void told.push(`${event}: ${because}`),
-    answered: (inquiry, verdict) => void counted.push(`${inquiry.of} ${inquiry.name} ${verdict}`),
+    answered: (question, verdict) => void counted.push(`${question.of} ${question.name} ${verdict}`),
   });
   onTestFinished(() => plugins.close());
   const [first] = [...(configs.services ?? []), ...(configs.modules ?? [])];

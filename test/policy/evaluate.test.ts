@@ -16,7 +16,7 @@ const CLAIM = '{ velocity-limit: { window: 1m, max: 1 } }';
 
 /** What a release of one rule that does this proposes. */
 function proposing(outcome: () => Outcome): Proposal {
-  const rule = { name: 'odd#1', mode: 'enforce', inquiries: [], evaluate: outcome } as const;
+  const rule = { name: 'odd#1', mode: 'enforce', questions: [], evaluate: outcome } as const;
   const one = { name: 'p', callback: 'payment', when: new Map(), final: false, rules: [rule] } as const;
   return evaluateAt(indexPolicies('r', '', [one]), payment(), NOON);
 }

@@ -9,40 +9,40 @@ interface Course {
 }
 
 /** Submits work of so many turns of the event loop each, named LANE#N. */
-async function run(concurrency: number, works: readonly { lane: string; turns: number }[]): Promise<Course> {
-  const lanes = createQueues(concurrency);
+async function run(concurrency: number, works: readonly { queue: string; turns: number }[]): Promise<Course> {
+  const queues = createQueues(concurrency);
   const [began, ended]: [string[], string[]] = [[], []];
   let [atOnce, mostAtOnce] = [0, 0];
-  for (const [n, { lane, turns }] of works.entries()) {
-    await lanes.submit(lane, async () => {
-      began.push(`${lane}#${n}`);
+  for (const [n, { queue, turns }] of works.entries()) {
+    await queues.submit(queue, async () => {
+      began.push(`${queue}#${n}`);
       mostAtOnce = Math.max(mostAtOnce, ++atOnce);
       for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => void setImmediate(resolve));
       atOnce--;
-      ended.push(`${lane}#${n}`);
+      ended.push(`${queue}#${n}`);
     });
   }
-  await lanes.idle();
+  await queues.idle();
   return { began, ended, mostAtOnce };
 }
 
-const works = fc.array(fc.record({ lane: fc.constantFrom('a', 'b', 'c'), turns: fc.nat(3) }), {
+const works = fc.array(fc.record({ queue: fc.constantFrom('a', 'b', 'c'), turns: fc.nat(3) }), {
   maxLength: 40,
 });
 
-const inLane = (names: readonly string[], lane: string): readonly string[] =>
-  names.filter((name) => name.startsWith(`${lane}#`));
+const inQueue = (names: readonly string[], queue: string): readonly string[] =>
+  names.filter((name) => name.startsWith(`${queue}#`));
 
-describe('lanes', () => {
-  it('do all work, in order within a lane, and never more at once than allowed', async () => {
+describe('queues', () => {
+  it('do all work, in order within a queue, and never more at once than allowed', async () => {
     await fc.assert(
       fc.asyncProperty(works, fc.integer({ min: 1, max: 5 }), async (submitted, concurrency) => {
         const { began, ended, mostAtOnce } = await run(concurrency, submitted);
-        const names = submitted.map(({ lane }, n) => `${lane}#${n}`);
+        const names = submitted.map(({ queue }, n) => `${queue}#${n}`);
         expect(began.toSorted()).toEqual(names.toSorted());
-        for (const lane of ['a', 'b', 'c']) {
-          expect(inLane(began, lane)).toEqual(inLane(names, lane));
-          expect(inLane(ended, lane)).toEqual(inLane(names, lane));
+        for (const queue of ['a', 'b', 'c']) {
+          expect(inQueue(began, queue)).toEqual(inQueue(names, queue));
+          expect(inQueue(ended, queue)).toEqual(inQueue(names, queue));
         }
         expect(mostAtOnce).toBeLessThanOrEqual(concurrency);
       }),
@@ -54,14 +54,14 @@ describe('lanes', () => {
     await fc.assert(
       fc.asyncProperty(works, async (submitted) => {
         const { began } = await run(1, submitted);
-        expect(began).toEqual(submitted.map(({ lane }, n) => `${lane}#${n}`));
+        expect(began).toEqual(submitted.map(({ queue }, n) => `${queue}#${n}`));
       }),
       { numRuns: 40 },
     );
   });
 
   it('take no more work than a few for each at once, while all wait', async () => {
-    const lanes = createQueues(2);
+    const queues = createQueues(2);
     let finish = (): void => undefined;
     const held = new Promise<void>((resolve) => {
       finish = resolve;
@@ -69,7 +69,7 @@ describe('lanes', () => {
     let taken = 0;
     const submitting = (async () => {
       for (let n = 0; n < 100; n++) {
-        await lanes.submit('one', () => held);
+        await queues.submit('one', () => held);
         taken++;
       }
     })();
@@ -77,7 +77,7 @@ describe('lanes', () => {
     expect(taken).toBe(15);
     finish();
     await submitting;
-    await lanes.idle();
+    await queues.idle();
     expect(taken).toBe(100);
   });
 });

@@ -33,7 +33,10 @@ const mappingOf = (table: Table = {}, prefix = '') =>
     prefix,
   });
 
-function again(sent: Partial<Sent>, mapping = mappingOf()): { readonly body: string; readonly lane: string } {
+function again(
+  sent: Partial<Sent>,
+  mapping = mappingOf(),
+): { readonly body: string; readonly queue: string } {
   const { kind = 'payment' } = sent;
   const resent = resend(
     kind === 'payment' ? 'shop' : 'vault',
@@ -81,7 +84,7 @@ describe('a co-signer’s callback that is sent again', () => {
       path: '/transfer',
       headers: { 'x-token': 'token' },
       body,
-      lane: 'vault transfer:w-1',
+      queue: 'vault transfer:w-1',
       answer: plainAnswer,
     });
     expect(again({ kind: 'transfer', body }, mappingOf({ to: { [OTHER]: ADDRESS } })).body).toBe(body);
@@ -89,11 +92,11 @@ describe('a co-signer’s callback that is sent again', () => {
 
   it('differs in what is mapped alone, an address in whatever case', () => {
     const mapping = mappingOf({ to: { [ADDRESS.toLowerCase()]: OTHER } }, 'again-');
-    const { body: mapped, lane } = again({ kind: 'transfer', body }, mapping);
+    const { body: mapped, queue } = again({ kind: 'transfer', body }, mapping);
     expect(mapped).toBe(
       `{"type":"sign_start","request_id":"again-w-1","to":"${OTHER}","amount":1e1,"x":[ 1 ]}`,
     );
-    expect(lane).toBe('vault transfer:again-w-1');
+    expect(queue).toBe('vault transfer:again-w-1');
   });
 
   it('maps addresses in outputs as well, and keeps numbers numbers', () => {

@@ -76,10 +76,10 @@ const CHANGES: ReadonlySet<JournalEntry['type']> = new Set(['list', 'order', 'fr
 /** Callbacks at once, and a change meanwhile. The journal tells in which order they were settled; the model follows it. */
 async function step({ rig, models, seen }: Run, burst: readonly Asked[], change?: Change): Promise<void> {
   const half = Math.floor(burst.length / 2);
-  const plugins = burst.slice(0, half).map((asked, index) => rig.ask(index, asked));
+  const pending = burst.slice(0, half).map((asked, index) => rig.ask(index, asked));
   const changing = change === undefined ? undefined : make(rig.store(), models, change);
-  plugins.push(...burst.slice(half).map((asked, index) => rig.ask(index, asked)));
-  const answers = await Promise.all(plugins);
+  pending.push(...burst.slice(half).map((asked, index) => rig.ask(index, asked)));
+  const answers = await Promise.all(pending);
   const made = await changing;
 
   const journalled = new Map<string, string[]>();

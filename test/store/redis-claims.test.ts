@@ -346,12 +346,12 @@ describe('an order on Redis', () => {
     const prefix = freshPrefix();
     const store = await readyOn(server, { prefix });
     await store.expectOrder(announcement({ expiresAtMs: Date.now() + HOUR_MS }));
-    const plugins = request({ claims: [orderClaim(MEMBERS, { afresh: true })] });
-    expect(await store.settle(plugins)).toMatchObject({ verdict: 'SUCCESS' });
+    const claiming = request({ claims: [orderClaim(MEMBERS, { afresh: true })] });
+    expect(await store.settle(claiming)).toMatchObject({ verdict: 'SUCCESS' });
     const client = rawClient(server);
-    for (const terms of ['other', plugins.terms]) {
+    for (const terms of ['other', claiming.terms]) {
       await client.del(createKeys(prefix).of('shop').subject('payment:1'));
-      const again = await store.settle({ ...plugins, terms });
+      const again = await store.settle({ ...claiming, terms });
       expect(again).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
       expect(claimsOf(again)).toEqual([{ holds: false, order: 'used', differs: [] }]);
     }

@@ -76,7 +76,7 @@ class Judging {
   readonly #allowed: Allowed;
   readonly #sender: string;
   readonly #to: string | undefined;
-  readonly #tally = new TransactionTotals();
+  readonly #totals = new TransactionTotals();
   #because = '';
 
   constructor(allowed: Allowed, sender: string, to: string | undefined) {
@@ -86,7 +86,7 @@ class Judging {
   }
 
   judge(call: Call): Refusal | undefined {
-    if (call.place.length > 0) this.#tally.inner += 1;
+    if (call.place.length > 0) this.#totals.inner += 1;
     const refusal = call.data === '0x' ? this.#judgePlain(call) : this.#judgeCall(call);
     // The innermost call that is refused names its place; those around it pass that on.
     if (refusal === undefined || call.place.length === 0 || 'call' in refusal.values) return refusal;
@@ -95,7 +95,7 @@ class Judging {
   }
 
   outcome(): Outcome {
-    const { values, lists } = this.#tally;
+    const { values, lists } = this.#totals;
     if (lists.length === 0) return { verdict: 'pass', because: `${this.#because} is allowed`, values };
     const wanted = lists.map(({ list, must, values: listed }) => {
       const [first = '', ...more] = listed;
@@ -129,12 +129,12 @@ class Judging {
     const wrong = plain.to?.wrong(target, this.#sender);
     if (wrong !== undefined) return { because: `to ${target} of a plain transfer ${wrong}`, values };
     for (const listed of plain.to === undefined ? [] : listedBy(plain.to, [target]))
-      this.#tally.claim(listed);
+      this.#totals.claim(listed);
     const prefix = prefixOf(place);
-    this.#tally.report(`${prefix}to`, target);
-    this.#tally.report(`${prefix}native`, values.native);
+    this.#totals.report(`${prefix}to`, target);
+    this.#totals.report(`${prefix}native`, values.native);
     this.#because ||= `a plain transfer of ${values.native} to ${target}`;
-    const refusal = this.#tally.charge({
+    const refusal = this.#totals.charge({
       key: plain,
       what: 'what plain transfers send',
       amount: native,
@@ -160,7 +160,7 @@ class Judging {
     const judged = this.#match(entries, call, read.values);
     if ('because' in judged) return { because: judged.because, values: { ...known, ...judged.values } };
     this.#because ||= `${method.signature} of ${target}`;
-    this.#tally.reportCall(prefixOf(call.place), target, judged.entry, read.values, call.native);
+    this.#totals.reportCall(prefixOf(call.place), target, judged.entry, read.values, call.native);
     return method.holds === undefined ? undefined : this.#judgeHeld(judged.entry.method, call, read.values);
   }
 
@@ -186,9 +186,9 @@ class Judging {
     const found =
       tried.find(({ match }) => match.ok && match.lists.length === 0) ?? tried.find(({ match }) => match.ok);
     if (found?.match.ok !== true) return refusalOf(tried.map(({ match }) => match));
-    for (const listed of found.match.lists) this.#tally.claim(listed);
+    for (const listed of found.match.lists) this.#totals.claim(listed);
     for (const charge of found.match.charges) {
-      const refusal = this.#tally.charge(charge);
+      const refusal = this.#totals.charge(charge);
       if (refusal !== undefined) return refusal;
     }
     return { entry: found.entry };
@@ -208,7 +208,7 @@ class Judging {
     }
     const held = heldCalls(holds, call, values);
     if (held.length === 0) return { because: `${signature} holds no call`, values: known };
-    const count = this.#tally.inner + held.length;
+    const count = this.#totals.inner + held.length;
     if (count > nesting.calls) {
       return {
         because: `there are ${count} calls or more within others; at most ${nesting.calls} are allowed`,

@@ -50,7 +50,7 @@ export function compileExpression(text: string, kind: Kind): ExpressionCompiled 
     if (type !== 'bool')
       throw new Unfit(0, `its value is a ${type}, not true or false`, 'compare it with something');
     const asked = new Set(uses.map(({ name }) => name));
-    return { ok: true, expression: { ask: plugins(parsed, names, asked, looped) } };
+    return { ok: true, expression: { ask: evaluatorOf(parsed, names, asked, looped) } };
   } catch (thrown) {
     return { ok: false, ...faultOf(thrown, text) };
   }
@@ -82,7 +82,7 @@ function faultOf(thrown: unknown, text: string): { readonly message: string; rea
   };
 }
 
-function plugins(
+function evaluatorOf(
   evaluate: ParseResult,
   names: Names,
   asked: ReadonlySet<string>,

@@ -32,9 +32,9 @@ export const pluginNotes: readonly string[] = [
 ];
 
 /** A check that passes only if whoever is asked says yes. */
-export function compilePluginQuestion(inquiry: PluginQuestion): Check {
-  const key = pluginQuestionKey(inquiry);
-  return { inquiries: [inquiry], evaluate: (_callback, { answers }) => judged(inquiry, answers.get(key)) };
+export function compilePluginQuestion(question: PluginQuestion): Check {
+  const key = pluginQuestionKey(question);
+  return { questions: [question], evaluate: (_callback, { answers }) => judged(question, answers.get(key)) };
 }
 
 function judged({ of, name }: PluginQuestion, answer: PluginAnswer | undefined): Outcome {

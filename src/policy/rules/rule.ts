@@ -53,7 +53,7 @@ export interface Check {
   /** What it counts under, if it counts. Two rules of one policy must not share it: they would reserve twice. */
   readonly counter?: string;
   /** What must be asked before it is evaluated; the answers are among the facts. */
-  readonly inquiries?: readonly PluginQuestion[];
+  readonly questions?: readonly PluginQuestion[];
   readonly evaluate: (callback: Callback, facts: Facts) => Outcome;
 }
 

@@ -21,7 +21,7 @@ const ASK_AFTER_MS = 20;
 const ASK_EVERY_MS = 100;
 /** For so long at most way is given before one transaction, and to one question. */
 const GIVE_WAY_MS = 400;
-/** Whether somebody asks is looked at so often at most: a look takes as long as a small statement. */
+/** How often a transaction looks, at most, whether an operator waits for the lock: a look costs as much as a small statement. */
 const LISTEN_EVERY_MS = 10;
 
 /** Present while somebody asks for the way. SQLite's locks do not tell that anybody waits for them. */

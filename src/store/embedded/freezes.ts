@@ -22,7 +22,7 @@ export function createFreezes(
   journal: JournalTable,
   sources: SourceTable,
 ): FreezeTables {
-  const { control, adopt, move, add, lift, report: writeFrozenColumns } = createFreezeRows(connection);
+  const { control, adopt, move, add, lift, writeFrozenColumns } = createFreezeRows(connection);
   const journalAct = (act: Omit<FreezeDetail, 'standing'>, { frozen }: Control): void => {
     const written: FreezeDetail = { ...act, standing: frozen.map(({ id }) => id) };
     const detail = JSON.stringify(written);
@@ -68,7 +68,7 @@ interface FreezeRows {
     end: { readonly by: string; readonly atMs: number; readonly sequence: number },
   ) => void;
   /** Writes what a version reads that knows of one freeze only, after the freezes themselves. */
-  readonly report: () => Control;
+  readonly writeFrozenColumns: () => Control;
 }
 
 function createFreezeRows(connection: DatabaseSync): FreezeRows {
@@ -114,7 +114,7 @@ function createFreezeRows(connection: DatabaseSync): FreezeRows {
       for (const { id } of freezes) lift.run(by, atMs, sequence, rowOf(id));
       forgetLifted.run();
     },
-    report() {
+    writeFrozenColumns() {
       const legacy = legacyFreezeOf(standingIn(findAll.get() ?? {}));
       setFrozen.run(legacy?.reason ?? null, legacy?.by ?? null, legacy?.atMs ?? null);
       return control();
@@ -170,8 +170,8 @@ function frozenOf(row: Row, sequence: number): readonly Freeze[] {
   const [reason, by] = [text(row, 'frozen_reason'), text(row, 'frozen_by')];
   const atMs = integer(row, 'frozen_at_ms');
   const legacy = legacyFreezeOf(frozen);
-  const isLegacyFreeze = legacy?.reason === reason && legacy.by === by && legacy.atMs === atMs;
-  return isLegacyFreeze ? frozen : [...frozen, { id: `f${sequence}`, kind: 'operator', reason, by, atMs }];
+  const isShown = legacy?.reason === reason && legacy.by === by && legacy.atMs === atMs;
+  return isShown ? frozen : [...frozen, { id: `f${sequence}`, kind: 'operator', reason, by, atMs }];
 }
 
 function rowsOf<T>(schema: z.ZodType<T>, row: Row, column: string): T {

@@ -55,8 +55,8 @@ describe('ask', () => {
     { of: 'service', name: 'risk', parameters: { profile: ['gold'] } },
     { of: 'service', name: 'risk2', parameters: { profile: 'gold' } },
     { of: 'module', name: 'risk', parameters: { profile: 'gold' } },
-  ] as const)('takes the yes to another question, %o, for none', (inquiry) => {
-    expect(answeredFor(RULE, payment(), inquiry).approves).toBe(false);
+  ] as const)('takes the yes to another question, %o, for none', (question) => {
+    expect(answeredFor(RULE, payment(), question).approves).toBe(false);
   });
 
   it('asks the same question once, however many rules ask it, and only where a policy applies', () => {

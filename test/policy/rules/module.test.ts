@@ -46,8 +46,8 @@ describe('module', () => {
     { of: 'service', name: 'own-check', parameters: { tier: 'gold' } },
     { of: 'module', name: 'own-check', parameters: {} },
     { of: 'module', name: 'own', parameters: { tier: 'gold' } },
-  ] as const)('takes the yes to another question, %o, for none', (inquiry) => {
-    expect(answeredFor(RULE, payment(), inquiry).approves).toBe(false);
+  ] as const)('takes the yes to another question, %o, for none', (question) => {
+    expect(answeredFor(RULE, payment(), question).approves).toBe(false);
   });
 
   it('asks a module, not a service of the same name', () => {

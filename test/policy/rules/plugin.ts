@@ -17,8 +17,8 @@ export function answered(rule: string, callback: Callback, answer: PluginAnswer 
 export function answeredFor(
   rule: string,
   callback: Callback,
-  inquiry: Parameters<typeof pluginQuestionKey>[0],
+  question: Parameters<typeof pluginQuestionKey>[0],
 ): Proposal {
-  const answers = new Map([[pluginQuestionKey(inquiry), { verdict: 'yes', because: '' } as const]]);
+  const answers = new Map([[pluginQuestionKey(question), { verdict: 'yes', because: '' } as const]]);
   return evaluate(release(onePolicy(rule, callback.kind)), callback, factsAt(NOON, { answers }));
 }

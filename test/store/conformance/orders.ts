@@ -30,7 +30,7 @@ const cancel = { source: 'shop', subject: 'payment:1', by: 'bob' } as const;
 const found = (state: OrderFound, ...differs: readonly string[]): readonly ClaimResult[] => [
   { holds: state === 'agrees', order: state, differs },
 ];
-const plugins = request({ claims: [orderClaim()] });
+const claiming = request({ claims: [orderClaim()] });
 
 export function describeOrders(open: OpenStore): void {
   describe('announcing orders', () => {
@@ -103,7 +103,7 @@ export function describeOrders(open: OpenStore): void {
     it('conflicts with one that is used, even if it is the very same or has expired', async () => {
       const { store, clock } = await ready(open);
       await store.expectOrder(announcement());
-      await store.settle(plugins);
+      await store.settle(claiming);
       const used = order({ state: 'used', endedAtMs: START_MS });
       expect(await store.expectOrder(announcement())).toEqual({ outcome: 'conflict', order: used });
       clock.advance(2 * HOUR_MS);
@@ -146,7 +146,7 @@ export function describeOrders(open: OpenStore): void {
       const { store, clock } = await ready(open);
       await store.expectOrder(announcement());
       await store.expectOrder(announcement({ subject: 'payment:2' }));
-      await store.settle(plugins);
+      await store.settle(claiming);
       expect(await store.cancelOrder(cancel)).toEqual({
         outcome: 'ended',
         order: order({ state: 'used', endedAtMs: START_MS }),
@@ -156,7 +156,7 @@ export function describeOrders(open: OpenStore): void {
         outcome: 'ended',
         order: order({ subject: 'payment:2', state: 'expired' }),
       });
-      expect(await store.settle(plugins)).toMatchObject({ verdict: 'SUCCESS' });
+      expect(await store.settle(claiming)).toMatchObject({ verdict: 'SUCCESS' });
     });
 
     it('can not be cancelled if there is none', async () => {
@@ -198,7 +198,7 @@ export function describeOrders(open: OpenStore): void {
       const { store } = await ready(open);
       await store.expectOrder(announcement({ subject: 'payment:2' }));
       await store.expectOrder(announcement({ source: 'vault' }));
-      const result = await store.settle(plugins);
+      const result = await store.settle(claiming);
       expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
       expect(claimsOf(result)).toEqual(found('missing'));
       expect(await store.order('shop', 'payment:2')).toMatchObject({ state: 'expected' });
@@ -241,7 +241,7 @@ export function describeOrders(open: OpenStore): void {
       async (name) => {
         const { store } = await ready(open);
         await store.expectOrder(announcement({ members: { [name]: '' } }));
-        expect(claimsOf(await store.settle(plugins))).toEqual(found('differs', name));
+        expect(claimsOf(await store.settle(claiming))).toEqual(found('differs', name));
       },
     );
 
@@ -261,7 +261,7 @@ export function describeOrders(open: OpenStore): void {
       await store.cancelOrder(cancel);
       expect(claimsOf(await store.settle(request({ claims: [orderClaim({})] })))).toEqual(found('cancelled'));
       clock.advance(2 * HOUR_MS);
-      expect(claimsOf(await store.settle(plugins))).toEqual(found('cancelled'));
+      expect(claimsOf(await store.settle(claiming))).toEqual(found('cancelled'));
     });
 
     it.each([
@@ -281,10 +281,10 @@ export function describeOrders(open: OpenStore): void {
       const { store } = await ready(open);
       await store.expectOrder(announcement());
       await store.freeze({ reason: 'drill', by: 'ada' });
-      expect(await store.settle(plugins)).toMatchObject({ code: 'FROZEN', claims: [] });
+      expect(await store.settle(claiming)).toMatchObject({ code: 'FROZEN', claims: [] });
       expect(await store.order('shop', 'payment:1')).toEqual(order());
       await thaw(store);
-      expect(await store.settle(plugins)).toMatchObject({ verdict: 'SUCCESS' });
+      expect(await store.settle(claiming)).toMatchObject({ verdict: 'SUCCESS' });
     });
 
     it('holds for the subject that uses it, in repeats and other questions, also after the expiry', async () => {
@@ -306,7 +306,7 @@ export function describeOrders(open: OpenStore): void {
     it('is still compared once it is used', async () => {
       const { store } = await ready(open);
       await store.expectOrder(announcement());
-      await store.settle(plugins);
+      await store.settle(claiming);
       const result = await store.settle(request({ claims: [orderClaim({ ...MEMBERS, scheme: 'md5' })] }));
       expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
       expect(claimsOf(result)).toEqual(found('differs', 'scheme'));
@@ -316,13 +316,15 @@ export function describeOrders(open: OpenStore): void {
       const { store } = await ready(open);
       await store.settle(request({ approves: false, afresh: true }));
       await store.expectOrder(announcement());
-      expect(await store.settle({ ...plugins, terms: OTHER_TERMS })).toMatchObject({
+      expect(await store.settle({ ...claiming, terms: OTHER_TERMS })).toMatchObject({
         code: 'TERMS_CHANGED',
         claims: [],
       });
       expect(await store.order('shop', 'payment:1')).toEqual(order());
-      expect(await store.settle(plugins)).toMatchObject({ verdict: 'SUCCESS' });
-      expect(await store.settle({ ...plugins, terms: OTHER_TERMS })).toMatchObject({ code: 'TERMS_CHANGED' });
+      expect(await store.settle(claiming)).toMatchObject({ verdict: 'SUCCESS' });
+      expect(await store.settle({ ...claiming, terms: OTHER_TERMS })).toMatchObject({
+        code: 'TERMS_CHANGED',
+      });
     });
 
     it('is found alike by several claims of one request, and used once', async () => {
@@ -398,7 +400,7 @@ export function describeOrders(open: OpenStore): void {
       expect(claimsOf(prepared)).toEqual(found('expired'));
       expect(await store.order('shop', 'payment:1')).toEqual(order({ state: 'expired' }));
       for (const question of ['sign_prepare', 'sign_start'] as const) {
-        const enforced = await store.settle({ ...plugins, question });
+        const enforced = await store.settle({ ...claiming, question });
         expect(enforced).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
         expect(claimsOf(enforced)).toEqual(found('expired'));
       }
@@ -450,9 +452,9 @@ export function describeOrders(open: OpenStore): void {
 
     it('stands if it does not ask to be decided afresh', async () => {
       const { store } = await ready(open);
-      const refused = await store.settle(plugins);
+      const refused = await store.settle(claiming);
       await store.expectOrder(announcement());
-      const repeated = await store.settle(plugins);
+      const repeated = await store.settle(claiming);
       expect(repeated).toMatchObject({ outcome: 'repeated', verdict: 'FAILURE', of: idOf(refused) });
       expect(await store.order('shop', 'payment:1')).toEqual(order());
     });
@@ -464,7 +466,7 @@ export function describeOrders(open: OpenStore): void {
       const first = await store.settle(request());
       await store.settle(request({ subject: 'payment:2' }));
       await store.push(push('second', REVISION));
-      const asked = { ...plugins, revision: revisionOf('second') };
+      const asked = { ...claiming, revision: revisionOf('second') };
       expect(await store.settle({ ...asked, subject: 'payment:2' })).toMatchObject({
         outcome: 'decided',
         verdict: 'FAILURE',
@@ -506,7 +508,7 @@ export function describeOrders(open: OpenStore): void {
         subjects.map(async (subject, index) => {
           const [settling, cancelling] = index % 2 === 0 ? [store, other] : [other, store];
           const [settled, cancelled] = await Promise.all([
-            settling.settle({ ...plugins, subject }),
+            settling.settle({ ...claiming, subject }),
             cancelling.cancelOrder({ ...cancel, subject }),
           ]);
           const state = (await store.order('shop', subject))?.state;
@@ -523,7 +525,7 @@ export function describeOrders(open: OpenStore): void {
       const { store, another } = await ready(open);
       const stores = [store, await another()];
       await store.expectOrder(announcement());
-      const results = await each(40, (index) => stores[index % 2]!.settle(plugins));
+      const results = await each(40, (index) => stores[index % 2]!.settle(claiming));
       expect(results.filter(({ outcome }) => outcome === 'decided')).toHaveLength(1);
       for (const result of results) expect(result).toMatchObject({ verdict: 'SUCCESS' });
     });
