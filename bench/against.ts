@@ -23,9 +23,10 @@ export interface Against {
 const WARM_UP_CONNECTIONS = 32;
 
 /**
- * Measures this checkout against another one, row by row. Both run all the time, and are sent short bursts in turn, so that
- * whatever else the machine does meets both alike: the median over many bursts tells differences of two percent on a machine
- * on which two rounds of one program differ by twenty. The first row of each pair is the other checkout's.
+ * Measures this checkout against another one, row by row. Both run all the time, and are sent short bursts in
+ * turn, so that whatever else the machine does meets both alike: the median over many bursts tells
+ * differences of two percent on a machine on which two rounds of one program differ by twenty. The first row
+ * of each pair is the other checkout's.
  */
 export async function measureAgainst(against: Against): Promise<readonly (readonly Row[])[]> {
   const pairs: (readonly Row[])[] = [];

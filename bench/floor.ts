@@ -5,8 +5,9 @@ import { Redis } from 'ioredis';
 import { NodeRSA } from 'node-rsa';
 
 /**
- * The least that any receiver of RSA-signed payments does: parse, build the signed string, verify, remember the order id.
- * No bounds, no policies, no journal. What Countersign costs is measured against this, in the same run.
+ * The least that any receiver of RSA-signed payments does: parse, build the signed string, verify, remember
+ * the order id. No bounds, no policies, no journal. What Countersign costs is measured against this, in the
+ * same run.
  */
 export interface FloorParts {
   readonly redisUrl: string;

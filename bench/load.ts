@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url';
 import type { Posted } from './callbacks.ts';
 import type { SubjectParts, SubjectSays } from './subject.ts';
 
-/** What one round of callbacks came to. Milliseconds, and microseconds of CPU in the program's own process. */
+/**
+ * What one round of callbacks came to. Milliseconds, and microseconds of CPU in the program's own process.
+ */
 export interface Round {
   readonly perSecond: number;
   readonly p50Ms: number;
@@ -96,7 +98,10 @@ async function hear<S extends SubjectSays['says']>(
   }
 }
 
-/** Posts each callback once over `connections` and fails unless every answer is the one expected: a fast wrong answer is none. */
+/**
+ * Posts each callback once over `connections` and fails unless every answer is the one expected: a fast wrong
+ * answer is none.
+ */
 export async function load(
   subject: Subject,
   callbacks: readonly Posted[],
@@ -108,7 +113,8 @@ export async function load(
   const before = await subject.used();
   const startedMs = performance.now();
   const conversations: Promise<void>[] = [];
-  // One after the other: Node accepts one connection a turn, and a crowd of new ones would be measured instead.
+  // One after the other: Node accepts one connection a turn, and a crowd of new ones would be measured
+  // instead.
   for (let at = 0; at < connections; at++) {
     const first = Promise.withResolvers<void>();
     const conversation = converse(
@@ -147,8 +153,8 @@ function requestOf({ path, headers, body }: Posted): Buffer {
 }
 
 /**
- * One connection: a request, its answer, the next. As bare as can be, so that the sender's own cost hides no difference. Where
- * an answer ends the connection, the next request is sent over a new one.
+ * One connection: a request, its answer, the next. As bare as can be, so that the sender's own cost hides no
+ * difference. Where an answer ends the connection, the next request is sent over a new one.
  */
 function converse(
   url: URL,

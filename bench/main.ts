@@ -25,7 +25,10 @@ const { values: options } = parseArgs({
 });
 const ROUNDS = Number(options.rounds);
 const CALLBACKS = Number(options.callbacks);
-/** Sent first to each new process, uncounted: the first ten thousand or so run unoptimised, and more so the more rules there are. */
+/**
+ * Sent first to each new process, uncounted: the first ten thousand or so run unoptimised, and more so the
+ * more rules there are.
+ */
 const WARM_UP = 16_000;
 const CONNECTIONS = 32;
 /** Callbacks to one checkout before it is the other's turn. */
@@ -60,7 +63,10 @@ async function compareCheckouts(checkout: string): Promise<void> {
   process.stdout.write(options.json ? `${JSON.stringify(pairs, undefined, 2)}\n` : text);
 }
 
-/** Each load with the floor in the same rounds, program after program, so that a drift of the machine meets all of them. */
+/**
+ * Each load with the floor in the same rounds, program after program, so that a drift of the machine meets
+ * all of them.
+ */
 async function measureLoads(on: Stage): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (const { connections, programs } of LOADS) {

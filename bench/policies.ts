@@ -69,8 +69,9 @@ rules:
 `;
 
 /**
- * What a grown merchant decides by: a hundred policies of one source. Four of them apply to a callback, with twenty rules: the
- * five above, a list of a hundred thousand users in the store, and fourteen that look at the callback alone.
+ * What a grown merchant decides by: a hundred policies of one source. Four of them apply to a callback, with
+ * twenty rules: the five above, a list of a hundred thousand users in the store, and fourteen that look at
+ * the callback alone.
  */
 export const MANY_RULES = [
   FEW_RULES,

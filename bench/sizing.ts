@@ -18,8 +18,8 @@ import { BLOCKED, FEW_RULES, MANY_RULES } from './policies.ts';
 import { type SizedKind, bodiesOf } from './sizing-bodies.ts';
 
 /**
- * What a decision takes up, by kind and store: real callbacks to a real service, then the memory of Redis or the pages of the file by what
- * they hold. `node bench/sizing.ts --json`, `--decisions 20000`.
+ * What a decision takes up, by kind and store: real callbacks to a real service, then the memory of Redis or
+ * the pages of the file by what they hold. `node bench/sizing.ts --json`, `--decisions 20000`.
  */
 const { values: options } = parseArgs({
   options: { json: { type: 'boolean', default: false }, decisions: { type: 'string', default: '20000' } },

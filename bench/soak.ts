@@ -18,7 +18,10 @@ const STEPS = Number(options.steps);
 const CONNECTIONS = 32;
 /** Callbacks made at once, so that the sender stays small as well. */
 const PART = 10_000;
-/** What is sent, in this order again and again. Not by RSA, whose million signatures would take a quarter of an hour to make. */
+/**
+ * What is sent, in this order again and again. Not by RSA, whose million signatures would take a quarter of
+ * an hour to make.
+ */
 const MIX: readonly Sending[] = ['md5', 'md5', 'md5', 'withdrawal', 'web3'];
 /** Of the memory after the second step, by which all is compiled and warm. */
 const FLAT = 0.1;

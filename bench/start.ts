@@ -23,7 +23,10 @@ const STARTS = 7;
 const POLL_MS = 2;
 const PROGRAM = fileURLToPath(new URL('../bin/countersign.js', import.meta.url));
 
-/** Starts the service as `npm start` does, time after time on one store, with a hundred policies to put in force at first. */
+/**
+ * Starts the service as `npm start` does, time after time on one store, with a hundred policies to put in
+ * force at first.
+ */
 export async function startTimes(stage: Stage): Promise<readonly StartTimes[]> {
   return [await timesOf('embedded', stage, EMBEDDED_MANY), await timesOf('Redis', stage, TWENTY_RULES)];
 }

@@ -8,7 +8,10 @@ import type { Settings } from '../src/settings/schema.ts';
 import { systemClock } from '../src/values/clock.ts';
 import { type FloorParts, startFloor } from './floor.ts';
 
-/** A program under measurement, in a process of its own: it says where it serves, and what it has used when asked. */
+/**
+ * A program under measurement, in a process of its own: it says where it serves, and what it has used when
+ * asked.
+ */
 export type SubjectParts =
   | { readonly program: 'floor'; readonly floor: FloorParts }
   | {

@@ -4,7 +4,10 @@ import type { Mark } from './marks.ts';
 import type { Program } from './programs.ts';
 import type { StartTimes } from './start.ts';
 
-/** One program at one number of connections: the medians of its rounds, and of their ratios to those of the first row. */
+/**
+ * One program at one number of connections: the medians of its rounds, and of their ratios to those of the
+ * first row.
+ */
 export interface Row extends Round {
   readonly program: string;
   readonly connections: number;

@@ -1,6 +1,7 @@
 /**
- * Why the program could not do what it was asked: a fault in settings, files, the store or a call. What refuses a
- * *callback* is no error but a {@link Failure} or a decision: bad callbacks are the ordinary case, and cost no stack.
+ * Why the program could not do what it was asked: a fault in settings, files, the store or a call. What
+ * refuses a *callback* is no error but a {@link Failure} or a decision: bad callbacks are the ordinary case,
+ * and cost no stack.
  */
 export type ErrorCode =
   | 'SETTINGS_INVALID'
@@ -104,7 +105,10 @@ export function failure(
   return { ok: false, code, because, data };
 }
 
-/** A failure that is explained when somebody first reads why: to find that out may cost more than all else about a bad callback. */
+/**
+ * A failure that is explained when somebody first reads why: to find that out may cost more than all else
+ * about a bad callback.
+ */
 export function failureWhy(code: FailureCode, explain: () => Pick<Failure, 'because' | 'data'>): Failure {
   let explained: Pick<Failure, 'because' | 'data'> | undefined;
   return {

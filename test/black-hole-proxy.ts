@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A TCP proxy on a free port of 127.0.0.1, which can do to replies what networks do. It begins by passing them. */
+/**
+ * A TCP proxy on a free port of 127.0.0.1, which can do to replies what networks do. It begins by passing
+ * them.
+ */
 export interface BlackHoleProxy {
   readonly port: number;
   /** `redis://` at the proxy. */
@@ -15,7 +18,10 @@ export interface BlackHoleProxy {
   hold(): void;
   /** Every reply comes so much later, in order. */
   delay(delayMs: number): void;
-  /** Each connection lets `bytes` more bytes of replies through and is then cut, in the middle of whatever it is. */
+  /**
+   * Each connection lets `bytes` more bytes of replies through and is then cut, in the middle of whatever it
+   * is.
+   */
   cutAfter(bytes: number): void;
   close(): Promise<void>;
 }
@@ -80,7 +86,9 @@ function waitIn(mode: Mode): Promise<unknown> | undefined {
   return mode.kind === 'delay' ? pause(mode.delayMs) : undefined;
 }
 
-/** Does to one connection's replies what the mode of the moment wants, and keeps their order when it changes. */
+/**
+ * Does to one connection's replies what the mode of the moment wants, and keeps their order when it changes.
+ */
 function replyPasser(client: Socket, cut: () => void, mode: () => Mode): (reply: Buffer) => void {
   let silent = false;
   let passed: { readonly by: Mode; readonly bytes: number } | undefined;

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * The first value that is not undefined; asks again until then. A returned Error ends it at once; after `withinMs` it
- * rejects, naming what was waited for.
+ * The first value that is not undefined; asks again until then. A returned Error ends it at once; after
+ * `withinMs` it rejects, naming what was waited for.
  */
 export async function eventually<T>(
   what: string,

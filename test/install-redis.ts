@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 
 /*
- * Runs before the tests (`pretest`): they start Redis servers of their own. Installs `redis-server` where there is none and it can
- * be done without a question, by apt-get or brew. Otherwise it prints the command that does, and ends with 1.
+ * Runs before the tests (`pretest`): they start Redis servers of their own. Installs `redis-server` where
+ * there is none and it can be done without a question, by apt-get or brew. Otherwise it prints the command
+ * that does, and ends with 1.
  */
 
 const NEEDED = 7;

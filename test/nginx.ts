@@ -17,7 +17,10 @@ export interface Nginx {
   stop(): Promise<void>;
 }
 
-/** An nginx of the test's own with a configuration within `http`, in a new folder. Resolves once it takes connections on `ports`. */
+/**
+ * An nginx of the test's own with a configuration within `http`, in a new folder. Resolves once it takes
+ * connections on `ports`.
+ */
 export async function startNginx(http: string, ports: readonly number[]): Promise<Nginx> {
   if (PROGRAM === undefined) throw new Error('there is no nginx');
   const folder = mkdtempSync(join(tmpdir(), 'countersign-nginx-'));

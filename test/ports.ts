@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /*
- * Ports of 127.0.0.1 for servers that can't be told to choose one: nobody else is given a port that this process was given, for
- * as long as the process runs. The ports lie below the range from which systems take those of outgoing connections (32768 on
- * Linux, 49152 elsewhere), so a port stays free while its server is down.
+ * Ports of 127.0.0.1 for servers that can't be told to choose one: nobody else is given a port that this
+ * process was given, for as long as the process runs. The ports lie below the range from which systems take
+ * those of outgoing connections (32768 on Linux, 49152 elsewhere), so a port stays free while its server is
+ * down.
  *
- * The range is cut into blocks. A process has a block to itself while it listens on the first port of it, so the system itself
- * decides who has which, and a block is free again once its process is gone, however it ended.
+ * The range is cut into blocks. A process has a block to itself while it listens on the first port of it, so
+ * the system itself decides who has which, and a block is free again once its process is gone, however it
+ * ended.
  */
 
 const FIRST = 12_000;
@@ -19,7 +21,10 @@ let next = 0;
 let end = 0;
 let pending: Promise<unknown> = Promise.resolve();
 
-/** A port that nobody else of these tests is given. What is no part of them may listen on it: see `onNextPort`. */
+/**
+ * A port that nobody else of these tests is given. What is no part of them may listen on it: see
+ * `onNextPort`.
+ */
 export function nextPort(): Promise<number> {
   const port = pending.then(async () => {
     if (next === end) await takeBlock();
@@ -29,7 +34,10 @@ export function nextPort(): Promise<number> {
   return port;
 }
 
-/** What `start` resolves with, on a port that was free when it bound it; other ports are tried while one is in use. */
+/**
+ * What `start` resolves with, on a port that was free when it bound it; other ports are tried while one is in
+ * use.
+ */
 export async function onNextPort<T>(start: (port: number) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -6,7 +6,10 @@ import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 import { onNextPort } from './ports.ts';
 
-/** Files by which servers and clients know each other; then every port speaks TLS alone, and wants a client certificate. */
+/**
+ * Files by which servers and clients know each other; then every port speaks TLS alone, and wants a client
+ * certificate.
+ */
 export interface RedisTls {
   readonly caFile: string;
   readonly certFile: string;
@@ -103,7 +106,10 @@ function argumentsOf(file: string, sentinel = false): readonly string[] {
   return sentinel ? [file, '--sentinel'] : [file];
 }
 
-/** Resolves once it accepts connections; rejects with what it said if it ends before. It ends with this process. */
+/**
+ * Resolves once it accepts connections; rejects with what it said if it ends before. It ends with this
+ * process.
+ */
 export async function launchRedis(args: readonly string[]): Promise<ChildProcess> {
   const server = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const orphaned = (): void => void server.kill('SIGKILL');

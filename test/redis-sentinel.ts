@@ -18,9 +18,15 @@ export interface RedisSentinels {
   killPrimary(): Promise<number>;
   /** SIGSTOP: a half-open primary. Resolves with its port; `node(port).resume()` lets it go on. */
   pausePrimary(): Promise<number>;
-  /** Starts what was killed, and makes it a replica of the primary that the Sentinels name, if that is another. */
+  /**
+   * Starts what was killed, and makes it a replica of the primary that the Sentinels name, if that is
+   * another.
+   */
   restart(port: number): Promise<void>;
-  /** Resolves with the port of the primary once it is another than the one last killed or paused, and takes writes. */
+  /**
+   * Resolves with the port of the primary once it is another than the one last killed or paused, and takes
+   * writes.
+   */
   reconfigured(): Promise<number>;
   /** Resolves once the primary has that many replicas online. */
   replicated(replicas: number): Promise<void>;

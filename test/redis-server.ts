@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { nextPort, onNextPort } from './ports.ts';
 import { launchRedis } from './redis-process.ts';
 
-/** A `redis-server` of the test's own, on a free port of 127.0.0.1 and in a new folder; nothing is shared with others. */
+/**
+ * A `redis-server` of the test's own, on a free port of 127.0.0.1 and in a new folder; nothing is shared with
+ * others.
+ */
 export interface RedisServerProcess {
   readonly port: number;
   readonly url: string;

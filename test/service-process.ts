@@ -25,8 +25,9 @@ export interface ServiceProcess {
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 /**
- * Serves from a folder written by `writeServiceFolder`. Resolves once the ports are open; rejects with exit code and
- * standard error if it ends before. `through` is a command that runs it, such as one that sets limits first.
+ * Serves from a folder written by `writeServiceFolder`. Resolves once the ports are open; rejects with exit
+ * code and standard error if it ends before. `through` is a command that runs it, such as one that sets
+ * limits first.
  */
 export async function startServiceProcess(
   folder: string,

@@ -130,7 +130,10 @@ export const web3 = (members: object = {}): object => ({
 
 const ANY_STEP_MS = '34560000000';
 
-/** Writes a folder from which `countersign serve --config FOLDER/settings.yaml` can be run. Ports are any that are free. */
+/**
+ * Writes a folder from which `countersign serve --config FOLDER/settings.yaml` can be run. Ports are any that
+ * are free.
+ */
 export function writeServiceFolder(options: TestServiceOptions = {}): string {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'countersign-service-'));
   mkdirSync(join(folder, 'policies'), { recursive: true });
@@ -197,7 +200,10 @@ const signers = {
   }),
 };
 
-/** The body of a payment confirmation as the platform would send it, or as somebody with another `md5` secret would. */
+/**
+ * The body of a payment confirmation as the platform would send it, or as somebody with another `md5` secret
+ * would.
+ */
 export function signedPayment(
   payment: Partial<Payment>,
   by: keyof typeof signers | { readonly secret: string } = 'md5',
@@ -219,7 +225,9 @@ export function signedPayment(
   return signer.sign(new Map(texts), 1_790_000_000_000);
 }
 
-/** Adds the `md5` sign to members of any kind: the values' JSON texts count as the platform would count them. */
+/**
+ * Adds the `md5` sign to members of any kind: the values' JSON texts count as the platform would count them.
+ */
 export function md5Sign(members: Readonly<Record<string, string>>): string {
   const names = Object.keys(members).sort();
   const text = names.map((name) => name + members[name]).join('');

@@ -43,9 +43,10 @@ interface End {
 }
 
 /**
- * Moves the old entries of one source to files: they are dropped from the store once the file that has them is on the disk. It can be ended
- * at any point, and goes on from there: whoever calls it holds the directory (see lockDirectory). Rejects with STORE_UNREACHABLE,
- * with STORE_CORRUPT if the last file is damaged, and with USAGE if the archive is of another journal.
+ * Moves the old entries of one source to files: they are dropped from the store once the file that has them
+ * is on the disk. It can be ended at any point, and goes on from there: whoever calls it holds the directory
+ * (see lockDirectory). Rejects with STORE_UNREACHABLE, with STORE_CORRUPT if the last file is damaged, and
+ * with USAGE if the archive is of another journal.
  */
 export async function archiveSource(task: ArchiveTask): Promise<Archived> {
   const { store, directory, source, stepped } = task;
@@ -73,8 +74,9 @@ export async function archiveSource(task: ArchiveTask): Promise<Archived> {
 }
 
 /**
- * Drops what the store still has of the last file. Each of those entries must be the archived one, or the directory is that of another journal, and
- * dropping would lose what no file has. Resolves with how many were dropped.
+ * Drops what the store still has of the last file. Each of those entries must be the archived one, or the
+ * directory is that of another journal, and dropping would lose what no file has. Resolves with how many were
+ * dropped.
  */
 async function resume(
   { store, source, directory }: ArchiveTask,

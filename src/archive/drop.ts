@@ -1,7 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Journal } from '../store/store.ts';
 
-/** A step keeps decisions waiting; after each they have the store to themselves for at least so many times as long. */
+/**
+ * A step keeps decisions waiting; after each they have the store to themselves for at least so many times as
+ * long.
+ */
 const RESTS = 3;
 
 /** Drops entries step by step until none is left up to `upTo`; resolves with how many. */

@@ -5,8 +5,8 @@ import type { ArchiveTask } from './archive.ts';
 const PAGE = 200;
 
 /**
- * What is to be moved after an entry: of what is old enough, as much as one file takes; undefined if that is nothing. The newest
- * entry of all stays, so that a journal never looks as if it had been lost.
+ * What is to be moved after an entry: of what is old enough, as much as one file takes; undefined if that is
+ * nothing. The newest entry of all stays, so that a journal never looks as if it had been lost.
  */
 export async function entriesToMove(
   { store, source, beforeMs, entriesMax }: ArchiveTask,

@@ -5,8 +5,9 @@ import { CountersignError, messageOf } from '../errors.ts';
 import { archiveFault } from './fault.ts';
 
 /**
- * A directory of an archive holds a folder a source, and in it that source's files, by number: `shop/00000001-HASH.jsonl.gz`. The
- * hash, 16 digits of the SHA-256 of the file's bytes, shows also what gzip would not notice.
+ * A directory of an archive holds a folder a source, and in it that source's files, by number:
+ * `shop/00000001-HASH.jsonl.gz`. The hash, 16 digits of the SHA-256 of the file's bytes, shows also what gzip
+ * would not notice.
  */
 export interface ArchiveFile {
   readonly path: string;
@@ -57,8 +58,8 @@ export function lastFile(folder: string): ArchiveFile | undefined {
 }
 
 /**
- * Makes the folder of a source, where it is missing, and clears what a killed archiver left. The directory itself must be there: one
- * that is not may be a disk that is not mounted. Throws USAGE.
+ * Makes the folder of a source, where it is missing, and clears what a killed archiver left. The directory
+ * itself must be there: one that is not may be a disk that is not mounted. Throws USAGE.
  */
 export async function prepareFolder(directory: string, source: string): Promise<string> {
   const folder = folderOf(directory, source);

@@ -4,9 +4,9 @@ import { formatAmount } from '../values/amount.ts';
 import { sha256Hex } from '../values/canonical.ts';
 
 /**
- * A file of the archive is JSON Lines: a header, an entry a line, a footer. Each line ends in the hash of the line `previous` to it
- * and in its own `hash`: the SHA-256 of its text without the member `hash`. A header's `previous` is the hash of the footer
- * of the file before, so all entries of a source are one chain.
+ * A file of the archive is JSON Lines: a header, an entry a line, a footer. Each line ends in the hash of the
+ * line `previous` to it and in its own `hash`: the SHA-256 of its text without the member `hash`. A header's
+ * `previous` is the hash of the footer of the file before, so all entries of a source are one chain.
  */
 const FORMAT = 1;
 /** The `previous` of the first line of a source's first file. */
@@ -120,7 +120,10 @@ export const lineShapes = {
   }),
 } as const;
 
-/** Whether the entry of the one id was written before that of the other. Ids are numbers, or two that a dash parts. */
+/**
+ * Whether the entry of the one id was written before that of the other. Ids are numbers, or two that a dash
+ * parts.
+ */
 export function isBefore(a: string, b: string): boolean {
   const [[first = 0n, second = 0n], [otherFirst = 0n, otherSecond = 0n]] = [numbersOf(a), numbersOf(b)];
   return first === otherFirst ? second < otherSecond : first < otherFirst;

@@ -6,8 +6,9 @@ import { LOCK } from './folder.ts';
 const SQLITE_BUSY = 5;
 
 /**
- * Holds the directory for one archiver, until it is released or the process ends, however that ends: SQLite locks its (empty) file by the
- * operating system, which nobody has to clear up after a crash. Throws USAGE while another process holds it.
+ * Holds the directory for one archiver, until it is released or the process ends, however that ends: SQLite
+ * locks its (empty) file by the operating system, which nobody has to clear up after a crash. Throws USAGE
+ * while another process holds it.
  */
 export function lockDirectory(directory: string): { release(): void } {
   const file = join(directory, LOCK);

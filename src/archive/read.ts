@@ -33,8 +33,9 @@ export interface WholeFile extends Extent {
 export type EntryRead = (entry: ArchivedEntry) => void | Promise<void>;
 
 /**
- * Reads a file of a source, an entry at a time, and holds it against what it says of itself. Rejects with STORE_CORRUPT, which
- * names the line, for whatever was changed, is missing, was added or stands in another order.
+ * Reads a file of a source, an entry at a time, and holds it against what it says of itself. Rejects with
+ * STORE_CORRUPT, which names the line, for whatever was changed, is missing, was added or stands in another
+ * order.
  */
 export async function readFileOf(
   source: string,

@@ -19,7 +19,10 @@ export interface VerifiedSource {
   /** Of its whole files; undefined if it has none. */
   readonly firstAtMs: number | undefined;
   readonly lastAtMs: number | undefined;
-  /** The hash of each file's end, in order; the empty text for a damaged file. The last one vouches for all before it. */
+  /**
+   * The hash of each file's end, in order; the empty text for a damaged file. The last one vouches for all
+   * before it.
+   */
   readonly ends: readonly string[];
 }
 
@@ -27,9 +30,9 @@ export interface VerifiedSource {
 const FAULTS_MAX = 1000;
 
 /**
- * Reads all files of all directories, which together are one archive: its older files may have been moved to another. Each file's entries are given to
- * `entryRead` as they are read, before it is known that the file is whole. Rejects with USAGE for what is no directory, and with
- * what `entryRead` rejects with.
+ * Reads all files of all directories, which together are one archive: its older files may have been moved to
+ * another. Each file's entries are given to `entryRead` as they are read, before it is known that the file is
+ * whole. Rejects with USAGE for what is no directory, and with what `entryRead` rejects with.
  */
 export async function verifyArchive(
   directories: readonly string[],
@@ -148,7 +151,10 @@ async function readOrFault(
   }
 }
 
-/** How a whole file does not follow the one before; undefined if it does, or if that one is damaged and can't say. */
+/**
+ * How a whole file does not follow the one before; undefined if it does, or if that one is damaged and can't
+ * say.
+ */
 function brokenLink(
   { path, number }: ArchiveFile,
   before: { readonly end: WholeFile | undefined },

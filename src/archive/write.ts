@@ -35,8 +35,8 @@ export interface WrittenFile extends Extent, ArchiveFile {
 }
 
 /**
- * Writes entries, at least one, as the file after `end`. Under its name, and on the disk, it is there whole or not at all. Rejects
- * with USAGE for an entry that no reader would take.
+ * Writes entries, at least one, as the file after `end`. Under its name, and on the disk, it is there whole
+ * or not at all. Rejects with USAGE for an entry that no reader would take.
  */
 export async function writeFileOf(
   folder: string,

@@ -15,7 +15,9 @@ export interface Question {
   readonly speedUp: boolean;
 }
 
-/** Who is paid how much. A withdrawal to several addresses has one for each; any other callback at most one. */
+/**
+ * Who is paid how much. A withdrawal to several addresses has one for each; any other callback at most one.
+ */
 export interface Payout {
   readonly to: string;
   readonly amount: Amount;
@@ -32,7 +34,10 @@ interface CallbackBase {
   /** The coin's symbol; for web3 the network's (`main_chain_symbol`). */
   readonly symbol: string;
   readonly payouts: readonly Payout[];
-  /** The members by the names that policies use, as comparable text; none for an optional member that is not there. */
+  /**
+   * The members by the names that policies use, as comparable text; none for an optional member that is not
+   * there.
+   */
   readonly values: ReadonlyMap<string, readonly string[]>;
   /** All that says what is to be done. Two callbacks about one subject must agree in these. */
   readonly terms: Readonly<Record<string, string>>;

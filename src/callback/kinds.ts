@@ -33,8 +33,8 @@ export const callbackKinds: Readonly<Record<Kind, CallbackKind>> = {
 };
 
 /**
- * A co-signer's callback, by what its members show it to be. It must be one of `expected`, the kinds that its URL serves;
- * one that could be either, or is neither, is refused. A member that is null shows nothing.
+ * A co-signer's callback, by what its members show it to be. It must be one of `expected`, the kinds that its
+ * URL serves; one that could be either, or is neither, is refused. A member that is null shows nothing.
  */
 export function parseCosigner(
   members: Members,

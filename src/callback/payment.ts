@@ -12,9 +12,9 @@ import {
 } from './reading.ts';
 
 /**
- * The members of a payment confirmation (section 6.1) and what each may hold. The `md5` and `rsa` schemes sign names and
- * values run together, so a signed text proves something only if these grammars allow one reading of it. That is why a
- * symbol may not end like a `time` member.
+ * The members of a payment confirmation (section 6.1) and what each may hold. The `md5` and `rsa` schemes
+ * sign names and values run together, so a signed text proves something only if these grammars allow one
+ * reading of it. That is why a symbol may not end like a `time` member.
  */
 export const PAYMENT_MEMBERS = {
   appKey: { pattern: /^[\x21-\x7e]+$/, maxLength: 128 },
@@ -32,8 +32,9 @@ export const paymentValues = ['userId', 'appOrderId', 'amount', 'symbol'] as con
 export const paymentAliases = { orderAmount: 'amount', payCoinSymbol: 'symbol' } as const;
 
 /**
- * A payment confirmation from its flat members, those of an envelope's plaintext included. A member that the callback
- * does not define refuses it: with no separators in the signed text, a stranger's name could change the reading.
+ * A payment confirmation from its flat members, those of an envelope's plaintext included. A member that the
+ * callback does not define refuses it: with no separators in the signed text, a stranger's name could change
+ * the reading.
  */
 export function parsePayment(members: Members, source: string): Parsed<PaymentCallback> {
   return reading(() => {

@@ -32,7 +32,9 @@ class Unreadable extends Error {
   }
 }
 
-/** Runs a parser: its value, or the failure of the first member that is missing or not as its grammar says. */
+/**
+ * Runs a parser: its value, or the failure of the first member that is missing or not as its grammar says.
+ */
 export function reading<T>(parse: () => T): { readonly ok: true; readonly callback: T } | Failure {
   try {
     return { ok: true, callback: parse() };
@@ -47,8 +49,8 @@ export function unreadable(code: FailureCode, because: string, data: Failure['da
 }
 
 /**
- * A member's text, from a string, or from a number that is a plain integer (an id such as `1e5` would be a second
- * spelling of another). Undefined where it is missing, null or empty.
+ * A member's text, from a string, or from a number that is a plain integer (an id such as `1e5` would be a
+ * second spelling of another). Undefined where it is missing, null or empty.
  */
 export function optionalText(members: Members, name: string, grammar: Grammar): string | undefined {
   const member = members.get(name);
@@ -78,7 +80,10 @@ export function presentText(members: Members, name: string, grammar: Grammar): s
   return optionalText(members, name, grammar) ?? '';
 }
 
-/** Refuses a free text that looks like another: lists and limits by recipient would take the two for different ones. */
+/**
+ * Refuses a free text that looks like another: lists and limits by recipient would take the two for different
+ * ones.
+ */
 export function requireOneSpelling(name: string, text: string): void {
   const why = secondSpelling(text);
   if (why === undefined) return;
@@ -92,8 +97,8 @@ export function unknownNames(members: Members, defined: readonly string[]): read
 }
 
 /**
- * An amount from a string or a number, digit by digit. Above zero unless `zero` says that zero will do; `pattern` narrows
- * how it may be written.
+ * An amount from a string or a number, digit by digit. Above zero unless `zero` says that zero will do;
+ * `pattern` narrows how it may be written.
  */
 export function requiredAmount(
   members: Members,

@@ -6,7 +6,10 @@ export const SELF_CHECK_TYPE = 'verify_public_hash';
 
 const TEXT = { pattern: VISIBLE, maxLength: 256 };
 
-/** The co-signer's question whether both sides hold the same public keys; sent when its operator checks its settings. */
+/**
+ * The co-signer's question whether both sides hold the same public keys; sent when its operator checks its
+ * settings.
+ */
 export function parseSelfCheck(members: Members, source: string): Parsed<SelfCheck> {
   return reading(() => ({
     kind: 'self-check',

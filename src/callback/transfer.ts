@@ -64,8 +64,9 @@ export const transferValues = [
 export const transferAliases = { withdraw_id: 'transfer_id' } as const;
 
 /**
- * A co-signer's withdrawal confirmation (section 6.2). Its id is `transfer_id` or `withdraw_id`, either may be empty.
- * Where there are `outputs`, they must sum to `amount` and include `to`, and `to` then stands for every address paid.
+ * A co-signer's withdrawal confirmation (section 6.2). Its id is `transfer_id` or `withdraw_id`, either may
+ * be empty. Where there are `outputs`, they must sum to `amount` and include `to`, and `to` then stands for
+ * every address paid.
  */
 export function parseTransfer(
   members: Members,
@@ -170,7 +171,9 @@ interface Outputs {
   readonly written: readonly string[];
   /** The names of members that the specification does not define, as `outputs[].name`, each once. */
   readonly unknown: readonly string[];
-  /** What these say, with the output that they are of, whatever the order; the empty text if there are none. */
+  /**
+   * What these say, with the output that they are of, whatever the order; the empty text if there are none.
+   */
   readonly more: string;
 }
 

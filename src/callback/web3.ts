@@ -51,8 +51,8 @@ export const web3Values = [
 export const web3Aliases = { main_chain_symbol: 'symbol' } as const;
 
 /**
- * A co-signer's web3 confirmation (section 6.3). `-1` means unlimited; `0` is in order; plain transfers have no data, which is
- * told by an empty text. A `trans_id`, unlike a withdrawal's id, is never empty.
+ * A co-signer's web3 confirmation (section 6.3). `-1` means unlimited; `0` is in order; plain transfers have
+ * no data, which is told by an empty text. A `trans_id`, unlike a withdrawal's id, is never empty.
  */
 export function parseWeb3(members: Members, source: string): Parsed<Web3Callback> {
   return reading(() => {

@@ -7,7 +7,10 @@ import { type Tree, plainOf, positionOf, readYaml } from '../policy/yaml.ts';
 import type { Call } from './command.ts';
 import type { Session } from './session.ts';
 
-/** The asset that `--asset` names, from the asset table beside the policies; undefined without it. Throws USAGE, with the cure. */
+/**
+ * The asset that `--asset` names, from the asset table beside the policies; undefined without it. Throws
+ * USAGE, with the cure.
+ */
 export function assetOf(session: Session, call: Call): Asset | undefined {
   const symbol = call.option('asset');
   if (symbol === undefined) return undefined;

@@ -7,8 +7,9 @@ import { isoTime } from './print.ts';
 const PRICES_PAGE = 1000;
 
 /**
- * The record that a store holds of some sources, in order of time, before an instant: what lists held when the journal
- * begins, as far as that is known, then the journal and the changes of prices. What is not known goes to `warnings`.
+ * The record that a store holds of some sources, in order of time, before an instant: what lists held when
+ * the journal begins, as far as that is known, then the journal and the changes of prices. What is not known
+ * goes to `warnings`.
  */
 export async function* storeRecord(
   store: Store,
@@ -52,7 +53,10 @@ async function* priceChanges(store: Store): AsyncGenerator<RecordedPrices, undef
   }
 }
 
-/** What a source's lists held when its journal begins: the changes before that were never kept, or are no longer. */
+/**
+ * What a source's lists held when its journal begins: the changes before that were never kept, or are no
+ * longer.
+ */
 async function* listsBefore(store: Store, source: string, warnings: string[]): AsyncGenerator<RecordedEntry> {
   const [first] = await store.entries({ source, limit: 1 });
   if (first === undefined) return;

@@ -7,7 +7,10 @@ interface CommandEntry {
   readonly load: () => Promise<CommandRow>;
 }
 
-/** The command line: an entry a command, in the order of `--help`. Only what is called is loaded, so that it starts sooner. */
+/**
+ * The command line: an entry a command, in the order of `--help`. Only what is called is loaded, so that it
+ * starts sooner.
+ */
 const entries: readonly CommandEntry[] = [
   { path: 'serve', load: async () => (await import('./serve.ts')).serve },
   { path: 'doctor', load: async () => (await import('./doctor.ts')).doctor },
@@ -47,7 +50,10 @@ const entries: readonly CommandEntry[] = [
   { path: 'replay', load: async () => (await import('./replay.ts')).replayCommand },
 ];
 
-/** The command that `argv` begins with the words of; all of them where there is none, for `--help` and for a suggestion. */
+/**
+ * The command that `argv` begins with the words of; all of them where there is none, for `--help` and for a
+ * suggestion.
+ */
 export function commandsFor(argv: readonly string[]): Promise<readonly CommandRow[]> {
   const called = entries.filter(({ path }) => path.split(' ').every((word, index) => word === argv[index]));
   return Promise.all((called.length > 0 ? called : entries).map(({ load }) => load()));

@@ -27,7 +27,10 @@ export interface RuleReport extends RuleExplanation {
   readonly asked: boolean;
 }
 
-/** Reads what the pipeline and the stores write as an entry's detail. `first` is the entry that a repeat names. Never throws. */
+/**
+ * Reads what the pipeline and the stores write as an entry's detail. `first` is the entry that a repeat
+ * names. Never throws.
+ */
 export function readDecision(entry: JournalEntry, first?: JournalEntry): Decision {
   const detail = detailOf(entry);
   return entry.type === 'decision' || entry.type === 'repeat'
@@ -102,7 +105,10 @@ function explained(entry: JournalEntry, detail: Detail, first: JournalEntry | un
 const text = z.string().optional().catch(undefined);
 const texts = z.array(z.string()).optional().catch(undefined);
 
-/** What any entry's detail may hold; what is not as it should be is left out, since the entry counts all the same. */
+/**
+ * What any entry's detail may hold; what is not as it should be is left out, since the entry counts all the
+ * same.
+ */
 const detailShape = z
   .looseObject({
     requestId: text,

@@ -118,7 +118,8 @@ async function queryOf(
     );
   }
   const { id } = entryId(session, call, after);
-  // Changes of prices in the millisecond of the entry come once more rather than never; a reader takes each once.
+  // Changes of prices in the millisecond of the entry come once more rather than never; a reader takes each
+  // once.
   const pricesFromMs = (await store.entry(source, id))?.atMs ?? 0;
   return { ...base, sources: [{ source, after: id }], prices: { after: 0, fromMs: pricesFromMs } };
 }
@@ -136,7 +137,10 @@ function warmedUp(call: Call, fromMs: number | undefined, nowMs: number): number
   return fromMs - (nowMs - readTime('warm-up', warmUp, nowMs));
 }
 
-/** Goes on where the file ends, also where `--since` is a later instant by now: nothing in between is left out. */
+/**
+ * Goes on where the file ends, also where `--since` is a later instant by now: nothing in between is left
+ * out.
+ */
 async function resumed(
   session: Session,
   store: Store,

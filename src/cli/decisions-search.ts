@@ -86,7 +86,10 @@ function filterOf(call: Call): (entry: JournalEntry) => boolean {
     (rule === undefined || refusedBy(entry, rule));
 }
 
-/** By a policy, by all rules of a kind in it, or by the one at its place: `p`, `p/amount-limit`, `p/amount-limit#1`. */
+/**
+ * By a policy, by all rules of a kind in it, or by the one at its place: `p`, `p/amount-limit`,
+ * `p/amount-limit#1`.
+ */
 function refusedBy(entry: JournalEntry, wanted: string): boolean {
   const { deciding } = readDecision(entry);
   if (deciding === undefined) return false;

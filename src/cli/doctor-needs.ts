@@ -16,7 +16,10 @@ const documentShape = z.object({
 /** Names of parameters, at any depth, that name a list of the store. */
 const LIST_NAMES: ReadonlySet<string> = new Set(['list', 'not-list']);
 
-/** What rules in force that enforce need of the store and do not find there: each callback that needs it is refused. */
+/**
+ * What rules in force that enforce need of the store and do not find there: each callback that needs it is
+ * refused.
+ */
 export async function checkNeeds(
   settings: Settings,
   store: Store,

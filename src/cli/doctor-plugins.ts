@@ -15,7 +15,10 @@ type Module = Settings['modules'][number];
 /** Below this a secret can be guessed by trying. */
 const SHORT_SECRET = 16;
 
-/** Each service's secret and authority, and whether each module is the one of the settings and loads. Asks nobody. */
+/**
+ * Each service's secret and authority, and whether each module is the one of the settings and loads. Asks
+ * nobody.
+ */
 export async function checkPlugins(
   session: Session,
   { services, modules }: Settings,
@@ -74,7 +77,10 @@ async function checkModule(module: Module): Promise<readonly Finding[]> {
   return [finding('ok', `module ${module.name} is ${module.file}, as its SHA-256 says, and loads`)];
 }
 
-/** Services and modules that rules which enforce ask and the settings do not have: every callback that they judge is refused. */
+/**
+ * Services and modules that rules which enforce ask and the settings do not have: every callback that they
+ * judge is refused.
+ */
 export function unknownAsked(settings: Settings, release: Release): readonly Finding[] {
   const known = {
     service: settings.services.map(({ name }) => name),

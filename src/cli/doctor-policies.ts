@@ -46,7 +46,9 @@ async function checkInForce(
   ];
 }
 
-/** What a release would refuse for want of something in the settings or the store; also before it is in force. */
+/**
+ * What a release would refuse for want of something in the settings or the store; also before it is in force.
+ */
 export async function checkRelease(
   settings: Settings,
   store: Store,
@@ -93,7 +95,10 @@ function unserved(settings: Settings, release: Release): readonly Finding[] {
   );
 }
 
-/** Policies for a source that is not there: where the name is misspelt, they do not hold for the source that is meant. */
+/**
+ * Policies for a source that is not there: where the name is misspelt, they do not hold for the source that
+ * is meant.
+ */
 function strangers(settings: Settings, release: Release): readonly Finding[] {
   const known = settings.sources.map(({ name }) => name);
   return release.policies.flatMap((policy) =>

@@ -9,8 +9,8 @@ const CLOCK_OFF_MS = 1000;
 const FULL = 0.8;
 
 /**
- * What is odd about a Redis, each of its primaries looked at by itself. What is denied to its user is a fault that says what to
- * grant. Asks for nothing that the service does not need as well: no CONFIG.
+ * What is odd about a Redis, each of its primaries looked at by itself. What is denied to its user is a fault
+ * that says what to grant. Asks for nothing that the service does not need as well: no CONFIG.
  */
 export async function checkRedis(
   { connection }: { readonly connection: Connection },
@@ -30,7 +30,8 @@ export async function checkRedis(
     const { inForce } = createKeys(prefix);
     findings.push(...(await guarded('store', () => tryScript({ connection }, inForce).then(() => []))));
   }
-  // Whether keys may be evicted, and whether it is too old, is for `examine` to say: the service asks it as well.
+  // Whether keys may be evicted, and whether it is too old, is for `examine` to say: the service asks it as
+  // well.
   findings.push(...(await guarded('store', () => examine().then(() => []))));
   const faults = new Map(findings.map((finding) => [finding.because, finding]));
   return [...faults.values()];

@@ -13,7 +13,10 @@ import { checkRedis } from './doctor-redis.ts';
 import { counted } from './print.ts';
 import type { Session } from './session.ts';
 
-/** What the store came to; and the store itself, for whoever looks further, unless it can't be used or isn't there yet. */
+/**
+ * What the store came to; and the store itself, for whoever looks further, unless it can't be used or isn't
+ * there yet.
+ */
 export interface StoreChecked {
   readonly findings: readonly Finding[];
   readonly store: Store | undefined;
@@ -77,7 +80,9 @@ async function checkEmbedded(store: Store): Promise<readonly Finding[]> {
   return [found, { check: 'store', state: 'warning', because }];
 }
 
-/** As much as a decision may need, as a service without a name, which nobody takes for one; and takes it back. */
+/**
+ * As much as a decision may need, as a service without a name, which nobody takes for one; and takes it back.
+ */
 async function tryWrite(store: Store): Promise<void> {
   const id = `doctor-${randomUUID()}`;
   try {

@@ -76,7 +76,10 @@ platform first. What operators ordered stays frozen: name it as well, or give --
 /** What `freeze` gives. */
 const ID = /^f\d{1,16}$/;
 
-/** Those that stand now, so that what somebody freezes meanwhile stays frozen. Throws USAGE where it is not clear which. */
+/**
+ * Those that stand now, so that what somebody freezes meanwhile stays frozen. Throws USAGE where it is not
+ * clear which.
+ */
 function idsToLift(call: Call, frozen: readonly Freeze[]): readonly string[] {
   const acknowledged = call.flag('acknowledgeLoss') ? lossesIn(frozen).map(({ id }) => id) : [];
   const ordered = frozen.filter(({ kind }) => kind === 'operator');

@@ -27,7 +27,10 @@ export function mergedEntries(
   return mergedByTime(pages, newestFirst);
 }
 
-/** The same of whatever has a time, each stream ordered by it; one item of each is in memory, beside what it reads ahead. */
+/**
+ * The same of whatever has a time, each stream ordered by it; one item of each is in memory, beside what it
+ * reads ahead.
+ */
 export async function* mergedByTime<T extends { readonly atMs: number }>(
   streams: readonly AsyncIterator<T>[],
   newestFirst: boolean,

@@ -58,7 +58,10 @@ export const listRemove: CommandRow = {
   },
 };
 
-/** Where the list is: a misspelt name must not make an empty list, by which a callback could pass. Throws NOT_FOUND. */
+/**
+ * Where the list is: a misspelt name must not make an empty list, by which a callback could pass. Throws
+ * NOT_FOUND.
+ */
 async function sourcesWithList(session: Session, call: Call, list: string): Promise<readonly string[]> {
   const store = await session.store();
   const sources = chosenSources(session, call);

@@ -11,15 +11,18 @@ const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 const VALUE_MAX = 1024;
 const CONTROL = /\p{Cc}/u;
 
-/** The list's name and the values that a call gives, from the command line and from `--file`, comparable and each once. */
+/**
+ * The list's name and the values that a call gives, from the command line and from `--file`, comparable and
+ * each once.
+ */
 export interface GivenValues {
   readonly list: string;
   readonly values: readonly string[];
 }
 
 /**
- * Values to be put on a list; with an asset, each must begin with an address of it. Throws USAGE or LIST_INVALID, naming
- * the first value that will not do.
+ * Values to be put on a list; with an asset, each must begin with an address of it. Throws USAGE or
+ * LIST_INVALID, naming the first value that will not do.
  */
 export function addedValues(call: Call, asset: Asset | undefined): GivenValues {
   const written = writtenValues(call);
@@ -34,8 +37,8 @@ export function addedValues(call: Call, asset: Asset | undefined): GivenValues {
 }
 
 /**
- * Values to be taken off a list, also in the form in which an earlier version put them on it. Throws USAGE or LIST_INVALID, naming
- * the first value that will not do.
+ * Values to be taken off a list, also in the form in which an earlier version put them on it. Throws USAGE or
+ * LIST_INVALID, naming the first value that will not do.
  */
 export function removedValues(call: Call): GivenValues {
   return givenValues(call, writtenValues(call).flatMap(storedEntries));

@@ -61,7 +61,9 @@ function outlet(stream: NodeJS.WriteStream): Outlet {
   };
 }
 
-/** For how long a signal that is sent again is the same one: npm passes on what the terminal has sent to both. */
+/**
+ * For how long a signal that is sent again is the same one: npm passes on what the terminal has sent to both.
+ */
 const SAME_SIGNAL_MS = 1000;
 
 /** Resolves with the first signal to stop. The next one ends the process at once, as signals do. */

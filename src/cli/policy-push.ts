@@ -109,7 +109,9 @@ function testsText(report: TestReport | undefined): string {
   return report.passed === 0 ? 'There are no tests, so nothing was tried.' : summaryText(report);
 }
 
-/** What the push changes; or why that can't be told, which must not keep anybody from mending it by a push. */
+/**
+ * What the push changes; or why that can't be told, which must not keep anybody from mending it by a push.
+ */
 async function compared(store: Store, before: string, release: Release): Promise<ReleaseDiff | string> {
   try {
     const document = before === '' ? undefined : await store.document(before);
@@ -122,7 +124,10 @@ async function compared(store: Store, before: string, release: Release): Promise
   }
 }
 
-/** What the store is to compare with: the full name of what is in force if that is meant, else what cannot be in force. */
+/**
+ * What the store is to compare with: the full name of what is in force if that is meant, else what cannot be
+ * in force.
+ */
 function expectedOf(call: Call, inForce: string): string {
   const expect = call.option('expect');
   if (expect === undefined) return inForce;

@@ -66,7 +66,9 @@ const contentShape = z.object({
 
 type Content = z.output<typeof contentShape>;
 
-/** A revision's policies as they were written, also those that this version of the program could not compile. */
+/**
+ * A revision's policies as they were written, also those that this version of the program could not compile.
+ */
 async function contentOf(store: Store, revision: string): Promise<Content> {
   const document = await store.document(revision);
   const content = contentShape.safeParse(document === undefined ? undefined : jsonOrText(document));

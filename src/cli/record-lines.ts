@@ -8,7 +8,9 @@ import { isoTime } from './print.ts';
 export interface RecordQuery {
   /** Each with the id of the entry after which it goes on; the empty text begins at the first. */
   readonly sources: readonly { readonly source: string; readonly after: string }[];
-  /** Entries from here on; of what was before, only what makes the state: changes of lists, orders and prices. */
+  /**
+   * Entries from here on; of what was before, only what makes the state: changes of lists, orders and prices.
+   */
   readonly fromMs: number | undefined;
   /** False leaves out what was before `fromMs` altogether. */
   readonly state: boolean;

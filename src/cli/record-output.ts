@@ -14,7 +14,10 @@ import { LINE_BEGINNING, linesOf } from '../simulation/file-runs.ts';
 
 /** A file that an export is appended to, whenever it is run. */
 export interface RecordOutput {
-  /** Where the file ends: by source the last entry that it holds whole. Changes of prices are those of the source ''. */
+  /**
+   * Where the file ends: by source the last entry that it holds whole. Changes of prices are those of the
+   * source ''.
+   */
   readonly ends: ReadonlyMap<string, { readonly id: string; readonly atMs: number }>;
   /** The latest instant of all its lines; 0 for an empty file. */
   readonly lastMs: number;
@@ -32,7 +35,10 @@ const FLUSH_BYTES = 65_536;
 /** Bodies of callbacks are nobody else's business. */
 const MODE = 0o600;
 
-/** Opens or makes the file, and looks through what it holds. Throws USAGE for one that is no export; it is left alone then. */
+/**
+ * Opens or makes the file, and looks through what it holds. Throws USAGE for one that is no export; it is
+ * left alone then.
+ */
 export function openRecordOutput(path: string): RecordOutput {
   const file = open(path);
   try {

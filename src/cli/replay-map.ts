@@ -8,7 +8,10 @@ import { nearest } from '../values/nearest.ts';
 const MAX_BYTES = 16 * 1024 * 1024;
 const mapShape = z.record(z.string(), z.record(z.string(), z.string().min(1)));
 
-/** What `--map` names: by member, new texts by old. Throws USAGE for a file that is none, or a member that is not mapped. */
+/**
+ * What `--map` names: by member, new texts by old. Throws USAGE for a file that is none, or a member that is
+ * not mapped.
+ */
 export function readMap(file: string | undefined): ReadonlyMap<string, ReadonlyMap<string, string>> {
   if (file === undefined) return new Map();
   const read = mapShape.safeParse(treeOf(file));

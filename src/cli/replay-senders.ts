@@ -11,7 +11,10 @@ import type { ReadSecret } from '../values/secret.ts';
 import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from './sender-keys.ts';
 import type { Session } from './session.ts';
 
-/** Whoever sends to the sources of the settings, their keys read when they are first needed. `key` is the file of `--key`. */
+/**
+ * Whoever sends to the sources of the settings, their keys read when they are first needed. `key` is the file
+ * of `--key`.
+ */
 export function replaySenders(session: Session, key: string | undefined, mapping: Mapping): SenderOf {
   const { sources } = session.settings();
   const { read } = session.secrets();

@@ -19,7 +19,10 @@ export interface Outgoing {
 
 const TIMEOUT_MS = 15_000;
 
-/** Posts a callback, prints its answer and, from the store of the settings, why. 0 for SUCCESS, 1 for any other answer. */
+/**
+ * Posts a callback, prints its answer and, from the store of the settings, why. 0 for SUCCESS, 1 for any
+ * other answer.
+ */
 export async function send(session: Session, outgoing: Outgoing): Promise<ExitCode> {
   const response = await post(outgoing);
   const answer = await response.text();
@@ -53,7 +56,10 @@ export async function post({ url, headers, body }: Outgoing): Promise<Response> 
   });
 }
 
-/** The newest journal entry about the subject; none where the store can't be read, which the answer does not depend on. */
+/**
+ * The newest journal entry about the subject; none where the store can't be read, which the answer does not
+ * depend on.
+ */
 async function explanationOf(session: Session, { source, subject }: Outgoing) {
   try {
     const store = await session.store();

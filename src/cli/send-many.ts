@@ -17,8 +17,9 @@ export interface Varied {
 }
 
 /**
- * The members of the payment at `index`: the users from `user` on in turn, and amounts all over the range up to `amount`. The
- * same index gives the same payment. Throws USAGE for a user or an amount that can't be counted from.
+ * The members of the payment at `index`: the users from `user` on in turn, and amounts all over the range up
+ * to `amount`. The same index gives the same payment. Throws USAGE for a user or an amount that can't be
+ * counted from.
  */
 export function variedPayment({ user, amount }: Varied, index: number): Varied {
   const most = parseAmount(amount);
@@ -34,7 +35,10 @@ export function variedPayment({ user, amount }: Varied, index: number): Varied {
   return { user: String(BigInt(user) + BigInt(index % USERS)), amount: formatAmount(step * HUNDREDTH) };
 }
 
-/** Posts many callbacks, some at once, and says how they were answered. 0 if each was answered SUCCESS or FAILURE. */
+/**
+ * Posts many callbacks, some at once, and says how they were answered. 0 if each was answered SUCCESS or
+ * FAILURE.
+ */
 export async function sendMany(
   session: Session,
   count: number,

@@ -61,7 +61,10 @@ export const sendPayment: CommandRow = {
   },
 };
 
-/** The keys of the sender's side: the shared secret from the settings, the platform's private key from `--key`. */
+/**
+ * The keys of the sender's side: the shared secret from the settings, the platform's private key from
+ * `--key`.
+ */
 function signerConfig(session: Session, source: SourceOf<'payment'>, call: Call): SignerConfig {
   const wanted = call.option('scheme');
   const accepted = source.signatures.find(({ scheme }) => wanted === undefined || scheme === wanted);

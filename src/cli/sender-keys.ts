@@ -14,7 +14,9 @@ export type SourceOf<K extends SourceSettings['callback']> = Extract<
 
 type Accepted = SourceOf<'payment'>['signatures'][number];
 
-/** What the platform signs with where `accepted` is accepted: the shared secret, or its private key as text. */
+/**
+ * What the platform signs with where `accepted` is accepted: the shared secret, or its private key as text.
+ */
 export function platformSigner(
   accepted: Accepted,
   read: ReadSecret,

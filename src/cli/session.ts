@@ -26,7 +26,9 @@ export interface Terminal {
   readonly stopped: () => Promise<string>;
 }
 
-/** What a command works with: where it prints, and the settings and the store, read when it first needs them. */
+/**
+ * What a command works with: where it prints, and the settings and the store, read when it first needs them.
+ */
 export interface Session extends Pick<Terminal, 'env' | 'clock' | 'input' | 'stopped' | 'version'> {
   /** Who is recorded as having done something: `--by`, else the operating system's user. */
   readonly by: string;
@@ -36,7 +38,10 @@ export interface Session extends Pick<Terminal, 'env' | 'clock' | 'input' | 'sto
   report(line: string): void;
   /** How far long work is, for people who watch; the empty text clears it. Not with `--json`. */
   progress(line: string): void;
-  /** Resolves once what was printed has been taken, so that long output waits for its reader, and ends with it. */
+  /**
+   * Resolves once what was printed has been taken, so that long output waits for its reader, and ends with
+   * it.
+   */
   drained(): Promise<void>;
   readonly settingsFile: string;
   settings(): Settings;

@@ -9,7 +9,10 @@ export function sourceOption(command: Command): Command {
   return command.option('--source <name>', 'one source of the settings (default: all of them)');
 }
 
-/** The source that `--source` names, else all of the settings, in their order. Throws USAGE for a name they don't have. */
+/**
+ * The source that `--source` names, else all of the settings, in their order. Throws USAGE for a name they
+ * don't have.
+ */
 export function chosenSources(session: Session, call: Call): readonly string[] {
   const names = session.settings().sources.map(({ name }) => name);
   const wanted = call.option('source');

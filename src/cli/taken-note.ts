@@ -22,8 +22,9 @@ const ABSENT_WAIT_MS = 700;
 const LOOK_MS = 25;
 
 /**
- * To be called by each command that has changed something: says to people whether running services have taken note, or that none
- * runs on this store, and returns the same for machines. Never throws: the change stands, whoever has seen it.
+ * To be called by each command that has changed something: says to people whether running services have taken
+ * note, or that none runs on this store, and returns the same for machines. Never throws: the change stands,
+ * whoever has seen it.
  */
 export async function takenNote(
   session: Session,

@@ -2,7 +2,10 @@ import type { Coverage } from '../simulation/coverage.ts';
 import type { CallbackResult, TestReport, TestResult, RuleReport } from '../simulation/run-tests.ts';
 import { columns, counted, isoTime, printable } from './print.ts';
 
-/** What came of tests, for people: those that failed with what every rule said, a summary, and what was not covered. */
+/**
+ * What came of tests, for people: those that failed with what every rule said, a summary, and what was not
+ * covered.
+ */
 export function reportText(report: TestReport, show: { readonly coverage: boolean }): string {
   const failed = report.tests.filter(({ passed }) => !passed);
   return [

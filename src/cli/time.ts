@@ -15,8 +15,8 @@ const INSTANT =
   /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(?:\.(\d{3}))?)?(?:Z|([+-])([01]\d):([0-5]\d))?)?$/;
 
 /**
- * The instant that `--since` or `--until` names, in milliseconds: `2h` before now, or an ISO date or date and time, in UTC
- * unless it says otherwise. Throws USAGE for anything else, days that no calendar has included.
+ * The instant that `--since` or `--until` names, in milliseconds: `2h` before now, or an ISO date or date and
+ * time, in UTC unless it says otherwise. Throws USAGE for anything else, days that no calendar has included.
  */
 export function readTime(option: string, text: string, nowMs: number): number {
   const [, count, unit = ''] = BEFORE_NOW.exec(text) ?? [];

@@ -19,13 +19,16 @@ export interface AttendanceParts {
 }
 
 export interface AttendanceShown {
-  /** Resolves when the service no longer shows itself, at the latest when the store has failed to forget it. */
+  /**
+   * Resolves when the service no longer shows itself, at the latest when the store has failed to forget it.
+   */
   stop(): Promise<void>;
 }
 
 /**
- * Shows that this service runs on the store, and what it has seen of it, so that whoever changes something can tell that it was
- * noted. Each time is a real write, by which a store that can't be written to is found before a callback meets it.
+ * Shows that this service runs on the store, and what it has seen of it, so that whoever changes something
+ * can tell that it was noted. Each time is a real write, by which a store that can't be written to is found
+ * before a callback meets it.
  */
 export function showAttendance({ store, follower, readiness, log }: AttendanceParts): AttendanceShown {
   const id = randomUUID();

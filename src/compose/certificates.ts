@@ -4,7 +4,9 @@ import type { Settings } from '../settings/schema.ts';
 import { storeAddress } from '../settings/store-address.ts';
 import { readPem } from './store.ts';
 
-/** When the certificates that a setting names expire; undefined where its file holds none that can be read. */
+/**
+ * When the certificates that a setting names expire; undefined where its file holds none that can be read.
+ */
 export type Expiries = readonly (readonly [setting: string, expiresAtMs: number | undefined])[];
 
 /** Of the public port, and of the authorities of its clients. */
@@ -13,7 +15,10 @@ export function publicExpiries({ cert, ca }: TlsContext): Expiries {
   return ca === undefined ? [own] : [own, ['public.tls.clientCa', expiryOf(ca)]];
 }
 
-/** Of what is shown to a Redis over TLS, and of its authorities. They are read at the start alone, as the store reads them. */
+/**
+ * Of what is shown to a Redis over TLS, and of its authorities. They are read at the start alone, as the
+ * store reads them.
+ */
 export function storeExpiries({ url, tls }: Settings['store']): Expiries {
   const address = storeAddress(url);
   if (tls === undefined || address === undefined || address.kind === 'embedded' || !address.tls) return [];

@@ -28,8 +28,8 @@ export interface FollowedKeys {
 type Texts = ReadonlyMap<string, string>;
 
 /**
- * Reads all keys now; throws one error that lists every key that can't be read. Later a file that can't be used
- * leaves the key in use that was read from it, since a mount that is gone for a moment must not stop
+ * Reads all keys now; throws one error that lists every key that can't be read. Later a file that can't be
+ * used leaves the key in use that was read from it, since a mount that is gone for a moment must not stop
  * payments. Other files count.
  */
 export function followKeys(settings: Settings, read: ReadSecret, log: Log): FollowedKeys {
@@ -94,7 +94,10 @@ export function followKeys(settings: Settings, read: ReadSecret, log: Log): Foll
   };
 }
 
-/** What the other files of the source hold: a key that was replaced is revoked, whatever is wrong with another file. */
+/**
+ * What the other files of the source hold: a key that was replaced is revoked, whatever is wrong with another
+ * file.
+ */
 function usable(
   settings: Settings,
   source: SourceSettings,

@@ -108,8 +108,8 @@ async function openOps(
 }
 
 /*
- * Monitoring and a back end need few connections, and a look at the metrics takes milliseconds: that many must not be able to
- * take the callbacks' time.
+ * Monitoring and a back end need few connections, and a look at the metrics takes milliseconds: that many
+ * must not be able to take the callbacks' time.
  */
 const OPS_CONNECTIONS = 256;
 const OPS_CONNECTIONS_PER_ADDRESS = 64;
@@ -128,7 +128,10 @@ interface Gate {
   open(): void;
 }
 
-/** Requests that come while it is shut wait, in their order. They are as many as connections are allowed, and no body is read. */
+/**
+ * Requests that come while it is shut wait, in their order. They are as many as connections are allowed, and
+ * no body is read.
+ */
 function createGate(): Gate {
   let waiting: (() => void)[] | undefined = [];
   return {

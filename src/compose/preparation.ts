@@ -7,7 +7,10 @@ export interface Preparation {
 }
 
 export interface PreparationParts {
-  /** Looks whether the store is safe: it might forget a decision if not. Repeated for as long as the service runs. */
+  /**
+   * Looks whether the store is safe: it might forget a decision if not. Repeated for as long as the service
+   * runs.
+   */
   readonly examine: () => Promise<void>;
   /** Once, after the first look. */
   readonly prepare: () => Promise<void>;
@@ -20,10 +23,11 @@ const RETRY_MS = 500;
 const EXAMINE_MS = 3000;
 
 /**
- * Prepares once, or goes on trying for as long as something is wrong, so that a service can start before its store. What is
- * wrong at the first attempt and would not mend itself, such as a store that is not safe, rejects. Then goes on looking: a store
- * that is no longer safe is trouble until it is mended. One that can't be reached is none here, for it approves nothing;
- * it is looked at again sooner, since it may come back otherwise than it went.
+ * Prepares once, or goes on trying for as long as something is wrong, so that a service can start before its
+ * store. What is wrong at the first attempt and would not mend itself, such as a store that is not safe,
+ * rejects. Then goes on looking: a store that is no longer safe is trouble until it is mended. One that can't
+ * be reached is none here, for it approves nothing; it is looked at again sooner, since it may come back
+ * otherwise than it went.
  */
 export async function startPreparing(parts: PreparationParts): Promise<Preparation> {
   const { examine, prepare, report, examineMs = EXAMINE_MS } = parts;

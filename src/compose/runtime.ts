@@ -39,8 +39,8 @@ export interface Runtime {
   /** Why the store may not decide yet; undefined once it may. */
   readonly unprepared: () => string | undefined;
   /**
-   * Prepares the store and puts policies in force where there are none: nothing is written before. Rejects with STORE_UNSAFE or
-   * POLICY_INVALID; a store that can't be reached is waited for behind `unprepared`.
+   * Prepares the store and puts policies in force where there are none: nothing is written before. Rejects
+   * with STORE_UNSAFE or POLICY_INVALID; a store that can't be reached is waited for behind `unprepared`.
    */
   readonly start: () => Promise<void>;
   readonly shuttingDown: () => void;
@@ -170,7 +170,9 @@ function followPolicies({ settings, log }: RuntimeParts, store: Store, metrics: 
   });
 }
 
-/** Asked again before it has answered, it gives all the same answer: however many ask, the work is done once. */
+/**
+ * Asked again before it has answered, it gives all the same answer: however many ask, the work is done once.
+ */
 function shared<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   return () => {
@@ -228,7 +230,8 @@ function healthOf(parts: HealthParts) {
         name: 'running',
         check: () => stateOf(stopping() ? 'the service is shutting down' : undefined, 'serving'),
       },
-      // An overloaded replica taken out would leave its load to the others, and they would go down one after the other.
+      // An overloaded replica taken out would leave its load to the others, and they would go down one after
+      // the other.
       { name: 'load', check: () => tally.load(), decisive: false },
     ],
   });

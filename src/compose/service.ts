@@ -20,7 +20,10 @@ import { openStore } from './store.ts';
 export interface Service {
   readonly publicUrl: string;
   readonly opsUrl: string;
-  /** Is not ready for `public.shutdownDelayMs`, answers what is under way, within `public.shutdownGraceMs`, and closes everything. */
+  /**
+   * Is not ready for `public.shutdownDelayMs`, answers what is under way, within `public.shutdownGraceMs`,
+   * and closes everything.
+   */
   stop(): Promise<void>;
 }
 
@@ -35,9 +38,10 @@ export interface ServiceParts {
 const SECRETS_POLL_MS = 1000;
 
 /**
- * Puts the parts together and serves. The ports are taken before anything is written, and what comes in waits until the store is
- * prepared. Faults in settings, keys, ports or the store's safety reject, and nothing was answered then; a store that can't be
- * reached does not: the service answers FAILURE until it is there, and `/readyz` says so.
+ * Puts the parts together and serves. The ports are taken before anything is written, and what comes in waits
+ * until the store is prepared. Faults in settings, keys, ports or the store's safety reject, and nothing was
+ * answered then; a store that can't be reached does not: the service answers FAILURE until it is there, and
+ * `/readyz` says so.
  */
 export async function startService(parts: ServiceParts): Promise<Service> {
   const opened: Undo[] = [];
@@ -49,7 +53,10 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   }
 }
 
-/** The last first. An undo that fails is logged: it hides neither the fault of the start nor the remaining undos. */
+/**
+ * The last first. An undo that fails is logged: it hides neither the fault of the start nor the remaining
+ * undos.
+ */
 async function undoAll(opened: readonly Undo[], log: Log): Promise<void> {
   for (const undo of opened.toReversed()) {
     try {
@@ -117,7 +124,8 @@ async function open(parts: ServiceParts, opens: (undo: Undo) => void): Promise<S
       await pause(shutdownDelayMs);
       stopWatching();
       await servers.public.stop(shutdownGraceMs);
-      // Whoever waited has been answered or cut off; what is still with the store has its own time-outs, and no more than this.
+      // Whoever waited has been answered or cut off; what is still with the store has its own time-outs, and
+      // no more than this.
       const idleMs = Math.max(shutdownGraceMs, settings.answerTimeoutMs);
       await Promise.race([pipeline.idle(), pause(idleMs, undefined, { ref: false })]);
       pipeline.stop();

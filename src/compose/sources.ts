@@ -31,9 +31,10 @@ export function answerFormatOf(source: SourceSettings): AnswerFormat {
 }
 
 /**
- * The bytes by which whoever calls is answered. An authenticated source has its own. Of others a co-signer's path names the source.
- * All payments come in on one path: where their sources are all answered in one way, so is whoever is not known; else as the
- * source whose appKey the body names, and plainly where it names none or was not read.
+ * The bytes by which whoever calls is answered. An authenticated source has its own. Of others a co-signer's
+ * path names the source. All payments come in on one path: where their sources are all answered in one way,
+ * so is whoever is not known; else as the source whose appKey the body names, and plainly where it names none
+ * or was not read.
  */
 export function answerFormats(sources: Settings['sources']): (addressee: Addressee) => AnswerFormat {
   const byName = new Map(sources.map((source) => [source.name, answerFormatOf(source)]));

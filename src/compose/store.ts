@@ -19,8 +19,9 @@ export interface OpenedStore {
 const DAY_MS = 86_400_000;
 
 /**
- * Opens the store that the settings name, and loads no other. Also resolves while a Redis is down; see the adapters. Only
- * `serve` makes an embedded store where there is none: what a command would make, no service looks at.
+ * Opens the store that the settings name, and loads no other. Also resolves while a Redis is down; see the
+ * adapters. Only `serve` makes an embedded store where there is none: what a command would make, no service
+ * looks at.
  */
 export async function openStore(
   settings: StoreSettings,

@@ -18,8 +18,9 @@ const LOOK_MS = 5000;
 const FRESH_MS = 1000;
 
 /**
- * Moves the store's time on for as long as the service runs, so that hours without a callback are no jump of the clock, and
- * says what became of it. A look that fails says nothing: the store is down then, which others tell.
+ * Moves the store's time on for as long as the service runs, so that hours without a callback are no jump of
+ * the clock, and says what became of it. A look that fails says nothing: the store is down then, which others
+ * tell.
  */
 export function createTimekeeping({
   store,

@@ -12,15 +12,23 @@ export interface Reported {
 /** What each address may still have fail to authenticate within a second. */
 export interface FailureBudgets {
   reported(report: Reported): void;
-  /** Counts what was no callback: a request that nothing serves, or a misuse of a connection, which costs ten times as much. */
+  /**
+   * Counts what was no callback: a request that nothing serves, or a misuse of a connection, which costs ten
+   * times as much.
+   */
   charge(address: string, what: 'unserved' | 'misuse'): void;
   /** Why this address is not listened to for the rest of its second; undefined where it is. */
   throttled(address: string): string | undefined;
-  /** Whether connections of this address are closed unread for the rest of its second, since it misuses them. */
+  /**
+   * Whether connections of this address are closed unread for the rest of its second, since it misuses them.
+   */
   shutOut(address: string): boolean;
 }
 
-/** How many times what a stranger may, in failures, an address may from which somebody was authenticated within a minute. */
+/**
+ * How many times what a stranger may, in failures, an address may from which somebody was authenticated
+ * within a minute.
+ */
 const KNOWN_TIMES = 10;
 const KNOWN_FOR_MS = 60_000;
 const KNOWN_MAX = 1000;
@@ -31,7 +39,10 @@ const STRANGERS_MAX = 10_000;
 /** How many times what a /64 may, in failures, all of an IPv6 /48 may together. */
 const WIDE_TIMES = 10;
 const SECOND_MS = 1000;
-/** A private key's operation takes some thirty times as long as any other check. Few get this far without the sender's key. */
+/**
+ * A private key's operation takes some thirty times as long as any other check. Few get this far without the
+ * sender's key.
+ */
 const COSTS: Readonly<Record<string, number>> = { ENVELOPE_UNDECIPHERABLE: 10 };
 /** To accept and to close a connection takes ten times as long as to answer one more request over it. */
 const MISUSE_COST = 10;
@@ -48,15 +59,16 @@ interface Known {
 }
 
 /**
- * Counts failures by address, of IPv6 by the /64 that one host has to itself and by the /48 that one customer has, in seconds that
- * begin with a failure. At most 10,000 strangers are counted at once. None is forgotten before its second is over: those beyond that
- * number share one budget, so that many addresses together can't wash one clean.
+ * Counts failures by address, of IPv6 by the /64 that one host has to itself and by the /48 that one customer
+ * has, in seconds that begin with a failure. At most 10,000 strangers are counted at once. None is forgotten
+ * before its second is over: those beyond that number share one budget, so that many addresses together can't
+ * wash one clean.
  *
- * An address from which a callback was decided within a day has a budget of its own, which no other address can use up, also none
- * of its /64: the last 10,000 such addresses are remembered. A callback that is repeated makes no address known, since whoever
- * recorded one could send it from anywhere. For a minute after somebody was authenticated from it, an address, and its /64, has
- * ten times the budget: others may call through the same gateway, and must not silence the sender cheaply. `nowMs` must never
- * run backwards.
+ * An address from which a callback was decided within a day has a budget of its own, which no other address
+ * can use up, also none of its /64: the last 10,000 such addresses are remembered. A callback that is
+ * repeated makes no address known, since whoever recorded one could send it from anywhere. For a minute after
+ * somebody was authenticated from it, an address, and its /64, has ten times the budget: others may call
+ * through the same gateway, and must not silence the sender cheaply. `nowMs` must never run backwards.
  */
 export function createFailureBudgets({
   failuresPerSecond,
@@ -238,7 +250,10 @@ function first(map: ReadonlyMap<string, unknown>): string {
   return value ?? '';
 }
 
-/** An address as it is counted: IPv4 as it is, IPv6 by its /64. What is neither counts by its first 64 characters. */
+/**
+ * An address as it is counted: IPv4 as it is, IPv6 by its /64. What is neither counts by its first 64
+ * characters.
+ */
 export function keyOf(address: string): string {
   const plain = plainOf(address);
   if (!plain.includes(':')) return plain;

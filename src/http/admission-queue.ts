@@ -4,8 +4,8 @@ import type { EventEmitter } from 'node:events';
 export interface AcceptQueue {
   follow(server: EventEmitter): void;
   /**
-   * The longest for which the first request on this connection may have waited; 0 where that is not worth a thought, and for
-   * later ones. Asked once a request.
+   * The longest for which the first request on this connection may have waited; 0 where that is not worth a
+   * thought, and for later ones. Asked once a request.
    */
   waitedMs(connection: object): number;
 }
@@ -13,10 +13,11 @@ export interface AcceptQueue {
 const NOTABLE_MS = 100;
 
 /**
- * The loop accepts one connection a turn: where turns are long and connections many, they wait with their requests where the
- * service can't see them. But a turn without one shows that none waits. So a connection has waited no longer than since the last
- * such turn. Nor has it longer than since the one was accepted that came `backlog` and one before it: the kernel lets no more wait,
- * and they are accepted in the order in which they came. `nowMs` must never run backwards.
+ * The loop accepts one connection a turn: where turns are long and connections many, they wait with their
+ * requests where the service can't see them. But a turn without one shows that none waits. So a connection
+ * has waited no longer than since the last such turn. Nor has it longer than since the one was accepted that
+ * came `backlog` and one before it: the kernel lets no more wait, and they are accepted in the order in which
+ * they came. `nowMs` must never run backwards.
  */
 export function followAcceptQueue(nowMs: () => number, backlog: number): AcceptQueue {
   const emptyAt = new WeakMap<object, number>();

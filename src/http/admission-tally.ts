@@ -9,7 +9,10 @@ export interface Load {
 
 export interface Tally {
   turnedAway(turned: TurnedAway): void;
-  /** A connection was closed unread: of `address`, where that has too many or misuses them, else for how many there are in all. */
+  /**
+   * A connection was closed unread: of `address`, where that has too many or misuses them, else for how many
+   * there are in all.
+   */
   dropped(address: string | undefined): void;
   /** What was no callback: answered 404 or 405, or a connection closed for what its peer did. */
   unserved(unserved: Unserved): void;

@@ -1,8 +1,12 @@
 /** How far the event loop is behind, from when its turns began. */
 export interface Turns {
-  /** The longest for which a request that is read now may have lain unread; 0 where it is not worth a thought. */
+  /**
+   * The longest for which a request that is read now may have lain unread; 0 where it is not worth a thought.
+   */
   waitedMs(): number;
-  /** The part of the callbacks that may be under way, from 1/64 to 1, for which the turns stay short enough. */
+  /**
+   * The part of the callbacks that may be under way, from 1/64 to 1, for which the turns stay short enough.
+   */
   share(): number;
   stop(): void;
 }
@@ -16,12 +20,13 @@ const SHARE_MIN = 1 / 64;
 const GROWTH = 1.25;
 
 /**
- * Notes when turns begin, every 20 ms or once a turn, whatever is longer. What is read now was not there when the turn before
- * this one looked at its sockets, so it has waited since then at most. After a long turn the end of the next is noted as well,
- * so that only what came meanwhile counts as having waited.
+ * Notes when turns begin, every 20 ms or once a turn, whatever is longer. What is read now was not there when
+ * the turn before this one looked at its sockets, so it has waited since then at most. After a long turn the
+ * end of the next is noted as well, so that only what came meanwhile counts as having waited.
  *
- * A turn so long that a callback would be late halves the share, and each that is not lets it grow again: the slower the machine
- * is, the fewer callbacks it takes on, and those it answers in time. `nowMs` must never run backwards.
+ * A turn so long that a callback would be late halves the share, and each that is not lets it grow again: the
+ * slower the machine is, the fewer callbacks it takes on, and those it answers in time. `nowMs` must never
+ * run backwards.
  */
 export function followTurns(nowMs: () => number, answerTimeoutMs: number): Turns {
   let turn = createTurnTimes(nowMs());
@@ -36,7 +41,8 @@ export function followTurns(nowMs: () => number, answerTimeoutMs: number): Turns
     const now = nowMs();
     share = nextShare(share, now - beganAtMs, answerTimeoutMs);
     beganAtMs = now;
-    // No socket was looked at since the end that was noted: noted twice, it would hide how long things have waited.
+    // No socket was looked at since the end that was noted: noted twice, it would hide how long things have
+    // waited.
     const same = endNoted && turn.sinceMs(now) < TICK_MS / 2;
     endNoted = false;
     if (same) return;

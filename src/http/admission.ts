@@ -14,7 +14,9 @@ export interface TurnedAway {
 
 export interface AdmissionParts {
   readonly pipeline: Pipeline;
-  /** Callbacks that may be under way at once, those included whose answer was sent before they were decided. */
+  /**
+   * Callbacks that may be under way at once, those included whose answer was sent before they were decided.
+   */
   readonly callbacks: number;
   readonly answerTimeoutMs: number;
   readonly turns: Turns;
@@ -26,12 +28,13 @@ export interface AdmissionParts {
 const NOBODY_TO_TELL = (): void => undefined;
 
 /**
- * The pipeline, behind a bound: what can't be decided in time is answered FAILURE at once, before its body is read. So the
- * others are answered in time, memory is bounded, and nothing is left to work off when the load ends.
+ * The pipeline, behind a bound: what can't be decided in time is answered FAILURE at once, before its body is
+ * read. So the others are answered in time, memory is bounded, and nothing is left to work off when the load
+ * ends.
  *
- * By Little's law `callbacks` under way at `answerTimeoutMs` each are the least rate at which all are still in time: 512 in
- * 2 s are 256 a second. Whatever is slow, a store or this machine, a longer queue would only make more of them late. On a machine
- * that is slower than that `turns` lets in fewer.
+ * By Little's law `callbacks` under way at `answerTimeoutMs` each are the least rate at which all are still
+ * in time: 512 in 2 s are 256 a second. Whatever is slow, a store or this machine, a longer queue would only
+ * make more of them late. On a machine that is slower than that `turns` lets in fewer.
  */
 export function createAdmission(parts: AdmissionParts): Pipeline {
   const { pipeline, callbacks, answerTimeoutMs, turns, budgets, answerFormat, turnedAway } = parts;

@@ -5,7 +5,10 @@ import { type Failure, failure, messageOf } from '../errors.ts';
 const JSON_TYPE =
   /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-?8|"utf-?8")[ \t]*)?(?:;[ \t]*)?$/i;
 
-/** Reads a callback's body as bytes, at most `limitBytes` of them, and says no to what no sender of callbacks sends. */
+/**
+ * Reads a callback's body as bytes, at most `limitBytes` of them, and says no to what no sender of callbacks
+ * sends.
+ */
 export function bodyReader(
   limitBytes: number,
 ): (request: Request, response: Response) => Promise<Uint8Array | Failure> {
@@ -28,7 +31,8 @@ export function bodyReader(
       );
     }
     return new Promise((resolve) => {
-      // A body that has not come when its answer has been sent never comes, and body-parser would wait for it for ever.
+      // A body that has not come when its answer has been sent never comes, and body-parser would wait for it
+      // for ever.
       response.once('close', () => resolve(failure('BODY_UNREADABLE', 'the body did not come in time')));
       raw(request, response, (error?: unknown) =>
         resolve(error === undefined ? bytesOf(request) : unread(error)),

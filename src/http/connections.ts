@@ -36,12 +36,12 @@ export interface RequestBounds {
 const LOOK_EVERY_MS = 1000;
 
 /**
- * Holds each connection to one request at a time: on the second, nothing more of the connection is read, and it is closed once
- * the first is answered. A peer that leaves an answer unread is cut off after `unreadMs`.
+ * Holds each connection to one request at a time: on the second, nothing more of the connection is read, and
+ * it is closed once the first is answered. A peer that leaves an answer unread is cut off after `unreadMs`.
  *
- * Node parses all requests that came in one chunk, thousands of them, before anything else happens, and neither `pause` nor
- * `destroy` ends that. A request for an upgrade does: what follows it is another protocol. So that is what a request counts as
- * that comes before its time.
+ * Node parses all requests that came in one chunk, thousands of them, before anything else happens, and
+ * neither `pause` nor `destroy` ends that. A request for an upgrade does: what follows it is another
+ * protocol. So that is what a request counts as that comes before its time.
  */
 export function boundRequests({
   messages,
@@ -160,8 +160,8 @@ export function endConnection(response: ServerResponse): void {
 }
 
 /**
- * Closes what one address, of IPv6 one /64, opens beyond `perAddress` connections, or while it is shut out, before
- * anything is read. Those of a gateway are not counted: many call through it.
+ * Closes what one address, of IPv6 one /64, opens beyond `perAddress` connections, or while it is shut out,
+ * before anything is read. Those of a gateway are not counted: many call through it.
  */
 export function boundAddresses(
   server: Server | TlsServer,

@@ -8,8 +8,9 @@ export interface MessageClasses {
 }
 
 /**
- * Requests and responses that are the app's own from their beginning. Express gives each of them the app's prototype when it
- * comes in, and of an object whose prototype changes V8 forgets what it has learnt; what has it already stays as it is.
+ * Requests and responses that are the app's own from their beginning. Express gives each of them the app's
+ * prototype when it comes in, and of an object whose prototype changes V8 forgets what it has learnt; what
+ * has it already stays as it is.
  */
 export function messagesOf(app: Express): MessageClasses {
   class AppRequest extends IncomingMessage {}

@@ -13,9 +13,10 @@ const ABSOLUTE = /^[a-z][a-z0-9+.-]*:\/\//i;
 const SHOWN_MAX = 80;
 
 /**
- * Looks for the host by which a port was called. A page that a browser shows can have its own name point to this machine, and then
- * ask and read whatever is here; but the browser sends that name. So a request is answered only if it calls the port `localhost`,
- * by an IP address, or by one of `names`. None is called by no name in HTTP/1.0, as simple probes do and no browser does.
+ * Looks for the host by which a port was called. A page that a browser shows can have its own name point to
+ * this machine, and then ask and read whatever is here; but the browser sends that name. So a request is
+ * answered only if it calls the port `localhost`, by an IP address, or by one of `names`. None is called by
+ * no name in HTTP/1.0, as simple probes do and no browser does.
  */
 export function createHostCheck(
   names: readonly string[],
@@ -42,7 +43,10 @@ export function createHostCheck(
   };
 }
 
-/** Of a target such as `http://localhost:9090/readyz`, which counts more than the Host header; undefined for a path. */
+/**
+ * Of a target such as `http://localhost:9090/readyz`, which counts more than the Host header; undefined for a
+ * path.
+ */
 function targetAuthority(url: string): string | undefined {
   if (!ABSOLUTE.test(url)) return undefined;
   const [scheme = '', rest = ''] = url.split('://', 2);

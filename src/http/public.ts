@@ -11,7 +11,10 @@ import { bodyReader } from './body.ts';
 /** Where the platform sends payment confirmations (section 6.1), spelt as it spells it. */
 export const PAYMENT_PATH = '/nofity/transferToMerchantAuthCheck';
 
-/** One URL that callbacks are posted to. With `secret` it is followed by one more segment, known to the sender alone. */
+/**
+ * One URL that callbacks are posted to. With `secret` it is followed by one more segment, known to the sender
+ * alone.
+ */
 export interface CallbackUrl {
   readonly path: string;
   readonly route: Route;
@@ -24,13 +27,21 @@ export interface PublicAppParts {
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   readonly bodyBytes: number;
-  /** A request was answered 404 or 405; whether its connection is to be closed, since its address has used up its budget. */
+  /**
+   * A request was answered 404 or 405; whether its connection is to be closed, since its address has used up
+   * its budget.
+   */
   readonly unserved: (unserved: Unserved) => 'close' | 'keep';
-  /** For how long the first request of a connection may have waited for that to be accepted, in milliseconds. */
+  /**
+   * For how long the first request of a connection may have waited for that to be accepted, in milliseconds.
+   */
   readonly queuedMs: (connection: object) => number;
 }
 
-/** The app of the public port: callbacks get their answer with HTTP 200, anything else 404 or 405, and nobody a reason. */
+/**
+ * The app of the public port: callbacks get their answer with HTTP 200, anything else 404 or 405, and nobody
+ * a reason.
+ */
 export function createPublicApp({
   pipeline,
   urls,
@@ -100,7 +111,8 @@ export function createPublicApp({
         sent = true;
       }
     } finally {
-      // After those that are answered in the same turn: written one right after the other, answers wake their reader once.
+      // After those that are answered in the same turn: written one right after the other, answers wake their
+      // reader once.
       queueMicrotask(() => reply.delivered(sent));
     }
   }
@@ -125,8 +137,8 @@ export function gatewaysOf(app: Express): (address: string) => boolean {
 const SHOWN_MAX = 200;
 
 /**
- * A request's method and path, for the log. Where a source has a secret path segment, whoever misspells the rest of it has sent the
- * secret to another path: then only segments that all paths are made of are shown.
+ * A request's method and path, for the log. Where a source has a secret path segment, whoever misspells the
+ * rest of it has sent the secret to another path: then only segments that all paths are made of are shown.
  */
 function requestShower(urls: readonly CallbackUrl[]): (request: Request) => string {
   const hides = urls.some(({ secret }) => secret);
@@ -155,8 +167,8 @@ function headerOf(request: Request, name: string): string | undefined {
 }
 
 /**
- * The subject's names in the certificate's order, `O=Vault,CN=cosigner`. Node writes a name a line and escapes what could
- * be taken for the end of one, so that `O=Vault\,CN=cosigner` is another subject.
+ * The subject's names in the certificate's order, `O=Vault,CN=cosigner`. Node writes a name a line and
+ * escapes what could be taken for the end of one, so that `O=Vault\,CN=cosigner` is another subject.
  */
 function certificateOf(request: Request): { fingerprint256: string; subject: string } | undefined {
   const { socket } = request;

@@ -25,7 +25,10 @@ export interface ServerLimits {
   readonly requestsPerSocket: number;
 }
 
-/** PEM texts. With `clientCa`, clients are asked for a certificate; whether one must be there is the source's to say. */
+/**
+ * PEM texts. With `clientCa`, clients are asked for a certificate; whether one must be there is the source's
+ * to say.
+ */
 export interface TlsContext {
   readonly cert: string;
   readonly key: string;
@@ -39,7 +42,10 @@ export interface Listening {
   useTls(context: TlsContext): void;
   /** Ends each connection with its next answer from here on, and still takes new ones. */
   drain(): void;
-  /** Drains; takes no more connections, lets requests under way end, and cuts off what is left after `graceMs`. */
+  /**
+   * Drains; takes no more connections, lets requests under way end, and cuts off what is left after
+   * `graceMs`.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -54,7 +60,9 @@ export interface ListenOptions {
   readonly isGateway?: (address: string) => boolean;
   /** Whether connections of this peer are closed unread. */
   readonly isShutOut?: (address: string) => boolean;
-  /** Called for each connection that is closed for being one too many: of its address, where that is given. */
+  /**
+   * Called for each connection that is closed for being one too many: of its address, where that is given.
+   */
   readonly dropped?: (address?: string) => void;
   /** Called for each connection that is closed for what its peer does. */
   readonly misused?: (address: string, misuse: Misuse) => void;
@@ -63,8 +71,8 @@ export interface ListenOptions {
 }
 
 /**
- * Node leaves out the headers beyond this number, such as one that a gateway adds, and thousands of them take milliseconds. So
- * whoever sends that many is refused.
+ * Node leaves out the headers beyond this number, such as one that a gateway adds, and thousands of them take
+ * milliseconds. So whoever sends that many is refused.
  */
 const HEADERS_MAX = 100;
 
@@ -87,7 +95,8 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: 1000,
-    // Without it Node would answer by itself, and with neither SUCCESS nor FAILURE; nobody here asks for the host.
+    // Without it Node would answer by itself, and with neither SUCCESS nor FAILURE; nobody here asks for the
+    // host.
     requireHostHeader: false,
   };
   const server = serverOf(boundHeaders(app, misused), http, tls);
@@ -114,8 +123,8 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   boundAddresses(server, { perAddress: limits.connectionsPerAddress, isGateway, isShutOut, dropped });
   // After those that may close it: what they close has waited to be accepted as well.
   queue?.follow(server);
-  // With Node's own backlog of 511 the kernel loses the beginnings of more connections than that at once: their callers believe to
-  // be connected, and what they send is read seconds later, when it is sent again.
+  // With Node's own backlog of 511 the kernel loses the beginnings of more connections than that at once:
+  // their callers believe to be connected, and what they send is read seconds later, when it is sent again.
   await new Promise<void>((resolve, reject) => {
     const failed = (error: Error): void => reject(unlistenable(error, `${host}:${port}`, setting));
     server.once('error', failed).listen({ port, host, backlog: limits.connections }, () => {
@@ -178,13 +187,17 @@ function addressOf(server: Server): string {
   return `${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`;
 }
 
-/** What has come in before the stop is still taken: a turn to accept its connection, one to read it, one for what is half done. */
+/**
+ * What has come in before the stop is still taken: a turn to accept its connection, one to read it, one for
+ * what is half done.
+ */
 const TURNS_TO_ARRIVE = 3;
 const CLOSE_EVERY_MS = 50;
 
 function stop(server: Server | TlsServer, graceMs: number, connected: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
-    // A connection may get idle without having been told to end, and one on which nothing was ever said is not idle to Node.
+    // A connection may get idle without having been told to end, and one on which nothing was ever said is
+    // not idle to Node.
     const closing = setInterval(() => {
       server.closeIdleConnections();
       for (const socket of connected) if (socket.bytesRead === 0) socket.destroy();
@@ -216,8 +229,9 @@ const REFUSED =
   'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 7\r\nConnection: close\r\n\r\nFAILURE';
 
 /**
- * Not HTTP, too slow, or headers beyond the bound: no path is known, and the answer is no. Where a request is under way, the
- * fault is in its body, which then has no end, or comes after it: it is answered as it deserves, and nothing more.
+ * Not HTTP, too slow, or headers beyond the bound: no path is known, and the answer is no. Where a request is
+ * under way, the fault is in its body, which then has no end, or comes after it: it is answered as it
+ * deserves, and nothing more.
  */
 function refuse(socket: Socket, response: ServerResponse | undefined): void {
   if (!socket.writable) socket.destroy();

@@ -4,8 +4,9 @@ import { Writable } from 'node:stream';
 const WAIT_MS = 10;
 
 /**
- * Writes to `destination` together what lines came within 10 ms, and at the end or when the process exits what is left. Standard
- * output is written in the foreground, and a write of its own for each line would cost as much as half of the policies.
+ * Writes to `destination` together what lines came within 10 ms, and at the end or when the process exits
+ * what is left. Standard output is written in the foreground, and a write of its own for each line would cost
+ * as much as half of the policies.
  */
 export function batchWrites(destination: Writable): Writable {
   let lines = '';

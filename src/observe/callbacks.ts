@@ -7,9 +7,9 @@ import type { CallbackReport, ReportCallback } from './report.ts';
 const MINUTE_MS = 60_000;
 
 /**
- * Tells log and metrics of each callback: one line a callback, event `callback`, or `alarm` at level error. Of callbacks
- * whose sender is not authenticated at most `unauthenticatedPerMinute` lines are written a minute; how many were not is in a
- * line `callbacks-suppressed` after it. Never throws.
+ * Tells log and metrics of each callback: one line a callback, event `callback`, or `alarm` at level error.
+ * Of callbacks whose sender is not authenticated at most `unauthenticatedPerMinute` lines are written a
+ * minute; how many were not is in a line `callbacks-suppressed` after it. Never throws.
  */
 export function createCallbackObserver({
   log,

@@ -29,7 +29,10 @@ export interface Health {
   readiness(): Promise<Readiness>;
 }
 
-/** Ready is a service of which all decisive checks hold; one that has none is not. Checks run at once, each at most `timeoutMs`. */
+/**
+ * Ready is a service of which all decisive checks hold; one that has none is not. Checks run at once, each at
+ * most `timeoutMs`.
+ */
 export function createHealth({
   checks,
   timeoutMs = 1000,

@@ -5,8 +5,8 @@ import { steadyJson } from '../values/steering.ts';
 import { type Step, steps } from './report.ts';
 
 /*
- * What a line may hold beside its time, level and event, and nothing else: bodies, headers, keys and secrets have no name
- * here, so there is no way for them into the log.
+ * What a line may hold beside its time, level and event, and nothing else: bodies, headers, keys and secrets
+ * have no name here, so there is no way for them into the log.
  */
 const kindOfField = {
   requestId: 'text',
@@ -48,8 +48,8 @@ type LogFields = {
 };
 
 /**
- * JSON lines in which nothing can steer a terminal. `event` is a constant such as `callback`; what varies is in the fields. Nothing here
- * ever throws.
+ * JSON lines in which nothing can steer a terminal. `event` is a constant such as `callback`; what varies is
+ * in the fields. Nothing here ever throws.
  */
 export interface Log {
   info(event: string, fields?: LogFields): void;

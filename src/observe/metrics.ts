@@ -33,7 +33,10 @@ export interface Metrics {
   clock(state: { readonly state: string; readonly aheadMs: number }): void;
   /** From where the numbers of journal entries come, a source each, whenever the metrics are read. */
   journalEntries(read: () => Promise<ReadonlyMap<string, number>>): void;
-  /** From where the times, in milliseconds, of each source's oldest journal entry come; none for an empty journal. */
+  /**
+   * From where the times, in milliseconds, of each source's oldest journal entry come; none for an empty
+   * journal.
+   */
   journalOldest(read: () => Promise<ReadonlyMap<string, number>>): void;
   /** From where the numbers of replicas of a Redis come: `connected`, and `wanted` by an approval. */
   storeReplicas(read: () => Promise<ReadonlyMap<string, number>>): void;
@@ -296,7 +299,10 @@ function askedGauge(registry: Registry, { name, help, labelNames, read }: AskedG
   });
 }
 
-/** Passes at most so many different values; all others are `other`. Each value of a label costs memory for good. */
+/**
+ * Passes at most so many different values; all others are `other`. Each value of a label costs memory for
+ * good.
+ */
 function bounded(limit: number): (value: string) => string {
   const seen = new Set<string>();
   return (value) => {

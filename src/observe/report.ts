@@ -2,7 +2,10 @@
 export const steps = ['decode', 'authenticate', 'parse', 'ask', 'evaluate', 'settle'] as const;
 export type Step = (typeof steps)[number];
 
-/** What became of one callback. The log and the metrics are made from these, and from nothing else about callbacks. */
+/**
+ * What became of one callback. The log and the metrics are made from these, and from nothing else about
+ * callbacks.
+ */
 export interface CallbackReport {
   readonly requestId: string;
   /** The peer's address, behind trusted proxies. */
@@ -16,7 +19,10 @@ export interface CallbackReport {
   readonly authenticatedBy: string | undefined;
   /** What was answered. */
   readonly verdict: 'SUCCESS' | 'FAILURE';
-  /** `unauthenticated`: nothing was stored. `refused`: it was no question. `late`: decided, but answered FAILURE. */
+  /**
+   * `unauthenticated`: nothing was stored. `refused`: it was no question. `late`: decided, but answered
+   * FAILURE.
+   */
   readonly outcome:
     'decided' | 'repeated' | 'notice' | 'self-check' | 'refused' | 'unauthenticated' | 'late' | 'failed';
   /** The decision's, notice's or failure's code. */
@@ -27,7 +33,10 @@ export interface CallbackReport {
   readonly revision: string | undefined;
   /** The journal entry's id. */
   readonly decision: string | undefined;
-  /** Something an operator must look at: TERMS_CHANGED, SCHEME_CHANGED, SIGNED_WITHOUT_APPROVAL, TXID_UNEXPECTED. */
+  /**
+   * Something an operator must look at: TERMS_CHANGED, SCHEME_CHANGED, SIGNED_WITHOUT_APPROVAL,
+   * TXID_UNEXPECTED.
+   */
   readonly alarm: boolean;
   readonly data: Readonly<Record<string, unknown>>;
   readonly stepsMs: Readonly<Partial<Record<Step, number>>>;

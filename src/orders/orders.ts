@@ -32,8 +32,8 @@ export interface OrderRequest {
 const AHEAD_MAX_MS = 92 * 86_400_000;
 
 /**
- * Announces an order. A payment whose source accepts one scheme alone needs not name it. Throws ORDER_INVALID with all
- * faults at once, or ORDER_CONFLICT if another order stands under the id, or that one is used.
+ * Announces an order. A payment whose source accepts one scheme alone needs not name it. Throws ORDER_INVALID
+ * with all faults at once, or ORDER_CONFLICT if another order stands under the id, or that one is used.
  */
 export async function announceOrder(
   store: Pick<Store, 'expectOrder'>,

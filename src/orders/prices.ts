@@ -4,7 +4,10 @@ import type { PriceChange, Store } from '../store/store.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
 import { INSTANT_FORM, readInstant } from '../values/instant.ts';
 
-/** A price as it is written: decimal text, of one whole unit of the asset, and the instant of which it is true. */
+/**
+ * A price as it is written: decimal text, of one whole unit of the asset, and the instant of which it is
+ * true.
+ */
 export interface WrittenPrice {
   readonly asset: string;
   readonly price: string;

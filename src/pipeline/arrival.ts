@@ -34,6 +34,8 @@ export interface Arrival {
   readonly body: () => Promise<Uint8Array | Failure>;
   /** For how long it may have lain unread, which counts as time spent; 0 without it. */
   readonly waitedMs?: number;
-  /** Called once nothing of it is under way any more, which is after the answer where that was a late FAILURE. */
+  /**
+   * Called once nothing of it is under way any more, which is after the answer where that was a late FAILURE.
+   */
   readonly ended?: () => void;
 }

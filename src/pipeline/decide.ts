@@ -34,7 +34,10 @@ export interface DecideParts {
   readonly store: Store;
   readonly following: Following;
   readonly ask: AskPlugin;
-  /** Whether orders of a source are bound to the scheme that they first came by (`bindScheme`); true if it is not given. */
+  /**
+   * Whether orders of a source are bound to the scheme that they first came by (`bindScheme`); true if it is
+   * not given.
+   */
   readonly bindsScheme?: (source: string) => boolean;
   readonly clock: Clock;
   readonly answerTimeoutMs: number;
@@ -50,12 +53,20 @@ export interface Question {
 
 /** How often a proposal is made without what is in force having been seen to move on in between. */
 const ATTEMPTS = 3;
-/** How often in all, where each time policies or prices have moved on: prices may change every few milliseconds. */
+/**
+ * How often in all, where each time policies or prices have moved on: prices may change every few
+ * milliseconds.
+ */
 const ATTEMPTS_MAX = 20;
-/** How much of the time for an answer asking may take: whatever somebody else does, some is left to settle in. */
+/**
+ * How much of the time for an answer asking may take: whatever somebody else does, some is left to settle in.
+ */
 const ASKING_SHARE = 0.9;
 
-/** Evaluate and settle: the last two steps. What the store says is the decision; nothing here can make a yes of a no. */
+/**
+ * Evaluate and settle: the last two steps. What the store says is the decision; nothing here can make a yes
+ * of a no.
+ */
 export async function decide(parts: DecideParts, run: Track, question: Question): Promise<Outcome> {
   const { callback } = question;
   const terms = termsOf(callback);
@@ -162,7 +173,9 @@ async function settled(
   });
 }
 
-/** Nothing is decided by a clock that is not believed; what came is kept for whoever asks why it was refused. */
+/**
+ * Nothing is decided by a clock that is not believed; what came is kept for whoever asks why it was refused.
+ */
 async function jumped(
   { store }: DecideParts,
   run: Track,

@@ -6,8 +6,8 @@ import type { JournalEntry } from '../store/store.ts';
 const detailShape = z.object({ proposal: z.unknown() });
 
 /**
- * The rule that made the refusal of a journal entry, for a repeat of it that no rule would make now. Undefined if this version
- * of the program can't read that. Never throws.
+ * The rule that made the refusal of a journal entry, for a repeat of it that no rule would make now.
+ * Undefined if this version of the program can't read that. Never throws.
  */
 export function firstRefusal({
   code,

@@ -7,9 +7,9 @@ import { type PipelineParts, takeSteps } from './steps.ts';
 
 export interface Pipeline {
   /**
-   * The answer to one callback, within `answerTimeoutMs`, whatever comes in and whatever fails; never rejects. `delivered`
-   * is to be called afterwards, once: whether the client was still there. Only then is the callback reported, so that neither
-   * log nor metrics keep an answer waiting.
+   * The answer to one callback, within `answerTimeoutMs`, whatever comes in and whatever fails; never
+   * rejects. `delivered` is to be called afterwards, once: whether the client was still there. Only then is
+   * the callback reported, so that neither log nor metrics keep an answer waiting.
    */
   receive(
     arrival: Arrival,
@@ -18,7 +18,10 @@ export interface Pipeline {
   idle(): Promise<void>;
 }
 
-/** The steps, within their time: what is not decided by then is answered FAILURE, and what is decided later is marked so. */
+/**
+ * The steps, within their time: what is not decided by then is answered FAILURE, and what is decided later is
+ * marked so.
+ */
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { answerTimeoutMs } = parts;
   const inFlight = createInFlight();
@@ -75,7 +78,9 @@ async function reportDelivery(
   if (!there) await answeredLate(parts, run, outcome);
 }
 
-/** A decision stands, but its SUCCESS never reached anybody: the journal says so, and a repeat will get it. */
+/**
+ * A decision stands, but its SUCCESS never reached anybody: the journal says so, and a repeat will get it.
+ */
 async function answeredLate({ store, report }: PipelineParts, run: Track, outcome: Outcome): Promise<void> {
   const { decision, source, subject = '' } = outcome.report;
   if (decision === undefined || source === undefined || outcome.verdict === 'FAILURE') return;

@@ -8,7 +8,10 @@ export function termsOf(callback: Callback): string {
   return sha256Hex(canonicalJson(callback.terms));
 }
 
-/** What the store is asked to settle, from what evaluate proposed; `scheme` as SettleRequest has it, `detail` is for the journal. */
+/**
+ * What the store is asked to settle, from what evaluate proposed; `scheme` as SettleRequest has it, `detail`
+ * is for the journal.
+ */
 export function settleRequestOf(
   callback: Callback,
   { terms, scheme, detail }: Pick<SettleRequest, 'terms' | 'scheme' | 'detail'>,

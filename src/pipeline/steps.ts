@@ -89,7 +89,9 @@ interface Refused {
   readonly refusal: Failure;
 }
 
-/** An authenticated callback that says nothing which could be decided: refused, and kept for whoever asks why. */
+/**
+ * An authenticated callback that says nothing which could be decided: refused, and kept for whoever asks why.
+ */
 async function refuse(
   { store }: PipelineParts,
   run: Track,

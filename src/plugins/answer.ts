@@ -16,7 +16,10 @@ export interface Received {
   readonly body: Uint8Array;
 }
 
-/** What a service answered to the question with this nonce. Throws Unanswered for all that is not a signed yes or no. */
+/**
+ * What a service answered to the question with this nonce. Throws Unanswered for all that is not a signed yes
+ * or no.
+ */
 export function readAnswer(
   { signature, body }: Pick<Received, 'signature' | 'body'>,
   nonce: string,

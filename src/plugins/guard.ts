@@ -25,9 +25,9 @@ export type PluginEvent = 'inquiry-paused' | 'inquiry-resumed' | 'module-restart
 export type Guarded = (work: () => Promise<PluginAnswer>, withinMs: number) => Promise<PluginAnswer>;
 
 /**
- * Bounds what is asked of one service or module: so many at once, so many waiting, for so long, and nothing for a while
- * after so many failures in a row. `work` ends by itself within its own time: whoever asked waits no longer than that,
- * but the place is taken, and the failure counted, until the work has ended.
+ * Bounds what is asked of one service or module: so many at once, so many waiting, for so long, and nothing
+ * for a while after so many failures in a row. `work` ends by itself within its own time: whoever asked waits
+ * no longer than that, but the place is taken, and the failure counted, until the work has ended.
  */
 export function createGuard(whom: string, limits: Limits, report: ReportPlugin): Guarded {
   const { timeoutMs, concurrency, waiting, breaker: after } = limits;

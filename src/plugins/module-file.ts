@@ -5,7 +5,10 @@ import type { ModuleConfig } from './config.ts';
 
 const MAX_BYTES = 1024 * 1024;
 
-/** The bytes of a module's file, at most 1 MiB. Throws SETTINGS_INVALID unless they are those that the settings name. */
+/**
+ * The bytes of a module's file, at most 1 MiB. Throws SETTINGS_INVALID unless they are those that the
+ * settings name.
+ */
 export function readModuleFile({
   name,
   file,

@@ -1,7 +1,7 @@
 /*
- * What a module of one's own is given, and what it must answer: types alone, for `import type` or a JSDoc comment. The
- * same is told to a service over HTTP. A member that is added here leaves `version` as it is; one that changes its
- * meaning does not.
+ * What a module of one's own is given, and what it must answer: types alone, for `import type` or a JSDoc
+ * comment. The same is told to a service over HTTP. A member that is added here leaves `version` as it is;
+ * one that changes its meaning does not.
  */
 
 /** A callback, as whoever is asked about it is told of it. */
@@ -21,9 +21,9 @@ export interface AskedCallback {
     readonly speedUp: boolean;
   };
   /**
-   * The members by the names that policies use, as text; amounts are plain decimals, or `unlimited`. Addresses and call
-   * data in hexadecimal have small letters. A member that is not there is left out. Only `to` can be a list: of a
-   * withdrawal to several addresses.
+   * The members by the names that policies use, as text; amounts are plain decimals, or `unlimited`.
+   * Addresses and call data in hexadecimal have small letters. A member that is not there is left out. Only
+   * `to` can be a list: of a withdrawal to several addresses.
    */
   readonly members: Readonly<Record<string, string | readonly string[]>>;
   /** Who is paid how much, an address each. */

@@ -4,11 +4,14 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { ModuleInput, OwnModule } from './module-interface.ts';
 
 /*
- * What runs in a module's thread. It loads the very bytes that were hashed, from memory, and answers one question after the
- * other. Nothing here is believed by the other side of the port: thread.ts reads every message as a stranger's.
+ * What runs in a module's thread. It loads the very bytes that were hashed, from memory, and answers one
+ * question after the other. Nothing here is believed by the other side of the port: thread.ts reads every
+ * message as a stranger's.
  */
 
-/** From one side of the port to the other. `externalBytes` is memory that the limits of a thread do not bound. */
+/**
+ * From one side of the port to the other. `externalBytes` is memory that the limits of a thread do not bound.
+ */
 export type ThreadMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'unusable'; readonly because: string }

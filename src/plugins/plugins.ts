@@ -42,8 +42,8 @@ interface Asked {
 }
 
 /**
- * Loads the modules, and makes ready to ask services and modules. Rejects with SETTINGS_INVALID or SECRET_UNREADABLE; a
- * service that is not there does not keep it from starting.
+ * Loads the modules, and makes ready to ask services and modules. Rejects with SETTINGS_INVALID or
+ * SECRET_UNREADABLE; a service that is not there does not keep it from starting.
  */
 export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
   const { services, modules, report, clock } = parts;

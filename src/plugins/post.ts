@@ -15,13 +15,15 @@ export interface Post {
 
 const HEADER_BYTES = 8192;
 
-/** A connection that was kept was closed before a byte of an answer came: the question may never have arrived. */
+/**
+ * A connection that was kept was closed before a byte of an answer came: the question may never have arrived.
+ */
 export class ConnectionLost extends Unanswered {}
 
 /**
- * One POST and its answer, both within `timeoutMs` and the bounds of an answer; rejects with Unanswered. It is `node:http`
- * and not `fetch`, because that lets headers be bounded, a connection be made with an authority of one's own, and nothing
- * be followed or unpacked.
+ * One POST and its answer, both within `timeoutMs` and the bounds of an answer; rejects with Unanswered. It
+ * is `node:http` and not `fetch`, because that lets headers be bounded, a connection be made with an
+ * authority of one's own, and nothing be followed or unpacked.
  */
 export async function post({ url, agent, headers, body, timeoutMs }: Post): Promise<Received> {
   const { promise, resolve, reject } = Promise.withResolvers<Received>();

@@ -2,7 +2,10 @@
 const MAX_CHARACTERS = 500;
 const UNPRINTABLE = /[\s\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
 
-/** A stranger's text as one sentence for logs, journal and terminals: no control characters, at most 500 characters. */
+/**
+ * A stranger's text as one sentence for logs, journal and terminals: no control characters, at most 500
+ * characters.
+ */
 export function sentence(text: string): string {
   const printable = text
     .slice(0, 4 * MAX_CHARACTERS)

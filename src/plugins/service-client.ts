@@ -24,7 +24,10 @@ export interface ServiceClient {
   readonly close: () => void;
 }
 
-/** Idle connections are closed after this, before most servers would: a question must not meet a connection's end. */
+/**
+ * Idle connections are closed after this, before most servers would: a question must not meet a connection's
+ * end.
+ */
 const IDLE_MS = 4000;
 
 /** Asks one service over connections that are kept. */

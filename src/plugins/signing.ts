@@ -9,8 +9,8 @@ export function signQuestion(secret: string, timestamp: string, nonce: string, b
 }
 
 /**
- * Whether the signature is that of `answer.nonce.body`. No question's signature is an answer's: those begin with digits.
- * Compared in constant time.
+ * Whether the signature is that of `answer.nonce.body`. No question's signature is an answer's: those begin
+ * with digits. Compared in constant time.
  */
 export function isAnswerSigned(secret: string, nonce: string, body: Uint8Array, given: string): boolean {
   const expected = Buffer.from(signature(secret, `answer.${nonce}.`, body));

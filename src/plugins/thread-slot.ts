@@ -21,8 +21,8 @@ const START_MS = 5000;
 const STUCK_MAX = 4;
 
 /**
- * A thread that ends while it is asked is replaced at once, one that ends otherwise when the next question comes: so a
- * module that ends again and again is started no more often than it is asked.
+ * A thread that ends while it is asked is replaced at once, one that ends otherwise when the next question
+ * comes: so a module that ends again and again is started no more often than it is asked.
  */
 export function createThreadSlot(
   { name, timeoutMs, memoryMb }: Pick<ModuleConfig, 'name' | 'timeoutMs' | 'memoryMb'>,

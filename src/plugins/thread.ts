@@ -21,7 +21,10 @@ export interface Thread {
   readonly ready: Promise<void>;
   /** One question at a time. Rejects with Unanswered if the module fails or the thread ends. */
   readonly ask: (input: ModuleInput) => Promise<PluginAnswer>;
-  /** Stops it, also in an endless loop. Resolves when it is gone, which a call that blocks outside of it may delay. */
+  /**
+   * Stops it, also in an endless loop. Resolves when it is gone, which a call that blocks outside of it may
+   * delay.
+   */
   readonly end: (because: string) => Promise<void>;
 }
 

@@ -16,7 +16,10 @@ export interface Threads {
 
 const CLOSE_MS = 1000;
 
-/** Starts a module's threads. Rejects with SETTINGS_INVALID if its file is not that of the settings, or does not load. */
+/**
+ * Starts a module's threads. Rejects with SETTINGS_INVALID if its file is not that of the settings, or does
+ * not load.
+ */
 export async function startThreads(
   config: Pick<ModuleConfig, 'name' | 'file' | 'sha256' | 'timeoutMs' | 'memoryMb' | 'concurrency'>,
   report: ReportPlugin,

@@ -116,7 +116,10 @@ export function readAssetAddress({ chain, prefix }: Asset, text: string): Addres
   return readAddress(chain, text, prefix);
 }
 
-/** The first symbols that the table does not have. Looking for what was meant takes its time, and nobody reads hundreds. */
+/**
+ * The first symbols that the table does not have. Looking for what was meant takes its time, and nobody reads
+ * hundreds.
+ */
 export function strangeSymbols(symbols: Iterable<string>, assets: AssetTable): readonly string[] {
   return [...symbols].filter((symbol) => !assets.has(symbol)).slice(0, STRANGE_MAX);
 }

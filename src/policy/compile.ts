@@ -22,12 +22,15 @@ export interface PolicyFile {
   readonly text: string;
 }
 
-/** The text of a file beside the policies (a list, an ABI); undefined if there is none; throws, with the cure, if it may not be read. */
+/**
+ * The text of a file beside the policies (a list, an ABI); undefined if there is none; throws, with the cure,
+ * if it may not be read.
+ */
 export type SideFile = (name: string) => string | undefined;
 
 /**
- * Policy files (YAML) to a release. All faults at once. The order of the files means nothing; the names of policies are
- * unique over all of them. A file called `assets.yaml` is no policy but the asset table.
+ * Policy files (YAML) to a release. All faults at once. The order of the files means nothing; the names of
+ * policies are unique over all of them. A file called `assets.yaml` is no policy but the asset table.
  */
 export function readPolicyFiles(files: readonly PolicyFile[], sideFile: SideFile): Compiled {
   const faults: PolicyFault[] = [];
@@ -171,7 +174,8 @@ function compileAll(
     const message = `there are ${written.length} policies; at most ${POLICIES_MAX} are read`;
     faults.push(faultOfFile('.', message, 'join policies that share their `when`'));
   }
-  // Every fault that leaves a policy out is recorded; were one not, an incomplete release must still not come about.
+  // Every fault that leaves a policy out is recorded; were one not, an incomplete release must still not come
+  // about.
   if (faults.length > 0 || compiled.length < written.length || compiled.length === 0) {
     return { ok: false, faults: faults.length > 0 ? faults.sort(byPlace) : [emptyRelease] };
   }

@@ -5,8 +5,9 @@ import type { Claim, Proposal, RuleResult } from './proposal.ts';
 import { shapeFaults } from '../values/shape-faults.ts';
 
 /**
- * A proposal in a form that JSON can write, for the journal: amounts as decimal text, results as lists in the order of
- * {@link resultDetail}, and of claims only what differs from most. Every decision writes one, so its length counts.
+ * A proposal in a form that JSON can write, for the journal: amounts as decimal text, results as lists in the
+ * order of {@link resultDetail}, and of claims only what differs from most. Every decision writes one, so its
+ * length counts.
  */
 export function toDetail(proposal: Proposal): object {
   return {
@@ -46,7 +47,8 @@ const amount = z
   .refine((text) => parseAmount(text) !== undefined, 'not an amount')
   .transform((text) => parseAmount(text) ?? 0n);
 
-// Entries from before there was `afresh` or `prices` have neither; then every refusal stood, and no rule knew prices.
+// Entries from before there was `afresh` or `prices` have neither; then every refusal stood, and no rule knew
+// prices.
 const afresh = z.boolean().default(false);
 const claimBase = {
   result: z.number(),

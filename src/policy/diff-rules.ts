@@ -32,7 +32,10 @@ export type RuleChange =
       readonly parameters: readonly ValueChange[];
     };
 
-/** What became of a policy's rules, matched by kind and likeness, wherever they stand. In the order they have now. */
+/**
+ * What became of a policy's rules, matched by kind and likeness, wherever they stand. In the order they have
+ * now.
+ */
 export function diffRules(
   before: readonly WrittenRule[],
   after: readonly WrittenRule[],
@@ -87,7 +90,9 @@ function changed(
   return { change: 'changed', rule: rule.name, was: was.name, moved, mode, parameters };
 }
 
-/** Each rule now with what it was: the very same first, then the likest of its kind, then the next by place. */
+/**
+ * Each rule now with what it was: the very same first, then the likest of its kind, then the next by place.
+ */
 function matchRules(
   before: readonly WrittenRule[],
   after: readonly WrittenRule[],

@@ -6,8 +6,8 @@ import { isObject } from './document.ts';
 export type Named = { readonly [name: string]: Json };
 
 /**
- * A parameter or a policy's member, named by its path (`max.BTC`). Of lists only what was added and removed, their order
- * aside; of anything else the two values.
+ * A parameter or a policy's member, named by its path (`max.BTC`). Of lists only what was added and removed,
+ * their order aside; of anything else the two values.
  */
 export type ValueChange = { readonly name: string; readonly direction: Direction } & (
   | { readonly before: Json | undefined; readonly after: Json | undefined }

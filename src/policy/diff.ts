@@ -6,7 +6,10 @@ import { type RuleChange, type WrittenRule, diffRules, writtenRule } from './dif
 import { type Named, type ValueChange, defined, diffTexts, diffValues } from './diff-values.ts';
 import { isObject } from './document.ts';
 
-/** What distinguishes one release from another, in terms of what people write. The order of files means nothing. */
+/**
+ * What distinguishes one release from another, in terms of what people write. The order of files means
+ * nothing.
+ */
 export interface ReleaseDiff {
   /** Nothing differs. */
   readonly same: boolean;
@@ -63,8 +66,9 @@ export interface AssetChange {
 const ENTRIES_SHOWN = 5;
 
 /**
- * Compares two releases by their canonical documents; undefined stands for none in force. Throws STORE_CORRUPT for a text
- * that is no release's; one whose rules this program does not know can be compared all the same.
+ * Compares two releases by their canonical documents; undefined stands for none in force. Throws
+ * STORE_CORRUPT for a text that is no release's; one whose rules this program does not know can be compared
+ * all the same.
  */
 export function diffReleases(before: string | undefined, after: string | undefined): ReleaseDiff {
   const [from, to] = [contentOf(before), contentOf(after)];

@@ -60,9 +60,9 @@ export interface RuleDocument {
 }
 
 /**
- * Reads one policy from plain texts, lists and objects, whether they come from a file or from a release. All problems are
- * collected; what is sound is returned in spite of them, so that its own problems come to light as well. Undefined if
- * not even its kind of callback is known.
+ * Reads one policy from plain texts, lists and objects, whether they come from a file or from a release. All
+ * problems are collected; what is sound is returned in spite of them, so that its own problems come to light
+ * as well. Undefined if not even its kind of callback is known.
  */
 export function readPolicy(written: Json, problems: Problem[]): PolicyDocument | undefined {
   const parsed = policyShape.safeParse(written);

@@ -10,9 +10,10 @@ import { appliesTo } from './when.ts';
 const ALWAYS = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;
 
 /**
- * What the policies in force say to a callback, given the facts (the fourth of the five steps). Pure: it asks nobody, and
- * leaves to the store, as claims, what only the store can know. It refuses if nothing is in force, if no policy that
- * enforces a rule applies, or if any enforcing rule of a policy that applies refuses or throws.
+ * What the policies in force say to a callback, given the facts (the fourth of the five steps). Pure: it asks
+ * nobody, and leaves to the store, as claims, what only the store can know. It refuses if nothing is in
+ * force, if no policy that enforces a rule applies, or if any enforcing rule of a policy that applies refuses
+ * or throws.
  */
 export function evaluate(release: Release | undefined, callback: Callback, facts: Facts): Proposal {
   if (release === undefined) return refusedUnheard('', 'NOTHING_IN_FORCE');
@@ -82,7 +83,9 @@ class Proposing {
     }
   }
 
-  /** The policy speaks of some of the callback's values and not of others, so it can't be said what it wants. */
+  /**
+   * The policy speaks of some of the callback's values and not of others, so it can't be said what it wants.
+   */
   addMixed(policy: CompiledPolicy, member: string): void {
     const mode = policy.rules.some((rule) => rule.mode === 'enforce') ? 'enforce' : 'observe';
     this.add(

@@ -51,8 +51,8 @@ export interface Explanation {
   /** The first enforcing rule that refused; undefined if none did. */
   readonly deciding: Refusing | undefined;
   /**
-   * The first enforcing rule that would have refused, had what refused not: the second of the rules, or the first where it was
-   * no rule. Undefined if none would, as far as the store was asked.
+   * The first enforcing rule that would have refused, had what refused not: the second of the rules, or the
+   * first where it was no rule. Undefined if none would, as far as the store was asked.
    */
   readonly next: Refusing | undefined;
   /** One sentence: what was decided, by which rule, with the values. */
@@ -78,7 +78,10 @@ export function explain(proposal: Pick<Proposal, 'results' | 'claims'>, decided:
   };
 }
 
-/** The deciding rule and the sentence alone, as {@link explain} has them: an approval needs no look at each rule. */
+/**
+ * The deciding rule and the sentence alone, as {@link explain} has them: an approval needs no look at each
+ * rule.
+ */
 export function explainBriefly(
   proposal: Pick<Proposal, 'results' | 'claims'>,
   decided: Decided,
@@ -176,7 +179,9 @@ function nearestToLimit(claims: readonly Pairing[]): number {
   return at;
 }
 
-/** The address that a claim is about, where a rule claims for each address of a withdrawal, in their order. */
+/**
+ * The address that a claim is about, where a rule claims for each address of a withdrawal, in their order.
+ */
 function whose({ values }: RuleResult, claims: readonly Pairing[], pairing: Pairing): string {
   const addresses = values['to']?.split(' ') ?? [];
   return claims.length > 1 && addresses.length === claims.length

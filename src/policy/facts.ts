@@ -1,17 +1,26 @@
 import type { Amount } from '../values/amount.ts';
 import type { Json } from '../values/canonical.ts';
 
-/** What evaluation needs beside the policies and the callback. All of it is given, so that a recorded callback can be judged again. */
+/**
+ * What evaluation needs beside the policies and the callback. All of it is given, so that a recorded callback
+ * can be judged again.
+ */
 export interface Facts {
   readonly nowMs: number;
   /** The scheme that a payment was signed with; undefined for a co-signer, whose callbacks are not signed. */
   readonly scheme: string | undefined;
   readonly prices: PriceTable;
-  /** What services and modules answered, by {@link pluginQuestionKey}. A question without an answer counts as failed. */
+  /**
+   * What services and modules answered, by {@link pluginQuestionKey}. A question without an answer counts as
+   * failed.
+   */
   readonly answers: ReadonlyMap<string, PluginAnswer>;
 }
 
-/** The prices in force for all sources, in one currency of the operator's choice. Each change of any price is a version. */
+/**
+ * The prices in force for all sources, in one currency of the operator's choice. Each change of any price is
+ * a version.
+ */
 export interface PriceTable {
   /** 0 while no price was ever set. */
   readonly version: number;
@@ -26,7 +35,10 @@ export interface Price {
   readonly asOfMs: number;
 }
 
-/** What must be asked of somebody before a rule can judge: a service over HTTP, or a module in a thread of its own. */
+/**
+ * What must be asked of somebody before a rule can judge: a service over HTTP, or a module in a thread of its
+ * own.
+ */
 export interface PluginQuestion {
   readonly of: 'service' | 'module';
   /** As the settings name it. */

@@ -56,8 +56,8 @@ export function shown(value: unknown): string {
 }
 
 /**
- * The problems of a value that does not fit its schema. A schema's own message is the phrase for what it expects; a
- * check over several members is a custom issue, with a whole sentence and `params.cure`.
+ * The problems of a value that does not fit its schema. A schema's own message is the phrase for what it
+ * expects; a check over several members is a custom issue, with a whole sentence and `params.cure`.
  */
 export function problemsOf(
   error: z.ZodError,

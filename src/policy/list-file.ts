@@ -3,16 +3,20 @@ import { comparableEntry } from '../values/comparable.ts';
 
 const LIST_FILE_MAX_VALUES = 1_000_000;
 
-/** The values of a list file, comparable, sorted and each once. Throws LIST_INVALID as {@link writtenEntries} does. */
+/**
+ * The values of a list file, comparable, sorted and each once. Throws LIST_INVALID as {@link writtenEntries}
+ * does.
+ */
 export function readListFile(name: string, text: string): readonly string[] {
   const values = new Set(writtenEntries(name, text).map(comparableEntry));
   return [...values].sort((a, b) => (a < b ? -1 : 1));
 }
 
 /**
- * The values of a list file as they are written, each once: one value a line; blank lines, and `#` with all that follows
- * it at the beginning of a line or after a blank, are left out. A value that has such a `#` itself, or begins with `"`, is
- * written as a JSON string. Throws LIST_INVALID if there are too many, or one can't be read.
+ * The values of a list file as they are written, each once: one value a line; blank lines, and `#` with all
+ * that follows it at the beginning of a line or after a blank, are left out. A value that has such a `#`
+ * itself, or begins with `"`, is written as a JSON string. Throws LIST_INVALID if there are too many, or one
+ * can't be read.
  */
 export function writtenEntries(name: string, text: string): readonly string[] {
   const values = new Set<string>();

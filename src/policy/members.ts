@@ -23,7 +23,10 @@ export function memberNamed(kind: Kind, name: string): string | undefined {
 
 const NONE: readonly string[] = [];
 
-/** What a callback holds under a canonical name, as comparable texts. Several for `to` alone; none if it is missing. */
+/**
+ * What a callback holds under a canonical name, as comparable texts. Several for `to` alone; none if it is
+ * missing.
+ */
 export function valuesOf(callback: Callback, member: string): readonly string[] {
   return member === SOURCE ? [callback.source] : (callback.values.get(member) ?? NONE);
 }
@@ -33,7 +36,10 @@ export function amountTextOf({ amount, values }: Pick<Callback, 'amount' | 'valu
   return values.get('amount')?.[0] ?? (amount === 'unlimited' ? amount : formatAmount(amount));
 }
 
-/** Members whose texts a policy could spell in a way that no callback ever has; a deny-list would then be void. */
+/**
+ * Members whose texts a policy could spell in a way that no callback ever has; a deny-list would then be
+ * void.
+ */
 const GRAMMARS: Readonly<Record<string, { readonly expected: string; readonly read: ReadText }>> = {
   amount: {
     expected: 'an amount like 10000 or 0.5, or unlimited',

@@ -26,15 +26,17 @@ export const ORDER_MEMBERS: Readonly<Record<Kind, OrderNames>> = {
   },
 };
 
-/** Members that a callback may leave empty. An order can say that they must be: it has the empty text then. */
+/**
+ * Members that a callback may leave empty. An order can say that they must be: it has the empty text then.
+ */
 const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['memo', 'input_data', 'interactive_contract']);
 
 export type OrderMembers = Readonly<Record<string, string>>;
 
 /**
- * What a callback has of the members that orders name, as comparable texts. A member that is missing is left out, but for
- * those that an order may want empty. Where a withdrawal pays several addresses, `to` has all of them, so that an order for
- * one of them never agrees.
+ * What a callback has of the members that orders name, as comparable texts. A member that is missing is left
+ * out, but for those that an order may want empty. Where a withdrawal pays several addresses, `to` has all of
+ * them, so that an order for one of them never agrees.
  */
 export function orderMembersOf(callback: Callback, scheme: string | undefined): OrderMembers {
   const members: Record<string, string> = {};
@@ -56,8 +58,9 @@ export type OrderRead =
   | { readonly ok: false; readonly faults: readonly string[] };
 
 /**
- * An announcement's members in the form that {@link orderMembersOf} gives them. Each is a text under the name that policies use
- * or its alias on the wire; `outputs` alone is a list of `{ to, amount }`, of one or more. All faults at once.
+ * An announcement's members in the form that {@link orderMembersOf} gives them. Each is a text under the name
+ * that policies use or its alias on the wire; `outputs` alone is a list of `{ to, amount }`, of one or more.
+ * All faults at once.
  */
 export function readOrderMembers(kind: Kind, written: Readonly<Record<string, unknown>>): OrderRead {
   const { names, required } = ORDER_MEMBERS[kind];
@@ -75,8 +78,8 @@ export function readOrderMembers(kind: Kind, written: Readonly<Record<string, un
     if (there.length === 0) faults.push(`${group.join(' or ')} is missing; give it`);
     if (there.length > 1) faults.push(`both ${there.join(' and ')} are there; keep one of the two`);
   }
-  // Call data without the contract that it calls says nothing; a memo that is not announced may not be there, for it says whose
-  // the money is.
+  // Call data without the contract that it calls says nothing; a memo that is not announced may not be there,
+  // for it says whose the money is.
   const callData = given.get('input_data');
   if (kind === 'web3' && callData !== undefined && callData !== '' && !given.has('interactive_contract')) {
     faults.push('interactive_contract is missing; name the contract that input_data calls');

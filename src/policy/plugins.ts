@@ -9,7 +9,10 @@ export function pluginQuestionKey({ of, name, parameters }: PluginQuestion): str
   return `${of}:${name}:${canonicalJson(parameters)}`;
 }
 
-/** All that must be asked before a callback can be evaluated: by the rules of the policies that apply, each once. */
+/**
+ * All that must be asked before a callback can be evaluated: by the rules of the policies that apply, each
+ * once.
+ */
 export function pluginQuestionsOf(
   release: Release | undefined,
   callback: Callback,

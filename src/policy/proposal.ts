@@ -1,18 +1,23 @@
 import type { Amount } from '../values/amount.ts';
 
-/** What must hold in the store for an approval to stand, and what is then reserved there. Checked only inside settle. */
+/**
+ * What must hold in the store for an approval to stand, and what is then reserved there. Checked only inside
+ * settle.
+ */
 export type Claim = ListClaim | AgedClaim | WindowClaim | MarkClaim | OrderClaim | SpeedUpClaim;
 
 /**
- * How much one decision may ask of the store. Settle is one step, and the store does nothing else meanwhile: at these bounds that
- * takes Redis some 30 ms (docs/sizing.md).
+ * How much one decision may ask of the store. Settle is one step, and the store does nothing else meanwhile:
+ * at these bounds that takes Redis some 30 ms (docs/sizing.md).
  */
 export const BOUNDS = { claims: 1000, values: 4000 } as const;
 
 interface ClaimBase {
   /** Which of the proposal's results this claim belongs to: an index into `results`. */
   readonly result: number;
-  /** False for a rule in `mode: observe`: the claim is checked, reserved and reported, and refuses nothing. */
+  /**
+   * False for a rule in `mode: observe`: the claim is checked, reserved and reported, and refuses nothing.
+   */
   readonly decides: boolean;
   /** True if the policy says `refusals: final`: a refusal by this claim is never decided afresh. */
   readonly final: boolean;
@@ -20,7 +25,10 @@ interface ClaimBase {
   readonly afresh: boolean;
 }
 
-/** That a list of the source holds all of the values, or none of them. A list that does not exist fails either way. */
+/**
+ * That a list of the source holds all of the values, or none of them. A list that does not exist fails either
+ * way.
+ */
 export interface ListClaim extends ClaimBase {
   readonly type: 'list';
   readonly list: string;
@@ -29,7 +37,10 @@ export interface ListClaim extends ClaimBase {
   readonly must: 'hold-all' | 'hold-none';
 }
 
-/** That a list of the source holds all of the values, each added at least `ageMs` ago. A list that does not exist fails. */
+/**
+ * That a list of the source holds all of the values, each added at least `ageMs` ago. A list that does not
+ * exist fails.
+ */
 export interface AgedClaim extends ClaimBase {
   readonly type: 'aged';
   readonly list: string;
@@ -39,22 +50,27 @@ export interface AgedClaim extends ClaimBase {
 }
 
 /**
- * That something was approved before: the mark `key` was made at least `ageMs` ago, or `exempt` is true. Approving makes the
- * mark, if it is not there, with the time; a mark lives as long as a subject, counted from the last approval that claimed it.
+ * That something was approved before: the mark `key` was made at least `ageMs` ago, or `exempt` is true.
+ * Approving makes the mark, if it is not there, with the time; a mark lives as long as a subject, counted
+ * from the last approval that claimed it.
  */
 export interface MarkClaim extends ClaimBase {
   readonly type: 'mark';
   /** 32 hexadecimal digits, like a counter's. */
   readonly key: string;
   readonly ageMs: number;
-  /** The claim holds without the mark (the amount is within the limit for a first use), and makes it all the same. */
+  /**
+   * The claim holds without the mark (the amount is within the limit for a first use), and makes it all the
+   * same.
+   */
   readonly exempt: boolean;
 }
 
 /**
- * That an order was announced for this subject, and agrees: every member that the announcement names has the same text in
- * `members`. Approving uses the order up: from then on it holds for this subject alone, also after it has expired or the
- * subject was forgotten and came again (then it fails: see Orders in src/store/store.ts).
+ * That an order was announced for this subject, and agrees: every member that the announcement names has the
+ * same text in `members`. Approving uses the order up: from then on it holds for this subject alone, also
+ * after it has expired or the subject was forgotten and came again (then it fails: see Orders in
+ * src/store/store.ts).
  */
 export interface OrderClaim extends ClaimBase {
   readonly type: 'order';
@@ -66,8 +82,9 @@ export interface OrderClaim extends ClaimBase {
 export type OrderFound = 'agrees' | 'missing' | 'cancelled' | 'expired' | 'used' | 'differs';
 
 /**
- * For a speed-up: that the same question without a speed-up was approved about this subject, at most `withinMs` ago, and
- * that fewer than `max` other speed-ups of it are approved. Reserves nothing: the decision itself counts.
+ * For a speed-up: that the same question without a speed-up was approved about this subject, at most
+ * `withinMs` ago, and that fewer than `max` other speed-ups of it are approved. Reserves nothing: the
+ * decision itself counts.
  */
 export interface SpeedUpClaim extends ClaimBase {
   readonly type: 'speed-up';
@@ -75,10 +92,15 @@ export interface SpeedUpClaim extends ClaimBase {
   readonly withinMs: number;
 }
 
-/** That a counter has room for `amount` below or at `max` in its window. Approving adds the amount to the counter. */
+/**
+ * That a counter has room for `amount` below or at `max` in its window. Approving adds the amount to the
+ * counter.
+ */
 export interface WindowClaim extends ClaimBase {
   readonly type: 'window';
-  /** The counter: 32 hexadecimal digits, from the rule and the members it counts by; unique within the source. */
+  /**
+   * The counter: 32 hexadecimal digits, from the rule and the members it counts by; unique within the source.
+   */
   readonly key: string;
   /** Units of 10^-36; a velocity limit counts whole ones. */
   readonly amount: Amount;
@@ -87,9 +109,9 @@ export interface WindowClaim extends ClaimBase {
 }
 
 /**
- * A rolling window is counted in buckets of `bucketMs`: bucket b holds [b*bucketMs, (b+1)*bucketMs) and counts as long as any
- * instant of it lies within the last `lengthMs`. So a sum may err by one bucket, to the safe side. A calendar window is
- * the period [startMs, endMs) that holds the proposal's whole validity.
+ * A rolling window is counted in buckets of `bucketMs`: bucket b holds [b*bucketMs, (b+1)*bucketMs) and
+ * counts as long as any instant of it lies within the last `lengthMs`. So a sum may err by one bucket, to the
+ * safe side. A calendar window is the period [startMs, endMs) that holds the proposal's whole validity.
  */
 export type Window =
   | { readonly type: 'rolling'; readonly lengthMs: number; readonly bucketMs: number }
@@ -108,12 +130,18 @@ export interface RuleResult {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** The outcome of evaluate. It approves only if no enforcing result refuses and, in the store, every claim holds. */
+/**
+ * The outcome of evaluate. It approves only if no enforcing result refuses and, in the store, every claim
+ * holds.
+ */
 export interface Proposal {
   /** The revision that evaluated; the empty text where none is in force. */
   readonly revision: string;
   readonly approves: boolean;
-  /** Why it refuses whatever the rules say: nothing is in force, no policy applies, or the claims are more than {@link BOUNDS} allow. */
+  /**
+   * Why it refuses whatever the rules say: nothing is in force, no policy applies, or the claims are more
+   * than {@link BOUNDS} allow.
+   */
   readonly refusal: 'NO_POLICY' | 'NOTHING_IN_FORCE' | 'TOO_MANY_CLAIMS' | undefined;
   readonly results: readonly RuleResult[];
   readonly claims: readonly Claim[];
@@ -121,7 +149,10 @@ export interface Proposal {
   readonly final: boolean;
   /** True if it refuses, and every enforcing result that does depends on what changes without a push. */
   readonly afresh: boolean;
-  /** The version of the price table that it was evaluated with; 0 if no rule looked into it. Settle checks that it is current. */
+  /**
+   * The version of the price table that it was evaluated with; 0 if no rule looked into it. Settle checks
+   * that it is current.
+   */
   readonly prices: number;
   /** The instants [validFromMs, validUntilMs) at which the evaluation would come out the same. */
   readonly validFromMs: number;

@@ -30,7 +30,9 @@ export interface Release {
   /** By name. */
   readonly policies: readonly CompiledPolicy[];
   readonly assets: AssetTable;
-  /** Those that may apply to a callback, by its kind, source and symbol: all of `when` is still to be asked. */
+  /**
+   * Those that may apply to a callback, by its kind, source and symbol: all of `when` is still to be asked.
+   */
   readonly policiesFor: (callback: Pick<Callback, 'kind' | 'source' | 'values'>) => readonly CompiledPolicy[];
 }
 

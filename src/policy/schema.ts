@@ -72,7 +72,9 @@ function ruleSchema(): Schema {
   };
 }
 
-/** What a policy reads as text may be written without quotes, and is then a number or a boolean to an editor. */
+/**
+ * What a policy reads as text may be written without quotes, and is then a number or a boolean to an editor.
+ */
 export const SCALAR = ['string', 'number', 'boolean'];
 const texts: Schema = {
   anyOf: [{ type: SCALAR }, { type: 'array', minItems: 1, items: { type: SCALAR } }],

@@ -6,7 +6,10 @@ import type { CompiledPolicy, Release } from './release.ts';
 
 const ADDRESSES: ReadonlySet<string> = new Set(['from', 'to', 'interactive_contract']);
 
-/** What becomes of an address in another spelling, by the rule that compares it; and whether something is evaded by that. */
+/**
+ * What becomes of an address in another spelling, by the rule that compares it; and whether something is
+ * evaded by that.
+ */
 const EFFECTS: Readonly<
   Record<string, { readonly names: string; readonly effect: string; readonly evaded: boolean }>
 > = {
@@ -21,8 +24,8 @@ const EFFECTS: Readonly<
 };
 
 /**
- * A sentence for each rule that looks up or counts by an address which could be written in another way: on a chain whose spellings
- * are not known, or where no rule refuses those that are wrong.
+ * A sentence for each rule that looks up or counts by an address which could be written in another way: on a
+ * chain whose spellings are not known, or where no rule refuses those that are wrong.
  */
 export function spellingWarnings(
   release: Pick<Release, 'document' | 'policies' | 'assets'>,

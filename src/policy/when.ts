@@ -70,8 +70,9 @@ export function compileWhen(written: Json | undefined, kind: Kind, problems: Pro
 }
 
 /**
- * Whether a policy applies. It doesn't if the callback lacks a value that `when` names; if it has some that `when` names
- * and others beside them (a withdrawal to several addresses), the member is given: the policy applies, and refuses.
+ * Whether a policy applies. It doesn't if the callback lacks a value that `when` names; if it has some that
+ * `when` names and others beside them (a withdrawal to several addresses), the member is given: the policy
+ * applies, and refuses.
  */
 export function appliesTo(
   when: When,

@@ -9,7 +9,9 @@ export interface Position {
   readonly column: number;
 }
 
-/** YAML as policies use it: every scalar is the text it is written as, and each node knows where it stands. */
+/**
+ * YAML as policies use it: every scalar is the text it is written as, and each node knows where it stands.
+ */
 export type Tree =
   | { readonly type: 'text'; readonly text: string; readonly at: Position }
   | { readonly type: 'list'; readonly items: readonly Tree[]; readonly at: Position }

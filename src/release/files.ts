@@ -13,9 +13,10 @@ const FILES_MAX = 1000;
 const LIST_FILE_MAX_BYTES = 67_108_864;
 
 /**
- * The policy files of a directory (`*.yaml`, `*.yml`) and the list files they refer to, as a release. Throws one
- * POLICY_INVALID that tells every fault, also in `data.faults`. No path may lead out of the directory; a policy file in a
- * subdirectory is a fault, since nobody would notice that it does nothing. With `only`, these files of it alone.
+ * The policy files of a directory (`*.yaml`, `*.yml`) and the list files they refer to, as a release. Throws
+ * one POLICY_INVALID that tells every fault, also in `data.faults`. No path may lead out of the directory; a
+ * policy file in a subdirectory is a fault, since nobody would notice that it does nothing. With `only`,
+ * these files of it alone.
  */
 export async function readPolicyDirectory(directory: string, only?: readonly string[]): Promise<Release> {
   const faults: PolicyFault[] = [];

@@ -34,7 +34,9 @@ export interface Follower {
   readonly prices: () => PriceTable;
   readonly control: () => Control | undefined;
   readonly ready: () => Readiness;
-  /** Looks now. Callers share one look, which begins no earlier than their call. Never rejects: see `ready`. */
+  /**
+   * Looks now. Callers share one look, which begins no earlier than their call. Never rejects: see `ready`.
+   */
   readonly refresh: () => Promise<void>;
   /** Looks, then follows. */
   readonly start: () => Promise<void>;
@@ -44,7 +46,10 @@ export interface Follower {
 /** Without a successful look for so many polls, what is known counts as out of date. */
 const POLLS_MISSED = 4;
 
-/** Follows what is in force in the store, by notice and by poll, and keeps the last good release through any trouble. */
+/**
+ * Follows what is in force in the store, by notice and by poll, and keeps the last good release through any
+ * trouble.
+ */
 export function createFollower({
   store,
   pollMs,
@@ -127,7 +132,10 @@ function isSame(one: readonly Freeze[] = [], other: readonly Freeze[] = []): boo
   );
 }
 
-/** One at a time. Whoever asks while one runs shares the next: the running one may have looked before the change. */
+/**
+ * One at a time. Whoever asks while one runs shares the next: the running one may have looked before the
+ * change.
+ */
 function inTurn(task: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;

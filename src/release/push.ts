@@ -18,8 +18,8 @@ export interface PushRequest {
 }
 
 /**
- * Puts a release in force. When it resolves, nothing is decided under another revision any more. Throws POLICY_CONFLICT if
- * another revision than the expected one is in force by now.
+ * Puts a release in force. When it resolves, nothing is decided under another revision any more. Throws
+ * POLICY_CONFLICT if another revision than the expected one is in force by now.
  */
 export async function pushRelease(
   store: Pick<Store, 'push'>,
@@ -43,8 +43,9 @@ export interface RollbackRequest {
 }
 
 /**
- * Puts a revision of old in force again. Throws REVISION_UNKNOWN, POLICY_INVALID if this version of the program can't
- * compile it, POLICY_CONFLICT if somebody pushes meanwhile, or USAGE if it is in force as it is.
+ * Puts a revision of old in force again. Throws REVISION_UNKNOWN, POLICY_INVALID if this version of the
+ * program can't compile it, POLICY_CONFLICT if somebody pushes meanwhile, or USAGE if it is in force as it
+ * is.
  */
 export async function rollback(store: Store, request: RollbackRequest): Promise<Control> {
   const { revision: expected } = await store.control();
@@ -82,7 +83,10 @@ export async function findRevision(
   return revision;
 }
 
-/** A revision that was ever pushed, compiled. Throws REVISION_UNKNOWN, or POLICY_INVALID if it doesn't compile. */
+/**
+ * A revision that was ever pushed, compiled. Throws REVISION_UNKNOWN, or POLICY_INVALID if it doesn't
+ * compile.
+ */
 export async function readRevision(store: Pick<Store, 'document'>, revision: string): Promise<Release> {
   const document = await store.document(revision);
   if (document === undefined) throw unknown(revision, 'is not in the store');
@@ -108,8 +112,8 @@ export async function releaseHistory(
 }
 
 /**
- * Puts a directory's policies in force if nothing is: the first start with an embedded store. True if it did. Nothing in force
- * after a loss is no first start: what to begin anew with is for an operator to say.
+ * Puts a directory's policies in force if nothing is: the first start with an embedded store. True if it did.
+ * Nothing in force after a loss is no first start: what to begin anew with is for an operator to say.
  */
 export async function pushWhenEmpty(store: Store, directory: string, by: string): Promise<boolean> {
   const { revision: inForce, frozen } = await store.control();

@@ -63,7 +63,10 @@ function kindOfSkipped({ type }: RecordItem): keyof Skipped {
   return type === 'self-check' ? 'selfChecks' : 'changes';
 }
 
-/** Compares what was answered with what was recorded; keeps at most `show` of those that differ, and of those that failed. */
+/**
+ * Compares what was answered with what was recorded; keeps at most `show` of those that differ, and of those
+ * that failed.
+ */
 export function createComparing(show: number): Comparing {
   const counts = { same: 0, toFailure: 0, toSuccess: 0, failed: 0 };
   const skipped = { late: 0, refused: 0, selfChecks: 0, changes: 0 };

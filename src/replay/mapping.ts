@@ -10,7 +10,10 @@ export interface Mapping {
 }
 
 export interface MappingOptions {
-  /** By name of a member on the wire, new texts by old; addresses are found in whatever case. `source` maps sources. */
+  /**
+   * By name of a member on the wire, new texts by old; addresses are found in whatever case. `source` maps
+   * sources.
+   */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** Put before every appOrderId and request_id, so that all subjects are new ones. */
   readonly prefix: string;

@@ -5,7 +5,10 @@ export interface Queues {
   idle(): Promise<void>;
 }
 
-/** How many may wait for each that runs: work that waits for its queue must not keep other queues from running. */
+/**
+ * How many may wait for each that runs: work that waits for its queue must not keep other queues from
+ * running.
+ */
 const WAITING_EACH = 8;
 
 /** At most `concurrency` run at once. With a concurrency of 1, work runs in the order of its submission. */

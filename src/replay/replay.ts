@@ -48,8 +48,8 @@ const FAILED_MAX = 20;
 const PROGRESS_EVERY_MS = 200;
 
 /**
- * Sends the callbacks of a record again and compares the answers with those recorded. Throws USAGE, before anything is sent, if
- * a callback of it can't be signed for its source.
+ * Sends the callbacks of a record again and compares the answers with those recorded. Throws USAGE, before
+ * anything is sent, if a callback of it can't be signed for its source.
  */
 export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   const { record, concurrency, elapsed, pause } = options;

@@ -52,8 +52,9 @@ function mismatch(kind: Sent['kind'], { callback, name }: SourceSender): string 
 }
 
 /**
- * Rebuilds a callback with the keys of another instance: a payment's members exactly as they were but for `appKey`, `time` and
- * `sign`; a co-signer's body byte for byte, unless the mapping calls something in it otherwise.
+ * Rebuilds a callback with the keys of another instance: a payment's members exactly as they were but for
+ * `appKey`, `time` and `sign`; a co-signer's body byte for byte, unless the mapping calls something in it
+ * otherwise.
  */
 export function resend(
   source: string,

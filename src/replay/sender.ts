@@ -10,7 +10,10 @@ export interface PaymentSender {
   readonly path: string;
   readonly appKey: string;
   readonly answer: AnswerFormat;
-  /** Signs as the platform would. Throws USAGE if the source does not accept the scheme, or the key for it is missing. */
+  /**
+   * Signs as the platform would. Throws USAGE if the source does not accept the scheme, or the key for it is
+   * missing.
+   */
   readonly signer: (scheme: string) => Signer;
 }
 

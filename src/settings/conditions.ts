@@ -4,8 +4,8 @@ import { pluginConditions } from './plugins.ts';
 import { PAYMENT_PATH } from './sources.ts';
 
 /*
- * What must hold between settings. It is looked at even where single settings are faulty, so that all faults come at
- * once: whatever cannot be read here is taken as not written.
+ * What must hold between settings. It is looked at even where single settings are faulty, so that all faults
+ * come at once: whatever cannot be read here is taken as not written.
  */
 
 const written = z.string().optional().catch(undefined);
@@ -85,7 +85,10 @@ function portConditions({ public: outer, ops }: Readable): readonly FoundFault[]
   ];
 }
 
-/** Headers are part of the request, and Node's server does not start with more time for the part than for the whole. */
+/**
+ * Headers are part of the request, and Node's server does not start with more time for the part than for the
+ * whole.
+ */
 function timeoutConditions({
   headersTimeoutMs = DEFAULT_TIMEOUT,
   requestTimeoutMs = DEFAULT_TIMEOUT,

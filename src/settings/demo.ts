@@ -13,7 +13,10 @@ const demoDigests: ReadonlySet<string> = new Set([
   '42ec966f18fe50ebfbbba764434d7eb81b41a0d5d0f8df1056d45f0c8976a4e1', // merchant.public.pem
 ]);
 
-/** Whether it is one of the published secrets and keys, as the file has it or without PEM armour and line breaks. */
+/**
+ * Whether it is one of the published secrets and keys, as the file has it or without PEM armour and line
+ * breaks.
+ */
 export function isDemoCredential(content: string): boolean {
   return demoDigests.has(createHash('sha256').update(bare(content)).digest('hex'));
 }
@@ -24,8 +27,8 @@ function bare(content: string): string {
 }
 
 /**
- * Which of the settings' secrets and keys are published ones: a sentence for each, for a warning at start. What cannot be
- * read is left to whoever needs it.
+ * Which of the settings' secrets and keys are published ones: a sentence for each, for a warning at start.
+ * What cannot be read is left to whoever needs it.
  */
 export function demoCredentials(settings: Settings, read: ReadSecret): readonly string[] {
   return secretsOf(settings).flatMap(({ setting, reference }) => {

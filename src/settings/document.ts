@@ -4,7 +4,9 @@ import { z } from 'zod';
 import { messageOf } from '../errors.ts';
 import type { SettingPath, SettingsFault } from './faults.ts';
 
-/** A settings file as a tree whose every scalar is the text that was written, with the places where it was. */
+/**
+ * A settings file as a tree whose every scalar is the text that was written, with the places where it was.
+ */
 export interface SettingsDocument {
   readonly tree: Record<string, unknown>;
   readonly start: string;
@@ -61,7 +63,9 @@ export function readSettingsDocument(file: string): SettingsDocument {
   };
 }
 
-/** Each part named by an alias becomes a copy, so that a variable that changes one does not change the others. */
+/**
+ * Each part named by an alias becomes a copy, so that a variable that changes one does not change the others.
+ */
 function treeOf(document: Document): Record<string, unknown> | undefined {
   try {
     return asTree.parse(JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 100 }))));

@@ -19,8 +19,8 @@ export interface EnvironmentSettings {
 }
 
 /**
- * The settings among the variables that begin with COUNTERSIGN_. Those in `named`, which settings refer to by `{ env }`,
- * are none, nor are COUNTERSIGN_CONFIG and what Kubernetes sets for a service of that name.
+ * The settings among the variables that begin with COUNTERSIGN_. Those in `named`, which settings refer to by
+ * `{ env }`, are none, nor are COUNTERSIGN_CONFIG and what Kubernetes sets for a service of that name.
  */
 export function settingsFromEnvironment(env: Environment, named: ReadonlySet<string>): EnvironmentSettings {
   const overrides: Override[] = [];
@@ -118,7 +118,10 @@ function cureOf(keys: readonly SettingKey[], variable: string): string {
     : `did you mean ${VARIABLE_PREFIX}${meant}? Else unset it`;
 }
 
-/** Kubernetes describes every service of a namespace by variables such as COUNTERSIGN_PORT=tcp://10.0.0.1:8080. */
+/**
+ * Kubernetes describes every service of a namespace by variables such as
+ * COUNTERSIGN_PORT=tcp://10.0.0.1:8080.
+ */
 function isServiceLink(variable: string, value: string): boolean {
   return (
     /_SERVICE_(?:HOST|PORT(?:_[A-Z0-9_]+)?)$/.test(variable) ||

@@ -1,8 +1,8 @@
 import { type SettingKey, settingKeys } from './keys.ts';
 
 /**
- * config/countersign.example.yaml: every setting at its default, those without one as comments, a service and a module as
- * comments, and each form of a source.
+ * config/countersign.example.yaml: every setting at its default, those without one as comments, a service and
+ * a module as comments, and each form of a source.
  */
 export function settingsExample(): string {
   const keys = settingKeys().filter(({ path }) => path[0] !== 'sources' && !path.includes('*'));
@@ -46,7 +46,10 @@ function startsWith(path: readonly string[], beginning: readonly string[]): bool
   return beginning.every((step, index) => path[index] === step);
 }
 
-/** How a setting without a default is written: `{ file: PATH }` for a reference, `{ a: …, b: … }` for a section. */
+/**
+ * How a setting without a default is written: `{ file: PATH }` for a reference, `{ a: …, b: … }` for a
+ * section.
+ */
 function formOf(key: SettingKey, keys: readonly SettingKey[]): string {
   const children = keys.filter(
     ({ path }) => path.length === key.path.length + 1 && startsWith(path, key.path),

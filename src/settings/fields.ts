@@ -2,8 +2,9 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 
 /*
- * The kinds of values that settings have. Every scalar comes as text, from the file and from the environment alike. The
- * message of a check is the cure: what to write instead. It never repeats what was written, for that may be a secret.
+ * The kinds of values that settings have. Every scalar comes as text, from the file and from the environment
+ * alike. The message of a check is the cure: what to write instead. It never repeats what was written, for
+ * that may be a secret.
  */
 
 /** A whole number within bounds, written in decimal digits, for a setting that may be left out. */

@@ -17,8 +17,8 @@ export const VARIABLE_PREFIX = 'COUNTERSIGN_';
 let known: readonly SettingKey[] | undefined;
 
 /**
- * All settings, sections and lists included, in the schema's order; those that several forms share, once. Made when first
- * asked for: a start with neither a fault nor a variable needs none of it.
+ * All settings, sections and lists included, in the schema's order; those that several forms share, once.
+ * Made when first asked for: a start with neither a fault nor a variable needs none of it.
  */
 export function settingKeys(): readonly SettingKey[] {
   known ??= readKeys();

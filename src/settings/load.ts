@@ -19,9 +19,10 @@ export type { Settings } from './schema.ts';
 export const DEFAULT_SETTINGS_FILE = 'config/countersign.yaml';
 
 /**
- * The settings: the file (else the one that COUNTERSIGN_CONFIG names, else config/countersign.yaml), with the variables
- * of the environment over it. A relative path of the file begins at the working directory; those within, and those of
- * variables, begin in the folder of the file and come out absolute. Throws SETTINGS_INVALID with every fault at once.
+ * The settings: the file (else the one that COUNTERSIGN_CONFIG names, else config/countersign.yaml), with the
+ * variables of the environment over it. A relative path of the file begins at the working directory; those
+ * within, and those of variables, begin in the folder of the file and come out absolute. Throws
+ * SETTINGS_INVALID with every fault at once.
  */
 export function loadSettings(from: {
   readonly file?: string | undefined;

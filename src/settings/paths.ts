@@ -9,8 +9,9 @@ const PATH_NAMES: ReadonlySet<string> = new Set(['file', 'directory', 'certifica
 const EMBEDDED = 'embedded:';
 
 /**
- * Where the relative paths of a settings file begin: in its folder, so that a command means the same files from wherever it is
- * called. What is no file, such as /dev/null, has no folder that could be meant: there it is the working directory.
+ * Where the relative paths of a settings file begin: in its folder, so that a command means the same files
+ * from wherever it is called. What is no file, such as /dev/null, has no folder that could be meant: there it
+ * is the working directory.
  */
 export function baseFolder(file: string): string {
   const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
@@ -32,8 +33,8 @@ export function resolvePaths(settings: Settings, folder: string): void {
 }
 
 /**
- * Earlier versions began at the working directory. A store that still lies there must not be taken for none: a new one in its
- * stead would know of no decision and no limit.
+ * Earlier versions began at the working directory. A store that still lies there must not be taken for none:
+ * a new one in its stead would know of no decision and no limit.
  */
 export function movedStore({ store }: Settings, folder: string): readonly FoundFault[] {
   const path = embeddedPath(store.url);

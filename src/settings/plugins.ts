@@ -93,7 +93,10 @@ const written = z.string().optional().catch(undefined);
 const asked = z.array(z.object({ name: written, timeoutMs: written }).catch({})).catch([]);
 const readable = z.object({ answerTimeoutMs: written, services: asked, modules: asked }).partial().catch({});
 
-/** What must hold between services, modules and the time for an answer; what cannot be read is taken as not written. */
+/**
+ * What must hold between services, modules and the time for an answer; what cannot be read is taken as not
+ * written.
+ */
 export function pluginConditions(tree: unknown): readonly FoundFault[] {
   const settings = readable.parse(tree);
   const answerTimeoutMs = Number(settings.answerTimeoutMs ?? DEFAULTS.answerTimeoutMs);

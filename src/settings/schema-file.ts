@@ -25,7 +25,8 @@ export function settingsJsonSchema(): JsonSchema {
     z.toJSONSchema(settingsSchema, {
       io: 'input',
       override: ({ jsonSchema }) => {
-        // A section that may be left out says so by not being required; an empty default would say nothing more.
+        // A section that may be left out says so by not being required; an empty default would say nothing
+        // more.
         if (JSON.stringify(jsonSchema.default) === '{}') delete jsonSchema.default;
       },
     }),

@@ -6,8 +6,8 @@ import { source } from './sources.ts';
 import { store } from './store.ts';
 
 /**
- * All settings, in the order in which the reference shows them. Every one has a description, and a default unless
- * only the user can know it. Conditions between settings are in conditions.ts.
+ * All settings, in the order in which the reference shows them. Every one has a description, and a default
+ * unless only the user can know it. Conditions between settings are in conditions.ts.
  */
 export const settingsSchema = section({
   public: publicPort.prefault({}).describe('The port that the platform and the co-signer call.'),

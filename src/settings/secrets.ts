@@ -10,11 +10,14 @@ import type { Environment } from './environment.ts';
 export interface Secrets {
   /** The content now, at most 64 KiB. Throws SECRET_UNREADABLE. */
   readonly read: ReadSecret;
-  /** Lets `watch` look at a file that is no secret but belongs to one, such as a certificate. Call it before reading. */
+  /**
+   * Lets `watch` look at a file that is no secret but belongs to one, such as a certificate. Call it before
+   * reading.
+   */
   readonly follow: (file: string) => void;
   /**
-   * Calls back within about `pollMs` after a file that was read has changed, appeared or gone; whoever is called reads
-   * again, and must not throw. Returns what ends it.
+   * Calls back within about `pollMs` after a file that was read has changed, appeared or gone; whoever is
+   * called reads again, and must not throw. Returns what ends it.
    */
   readonly watch: (changed: () => void) => () => void;
   /** Secret files that every user of the machine can read, of those read so far. */
@@ -81,7 +84,10 @@ export function createSecrets(from: { readonly env: Environment; readonly pollMs
 
 const MISSING = 'missing';
 
-/** Differs after a write, and after another file was put in its place by rename or by the swap of a link above it. */
+/**
+ * Differs after a write, and after another file was put in its place by rename or by the swap of a link above
+ * it.
+ */
 function stateOf(stats: BigIntStats): string {
   return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
 }

@@ -10,7 +10,10 @@ export interface Addresses {
   readonly everyone: boolean;
 }
 
-/** From addresses (`10.1.2.3`, `fd00::1`) and ranges (`10.1.2.0/24`). Throws SETTINGS_INVALID for any other text. */
+/**
+ * From addresses (`10.1.2.3`, `fd00::1`) and ranges (`10.1.2.0/24`). Throws SETTINGS_INVALID for any other
+ * text.
+ */
 export function compileAddresses(ranges: readonly string[]): Addresses {
   if (ranges.length === 0) throw new CountersignError('SETTINGS_INVALID', 'addresses: list at least one');
   const list = new BlockList();

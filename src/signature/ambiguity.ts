@@ -13,7 +13,10 @@ export interface MemberTable {
   readonly optional: ReadonlySet<string>;
 }
 
-/** Undefined where the signed text can be read in one way only, and that way is the body's; else SIGN_AMBIGUOUS. */
+/**
+ * Undefined where the signed text can be read in one way only, and that way is the body's; else
+ * SIGN_AMBIGUOUS.
+ */
 export type CheckAmbiguity = (canonical: Canonical, appKey: string) => Failure | undefined;
 
 type Reading = readonly (readonly [name: string, value: string])[];
@@ -21,10 +24,10 @@ type Reading = readonly (readonly [name: string, value: string])[];
 const END = -1;
 
 /**
- * Compiles the check that a verified signature over names and values without separators proves this body and no other:
- * the defined names in order, each with a value of its grammar, must account for the signed text in exactly one way. The
- * appKey is taken as known, since it named the key. Text longer than all members at their longest together has no reading,
- * so time is bounded by the grammar and not by the body.
+ * Compiles the check that a verified signature over names and values without separators proves this body and
+ * no other: the defined names in order, each with a value of its grammar, must account for the signed text in
+ * exactly one way. The appKey is taken as known, since it named the key. Text longer than all members at
+ * their longest together has no reading, so time is bounded by the grammar and not by the body.
  */
 export function compileAmbiguityCheck({ grammar, optional }: MemberTable): CheckAmbiguity {
   const names = Object.keys(grammar).sort(byCodePoint);
@@ -86,8 +89,8 @@ export function compileAmbiguityCheck({ grammar, optional }: MemberTable): Check
 }
 
 /**
- * Whether the text holds just the names of the body, each once, and the body defined ones only: then there is nothing else
- * to read in it. Most callbacks are so, and need no search.
+ * Whether the text holds just the names of the body, each once, and the body defined ones only: then there is
+ * nothing else to read in it. Most callbacks are so, and need no search.
  */
 function isPlain(text: string, signed: Reading, names: readonly string[]): boolean {
   let held = 0;

@@ -10,13 +10,22 @@ import type { MemberTable } from './ambiguity.ts';
 import type { KeyInUse } from './scheme.ts';
 import type { SelfCheckHashes, SelfCheckResult } from './self-check.ts';
 
-/** The second of the five steps: who sent a callback, shown by what they hold. Nothing here throws or does I/O. */
+/**
+ * The second of the five steps: who sent a callback, shown by what they hold. Nothing here throws or does
+ * I/O.
+ */
 export interface Authenticator {
   /** A payment confirmation by its `appKey` and signature (sections 5 and 6.1). */
   payment(decoded: { readonly members: Members }): Authenticated | Failure;
-  /** A co-signer's callback by all that its source must show; the body itself proves nothing (sections 6.2 and 6.3). */
+  /**
+   * A co-signer's callback by all that its source must show; the body itself proves nothing (sections 6.2 and
+   * 6.3).
+   */
   cosigner(source: string, arrival: Arrival & { readonly members: Members }): Authenticated | Failure;
-  /** Why nobody at this address may call a co-signer's URL: known before its body is read, or any secret looked at. */
+  /**
+   * Why nobody at this address may call a co-signer's URL: known before its body is read, or any secret
+   * looked at.
+   */
   stranger(source: string, address: string): Failure | undefined;
   /** Whether the co-signer holds the same public keys; both false where the settings name none. */
   selfCheck(source: string, hashes: SelfCheckHashes): SelfCheckResult;
@@ -49,8 +58,9 @@ export interface SourceDescription {
 export type AuthenticatorParts = MemberTable & { readonly readSecret: ReadSecret };
 
 /**
- * Reads all keys and secrets once. `grammar` and `optional` are the members of a payment confirmation. Throws one
- * CountersignError (KEY_UNREADABLE, SECRET_UNREADABLE or SETTINGS_INVALID) that lists every fault and its cure.
+ * Reads all keys and secrets once. `grammar` and `optional` are the members of a payment confirmation. Throws
+ * one CountersignError (KEY_UNREADABLE, SECRET_UNREADABLE or SETTINGS_INVALID) that lists every fault and its
+ * cure.
  */
 export function compileAuthenticator(
   sources: readonly SourceConfig[],

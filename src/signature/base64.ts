@@ -1,6 +1,6 @@
 /**
- * Bytes from base64 or base64url, padded or not; undefined for anything else. Each value has one spelling in each
- * alphabet: mixed alphabets, blanks, a wrong padding and stray bits at the end are refused.
+ * Bytes from base64 or base64url, padded or not; undefined for anything else. Each value has one spelling in
+ * each alphabet: mixed alphabets, blanks, a wrong padding and stray bits at the end are refused.
  */
 export function decodeBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');

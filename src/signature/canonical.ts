@@ -12,9 +12,10 @@ export interface Canonical {
 }
 
 /**
- * The text that the `md5` and `rsa` schemes sign: every member but `sign` and those that are JSON null, in code-point
- * order of the names, name and value run together, numbers and booleans as the body writes them. An empty string adds its
- * name alone, or with `skip` nothing. Fails MEMBER_INVALID for an object or array, which has no agreed text.
+ * The text that the `md5` and `rsa` schemes sign: every member but `sign` and those that are JSON null, in
+ * code-point order of the names, name and value run together, numbers and booleans as the body writes them.
+ * An empty string adds its name alone, or with `skip` nothing. Fails MEMBER_INVALID for an object or array,
+ * which has no agreed text.
  */
 export function canonicalString(members: Members, emptyValues: EmptyValues): Canonical | Failure {
   const signed: [string, string][] = [];

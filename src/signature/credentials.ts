@@ -57,7 +57,8 @@ function addressCredential(ranges: readonly string[]): Credential {
   };
 }
 
-// A comma could also come from two headers that Node joined; other characters never arrive as they were written.
+// A comma could also come from two headers that Node joined; other characters never arrive as they were
+// written.
 const HEADER_SECRET = /^[\x21-\x2b\x2d-\x7e](?:[\x20-\x2b\x2d-\x7e]*[\x21-\x2b\x2d-\x7e])?$/;
 
 function headerCredential(
@@ -151,7 +152,9 @@ function plainFingerprint(fingerprint: string): string {
   return fingerprint.replaceAll(':', '').toLowerCase();
 }
 
-/** Compares with the secret behind a reference, in a time that depends on neither. Undefined never matches. */
+/**
+ * Compares with the secret behind a reference, in a time that depends on neither. Undefined never matches.
+ */
 function secretMatcher(
   reference: SecretRef,
   readSecret: ReadSecret,

@@ -5,7 +5,10 @@ import { type Failure, failure } from '../errors.ts';
 import { decodeBase64 } from './base64.ts';
 import type { PrivateKey, PublicKey } from './keys.ts';
 
-/** An envelope's `data` has at most so many blocks of the receiver's key size: 3,920 bytes of plaintext at 2048 bits. */
+/**
+ * An envelope's `data` has at most so many blocks of the receiver's key size: 3,920 bytes of plaintext at
+ * 2048 bits.
+ */
 const ENVELOPE_BLOCKS_MAX = 16;
 
 /** PKCS#1 v1.5 needs so many bytes of a block for itself (RFC 8017, section 7.2.1). */
@@ -35,12 +38,13 @@ export function sealEnvelope(
 }
 
 /**
- * The plaintext of an envelope, signed by the sender's key. `data` that doesn't decipher to what was signed fails as
- * ENVELOPE_UNDECIPHERABLE, whatever it deciphers to: a block that was made for another key deciphers to random bytes.
+ * The plaintext of an envelope, signed by the sender's key. `data` that doesn't decipher to what was signed
+ * fails as ENVELOPE_UNDECIPHERABLE, whatever it deciphers to: a block that was made for another key deciphers
+ * to random bytes.
  *
- * Deciphering is slow, and PKCS#1 v1.5 tells much to those who may try ciphertexts of their own. So a `sign` is first
- * looked into: only what the owner of the sender's key once signed is worth deciphering. And what doesn't decipher costs
- * the same verification as what does.
+ * Deciphering is slow, and PKCS#1 v1.5 tells much to those who may try ciphertexts of their own. So a `sign`
+ * is first looked into: only what the owner of the sender's key once signed is worth deciphering. And what
+ * doesn't decipher costs the same verification as what does.
  */
 export function openEnvelope(
   { data, sign }: Sealed,

@@ -6,7 +6,10 @@ import { collectFaults } from './faults.ts';
 import { compilePayments } from './payments.ts';
 import type { Explanation } from './scheme.ts';
 
-/** What can be said about one callback's signature. It may hold the right `sign`: for the holder of the keys alone. */
+/**
+ * What can be said about one callback's signature. It may hold the right `sign`: for the holder of the keys
+ * alone.
+ */
 export interface SignatureExplanation {
   readonly ok: true;
   readonly source: string;
@@ -20,8 +23,8 @@ export interface SignatureExplanation {
 }
 
 /**
- * Explains a payment confirmation's signature offline. Fails where it doesn't get as far as a key, and throws as
- * {@link compileAuthenticator} does.
+ * Explains a payment confirmation's signature offline. Fails where it doesn't get as far as a key, and throws
+ * as {@link compileAuthenticator} does.
  */
 export function explainSignature(
   body: Uint8Array,

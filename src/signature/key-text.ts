@@ -10,9 +10,9 @@ export const KEY_BITS_MAX = 8192;
 export type KeyKind = 'public' | 'private';
 
 /**
- * The RSA key in a text, in any form that people have: PEM (PKCS#1, PKCS#8, SPKI or a certificate) or the bare base64 or
- * base64url of its DER; in one line or many, padded or not, in quotes, or with line breaks written as `\n`.
- * Throws KEY_UNREADABLE, with the cure and never with anything of the text.
+ * The RSA key in a text, in any form that people have: PEM (PKCS#1, PKCS#8, SPKI or a certificate) or the
+ * bare base64 or base64url of its DER; in one line or many, padded or not, in quotes, or with line breaks
+ * written as `\n`. Throws KEY_UNREADABLE, with the cure and never with anything of the text.
  */
 export function readKey(text: string, wanted: KeyKind): KeyObject {
   const key = parseKey(text);

@@ -35,8 +35,8 @@ export interface PublicKey extends RsaKey {
 export interface PrivateKey extends RsaKey {
   sign(data: string): Uint8Array;
   /**
-   * PKCS#1 v1.5, whole blocks joined. Undefined, or other bytes than were encrypted, where one is not for this key;
-   * undefined where one holds nothing.
+   * PKCS#1 v1.5, whole blocks joined. Undefined, or other bytes than were encrypted, where one is not for
+   * this key; undefined where one holds nothing.
    */
   decrypt(blocks: Uint8Array): Uint8Array | undefined;
 }
@@ -56,7 +56,8 @@ export function readPublicKey(text: string, digest: Digest = 'sha256'): PublicKe
   return {
     ...describe(key),
     base64: der.toString('base64'),
-    // Not by node-rsa, which names the padding at each call: reading it takes as long as half of the verification.
+    // Not by node-rsa, which names the padding at each call: reading it takes as long as half of the
+    // verification.
     verify: (data, signature) => verify(algorithm, Buffer.from(data), key, signature),
     digestIn: (signature) => {
       const info = quietly(() => publicDecrypt({ key, padding: constants.RSA_PKCS1_PADDING }, signature));
@@ -78,8 +79,9 @@ export function readPrivateKey(text: string, digest: Digest = 'sha256'): Private
 }
 
 /**
- * PKCS#1 v1.5 by Node's own OpenSSL and not by node-rsa, whose way is in JavaScript: 10 ms a block at 2048 bits instead of
- * 0.9, in a time that depends on the values. OpenSSL rejects implicitly: a block for another key gives other bytes, no error.
+ * PKCS#1 v1.5 by Node's own OpenSSL and not by node-rsa, whose way is in JavaScript: 10 ms a block at 2048
+ * bits instead of 0.9, in a time that depends on the values. OpenSSL rejects implicitly: a block for another
+ * key gives other bytes, no error.
  */
 function decryptBlocks(key: KeyObject, blocks: Uint8Array): Uint8Array | undefined {
   const size = (key.asymmetricKeyDetails?.modulusLength ?? 0) / 8;

@@ -11,8 +11,9 @@ import { type Explanation, type KeyInUse, type Scheme, measured, signFailure, si
 const ENVELOPE_MEMBERS: ReadonlySet<string> = new Set(['app_id', 'time', 'data', 'sign']);
 
 /**
- * `{app_id, time, data, sign}`: the flat members but for `appKey` and `sign` as one JSON text, encrypted block by block for
- * the merchant key and signed with the platform's. `time` is covered by neither and is not looked at.
+ * `{app_id, time, data, sign}`: the flat members but for `appKey` and `sign` as one JSON text, encrypted
+ * block by block for the merchant key and signed with the platform's. `time` is covered by neither and is not
+ * looked at.
  */
 export const rsaEnvelope: Scheme<'rsa-envelope'> = {
   name: 'rsa-envelope',

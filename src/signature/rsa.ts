@@ -10,7 +10,10 @@ import type { Scheme } from './scheme.ts';
 
 type Signs = Extract<SchemeConfig, { readonly scheme: 'rsa' }>['signs'];
 
-/** PKCS#1 v1.5 over the canonical string or over its MD5 in hexadecimal, in base64 or base64url (section 5, rule 2). */
+/**
+ * PKCS#1 v1.5 over the canonical string or over its MD5 in hexadecimal, in base64 or base64url (section 5,
+ * rule 2).
+ */
 export const rsa: Scheme<'rsa'> = {
   name: 'rsa',
   shape: 'flat',

@@ -46,7 +46,10 @@ export interface Verifier {
   readonly keys: readonly KeyInUse[];
   readonly warnings: readonly string[];
   verify(members: Members, sign: string, appKey: string): Verified | Failure;
-  /** What a person needs to mend a signature. `expected` may be a credential: for the holder of the keys alone. */
+  /**
+   * What a person needs to mend a signature. `expected` may be a credential: for the holder of the keys
+   * alone.
+   */
   explain(members: Members, sign: string): Explanation | Failure;
 }
 
@@ -70,11 +73,17 @@ export interface Explanation {
   readonly ok: true;
   readonly scheme: SchemeName;
   readonly keys: readonly KeyInUse[];
-  /** The text that the signature is over: the exact canonical string (without the secret), or the MD5 of `hashed`. */
+  /**
+   * The text that the signature is over: the exact canonical string (without the secret), or the MD5 of
+   * `hashed`.
+   */
   readonly signed: string;
   readonly signedBytes: number;
   readonly signedSha256: string;
-  /** The envelope's plaintext or the canonical string, where its MD5 in lower-case hexadecimal is what is signed. */
+  /**
+   * The envelope's plaintext or the canonical string, where its MD5 in lower-case hexadecimal is what is
+   * signed.
+   */
   readonly hashed: Hashed | undefined;
   /** The `sign` that would have been right, where the verifier's key can make it: a credential. */
   readonly expected: string | undefined;
@@ -93,7 +102,10 @@ export interface Hashed {
 /** Makes what a {@link Verifier} accepts. */
 export interface Signer {
   readonly scheme: SchemeName;
-  /** The body of a callback or request from its flat members, `appKey` among them. Only an envelope uses `nowMs`. */
+  /**
+   * The body of a callback or request from its flat members, `appKey` among them. Only an envelope uses
+   * `nowMs`.
+   */
   sign(members: Members, nowMs: number): string;
 }
 
@@ -119,7 +131,10 @@ export function signedOf(
   return { signed, ...measured(signed), hashed: { text: written, bytes, sha256 } };
 }
 
-/** A failure of a signature, with the keys that were tried and, where it is known, the measure of what was signed. */
+/**
+ * A failure of a signature, with the keys that were tried and, where it is known, the measure of what was
+ * signed.
+ */
 export function signFailure(
   code: FailureCode,
   because: string,

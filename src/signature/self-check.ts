@@ -23,7 +23,10 @@ export interface SelfChecker {
   check(hashes: SelfCheckHashes): SelfCheckResult;
 }
 
-/** Whether the co-signer holds the two public keys of the settings. Throws KEY_UNREADABLE or SECRET_UNREADABLE. */
+/**
+ * Whether the co-signer holds the two public keys of the settings. Throws KEY_UNREADABLE or
+ * SECRET_UNREADABLE.
+ */
 export function compileSelfCheck(
   { clientSystemKey, verifySignKey }: NonNullable<CosignerSourceConfig['selfCheck']>,
   readSecret: ReadSecret,

@@ -1,8 +1,8 @@
 import type { SourceDescription } from './authenticate.ts';
 
 /**
- * A sentence for each two sources that have a platform key in common. The appKey is part of what `md5` and `rsa` sign; nothing
- * signs the `app_id` of an envelope, and only its merchant key says whom it was for.
+ * A sentence for each two sources that have a platform key in common. The appKey is part of what `md5` and
+ * `rsa` sign; nothing signs the `app_id` of an envelope, and only its merchant key says whom it was for.
  */
 export function sharedKeys(sources: readonly SourceDescription[]): readonly string[] {
   return sources.flatMap((one, at) =>

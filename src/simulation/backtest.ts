@@ -13,7 +13,10 @@ export interface BacktestOptions {
   readonly release: Release;
   /** In order of time. */
   readonly record: AsyncIterable<RecordItem> | Iterable<RecordItem>;
-  /** Only callbacks from here on are reported; what was before is decided all the same, for what it leaves behind. */
+  /**
+   * Only callbacks from here on are reported; what was before is decided all the same, for what it leaves
+   * behind.
+   */
   readonly fromMs?: number | undefined;
   /** Callbacks from here on are left alone. */
   readonly untilMs?: number | undefined;
@@ -107,7 +110,10 @@ interface Course {
   readonly tally: BacktestCounts;
 }
 
-/** One recorded callback. What can't be decided again as it was leaves behind, as far as that goes, what it left then. */
+/**
+ * One recorded callback. What can't be decided again as it was leaves behind, as far as that goes, what it
+ * left then.
+ */
 function again({ release, store, state, tally }: Course, entry: RecordedEntry): void {
   // It touched nothing then, and must reserve nothing now.
   if (entry.code === 'FROZEN' && entry.type === 'decision') return tally.frozen(entry);

@@ -8,8 +8,9 @@ import type { EvaluationContext } from './simulate.ts';
 const VERDICTS = ['yes', 'no', 'failed'] as const;
 
 /**
- * What a recorded callback is decided with. If the candidate asks what was not asked then, the answer is taken that leads to
- * what was decided then, so that at least the state goes on as it did; `unasked` says so, unless no answer would matter.
+ * What a recorded callback is decided with. If the candidate asks what was not asked then, the answer is
+ * taken that leads to what was decided then, so that at least the state goes on as it did; `unasked` says so,
+ * unless no answer would matter.
  */
 export function evaluationContextOf(
   release: Release,

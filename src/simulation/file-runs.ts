@@ -20,7 +20,10 @@ export interface Line {
 /** Each run is read on its own, with a buffer of its own. */
 const RUNS_MAX = 1000;
 const BUFFER_BYTES = 65_536;
-/** An entry holds a body of 64 KiB at most, as JSON within JSON, and a plaintext; nothing that long is an entry. */
+/**
+ * An entry holds a body of 64 KiB at most, as JSON within JSON, and a plaintext; nothing that long is an
+ * entry.
+ */
 const LINE_MAX_BYTES = 16_777_216;
 const LINE_BREAK = 10;
 
@@ -28,7 +31,10 @@ const LINE_BREAK = 10;
 export const LINE_BEGINNING = /^\{"id":"([^"\\]*)","source":"([^"\\]*)","atMs":(\d{1,16}),/;
 const BEGINNING_BYTES = 512;
 
-/** The fewest runs that a file falls into. Throws USAGE for a file in no order at all, or a line without a time. */
+/**
+ * The fewest runs that a file falls into. Throws USAGE for a file in no order at all, or a line without a
+ * time.
+ */
 export function findRuns(file: number, path: string): readonly Run[] {
   const runs: Run[] = [];
   let [start, firstLine, at, lastMs] = [0, 1, 0, 0];

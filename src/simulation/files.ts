@@ -13,9 +13,9 @@ const TEST_FILE = /\.test\.ya?ml$/i;
 const FILES_MAX = 1000;
 
 /**
- * The tests of a directory's policies, from `tests/*.test.yaml` and folders below it; none if there is no such directory.
- * Throws one POLICY_INVALID that tells every fault, also in `data.faults`. A YAML file there that is called otherwise is one,
- * since nobody would notice that it is never run.
+ * The tests of a directory's policies, from `tests/*.test.yaml` and folders below it; none if there is no
+ * such directory. Throws one POLICY_INVALID that tells every fault, also in `data.faults`. A YAML file there
+ * that is called otherwise is one, since nobody would notice that it is never run.
  */
 export async function readTests(directory: string): Promise<readonly PolicyTest[]> {
   const faults: PolicyFault[] = [];

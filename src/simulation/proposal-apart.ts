@@ -16,9 +16,9 @@ const END = /"prices":(\d{1,15}),"validFromMs":\d{1,16},"validUntilMs":\d{1,16}\
 const END_CHARACTERS = 200;
 
 /**
- * Reads JSON text but for the proposal at its end. That is most of an entry, and only those whose verdict has changed are asked
- * about it. Within a JSON string no quote stands unescaped, so what is looked for here is never a part of one. Throws
- * SyntaxError.
+ * Reads JSON text but for the proposal at its end. That is most of an entry, and only those whose verdict has
+ * changed are asked about it. Within a JSON string no quote stands unescaped, so what is looked for here is
+ * never a part of one. Throws SyntaxError.
  */
 export function readApart(text: string): ProposalApart {
   const at = text.indexOf(BEGINNING);

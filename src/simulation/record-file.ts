@@ -9,9 +9,9 @@ import type { RecordItem, RecordedPrices } from './record.ts';
 import { shapeFaults } from '../values/shape-faults.ts';
 
 /**
- * The record in a file of JSON Lines, as `decisions export` writes it: source after source, or several exports one after
- * the other. It is read in order of time, what is there twice once, with bounded memory, for as long as it is iterated.
- * Throws USAGE, with the line, for a file that can't be read.
+ * The record in a file of JSON Lines, as `decisions export` writes it: source after source, or several
+ * exports one after the other. It is read in order of time, what is there twice once, with bounded memory,
+ * for as long as it is iterated. Throws USAGE, with the line, for a file that can't be read.
  */
 export function* readRecordFile(
   path: string,

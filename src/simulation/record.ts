@@ -48,7 +48,9 @@ export interface RecordedCallback {
   readonly answers: ReadonlyMap<string, PluginAnswer>;
 }
 
-/** The callback of an entry, by the decoder and the parser that read it when it came; or why it can't be read. */
+/**
+ * The callback of an entry, by the decoder and the parser that read it when it came; or why it can't be read.
+ */
 export function recordedCallback({ source, detail }: RecordedEntry): RecordedCallback | string {
   const read = callbackDetail.safeParse(detail);
   if (!read.success) {

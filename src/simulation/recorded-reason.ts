@@ -6,7 +6,10 @@ import { parseAmount } from '../values/amount.ts';
 import type { Reason } from './backtest.ts';
 import type { RecordedEntry } from './record.ts';
 
-/** Why a recorded callback was decided as it was, as far as this version of the program can read it. Never throws. */
+/**
+ * Why a recorded callback was decided as it was, as far as this version of the program can read it. Never
+ * throws.
+ */
 export function recordedReason(entry: RecordedEntry): Reason {
   const { code } = entry;
   const verdict = entry.verdict === 'SUCCESS' ? 'SUCCESS' : 'FAILURE';

@@ -10,7 +10,10 @@ import {
 export interface ReplayedState {
   /** Keeps a change of prices until a callback comes that saw it. */
   prices(change: RecordedPrices): void;
-  /** Brings the prices to what a callback saw: those of its version or, where that is not known (0), of its time. */
+  /**
+   * Brings the prices to what a callback saw: those of its version or, where that is not known (0), of its
+   * time.
+   */
   pricesSeen(version: number, atMs: number): void;
   list(entry: RecordedEntry): void;
   order(entry: RecordedEntry): void;

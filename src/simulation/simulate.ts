@@ -33,9 +33,9 @@ export type Simulated =
   | { readonly verdict: Verdict; readonly code: NotificationResult['code']; readonly proposal: undefined };
 
 /**
- * Decides a callback as the pipeline does: evaluate, then settle. The release must be in force in the store. A proposal that
- * the store takes for stale or for another instant is refused, as the pipeline refuses it after a few attempts. No subject is
- * bound to a scheme here: whether it is, is up to the settings.
+ * Decides a callback as the pipeline does: evaluate, then settle. The release must be in force in the store.
+ * A proposal that the store takes for stale or for another instant is refused, as the pipeline refuses it
+ * after a few attempts. No subject is bound to a scheme here: whether it is, is up to the settings.
  */
 export function simulate(
   { store, release }: { readonly store: SimulationStore; readonly release: Release },

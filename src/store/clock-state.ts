@@ -1,13 +1,15 @@
 import { CountersignError } from '../errors.ts';
 
 /*
- * The store's time is its clock's (Redis' own, or this machine's for the embedded store), and never runs backwards: the latest
- * instant is remembered. So a clock that jumps ahead does harm twice. Windows look over, and limits pass once more; and once
- * such an instant is written, time stands still for as long as the jump was. Therefore a clock that is more than `maxStepMs`
- * ahead of the remembered time is neither written nor believed. Whoever runs moves that time on every few seconds, so that
- * hours without a callback are no jump. What else makes a clock late is told from a jump by a witness, what the kernel counts
- * independently of the clock (see Elapsed): after an outage, a suspended machine, or, in the embedded store, a restart on the
- * same boot. Where there is none, because nobody ran, up to `maxGapMs` counts as time in which nobody ran.
+ * The store's time is its clock's (Redis' own, or this machine's for the embedded store), and never runs
+ * backwards: the latest instant is remembered. So a clock that jumps ahead does harm twice. Windows look
+ * over, and limits pass once more; and once such an instant is written, time stands still for as long as the
+ * jump was. Therefore a clock that is more than `maxStepMs` ahead of the remembered time is neither written
+ * nor believed. Whoever runs moves that time on every few seconds, so that hours without a callback are no
+ * jump. What else makes a clock late is told from a jump by a witness, what the kernel counts independently
+ * of the clock (see Elapsed): after an outage, a suspended machine, or, in the embedded store, a restart on
+ * the same boot. Where there is none, because nobody ran, up to `maxGapMs` counts as time in which nobody
+ * ran.
  */
 
 /** How far the clock may be ahead of the time that is remembered, in milliseconds. */
@@ -21,8 +23,8 @@ export interface ClockBounds {
 /** How the store's clock stands to the store's time. */
 export interface ClockState {
   /**
-   * `jumped`: ahead of time by more than may be, so nothing is approved until it is put right or accepted. `behind`: it was set
-   * back, and time stands still until it has caught up.
+   * `jumped`: ahead of time by more than may be, so nothing is approved until it is put right or accepted.
+   * `behind`: it was set back, and time stands still until it has caught up.
    */
   readonly state: 'right' | 'jumped' | 'behind';
   readonly clockMs: number;
@@ -33,7 +35,10 @@ export interface ClockState {
   readonly because: string;
 }
 
-/** What was found in the store: `forgotten` is a jump by which counters may have been lost, also once the clock is right again. */
+/**
+ * What was found in the store: `forgotten` is a jump by which counters may have been lost, also once the
+ * clock is right again.
+ */
 export interface ClockFound {
   readonly found: 'right' | 'jumped' | 'forgotten';
   readonly clockMs: number;

@@ -12,8 +12,8 @@ const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 const UPTIME = '/proc/uptime';
 
 /**
- * On Linux since the machine was booted, times in which it was suspended included; so each process of one boot counts alike.
- * Elsewhere since this process began.
+ * On Linux since the machine was booted, times in which it was suspended included; so each process of one
+ * boot counts alike. Elsewhere since this process began.
  */
 export function systemElapsed(): Elapsed {
   try {

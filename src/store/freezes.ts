@@ -8,7 +8,10 @@ export const LIFTED_MAX = 20;
 const REASON_MAX = 1000;
 const BY_MAX = 200;
 
-/** Throws USAGE for a reason or an author that is too long to be kept, and shown, with each of a hundred freezes. */
+/**
+ * Throws USAGE for a reason or an author that is too long to be kept, and shown, with each of a hundred
+ * freezes.
+ */
 export function expectFreeze({ reason, by }: Pick<Freeze, 'reason' | 'by'>): void {
   const bounds = [
     ['reason', reason, REASON_MAX],
@@ -24,7 +27,10 @@ export function expectFreeze({ reason, by }: Pick<Freeze, 'reason' | 'by'>): voi
   }
 }
 
-/** What the journal of each source keeps of a freeze, or of the end of some, as JSON: the detail of an entry of type `freeze`. */
+/**
+ * What the journal of each source keeps of a freeze, or of the end of some, as JSON: the detail of an entry
+ * of type `freeze`.
+ */
 export interface FreezeDetail {
   readonly change: 'freeze' | 'unfreeze';
   readonly by: string;
@@ -35,7 +41,9 @@ export interface FreezeDetail {
   readonly standing: readonly string[];
 }
 
-/** The freezes for lost data, oldest first. Approvals stay stopped until somebody acknowledges each of them. */
+/**
+ * The freezes for lost data, oldest first. Approvals stay stopped until somebody acknowledges each of them.
+ */
 export function lossesIn(frozen: Control['frozen']): readonly Freeze[] {
   return frozen.filter(({ kind }) => kind === 'loss');
 }

@@ -1,7 +1,10 @@
 import { CountersignError } from '../errors.ts';
 import type { OrderAnnouncement } from './store.ts';
 
-/** Throws USAGE unless an announcement names a member (one of none would agree with whatever comes) and has a whole expiry. */
+/**
+ * Throws USAGE unless an announcement names a member (one of none would agree with whatever comes) and has a
+ * whole expiry.
+ */
 export function expectAnnouncement({ source, subject, members, expiresAtMs }: OrderAnnouncement): void {
   if (Object.keys(members).length === 0) {
     throw new CountersignError(

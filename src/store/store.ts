@@ -5,34 +5,43 @@ import type { Amount } from '../values/amount.ts';
 import type { ClockState } from './clock-state.ts';
 
 /**
- * Where decisions are settled and kept. Two adapters, embedded (SQLite) and Redis, pass one conformance suite.
+ * Where decisions are settled and kept. Two adapters, embedded (SQLite) and Redis, pass one conformance
+ * suite.
  *
- * Every verb rejects with a CountersignError STORE_UNREACHABLE if its effect is not certain; whoever asked then answers
- * FAILURE. Time is the store's own (Redis `TIME`, or the clock given to the embedded store) and never runs backwards:
- * after a step back it stands still until it has caught up. A clock that jumped ahead is neither believed nor written.
+ * Every verb rejects with a CountersignError STORE_UNREACHABLE if its effect is not certain; whoever asked
+ * then answers FAILURE. Time is the store's own (Redis `TIME`, or the clock given to the embedded store) and
+ * never runs backwards: after a step back it stands still until it has caught up. A clock that jumped ahead
+ * is neither believed nor written.
  */
 export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journal, Services {
   readonly name: 'embedded' | 'redis';
   /**
-   * Makes the sources known: what is in force, and whether all is frozen, holds for them from here on. On a store that was never
-   * begun it begins it; a source that was known and has lost its data freezes the store.
+   * Makes the sources known: what is in force, and whether all is frozen, holds for them from here on. On a
+   * store that was never begun it begins it; a source that was known and has lost its data freezes the store.
    */
   register(sources: readonly string[]): Promise<void>;
   health(): Promise<StoreHealth>;
-  /** Moves the store's time on with its clock, unless that has jumped ahead. Whoever runs for long calls it every few seconds. */
+  /**
+   * Moves the store's time on with its clock, unless that has jumped ahead. Whoever runs for long calls it
+   * every few seconds.
+   */
   clock(): Promise<ClockState>;
   /** The same, and nothing is written. */
   lookAtClock(): Promise<ClockState>;
-  /** Takes the clock as it stands, also after a jump ahead. Journalled for each source, as an entry of type `clock`. */
+  /**
+   * Takes the clock as it stands, also after a jump ahead. Journalled for each source, as an entry of type
+   * `clock`.
+   */
   acceptClock(accept: { readonly by: string }): Promise<ClockState>;
   /**
-   * What data this process found lost and could not freeze the store for yet; undefined if nothing. Meanwhile `settle` and
-   * `notice` reject with STORE_LOST. Absent where data can't be lost behind a running process's back.
+   * What data this process found lost and could not freeze the store for yet; undefined if nothing. Meanwhile
+   * `settle` and `notice` reject with STORE_LOST. Absent where data can't be lost behind a running process's
+   * back.
    */
   readonly loss?: () => string | undefined;
   /**
-   * Calls back after a push, a freeze, an unfreeze, a change of prices or a call of the services, by this process or another. A
-   * notice can be lost: poll as well.
+   * Calls back after a push, a freeze, an unfreeze, a change of prices or a call of the services, by this
+   * process or another. A notice can be lost: poll as well.
    */
   watch(changed: () => void): () => void;
   close(): Promise<void>;
@@ -57,7 +66,10 @@ export interface SettleRequest {
   readonly subject: string;
   /** SHA-256, in hexadecimal, of the canonical terms. */
   readonly terms: string;
-  /** The scheme that it was signed by, which the subject is then bound to; the empty text where it is bound to none. */
+  /**
+   * The scheme that it was signed by, which the subject is then bound to; the empty text where it is bound to
+   * none.
+   */
   readonly scheme: string;
   readonly question: QuestionType;
   readonly speedUp: boolean;
@@ -66,15 +78,22 @@ export interface SettleRequest {
   readonly validFromMs: number;
   readonly validUntilMs: number;
   readonly approves: boolean;
-  /** The code of the decision if the proposal itself refuses: RULE_REFUSED, NO_POLICY, NOTHING_IN_FORCE or TOO_MANY_CLAIMS. */
+  /**
+   * The code of the decision if the proposal itself refuses: RULE_REFUSED, NO_POLICY, NOTHING_IN_FORCE or
+   * TOO_MANY_CLAIMS.
+   */
   readonly refusalCode: RefusalCode;
   readonly final: boolean;
   /** The proposal refuses, and only for what may change without a push. */
   readonly afresh: boolean;
-  /** The version of the price table that the proposal was evaluated with; 0 if it does not depend on prices. */
+  /**
+   * The version of the price table that the proposal was evaluated with; 0 if it does not depend on prices.
+   */
   readonly prices: number;
   readonly claims: readonly Claim[];
-  /** JSON for the journal: the body, its members, every rule's result, times, who was authenticated and how. */
+  /**
+   * JSON for the journal: the body, its members, every rule's result, times, who was authenticated and how.
+   */
   readonly detail: string;
 }
 
@@ -87,7 +106,10 @@ export type ClaimResult =
   | { readonly holds: boolean; readonly reserved: boolean; readonly used: Amount }
   /** A list's: those of the values that it holds, in the claim's order. */
   | { readonly holds: boolean; readonly missing: boolean; readonly present: readonly string[] }
-  /** An aged claim's: those of the values that the list holds, in the claim's order, each with when it was added. */
+  /**
+   * An aged claim's: those of the values that the list holds, in the claim's order, each with when it was
+   * added.
+   */
   | {
       readonly holds: boolean;
       readonly missing: boolean;
@@ -97,7 +119,10 @@ export type ClaimResult =
   | { readonly holds: boolean; readonly markedAtMs: number }
   /** An order's; `differs` names the announced members whose texts are others, sorted. */
   | { readonly holds: boolean; readonly order: OrderFound; readonly differs: readonly string[] }
-  /** A speed-up's: when the question itself was approved, 0 if it does not stand approved; and the other approved speed-ups. */
+  /**
+   * A speed-up's: when the question itself was approved, 0 if it does not stand approved; and the other
+   * approved speed-ups.
+   */
   | { readonly holds: boolean; readonly approvedAtMs: number; readonly speedUps: number };
 
 /**
@@ -105,20 +130,25 @@ export type ClaimResult =
  *
  * 1. Frozen: `decided` FROZEN is journalled; the subject is not touched.
  *    The clock has jumped ahead: `jumped`, nothing is written (see clock-state.ts).
- * 2. `revision` is not the one in force, or `prices` is neither 0 nor the version in force: `stale`, nothing is written. Now is outside the proposal's validity: `expired`,
+ * 2. `revision` is not the one in force, or `prices` is neither 0 nor the version in force: `stale`, nothing
+ *    is written. Now is outside the proposal's validity: `expired`,
  *    nothing is written.
- * 3. The subject is known with other terms: `decided` TERMS_CHANGED is journalled; the subject is not touched. The same with
+ * 3. The subject is known with other terms: `decided` TERMS_CHANGED is journalled; the subject is not
+ *    touched. The same with
  *    SCHEME_CHANGED if its decisions and the request are of two schemes: the subject keeps that of its first decision that has one.
- * 4. The claims are checked, all of them, in order, so that each can be reported. A window claim whose key the subject has
+ * 4. The claims are checked, all of them, in order, so that each can be reported. A window claim whose key
+ *    the subject has
  *    reserved before holds and is not reserved again, for as long as that reservation counts in its window; after that it is
  *    a claim like any other, or what was prepared hours apart could pass the limit in one instant. The proposal approves if
  *    it says so and every deciding claim holds.
  *    Marks, orders and speed-ups are described with their claims; a mark and an order are made and used up only on approval.
- * 5. The same question was decided before. A refusal that is final, or whose revision and list versions are still
+ * 5. The same question was decided before. A refusal that is final, or whose revision and list versions are
+ *    still
  *    the same, is repeated, unless all that refused (the proposal, with `afresh`, or deciding claims with `afresh`) may
  *    change without a push: then it is decided afresh. Repeated so is an approval if the proposal approves now. `repeated`; the journal gets an entry of type
  *    `repeat` that names the first; window claims that were never reserved (a policy came in between) are reserved.
- * 6. Else the subject, its question's decision, the reservations (only on approval; also those of claims that only
+ * 6. Else the subject, its question's decision, the reservations (only on approval; also those of claims that
+ *    only
  *    observe, if they hold or not) and the journal entry of type `decision` are written: `decided`.
  *
  * A speed-up's question is told from the next speed-up's by the number of txids that the subject has by then.
@@ -162,11 +192,11 @@ export const TXIDS_MAX = 100;
 export type NotificationCode = 'NOTED' | 'SIGNED_WITHOUT_APPROVAL' | 'TXID_UNEXPECTED' | 'FROZEN';
 
 /**
- * `sign_success`, in one atomic step. SIGNED_WITHOUT_APPROVAL unless the subject is known with the same terms and some
- * `sign_start` about it stands approved. TXID_UNEXPECTED if the txid is new and the subject already has as many as
- * one plus its approved speed-ups of `sign_start`, or TXIDS_MAX. Else NOTED: SUCCESS, unless frozen (FROZEN: FAILURE). A new
- * txid of a known subject with the same terms is recorded in every case, as long as there are fewer than TXIDS_MAX.
- * Journalled as an entry of type `notice`.
+ * `sign_success`, in one atomic step. SIGNED_WITHOUT_APPROVAL unless the subject is known with the same terms
+ * and some `sign_start` about it stands approved. TXID_UNEXPECTED if the txid is new and the subject already
+ * has as many as one plus its approved speed-ups of `sign_start`, or TXIDS_MAX. Else NOTED: SUCCESS, unless
+ * frozen (FROZEN: FAILURE). A new txid of a known subject with the same terms is recorded in every case, as
+ * long as there are fewer than TXIDS_MAX. Journalled as an entry of type `notice`.
  */
 export interface NotificationResult {
   readonly id: string;
@@ -193,7 +223,10 @@ export interface Control {
 export interface Freeze {
   /** `f7`: unique in the store, and not given again. */
   readonly id: string;
-  /** Who froze: an operator, or the services, because data was lost; `unknown` is a later version's, which alone lifts it. */
+  /**
+   * Who froze: an operator, or the services, because data was lost; `unknown` is a later version's, which
+   * alone lifts it.
+   */
   readonly kind: 'operator' | 'loss' | 'unknown';
   readonly reason: string;
   readonly by: string;
@@ -233,10 +266,10 @@ export interface HistoryEntry {
 }
 
 /**
- * Freezes hold for all sources, and each source's journal tells of them: a freeze, and each end of some, is an entry of type
- * `freeze` in the journal of every source that is known then (see FreezeDetail in freezes.ts). So a source's journal alone, also
- * once it is archived, says why its callbacks were refused as FROZEN, and who went on. Of what the store freezes by itself the
- * author is `countersign`.
+ * Freezes hold for all sources, and each source's journal tells of them: a freeze, and each end of some, is
+ * an entry of type `freeze` in the journal of every source that is known then (see FreezeDetail in
+ * freezes.ts). So a source's journal alone, also once it is archived, says why its callbacks were refused as
+ * FROZEN, and who went on. Of what the store freezes by itself the author is `countersign`.
  */
 export interface Releases {
   control(): Promise<Control>;
@@ -247,18 +280,18 @@ export interface Releases {
   /** Newest first. */
   history(limit: number): Promise<readonly HistoryEntry[]>;
   /**
-   * When it resolves, no source approves any more. Freezes stack, and each is lifted by its id. A hundred stand at once; none is
-   * refused for their number: a further one joins the newest that an operator ordered, and gets its id. Throws USAGE for a reason of
-   * more than 1000 characters, or an author of more than 200.
+   * When it resolves, no source approves any more. Freezes stack, and each is lifted by its id. A hundred
+   * stand at once; none is refused for their number: a further one joins the newest that an operator ordered,
+   * and gets its id. Throws USAGE for a reason of more than 1000 characters, or an author of more than 200.
    */
   freeze(freeze: {
     readonly reason: string;
     readonly by: string;
   }): Promise<{ readonly freeze: Freeze; readonly control: Control }>;
   /**
-   * Lifts the freezes that it names; the others stand. With `acknowledgeLoss` also those for lost data: what is remembered
-   * and used of limits then begins from what the store still has. Throws STORE_LOST if more is found lost meanwhile: all then
-   * stays frozen.
+   * Lifts the freezes that it names; the others stand. With `acknowledgeLoss` also those for lost data: what
+   * is remembered and used of limits then begins from what the store still has. Throws STORE_LOST if more is
+   * found lost meanwhile: all then stays frozen.
    */
   unfreeze(unfreeze: Unfreeze): Promise<{ readonly lifted: readonly Freeze[]; readonly control: Control }>;
 }
@@ -289,8 +322,8 @@ export interface ListEntry {
 }
 
 /**
- * Lists belong to a source. A change is one atomic step with one journal entry of type `list`. One that only removes, from a
- * list that does not exist, throws NOT_FOUND.
+ * Lists belong to a source. A change is one atomic step with one journal entry of type `list`. One that only
+ * removes, from a list that does not exist, throws NOT_FOUND.
  */
 export interface Lists {
   changeList(
@@ -303,7 +336,10 @@ export interface Lists {
 
 // ---- orders ----
 
-/** What the merchant's back end says will come: only a callback that agrees in every member may then pass `expected-order`. */
+/**
+ * What the merchant's back end says will come: only a callback that agrees in every member may then pass
+ * `expected-order`.
+ */
 export interface OrderAnnouncement {
   readonly source: string;
   /** Of the callback that is to come: `payment:11321`; see subjectOf. */
@@ -315,7 +351,10 @@ export interface OrderAnnouncement {
 }
 
 export interface Order extends OrderAnnouncement {
-  /** `used` once an approval has used it up; `cancelled` orders are kept, to say so. `expired` is derived from the time. */
+  /**
+   * `used` once an approval has used it up; `cancelled` orders are kept, to say so. `expired` is derived from
+   * the time.
+   */
   readonly state: 'expected' | 'used' | 'cancelled' | 'expired';
   readonly announcedAtMs: number;
   /** When it was used or cancelled; 0 before. */
@@ -323,25 +362,30 @@ export interface Order extends OrderAnnouncement {
 }
 
 /**
- * Orders belong to a source and are kept for as long as subjects, from their expiry on. Each change is one atomic step with
- * one journal entry of type `order`, whose detail is JSON: change (expect or cancel), members, expiresAtMs, by.
+ * Orders belong to a source and are kept for as long as subjects, from their expiry on. Each change is one
+ * atomic step with one journal entry of type `order`, whose detail is JSON: change (expect or cancel),
+ * members, expiresAtMs, by.
  *
- * An order claim finds: no order `missing`; a cancelled one `cancelled`; one in use by another (its use is not
- * among the reservations of this subject) `used`; not used and now is at or past `expiresAtMs`: `expired`; a member whose text
- * is another or missing among the claim's: `differs`; else `agrees`, the only one that holds. An approval uses up what agrees
- * and, where the claim only observes, what differs; any other order stays as it is.
+ * An order claim finds: no order `missing`; a cancelled one `cancelled`; one in use by another (its use is
+ * not among the reservations of this subject) `used`; not used and now is at or past `expiresAtMs`:
+ * `expired`; a member whose text is another or missing among the claim's: `differs`; else `agrees`, the only
+ * one that holds. An approval uses up what agrees and, where the claim only observes, what differs; any other
+ * order stays as it is.
  */
 export interface Orders {
   /**
-   * `expected`: the order is announced (also in place of a cancelled or expired one that was never used). `unchanged`: the very
-   * same announcement stands, nothing is written. `conflict`: another one stands, or it is used; nothing is written. Throws
-   * USAGE without a member, and for an expiry that is no whole number of milliseconds since 1970.
+   * `expected`: the order is announced (also in place of a cancelled or expired one that was never used).
+   * `unchanged`: the very same announcement stands, nothing is written. `conflict`: another one stands, or it
+   * is used; nothing is written. Throws USAGE without a member, and for an expiry that is no whole number of
+   * milliseconds since 1970.
    */
   expectOrder(
     announcement: OrderAnnouncement,
   ): Promise<{ readonly outcome: 'expected' | 'unchanged' | 'conflict'; readonly order: Order }>;
   order(source: string, subject: string): Promise<Order | undefined>;
-  /** `ended`: it was used, cancelled or expired before; nothing is written. Throws NOT_FOUND if there is none. */
+  /**
+   * `ended`: it was used, cancelled or expired before; nothing is written. Throws NOT_FOUND if there is none.
+   */
   cancelOrder(cancel: {
     readonly source: string;
     readonly subject: string;
@@ -364,7 +408,10 @@ export interface PriceHistoryEntry extends PriceChange {
   readonly atMs: number;
 }
 
-/** One table for all sources. Each change is one atomic step with one entry in the history, kept as long as the journal. */
+/**
+ * One table for all sources. Each change is one atomic step with one entry in the history, kept as long as
+ * the journal.
+ */
 export interface Prices {
   prices(): Promise<PriceTable>;
   /** When it resolves, no source settles with the prices before any more. */
@@ -400,11 +447,17 @@ export interface ServiceSeen extends Omit<Attendance, 'probe'> {
 
 /** Which services run on this store, and have seen what it holds. */
 export interface Services {
-  /** To be repeated every few seconds, and after each call. It is a real write: where it fails, nothing can be approved. */
+  /**
+   * To be repeated every few seconds, and after each call. It is a real write: where it fails, nothing can be
+   * approved.
+   */
   attend(attendance: Attendance): Promise<void>;
   /** The service ends. */
   leave(id: string): Promise<void>;
-  /** Asks all services to show themselves; resolves with the call's number, which they then give as `answered`. */
+  /**
+   * Asks all services to show themselves; resolves with the call's number, which they then give as
+   * `answered`.
+   */
   callServices(): Promise<number>;
   /** Those that have shown themselves within a day and have not left. */
   services(): Promise<{ readonly nowMs: number; readonly services: readonly ServiceSeen[] }>;
@@ -422,7 +475,9 @@ export const JOURNAL_TYPES = [
   /** An authenticated callback that was no question: a self-check, or one that could not be parsed. */
   'refused',
   'self-check',
-  /** The decision that `of` names was made, but FAILURE was answered, for it was late or the client had gone. */
+  /**
+   * The decision that `of` names was made, but FAILURE was answered, for it was late or the client had gone.
+   */
   'late',
   'list',
   /** An order was announced or cancelled. */
@@ -483,9 +538,10 @@ export interface Journal {
   /** How many entries the source's journal holds. */
   journalSize(source: string): Promise<number>;
   /**
-   * Deletes some of the source's oldest entries, up to and including `upTo`, in one bounded step. Resolves with how many it
-   * deleted; 0 says that none is left, and so does an `upTo` that the journal does not have (any more), for `upTo` goes last. The newest
-   * entry stays in any case, so that a journal never looks as if it had been lost. Subjects, counters and all else stay.
+   * Deletes some of the source's oldest entries, up to and including `upTo`, in one bounded step. Resolves
+   * with how many it deleted; 0 says that none is left, and so does an `upTo` that the journal does not have
+   * (any more), for `upTo` goes last. The newest entry stays in any case, so that a journal never looks as if
+   * it had been lost. Subjects, counters and all else stay.
    */
   dropEntries(drop: { readonly source: string; readonly upTo: string }): Promise<number>;
 }

@@ -12,7 +12,10 @@ interface ChainRow {
   readonly read: (text: string, prefix: string | undefined) => AddressRead;
 }
 
-/** Every way to write addresses that there is; nothing else spells a chain's name. A network with another's way shares its row. */
+/**
+ * Every way to write addresses that there is; nothing else spells a chain's name. A network with another's
+ * way shares its row.
+ */
 const chains = {
   evm: {
     writes: '`0x` and 40 hexadecimal digits; where their case mixes, it is the checksum of EIP-55',
@@ -68,15 +71,18 @@ export const needsPrefix = (chain: Chain): boolean => chain === 'bech32';
 const VISIBLE = /^[\x21-\x7e]{1,256}$/;
 
 /**
- * An address as its chain reads it: checksums verified, in the one form by which it is compared, which is always the
- * {@link comparable} text. `prefix` is for `bech32` alone, and needed there.
+ * An address as its chain reads it: checksums verified, in the one form by which it is compared, which is
+ * always the {@link comparable} text. `prefix` is for `bech32` alone, and needed there.
  */
 export function readAddress(chain: Chain, text: string, prefix?: string): AddressRead {
   if (!VISIBLE.test(text)) return badAddress('it is not 1 to 256 visible ASCII characters without blanks');
   return table[chain].read(text, prefix);
 }
 
-/** Whether a memo to this address is a number: on Ripple a destination tag, which any of its programs reads as an integer. */
+/**
+ * Whether a memo to this address is a number: on Ripple a destination tag, which any of its programs reads as
+ * an integer.
+ */
 export function takesNumber(address: string): boolean {
   return (address.startsWith('r') && readRipple(address).ok) || isRippleX(address);
 }

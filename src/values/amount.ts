@@ -1,4 +1,6 @@
-/** Decimals kept after the point. An amount is a bigint of 10^-36 units, so comparing and adding are exact. */
+/**
+ * Decimals kept after the point. An amount is a bigint of 10^-36 units, so comparing and adding are exact.
+ */
 export const AMOUNT_SCALE = 36;
 /** Digits allowed before the point. */
 const AMOUNT_WHOLE_DIGITS = 36;
@@ -9,8 +11,9 @@ const PLAIN = /^(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
 export type Amount = bigint;
 
 /**
- * Reads a decimal as written: `10`, `1.50`, `1E-8`. Undefined for anything else: a sign, blanks, leading zeros, other
- * digits than 0-9, more than 36 digits before or after the point. Whether zero will do is the caller's to say.
+ * Reads a decimal as written: `10`, `1.50`, `1E-8`. Undefined for anything else: a sign, blanks, leading
+ * zeros, other digits than 0-9, more than 36 digits before or after the point. Whether zero will do is the
+ * caller's to say.
  */
 export function parseAmount(text: string): Amount | undefined {
   const match = PLAIN.exec(text);

@@ -3,7 +3,10 @@ import { hash } from 'node:crypto';
 export type Json =
   string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json | undefined };
 
-/** JSON with names in code-unit order and no blanks: equal values give equal text. Undefined members are left out. */
+/**
+ * JSON with names in code-unit order and no blanks: equal values give equal text. Undefined members are left
+ * out.
+ */
 export function canonicalJson(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

@@ -8,9 +8,10 @@ export interface InFlight {
 }
 
 /**
- * Counts, where a Set of promises would do. But a Set that thousands enter and leave a second is copied to a new table every few
- * dozen, and each table that was left keeps what it then held, and the next table, until all of the heap is collected: a tenth of
- * the service's CPU went into keeping callbacks alive that were long answered.
+ * Counts, where a Set of promises would do. But a Set that thousands enter and leave a second is copied to a
+ * new table every few dozen, and each table that was left keeps what it then held, and the next table, until
+ * all of the heap is collected: a tenth of the service's CPU went into keeping callbacks alive that were long
+ * answered.
  */
 export function createInFlight(): InFlight {
   let count = 0;

@@ -4,7 +4,10 @@ const INSTANT =
 /** For messages: how an instant is written. */
 export const INSTANT_FORM = 'an instant like 2026-03-02T10:00:00Z or 2026-03-02T11:00:00+01:00';
 
-/** Milliseconds of an ISO date and time that says its zone; undefined for anything else, days that no calendar has included. */
+/**
+ * Milliseconds of an ISO date and time that says its zone; undefined for anything else, days that no calendar
+ * has included.
+ */
 export function readInstant(written: string): number | undefined {
   const [, day = '', hour = '', minute = '', second = '00', fraction = '', zone = ''] =
     INSTANT.exec(written) ?? [];

@@ -1,12 +1,18 @@
 import { type Failure, failure } from '../errors.ts';
 
-/** A member's value as exact text: a string's content; a number, boolean or null as written; else the raw JSON. */
+/**
+ * A member's value as exact text: a string's content; a number, boolean or null as written; else the raw
+ * JSON.
+ */
 export interface Member {
   readonly kind: 'string' | 'number' | 'boolean' | 'null' | 'object' | 'array';
   readonly text: string;
 }
 
-/** The members of one JSON object by name, in the order of the body. A map, so `__proto__` is a name like others. */
+/**
+ * The members of one JSON object by name, in the order of the body. A map, so `__proto__` is a name like
+ * others.
+ */
 export type Members = ReadonlyMap<string, Member>;
 
 export interface Bounds {

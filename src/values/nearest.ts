@@ -1,7 +1,10 @@
 /** Words longer than this are not compared: a misspelling is worth a hint, not time. */
 const MAX_LENGTH = 64;
 
-/** The candidate that `word` is most likely a misspelling of, if any is near: one edit in three letters, at most three. */
+/**
+ * The candidate that `word` is most likely a misspelling of, if any is near: one edit in three letters, at
+ * most three.
+ */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > MAX_LENGTH) return undefined;
   let best: string | undefined;

@@ -11,7 +11,10 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 const FAULTS_MAX = 8;
 
-/** What is wrong with a value that a schema refused, a sentence for each member, in words of ours. `whole` names the value. */
+/**
+ * What is wrong with a value that a schema refused, a sentence for each member, in words of ours. `whole`
+ * names the value.
+ */
 export function shapeFaults({ issues }: z.ZodError, value: unknown, whole = 'it'): string {
   const faults = issues.flatMap((issue) => faultsOf(issue, value, whole));
   const more = faults.length > FAULTS_MAX ? [`and ${faults.length - FAULTS_MAX} more`] : [];

@@ -1,10 +1,13 @@
 const PRINTABLE_ASCII = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
-/** Controls, format characters (zero width, bidirectional, tags), line separators, and what fonts leave out. */
+/**
+ * Controls, format characters (zero width, bidirectional, tags), line separators, and what fonts leave out.
+ */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 /**
- * Why a free text has a second spelling that people, and often programs, take for the same, as the end of a sentence; undefined if
- * it has none. Comparing texts exactly, as lists and limits do, proves something only of texts without one.
+ * Why a free text has a second spelling that people, and often programs, take for the same, as the end of a
+ * sentence; undefined if it has none. Comparing texts exactly, as lists and limits do, proves something only
+ * of texts without one.
  */
 export function secondSpelling(text: string): string | undefined {
   if (PRINTABLE_ASCII.test(text)) return undefined;

@@ -8,7 +8,9 @@ export function escapeSteering(text: string, escaped: (codePoint: number) => str
   return text.replace(STEERING, (letter) => escaped(letter.codePointAt(0) ?? 0));
 }
 
-/** JSON on one line in which nothing can steer a terminal: the same value, with `\u009b` for such a character. */
+/**
+ * JSON on one line in which nothing can steer a terminal: the same value, with `\u009b` for such a character.
+ */
 export function steadyJson(value: unknown): string {
   return escapeSteering(JSON.stringify(value), (codePoint) =>
     String.fromCodePoint(codePoint)

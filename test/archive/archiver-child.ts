@@ -2,8 +2,10 @@ import { archiveSource } from '../../src/archive/archive.ts';
 import { lockDirectory } from '../../src/archive/lock.ts';
 import { type StorePlace, openPlace } from './place.ts';
 
-/** Archives `shop`, and kills itself with SIGKILL at the point of the number given: after each step, and before and after
- * entries are dropped. */
+/**
+ * Archives `shop`, and kills itself with SIGKILL at the point of the number given: after each step, and
+ * before and after entries are dropped.
+ */
 const [place = '', directory = '', killAt = '0', nowMs = ''] = process.argv.slice(2);
 let points = 0;
 

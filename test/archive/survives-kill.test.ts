@@ -71,7 +71,10 @@ async function idsIn({ store, directory }: ArchiveUnderTest): Promise<{
   return { archived, kept: (await journalOf(store)).map(({ id }) => id) };
 }
 
-/** One run after the other, each to a later point than the one before, on what that left; and all ids that there ever were. */
+/**
+ * One run after the other, each to a later point than the one before, on what that left; and all ids that
+ * there ever were.
+ */
 async function endedEverywhere(
   under: ArchiveUnderTest,
   runUpTo: RunUpTo,

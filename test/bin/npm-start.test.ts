@@ -31,7 +31,8 @@ async function startWithNpm() {
   });
   const lines: Lines = [];
   npm.stderr.resume();
-  // Its output is closed when the last process that could write to it has ended: the service too, not npm alone.
+  // Its output is closed when the last process that could write to it has ended: the service too, not npm
+  // alone.
   const ended = once(npm, 'close');
   await new Promise<void>((resolve, reject) => {
     createInterface({ input: npm.stdout }).on('line', (line) => {

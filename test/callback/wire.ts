@@ -3,7 +3,10 @@ import { parseCosigner } from '../../src/callback/kinds.ts';
 import { parsePayment } from '../../src/callback/payment.ts';
 import { decodeMembers, type Members } from '../../src/values/members.ts';
 
-/** Bodies as the platform and the co-signer send them, as JSON text by member, so that each can be spoilt on its own. */
+/**
+ * Bodies as the platform and the co-signer send them, as JSON text by member, so that each can be spoilt on
+ * its own.
+ */
 export type Wire = Readonly<Record<string, string | undefined>>;
 
 export const payment: Wire = {

@@ -4,8 +4,8 @@ import { INVARIANTS, audit } from './auditor.ts';
 import type { Act, Exchange, History, Planned } from './history.ts';
 
 /*
- * A small run in which all is right, and forgeries of it, each of which breaks one promise: the auditor must object to just
- * that.
+ * A small run in which all is right, and forgeries of it, each of which breaks one promise: the auditor must
+ * object to just that.
  */
 
 const UNIT = 10n ** 36n;

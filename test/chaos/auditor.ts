@@ -32,7 +32,10 @@ export interface Audited extends Findings {
   readonly name: string;
 }
 
-/** Judges a run by what was sent, what came back, and what the journal says; it trusts nothing that the service worked out. */
+/**
+ * Judges a run by what was sent, what came back, and what the journal says; it trusts nothing that the
+ * service worked out.
+ */
 export function audit(history: History): readonly Audited[] {
   const looked = caseOf(history);
   return INVARIANTS.map(({ name, check }) => ({ name, ...check(looked) }));

@@ -60,8 +60,9 @@ const isAboutFreezing = ({ type }: Act): boolean =>
   type === 'freeze' || type === 'unfreeze' || type === 'loss';
 
 /**
- * From when an act had returned until the next one of its kind was begun: in between, what it brought about holds. The
- * acts must be of one kind, in order. One that was rejected may come about at any time, so nothing is certain after it.
+ * From when an act had returned until the next one of its kind was begun: in between, what it brought about
+ * holds. The acts must be of one kind, in order. One that was rejected may come about at any time, so nothing
+ * is certain after it.
  */
 export function certainSpans(acts: readonly Act[], begins: (act: Act) => boolean): readonly Span[] {
   return acts.flatMap((act, index) =>

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 
 /*
- * Loaded before a receiver by `--import`: moves its wall clock by the milliseconds that the file CHAOS_CLOCK_FILE holds,
- * also while it runs. Timers and `performance` stay as they are, as when somebody sets a machine's clock.
+ * Loaded before a receiver by `--import`: moves its wall clock by the milliseconds that the file
+ * CHAOS_CLOCK_FILE holds, also while it runs. Timers and `performance` stay as they are, as when somebody
+ * sets a machine's clock.
  */
 
 const LOOK_MS = 50;

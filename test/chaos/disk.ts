@@ -9,7 +9,9 @@ export interface SmallDisk {
   readonly unmount: () => void;
 }
 
-/** Several times what a run of ten minutes writes: what really filled it would not go away with the filler. */
+/**
+ * Several times what a run of ten minutes writes: what really filled it would not go away with the filler.
+ */
 const SIZE = '512m';
 const PIECE = Buffer.alloc(65_536);
 

@@ -12,11 +12,13 @@ import { createSender } from './sender.ts';
 import { startSentinel, startSpare } from './topologies/sentinel.ts';
 
 /*
- * A service that answers before a replica has the approval, as `durability.replicas: 0` lets it, must be found by the auditor; one that
- * waits for a replica must pass.
+ * A service that answers before a replica has the approval, as `durability.replicas: 0` lets it, must be
+ * found by the auditor; one that waits for a replica must pass.
  */
 
-/** Load, with the replicas cut off for its second half; then the primary dies, and one of them is promoted. */
+/**
+ * Load, with the replicas cut off for its second half; then the primary dies, and one of them is promoted.
+ */
 async function historyWith(replicas: number): Promise<History> {
   const topology = await startSentinel(2, replicas);
   onTestFinished(() => topology.stop());

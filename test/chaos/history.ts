@@ -1,8 +1,9 @@
 import type { JournalEntry } from '../../src/store/store.ts';
 
 /*
- * All that an auditor is given of a run: what was sent and what came back, what operators did and when it had returned, when
- * a receiver was down, and the journal read back. Instants are milliseconds since 1970 of the machine's one clock.
+ * All that an auditor is given of a run: what was sent and what came back, what operators did and when it had
+ * returned, when a receiver was down, and the journal read back. Instants are milliseconds since 1970 of the
+ * machine's one clock.
  */
 
 /** A callback that was made up, with what is known of its right answer. Its body is no other callback's. */
@@ -102,6 +103,8 @@ export interface History {
   readonly answerTimeoutMs: number;
   /** By how much an answer may be later than `answerTimeoutMs`. */
   readonly marginMs: number;
-  /** By how much an entry's time may lie before its callback was sent: where the store's time stands still. */
+  /**
+   * By how much an entry's time may lie before its callback was sent: where the store's time stands still.
+   */
   readonly journalLagMs: number;
 }

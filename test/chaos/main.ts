@@ -11,10 +11,12 @@ import { startSingle } from './topologies/single.ts';
 import type { Topology } from './topology.ts';
 
 /*
- * npm run chaos -- [--only single|sentinel|spare|cluster|embedded|loss] [--minutes 8.5] [--seed NUMBER] [--json]
+ * npm run chaos -- [--only single|sentinel|spare|cluster|embedded|loss] [--minutes 8.5] [--seed NUMBER]
+ * [--json]
  *
- * Real receivers under load while things go wrong, one after the other and together; then an audit of all that was answered.
- * Exit code 1 if an invariant is broken, or was never looked at; 2 if the run could not be made.
+ * Real receivers under load while things go wrong, one after the other and together; then an audit of all
+ * that was answered. Exit code 1 if an invariant is broken, or was never looked at; 2 if the run could not be
+ * made.
  */
 
 const { values: given } = parseArgs({
@@ -33,7 +35,10 @@ const MARGIN_MS = 750;
 const RECOVERY_MS = 15_000;
 const HOLD_MS = [600, 2400] as const;
 const CALM_MS = [500, 1000] as const;
-/** What starting, auditing and stopping take of a topology's time; the two losses take their own, whatever is given. */
+/**
+ * What starting, auditing and stopping take of a topology's time; the two losses take their own, whatever is
+ * given.
+ */
 const AROUND_MS = 8000;
 const LOSSES_MS = 40_000;
 const LEAST_MS = 5000;

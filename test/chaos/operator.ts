@@ -7,15 +7,19 @@ import { LISTS, revisionOf } from './policies.ts';
 import type { Random } from './random.ts';
 
 /**
- * An operator who pushes, changes lists, freezes and unfreezes throughout, one act after the other, and writes down when each
- * was begun and had returned. What was rejected is tried again, so that in the end it is certain what holds.
+ * An operator who pushes, changes lists, freezes and unfreezes throughout, one act after the other, and
+ * writes down when each was begun and had returned. What was rejected is tried again, so that in the end it
+ * is certain what holds.
  */
 export interface Operator {
   readonly acts: readonly Act[];
   /** What must be there before anything can be approved: the lists, and a first revision. */
   readonly begin: () => Promise<void>;
   readonly start: () => void;
-  /** Begins nothing more that would refuse what is in order; resolves once nothing is frozen, with false if that does not come about. */
+  /**
+   * Begins nothing more that would refuse what is in order; resolves once nothing is frozen, with false if
+   * that does not come about.
+   */
   readonly quiet: () => Promise<boolean>;
   readonly resume: () => void;
   readonly stop: () => Promise<void>;
@@ -70,7 +74,9 @@ export function createOperator(store: Store, random: Random): Operator {
         await store.unfreeze({ by: BY, ids: frozen.map(({ id }) => id), acknowledgeLoss: true });
       }),
     );
-  /** A new revision each time: one that was rejected may still come into force, and is then not the next one. */
+  /**
+   * A new revision each time: one that was rejected may still come into force, and is then not the next one.
+   */
   const push = (): Promise<boolean> =>
     insist(() => {
       const { release, limits } = revisionOf(revisions++);

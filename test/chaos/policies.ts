@@ -20,7 +20,10 @@ export interface Revision {
   readonly limits: Limits;
 }
 
-/** One of any number of revisions: they all let through what is in order, and differ in the tight limits and in their names. */
+/**
+ * One of any number of revisions: they all let through what is in order, and differ in the tight limits and
+ * in their names.
+ */
 export function revisionOf(number: number): Revision {
   const [paid, sent, calls] = number % 2 === 0 ? [100, 25, 8] : [80, 20, 6];
   const files = {

@@ -21,7 +21,10 @@ export interface Proxy {
   readonly close: () => Promise<void>;
 }
 
-/** A TCP proxy on a free port of 127.0.0.1; passes all to begin with. Connections that have lost bytes are never mended. */
+/**
+ * A TCP proxy on a free port of 127.0.0.1; passes all to begin with. Connections that have lost bytes are
+ * never mended.
+ */
 export async function startProxy(targetPort: number): Promise<Proxy> {
   let network: Network = { kind: 'pass' };
   const open = new Set<() => void>();
@@ -64,8 +67,9 @@ interface Line {
 }
 
 /**
- * Carries one direction of one connection, as the network of the moment lets it. Whatever it does, bytes arrive in the order
- * in which they were sent, and none after one that is lost: anything else is not what TCP would do.
+ * Carries one direction of one connection, as the network of the moment lets it. Whatever it does, bytes
+ * arrive in the order in which they were sent, and none after one that is lost: anything else is not what TCP
+ * would do.
  */
 function carrier(way: 'requests' | 'replies', to: Socket, line: Line): (part: Buffer) => void {
   let isLost = false;

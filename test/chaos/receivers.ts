@@ -132,7 +132,10 @@ export function createReceiver({ name, policies, settings }: ReceiverOptions): R
   };
 }
 
-/** A receiver that starts while something is wrong may end then: it is started again, as whoever runs it would. */
+/**
+ * A receiver that starts while something is wrong may end then: it is started again, as whoever runs it
+ * would.
+ */
 export async function startAll(receivers: readonly Receiver[]): Promise<void> {
   await Promise.all(receivers.map(startInsisting));
 }

@@ -30,7 +30,10 @@ export interface FaultReport {
   readonly callbacks: number;
   readonly failures: number;
   readonly unanswered: number;
-  /** The longest until each receiver approved again, and operators were heard again; undefined if one did or was not. */
+  /**
+   * The longest until each receiver approved again, and operators were heard again; undefined if one did or
+   * was not.
+   */
   readonly recoveryMs: number | undefined;
 }
 

@@ -19,8 +19,8 @@ const AFTER_MS = 2500;
 const FAULT = 'the data lost';
 
 /**
- * The store loses all that it knew, under load; then nothing may be approved, not by a receiver that is started anew either,
- * until an operator has brought lists and policies back and said to go on.
+ * The store loses all that it knew, under load; then nothing may be approved, not by a receiver that is
+ * started anew either, until an operator has brought lists and policies back and said to go on.
  */
 export async function runLoss(topology: LossTopology, options: RunOptions): Promise<Run> {
   const { receivers, store } = topology;

@@ -104,7 +104,10 @@ export async function run(topology: Topology, options: RunOptions): Promise<Run>
   return { topology: topology.name, seed: options.seed, episodes, history, audited: audit(history) };
 }
 
-/** Each fault alone, in an order of the seed's; then any, and often two at once that are not done to the same thing. */
+/**
+ * Each fault alone, in an order of the seed's; then any, and often two at once that are not done to the same
+ * thing.
+ */
 function scheduleOf(faults: readonly Fault[], random: Random): () => readonly Fault[] {
   const [first, ...rest] = faults;
   if (first === undefined) throw new Error('there is no fault to inject');

@@ -22,7 +22,9 @@ export interface LoadOptions {
 
 /** Long after any answer is due: who is silent so long is counted as gone. */
 const GIVEN_UP_MS = 20_000;
-/** While no receiver is up, the load goes on, to see that nobody answers; but not as fast as the machine can. */
+/**
+ * While no receiver is up, the load goes on, to see that nobody answers; but not as fast as the machine can.
+ */
 const ALL_DOWN_MS = 200;
 
 export function createSender(receivers: readonly Receiver[]): Sender {
@@ -76,7 +78,9 @@ export function createSender(receivers: readonly Receiver[]): Sender {
   };
 }
 
-/** What was answered; anything but 200 and plain text is told as it is. Undefined where the connection broke. */
+/**
+ * What was answered; anything but 200 and plain text is told as it is. Undefined where the connection broke.
+ */
 function post(agent: Agent, url: string, { headers, body }: Planned): Promise<string | undefined> {
   return new Promise((resolve) => {
     const broken = (): void => resolve(undefined);

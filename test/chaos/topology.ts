@@ -42,8 +42,8 @@ export function endings(): {
 }
 
 /**
- * A store as the settings of a receiver name it, for the operator. It waits for a lock as a service does: a command blocks its
- * thread for much longer, and this thread also sends the callbacks.
+ * A store as the settings of a receiver name it, for the operator. It waits for a lock as a service does: a
+ * command blocks its thread for much longer, and this thread also sends the callbacks.
  */
 export async function storeOf(receiver: Receiver): Promise<Store> {
   const settings = loadSettings({ file: join(receiver.folder, 'settings.yaml'), env: {} });

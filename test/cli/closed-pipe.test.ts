@@ -17,7 +17,10 @@ interface Unread {
   readonly said: string;
 }
 
-/** A call whose standard output, standard error or both nobody reads: the other end is closed before it begins. */
+/**
+ * A call whose standard output, standard error or both nobody reads: the other end is closed before it
+ * begins.
+ */
 async function unread(
   folder: string,
   argv: readonly string[],

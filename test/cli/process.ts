@@ -13,7 +13,10 @@ export interface Ended {
 }
 
 export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-/** A process that is there for so long never ends: all time-outs of the settings used here come to a fraction of it. */
+/**
+ * A process that is there for so long never ends: all time-outs of the settings used here come to a fraction
+ * of it.
+ */
 const NEVER_MS = 60_000;
 
 /** Runs one call of the program as a process of its own, with settings of its own. */

@@ -15,7 +15,10 @@ import { runProcess } from './process.ts';
 
 const TEST_MS = 90_000;
 const RIG_MS = 120_000;
-/** Longer than the answer of a server takes to come, also on a busy machine: a command waits for that long before it gives up. */
+/**
+ * Longer than the answer of a server takes to come, also on a busy machine: a command waits for that long
+ * before it gives up.
+ */
 const connectTimeoutMs = '5000';
 const env = { RIGHT: 'r1ght-s3cret', WRONG: 'wr0ng-s3cret' };
 const config = [`user somebody on >${env.RIGHT} ~* &* +@all`];
@@ -86,7 +89,10 @@ afterAll(() => {
   stranger.close();
 });
 
-/** The server's part of the handshake and the nonsense arrive as one, so that both are read before anything else happens. */
+/**
+ * The server's part of the handshake and the nonsense arrive as one, so that both are read before anything
+ * else happens.
+ */
 function garble(socket: Socket): void {
   const through = connect(portOf(behind), '127.0.0.1');
   let shown: Buffer[] = [];

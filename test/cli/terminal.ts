@@ -53,7 +53,10 @@ export interface Place {
   readonly write: (name: string, text: string) => string;
 }
 
-/** A folder with settings, keys and policies, a store that some service made unless `begun` is false, and none that runs on it. */
+/**
+ * A folder with settings, keys and policies, a store that some service made unless `begun` is false, and none
+ * that runs on it.
+ */
 export function place(
   options: TestServiceOptions = {},
   { begun = true }: { readonly begun?: boolean } = {},

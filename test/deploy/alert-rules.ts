@@ -33,7 +33,10 @@ export interface Firing {
   readonly annotations: Labels;
 }
 
-/** What of a rule fires at an instant, looked at each `stepMs` from 0 on: what it names must have lasted as long as `for` says. */
+/**
+ * What of a rule fires at an instant, looked at each `stepMs` from 0 on: what it names must have lasted as
+ * long as `for` says.
+ */
 export function firing(
   { alert, expr, for: forText = '0s', labels: own, annotations }: AlertRule,
   series: readonly Series[],

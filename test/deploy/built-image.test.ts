@@ -8,7 +8,8 @@ import { PAYMENT_PATH, signedPayment, writeServiceFolder } from '../service.ts';
 import { ROOT, textOf } from './documents.ts';
 
 /*
- * The image, really built and run. It needs root on Debian with four programs of Debian's own, and no registry of images.
+ * The image, really built and run. It needs root on Debian with four programs of Debian's own, and no
+ * registry of images.
  */
 
 const NEEDED = ['buildah', 'mmdebstrap', 'podman', 'runc'];

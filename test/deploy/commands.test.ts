@@ -15,7 +15,10 @@ const DOCUMENTS = [
   'deploy/kubernetes/operator.yaml',
 ];
 
-/** The words of each call of the command line that a document makes, in fences, in code within sentences, and in comments. */
+/**
+ * The words of each call of the command line that a document makes, in fences, in code within sentences, and
+ * in comments.
+ */
 function callsIn(path: string): readonly (readonly string[])[] {
   const text = textOf(path);
   const sentences = text.replaceAll(/^ *```[^]*?^ *```$/gm, '');

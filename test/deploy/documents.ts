@@ -8,7 +8,10 @@ export function textOf(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** The lines within the fences of a Markdown text, those of one language alone if it is given; `\` joins lines. */
+/**
+ * The lines within the fences of a Markdown text, those of one language alone if it is given; `\` joins
+ * lines.
+ */
 export function fencedLines(markdown: string, language?: string): readonly string[] {
   const fences = [...markdown.matchAll(/^ *```(\w*)[^\n]*\n([^]*?)^ *```$/gm)];
   return fences

@@ -23,8 +23,9 @@ const models = {
 };
 
 /**
- * What is wrong with an object by the schema of its kind, a sentence each. The schemas let unknown fields pass, which
- * the server would drop without a word; so what no schema has looked at while it validated is a fault as well.
+ * What is wrong with an object by the schema of its kind, a sentence each. The schemas let unknown fields
+ * pass, which the server would drop without a word; so what no schema has looked at while it validated is a
+ * fault as well.
  */
 export function schemaFaults({ file, kind, object }: Manifest): readonly string[] {
   if (!Object.hasOwn(models, kind)) return [`${file}: ${kind} is a kind without a schema here`];

@@ -48,7 +48,10 @@ export interface Kustomized {
   readonly images: readonly { readonly name: string; readonly newTag: string }[];
 }
 
-/** What a kustomization is made of, with those that it refers to. Throws where a file is missing, or does not lie within. */
+/**
+ * What a kustomization is made of, with those that it refers to. Throws where a file is missing, or does not
+ * lie within.
+ */
 export function kustomized(folder: string): Kustomized {
   const read = parseDocument(readFileSync(join(ROOT, folder, 'kustomization.yaml'), 'utf8'));
   const { resources, configMapGenerator, images } = kustomization.parse(read.toJS());

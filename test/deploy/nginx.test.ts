@@ -72,7 +72,10 @@ afterAll(() => {
   stranger.close();
 });
 
-/** The configuration as it stands in deploy/, with ports, files and addresses of the test. Another one may take a port first. */
+/**
+ * The configuration as it stands in deploy/, with ports, files and addresses of the test. Another one may
+ * take a port first.
+ */
 async function startGateway(upstreams: readonly number[]): Promise<Gateway> {
   for (let attempt = 1; ; attempt++) {
     const [payments, cosigners] = [await nextPort(), await nextPort()];

@@ -1,8 +1,9 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
 /*
- * What an expression comes to, over series that a test gives: the part of PromQL that deploy/prometheus/alerts.yaml uses. What it
- * does not know throws. test/deploy/alerts.test.ts compares it with promtool where there is one.
+ * What an expression comes to, over series that a test gives: the part of PromQL that
+ * deploy/prometheus/alerts.yaml uses. What it does not know throws. test/deploy/alerts.test.ts compares it
+ * with promtool where there is one.
  */
 
 export type Labels = Readonly<Record<string, string>>;
@@ -87,8 +88,8 @@ const find = (node: Node, name: string): readonly Node[] =>
 const textOf = (node: Node, expression: string): string => expression.slice(node.from, node.to);
 
 /**
- * The grammar of the editor lets `a unless b offset 5m` shift both; Prometheus shifts `b` alone, the last that stands before it.
- * So the last operand may have a context of its own.
+ * The grammar of the editor lets `a unless b offset 5m` shift both; Prometheus shifts `b` alone, the last
+ * that stands before it. So the last operand may have a context of its own.
  */
 function valueOf(node: Node, context: Context, last = context): Value {
   const children = childrenOf(node);

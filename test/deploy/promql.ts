@@ -7,7 +7,9 @@ export interface Named {
   readonly labels: ReadonlySet<string>;
 }
 
-/** Reads an expression with the grammar of Prometheus' own editor. Throws where it is none, with the place. */
+/**
+ * Reads an expression with the grammar of Prometheus' own editor. Throws where it is none, with the place.
+ */
 export function namedIn(expression: string): Named {
   const metrics = new Set<string>();
   const labels = new Set<string>();

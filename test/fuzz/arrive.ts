@@ -8,7 +8,10 @@ interface Body {
   readonly body: Uint8Array;
 }
 
-/** The callback on its way: where to, and with what proofs; now and then where it does not belong, or without them. */
+/**
+ * The callback on its way: where to, and with what proofs; now and then where it does not belong, or without
+ * them.
+ */
 export function arrived(random: Random, draft: Draft, { labels, body }: Body): Shot {
   const strayed = random.oneIn(60);
   if (draft.kind === 'payment' && !strayed) {

@@ -5,7 +5,8 @@ import { type Observed, type Subject, openSubject } from './subject.ts';
 import type { Tally } from './tally.ts';
 
 /*
- * A fuzzer that finds nothing may be blind: here the pipeline is made faulty on purpose, in ways that must be found.
+ * A fuzzer that finds nothing may be blind: here the pipeline is made faulty on purpose, in ways that must be
+ * found.
  */
 
 const COUNT = 320;

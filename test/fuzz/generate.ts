@@ -7,7 +7,8 @@ import { written } from './seal.ts';
 import { ofBytes, spoilt } from './spoil.ts';
 
 /*
- * One callback after the other: something in order, spoilt in none, one or a few ways, before or after it is signed.
+ * One callback after the other: something in order, spoilt in none, one or a few ways, before or after it is
+ * signed.
  */
 
 export interface Shot {

@@ -4,8 +4,8 @@ import { reportText } from './report.ts';
 import { run } from './run.ts';
 
 /*
- * `npm run fuzz`: mutated callbacks against the whole pipeline, compared with the reference reading. Exit code 1 if anything
- * is wrong. `--round N` begins at a round, with `--count 10000` for that one alone.
+ * `npm run fuzz`: mutated callbacks against the whole pipeline, compared with the reference reading. Exit
+ * code 1 if anything is wrong. `--round N` begins at a round, with `--count 10000` for that one alone.
  */
 
 const MINUTE_MS = 60_000;

@@ -8,7 +8,8 @@ import { type Reading, read } from './reference/reading.ts';
 import { POLICY_FILES, environment, sources } from './settings.ts';
 
 /*
- * The same callbacks over real sockets, so that the HTTP parser, the headers and the body reader have their share.
+ * The same callbacks over real sockets, so that the HTTP parser, the headers and the body reader have their
+ * share.
  */
 
 export interface OverHttp {
@@ -83,7 +84,10 @@ function faultsOf(
   ];
 }
 
-/** Callbacks get the seven bytes, or a self-check's; what is no request for one, a status that says so and perhaps FAILURE. */
+/**
+ * Callbacks get the seven bytes, or a self-check's; what is no request for one, a status that says so and
+ * perhaps FAILURE.
+ */
 function isAnswer(status: number, body: string): boolean {
   if (status === 200) {
     return (

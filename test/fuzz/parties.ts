@@ -2,8 +2,8 @@ import type { KeyObject } from 'node:crypto';
 import { publicTextOf, rsaKey } from './rsa-key.ts';
 
 /*
- * Who calls in the fuzzing: payment sources with every scheme and combination of settings, co-signers with every proof that
- * a test can show. The same on every run, so that a seed names the same bytes.
+ * Who calls in the fuzzing: payment sources with every scheme and combination of settings, co-signers with
+ * every proof that a test can show. The same on every run, so that a seed names the same bytes.
  */
 
 export type Scheme =

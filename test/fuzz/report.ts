@@ -1,6 +1,8 @@
 import type { Findings, Tally } from './tally.ts';
 
-/** What a run came to, as text: counts by answer, code and mutation, and each finding with what repeats it. */
+/**
+ * What a run came to, as text: counts by answer, code and mutation, and each finding with what repeats it.
+ */
 export function reportText(tally: Tally, seed: number, tookMs: number): string {
   const { answered, overHttp, slowBatches } = tally;
   const seconds = Math.round(tookMs / 1000);

@@ -2,7 +2,10 @@ import { type KeyObject, checkPrimeSync, createHash, createPrivateKey, createPub
 
 const EXPONENT = 65_537n;
 
-/** An RSA key of 2048 bits that a name always gives again: for tests alone, since whoever knows the name has the key. */
+/**
+ * An RSA key of 2048 bits that a name always gives again: for tests alone, since whoever knows the name has
+ * the key.
+ */
 export function rsaKey(name: string): { readonly publicKey: KeyObject; readonly privateKey: KeyObject } {
   const p = prime(`${name} p`);
   const q = prime(`${name} q`);

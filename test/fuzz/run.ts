@@ -7,8 +7,8 @@ import { type Reading, read } from './reference/reading.ts';
 import { type Observed, type Subject, openSubject } from './subject.ts';
 
 /*
- * Rounds of callbacks. Each has a store and chance of its own, which seed and number give again, so that a finding can be
- * repeated without what went before its round.
+ * Rounds of callbacks. Each has a store and chance of its own, which seed and number give again, so that a
+ * finding can be repeated without what went before its round.
  */
 
 export interface RunOptions {
@@ -71,7 +71,9 @@ async function runRound(options: RunOptions, round: number, tally: Tally): Promi
   }
 }
 
-/** All of a batch at once, as they would come; one that takes too long is sent again, one callback at a time. */
+/**
+ * All of a batch at once, as they would come; one that takes too long is sent again, one callback at a time.
+ */
 async function answered(
   subject: Subject,
   shots: readonly Shot[],

@@ -9,8 +9,9 @@ import { AFTERWARDS, OPS_REQUESTS, PREPARED, REQUESTS, SENT, WRONG } from './sto
 import { type Serving, type World, createWorld } from './world.ts';
 
 /*
- * What others rely on, as it was written down in expected/: the bytes of answers, what commands print for machines, what is kept,
- * logged and measured. A change here breaks somebody; `npx vitest run test/golden --update` writes a deliberate one down.
+ * What others rely on, as it was written down in expected/: the bytes of answers, what commands print for
+ * machines, what is kept, logged and measured. A change here breaks somebody; `npx vitest run test/golden
+ * --update` writes a deliberate one down.
  */
 
 const NO_BREAK_SPACE = '\u00a0';

@@ -10,8 +10,8 @@ import { eventually } from '../eventually.ts';
 import { untilClosed } from '../raw-connection.ts';
 
 /*
- * The program as its users have it: its commands, its ports and its files. Nothing here imports the program, so that it can be
- * built in another way and still be held to the same outside.
+ * The program as its users have it: its commands, its ports and its files. Nothing here imports the program,
+ * so that it can be built in another way and still be held to the same outside.
  */
 
 const PROGRAM = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
@@ -49,7 +49,10 @@ export interface RawRequest {
   readonly body?: string;
 }
 
-/** A folder with the settings, policies and keys of the golden tests. `store` is an address; by default a file in the folder. */
+/**
+ * A folder with the settings, policies and keys of the golden tests. `store` is an address; by default a file
+ * in the folder.
+ */
 export function createWorld(store = 'embedded:store.db'): World {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-golden-'));
   cpSync(WORLD, folder, { recursive: true });

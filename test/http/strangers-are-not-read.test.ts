@@ -13,7 +13,9 @@ const never = (): never => {
 /** A store of which no verb can be called. */
 const noStore = new Proxy({} as Store, { get: never });
 
-/** What a co-signer's callback comes to whose headers, path secret, certificate and body can't be looked at. */
+/**
+ * What a co-signer's callback comes to whose headers, path secret, certificate and body can't be looked at.
+ */
 async function callFrom(
   address: string,
   ...authenticate: readonly CosignerCredential[]

@@ -1,8 +1,9 @@
 import { type Socket, connect } from 'node:net';
 
 /*
- * A program of its own, so that an attack takes nothing from the event loop of the test: it keeps a number of connections
- * open to one service, each of which does one thing, and opens another for each that is closed. It ends with its parent.
+ * A program of its own, so that an attack takes nothing from the event loop of the test: it keeps a number of
+ * connections open to one service, each of which does one thing, and opens another for each that is closed.
+ * It ends with its parent.
  */
 
 export interface Attack {

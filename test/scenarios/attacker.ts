@@ -7,7 +7,9 @@ import type { Attack, AttackerSays } from './attacker-process.ts';
 
 const PROGRAM = fileURLToPath(new URL('attacker-process.ts', import.meta.url));
 
-/** Starts an attack in a process of its own; resolves once each of its connections was opened, or turned away. */
+/**
+ * Starts an attack in a process of its own; resolves once each of its connections was opened, or turned away.
+ */
 export async function startAttack(attack: Attack): Promise<{ readonly says: () => AttackerSays }> {
   const child = fork(PROGRAM, [JSON.stringify(attack)], { execArgv: [] });
   onTestFinished(async () => {

@@ -5,8 +5,8 @@ import { type Amount, formatAmount } from '../../src/values/amount.ts';
 import { amountOf, valueOf } from './model-rules.ts';
 
 /*
- * An auditor: reads nothing but the journal of a source and the history of prices, and works out anew whether each approval
- * was right by what had happened before it.
+ * An auditor: reads nothing but the journal of a source and the history of prices, and works out anew whether
+ * each approval was right by what had happened before it.
  */
 
 interface AnnouncedOrder {
@@ -42,7 +42,10 @@ interface Approval {
   readonly terms: Readonly<Record<string, string>>;
 }
 
-/** What is wrong with the approvals in a source's journal, oldest entry first; a sentence each, none if all is right. */
+/**
+ * What is wrong with the approvals in a source's journal, oldest entry first; a sentence each, none if all is
+ * right.
+ */
 export function faultsOf(
   journal: readonly JournalEntry[],
   prices: readonly PriceHistoryEntry[],
@@ -208,7 +211,10 @@ function bookApproval(books: Books, { entry, question, proposal, terms }: Approv
   }
 }
 
-/** In no window of the exact length, wherever it begins, does what was reserved sum to more than the greatest limit there was. */
+/**
+ * In no window of the exact length, wherever it begins, does what was reserved sum to more than the greatest
+ * limit there was.
+ */
 function limitFaults(reserved: Books['reserved']): readonly string[] {
   return [...reserved].flatMap(([key, all]) => {
     const max = all.reduce((most, { claim }) => (claim.max > most ? claim.max : most), 0n);

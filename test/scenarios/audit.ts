@@ -22,8 +22,9 @@ export const approvedIn = (journal: readonly JournalEntry[]): number =>
     .reduce((a, b) => a + b, 0);
 
 /**
- * Compares all that was answered with the journal, whatever happened meanwhile: each SUCCESS has an entry of its own with
- * the very body; no subject was approved twice or under two terms; the approved amounts are within `limit`.
+ * Compares all that was answered with the journal, whatever happened meanwhile: each SUCCESS has an entry of
+ * its own with the very body; no subject was approved twice or under two terms; the approved amounts are
+ * within `limit`.
  */
 export async function audit(store: Store, sent: readonly Sent[], limit: number): Promise<void> {
   expect(sent.filter(({ answer = 'FAILURE' }) => answer !== 'SUCCESS' && answer !== 'FAILURE')).toEqual([]);

@@ -145,7 +145,9 @@ const payment: Readonly<Record<string, string>> = {
   userId: '"12345"',
 };
 
-/** A payment with members in their JSON, rightly signed by `md5`; a member whose JSON is empty is left out. */
+/**
+ * A payment with members in their JSON, rightly signed by `md5`; a member whose JSON is empty is left out.
+ */
 function signedJson(members: Readonly<Record<string, string>>): string {
   const all = Object.entries({ ...payment, ...members }).filter(([, json]) => json !== '');
   const texts = all
@@ -200,7 +202,8 @@ const badAmounts: readonly string[] = [
 
 /** Faults in what a rightly signed payment says. */
 export function wrongPayments(): readonly BadBody[] {
-  // What the grammar of the signed text allows, and only its meaning forbids, is known to come from the platform.
+  // What the grammar of the signed text allows, and only its meaning forbids, is known to come from the
+  // platform.
   const authentic = new Set([
     'orderAmount "0"',
     'orderAmount 0',

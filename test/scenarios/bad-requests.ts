@@ -1,4 +1,6 @@
-/** Where a raw request goes: a callback path, a body that is in order there, and the headers that it needs. */
+/**
+ * Where a raw request goes: a callback path, a body that is in order there, and the headers that it needs.
+ */
 export interface Target {
   readonly path: string;
   readonly body: string;

@@ -4,7 +4,10 @@ import { reportOf } from '../chaos/report.ts';
 import { run } from '../chaos/run.ts';
 import { startSingle } from '../chaos/topologies/single.ts';
 
-/** One of each sort; `npm run chaos` knows more, also two at once, Sentinels, a Cluster and the embedded store. */
+/**
+ * One of each sort; `npm run chaos` knows more, also two at once, Sentinels, a Cluster and the embedded
+ * store.
+ */
 const FAULTS = [
   'a receiver killed',
   'a receiver stopped by a signal',

@@ -49,7 +49,10 @@ describeOnBothStores('a clock that jumps ahead', (host) => {
     return { service, run, putRight: () => undefined };
   }
 
-  /** Redis' own clock can't be set: what it remembers is set back instead, which is the same to whoever begins then. */
+  /**
+   * Redis' own clock can't be set: what it remembers is set back instead, which is the same to whoever begins
+   * then.
+   */
   async function setBack(service: TestService): Promise<void> {
     const client = new Redis(host.redis().url);
     const prefix = host.prefixOf(service);

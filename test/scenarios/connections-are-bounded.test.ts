@@ -100,7 +100,10 @@ interface Row {
   readonly kind: Pick<Attack, 'opening' | 'again' | 'reads' | 'leaves'>;
   readonly port?: 'ops';
   readonly tls?: true;
-  /** Thousands of short connections leave garbage behind, which V8 lets lie for a while, as those of good senders do. */
+  /**
+   * Thousands of short connections leave garbage behind, which V8 lets lie for a while, as those of good
+   * senders do.
+   */
   readonly litters?: true;
 }
 

@@ -61,7 +61,10 @@ const vectors = z
 const demo = (name: string): string => readFileSync(join(ROOT, 'config/demo', name), 'utf8');
 const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
 
-/** A service with the sources of config/countersign.yaml, whose keys are those of the vectors and of the examples. */
+/**
+ * A service with the sources of config/countersign.yaml, whose keys are those of the vectors and of the
+ * examples.
+ */
 function startDemoService(): Promise<TestService> {
   const file = (name: string): { file: string } => ({ file: join(ROOT, 'config/demo', name) });
   return startTestService({

@@ -86,7 +86,9 @@ async function ready(start: (like?: TestService) => Promise<TestService>): Promi
   return replicas;
 }
 
-/** Each order twice, and in between the contended one: as it was announced, for more, and by somebody else. */
+/**
+ * Each order twice, and in between the contended one: as it was announced, for more, and by somebody else.
+ */
 const callbacks: readonly Order[] = range(CALLBACKS).map((index) => {
   if (index % 10 >= 7)
     return (

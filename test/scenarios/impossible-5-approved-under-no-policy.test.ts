@@ -35,8 +35,8 @@ async function push(store: Store, release: Pick<Release, 'revision' | 'document'
 }
 
 /**
- * Payments of 700 without a pause, by `workers`, while `states` come about one after the other. A payment may be
- * answered only as some state that held between its sending and its answer says.
+ * Payments of 700 without a pause, by `workers`, while `states` come about one after the other. A payment may
+ * be answered only as some state that held between its sending and its answer says.
  */
 async function contradictions(
   services: readonly TestService[],

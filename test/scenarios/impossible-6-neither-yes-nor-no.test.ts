@@ -59,7 +59,10 @@ function meaningOf(bytes: Uint8Array): ReadonlyMap<string, string> | undefined {
   );
 }
 
-/** How many callbacks the journal says were answered SUCCESS: those that were decided so, but for those that came late. */
+/**
+ * How many callbacks the journal says were answered SUCCESS: those that were decided so, but for those that
+ * came late.
+ */
 async function successes(service: TestService): Promise<number> {
   const journal = [...(await journalOf(service.store)), ...(await journalOf(service.store, 'vault'))];
   const late = new Set(

@@ -51,7 +51,9 @@ async function read(url: string): Promise<string> {
   return JSON.stringify([...response.headers]) + (await response.text());
 }
 
-/** All that the service tells anybody: log, ops port, and what the journal says beside the bodies themselves. */
+/**
+ * All that the service tells anybody: log, ops port, and what the journal says beside the bodies themselves.
+ */
 async function toldBy(service: TestService): Promise<string> {
   const ops = ['/metrics', '/readyz', '/healthz', '/nothing', `/readyz?token=${VAULT_TOKEN}`];
   const entries = [...(await journalOf(service.store)), ...(await journalOf(service.store, 'vault'))];

@@ -28,8 +28,8 @@ export interface Load {
 }
 
 /**
- * Sends payments of 1 until it is stopped, each worker one after the other. Some are repeats of earlier ones, and some are
- * earlier ones with another amount.
+ * Sends payments of 1 until it is stopped, each worker one after the other. Some are repeats of earlier ones,
+ * and some are earlier ones with another amount.
  */
 export function startLoad(url: string, { workers = 8, prefix = 'load' } = {}): Load {
   const sent: Sent[] = [];

@@ -10,7 +10,10 @@ export const OTHER = '0x27b1fdb04752bbc536007a920d24acb045561c26';
 const LEAST = `0.${'0'.repeat(35)}1`;
 const pick = <T>(from: readonly [T, ...T[]], index: number): T => from[index % from.length] ?? from[0];
 
-/** A few orders, so that they come again; each mostly with its own terms, and now and then with another amount. */
+/**
+ * A few orders, so that they come again; each mostly with its own terms, and now and then with another
+ * amount.
+ */
 export const payment = fc
   .tuple(fc.nat(17), fc.boolean(), fc.integer({ min: 0, max: 9 }))
   .map(([order, late, odd]): Asked => paymentOf(order, { late, odd: odd === 0 }));

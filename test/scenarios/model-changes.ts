@@ -94,7 +94,10 @@ export interface Pending {
   end(): void;
 }
 
-/** A change that was made among callbacks takes effect for the model where the journal first shows it, at the latest after all. */
+/**
+ * A change that was made among callbacks takes effect for the model where the journal first shows it, at the
+ * latest after all.
+ */
 export function pendingFor(model: SourceModel, source: Source, made: Made | undefined): Pending {
   if (made?.type === 'orders') return pendingOrders(model, source, made);
   let open = made;
@@ -124,7 +127,10 @@ export function pendingFor(model: SourceModel, source: Source, made: Made | unde
   };
 }
 
-/** Each that changed something has an entry; one that did not must have been right to at some time among the callbacks. */
+/**
+ * Each that changed something has an entry; one that did not must have been right to at some time among the
+ * callbacks.
+ */
 function pendingOrders(
   model: SourceModel,
   source: Source,

@@ -120,7 +120,10 @@ const command: fc.Arbitrary<Command | readonly Command[]> = fc.oneof(
   { weight: 3, arbitrary: stories },
 );
 
-/** Prices are set first. Mostly something is in force and the lists are there from the beginning; then all is left to chance. */
+/**
+ * Prices are set first. Mostly something is in force and the lists are there from the beginning; then all is
+ * left to chance.
+ */
 export const scripts: fc.Arbitrary<readonly Command[]> = fc
   .tuple(
     fc.option(fc.nat(revisions.length - 1), { freq: 4, nil: undefined }),

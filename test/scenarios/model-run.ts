@@ -73,7 +73,10 @@ export async function runScript(rig: Rig, commands: readonly Command[]): Promise
 /** Entries that are about no callback. */
 const CHANGES: ReadonlySet<JournalEntry['type']> = new Set(['list', 'order', 'freeze']);
 
-/** Callbacks at once, and a change meanwhile. The journal tells in which order they were settled; the model follows it. */
+/**
+ * Callbacks at once, and a change meanwhile. The journal tells in which order they were settled; the model
+ * follows it.
+ */
 async function step({ rig, models, seen }: Run, burst: readonly Asked[], change?: Change): Promise<void> {
   const half = Math.floor(burst.length / 2);
   const pending = burst.slice(0, half).map((asked, index) => rig.ask(index, asked));
@@ -116,7 +119,9 @@ async function follow(
   return said;
 }
 
-/** Every callback has its own entry, which says what was answered; and what is approved once stays approved. */
+/**
+ * Every callback has its own entry, which says what was answered; and what is approved once stays approved.
+ */
 function checkAnswers(
   burst: readonly Asked[],
   answers: readonly string[],

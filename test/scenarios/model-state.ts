@@ -132,7 +132,10 @@ export class StateModel {
       : { holds: false, order: 'differs', differs };
   }
 
-  /** Also for rules that only observe, if they hold or not. What a subject has reserved is not reserved again while it counts. */
+  /**
+   * Also for rules that only observe, if they hold or not. What a subject has reserved is not reserved again
+   * while it counts.
+   */
   reserve(subject: string, claims: readonly Checked[], atMs: number): void {
     for (const { wanted, result } of claims) {
       const order = this.#orders.get(subject);
@@ -162,8 +165,8 @@ function checkSpeedUp(
 }
 
 /**
- * Whether what was approved then is in the window now. A rolling window is counted in sixty parts, of which one counts for
- * as long as any instant of it is within the length.
+ * Whether what was approved then is in the window now. A rolling window is counted in sixty parts, of which
+ * one counts for as long as any instant of it is within the length.
  */
 function countsStill(window: WindowName, thenMs: number, nowMs: number): boolean {
   if (window === 'day') return Math.floor(thenMs / DAY_MS) === Math.floor(nowMs / DAY_MS);

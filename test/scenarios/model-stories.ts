@@ -4,8 +4,8 @@ import { anyQuestion, paymentOf, withdrawalOf } from './model-callbacks.ts';
 import { type Command, changed, pushed } from './model-script.ts';
 
 /*
- * What chance alone would seldom do: several steps about one subject, each of which only means something after the one
- * before. Whatever happened earlier may still make them come out otherwise.
+ * What chance alone would seldom do: several steps about one subject, each of which only means something
+ * after the one before. Whatever happened earlier may still make them come out otherwise.
  */
 
 const HOUR_MS = 3_600_000;
@@ -57,7 +57,9 @@ const ordered = fc.tuple(fc.nat(17), fc.constantFrom(0, 60_000, HOUR_MS)).map(([
   return [pushed(ANNOUNCED), price, expect, cancel, paid, expect, passes(wait), paid, cancel, expect, paid];
 });
 
-/** Paid while orders are only observed, by then expired or for another amount; and again once they must agree. */
+/**
+ * Paid while orders are only observed, by then expired or for another amount; and again once they must agree.
+ */
 const observed = fc
   .tuple(fc.constantFrom(0, 7, 14), fc.constantFrom(0, 60_000), fc.constantFrom('400', '7'))
   .map(([order, wait, amount]) => {

@@ -117,7 +117,9 @@ describe.each(['embedded', 'redis'] as const)(
   },
 );
 
-/** Two replicas' pipelines in this process, each with its store, and a third handle for whoever operates them. */
+/**
+ * Two replicas' pipelines in this process, each with its store, and a third handle for whoever operates them.
+ */
 async function startRig(
   folder: string,
   openStore: (name: string, clock: () => number) => Promise<Store>,

@@ -4,8 +4,9 @@ import { type Asked, type Decision, type Subject, questionOf, subjectOf } from '
 import { StateModel } from './model-state.ts';
 
 /*
- * How decisions are made, once more and as plainly as can be: everything in memory, one question at a time, every sum, mark
- * and entry found anew in all that ever happened. The services under test must come to the same in every case.
+ * How decisions are made, once more and as plainly as can be: everything in memory, one question at a time,
+ * every sum, mark and entry found anew in all that ever happened. The services under test must come to the
+ * same in every case.
  */
 
 /** What a journal entry says, as far as the model foretells it. */
@@ -38,7 +39,10 @@ export class SourceModel {
     this.prices = { version, table };
   }
 
-  /** What becomes of the callback at that time, if it is now its turn; `entry` is the name under which it is journalled. */
+  /**
+   * What becomes of the callback at that time, if it is now its turn; `entry` is the name under which it is
+   * journalled.
+   */
   ask(asked: Asked, atMs: number, entry: string): Foretold {
     return asked.type === 'sign_success' ? this.#notice(asked) : this.#question(asked, atMs, entry);
   }

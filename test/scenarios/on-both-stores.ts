@@ -9,8 +9,9 @@ import { type TestService, type TestServiceOptions, startTestService } from '../
 export interface StoreHost {
   readonly kind: 'embedded' | 'redis';
   /**
-   * A service on a store of its own, or on that of `like`: as another replica while that one runs, or as itself after
-   * `stop({ keep: true })`. It has more time than a busy machine takes, and is stopped when the test is over.
+   * A service on a store of its own, or on that of `like`: as another replica while that one runs, or as
+   * itself after `stop({ keep: true })`. It has more time than a busy machine takes, and is stopped when the
+   * test is over.
    */
   start(options?: TestServiceOptions, like?: TestService): Promise<TestService>;
   /** The one Redis of the file. */

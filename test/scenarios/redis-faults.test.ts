@@ -100,7 +100,9 @@ const faults: readonly Fault[] = [
   },
 ];
 
-/** Every answer came in time, the journal bears out every SUCCESS, and what the limit has left is just that. */
+/**
+ * Every answer came in time, the journal bears out every SUCCESS, and what the limit has left is just that.
+ */
 async function expectInOrder({ store, service }: Rig, sent: readonly Sent[]): Promise<void> {
   expect(sent.filter(({ answer }) => answer === undefined)).toEqual([]);
   expect(sent.filter(({ tookMs }) => tookMs > ANSWER_TIMEOUT_MS + SLACK_MS)).toEqual([]);

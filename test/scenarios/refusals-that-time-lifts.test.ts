@@ -22,7 +22,10 @@ ${refusals}rules:
   - ${rule}
 `;
 
-/** Order 1 uses the limit up; order 2 is refused, comes again at once, and once more when the window has passed. */
+/**
+ * Order 1 uses the limit up; order 2 is refused, comes again at once, and once more when the window has
+ * passed.
+ */
 const comesAgain = (after: string, last: string): string => `tests:
   - test: comes again
     now: 2026-03-02T10:00:00Z

@@ -16,7 +16,10 @@ import { durableRedis, folderOf, readinessAt, serviceProcess, storeOf, untilRead
 const DELAY_MS = 4000;
 const GRACE_MS = 10_000;
 
-/** A load balancer and its clients: good callbacks in turn to each instance whose `/readyz` says 200, over kept connections. */
+/**
+ * A load balancer and its clients: good callbacks in turn to each instance whose `/readyz` says 200, over
+ * kept connections.
+ */
 interface Sender {
   readonly sent: readonly (Sent & { readonly to: string; readonly closes: boolean })[];
   instances: readonly ServiceProcess[];

@@ -18,7 +18,10 @@ export interface Suite {
 
 const POLICIES = fileURLToPath(new URL('../../config/policies', import.meta.url));
 
-/** Of every rule there is its example with the tests that its page shows; then the policies that come along, with theirs. */
+/**
+ * Of every rule there is its example with the tests that its page shows; then the policies that come along,
+ * with theirs.
+ */
 export async function everySuite(): Promise<readonly Suite[]> {
   const tests = await readTests(POLICIES);
   const release = await readPolicyDirectory(POLICIES);

@@ -11,8 +11,8 @@ import type { Store } from '../../src/store/store.ts';
 import type { Member } from '../../src/values/members.ts';
 
 /*
- * Runs a test of policies as production would: on a store of its own through the store's verbs, each callback decided by the
- * pipeline's last two steps under the release as it is read back from the store.
+ * Runs a test of policies as production would: on a store of its own through the store's verbs, each callback
+ * decided by the pipeline's last two steps under the release as it is read back from the store.
  */
 
 const SOURCES = ['shop', 'vault'] as const;

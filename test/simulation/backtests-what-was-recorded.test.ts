@@ -63,7 +63,10 @@ interface Traffic {
   readonly pass: (ms: number) => void;
 }
 
-/** Some hundred callbacks of two sources, between changes of lists, prices and orders, a freeze, and time that passes. */
+/**
+ * Some hundred callbacks of two sources, between changes of lists, prices and orders, a freeze, and time that
+ * passes.
+ */
 async function record({ service, nowMs, pass }: Traffic): Promise<void> {
   const pick = numbers(7);
   const { store } = service;

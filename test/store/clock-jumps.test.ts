@@ -24,7 +24,9 @@ const SECOND_MS = 1000;
 const BOUNDS = { maxStepMs: MINUTE_MS, maxGapMs: HOUR_MS };
 const UNHURRIED = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 };
 
-/** The machine of a test: its clock, which may be wrong, and what the kernel counts since boot, which is not. */
+/**
+ * The machine of a test: its clock, which may be wrong, and what the kernel counts since boot, which is not.
+ */
 interface Machine {
   clockMs: number;
   bootedMs: number;

@@ -20,24 +20,31 @@ import type { OpenStore } from './conformance/store-under-test.ts';
 import { describeWindows } from './conformance/windows.ts';
 
 /**
- * What every store promises (src/store/store.ts), held down against one adapter. `open` gives an empty store, with its
- * clock at START_MS, for each test. Beyond the contract's words the suite fixes:
+ * What every store promises (src/store/store.ts), held down against one adapter. `open` gives an empty store,
+ * with its clock at START_MS, for each test. Beyond the contract's words the suite fixes:
  *
- * - `used` is what the counter's window held before this settle, plus what earlier claims of the same request on the same
+ * - `used` is what the counter's window held before this settle, plus what earlier claims of the same request
+ *   on the same
  *   counter ask for; `reserved` says that the subject reserved it in an earlier settle.
  * - `present` names those of the claim's values that the list holds, in the claim's order.
- * - A refusal is final if the proposal refuses with `final`, or if any deciding claim with `final` does not hold.
+ * - A refusal is final if the proposal refuses with `final`, or if any deciding claim with `final` does not
+ *   hold.
  * - A notice that is out of order says so even while frozen.
- * - Journal times are [fromMs, untilMs); a limit outside 1 to 1000 and an `after` that is no id reject with USAGE.
- * - The detail of a `list` entry is the change as JSON: list, add, remove, by, message; that of a `freeze` entry is a FreezeDetail,
+ * - Journal times are [fromMs, untilMs); a limit outside 1 to 1000 and an `after` that is no id reject with
+ *   USAGE.
+ * - The detail of a `list` entry is the change as JSON: list, add, remove, by, message; that of a `freeze`
+ *   entry is a FreezeDetail,
  *   whose `atMs` is when it was ordered.
  * - A refusal depends on the lists of its aged claims as it does on those of its list claims.
- * - An approval that is repeated makes marks, and uses up an order, as it reserves in windows: if that was never done.
- * - An approval uses its order up also if the claim only observes and found it to differ. An order that is expired, cancelled, or
+ * - An approval that is repeated makes marks, and uses up an order, as it reserves in windows: if that was
+ *   never done.
+ * - An approval uses its order up also if the claim only observes and found it to differ. An order that is
+ *   expired, cancelled, or
  *   in use by another, stays as it is: it must not hold later for having been used too late.
  * - The very same announcement has the same members and the same expiry; who announces is not compared.
  * - A question was approved when the decision that stands was made, not when it was repeated.
- * - A change of prices names 1 to 1000 assets, set or removed, each once, with prices above zero; any other rejects with USAGE
+ * - A change of prices names 1 to 1000 assets, set or removed, each once, with prices above zero; any other
+ *   rejects with USAGE
  *   and changes nothing. Removing an asset without a price makes a version all the same.
  * - A limit of the price history outside 1 to 1000, and an `after` that is no version, reject with USAGE.
  */

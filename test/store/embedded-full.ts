@@ -16,8 +16,8 @@ import {
 } from './requests.ts';
 
 /**
- * Settles, lets no file of this process grow any more, tries every verb that writes, lets them grow again, and prints what
- * came of it as JSON: for each verb the code it rejected with, or `done`.
+ * Settles, lets no file of this process grow any more, tries every verb that writes, lets them grow again,
+ * and prints what came of it as JSON: for each verb the code it rejected with, or `done`.
  */
 const [path = '', writeIn = ''] = process.argv.slice(2);
 const store = await openEmbeddedStore({ path, writeIn: writeIn === 'thread' ? 'thread' : 'here' });

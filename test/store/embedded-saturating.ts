@@ -1,7 +1,10 @@
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { request, windowClaim } from './requests.ts';
 
-/** Settles for ever, so many at a time that its writer always has the next group at hand. Refusals do: they are written as well. */
+/**
+ * Settles for ever, so many at a time that its writer always has the next group at hand. Refusals do: they
+ * are written as well.
+ */
 const [path = ''] = process.argv.slice(2);
 const store = await openEmbeddedStore({ path, writeIn: 'thread' });
 const detail = 'x'.repeat(8000);

@@ -14,7 +14,10 @@ import { describeReopening } from './conformance/reopening.ts';
 import { type StoreUnderTest, createTestClock } from './conformance/store-under-test.ts';
 import { START_MS } from './requests.ts';
 
-/** Two stores on one file take turns, and a busy machine may keep one of them waiting for longer than a service would. */
+/**
+ * Two stores on one file take turns, and a busy machine may keep one of them waiting for longer than a
+ * service would.
+ */
 const lockWait: LockWait = { waitMs: 30_000, goesFirst: false };
 
 const openIn = (writeIn: WriteIn) => async (): Promise<StoreUnderTest> => {
@@ -47,7 +50,9 @@ const openIn = (writeIn: WriteIn) => async (): Promise<StoreUnderTest> => {
 
 describeStore('embedded', openIn('thread-under-load'));
 
-/** What the way to the thread and back could spoil: order, results and errors. What is done there is the same. */
+/**
+ * What the way to the thread and back could spoil: order, results and errors. What is done there is the same.
+ */
 describe('the embedded store that writes in a thread', () => {
   const open = openIn('thread');
   describeConcurrency(open);

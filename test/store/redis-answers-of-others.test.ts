@@ -9,7 +9,10 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-/** Between service and Redis; once told to, it gives an answer that was given before another time, and so shifts what follows. */
+/**
+ * Between service and Redis; once told to, it gives an answer that was given before another time, and so
+ * shifts what follows.
+ */
 async function startRepeater(port: number) {
   let last: Uint8Array = Buffer.alloc(0);
   let again = false;

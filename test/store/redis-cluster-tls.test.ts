@@ -28,7 +28,10 @@ afterAll(() => {
   stranger.close();
 });
 
-/** What servers and their rigs need: they speak TLS alone, and want a certificate of the authority from everybody. */
+/**
+ * What servers and their rigs need: they speak TLS alone, and want a certificate of the authority from
+ * everybody.
+ */
 const ofServers = () => ({
   caFile: authority.certificate.certFile,
   certFile: server.certFile,

@@ -232,7 +232,8 @@ describe('a freeze for lost data', () => {
     const { freeze, control } = await store.freeze({ reason: 'what is this', by });
     expect(freeze.id).not.toBe(old.id);
     expect(control.frozen).toMatchObject([old, freeze, { kind: 'loss' }]);
-    // One that remembers nothing begins the emptied store anew, and may give an id again that others remember.
+    // One that remembers nothing begins the emptied store anew, and may give an id again that others
+    // remember.
     await client.flushall();
     const operator = await storeOn(server);
     await operator.register(['shop', 'vault']);

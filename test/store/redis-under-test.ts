@@ -13,7 +13,9 @@ export async function redisOfItsOwn(options: RedisServerOptions = {}): Promise<R
   return server;
 }
 
-/** A command takes much less, also on a busy machine. Tests of what takes too long give times of their own. */
+/**
+ * A command takes much less, also on a busy machine. Tests of what takes too long give times of their own.
+ */
 export const UNHURRIED = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 };
 
 /** A store on it, closed when the test is over. */

@@ -8,7 +8,8 @@ import { describeStore } from './conformance.ts';
 import { type OpenStore, createTestClock } from './conformance/store-under-test.ts';
 import { START_MS } from './requests.ts';
 
-// REDIS_URL names a server to use instead of one that the tests start; it keeps what they write, under `countersign-test`.
+// REDIS_URL names a server to use instead of one that the tests start; it keeps what they write, under
+// `countersign-test`.
 const given = process.env['REDIS_URL'];
 let standalone: RedisServerProcess | undefined;
 let clusterNode: RedisServerProcess;

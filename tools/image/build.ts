@@ -13,11 +13,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /*
- * Builds the image of the Dockerfile where no registry of images can be reached: `npm run image`, as root, on Debian.
+ * Builds the image of the Dockerfile where no registry of images can be reached: `npm run image`, as root, on
+ * Debian.
  *
- * The base that the Dockerfile names is made here, by mmdebstrap from the mirrors that apt is configured with, with the Node that
- * package-lock.json pins and the npm that runs this. Then buildah builds the Dockerfile as it stands. Nothing of a daemon is needed.
- * The base is for trying the image: it gets no updates from anybody. What goes into production is built on the Dockerfile's own base.
+ * The base that the Dockerfile names is made here, by mmdebstrap from the mirrors that apt is configured
+ * with, with the Node that package-lock.json pins and the npm that runs this. Then buildah builds the
+ * Dockerfile as it stands. Nothing of a daemon is needed. The base is for trying the image: it gets no
+ * updates from anybody. What goes into production is built on the Dockerfile's own base.
  */
 
 const ROOT = join(import.meta.dirname, '../..');

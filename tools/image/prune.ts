@@ -10,7 +10,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
  *
  * - TypeScript, which npm installs as an optional peer of viem since development has it.
  * - Types, sources of types and source maps: Node reads none of them.
- * - viem, and what is there for viem alone: all but the modules that ENTRIES load, which are a fortieth of it.
+ * - viem, and what is there for viem alone: all but the modules that ENTRIES load, which are a fortieth of
+ *   it.
  * - zod: the copies for `require` and the sources. The service imports it.
  *
  * Licences and package.json stay wherever something stays.

@@ -5,8 +5,8 @@ import type { NextFunction, Request, Response } from 'express';
 export type ReportDenied = (address: string) => void;
 
 /**
- * Lets through only calls that carry the token. It is read at each call, so that a new one needs no restart; without one in the
- * settings, and while it can't be read, nobody gets in.
+ * Lets through only calls that carry the token. It is read at each call, so that a new one needs no restart;
+ * without one in the settings, and while it can't be read, nobody gets in.
  */
 export function requireToken(token: (() => string) | undefined, denied: ReportDenied) {
   return (request: Request, response: Response, next: NextFunction): void => {

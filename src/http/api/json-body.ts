@@ -14,7 +14,10 @@ const STATUS: Partial<Readonly<Record<Failure['code'], number>>> = {
   CONTENT_ENCODING: 415,
 };
 
-/** Reads the body of a POST or PUT as one JSON object, as strictly as a callback's. One that does not come in time gets 408. */
+/**
+ * Reads the body of a POST or PUT as one JSON object, as strictly as a callback's. One that does not come in
+ * time gets 408.
+ */
 export function jsonBody() {
   const readBytes = bodyReader(BODY_BYTES);
   return async (request: Request, response: Response, next: NextFunction): Promise<void> => {

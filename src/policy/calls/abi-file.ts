@@ -31,8 +31,9 @@ const item = z.looseObject({ type: z.string().default('function') });
 const method = z.object({ name: z.string().max(200), inputs: z.array(parameter).max(64).default([]) });
 
 /**
- * The methods of an ABI file: JSON (a list, or an object that has it as `abi`), or a human-readable signature a line, with
- * or without `function` before it, with `struct` lines, blank lines, and comments after `#` or `//`. Throws, with what is wrong.
+ * The methods of an ABI file: JSON (a list, or an object that has it as `abi`), or a human-readable signature
+ * a line, with or without `function` before it, with `struct` lines, blank lines, and comments after `#` or
+ * `//`. Throws, with what is wrong.
  */
 export function readAbiFile(text: string): readonly AbiMethod[] {
   if (text.length > ABI_BOUNDS.characters) {
@@ -97,8 +98,8 @@ function structsIn(lines: readonly Line[]): Structs {
 }
 
 /**
- * The signature with each struct written out in its place, so that it has one reading by itself: what the library makes of
- * structs it remembers by less than their contents, and takes exponential time for some.
+ * The signature with each struct written out in its place, so that it has one reading by itself: what the
+ * library makes of structs it remembers by less than their contents, and takes exponential time for some.
  */
 function writtenOut(signature: string, structs: Structs): string {
   let text = signature;

@@ -24,7 +24,10 @@ export interface AllowedTexts {
   readonly texts: ReadonlySet<string>;
 }
 
-/** The values that `values` and `file` of a condition name; a fault for one that the argument could never have. */
+/**
+ * The values that `values` and `file` of a condition name; a fault for one that the argument could never
+ * have.
+ */
 export function compileTexts(
   written: { readonly values?: readonly string[] | undefined; readonly file?: string | undefined },
   judged: Judged,
@@ -56,7 +59,10 @@ function linesOf(file: string, path: Path, context: RuleContext): readonly strin
   }
 }
 
-/** The lines of a file are compared in lower case; whether an address was misspelt shows only as it is written. */
+/**
+ * The lines of a file are compared in lower case; whether an address was misspelt shows only as it is
+ * written.
+ */
 function checksumsStand(file: string, judged: Judged, path: Path, context: RuleContext): boolean {
   if (judged.argument.type.kind !== 'address') return true;
   return readTexts(context.writtenList(file) ?? [], judged, path, context) !== undefined;

@@ -3,7 +3,10 @@ import type { Parameter, Type } from './type.ts';
 
 /** A single value within a method's arguments, or one in each item of an array. */
 export interface Argument {
-  /** Names (or places counted from 1, where there is no name) from the outside in: `permitSingle.details.amount`. */
+  /**
+   * Names (or places counted from 1, where there is no name) from the outside in:
+   * `permitSingle.details.amount`.
+   */
   readonly path: string;
   /** The same as indexes; `each` stands for all items of an array. */
   readonly steps: readonly (number | 'each')[];
@@ -35,7 +38,9 @@ function inside(type: Type, path: string, steps: Argument['steps']): readonly Ar
   return [{ path, steps, type }];
 }
 
-/** The argument that a policy names, or all within a tuple that it names; at each level by name or by place. */
+/**
+ * The argument that a policy names, or all within a tuple that it names; at each level by name or by place.
+ */
 export function argumentsNamed(all: readonly Argument[], written: string): readonly Argument[] {
   const parts = written.split('.');
   return all.filter(({ path, steps }) => {

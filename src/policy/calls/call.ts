@@ -72,7 +72,8 @@ export function heldCalls(
             ? wei * WEI
             : undefined;
     if (typeof data !== 'string' || typeof to !== 'string' || own === undefined) return undefined;
-    // A wrapper of its own methods does not send coins: a call without a selector is nothing that anybody meant.
+    // A wrapper of its own methods does not send coins: a call without a selector is nothing that anybody
+    // meant.
     if (targets === undefined && data.length < SELECTOR_CHARACTERS) return undefined;
     return { target: to, data, native: own, place: [...place, index + 1] };
   });

@@ -42,7 +42,10 @@ export interface ListCondition {
 
 export interface Condition {
   readonly argument: Argument;
-  /** Why a value won't do, as the end of a sentence; undefined if it will, as far as the callback alone can tell. */
+  /**
+   * Why a value won't do, as the end of a sentence; undefined if it will, as far as the callback alone can
+   * tell.
+   */
   readonly wrong: (value: Value, sender: string) => string | undefined;
   readonly lists: readonly ListCondition[];
   /** In the smallest units. */
@@ -137,7 +140,8 @@ function compileLimits(
     if (!read.ok) return context.fault([...path, name], read.message, read.cure);
     limits[name] = read.value;
   }
-  // A signed amount's sign often says which way it goes: a maximum alone would let any size through below zero.
+  // A signed amount's sign often says which way it goes: a maximum alone would let any size through below
+  // zero.
   if (type.kind === 'int' && limits.max !== undefined) limits.min ??= 0n;
   if (limits.min !== undefined && limits.max !== undefined && limits.min > limits.max) {
     return context.fault(path, 'min is above max, so nothing could pass', 'exchange the two');

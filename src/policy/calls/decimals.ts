@@ -3,7 +3,10 @@ import type { RuleContext } from '../rules/rule.ts';
 
 const DECIMALS = /^(?:[0-9]|[12][0-9]|3[0-6])$/;
 
-/** The decimals that a condition or an entry gives, by themselves or by an asset, if it gives any; undefined, with a fault, if it gives wrong ones. */
+/**
+ * The decimals that a condition or an entry gives, by themselves or by an asset, if it gives any; undefined,
+ * with a fault, if it gives wrong ones.
+ */
 export function readDecimals(
   { decimals, asset }: { readonly decimals?: string | undefined; readonly asset?: string | undefined },
   path: Path,

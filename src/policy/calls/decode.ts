@@ -1,6 +1,9 @@
 import { type Parameter, type Type, WORD_BYTES, headBytes, headBytesOf, isDynamic } from './type.ts';
 
-/** An argument: numbers as bigint, addresses and bytes as lower-case hexadecimal, arrays and tuples as lists in order. */
+/**
+ * An argument: numbers as bigint, addresses and bytes as lower-case hexadecimal, arrays and tuples as lists
+ * in order.
+ */
 export type Value = bigint | boolean | string | readonly Value[];
 
 export type Decoded =
@@ -24,10 +27,10 @@ class Misread extends Error {
 }
 
 /**
- * The arguments of a call from hexadecimal text (lower-case, without prefix or selector), if it is what Solidity's encoder
- * writes for them, and not another spelling: every offset leads to where the tail before ended, nothing is left unread,
- * and every unused byte is zero. So each byte is read once, whatever the data claims about its size, and two different
- * texts never have the same arguments. Never throws.
+ * The arguments of a call from hexadecimal text (lower-case, without prefix or selector), if it is what
+ * Solidity's encoder writes for them, and not another spelling: every offset leads to where the tail before
+ * ended, nothing is left unread, and every unused byte is zero. So each byte is read once, whatever the data
+ * claims about its size, and two different texts never have the same arguments. Never throws.
  */
 export function decodeArguments(parameters: readonly Parameter[], hex: string): Decoded {
   const reader = new Reader(hex);

@@ -17,7 +17,9 @@ interface WrittenArguments {
 
 type Judged = Pick<Entry, 'conditions' | 'amounts' | 'unlimited' | 'recipient'>;
 
-/** What an entry says of a method's arguments; undefined, with faults, if it is miswritten or leaves one out. */
+/**
+ * What an entry says of a method's arguments; undefined, with faults, if it is miswritten or leaves one out.
+ */
 export function compileArguments(
   written: WrittenArguments,
   method: Method,
@@ -46,7 +48,10 @@ export function compileArguments(
   return { conditions, amounts, unlimited: written.unlimited === 'allowed', recipient: recipient.argument };
 }
 
-/** The arguments that a name under `where` stands for; none, with a fault, if it stands for none that may be spoken of. */
+/**
+ * The arguments that a name under `where` stands for; none, with a fault, if it stands for none that may be
+ * spoken of.
+ */
 function argumentsFor(
   method: Method,
   name: string,
@@ -100,8 +105,9 @@ function compileOne(
 }
 
 /**
- * Whether the limits of a condition are for the sum over a transaction: those of amounts are. Of an integer of an own ABI only
- * the policy can say whether it is one; a fault if it doesn't, for a limit on each value lets through any number of them.
+ * Whether the limits of a condition are for the sum over a transaction: those of amounts are. Of an integer
+ * of an own ABI only the policy can say whether it is one; a fault if it doesn't, for a limit on each value
+ * lets through any number of them.
  */
 function summedBy(
   condition: WrittenCondition,

@@ -134,7 +134,10 @@ export function readNative(
   return max ?? context.fault([...path, 'max'], `${shown(written.max)} will not do`, `write ${PLAIN}`);
 }
 
-/** Of several ABIs of one method the first that has all the names; so `tokenId` says that it is a token with ids. */
+/**
+ * Of several ABIs of one method the first that has all the names; so `tokenId` says that it is a token with
+ * ids.
+ */
 function bestNamed(variants: readonly Method[], names: readonly string[]): Method | undefined {
   return (
     variants.find((method) => names.every((name) => argumentsNamed(method.arguments, name).length > 0)) ??

@@ -31,7 +31,10 @@ const DATA_MAX_BYTES = 32_768;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const HEX = /^0x(?:[0-9a-fA-F]{2})*$/;
 
-/** What the rule says to a transaction. Pure, and bounded by the size of the call data and by the number of calls allowed. */
+/**
+ * What the rule says to a transaction. Pure, and bounded by the size of the call data and by the number of
+ * calls allowed.
+ */
 export function judgeTransaction(allowed: Allowed, callback: Web3Callback): Outcome {
   const { inputData: data, interactiveContract: contract, to, from } = callback;
   const malformed = malformedIn(callback);

@@ -11,7 +11,10 @@ const approval = (amounts: string): Traits => ({ amounts: [amounts], approval: t
 const batched: Traits = { holds: { target: 'calls.target', data: 'calls.callData', value: 'none' } };
 const onSelf: Traits = { holds: { data: 'data', value: 'same' } };
 
-/** One row a method: its ABI, and what the ABI doesn't say. Where two share a signature, the first is the default. */
+/**
+ * One row a method: its ABI, and what the ABI doesn't say. Where two share a signature, the first is the
+ * default.
+ */
 const ROWS: readonly (readonly [abi: string, traits?: Traits])[] = [
   // ERC-20, and ERC-721 where it has the same signatures with a token's id in the place of an amount.
   ['transfer(address to, uint256 amount)', amount],

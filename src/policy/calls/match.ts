@@ -97,7 +97,8 @@ function wrongArgument(entry: Entry, { values, sender }: ReadCall): Match | unde
       });
     }
     for (const value of found) {
-      // Only an entry that allows unlimited amounts gets here with one; it is above every limit and passes all the same.
+      // Only an entry that allows unlimited amounts gets here with one; it is above every limit and passes
+      // all the same.
       if (entry.amounts.has(argument) && isUnlimited(value, unlimitedFrom(argument.type))) continue;
       const because = wrong(value, sender);
       if (because === undefined) continue;

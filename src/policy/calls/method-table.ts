@@ -16,7 +16,10 @@ export interface MethodTable {
 
 const FILES_MAX = 20;
 
-/** Methods from ABI files on top of those known; a fault for a file that can't be read, and for two methods with one selector. */
+/**
+ * Methods from ABI files on top of those known; a fault for a file that can't be read, and for two methods
+ * with one selector.
+ */
 export function methodTable(files: readonly string[], context: RuleContext): MethodTable | undefined {
   const bySignature = new Map<string, Method[]>();
   const bySelector = new Map<string, string>();
@@ -68,7 +71,10 @@ function add(method: Method, bySignature: Map<string, Method[]>, bySelector: Map
   bySelector.set(method.selector, method.signature);
 }
 
-/** All methods of a signature as a policy writes it, blanks aside and `uint` for `uint256`; a fault if there is none. */
+/**
+ * All methods of a signature as a policy writes it, blanks aside and `uint` for `uint256`; a fault if there
+ * is none.
+ */
 export function methodsNamed(
   { bySignature }: MethodTable,
   written: string,

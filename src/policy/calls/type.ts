@@ -31,7 +31,10 @@ const ARRAY = /^(.+)\[(\d{0,4})\]$/;
 const INTEGER = /^(u?)int(\d{0,3})$/;
 const FIXED_BYTES = /^bytes([1-9]|[12]\d|3[0-2])$/;
 
-/** Parameters from an ABI. Throws, with what is wrong, for a type that is none or that call data can't be judged by. */
+/**
+ * Parameters from an ABI. Throws, with what is wrong, for a type that is none or that call data can't be
+ * judged by.
+ */
 export function readParameters(written: readonly AbiParameter[], depth = 0): readonly Parameter[] {
   if (depth > DEPTH_MAX) throw new RangeError(`its types are nested more than ${DEPTH_MAX} deep`);
   if (written.length > MEMBERS_MAX) throw new RangeError(`a list of parameters has more than ${MEMBERS_MAX}`);

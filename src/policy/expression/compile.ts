@@ -36,7 +36,10 @@ type ExpressionCompiled =
 const CURE =
   "compare texts with texts in quotes, and amounts with whole numbers or decimals like decimal('1.5')";
 
-/** CEL in one text, checked against the kind's names and types. The fault says where, counting characters from 1. */
+/**
+ * CEL in one text, checked against the kind's names and types. The fault says where, counting characters from
+ * 1.
+ */
 export function compileExpression(text: string, kind: Kind): ExpressionCompiled {
   try {
     if (text.length > BOUNDS.characters) {

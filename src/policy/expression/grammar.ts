@@ -28,8 +28,8 @@ interface Grammar {
 
 /**
  * What an expression asks for. Throws {@link Unfit} for all that CEL knows and a policy does without: binary
- * floating point, division, maps, bytes, time, regular expressions, text that grows, loops but over the outputs, one within
- * another. What is left is bounded in time, exact, and typed throughout.
+ * floating point, division, maps, bytes, time, regular expressions, text that grows, loops but over the
+ * outputs, one within another. What is left is bounded in time, exact, and typed throughout.
  */
 export function readGrammar(root: ASTNode, names: Names): Grammar {
   const walk = new Walk(names);

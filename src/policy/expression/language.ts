@@ -14,7 +14,10 @@ export const BOUNDS = {
   steps: 100_000,
 } as const;
 
-/** CEL's own name for its types stands in the way of a member's; in the language the member is called otherwise. */
+/**
+ * CEL's own name for its types stands in the way of a member's; in the language the member is called
+ * otherwise.
+ */
 export const RENAMED: ReadonlyMap<string, string> = new Map([['type', 'TYPE']]);
 
 interface Language {
@@ -93,7 +96,10 @@ function addDecimals(environment: Environment): void {
     .registerFunction('sum(list<decimal>): decimal', sum, SYNC);
 }
 
-/** A policy writes few decimals, and each is asked for by every callback. What callbacks bring must not pile up here. */
+/**
+ * A policy writes few decimals, and each is asked for by every callback. What callbacks bring must not pile
+ * up here.
+ */
 const REMEMBERED_MAX = 1000;
 
 function remembering(read: (text: string) => Decimal): (text: string) => Decimal {
@@ -150,7 +156,9 @@ function sizeOf({ text }: Text): bigint {
   return BigInt(text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0));
 }
 
-/** `given(memo)`: whether a name has a value. A macro, since asking for a value that is missing is an error. */
+/**
+ * `given(memo)`: whether a name has a value. A macro, since asking for a value that is missing is an error.
+ */
 function addGiven(environment: Environment): void {
   environment.registerFunction(
     'given(ast): bool',

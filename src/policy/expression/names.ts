@@ -20,7 +20,10 @@ export type Names = ReadonlyMap<string, Name>;
 export const OUTPUTS = 'outputs';
 export const OUTPUT_FIELDS: readonly string[] = ['to', 'amount'];
 
-/** All names that an expression over this kind of callback knows: its members with their aliases, and facts about it. */
+/**
+ * All names that an expression over this kind of callback knows: its members with their aliases, and facts
+ * about it.
+ */
 export function namesOf(kind: Kind): Names {
   const names = new Map<string, Name>();
   for (const name of memberNames(kind)) {

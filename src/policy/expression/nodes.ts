@@ -24,7 +24,10 @@ export function unfit(node: ASTNode, message: string, cure: string): Unfit {
   return new Unfit(node.start, message, cure);
 }
 
-/** Texts, booleans and whole numbers of 64 bits; nothing that is a binary floating point number, or would become one. */
+/**
+ * Texts, booleans and whole numbers of 64 bits; nothing that is a binary floating point number, or would
+ * become one.
+ */
 export function literal(node: NodeOf<'value'>): void {
   const { args: value, start, end, input } = node;
   const written = input.slice(start, end);

@@ -2,8 +2,8 @@ import { AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
 import { comparable } from '../../values/comparable.ts';
 
 /*
- * What an expression computes with beside booleans and whole numbers. They are classes because the library tells types by
- * their constructors; an expression sees none of their members but those of an output.
+ * What an expression computes with beside booleans and whole numbers. They are classes because the library
+ * tells types by their constructors; an expression sees none of their members but those of an output.
  */
 
 const ONE = 10n ** BigInt(AMOUNT_SCALE);
@@ -11,7 +11,10 @@ const ONE = 10n ** BigInt(AMOUNT_SCALE);
 const WHOLE_DIGITS = 72;
 const BOUND = ONE * 10n ** BigInt(WHOLE_DIGITS);
 
-/** An exact decimal in units of 10^-36, below zero as well, with at most 72 digits before the point: else a RangeError. */
+/**
+ * An exact decimal in units of 10^-36, below zero as well, with at most 72 digits before the point: else a
+ * RangeError.
+ */
 export class Decimal {
   readonly units: bigint;
 
@@ -51,7 +54,10 @@ export class Text {
     return this.text === written || this.text === comparable(written);
   }
 
-  /** What a part must be to be found in the text: in lower case, where the whole is compared without regard to case. */
+  /**
+   * What a part must be to be found in the text: in lower case, where the whole is compared without regard to
+   * case.
+   */
   part(written: string): string {
     const lower = written.toLowerCase();
     if (lower === written) return written;

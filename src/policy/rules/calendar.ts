@@ -9,8 +9,8 @@ export type PeriodUnit = 'day' | 'week' | 'month';
 const DAY_MS = 86_400_000;
 
 /**
- * The day, the week (from Monday) or the month that holds an instant, between midnights of the zone: so a day has 23 or 25
- * hours where clocks change, and begins when its date begins where midnight itself is skipped.
+ * The day, the week (from Monday) or the month that holds an instant, between midnights of the zone: so a day
+ * has 23 or 25 hours where clocks change, and begins when its date begins where midnight itself is skipped.
  */
 export function createCalendar(unit: PeriodUnit, zone: string): (nowMs: number) => Period {
   const wall = wallClock(zone);
@@ -26,7 +26,9 @@ export function createCalendar(unit: PeriodUnit, zone: string): (nowMs: number) 
   };
 }
 
-/** False for a zone that this runtime does not know, and for bare offsets, which know nothing of summer time. */
+/**
+ * False for a zone that this runtime does not know, and for bare offsets, which know nothing of summer time.
+ */
 export function isZone(zone: string): boolean {
   try {
     return (
@@ -72,8 +74,8 @@ export function wallClock(zone: string): WallClock {
 const STEP_MS = 3 * 3_600_000;
 
 /**
- * The part of [fromMs, untilMs) around an instant of it in which clocks only run on, set neither forward nor back: there what
- * they show is the instant and a constant.
+ * The part of [fromMs, untilMs) around an instant of it in which clocks only run on, set neither forward nor
+ * back: there what they show is the instant and a constant.
  */
 export function steadyAround(atMs: number, { startMs, endMs }: Period, wall: WallClock): Period {
   const offset = wall(atMs) - atMs;
@@ -98,7 +100,10 @@ export function steadyAround(atMs: number, { startMs, endMs }: Period, wall: Wal
   return { startMs: first, endMs: last + 1 };
 }
 
-/** The first instant after `before`, and at or before `after`, for which `holds`, given that from some instant on it does. */
+/**
+ * The first instant after `before`, and at or before `after`, for which `holds`, given that from some instant
+ * on it does.
+ */
 function boundary(before: number, after: number, holds: (atMs: number) => boolean): number {
   let [early, late] = [before, after];
   while (late - early > 1) {
@@ -109,7 +114,10 @@ function boundary(before: number, after: number, holds: (atMs: number) => boolea
   return late;
 }
 
-/** The first date of the period that holds a wall-clock time, and the first after it, as midnights on the wall. */
+/**
+ * The first date of the period that holds a wall-clock time, and the first after it, as midnights on the
+ * wall.
+ */
 function datesAround(unit: PeriodUnit, wallMs: number): [number, number] {
   const date = new Date(wallMs);
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];

@@ -7,7 +7,10 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
 export const DURATION_PATTERN = /^([1-9]\d{0,7})([smhd])$/;
 const MAX_MS = 92 * 86_400_000;
 
-/** A length of time from 1s to 92d, like `90s`, `10m`, `24h` or `7d`, in milliseconds; undefined for anything else. */
+/**
+ * A length of time from 1s to 92d, like `90s`, `10m`, `24h` or `7d`, in milliseconds; undefined for anything
+ * else.
+ */
 export function durationMs(text: string): number | undefined {
   const match = DURATION_PATTERN.exec(text);
   const lengthMs = Number(match?.[1] ?? 0) * (UNITS_MS.get(match?.[2] ?? '') ?? 0);

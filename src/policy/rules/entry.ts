@@ -5,8 +5,8 @@ import { memberOf } from './parameter.ts';
 import type { RuleContext } from './rule.ts';
 
 /*
- * An entry of a list is the text of one member, or those of several with one blank between them. Only a memo may have
- * blanks in it, so it comes last: an entry then has one reading.
+ * An entry of a list is the text of one member, or those of several with one blank between them. Only a memo
+ * may have blanks in it, so it comes last: an entry then has one reading.
  */
 
 /** The members that entries are made of, by their one names; undefined once every fault is known. */
@@ -30,7 +30,10 @@ export function entryMembers(
   );
 }
 
-/** An entry's texts, one for each member; undefined if there are too few. What is too much is left in the last. */
+/**
+ * An entry's texts, one for each member; undefined if there are too few. What is too much is left in the
+ * last.
+ */
 export function entryParts(members: readonly string[], entry: string): readonly string[] | undefined {
   const words = entry.split(' ');
   const parts = words.slice(0, members.length - 1);
@@ -38,7 +41,9 @@ export function entryParts(members: readonly string[], entry: string): readonly 
   return words.length < members.length ? undefined : [...parts, last];
 }
 
-/** Entries in the form in which they are looked up; a fault for the first that no callback could ever have. */
+/**
+ * Entries in the form in which they are looked up; a fault for the first that no callback could ever have.
+ */
 export function entriesOf(
   members: readonly string[],
   texts: readonly string[],
@@ -57,7 +62,8 @@ export function entriesOf(
       const part = parts[index] ?? '';
       const result = readMemberText(member, part);
       if (!result.ok) {
-        // A revision in force from before this was a fault: no callback has it, so nothing changes without it.
+        // A revision in force from before this was a fault: no callback has it, so nothing changes without
+        // it.
         if (context.again) continue reading;
         const said = `no ${member} is ever ${JSON.stringify(part)}`;
         return context.fault(path, said, `write ${result.expected}`);
@@ -73,7 +79,10 @@ export type LookedUp =
   | { readonly ok: true; /** At least one. */ readonly entries: readonly string[] }
   | { readonly ok: false; /** The first member that the callback does not have. */ readonly missing: string };
 
-/** What is looked up for a callback: one entry for each of its addresses, if `to` is among the members, else one. */
+/**
+ * What is looked up for a callback: one entry for each of its addresses, if `to` is among the members, else
+ * one.
+ */
 export function lookedUp(callback: Callback, members: readonly string[]): LookedUp {
   let entries: readonly string[] | undefined;
   for (const member of members) {

@@ -8,9 +8,10 @@ const ADDRESSES: ReadonlySet<string> = new Set(['from', 'to']);
 const FAULTS_MAX = 10;
 
 /**
- * Whether the addresses in entries, as they are written, can be what they are meant to be: a fault for each that no chain
- * of the assets it is for reads as an address. Those are the symbol in the entry, else the symbols under `when`; if there
- * are none, or the asset table does not have all of them, nothing is known and nothing is at fault.
+ * Whether the addresses in entries, as they are written, can be what they are meant to be: a fault for each
+ * that no chain of the assets it is for reads as an address. Those are the symbol in the entry, else the
+ * symbols under `when`; if there are none, or the asset table does not have all of them, nothing is known and
+ * nothing is at fault.
  */
 export function addressesStand(
   members: readonly string[],

@@ -76,7 +76,9 @@ function judge(symbol: string, memo: string | undefined, needs: boolean | undefi
   return refuse(`${symbol} needs a memo, and there is none`, { symbol });
 }
 
-/** Symbols that the policy could be about. One that is misspelt here would let its asset pass without a memo. */
+/**
+ * Symbols that the policy could be about. One that is misspelt here would let its asset pass without a memo.
+ */
 function symbolsStand(named: readonly string[] | undefined, context: RuleContext): boolean {
   const symbols = [...(context.when.get('symbol') ?? [])];
   if (named === undefined) {

@@ -8,7 +8,10 @@ const MINUTE_MS = 60_000;
 /** How far an opening is looked for. */
 export const AHEAD_DAYS = 31;
 
-/** Times of the clock in milliseconds since midnight, the end excluded. One that ends at or before its start runs past midnight. */
+/**
+ * Times of the clock in milliseconds since midnight, the end excluded. One that ends at or before its start
+ * runs past midnight.
+ */
 interface Span {
   readonly startMs: number;
   readonly endMs: number;
@@ -31,7 +34,10 @@ export interface Stretch extends Period {
 export interface Opening {
   /** The stretch that holds an instant. */
   readonly at: (nowMs: number) => Stretch;
-  /** The instant at which it opens after a stretch that is closed; undefined if that is more than 31 days ahead. */
+  /**
+   * The instant at which it opens after a stretch that is closed; undefined if that is more than 31 days
+   * ahead.
+   */
   readonly after: (closed: Stretch) => number | undefined;
 }
 
@@ -52,9 +58,9 @@ export function isDate(text: string): boolean {
 }
 
 /**
- * When it is open, by what clocks in the zone show: where they are set back, an hour counts twice; where they are set
- * forward, a time that is skipped is that of the first instant after it. A span past midnight belongs to the day it begins on.
- * On a holiday it is closed from midnight to midnight, and no span begins.
+ * When it is open, by what clocks in the zone show: where they are set back, an hour counts twice; where they
+ * are set forward, a time that is skipped is that of the first instant after it. A span past midnight belongs
+ * to the day it begins on. On a holiday it is closed from midnight to midnight, and no span begins.
  */
 export function createOpening(hours: OpeningHours, zone: string): Opening {
   const wall = wallClock(zone);

@@ -7,8 +7,8 @@ import { DURATION_PATTERN, durationMs } from './duration.ts';
 import type { RuleContext } from './rule.ts';
 
 /*
- * The texts that parameters are made of. Each schema's message is the phrase for what it expects: a fault reads
- * "… will not do; write <message>".
+ * The texts that parameters are made of. Each schema's message is the phrase for what it expects: a fault
+ * reads "… will not do; write <message>".
  */
 
 const AMOUNT = 'a plain decimal, like 10000 or 0.5, with at most 36 digits before and after the point';
@@ -27,7 +27,9 @@ export type AmountBound = Amount | AmountTable;
 const AMOUNT_OR_TABLE = `${AMOUNT}; or, with by: asset, a symbol and its amount a line`;
 const TABLE_MAX = 10_000;
 
-/** One amount, or a table of them by symbol. A rule that has it has `by` beside it, and {@link checkByAsset}. */
+/**
+ * One amount, or a table of them by symbol. A rule that has it has `by` beside it, and {@link checkByAsset}.
+ */
 export const amountOrTable = z
   .union([amountAsText, z.record(z.string(), amountAsText, { error: AMOUNT_OR_TABLE })], {
     error: AMOUNT_OR_TABLE,
@@ -65,7 +67,10 @@ export const byAsset = z
   .optional()
   .describe('`asset`: the bounds are tables of amounts by symbol, and an asset in none of them is refused.');
 
-/** For a rule's whole schema: that `by: asset` stands where, and only where, one of the bounds at least is a table. */
+/**
+ * For a rule's whole schema: that `by: asset` stands where, and only where, one of the bounds at least is a
+ * table.
+ */
 export function checkByAsset(
   by: 'asset' | undefined,
   bounds: Readonly<Record<string, AmountBound | undefined>>,

@@ -47,7 +47,10 @@ export function priceOf(symbol: string, { nowMs, prices }: Facts, maxAge: Durati
 const before = ({ fromMs }: Valid): Valid => ({ fromMs: 0, untilMs: fromMs });
 const after = ({ untilMs }: Valid): Valid => ({ fromMs: untilMs, untilMs: Number.MAX_SAFE_INTEGER });
 
-/** Amount times price, rounded up to the next unit of 10^-36: a limit errs to the safe side by less than one unit. */
+/**
+ * Amount times price, rounded up to the next unit of 10^-36: a limit errs to the safe side by less than one
+ * unit.
+ */
 export function valueAt(amount: Amount, price: Amount): Amount {
   return (amount * price + UNIT - 1n) / UNIT;
 }

@@ -6,8 +6,9 @@ import type { Facts, PluginQuestion } from '../facts.ts';
 import type { AgedClaim, ListClaim, MarkClaim, OrderClaim, SpeedUpClaim, WindowClaim } from '../proposal.ts';
 
 /**
- * A kind of check that policies are made of: one file here, one row in registry.ts. It is pure, and whatever it does not
- * know how to judge it refuses; what depends on earlier callbacks or on lists in the store it claims.
+ * A kind of check that policies are made of: one file here, one row in registry.ts. It is pure, and whatever
+ * it does not know how to judge it refuses; what depends on earlier callbacks or on lists in the store it
+ * claims.
  */
 export interface Rule {
   readonly name: string;
@@ -20,7 +21,10 @@ export interface Rule {
   readonly parameters: z.ZodObject;
   /** A whole policy that uses it, as YAML. */
   readonly example: string;
-  /** Tests of the example, as a test file (`*.test.yaml`) has them: at least one callback that passes, one that is refused. */
+  /**
+   * Tests of the example, as a test file (`*.test.yaml`) has them: at least one callback that passes, one
+   * that is refused.
+   */
   readonly cases: string;
   /** Files that the example refers to, by name: list files, `assets.yaml`, ABIs. */
   readonly files?: Readonly<Record<string, string>>;
@@ -34,13 +38,22 @@ export interface RuleContext {
   readonly callback: Kind;
   /** The texts that `when` allows, by member; a member is missing if `when` says nothing about it. */
   readonly when: ReadonlyMap<string, ReadonlySet<string>>;
-  /** True where a release that was compiled before is compiled again: what later became a fault is then held to its stricter reading. */
+  /**
+   * True where a release that was compiled before is compiled again: what later became a fault is then held
+   * to its stricter reading.
+   */
   readonly again: boolean;
   /** The values of a list file beside the policy. Throws, with the cure, if it can't be read. */
   readonly listFile: (name: string) => readonly string[];
-  /** The same values as they are written in the file; undefined where a release is compiled again, which knows them no more. */
+  /**
+   * The same values as they are written in the file; undefined where a release is compiled again, which knows
+   * them no more.
+   */
   readonly writtenList: (name: string) => readonly string[] | undefined;
-  /** The text of any other file beside the policy, which becomes part of the revision. Throws, with the cure, if it can't be read. */
+  /**
+   * The text of any other file beside the policy, which becomes part of the revision. Throws, with the cure,
+   * if it can't be read.
+   */
   readonly textFile: (name: string) => string;
   /** The asset table beside the policies (`assets.yaml`); empty where there is none. */
   readonly assets: AssetTable;
@@ -50,7 +63,9 @@ export interface RuleContext {
 
 /** A rule with its parameters, ready to judge. */
 export interface Check {
-  /** What it counts under, if it counts. Two rules of one policy must not share it: they would reserve twice. */
+  /**
+   * What it counts under, if it counts. Two rules of one policy must not share it: they would reserve twice.
+   */
   readonly counter?: string;
   /** What must be asked before it is evaluated; the answers are among the facts. */
   readonly questions?: readonly PluginQuestion[];
@@ -67,7 +82,10 @@ export interface Outcome {
   readonly values: Readonly<Record<string, string>>;
   /** At least one if, and only if, the verdict is `claim`. */
   readonly claims?: readonly ClaimRequest[];
-  /** True if its refusal depends on what changes without a push (time, prices, orders, answers): it is decided afresh each time. */
+  /**
+   * True if its refusal depends on what changes without a push (time, prices, orders, answers): it is decided
+   * afresh each time.
+   */
   readonly afresh?: boolean;
   /** True if it looked into the price table, also if it found nothing there. */
   readonly prices?: boolean;

@@ -125,7 +125,9 @@ rules:
 
 const MINUTE_MS = 60_000;
 
-/** What was said last is kept: it is the same for all callbacks of one stretch and one minute of the clock. */
+/**
+ * What was said last is kept: it is the same for all callbacks of one stretch and one minute of the clock.
+ */
 function judging(
   opening: Opening,
   { holidays }: OpeningHours,

@@ -17,7 +17,9 @@ export type TestsRead =
   /** At least one. */
   | { readonly ok: false; readonly faults: readonly PolicyFault[] };
 
-/** Test files (`*.test.yaml`), all faults at once, each with its place and its cure. No files are no tests. */
+/**
+ * Test files (`*.test.yaml`), all faults at once, each with its place and its cure. No files are no tests.
+ */
 export function readTestFiles(files: readonly PolicyFile[]): TestsRead {
   const faults: PolicyFault[] = [];
   const tests: PolicyTest[] = [];

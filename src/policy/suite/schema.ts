@@ -71,7 +71,10 @@ function layer(shape: z.ZodObject, filled: Readonly<Record<string, Schema>>): Sc
   return { ...schema, properties: Object.fromEntries(described) };
 }
 
-/** Any member may be given, so that a test can show that a stranger's is refused; those that are known are suggested. */
+/**
+ * Any member may be given, so that a test can show that a stranger's is refused; those that are known are
+ * suggested.
+ */
 function wireSchema(kind: Kind): Schema {
   return {
     type: 'object',

@@ -4,8 +4,9 @@ import { DURATION_PATTERN, durationMs } from '../rules/duration.ts';
 import { amountText } from '../rules/parameter.ts';
 
 /*
- * Test files layer by layer. What holds values of several shapes is `unknown` here and read on its own, so that each fault
- * can name what is known at its place. Each schema's message is the phrase for what it expects.
+ * Test files layer by layer. What holds values of several shapes is `unknown` here and read on its own, so
+ * that each fault can name what is known at its place. Each schema's message is the phrase for what it
+ * expects.
  */
 
 const CASES_MAX = 10_000;

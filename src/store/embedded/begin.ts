@@ -11,7 +11,10 @@ export interface LockWait {
 
 /** A service has callers that wait: beyond that they had rather be told. */
 export const SERVICE_WAITS: LockWait = { waitMs: 500, goesFirst: false };
-/** A command has time, and a freeze must come about beside whatever is decided, also while the disk stalls for seconds. */
+/**
+ * A command has time, and a freeze must come about beside whatever is decided, also while the disk stalls for
+ * seconds.
+ */
 export const COMMAND_WAITS: LockWait = { waitMs: 30_000, goesFirst: true };
 
 const LOOK_MS = 0.5;
@@ -21,16 +24,20 @@ const ASK_AFTER_MS = 20;
 const ASK_EVERY_MS = 100;
 /** For so long at most way is given before one transaction, and to one question. */
 const GIVE_WAY_MS = 400;
-/** How often a transaction looks, at most, whether an operator waits for the lock: a look costs as much as a small statement. */
+/**
+ * How often a transaction looks, at most, whether an operator waits for the lock: a look costs as much as a
+ * small statement.
+ */
 const LISTEN_EVERY_MS = 10;
 
 /** Present while somebody asks for the way. SQLite's locks do not tell that anybody waits for them. */
 const questionOf = (file: string): string => `${file}-waits`;
 
 /**
- * Begins a transaction that writes. SQLite's own wait looks ever more rarely, up to a tenth of a second apart, and so can miss
- * every gap between the transactions of busy writers; and however often one looks, several of them can take every gap from it.
- * So who `goesFirst` asks for the way. Throws what SQLite throws once the wait is over.
+ * Begins a transaction that writes. SQLite's own wait looks ever more rarely, up to a tenth of a second
+ * apart, and so can miss every gap between the transactions of busy writers; and however often one looks,
+ * several of them can take every gap from it. So who `goesFirst` asks for the way. Throws what SQLite throws
+ * once the wait is over.
  */
 export function createBegin(file: string, connection: DatabaseSync, wait: LockWait): () => void {
   const begin = connection.prepare('BEGIN IMMEDIATE');
@@ -91,7 +98,10 @@ function withdraw(question: string): void {
   }
 }
 
-/** Whether somebody asks for the way. A question that is not asked again, for its asker was killed, is soon ignored. */
+/**
+ * Whether somebody asks for the way. A question that is not asked again, for its asker was killed, is soon
+ * ignored.
+ */
 function createListening(file: string): (nowMs: number) => boolean {
   const question = questionOf(file);
   let asked: bigint | undefined;

@@ -4,7 +4,9 @@ import type { ClaimResult } from '../store.ts';
 import type { Counters } from './counters.ts';
 import { type SubjectRecord, hasReserved } from './subject.ts';
 
-/** How the window claims of one request fare, one after the other: those on one counter are counted together. */
+/**
+ * How the window claims of one request fare, one after the other: those on one counter are counted together.
+ */
 export function createWindowCheck(
   counters: Counters,
   source: string,

@@ -39,8 +39,8 @@ export function checkClaims(
 }
 
 /**
- * Reserves what the subject has not reserved before, makes the marks, and uses its order up. To be done only on approval;
- * it is done for claims that only observe as well, if they hold or not.
+ * Reserves what the subject has not reserved before, makes the marks, and uses its order up. To be done only
+ * on approval; it is done for claims that only observe as well, if they hold or not.
  */
 export function reserve(
   { counters, marks, orders }: ClaimTables,
@@ -65,8 +65,8 @@ export function reserve(
 }
 
 /**
- * Whether an approval uses up what it found: not what is not there, was cancelled, has expired, or is in use by another. One
- * that had expired when it was used would hold from then on, once the rule is enforced.
+ * Whether an approval uses up what it found: not what is not there, was cancelled, has expired, or is in use
+ * by another. One that had expired when it was used would hold from then on, once the rule is enforced.
  */
 const isUsable = (found: Extract<ClaimResult, { readonly order: unknown }>['order']): boolean =>
   found === 'agrees' || found === 'differs';

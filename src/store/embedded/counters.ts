@@ -9,7 +9,10 @@ type Counted = Pick<WindowClaim, 'key' | 'window'>;
 export interface Counters {
   /** What the window of a counter holds. */
   used(source: string, claim: Counted, nowMs: number): Amount;
-  /** `held` is what the window holds, by {@link used} in this transaction. Returns from which instant on the amount no longer counts. */
+  /**
+   * `held` is what the window holds, by {@link used} in this transaction. Returns from which instant on the
+   * amount no longer counts.
+   */
   add(
     source: string,
     claim: Counted,
@@ -20,7 +23,10 @@ export interface Counters {
   expire(nowMs: number, limit: number): void;
 }
 
-/** Counters of approved amounts, each with a running total, so that a check costs the same however full its window is. */
+/**
+ * Counters of approved amounts, each with a running total, so that a check costs the same however full its
+ * window is.
+ */
 export function createCounters(connection: DatabaseSync): Counters {
   // With the end of its first bucket, since to find nothing to evict costs as much as all else here.
   const find = connection.prepare(

@@ -28,10 +28,10 @@ export interface OpenOptions {
 }
 
 /**
- * Opens a file and brings it to the current schema. Where there is none, it is made with its folders if `create` says so.
- * Commits are on disk when they return (WAL, `synchronous` FULL). Throws SETTINGS_INVALID for no file, STORE_MISSING,
- * STORE_UNREACHABLE, STORE_CORRUPT if the file is no database of ours, STORE_UNSAFE if a newer version wrote it or its file
- * system can not share it safely.
+ * Opens a file and brings it to the current schema. Where there is none, it is made with its folders if
+ * `create` says so. Commits are on disk when they return (WAL, `synchronous` FULL). Throws SETTINGS_INVALID
+ * for no file, STORE_MISSING, STORE_UNREACHABLE, STORE_CORRUPT if the file is no database of ours,
+ * STORE_UNSAFE if a newer version wrote it or its file system can not share it safely.
  */
 export function openDatabase(
   path: string,

@@ -13,7 +13,8 @@ export function createDropEntries(
   const newest = connection.prepare(
     'SELECT id FROM journal INDEXED BY journal_by_time WHERE source = ? ORDER BY at_ms DESC, id DESC LIMIT 1',
   );
-  // Both bounds: the index is by time, and `at_ms` keeps the look from going on behind the last that is wanted.
+  // Both bounds: the index is by time, and `at_ms` keeps the look from going on behind the last that is
+  // wanted.
   const drop = connection.prepare(
     `DELETE FROM journal WHERE id IN (
        SELECT id FROM journal INDEXED BY journal_by_time

@@ -27,8 +27,8 @@ export interface ClockAsked {
 }
 
 /**
- * Commits one batch after the other in a database; see createCommit. The time never runs backwards, nor further ahead of what is
- * remembered than `maxStepMs`.
+ * Commits one batch after the other in a database; see createCommit. The time never runs backwards, nor
+ * further ahead of what is remembered than `maxStepMs`.
  */
 export function createEngine(
   database: Database,

@@ -5,8 +5,9 @@ import type { SettleTables } from './settle.ts';
 const DAY_MS = 86_400_000;
 
 /**
- * How long subjects, since their last change, and journal entries are kept. Marks, since an approval last claimed them, and
- * orders, from their expiry on, are kept as long as subjects; the history of prices as long as the journal.
+ * How long subjects, since their last change, and journal entries are kept. Marks, since an approval last
+ * claimed them, and orders, from their expiry on, are kept as long as subjects; the history of prices as long
+ * as the journal.
  */
 export interface Retention {
   readonly subjectsMs: number;

@@ -10,8 +10,9 @@ export type Identity = readonly (string | undefined)[];
 /** Tells whether the files that are open are still those at their path. */
 export interface FileGuard {
   /**
-   * Throws STORE_MOVED once another file, or none, was seen at the path, and from then on: what others wrote meanwhile is in
-   * files that this process does not see. Throws STORE_UNREACHABLE while the path can't be looked at.
+   * Throws STORE_MOVED once another file, or none, was seen at the path, and from then on: what others wrote
+   * meanwhile is in files that this process does not see. Throws STORE_UNREACHABLE while the path can't be
+   * looked at.
    */
   expectSame(): void;
   /** The same, by what was seen so far, without looking. */
@@ -26,7 +27,10 @@ export function identityOf(file: string): Identity {
   });
 }
 
-/** The files of a service that runs can be moved, deleted or restored under it: it would go on in files that nobody else has. */
+/**
+ * The files of a service that runs can be moved, deleted or restored under it: it would go on in files that
+ * nobody else has.
+ */
 export function createFileGuard(file: string, opened: Identity): FileGuard {
   let moved: CountersignError | undefined;
   const expectSeenSame = (): void => {

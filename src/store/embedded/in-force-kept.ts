@@ -1,7 +1,10 @@
 import type { InForce } from './releases.ts';
 import type { SettleTables } from './settle.ts';
 
-/** Tables that remember what is in force until `forget` is called: to be called whenever that may have changed. */
+/**
+ * Tables that remember what is in force until `forget` is called: to be called whenever that may have
+ * changed.
+ */
 export function keepInForce<T extends Pick<SettleTables, 'releases'>>(
   tables: T,
 ): T & { readonly forget: () => void } {

@@ -9,7 +9,10 @@ export const ENTRY_ID = /^[1-9]\d{0,14}$/;
 const LIMIT_MAX = 1000;
 const EVER = Number.MAX_SAFE_INTEGER;
 
-/** Answers queries of the journal by index alone. Throws USAGE for a limit outside 1 to 1000, or an `after` that is no id. */
+/**
+ * Answers queries of the journal by index alone. Throws USAGE for a limit outside 1 to 1000, or an `after`
+ * that is no id.
+ */
 export function createJournalSearch(connection: DatabaseSync): (query: JournalQuery) => readonly Row[] {
   const timeOf = connection.prepare('SELECT at_ms FROM journal WHERE source = ? AND id = ?');
   // Order by time is order by id (see the schema), so each order is that of its index.

@@ -10,8 +10,9 @@ import { type WriterThread, startWriterThread } from './writer-thread.ts';
 import type { Lane } from './writes.ts';
 
 /**
- * Where writes are done: `here`, in the calling thread, which waits for each flush to disk; in a thread `at-once`; or, as long
- * as a program writes little, as most commands do, here, and from then on in a thread, whose start takes longer than they do.
+ * Where writes are done: `here`, in the calling thread, which waits for each flush to disk; in a thread
+ * `at-once`; or, as long as a program writes little, as most commands do, here, and from then on in a thread,
+ * whose start takes longer than they do.
  */
 export type WriteIn = 'here' | 'thread' | 'thread-under-load';
 
@@ -41,7 +42,10 @@ export interface LanesParts {
   readonly startThread?: typeof startWriterThread;
 }
 
-/** A thread that ends by itself rejects what it had; what comes then is done here, until another one has been started. */
+/**
+ * A thread that ends by itself rejects what it had; what comes then is done here, until another one has been
+ * started.
+ */
 export function createLanes(parts: LanesParts): Lanes {
   const { database, retention, clock, maxStepMs, writeIn, guard, startThread = startWriterThread } = parts;
   const { file, identity, lockWait } = database;

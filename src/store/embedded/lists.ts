@@ -67,7 +67,8 @@ export function createLists(connection: DatabaseSync, journal: JournalTable): Li
       });
     },
     change({ source, list, add: adding, remove: removing, by, message }, nowMs) {
-      // An empty list made by a slip in its name would satisfy every rule that wants somebody not to be on it.
+      // An empty list made by a slip in its name would satisfy every rule that wants somebody not to be on
+      // it.
       if (adding.length === 0 && removing.length > 0 && find.get(source, list) === undefined)
         throw missing(source, list);
       create.run(source, list, nowMs);

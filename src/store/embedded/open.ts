@@ -44,9 +44,10 @@ export interface EmbeddedStoreOptions {
 const STUCK_MS = 5000;
 
 /**
- * Opens the store in one SQLite file. Rejects with SETTINGS_INVALID, STORE_MISSING, STORE_UNREACHABLE, STORE_CORRUPT or
- * STORE_UNSAFE, each with its cure. Once the file is no longer the one at its path, every verb rejects with STORE_MOVED. Reads
- * are done in the calling thread, and writes where `writeIn` says, by default `thread-under-load`.
+ * Opens the store in one SQLite file. Rejects with SETTINGS_INVALID, STORE_MISSING, STORE_UNREACHABLE,
+ * STORE_CORRUPT or STORE_UNSAFE, each with its cure. Once the file is no longer the one at its path, every
+ * verb rejects with STORE_MOVED. Reads are done in the calling thread, and writes where `writeIn` says, by
+ * default `thread-under-load`.
  */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
   const { path, clock = systemClock, retention = DEFAULT_RETENTION, writeIn = 'thread-under-load' } = options;

@@ -20,7 +20,10 @@ export interface SettleTables extends ClaimTables {
   readonly journal: JournalTable;
 }
 
-/** The atomic step that SettleResult describes, at an instant; run inside a transaction. `aheadMs` is above 0 if the clock jumped. */
+/**
+ * The atomic step that SettleResult describes, at an instant; run inside a transaction. `aheadMs` is above 0
+ * if the clock jumped.
+ */
 export function settle(
   tables: SettleTables,
   request: SettleRequest,

@@ -19,9 +19,10 @@ import { settle } from './settle.ts';
 import { createSettleTables } from './tables.ts';
 
 /**
- * A store to try policies in: the embedded store's own tables and steps, so that what is settled here is settled as in
- * production, but one call after the other, each at the instant that it is given, which must not run backwards. Nobody else
- * sees it, nothing of it lasts, and it never forgets. Of the journal it keeps the latest refusals that were given a detail.
+ * A store to try policies in: the embedded store's own tables and steps, so that what is settled here is
+ * settled as in production, but one call after the other, each at the instant that it is given, which must
+ * not run backwards. Nobody else sees it, nothing of it lasts, and it never forgets. Of the journal it keeps
+ * the latest refusals that were given a detail.
  */
 export interface SimulationStore {
   /** Puts a revision in force, without its document. */
@@ -50,10 +51,14 @@ type Refusal = Pick<JournalEntry, 'code' | 'claims' | 'detail'>;
 const REFUSALS_KEPT = 10_000;
 const CACHE_KIB = 65_536;
 
-/** On `disk` it is a nameless file that SQLite makes and drops, and what it has in memory is bounded, however much is settled. */
+/**
+ * On `disk` it is a nameless file that SQLite makes and drops, and what it has in memory is bounded, however
+ * much is settled.
+ */
 export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
-  // The empty name is SQLite's for a private file. Nothing is ever rolled back, and the one transaction never ends: so it
-  // needs no journal, which only a database that is not defended against its owner can do without.
+  // The empty name is SQLite's for a private file. Nothing is ever rolled back, and the one transaction never
+  // ends: so it needs no journal, which only a database that is not defended against its owner can do
+  // without.
   const connection = new DatabaseSync(where === 'memory' ? ':memory:' : '', { defensive: false });
   connection.exec(`PRAGMA journal_mode = OFF; PRAGMA cache_size = -${CACHE_KIB}`);
   for (const step of migrations) connection.exec(step);

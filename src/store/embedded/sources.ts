@@ -19,7 +19,10 @@ export function createSources(connection: DatabaseSync): SourceTable {
   };
 }
 
-/** The store's verb. Sources that are known cost no write, so that a command can read where nothing can be written. */
+/**
+ * The store's verb. Sources that are known cost no write, so that a command can read where nothing can be
+ * written.
+ */
 export function createRegister(
   names: () => Promise<readonly string[]>,
   register: Store['register'],

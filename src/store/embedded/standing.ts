@@ -21,7 +21,10 @@ export function stands(
   return standing.lists.every(([list, version]) => lists.version(source, list) === version);
 }
 
-/** Whether a refusal is never decided afresh, or each time; neither if a push or a change of a list is waited for. */
+/**
+ * Whether a refusal is never decided afresh, or each time; neither if a push or a change of a list is waited
+ * for.
+ */
 export function lastingOf(
   request: SettleRequest,
   claims: readonly ClaimResult[],

@@ -13,7 +13,10 @@ const standing = z.strictObject({
   afresh: z.boolean().default(false),
   /** When it was made; 0 where it was stored before that was kept. */
   atMs: z.number().default(0),
-  /** What a refusal depends on: the lists that its claims named, with their versions; 0 for a list that did not exist. */
+  /**
+   * What a refusal depends on: the lists that its claims named, with their versions; 0 for a list that did
+   * not exist.
+   */
   lists: z.array(z.tuple([z.string(), z.number()])).readonly(),
 });
 
@@ -43,7 +46,9 @@ export interface Reserved {
 
 export const NOTHING_RESERVED: Reserved = { counters: [], order: false };
 
-/** The question's name within the subject. One speed-up is told from the next by the txids there are by then. */
+/**
+ * The question's name within the subject. One speed-up is told from the next by the txids there are by then.
+ */
 export function questionOf(
   subject: SubjectRecord | undefined,
   { question, speedUp }: Pick<SettleRequest, 'question' | 'speedUp'>,
@@ -82,7 +87,10 @@ export function withReserved(subject: SubjectRecord, { counters, order }: Reserv
   };
 }
 
-/** Whether what the subject reserved in a counter still counts there. After that it would be approved without a limit. */
+/**
+ * Whether what the subject reserved in a counter still counts there. After that it would be approved without
+ * a limit.
+ */
 export function hasReserved(subject: SubjectRecord | undefined, key: string, nowMs: number): boolean {
   return subject?.reserved.some(([reserved, untilMs]) => reserved === key && nowMs < untilMs) === true;
 }
@@ -91,7 +99,10 @@ export function withTxid(subject: SubjectRecord, txid: string): SubjectRecord {
   return subject.txids.length < TXIDS_MAX ? { ...subject, txids: [...subject.txids, txid] } : subject;
 }
 
-/** How a `sign_success` stands to what was approved; `subject` is undefined if it is unknown or has other terms. */
+/**
+ * How a `sign_success` stands to what was approved; `subject` is undefined if it is unknown or has other
+ * terms.
+ */
 export function notificationCode(
   subject: SubjectRecord | undefined,
   { isNew, frozen }: { readonly isNew: boolean; readonly frozen: boolean },

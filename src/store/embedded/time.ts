@@ -9,7 +9,10 @@ export interface Instant {
   readonly aheadMs: number;
 }
 
-/** The store's time: the clock's, but never before what this process has seen or any process has written, nor far ahead of it. */
+/**
+ * The store's time: the clock's, but never before what this process has seen or any process has written, nor
+ * far ahead of it.
+ */
 export function createTime(connection: DatabaseSync, maxStepMs: number): (clockMs: number) => Instant {
   const remembered = rememberedBy(connection, 'kept, held_ms');
   let seenMs = 0;
@@ -82,7 +85,9 @@ export function createClockTable(connection: DatabaseSync, maxStepMs: number): C
 interface Known {
   readonly row: Row;
   readonly clockMs: number;
-  /** What the time must be by what was counted since the clock was last believed; undefined if nobody counted. */
+  /**
+   * What the time must be by what was counted since the clock was last believed; undefined if nobody counted.
+   */
   readonly witnessMs: number | undefined;
 }
 

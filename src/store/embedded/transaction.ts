@@ -23,8 +23,8 @@ export interface CommitSteps<W> {
 }
 
 /**
- * Commits a group of writes in one transaction, and so with one flush to disk. A write that throws is undone alone; a commit
- * or housekeeping that fails undoes all. Returns once that is on disk, and does not throw.
+ * Commits a group of writes in one transaction, and so with one flush to disk. A write that throws is undone
+ * alone; a commit or housekeeping that fails undoes all. Returns once that is on disk, and does not throw.
  */
 export function createCommit<W>(
   { connection, file, lockWait }: Database,
@@ -89,7 +89,8 @@ export function createCommit<W>(
 
   return (group) => {
     try {
-      // A savepoint around each write costs a copy of every page it touches, so only a group that needs them pays.
+      // A savepoint around each write costs a copy of every page it touches, so only a group that needs them
+      // pays.
       const committed = transact(group, together) ?? transact(group, (writes) => writes.map(alone));
       if (committed !== undefined) return committed;
       throw new Error('a group of writes was neither kept nor undone');

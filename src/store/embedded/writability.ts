@@ -3,7 +3,10 @@ import type { Batch } from './engine.ts';
 import { isOfDisk, isOfStore } from './fault.ts';
 import type { Committed } from './transaction.ts';
 
-/** Whether writes come about: what could not be written says more of a full disk than what little still fits into the log. */
+/**
+ * Whether writes come about: what could not be written says more of a full disk than what little still fits
+ * into the log.
+ */
 export interface Writability {
   readonly note: (batch: Batch, committed: Committed) => void;
   /** Throws what kept the last writes from coming about. */

@@ -39,7 +39,10 @@ type Performers = {
   readonly [V in WriteVerb]: (argument: ArgumentOf<V>, nowMs: number, aheadMs: number) => ResultOf<V>;
 };
 
-/** Does what is asked, and returns what the store's verb resolves with. `forget` is called when what is in force changes. */
+/**
+ * Does what is asked, and returns what the store's verb resolves with. `forget` is called when what is in
+ * force changes.
+ */
 export function createPerform(
   tables: SettleTables & {
     readonly sources: SourceTable;

@@ -4,11 +4,17 @@ import type { Batch } from './engine.ts';
 import type { Committed } from './transaction.ts';
 import { type WriterData, type WriterMessage, outcomeOf } from './writer.ts';
 
-/** A thread with a connection of its own, in which commits and their flushes keep nobody waiting but those who asked. */
+/**
+ * A thread with a connection of its own, in which commits and their flushes keep nobody waiting but those who
+ * asked.
+ */
 export interface WriterThread {
   /** Resolves when it can be given batches; rejects if it can not be started. */
   readonly ready: Promise<void>;
-  /** Commits in the order of the calls. Rejects if the thread ends first: the batch may then be on disk or not. */
+  /**
+   * Commits in the order of the calls. Rejects if the thread ends first: the batch may then be on disk or
+   * not.
+   */
   commit(batch: Batch): Promise<Committed>;
   /** Resolves when it is gone, and its connection closed. What is under way is rejected. */
   end(): Promise<void>;
@@ -16,7 +22,10 @@ export interface WriterThread {
 
 const ENTRY = new URL('./writer.ts', import.meta.url);
 
-/** `onEnd` is called once, when the thread has ended by itself. It keeps the process alive only while something is under way. */
+/**
+ * `onEnd` is called once, when the thread has ended by itself. It keeps the process alive only while
+ * something is under way.
+ */
 export function startWriterThread(data: WriterData, onEnd: () => void, entry = ENTRY): WriterThread {
   const worker = new Worker(entry, { workerData: data, env: {}, argv: [], execArgv: [] });
   worker.unref();

@@ -8,8 +8,9 @@ import type { Retention } from './housekeeping.ts';
 import type { Committed } from './transaction.ts';
 
 /*
- * What runs in the writer's thread (see writer-thread.ts): one batch after the other, each in one transaction, in a connection
- * of its own. Whatever is thrown here ends the thread, and so rejects all that it was given.
+ * What runs in the writer's thread (see writer-thread.ts): one batch after the other, each in one
+ * transaction, in a connection of its own. Whatever is thrown here ends the thread, and so rejects all that
+ * it was given.
  */
 
 export interface WriterData {
@@ -38,7 +39,10 @@ export type WriterMessage =
 
 /** After this many writes the log is copied into the database, once their answers are on their way. */
 const CHECKPOINT_WRITES = 500;
-/** Pages in the log after which a commit copies them itself: only what is large, or comes without a pause, gets there. */
+/**
+ * Pages in the log after which a commit copies them itself: only what is large, or comes without a pause,
+ * gets there.
+ */
 const CHECKPOINT_PAGES_MAX = 16_000;
 
 function committedMessage({ committed, outcomes }: Committed): WriterMessage {
@@ -78,7 +82,8 @@ function run(): void {
     try {
       checkpoint.get();
     } catch {
-      // What is in the log is safe there, and the next checkpoint copies it: a full disk must not end the thread.
+      // What is in the log is safe there, and the next checkpoint copies it: a full disk must not end the
+      // thread.
     }
   });
   port.postMessage({ type: 'ready' } satisfies WriterMessage);

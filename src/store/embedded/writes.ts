@@ -20,7 +20,10 @@ export interface Writes<W> {
   write(write: W): Promise<unknown>;
   /** Takes no more, and resolves once all that was taken is on disk or rejected. */
   close(): Promise<void>;
-  /** Since when the oldest group that is under way has been so, by the clock of `performance.now`; undefined if none is. */
+  /**
+   * Since when the oldest group that is under way has been so, by the clock of `performance.now`; undefined
+   * if none is.
+   */
   inFlightSinceMs(): number | undefined;
   readonly counts: { readonly writes: number; readonly commits: number };
 }
@@ -32,8 +35,9 @@ interface Waiting<W> {
 }
 
 /**
- * One queue for all writes of this process. Writes that wait at the same time share one transaction and so one flush to
- * disk, which costs more than all else: while one group is on its way, the next one gathers, and so grows with the load.
+ * One queue for all writes of this process. Writes that wait at the same time share one transaction and so
+ * one flush to disk, which costs more than all else: while one group is on its way, the next one gathers, and
+ * so grows with the load.
  */
 export function createWrites<W>(file: string, lane: Lane<W>): Writes<W> {
   const counts = { writes: 0, commits: 0 };

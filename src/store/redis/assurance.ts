@@ -13,7 +13,10 @@ export interface Thing {
 
 export type Assured = (thing: Thing) => Promise<void>;
 
-/** Resolves once all effects stand on so many replicas; rejects with STORE_UNREACHABLE, after `late` was told of it. */
+/**
+ * Resolves once all effects stand on so many replicas; rejects with STORE_UNREACHABLE, after `late` was told
+ * of it.
+ */
 export function createAssurance(
   barrier: Barrier,
   durability: Durability,

@@ -28,8 +28,9 @@ export interface Durability {
 
 export interface Barrier {
   /**
-   * Resolves with how an effect stands, once `replicas` have it, or after `timeoutMs`; rejects with STORE_UNREACHABLE if that
-   * can't be found out within `waitMs`. Never asks while another barrier is under way: all that comes meanwhile shares the next one.
+   * Resolves with how an effect stands, once `replicas` have it, or after `timeoutMs`; rejects with
+   * STORE_UNREACHABLE if that can't be found out within `waitMs`. Never asks while another barrier is under
+   * way: all that comes meanwhile shares the next one.
    */
   reached(effect: Effect): Promise<Standing>;
 }
@@ -39,12 +40,13 @@ const EFFECTS_MAX = 100;
 /** The key that is written is of no use afterwards. */
 const LIFETIME_MS = '60000';
 
-// Sent as text each time: one barrier serves many effects, and a second round trip would cost more than the text.
+// Sent as text each time: one barrier serves many effects, and a second round trip would cost more than the
+// text.
 const barrierScript = loadScript('barrier');
 
 /**
- * The connection must be one of its own, for a WAIT holds up all that comes after it. On a Cluster each source has barriers
- * of its own, since its slot has replicas of its own.
+ * The connection must be one of its own, for a WAIT holds up all that comes after it. On a Cluster each
+ * source has barriers of its own, since its slot has replicas of its own.
  */
 export function createBarrier(
   connection: Connection,

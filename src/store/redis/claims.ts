@@ -54,8 +54,8 @@ export function standing(of: { readonly final: boolean; readonly afresh: boolean
 }
 
 /**
- * The results of claims, as scripts answer and journal them: JSON of texts. Read by hand, for each decision has some, and a schema
- * would take as long for it as a rule. Throws STORE_CORRUPT for anything else.
+ * The results of claims, as scripts answer and journal them: JSON of texts. Read by hand, for each decision
+ * has some, and a schema would take as long for it as a rule. Throws STORE_CORRUPT for anything else.
  */
 export function readClaims(json: string): readonly ClaimResult[] {
   return json === '[]' ? [] : expectJson(asArray, 'the results of claims', json).map(readClaim);

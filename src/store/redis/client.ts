@@ -2,7 +2,10 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { connectorFor } from './connector.ts';
 import { leaveReplaced } from './replaced.ts';
 
-/** Where Redis is: a URL (`redis://` or `rediss://`), a client's options (such as Sentinels), or nodes of a Cluster. */
+/**
+ * Where Redis is: a URL (`redis://` or `rediss://`), a client's options (such as Sentinels), or nodes of a
+ * Cluster.
+ */
 export type RedisServer =
   | { readonly url: string; readonly client?: RedisOptions }
   | { readonly client: RedisOptions }
@@ -26,13 +29,16 @@ const SLOTS_REFRESH_MS = 1000;
 export interface RedisClient {
   readonly redis: Redis | Cluster;
   /**
-   * Closes all its connections, those to Sentinels among them. `disconnect` of ioredis alone does not: of a client that waits for its
-   * next attempt to connect there is no `end` by which others would know.
+   * Closes all its connections, those to Sentinels among them. `disconnect` of ioredis alone does not: of a
+   * client that waits for its next attempt to connect there is no `end` by which others would know.
    */
   readonly end: () => void;
 }
 
-/** Told of what a connection beside the client's own met, to a Sentinel or a node of a Cluster; undefined once it stands. */
+/**
+ * Told of what a connection beside the client's own met, to a Sentinel or a node of a Cluster; undefined once
+ * it stands.
+ */
 export type BesideError = (at: string, error: Error | undefined) => void;
 
 /** Whatever fails is to be known at once: no command waits for a connection, and none is sent twice. */
@@ -62,7 +68,8 @@ export function createClient(
   if ('cluster' in server) {
     const cluster = new Cluster([...server.cluster], {
       enableOfflineQueue: false,
-      // It would be asked of a server whose connection may not be ready yet, and everything begun anew for that.
+      // It would be asked of a server whose connection may not be ready yet, and everything begun anew for
+      // that.
       enableReadyCheck: false,
       clusterRetryStrategy: retry,
       clusterNodeRetryStrategy: retry,

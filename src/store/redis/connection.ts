@@ -15,17 +15,18 @@ import { createTroubles } from './trouble.ts';
 export type { RedisServer, RedisTimeouts };
 
 /**
- * A connection that makes itself anew for as long as it takes, and never lets a command wait for that: while there is
- * no connection a command rejects at once. No command is ever sent twice. Rejections are CountersignErrors.
+ * A connection that makes itself anew for as long as it takes, and never lets a command wait for that: while
+ * there is no connection a command rejects at once. No command is ever sent twice. Rejections are
+ * CountersignErrors.
  */
 export interface Connection {
   /** True on a Cluster: keys of different slots may lie on different servers. */
   readonly spreads: boolean;
   call(command: string, args: readonly (string | number)[]): Promise<unknown>;
   /**
-   * Sends commands over one connection, in order, at once. Resolves with the answers, in order, and rejects if any of them is
-   * an error. On a Cluster all their keys lie in one slot, and what a server answers that has it no more is asked once again of
-   * the one that has: all of it, so it must be harmless to ask twice.
+   * Sends commands over one connection, in order, at once. Resolves with the answers, in order, and rejects
+   * if any of them is an error. On a Cluster all their keys lie in one slot, and what a server answers that
+   * has it no more is asked once again of the one that has: all of it, so it must be harmless to ask twice.
    */
   together(commands: readonly Command[]): Promise<readonly unknown[]>;
   /** `INFO` of the server, or of each primary of a Cluster. */
@@ -91,8 +92,9 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
 }
 
 /**
- * What is asked in one turn of the event loop is written at once: under load, writing costs more than all else here. Unlike
- * ioredis' own pipelining it waits for no reply, so that nothing is sent later than it was asked.
+ * What is asked in one turn of the event loop is written at once: under load, writing costs more than all
+ * else here. Unlike ioredis' own pipelining it waits for no reply, so that nothing is sent later than it was
+ * asked.
  */
 function gatherWrites(client: Redis): () => void {
   let gathering = false;
@@ -109,8 +111,8 @@ function gatherWrites(client: Redis): () => void {
 }
 
 /**
- * Connects to each server as soon as it is known. Otherwise the first command would, and all others that come before this is
- * done would be rejected.
+ * Connects to each server as soon as it is known. Otherwise the first command would, and all others that come
+ * before this is done would be rejected.
  */
 function connectToNodes(cluster: Cluster): void {
   cluster.on('+node', (node: Redis) => {

@@ -5,8 +5,9 @@ import { AbstractConnector, type RedisOptions, SentinelConnector } from 'ioredis
 type Socket = Awaited<ReturnType<SentinelConnector['connect']>>;
 
 /*
- * Opens a client's connections. A TLS connection can fail twice: its certificate isn't trusted, and then the peer complains
- * about how the connection ended. ioredis handles only the first error of a socket; the second one would end the process.
+ * Opens a client's connections. A TLS connection can fail twice: its certificate isn't trusted, and then the
+ * peer complains about how the connection ended. ioredis handles only the first error of a socket; the second
+ * one would end the process.
  */
 
 /** The `Connector` for a client with these options. */

@@ -13,8 +13,8 @@ const journalledScript = loadScript('journalled-1');
 const takeScript = loadScript('take-2');
 
 /**
- * What is in force as scripts give and take it: sequence, revision, one of the freezes, the version of the prices, all of the
- * freezes, and those that were lifted last. Freezes are JSON, or the empty text for none.
+ * What is in force as scripts give and take it: sequence, revision, one of the freezes, the version of the
+ * prices, all of the freezes, and those that were lifted last. Freezes are JSON, or the empty text for none.
  */
 export type InForce = readonly [
   sequence: string,
@@ -35,7 +35,9 @@ export interface StoreState {
   readonly lost: readonly string[];
   /** It is frozen for a loss, until an operator acknowledges that. */
   readonly stopped: boolean;
-  /** Freezes and ends of freezes that some source may not have in its journal yet, as JSON, or the empty text. */
+  /**
+   * Freezes and ends of freezes that some source may not have in its journal yet, as JSON, or the empty text.
+   */
   readonly acts: string;
   /** The number of the last id that a freeze was given. */
   readonly ids: number;
@@ -58,8 +60,8 @@ const NAMES = [
 const fields = z.array(optionalText).length(NAMES.length);
 
 /**
- * Reads it. A process that remembers no epoch begins one where there is none; one that remembers never does. What was written
- * by a version that knows of one freeze only is taken over first.
+ * Reads it. A process that remembers no epoch begins one where there is none; one that remembers never does.
+ * What was written by a version that knows of one freeze only is taken over first.
  */
 export async function readState(parts: RedisParts): Promise<StoreState> {
   const { state, isOurs } = await readFields(parts);
@@ -146,7 +148,10 @@ async function take(parts: RedisParts, source: string, state: StoreState): Promi
   return expectReply(takes, `what ${source} takes`, reply);
 }
 
-/** Gives sources the epoch: those that never had any or, once an operator said so, `anyhow`. They settle nothing until they take what is in force. */
+/**
+ * Gives sources the epoch: those that never had any or, once an operator said so, `anyhow`. They settle
+ * nothing until they take what is in force.
+ */
 export async function enrol(
   { connection, keys }: RedisParts,
   { epoch = '' }: StoreState,

@@ -102,8 +102,8 @@ function readSettled(
 }
 
 /**
- * Throws unless an answer is about what was asked. Answers are told apart by their order alone, and one that is lost or comes twice
- * would shift all that follow, so the connection is made anew.
+ * Throws unless an answer is about what was asked. Answers are told apart by their order alone, and one that
+ * is lost or comes twice would shift all that follow, so the connection is made anew.
  */
 function ownAnswer({ connection }: RedisParts, asked: string): (about: string) => void {
   return (about) => {

@@ -27,9 +27,10 @@ export interface DurableStore {
 }
 
 /**
- * The verbs, which now resolve with a SUCCESS, or with a change that may stop approvals, only when so many replicas have it,
- * and reject with STORE_UNREACHABLE otherwise: within the time for a command, after the step itself. What was rejected so
- * stands on the primary, and a repeat waits for the replicas again. A failover to one of them then loses none.
+ * The verbs, which now resolve with a SUCCESS, or with a change that may stop approvals, only when so many
+ * replicas have it, and reject with STORE_UNREACHABLE otherwise: within the time for a command, after the
+ * step itself. What was rejected so stands on the primary, and a repeat waits for the replicas again. A
+ * failover to one of them then loses none.
  *
  * What is refused waits for nobody: losing a refusal approves nothing.
  */

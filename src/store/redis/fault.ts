@@ -62,8 +62,8 @@ export interface Asked {
 }
 
 /**
- * What was thrown by the client, for whoever asked the store. The client's error itself is left behind: it carries the
- * command, and so bodies or a password.
+ * What was thrown by the client, for whoever asked the store. The client's error itself is left behind: it
+ * carries the command, and so bodies or a password.
  */
 export function storeFault(asked: Asked, thrown: unknown, trouble: Trouble | undefined): CountersignError {
   const { server } = asked;

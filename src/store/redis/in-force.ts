@@ -24,9 +24,10 @@ import { keepTime } from './time.ts';
 export { type InForce, inForce };
 
 /*
- * What is in force stands in one place, and a copy of it with each source, for settle to read. A change is made in that place
- * and then spread: it resolves once every source has it. Whatever a change that broke off left undone, the next `control` of
- * any process completes. A copy that a source has lost is no such thing: see lost.ts.
+ * What is in force stands in one place, and a copy of it with each source, for settle to read. A change is
+ * made in that place and then spread: it resolves once every source has it. Whatever a change that broke off
+ * left undone, the next `control` of any process completes. A copy that a source has lost is no such thing:
+ * see lost.ts.
  */
 
 const raiseScript = loadScript('raise-1');
@@ -35,15 +36,19 @@ const isOne = z.number().transform((reply) => reply === 1);
 /** How often a change is spread again because another one was made meanwhile. */
 const ATTEMPTS = 50;
 
-/** Reads what is in force, and gives it to sources that do not have it yet. Freezes the store if data was lost. */
+/**
+ * Reads what is in force, and gives it to sources that do not have it yet. Freezes the store if data was
+ * lost.
+ */
 export async function complete(parts: RedisParts): Promise<Control> {
   const state = await look(parts, { changes: true });
   return controlOf((await frozenIfLost(parts, state, await spread(parts, state))).current);
 }
 
 /**
- * Spreads a change until every source has it, or a later one, and tells whoever watches. A failover may have lost a change
- * that sources have taken already, and by its sequence they take this one for an older: its sequence is then raised.
+ * Spreads a change until every source has it, or a later one, and tells whoever watches. A failover may have
+ * lost a change that sources have taken already, and by its sequence they take this one for an older: its
+ * sequence is then raised.
  */
 export async function bringAbout(parts: RedisParts, changed: InForce): Promise<Control> {
   let own = changed;
@@ -72,9 +77,9 @@ export async function bringAbout(parts: RedisParts, changed: InForce): Promise<C
 }
 
 /**
- * Makes sources known: those that are new get the epoch first, so that one that is known and has none has lost it; then all
- * their names, then what is in force. A change in between finds the names; a change before is what is read. Until a source has
- * its copy, its settles are stale.
+ * Makes sources known: those that are new get the epoch first, so that one that is known and has none has
+ * lost it; then all their names, then what is in force. A change in between finds the names; a change before
+ * is what is read. Until a source has its copy, its settles are stale.
  */
 export async function register(parts: RedisParts, sources: readonly string[]): Promise<void> {
   if (sources.length === 0) return;
@@ -92,7 +97,10 @@ export async function register(parts: RedisParts, sources: readonly string[]): P
 
 type Unfrozen = Awaited<ReturnType<Releases['unfreeze']>>;
 
-/** Lifts freezes. If that acknowledges what was lost, it is what enrols the sources again, while all is still frozen. */
+/**
+ * Lifts freezes. If that acknowledges what was lost, it is what enrols the sources again, while all is still
+ * frozen.
+ */
 export async function unfreeze(
   parts: RedisParts,
   { by, ids, acknowledgeLoss = false }: Parameters<Releases['unfreeze']>[0],
@@ -111,7 +119,10 @@ export async function unfreeze(
   return { lifted: freezesOf(lifted), control: await bringAbout(parts, changed) };
 }
 
-/** What is in force, or after it was frozen for what sources have lost. While it is frozen for a loss, no more is one. */
+/**
+ * What is in force, or after it was frozen for what sources have lost. While it is frozen for a loss, no more
+ * is one.
+ */
 async function frozenIfLost(parts: RedisParts, state: StoreState, { lost }: Spread): Promise<StoreState> {
   if (state.stopped || lost.length === 0) return state;
   const found = lost.map(([source, loss]) => sourceLost(source, loss)).join(', and ');

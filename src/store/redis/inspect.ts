@@ -6,7 +6,9 @@ interface Connected {
   readonly connection: Connection;
 }
 
-/** What an operator must know about a Redis, of the first primary of a Cluster unless another one is worse. */
+/**
+ * What an operator must know about a Redis, of the first primary of a Cluster unless another one is worse.
+ */
 export interface RedisFacts {
   /** The oldest. */
   readonly version: string;
@@ -79,7 +81,10 @@ export async function clockAhead({ connection }: Connected): Promise<number> {
 
 const clockScript = loadScript('clock-1');
 
-/** Runs a script that writes the store's time as it stands, and nothing else. Rejects if the server, or its user, may run none or write nothing. */
+/**
+ * Runs a script that writes the store's time as it stands, and nothing else. Rejects if the server, or its
+ * user, may run none or write nothing.
+ */
 export async function tryScript({ connection }: Connected, inForceKey: string): Promise<void> {
   await run(connection, clockScript, [inForceKey], ['', 'try', 0, '']);
 }

@@ -113,7 +113,9 @@ function rangeOf(parts: RedisParts, query: JournalQuery): [command: string, args
     : ['xrange', [journal, oldest, newest, ...limit]];
 }
 
-/** The subject knows the ids of its latest thousand entries; those from before the journal's first are gone. */
+/**
+ * The subject knows the ids of its latest thousand entries; those from before the journal's first are gone.
+ */
 async function idsAbout(parts: RedisParts, query: JournalQuery, subject: string): Promise<readonly string[]> {
   const keys = parts.keys.of(query.source);
   const [fields, oldest] = await Promise.all([

@@ -1,6 +1,7 @@
 /**
- * Names of keys. Everything that one settle touches carries its source's hash tag, and so lies in one slot of a Cluster;
- * what holds for all sources carries a tag of its own. No two kinds share a name, so a source may be called `global`.
+ * Names of keys. Everything that one settle touches carries its source's hash tag, and so lies in one slot of
+ * a Cluster; what holds for all sources carries a tag of its own. No two kinds share a name, so a source may
+ * be called `global`.
  */
 export interface Keys {
   readonly inForce: string;

@@ -8,7 +8,10 @@ import { loadScript, run } from './script.ts';
 import { keepTime } from './time.ts';
 
 const changeScript = loadScript('change-list-4');
-/** How many values one change may name. All of them are one step, for which settles wait: some 0.2 s for so many. */
+/**
+ * How many values one change may name. All of them are one step, for which settles wait: some 0.2 s for so
+ * many.
+ */
 const MOST_VALUES = 50_000;
 const ENTRIES_AT_ONCE = 1000;
 

@@ -7,8 +7,9 @@ import { loadScript, run } from './script.ts';
 const loseScript = loadScript('lose-1');
 
 /**
- * Freezes the store for a loss that was found, on every replica. From the call on nothing is approved here, also if it rejects;
- * it is then to be called again. If the same loss was declared before, and perhaps an operator has said go on, nothing is written.
+ * Freezes the store for a loss that was found, on every replica. From the call on nothing is approved here,
+ * also if it rejects; it is then to be called again. If the same loss was declared before, and perhaps an
+ * operator has said go on, nothing is written.
  */
 export function freezeForLoss(parts: RedisParts, loss: FoundLoss): Promise<void> {
   parts.memory.bar(loss);

@@ -4,13 +4,16 @@ import { freezeForLoss } from './lost-freeze.ts';
 import type { RedisParts } from './parts.ts';
 
 export interface Look {
-  /** Also that no change is missing that was seen. A change that is made itself moves on, whatever is missing before it. */
+  /**
+   * Also that no change is missing that was seen. A change that is made itself moves on, whatever is missing
+   * before it.
+   */
   readonly changes: boolean;
 }
 
 /**
- * What is in force, after a comparison with what this process remembers; from then on it remembers that. Freezes the store for a
- * loss, also for one that could not be frozen before, and rejects if it can't.
+ * What is in force, after a comparison with what this process remembers; from then on it remembers that.
+ * Freezes the store for a loss, also for one that could not be frozen before, and rejects if it can't.
  */
 export async function look(parts: RedisParts, wanted: Look = { changes: false }): Promise<StoreState> {
   const pending = parts.memory.loss();

@@ -1,7 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { compareIds } from './entry.ts';
 
-/** A sentence without its end, and the epoch by which it was found; a loss of an epoch that was declared lost is none any more. */
+/**
+ * A sentence without its end, and the epoch by which it was found; a loss of an epoch that was declared lost
+ * is none any more.
+ */
 export interface FoundLoss {
   readonly found: string;
   readonly epoch: string | undefined;
@@ -18,7 +21,10 @@ export interface Seen {
 
 /** What one process remembers of the store, to notice by it what the store has lost. */
 export interface Memory {
-  /** Its field in each source's copy. Few, so that they stay few there; a field that is shared is the newest of all who share it. */
+  /**
+   * Its field in each source's copy. Few, so that they stay few there; a field that is shared is the newest
+   * of all who share it.
+   */
   readonly witness: string;
   readonly epoch: () => string | undefined;
   /** What was in force at the last look. */
@@ -27,7 +33,9 @@ export interface Memory {
   readonly sources: () => readonly string[];
   /** The id of the newest approval that it was given; the empty text if there was none. */
   readonly newest: (source: string) => string;
-  /** What was found lost and could not be frozen yet: as long as there is something, nothing may be approved. */
+  /**
+   * What was found lost and could not be frozen yet: as long as there is something, nothing may be approved.
+   */
   readonly loss: () => FoundLoss | undefined;
   readonly serve: (sources: readonly string[]) => void;
   /** Another epoch than before: what was remembered is forgotten. */

@@ -10,7 +10,10 @@ export function lossOf({ memory }: RedisParts): string | undefined {
   return loss === undefined ? undefined : freezeFor(loss.found).reason;
 }
 
-/** What this process knows of a source, for settle to compare. Throws STORE_LOST while a loss is known and not frozen yet. */
+/**
+ * What this process knows of a source, for settle to compare. Throws STORE_LOST while a loss is known and not
+ * frozen yet.
+ */
 export function knownOf({ memory }: RedisParts, source: string): Known {
   const loss = memory.loss();
   if (loss !== undefined) throw lossError(loss.found);
@@ -23,8 +26,9 @@ export function knownOf({ memory }: RedisParts, source: string): Known {
 }
 
 /**
- * Settles with the verb given, and remembers each approval once it may be answered, whatever that verb waits for. Rejects with
- * STORE_LOST if data was found lost since it was asked for: the approval may be among them, and to ask again is safe.
+ * Settles with the verb given, and remembers each approval once it may be answered, whatever that verb waits
+ * for. Rejects with STORE_LOST if data was found lost since it was asked for: the approval may be among them,
+ * and to ask again is safe.
  */
 export function rememberApprovals(parts: RedisParts, settle: Decisions['settle']): Decisions['settle'] {
   const { memory } = parts;
@@ -41,7 +45,10 @@ export function rememberApprovals(parts: RedisParts, settle: Decisions['settle']
   };
 }
 
-/** Freezes the store without keeping the answer waiting, and says what to reject with. What fails is tried again with the next look. */
+/**
+ * Freezes the store without keeping the answer waiting, and says what to reject with. What fails is tried
+ * again with the next look.
+ */
 export function lostInSettle(
   parts: RedisParts,
   source: string,

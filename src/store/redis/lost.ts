@@ -2,19 +2,24 @@ import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
 
 /*
- * How it is noticed that Redis has lost data, because of which approvals were forgotten and limits count too little.
+ * How it is noticed that Redis has lost data, because of which approvals were forgotten and limits count too
+ * little.
  *
- * The store has an epoch, a random id, and each source has a copy of it, made when the source is first enrolled and never again by
- * itself. With its copy each source keeps witnesses: the newest approval that each process was given. A process remembers
- * the epoch and its newest approvals. Whatever it finds gone or older than it remembers is a loss: it begins another epoch and
- * freezes the store, with a reason. No source takes anything but a freeze then, until an operator unfreezes, which enrols
- * all sources in the new epoch. Who remembers an epoch that was declared lost forgets what it remembered of it.
+ * The store has an epoch, a random id, and each source has a copy of it, made when the source is first
+ * enrolled and never again by itself. With its copy each source keeps witnesses: the newest approval that
+ * each process was given. A process remembers the epoch and its newest approvals. Whatever it finds gone or
+ * older than it remembers is a loss: it begins another epoch and freezes the store, with a reason. No source
+ * takes anything but a freeze then, until an operator unfreezes, which enrols all sources in the new epoch.
+ * Who remembers an epoch that was declared lost forgets what it remembered of it.
  *
- * Beyond this: a process that starts after the loss, while no other one runs, remembers nothing, and begins an emptied Redis
- * anew. If others run they freeze it as soon as they look, and until then the new one may approve what was approved before.
+ * Beyond this: a process that starts after the loss, while no other one runs, remembers nothing, and begins
+ * an emptied Redis anew. If others run they freeze it as soon as they look, and until then the new one may
+ * approve what was approved before.
  */
 
-/** What a source has lost: its copy of what is in force, or an approval; `other` is a copy of another epoch. */
+/**
+ * What a source has lost: its copy of what is in force, or an approval; `other` is a copy of another epoch.
+ */
 export type Loss = 'gone' | 'other' | 'behind';
 export const losses = z.enum(['gone', 'other', 'behind']);
 
@@ -36,7 +41,10 @@ export function sourceLost(source: string, loss: Loss): string {
   return SOURCE[loss](source);
 }
 
-/** Who freezes for a loss, and how the reason begins. Older versions know a loss by these: see scripts/include/in_force.lua. */
+/**
+ * Who freezes for a loss, and how the reason begins. Older versions know a loss by these: see
+ * scripts/include/in_force.lua.
+ */
 const BY = 'countersign';
 const BEGINNING = 'data was lost: ';
 const CURE =

@@ -53,8 +53,9 @@ const NO_REPLICAS: Durability = { replicas: 0, timeoutMs: 0 };
 const DEFAULT_TIMEOUTS: RedisTimeouts = { commandTimeoutMs: 1000, connectTimeoutMs: 2000 };
 
 /**
- * Opens the store on Redis 7.0 or newer. Resolves also while Redis is down, at the latest after `connectTimeoutMs`: every
- * verb then rejects with STORE_UNREACHABLE at once, until the connection has come about by itself.
+ * Opens the store on Redis 7.0 or newer. Resolves also while Redis is down, at the latest after
+ * `connectTimeoutMs`: every verb then rejects with STORE_UNREACHABLE at once, until the connection has come
+ * about by itself.
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
   const timeouts: RedisTimeouts = {

@@ -8,7 +8,10 @@ import type { Witness } from './time.ts';
 
 /** For how long Redis keeps what it was told, in milliseconds; longer than the longest window. */
 export interface Retention {
-  /** A subject, counted from the last time that it was asked about; a mark, from its last approval; an order, from its expiry. */
+  /**
+   * A subject, counted from the last time that it was asked about; a mark, from its last approval; an order,
+   * from its expiry.
+   */
   readonly subjectsMs: number;
   /** A journal entry, and a change of prices in their history; they may stay a little longer. */
   readonly journalMs: number;

@@ -10,7 +10,10 @@ import { loadScript, run } from './script.ts';
 const changeScript = loadScript('change-prices-3');
 const ASSET = 'a:';
 
-/** The table stands in one place for all sources; to these its version is spread, with all else that is in force. */
+/**
+ * The table stands in one place for all sources; to these its version is spread, with all else that is in
+ * force.
+ */
 export function createPrices(parts: RedisParts): Prices {
   const { connection, keys } = parts;
   return {

@@ -5,18 +5,19 @@ import { connectorFor } from './connector.ts';
 const CHANNEL = '+switch-master';
 
 /**
- * Makes the client leave a primary as soon as a Sentinel says that it was replaced, and ask the Sentinels anew. One that lives
- * on, half cut off, would take commands until it is told that it is a replica now. Returns what ends this; without
- * Sentinels in the options it does nothing.
+ * Makes the client leave a primary as soon as a Sentinel says that it was replaced, and ask the Sentinels
+ * anew. One that lives on, half cut off, would take commands until it is told that it is a replica now.
+ * Returns what ends this; without Sentinels in the options it does nothing.
  *
- * ioredis has a detector of its own, which also leaves the new primary each time that another Sentinel tells of it, and
- * writes to the console when a Sentinel is down.
+ * ioredis has a detector of its own, which also leaves the new primary each time that another Sentinel tells
+ * of it, and writes to the console when a Sentinel is down.
  */
 export function leaveReplaced(client: Redis, options: RedisOptions, beside: BesideError): () => void {
   const { sentinels = [], name = '' } = options;
   let replacement: Replacement | undefined;
 
-  // Not while it connects: ioredis would give up for good. And once for each that was told of, whatever became of it.
+  // Not while it connects: ioredis would give up for good. And once for each that was told of, whatever
+  // became of it.
   function look(): void {
     if (client.status !== 'ready' || replacement === undefined) return;
     const { host, port } = replacement;

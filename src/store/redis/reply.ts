@@ -41,7 +41,10 @@ export function expectJson<T>(schema: z.ZodType<T>, what: string, json: string):
   return expectReply(schema, what, value);
 }
 
-/** All fields of a hash. In capitals, for the client turns the answer to `hgetall` into an object, which loses `__proto__`. */
+/**
+ * All fields of a hash. In capitals, for the client turns the answer to `hgetall` into an object, which loses
+ * `__proto__`.
+ */
 export async function readHash(
   connection: Connection,
   what: string,

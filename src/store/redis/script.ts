@@ -13,7 +13,9 @@ export interface Script {
 
 const FOLDER = new URL('scripts/', import.meta.url);
 
-/** Reads `scripts/<name>.lua`. A line `--- @include amount` is replaced by `scripts/include/amount.lua`, once. */
+/**
+ * Reads `scripts/<name>.lua`. A line `--- @include amount` is replaced by `scripts/include/amount.lua`, once.
+ */
 export function loadScript(name: string): Script {
   return scriptFrom(name, readFileSync(new URL(`${name}.lua`, FOLDER), 'utf8'));
 }

@@ -16,7 +16,8 @@ export interface Witness {
 }
 
 /*
- * Time is kept with each source, and with what is in force, since each may lie on another server, whose clock is another.
+ * Time is kept with each source, and with what is in force, since each may lie on another server, whose clock
+ * is another.
  */
 
 export function createTime(parts: RedisParts): Pick<Store, 'clock' | 'lookAtClock' | 'acceptClock'> {

@@ -2,7 +2,10 @@ import { Cluster, type Redis } from 'ioredis';
 
 export type Command = readonly [name: string, ...args: (string | number)[]];
 
-/** Sends commands as one pipeline, on a Cluster a second time if the slot of their keys has moved; rejects with the first error. */
+/**
+ * Sends commands as one pipeline, on a Cluster a second time if the slot of their keys has moved; rejects
+ * with the first error.
+ */
 export async function together(
   client: Redis | Cluster,
   commands: readonly Command[],

@@ -10,7 +10,9 @@ export interface Trouble {
 
 /** What the clients of a server met, for whoever has to say why a command could not be sent. */
 export interface Troubles {
-  /** What was met last and tells something; undefined while all is well, and where nothing was heard at all. */
+  /**
+   * What was met last and tells something; undefined while all is well, and where nothing was heard at all.
+   */
   last(): Trouble | undefined;
   /** There was a connection once: its address and whether it speaks TLS are right. */
   wasReady(): boolean;
@@ -28,7 +30,8 @@ const OF_THE_CLIENT = [
   /^Reached the max retries per request limit/,
   /^All sentinels are unreachable/,
   /^timeout$/,
-  // A server says so when this client left in the middle of a handshake, such as that with another node of a Cluster.
+  // A server says so when this client left in the middle of a handshake, such as that with another node of a
+  // Cluster.
   /\balert decode error\b/,
 ];
 
@@ -75,7 +78,8 @@ export function createTroubles(): Troubles {
     follow(client) {
       client.on('error', (error: Error) => {
         if (!saysNothing(error)) own = error;
-        // Else what was met on the way to the primary stands: that all Sentinels were asked may mean that all answered.
+        // Else what was met on the way to the primary stands: that all Sentinels were asked may mean that all
+        // answered.
         else if (besides() !== undefined) own = undefined;
       });
       client.on('ready', () => {
@@ -88,7 +92,8 @@ export function createTroubles(): Troubles {
         const [, address, said = ''] = ASKED.exec(message) ?? [];
         const error = new Error(NO_PRIMARY.test(said) ? UNKNOWN_PRIMARY : said);
         if (address === undefined || saysNothing(error)) return;
-        // The other connection to it, which only listens, may meet what tells more than silence, and nothing of what it answers.
+        // The other connection to it, which only listens, may meet what tells more than silence, and nothing
+        // of what it answers.
         const at = `the Sentinel ${address}`;
         if (said === NO_ANSWER) silent.set(at, error);
         else asked.set(at, error);

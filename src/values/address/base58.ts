@@ -8,7 +8,10 @@ const SOLANA_BYTES = 32;
 /** No address in base58 is longer, and decoding takes the square of the length. */
 const BASE58_MAX = 64;
 
-/** Base58 with a checksum: one of `versions`, then a hash of 20 bytes. `like` is how such addresses look, for a refusal. */
+/**
+ * Base58 with a checksum: one of `versions`, then a hash of 20 bytes. `like` is how such addresses look, for
+ * a refusal.
+ */
 export function base58Check(versions: readonly number[], like: string, alphabet = base58): ReadAddress {
   return (text) => {
     const bytes = decode(alphabet, text);
@@ -26,7 +29,10 @@ export function base58Check(versions: readonly number[], like: string, alphabet 
 
 const tron = base58Check([0x41], 'T… in base58 with a checksum');
 
-/** Tron's base58. The form in hexadecimal is the same account written otherwise, and lists would take it for another. */
+/**
+ * Tron's base58. The form in hexadecimal is the same account written otherwise, and lists would take it for
+ * another.
+ */
 export function readTron(text: string): AddressRead {
   return /^(?:0x)?41[0-9a-f]{40}$/i.test(text)
     ? badAddress('it is in hexadecimal; write it in base58, as T…')

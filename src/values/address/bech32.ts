@@ -7,8 +7,8 @@ const VERSION_MAX = 16;
 const MIXED = 'it mixes capitals and small letters';
 
 /**
- * A witness address (BIP-173, BIP-350): the prefix, then a version and a program. Version 0 has a checksum of bech32 and
- * 20 or 32 bytes, the later ones have one of bech32m and 2 to 40 bytes.
+ * A witness address (BIP-173, BIP-350): the prefix, then a version and a program. Version 0 has a checksum of
+ * bech32 and 20 or 32 bytes, the later ones have one of bech32m and 2 to 40 bytes.
  */
 export function segwit(prefix: string): ReadAddress {
   return (text) => {

@@ -7,7 +7,10 @@ export type AddressRead =
 /** How a chain reads a text of visible characters. */
 export type ReadAddress = (text: string) => AddressRead;
 
-/** A good address. One that lists would not find under the form in which its chain compares it is refused all the same. */
+/**
+ * A good address. One that lists would not find under the form in which its chain compares it is refused all
+ * the same.
+ */
 export function goodAddress(text: string, address: string): AddressRead {
   return comparable(text) === address
     ? { ok: true, address }

@@ -12,7 +12,9 @@ import {
 import type { Act, Exchange, Span } from '../history.ts';
 import type { Read } from '../case.ts';
 
-/** No approval wholly within a span: neither one sent and answered in it, nor one that the journal puts there. */
+/**
+ * No approval wholly within a span: neither one sent and answered in it, nor one that the journal puts there.
+ */
 function noneWithin(
   span: Span,
   { exchanges, approved }: Pick<Case, 'exchanges' | 'approved'>,

@@ -1,7 +1,9 @@
 import { type Case, type Invariant, type Read, both, findings, describe, describeEntry } from '../case.ts';
 import type { Exchange } from '../history.ts';
 
-/** Each SUCCESS has an entry of its own, with the very body, made while it was under way: before its answer. */
+/**
+ * Each SUCCESS has an entry of its own, with the very body, made while it was under way: before its answer.
+ */
 export const journalledBefore: Invariant = {
   name: 'each SUCCESS is in the journal before it is answered',
   check({ successes, approved, journalLagMs }) {

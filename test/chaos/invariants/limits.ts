@@ -7,15 +7,19 @@ interface Charged {
   readonly amount: bigint;
 }
 
-/** A rolling window may count what it holds for one of its 60 parts too long, and so not charge a subject again before. */
+/**
+ * A rolling window may count what it holds for one of its 60 parts too long, and so not charge a subject
+ * again before.
+ */
 const PARTS = 60;
 
 /**
- * Works out anew, from the times and amounts of the approvals alone, whether any window of a limit's length, wherever it
- * begins, held more than the limit that was in force at the last approval in it. A subject is charged once, and again only
- * if it is approved after all that it had reserved counts no more.
+ * Works out anew, from the times and amounts of the approvals alone, whether any window of a limit's length,
+ * wherever it begins, held more than the limit that was in force at the last approval in it. A subject is
+ * charged once, and again only if it is approved after all that it had reserved counts no more.
  *
- * Both ends belong to a window: instants are whole milliseconds, and what lies `lengthMs` apart by them may have been less.
+ * Both ends belong to a window: instants are whole milliseconds, and what lies `lengthMs` apart by them may
+ * have been less.
  */
 export const withinLimits: Invariant = {
   name: 'no window is over its limit',

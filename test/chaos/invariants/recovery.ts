@@ -51,7 +51,10 @@ export const calmIsApproved: Invariant = {
   },
 };
 
-/** Subjects of which more than one set of terms was sent: whichever comes first stands, and the others are refused. */
+/**
+ * Subjects of which more than one set of terms was sent: whichever comes first stands, and the others are
+ * refused.
+ */
 function contestedIn(exchanges: readonly Exchange[]): ReadonlySet<string> {
   const terms = new Map<string, string>();
   const contested = new Set<string>();

@@ -12,8 +12,8 @@ import { type Topology, endings, storeOf } from '../topology.ts';
 
 const ANSWER_TIMEOUT_MS = 2000;
 /**
- * The store's time is that of the process that decides, and never runs backwards: whoever's clock was set back writes entries
- * of the time at which the others wrote last.
+ * The store's time is that of the process that decides, and never runs backwards: whoever's clock was set
+ * back writes entries of the time at which the others wrote last.
  */
 const JOURNAL_LAG_MS = 60_000;
 /** Below it no file of the store can be written anywhere. */
@@ -82,7 +82,10 @@ const lockFault = (file: string): Fault => ({
 const LOCK_TRIES = 500;
 const LOCK_EVERY_MS = 2;
 
-/** False where somebody else keeps it locked all the time, such as a receiver that was stopped in the middle of a commit. */
+/**
+ * False where somebody else keeps it locked all the time, such as a receiver that was stopped in the middle
+ * of a commit.
+ */
 async function isLockedBy(database: DatabaseSync): Promise<boolean> {
   for (let time = 0; time < LOCK_TRIES; time++) {
     try {

@@ -11,21 +11,26 @@ const COMMAND_TIMEOUT_MS = 1000;
 const REPLICAS = 2;
 /** Of the topology that goes on without one of its nodes: as many as approvals wait for, and one to spare. */
 const REPLICAS_AND_ONE = 3;
-/** Within it, what one replica has is with the other as well: the one that is cut off last has all that any had. */
+/**
+ * Within it, what one replica has is with the other as well: the one that is cut off last has all that any
+ * had.
+ */
 const IN_STEP_MS = 250;
 
 export interface SentinelTopology extends Topology {
   readonly sentinels: RedisSentinels;
   /**
-   * Shows whether an approval waited for a replica. It is not among `faults`: a change by an operator that was seen, and ended in an
-   * error, may be lost as well, for which the store is rightly frozen until somebody says to go on.
+   * Shows whether an approval waited for a replica. It is not among `faults`: a change by an operator that
+   * was seen, and ended in an error, may be lost as well, for which the store is rightly frozen until
+   * somebody says to go on.
    */
   readonly promotesWhoMissed: Fault;
 }
 
 /**
- * Receivers on a primary with two replicas, watched by three Sentinels; an approval waits until so many replicas have it. Only with
- * both is none ever forgotten: with one, a Sentinel that gives up a primary which is just back may promote the other.
+ * Receivers on a primary with two replicas, watched by three Sentinels; an approval waits until so many
+ * replicas have it. Only with both is none ever forgotten: with one, a Sentinel that gives up a primary which
+ * is just back may promote the other.
  */
 export function startSentinel(count: number, replicas: number): Promise<SentinelTopology> {
   return startReplicated(count, { name: 'sentinel', replicas: REPLICAS, wanted: replicas }, (sentinels) =>
@@ -34,8 +39,9 @@ export function startSentinel(count: number, replicas: number): Promise<Sentinel
 }
 
 /**
- * Receivers on a primary with three replicas, of which an approval waits for two: it goes on approving without one of its nodes, and
- * forgets nothing when a second one goes. Its primary dies, and is not replaced while it still works: for that see `startSentinel`.
+ * Receivers on a primary with three replicas, of which an approval waits for two: it goes on approving
+ * without one of its nodes, and forgets nothing when a second one goes. Its primary dies, and is not replaced
+ * while it still works: for that see `startSentinel`.
  */
 export function startSpare(count: number): Promise<SentinelTopology> {
   const wanted = REPLICAS_AND_ONE - 1;

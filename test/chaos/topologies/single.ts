@@ -8,7 +8,10 @@ import type { Random } from '../random.ts';
 import { createReceiver, startAll } from '../receivers.ts';
 import { type Topology, endings } from '../topology.ts';
 
-/** Below the time for a command: what is answered in time is so by the answer's own time-out, and decisions come late. */
+/**
+ * Below the time for a command: what is answered in time is so by the answer's own time-out, and decisions
+ * come late.
+ */
 const ANSWER_TIMEOUT_MS = 800;
 const COMMAND_TIMEOUT_MS = 2500;
 const CONNECT_TIMEOUT_MS = 1000;
@@ -16,7 +19,9 @@ const OPERATOR_TIMEOUT_MS = 1000;
 /** As much as may still be written once it is filled up. */
 const LEFT_BYTES = 100_000;
 
-/** Receivers on one Redis that has on disk what it acknowledged, each with a network of its own in between. */
+/**
+ * Receivers on one Redis that has on disk what it acknowledged, each with a network of its own in between.
+ */
 export async function startSingle(count: number): Promise<Topology> {
   const ending = endings();
   try {

@@ -3,7 +3,8 @@ import type { Random } from '../random.ts';
 import { sealed } from '../seal.ts';
 
 /*
- * Attacks on a signed text without separators: other members with the same text, and values that contain names of members.
+ * Attacks on a signed text without separators: other members with the same text, and values that contain
+ * names of members.
  */
 
 const NAMES = ['appKey', 'appOrderId', 'orderAmount', 'payCoinSymbol', 'time', 'userId'] as const;

@@ -25,7 +25,10 @@ const SYMBOL_MAX = 64;
 const DATA_MAX = 65_536;
 const OUTPUTS = { ...CALLBACK, members: 4096 };
 const OUTPUTS_MAX = 200;
-/** Members by which a kind is known, unless they are null. A body must have some of one kind, and none of the other. */
+/**
+ * Members by which a kind is known, unless they are null. A body must have some of one kind, and none of the
+ * other.
+ */
 const OWN = {
   transfer: ['transfer_id', 'withdraw_id'],
   web3: ['trans_id', 'main_chain_symbol', 'input_data', 'interactive_contract'],
@@ -109,8 +112,8 @@ function web3(of: ReadonlyMap<string, Value>): Asked | undefined {
 const NO_OUTPUTS: Terms = { outputs: '' };
 
 /**
- * Every address with all it is paid, and what is said beside, in an order of their own; the empty text for none, undefined where
- * they are no outputs.
+ * Every address with all it is paid, and what is said beside, in an order of their own; the empty text for
+ * none, undefined where they are no outputs.
  */
 function outputsOf(value: Value | undefined, to: string, amount: string): Terms | undefined {
   if (value === undefined || value.type === 'null') return NO_OUTPUTS;

@@ -10,8 +10,9 @@ const DIGITS = 36;
 const EXPONENT_DIGITS = 3;
 
 /**
- * The one way of writing it: no sign but a minus, no exponent, no needless zero. Undefined for what is no plain JSON number, or
- * for one with more than 36 digits before or after the point; `exponent` says whether `1e3` may be written.
+ * The one way of writing it: no sign but a minus, no exponent, no needless zero. Undefined for what is no
+ * plain JSON number, or for one with more than 36 digits before or after the point; `exponent` says whether
+ * `1e3` may be written.
  */
 export function decimal(text: string, { exponent }: { readonly exponent: boolean }): string | undefined {
   const negative = text.startsWith('-');

@@ -1,8 +1,8 @@
 import { isUtf8 } from './utf8.ts';
 
 /*
- * The strict JSON of the specification, written a second time and plainly: bytes that are UTF-8, values by recursion, numbers
- * as the text they were. It shares nothing with what it is compared with.
+ * The strict JSON of the specification, written a second time and plainly: bytes that are UTF-8, values by
+ * recursion, numbers as the text they were. It shares nothing with what it is compared with.
  */
 
 export type Value =

@@ -4,7 +4,8 @@ import type { Members } from './signs.ts';
 import { every, isDigit, isDigits } from './text.ts';
 
 /*
- * What a payment confirmation may hold (section 6.1 and protocol.md), and whether a signed text has one reading.
+ * What a payment confirmation may hold (section 6.1 and protocol.md), and whether a signed text has one
+ * reading.
  */
 
 /** In the order of their code points, in which they are signed. */
@@ -17,7 +18,9 @@ const USER_MAX = 32;
 
 export type Terms = Readonly<Record<string, string>>;
 
-/** What is to be paid, for whom and for which order; undefined where it is not whole or holds anything else. */
+/**
+ * What is to be paid, for whom and for which order; undefined where it is not whole or holds anything else.
+ */
 export function paymentTerms(
   members: Members,
 ): { readonly terms: Terms; readonly amount: string } | undefined {
@@ -39,7 +42,9 @@ export function paymentTerms(
   };
 }
 
-/** A text, or a number digit by digit; an id must be whole then, since 1e3 would be another spelling of 1000. */
+/**
+ * A text, or a number digit by digit; an id must be whole then, since 1e3 would be another spelling of 1000.
+ */
 function textOf(name: Name, value: Value): string | undefined {
   if (value.type === 'null') return '';
   if (value.type === 'number' && name !== 'orderAmount') return isDigits(value.text) ? value.text : undefined;
@@ -47,8 +52,8 @@ function textOf(name: Name, value: Value): string | undefined {
 }
 
 /**
- * In how many ways a signed text can be cut at the names in their order, each value as the callback defines it; counting stops
- * at two.
+ * In how many ways a signed text can be cut at the names in their order, each value as the callback defines
+ * it; counting stops at two.
  */
 export function readingsOf(text: string, appKey: string): number {
   const known = new Map<string, number>();

@@ -7,7 +7,8 @@ import { type Terms, paymentTerms } from './payment.ts';
 import { type Members, hmacHex } from './signs.ts';
 
 /*
- * The reference reading: what specification and design let a callback be answered, read a second time and plainly.
+ * The reference reading: what specification and design let a callback be answered, read a second time and
+ * plainly.
  */
 
 /** A callback as it came, without what it means. */

@@ -9,8 +9,8 @@ import { madeOf } from './text.ts';
 export type Members = readonly (readonly [string, Value])[];
 
 /**
- * All members but `sign` in the order of their code points, each name followed by its value's text. Undefined where a value has no
- * text of its own.
+ * All members but `sign` in the order of their code points, each name followed by its value's text. Undefined
+ * where a value has no text of its own.
  */
 export function signedText(members: Members, emptyValues: 'keep' | 'skip'): string | undefined {
   const parts: (readonly [string, string])[] = [];
@@ -54,7 +54,10 @@ export function hmacHex(key: string, content: string): string {
 const STANDARD = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const URL_SAFE = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-/** Base64 of one of the two alphabets, padded as it should be or not at all; no other character, and no stray bits. */
+/**
+ * Base64 of one of the two alphabets, padded as it should be or not at all; no other character, and no stray
+ * bits.
+ */
 export function fromBase64(text: string): Uint8Array | undefined {
   const plain = text.endsWith('==') ? text.slice(0, -2) : text.endsWith('=') ? text.slice(0, -1) : text;
   const padding = text.length - plain.length;
@@ -90,7 +93,9 @@ export function decrypted(data: Uint8Array, key: KeyObject): Uint8Array | undefi
   return Buffer.concat(parts);
 }
 
-/** By raw RSA and the padding of PKCS #1 v1.5 taken off by hand: Node gives noise where the padding is wrong. */
+/**
+ * By raw RSA and the padding of PKCS #1 v1.5 taken off by hand: Node gives noise where the padding is wrong.
+ */
 function opened(block: Uint8Array, key: KeyObject): Uint8Array | undefined {
   let padded: Uint8Array;
   try {

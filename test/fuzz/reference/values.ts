@@ -9,7 +9,10 @@ import { every, isDigit, madeOf } from './text.ts';
 const NUMBER_MAX = 40;
 const MEMO_MAX = 512;
 
-/** A number, or the text of one, and never -0. Of what is below zero only -1 means anything, and that has no exponent. */
+/**
+ * A number, or the text of one, and never -0. Of what is below zero only -1 means anything, and that has no
+ * exponent.
+ */
 export function amountOf(value: Value | undefined): string | undefined {
   if (value?.type !== 'text' && value?.type !== 'number') return undefined;
   const exact = decimal(value.text, { exponent: !value.text.startsWith('-') });
@@ -33,7 +36,10 @@ export function visible(value: Value | undefined, most: number): string | undefi
 /** Control and format characters, and others that take no room. */
 const UNSEEN = /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}/u;
 
-/** A text that shows all it has, without outer blanks and composed; or a whole number; the empty text for none. */
+/**
+ * A text that shows all it has, without outer blanks and composed; or a whole number; the empty text for
+ * none.
+ */
 export function memoOf(value: Value | undefined): string | undefined {
   const text = plain(value);
   return text !== undefined &&

@@ -94,7 +94,10 @@ describe('call data is decoded', () => {
   });
 });
 
-/** Whether viem reads it and writes the same bytes again. Its texts lose what is no UTF-8, so they are never the same then. */
+/**
+ * Whether viem reads it and writes the same bytes again. Its texts lose what is no UTF-8, so they are never
+ * the same then.
+ */
 function isCanonicalToViem(inputs: readonly AbiParameter[], hex: string): boolean {
   try {
     return encodeAbiParameters(inputs, decodeAbiParameters(inputs, `0x${hex}`)) === `0x${hex}`;

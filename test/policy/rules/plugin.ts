@@ -5,7 +5,9 @@ import { pluginQuestionsOf, pluginQuestionKey } from '../../../src/policy/plugin
 import type { Proposal } from '../../../src/policy/proposal.ts';
 import { NOON, onePolicy, release } from '../callbacks.ts';
 
-/** What a policy with this one rule says once everybody it asks has answered so, or has not answered at all. */
+/**
+ * What a policy with this one rule says once everybody it asks has answered so, or has not answered at all.
+ */
 export function answered(rule: string, callback: Callback, answer: PluginAnswer | undefined): Proposal {
   const inForce = release(onePolicy(rule, callback.kind));
   const asked = [...pluginQuestionsOf(inForce, callback).keys()];

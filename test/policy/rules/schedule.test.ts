@@ -225,7 +225,10 @@ describe('a schedule', () => {
   });
 });
 
-/** Zones with summer time, without, with half hours, where clocks jump at midnight, and one that skipped a day. */
+/**
+ * Zones with summer time, without, with half hours, where clocks jump at midnight, and one that skipped a
+ * day.
+ */
 const ZONES = [
   'UTC',
   'Europe/Berlin',

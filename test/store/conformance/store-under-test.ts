@@ -11,7 +11,9 @@ export interface TestClock {
 export interface StoreUnderTest {
   readonly store: Store;
   readonly clock: TestClock;
-  /** A second handle on the same data and clock, as another process would have; it stays open until `close`. */
+  /**
+   * A second handle on the same data and clock, as another process would have; it stays open until `close`.
+   */
   readonly another: () => Promise<Store>;
   /** All handles are closed, and a new one is opened on the same data and clock. */
   readonly reopen: () => Promise<Store>;

@@ -16,8 +16,8 @@ local now = state.now
 local stands = redis.call('HMGET', key, 'version', 'server')
 local before = math.max(tonumber(stands[1] or '0'), tonumber(state.prices))
 
--- No two tables may ever have one version. A server that was started anew or took over may lack versions that somebody has
--- read; it leaps past them to its time in microseconds, which no other server leaps to.
+-- No two tables may ever have one version. A server that was started anew or took over may lack versions that
+-- somebody has read; it leaps past them to its time in microseconds, which no other server leaps to.
 local server = (string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or '')
   .. ' ' .. (string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or '')
 local version = before + 1

@@ -17,7 +17,8 @@ held_at, held_ahead = tonumber(held_at or '0'), tonumber(held_ahead or '0')
 local function is_believed()
   -- A store from before time was kept.
   if not kept[3] then return true end
-  -- Redis may have expired by this clock what still counts; once that is right it looks as if nothing had been.
+  -- Redis may have expired by this clock what still counts; once that is right it looks as if nothing had
+  -- been.
   if held_ahead > EXPIRY_SLACK_MS then return false end
   if not held and clock - now <= step then return true end
   if witness then return clock <= witness + step end

@@ -18,9 +18,10 @@
 --- @include claim_list
 --- @include claim_window
 
--- Each kind reads a claim's head from `rest` on, and its texts from the argument `at` on, and returns where they end; it
--- checks the claim, which then knows whether it `holds`, and returns its result, in which that is still open; and it reserves
--- what it has to reserve, adding to the fields by which the subject remembers it.
+-- Each kind reads a claim's head from `rest` on, and its texts from the argument `at` on, and returns where
+-- they end; it checks the claim, which then knows whether it `holds`, and returns its result, in which that
+-- is still open; and it reserves what it has to reserve, adding to the fields by which the subject remembers
+-- it.
 local KINDS = { list = list_kind, window = window_kind }
 
 -- Few claims are of these kinds, and to make their functions takes time.
@@ -41,8 +42,8 @@ local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]
 local terms, revision, proposed, prices, scheme = ARGV[5], ARGV[8], ARGV[11] == '1', ARGV[14], ARGV[19]
 local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices', 'epoch', ARGV[17], 'held')
 local now, ahead, clock = time_of(in_force[4], in_force[8], ARGV[1])
--- What the kinds of claims know: the question that is asked and the decision on it, where that is kept, the txids, and the
--- versions of the lists that they looked into.
+-- What the kinds of claims know: the question that is asked and the decision on it, where that is kept, the
+-- txids, and the versions of the lists that they looked into.
 local step = {
   now = now, clock = clock, lists = KEYS[4], subject_ms = ARGV[3], asked = ARGV[6], question = 'd:' .. ARGV[6],
   decision = false, txids = false, versions = {},
@@ -139,8 +140,9 @@ for index, claim in ipairs(claims) do
 end
 local results_json = #results == 0 and '[]' or cjson.encode(results)
 
--- 5: the decision that stands. Kept as JSON: verdict, code, id, and of a refusal also the revision, how it stands, and the
--- names and versions of lists. (An approval is short enough for Redis to keep the subject compactly.)
+-- 5: the decision that stands. Kept as JSON: verdict, code, id, and of a refusal also the revision, how it
+-- stands, and the names and versions of lists. (An approval is short enough for Redis to keep the subject
+-- compactly.)
 stands = stands and cjson.decode(stands)
 local function still_refuses()
   if stands[5] == '1' then return true end

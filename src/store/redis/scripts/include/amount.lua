@@ -1,6 +1,7 @@
--- Exact arithmetic on amounts, whole numbers of any length. Most end in 28 zeros and have at most 15 digits before: such
--- an amount is kept as the number of those, which a double holds exactly. Any other is its decimal text without leading
--- zeros, and is worked on in chunks of 14 digits: each, and a sum of two, is exact below 2^53.
+-- Exact arithmetic on amounts, whole numbers of any length. Most end in 28 zeros and have at most 15 digits
+-- before: such an amount is kept as the number of those, which a double holds exactly. Any other is its
+-- decimal text without leading zeros, and is worked on in chunks of 14 digits: each, and a sum of two, is
+-- exact below 2^53.
 local TAIL = string.rep('0', 28)
 local SHORT_DIGITS = 15
 local SHORT = #TAIL + SHORT_DIGITS

@@ -1,7 +1,7 @@
 --- @include claim_list
 
--- A claim on how long a list has held its values. Its head goes on with the least age in ms and the number of values;
--- texts: the list's name, the values.
+-- A claim on how long a list has held its values. Its head goes on with the least age in ms and the number of
+-- values; texts: the list's name, the values.
 
 local aged_kind = {}
 

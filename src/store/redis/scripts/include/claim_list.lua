@@ -1,7 +1,7 @@
 --- @include fields
 
--- A claim on what a list holds. Its head goes on with hold-all or hold-none and the number of values; texts: the list's
--- name, the values.
+-- A claim on what a list holds. Its head goes on with hold-all or hold-none and the number of values; texts:
+-- the list's name, the values.
 
 local function list_texts(claim, count, at)
   claim.name, claim.values = ARGV[at], {}
@@ -13,8 +13,8 @@ local function list_version(lists, name)
   return string.match(redis.call('HGET', lists, name) or '', '^%d+') or '0'
 end
 
--- Of each of the values when it was added, false if the list does not hold it; then whether the list is missing. Its
--- version is kept, for a refusal depends on it.
+-- Of each of the values when it was added, false if the list does not hold it; then whether the list is
+-- missing. Its version is kept, for a refusal depends on it.
 local function list_look_up(claim, step)
   local version = list_version(step.lists, claim.name)
   step.versions[claim.name] = version

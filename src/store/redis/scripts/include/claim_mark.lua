@@ -1,6 +1,7 @@
 --- @include time
 
--- A claim on a mark, a key with the ms at which it was made. Its head goes on with exempt (1 or 0) and the least age in ms.
+-- A claim on a mark, a key with the ms at which it was made. Its head goes on with exempt (1 or 0) and the
+-- least age in ms.
 
 local mark_kind = {}
 

@@ -1,7 +1,8 @@
 --- @include order
 
--- A claim on the order that was announced for the subject. Its head goes on with the number of members; texts: name and text
--- of each. The order says that it was used, and the subject when: a subject that was forgotten, and came again, does not.
+-- A claim on the order that was announced for the subject. Its head goes on with the number of members;
+-- texts: name and text of each. The order says that it was used, and the subject when: a subject that was
+-- forgotten, and came again, does not.
 
 local order_kind = {}
 
@@ -35,8 +36,8 @@ function order_kind.check(claim, step)
   return result
 end
 
--- Uses up what is neither used, cancelled nor expired: where the claim only observes, also what differs. One that had expired
--- when it was used would hold from then on, once the rule is enforced.
+-- Uses up what is neither used, cancelled nor expired: where the claim only observes, also what differs. One
+-- that had expired when it was used would hold from then on, once the rule is enforced.
 function order_kind.reserve(claim, step, fields)
   local order = claim.order
   if not claim.usable then return end

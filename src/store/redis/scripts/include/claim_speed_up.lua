@@ -1,8 +1,8 @@
 --- @include fields
 
--- A claim of a speed-up on what the subject was approved before. Its head goes on with the most other speed-ups, and
--- within how many ms. The subject has a decision under `d:` and the question, and one for each speed-up of it under that,
--- `+` and the number of txids there were by then.
+-- A claim of a speed-up on what the subject was approved before. Its head goes on with the most other
+-- speed-ups, and within how many ms. The subject has a decision under `d:` and the question, and one for each
+-- speed-up of it under that, `+` and the number of txids there were by then.
 
 local speed_up_kind = {}
 

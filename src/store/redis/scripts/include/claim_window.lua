@@ -1,7 +1,8 @@
 --- @include window
 
--- A claim on a counter. Its head goes on with the field by which the subject remembers what it has reserved, and until
--- when that counts; amount and max; length ms, bucket ms (0: calendar) and the end of a calendar period in ms.
+-- A claim on a counter. Its head goes on with the field by which the subject remembers what it has reserved,
+-- and until when that counts; amount and max; length ms, bucket ms (0: calendar) and the end of a calendar
+-- period in ms.
 
 local window_kind, windows = {}, {}
 
@@ -31,8 +32,8 @@ function window_kind.check(claim, step)
   return { 'window', '0', claim.reserved and '1' or '0', amount_text(used) }
 end
 
--- Adds to the counter what was not reserved before. After the time that is remembered, what the subject asks again would
--- be approved without a limit.
+-- Adds to the counter what was not reserved before. After the time that is remembered, what the subject asks
+-- again would be approved without a limit.
 function window_kind.reserve(claim, step, fields)
   if claim.reserved then return end
   window_add(claim.window, claim.amount, claim.ends, step.clock)

@@ -1,10 +1,11 @@
 --- @include time
 
--- So many freezes stand at once. None is refused for their number: a further one joins the newest of its kind, under that
--- one's id, and both are lifted as one.
+-- So many freezes stand at once. None is refused for their number: a further one joins the newest of its
+-- kind, under that one's id, and both are lifted as one.
 local FREEZES = 100
 local JOINED = ' (and what stood under this id before: see the journal)'
--- So many ends of freezes are known to those who follow, and so many acts wait for sources that can't be reached.
+-- So many ends of freezes are known to those who follow, and so many acts wait for sources that can't be
+-- reached.
 local LIFTED, ACTS = 20, 100
 
 -- What older versions write for a loss.
@@ -19,8 +20,8 @@ local function in_force_json(list)
   return #list == 0 and '' or cjson.encode(list)
 end
 
--- What the field `frozen` says, here and with each source: the empty text, or one freeze, a loss before all others. Older
--- versions know no more than this.
+-- What the field `frozen` says, here and with each source: the empty text, or one freeze, a loss before all
+-- others. Older versions know no more than this.
 local function in_force_frozen(state)
   local told = state.freezes[#state.freezes]
   for _, freeze in ipairs(state.freezes) do
@@ -45,8 +46,8 @@ local function in_force_act(state, change, by, at, freezes)
   if #state.acts > ACTS then table.remove(state.acts, 1) end
 end
 
--- An id that was never given. Numbers have gaps: they are no less than the sequence, by which they rise also after a
--- failover that lost the last of them.
+-- An id that was never given. Numbers have gaps: they are no less than the sequence, by which they rise also
+-- after a failover that lost the last of them.
 local function in_force_id(state)
   state.ids = math.max(state.ids + 1, state.sequence)
   return 'f' .. ms(state.ids)
@@ -69,8 +70,8 @@ local function in_force_freeze(state, kind, reason, by, at)
   return freeze
 end
 
--- Reads what is in force. What a version wrote that knows of one freeze only is made one of several here: a freeze stands
--- beside the others, and its end ends none of them.
+-- Reads what is in force. What a version wrote that knows of one freeze only is made one of several here: a
+-- freeze stands beside the others, and its end ends none of them.
 local function in_force_read(key, clock)
   local found = redis.call('HMGET', key, 'sequence', 'revision', 'frozen', 'prices', 'epoch', 'lost', 'freezes', 'told',
     'lifted', 'acts', 'ids')

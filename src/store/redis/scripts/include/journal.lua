@@ -4,9 +4,9 @@
 -- How many entries a subject knows at most; a query about it reads no more at once.
 local SUBJECT_ENTRIES = 1000
 
--- Appends an entry at `now` and returns its id, after which nothing in this source is earlier. Every entry has the same
--- fields in the same order, which streams keep compactly. Entries past the retention go, whole blocks at a time. `witness`
--- is a field of the control that is to keep the id, if any.
+-- Appends an entry at `now` and returns its id, after which nothing in this source is earlier. Every entry
+-- has the same fields in the same order, which streams keep compactly. Entries past the retention go, whole
+-- blocks at a time. `witness` is a field of the control that is to keep the id, if any.
 local function journal_append(journal, control, now, retention_ms, entry, witness)
   local at = ms(now)
   local id = redis.call('XADD', journal, 'MINID', '~', ms(math.max(0, now - tonumber(retention_ms))), at .. '-*',
@@ -20,8 +20,8 @@ local function journal_append(journal, control, now, retention_ms, entry, witnes
   return id
 end
 
--- Lets the subject know an entry about it, `known` being its field `entries`, and writes other fields of it along. The
--- entries alone do not make the subject known: its `terms` do.
+-- Lets the subject know an entry about it, `known` being its field `entries`, and writes other fields of it
+-- along. The entries alone do not make the subject known: its `terms` do.
 local function journal_about(subject, known, id, retention_ms, fields)
   local count = tonumber(known or '0') + 1
   fields = fields or {}

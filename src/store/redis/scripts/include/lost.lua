@@ -1,5 +1,6 @@
--- What a source has lost of what a process knows of it: `gone` or `other` than the epoch, or `behind` an approval; nil if
--- nothing. The empty text is what the process does not know. The witness may be later than the newest: answers are under way.
+-- What a source has lost of what a process knows of it: `gone` or `other` than the epoch, or `behind` an
+-- approval; nil if nothing. The empty text is what the process does not know. The witness may be later than
+-- the newest: answers are under way.
 local function lost_what(epoch, known_epoch, witness, newest)
   if known_epoch ~= '' and epoch ~= known_epoch then return epoch and 'other' or 'gone' end
   if newest == '' or witness == newest then return nil end

@@ -1,8 +1,8 @@
 --- @include fields
 --- @include time
 
--- An order is one hash: `state` (expected, used or cancelled), `announced`, `expires` and `ended` in ms, `by`, and the text
--- of each member under `m:` and its name.
+-- An order is one hash: `state` (expected, used or cancelled), `announced`, `expires` and `ended` in ms,
+-- `by`, and the text of each member under `m:` and its name.
 
 local STATES = { expected = true, used = true, cancelled = true }
 

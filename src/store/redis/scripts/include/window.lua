@@ -1,10 +1,11 @@
 --- @include amount
 --- @include time
 
--- A counter is a queue of buckets in one hash, ends ascending. Its `head` has, with blanks between, the total of all, the
--- numbers of the first and of the last bucket, when the last one ends and its sum, and when the first one ends. The
--- buckets before the last are fields of their own, by number, each `end|sum`. A bucket counts while its end lies later than
--- now - length. A calendar period is one bucket that ends with the period, of length 0.
+-- A counter is a queue of buckets in one hash, ends ascending. Its `head` has, with blanks between, the total
+-- of all, the numbers of the first and of the last bucket, when the last one ends and its sum, and when the
+-- first one ends. The buckets before the last are fields of their own, by number, each `end|sum`. A bucket
+-- counts while its end lies later than now - length. A calendar period is one bucket that ends with the
+-- period, of length 0.
 
 local function window_bucket(key, index)
   local ends, sum = string.match(redis.call('HGET', key, ms(index)) or '', '^(%d+)|(%d+)$')
@@ -31,7 +32,8 @@ local function window_drop(window)
   end
 end
 
--- Reads only, and all that window_add needs. `asked` is what would be used if all that was asked so far were granted.
+-- Reads only, and all that window_add needs. `asked` is what would be used if all that was asked so far were
+-- granted.
 local function window_read(key, now, length_ms)
   local head = redis.call('HGET', key, 'head')
   if not head then
@@ -50,8 +52,9 @@ local function window_read(key, now, length_ms)
   return window
 end
 
--- Grants one amount of those asked, in the bucket that ends at `ends`; whoever grants one grants all. Where the last
--- bucket ends later (the buckets were longer once), it takes the amount, which then counts for longer than it must.
+-- Grants one amount of those asked, in the bucket that ends at `ends`; whoever grants one grants all. Where
+-- the last bucket ends later (the buckets were longer once), it takes the amount, which then counts for
+-- longer than it must.
 local function window_add(window, amount, ends, clock)
   local key, begins, closed, closed_text = window.key, window.ends < ends, nil, nil
   if begins then
