@@ -1,0 +1,108 @@
+import { CountersignError } from '../../errors.ts';
+import type { JournalEntry, Store } from '../../store/store.ts';
+import type { Call, CommandRow } from '../command.ts';
+import { decisionJson, describeDecision, entryName } from './text.ts';
+import { type Decision, readDecision } from './decision.ts';
+import { columns, isoTime, printable, printableLines } from '../print.ts';
+import type { Session } from '../session.ts';
+import { chosenSources, knownSource, sourceOption } from '../sources.ts';
+
+export const decisionsShow: CommandRow = {
+  path: 'decisions show',
+  summary: 'Everything about one entry of the journal: what was decided, why, on what, and for whom.',
+  example: 'decisions show shop/17\ndecisions show 17 --source shop',
+  define: (command) =>
+    sourceOption(command.argument('<id>', 'SOURCE/ID, as the log and the other commands print it')),
+  async run(session, call) {
+    const store = await session.store();
+    const entry = await entryOf(session, call, store);
+    const { source } = entry;
+    const first = entry.of === '' ? undefined : await store.entry(source, entry.of);
+    const texts = [
+      entryText(entry, first),
+      ...(first === undefined ? [] : [`What ${entryName(first)} was:\n\n${entryText(first)}`]),
+    ];
+    session.print(texts.join('\n\n'), {
+      ...decisionJson(entry, first),
+      ...(first && { first: decisionJson(first) }),
+    });
+    return 0;
+  },
+};
+
+/** The entry that the first argument names. Throws USAGE, or NOT_FOUND if the journal has none. */
+export async function entryOf(session: Session, call: Call, store: Store): Promise<JournalEntry> {
+  const { source, id } = entryId(session, call, call.arguments[0] ?? '');
+  const entry = await store.entry(source, id);
+  if (entry !== undefined) return entry;
+  throw new CountersignError(
+    'NOT_FOUND',
+    `the journal of ${source} has no entry ${id}; \`countersign decisions search --source ${source} --newest\` lists the latest; what is older than the retention is gone, and what \`journal archive\` moved is in its directory: \`countersign journal export DIRECTORY --id ${source}/${id}\``,
+    { source, id },
+  );
+}
+
+/** `shop/17`, or `17` where the source is clear. Throws USAGE. */
+export function entryId(session: Session, call: Call, written: string): { source: string; id: string } {
+  const slash = written.indexOf('/');
+  const sources = chosenSources(session, call);
+  const [source, ...others] = slash === -1 ? sources : [knownSource(session, written.slice(0, slash))];
+  const id = written.slice(slash + 1);
+  if (source === undefined || others.length > 0 || id === '') {
+    throw new CountersignError(
+      'USAGE',
+      `${JSON.stringify(written)} does not say of which source; write SOURCE/ID, such as ${sources[0]}/${id || '17'}`,
+    );
+  }
+  if (sources.includes(source)) return { source, id };
+  throw new CountersignError(
+    'USAGE',
+    `${written} is not of the source ${sources.join()}; leave --source out`,
+  );
+}
+
+function entryText(entry: JournalEntry, first?: JournalEntry): string {
+  const decision = readDecision(entry, first);
+  const { body, plaintext } = decision.detail;
+  return [
+    describeDecision(entry, first),
+    '',
+    columns(factsOf(entry, decision).filter(([, fact]) => fact !== '')),
+    ...(body === undefined ? [] : ['', 'body', printableLines(body)]),
+    ...(plaintext === undefined ? [] : ['', 'plaintext', printableLines(plaintext)]),
+  ].join('\n');
+}
+
+function factsOf(entry: JournalEntry, { detail, deciding, rules }: Decision): readonly [string, string][] {
+  const { address, by, question, terms = {}, unknown = [], kind = '', requestId = '', txid = '' } = detail;
+  const decider = rules.find(({ policy, rule }) => policy === deciding?.policy && rule === deciding.rule);
+  const type = question === undefined || question.type === kind ? '' : ` ${question.type}`;
+  const asked = `${kind}${type}${question?.speedUp === true ? ', a speed-up' : ''}`;
+  const facts: readonly [string, string][] = [
+    ['when', isoTime(entry.atMs)],
+    ['entry', entry.type],
+    ['asked', asked],
+    ['sent by', isChange(entry) ? '' : (by ?? '')],
+    ['from', address ?? ''],
+    ['request', requestId],
+    ['revision', entry.revision],
+    ['values', decider === undefined ? '' : pairs(decider.values)],
+    ['terms', pairs(terms)],
+    ['unknown', unknown.join(', ')],
+    ['txid', txid],
+    ['added', (detail.add ?? []).join(', ')],
+    ['removed', (detail.remove ?? []).join(', ')],
+  ];
+  return facts.map(([name, fact]) => [name, printable(fact)]);
+}
+
+/** What people, or the services themselves, changed; nobody sent it. */
+const isChange = ({ type }: JournalEntry): boolean => ['list', 'order', 'freeze'].includes(type);
+
+/** `amount 5000.5, max 1000`: what is not empty. */
+export function pairs(values: Readonly<Record<string, string>>): string {
+  return Object.entries(values)
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ');
+}

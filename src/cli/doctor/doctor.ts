@@ -1,0 +1,53 @@
+import type { CommandRow } from '../command.ts';
+import { checkPlugins } from './plugins.ts';
+import { checkKeys } from './keys.ts';
+import { checkPolicies } from './policies.ts';
+import { checkPorts } from './ports.ts';
+import { checkStore } from './store.ts';
+import { type Finding, attempt, guarded } from './finding.ts';
+import { counted, printableLines } from '../print.ts';
+import type { Session } from '../session.ts';
+
+export const doctor: CommandRow = {
+  path: 'doctor',
+  summary: 'Check settings, keys, store, policies and ports, and say how to mend each. Changes nothing.',
+  example: 'doctor\ndoctor --config /etc/countersign/countersign.yaml --json',
+  async run(session) {
+    const findings = await examine(session);
+    const count = (state: Finding['state']): number =>
+      findings.filter((finding) => finding.state === state).length;
+    const [faults, warnings] = [count('fault'), count('warning')];
+    const summary = `${counted(faults, 'fault')}, ${counted(warnings, 'warning')}.`;
+    session.print([...findings.map(findingText), summary].join('\n'), { faults, warnings, findings });
+    return faults === 0 ? 0 : 1;
+  },
+};
+
+/**
+ * All checks, in the order in which faults are best mended. Without settings there is nothing else to look
+ * at.
+ */
+async function examine(session: Session): Promise<readonly Finding[]> {
+  const read = await attempt('settings', () => session.settings());
+  if (!read.ok) return [read.fault];
+  const settings = read.value;
+  const because = `${session.settingsFile} with ${counted(settings.sources.length, 'source')}`;
+  const findings: Finding[] = [{ check: 'settings', state: 'ok', because }];
+  findings.push(...(await guarded('keys', () => checkKeys(session, settings))));
+  findings.push(...(await checkPlugins(session, settings)));
+  const { findings: found, store } = await checkStore(session, settings);
+  try {
+    findings.push(...found, ...(await guarded('policies', () => checkPolicies(settings, store))));
+  } finally {
+    await store?.close();
+  }
+  return [...findings, ...(await guarded('ports', () => checkPorts(settings)))];
+}
+
+function findingText({ check, state, because }: Finding): string {
+  const [first = '', ...more] = printableLines(because).split('\n');
+  return [
+    `${state.padEnd(8)} ${check.padEnd(8)}  ${first}`,
+    ...more.map((line) => `${' '.repeat(19)}${line}`),
+  ].join('\n');
+}

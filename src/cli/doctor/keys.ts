@@ -1,0 +1,65 @@
+import { X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+import { authenticatorOf } from '../../compose/keys.ts';
+import { readPem } from '../../compose/store.ts';
+import { messageOf } from '../../errors.ts';
+import { demoCredentials } from '../../settings/demo.ts';
+import type { Settings, SourceSettings } from '../../settings/schema.ts';
+import type { ReadSecret } from '../../values/secret.ts';
+import { sharedKeys } from '../../signature/shared-keys.ts';
+import { type Finding, guarded } from './finding.ts';
+import { isoTime } from '../print.ts';
+import type { Session } from '../session.ts';
+
+/** Each source's keys, so that one that can't be read hides no other; then what weakens them. */
+export async function checkKeys(session: Session, settings: Settings): Promise<readonly Finding[]> {
+  const secrets = session.secrets();
+  const findings: Finding[] = [];
+  for (const source of settings.sources) {
+    findings.push(...(await guarded('keys', () => checkSource(settings, source, secrets.read))));
+  }
+  if (findings.every(({ state }) => state !== 'fault')) {
+    findings.push(...sharedKeys(authenticatorOf(settings, secrets.read).describe()).map(warning));
+  }
+  findings.push(...(await guarded('keys', () => checkTls(settings, secrets.read, session.clock()))));
+  const weak = [...demoCredentials(settings, secrets.read), ...secrets.warnings()];
+  return [...findings, ...weak.map(warning)];
+}
+
+function checkSource(settings: Settings, source: SourceSettings, readSecret: ReadSecret): readonly Finding[] {
+  const described = authenticatorOf({ ...settings, sources: [source] }, readSecret).describe();
+  return described.flatMap(({ source: name, accepts, keys, warnings }) => {
+    const lines = keys.map(({ role, fingerprint }) => `\n  ${role} ${fingerprint}`).join('');
+    const ok: Finding = {
+      check: 'keys',
+      state: 'ok',
+      because: `${name} is known by ${accepts.join(', ')}${lines}`,
+    };
+    return [ok, ...warnings.map((because) => warning(`${name}: ${because}`))];
+  });
+}
+
+const EXPIRES_SOON_MS = 30 * 86_400_000;
+
+function checkTls(settings: Settings, readSecret: ReadSecret, nowMs: number): readonly Finding[] {
+  const { tls } = settings.public;
+  if (tls === undefined) return [];
+  const cert = readPem(tls.certificate, 'public.tls.certificate');
+  const fault = (because: string): readonly Finding[] => [{ check: 'keys', state: 'fault', because }];
+  try {
+    const ca = tls.clientCa === undefined ? undefined : readPem(tls.clientCa, 'public.tls.clientCa');
+    createSecureContext({ cert, key: readSecret(tls.key), ca });
+  } catch (thrown) {
+    return fault(
+      `public.tls: ${messageOf(thrown)}; the certificate and the key must be PEM and belong together`,
+    );
+  }
+  const untilMs = Date.parse(new X509Certificate(cert).validTo);
+  const because = `the certificate of public.tls is valid until ${isoTime(untilMs)}`;
+  if (untilMs <= nowMs) return fault(`${because}: put a new one in its place`);
+  return untilMs - nowMs < EXPIRES_SOON_MS
+    ? [warning(`${because}: put a new one in its place soon`)]
+    : [{ check: 'keys', state: 'ok', because }];
+}
+
+const warning = (because: string): Finding => ({ check: 'keys', state: 'warning', because });

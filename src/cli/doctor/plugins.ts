@@ -1,0 +1,108 @@
+import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import { readPem } from '../../compose/store.ts';
+import { startThreads } from '../../plugins/threads.ts';
+import { messageOf } from '../../errors.ts';
+import type { Release } from '../../policy/release.ts';
+import type { Settings } from '../../settings/schema.ts';
+import { type ReadSecret, nameOfSecret } from '../../values/secret.ts';
+import { type Finding, guarded } from './finding.ts';
+import type { Session } from '../session.ts';
+
+type Service = Settings['services'][number];
+type Module = Settings['modules'][number];
+
+/** Below this a secret can be guessed by trying. */
+const SHORT_SECRET = 16;
+
+/**
+ * Each service's secret and authority, and whether each module is the one of the settings and loads. Asks
+ * nobody.
+ */
+export async function checkPlugins(
+  session: Session,
+  { services, modules }: Settings,
+): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for (const service of services) {
+    findings.push(...(await guarded('asked', () => checkService(service, session.secrets().read))));
+  }
+  for (const module of modules) findings.push(...(await guarded('asked', () => checkModule(module))));
+  return findings;
+}
+
+function checkService({ name, url, secret, ca }: Service, readSecret: ReadSecret): readonly Finding[] {
+  const { origin, protocol, hostname } = new URL(url);
+  const short = readSecret(secret).length < SHORT_SECRET;
+  const open = protocol === 'http:' && !isLoopback(hostname);
+  const unused = ca !== undefined && protocol === 'http:';
+  if (ca !== undefined) certificateOf(ca, name);
+  return [
+    finding('ok', `service ${name} is asked at ${origin}, with the secret in ${nameOfSecret(secret)}`),
+    ...(short
+      ? [
+          warning(
+            `the secret of service ${name} is short; make one with \`openssl rand -hex 32\` for both sides`,
+          ),
+        ]
+      : []),
+    ...(open
+      ? [
+          warning(
+            `service ${name} is asked at ${origin}, where whoever is in between reads every callback; answers are signed all the same. Use https`,
+          ),
+        ]
+      : []),
+    ...(unused ? [warning(`service ${name} has a ca, which has no effect on an http URL; delete it`)] : []),
+  ];
+}
+
+function certificateOf(ca: string, name: string): void {
+  const pem = readPem(ca, `the ca of service ${name}`);
+  try {
+    void new X509Certificate(pem);
+  } catch (thrown) {
+    throw new Error(`${ca} is no certificate in PEM: ${messageOf(thrown)}`, { cause: thrown });
+  }
+}
+
+function isLoopback(hostname: string): boolean {
+  if (hostname === 'localhost' || hostname === '[::1]') return true;
+  return isIP(hostname) === 4 && hostname.startsWith('127.');
+}
+
+async function checkModule(module: Module): Promise<readonly Finding[]> {
+  const threads = await startThreads({ ...module, concurrency: 1 }, () => undefined);
+  await threads.close();
+  return [finding('ok', `module ${module.name} is ${module.file}, as its SHA-256 says, and loads`)];
+}
+
+/**
+ * Services and modules that rules which enforce ask and the settings do not have: every callback that they
+ * judge is refused.
+ */
+export function unknownAsked(settings: Settings, release: Release): readonly Finding[] {
+  const known = {
+    service: settings.services.map(({ name }) => name),
+    module: settings.modules.map(({ name }) => name),
+  };
+  return release.policies.flatMap((policy) => {
+    const asked = policy.rules.filter(({ mode }) => mode === 'enforce').flatMap((rule) => rule.questions);
+    return (['service', 'module'] as const).flatMap((of) => {
+      const names = new Set(asked.filter((question) => question.of === of).map(({ name }) => name));
+      return [...names]
+        .filter((name) => !known[of].includes(name))
+        .map((name): Finding => {
+          const others = known[of].length === 0 ? 'none is known' : `known are ${known[of].join(', ')}`;
+          return {
+            check: 'policies',
+            state: 'warning',
+            because: `${policy.name} asks the ${of} ${name}, which the settings do not name under ${of}s, so each callback it judges is refused; ${others}`,
+          };
+        });
+    });
+  });
+}
+
+const finding = (state: Finding['state'], because: string): Finding => ({ check: 'asked', state, because });
+const warning = (because: string): Finding => finding('warning', because);

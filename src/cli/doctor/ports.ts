@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { z } from 'zod';
+import type { Settings } from '../../settings/schema.ts';
+import type { Finding } from './finding.ts';
+
+const TIMEOUT_MS = 2000;
+
+/** Whether the ports are free, or served by a Countersign already, and if so whether that is ready. */
+export async function checkPorts({ public: publicPort, ops }: Settings): Promise<readonly Finding[]> {
+  const running = await readinessAt(ops);
+  if (running === undefined) {
+    const findings: Finding[] = [];
+    for (const [name, at] of [
+      ['public', publicPort],
+      ['ops', ops],
+    ] as const)
+      findings.push(await checkFree(name, at));
+    return findings;
+  }
+  const wrong = running.checks.filter((check) => !check.ok);
+  const because = `a Countersign is running at ${urlOf(ops)}`;
+  if (running.ready) return [{ check: 'ports', state: 'ok', because: `${because}, and ready` }];
+  const why = wrong.map((check) => `${check.name}: ${check.because}`).join('; ');
+  return [{ check: 'ports', state: 'fault', because: `${because}, and not ready: ${why}` }];
+}
+
+const readiness = z.object({
+  ready: z.boolean(),
+  checks: z.array(z.object({ name: z.string(), ok: z.boolean(), because: z.string() })),
+});
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What the service at the ops port says of itself; undefined where none of ours answers. */
+async function readinessAt(at: Address): Promise<z.output<typeof readiness> | undefined> {
+  if (at.port === 0) return undefined;
+  try {
+    const response = await fetch(`${urlOf(at)}/readyz`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return readiness.safeParse(await response.json()).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where a server that listens on the host can be reached from this machine. */
+function urlOf({ host, port }: Address): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
+async function checkFree(name: string, { host, port }: Address): Promise<Finding> {
+  const server = createServer();
+  const cannot = await new Promise<string | undefined>((resolve) => {
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ host, port, exclusive: true }, () => resolve(undefined));
+  });
+  if (cannot === undefined) {
+    server.close();
+    await once(server, 'close');
+    return { check: 'ports', state: 'ok', because: `${name} ${host}:${port} is free` };
+  }
+  const cure =
+    cannot === 'EADDRINUSE'
+      ? `is taken by another program: end it, or set another ${name}.port`
+      : `can't be listened on (${cannot}): set a ${name}.host of this machine and a ${name}.port that this user may open`;
+  return { check: 'ports', state: 'fault', because: `${name} ${host}:${port} ${cure}` };
+}

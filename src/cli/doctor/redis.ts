@@ -1,0 +1,169 @@
+import type { StoreSettings } from '../../settings/schema.ts';
+import type { Connection } from '../../store/redis/connection.ts';
+import { type ServerFacts, clockAhead, inspectServers, tryScript } from '../../store/redis/inspect.ts';
+import { createKeys } from '../../store/redis/keys.ts';
+import { type Finding, attempt, guarded } from './finding.ts';
+import { counted } from '../print.ts';
+
+const CLOCK_OFF_MS = 1000;
+const FULL = 0.8;
+
+/**
+ * What is odd about a Redis, each of its primaries looked at by itself. What is denied to its user is a fault
+ * that says what to grant. Asks for nothing that the service does not need as well: no CONFIG.
+ */
+export async function checkRedis(
+  { connection }: { readonly connection: Connection },
+  { prefix, durability }: Pick<StoreSettings, 'prefix' | 'durability'>,
+  examine: () => Promise<void>,
+): Promise<readonly Finding[]> {
+  const servers = await attempt('store', () => inspectServers({ connection }));
+  if (!servers.ok) return [withoutInfo(servers.fault)];
+  const clock = await attempt('store', () => clockAhead({ connection }));
+  const findings = servers.value.flatMap((facts) => {
+    const name = connection.spreads ? `the primary on port ${facts.port}` : 'Redis';
+    return serverFindings(facts, name, clock.ok ? clock.value : undefined, durability.replicas);
+  });
+  findings.push(...(clock.ok ? clockFindings(clock.value) : [clock.fault]));
+  // A replica takes no script that writes, which is told of it already.
+  if (servers.value.every(({ role }) => role === 'master')) {
+    const { inForce } = createKeys(prefix);
+    findings.push(...(await guarded('store', () => tryScript({ connection }, inForce).then(() => []))));
+  }
+  // Whether keys may be evicted, and whether it is too old, is for `examine` to say: the service asks it as
+  // well.
+  findings.push(...(await guarded('store', () => examine().then(() => []))));
+  const faults = new Map(findings.map((finding) => [finding.because, finding]));
+  return [...faults.values()];
+}
+
+const finding = (state: Finding['state'], because: string): Finding => ({ check: 'store', state, because });
+
+function withoutInfo(fault: Finding): Finding {
+  if (!fault.because.includes('NOPERM')) return fault;
+  const why = 'without INFO the service can not tell whether Redis evicts keys, and refuses to approve';
+  return { ...fault, because: `${fault.because}; ${why}` };
+}
+
+function clockFindings(aheadMs: number): readonly Finding[] {
+  if (Math.abs(aheadMs) <= CLOCK_OFF_MS) return [];
+  return [
+    finding(
+      'warning',
+      `the clocks of Redis and of this machine differ by ${Math.abs(aheadMs)} ms; Redis' own counts: run NTP on both`,
+    ),
+  ];
+}
+
+function serverFindings(
+  facts: ServerFacts,
+  name: string,
+  aheadMs: number | undefined,
+  replicas: number,
+): readonly Finding[] {
+  if (facts.role !== 'master') {
+    return [
+      finding(
+        'fault',
+        `${name} on port ${facts.port} is a replica, and takes no writes; name the primary, or the Sentinels, in the setting \`store\``,
+      ),
+    ];
+  }
+  return [
+    summary(facts, name, aheadMs),
+    ...persistenceFindings(facts, name),
+    ...memoryFindings(facts, name),
+    ...replicaFindings(facts, name, replicas),
+  ];
+}
+
+function summary(facts: ServerFacts, name: string, aheadMs: number | undefined): Finding {
+  const { version, maxmemoryPolicy, appendOnly, usedMemoryBytes, maxMemoryBytes, replicas } = facts;
+  const memory = maxMemoryBytes === 0 ? 'unbounded memory' : mebibytes(maxMemoryBytes);
+  const clock = aheadMs === undefined ? '' : `, clock ${offText(aheadMs)} this machine's`;
+  const called = name === 'Redis' ? `Redis ${version}` : `${name}: Redis ${version}`;
+  return finding(
+    'ok',
+    `${called}, maxmemory-policy ${maxmemoryPolicy}, append-only file ${appendOnly ? 'yes' : 'no'}, ${mebibytes(usedMemoryBytes)} of ${memory} used${clock}, ${counted(replicas, 'replica')}`,
+  );
+}
+
+function persistenceFindings(facts: ServerFacts, name: string): readonly Finding[] {
+  const { appendOnly, appends, rewrites, snapshots, unsaved } = facts;
+  const findings: Finding[] = [];
+  if (!appendOnly) {
+    const lost =
+      unsaved === 0 ? '' : `; ${counted(unsaved, 'change')} since its last snapshot would be lost now`;
+    findings.push(
+      finding(
+        'warning',
+        `${name} keeps no append-only file, so a crash can undo decisions${lost}; set \`appendonly yes\` in redis.conf`,
+      ),
+    );
+  }
+  if (!appends) {
+    findings.push(
+      finding(
+        'fault',
+        `${name} could not write its append-only file, and takes no writes; mend its disk, or make room on it`,
+      ),
+    );
+  }
+  if (!rewrites) {
+    findings.push(
+      finding(
+        'warning',
+        `${name} could not rewrite its append-only file, which grows until the disk is full; its log says why, then \`BGREWRITEAOF\``,
+      ),
+    );
+  }
+  if (!snapshots) {
+    findings.push(
+      finding(
+        'fault',
+        `${name} could not save its last snapshot, and may take no writes (stop-writes-on-bgsave-error); mend its disk, or make room on it, then \`BGSAVE\``,
+      ),
+    );
+  }
+  return findings;
+}
+
+function memoryFindings({ usedMemoryBytes, maxMemoryBytes }: ServerFacts, name: string): readonly Finding[] {
+  if (maxMemoryBytes === 0) {
+    return [
+      finding(
+        'warning',
+        `${name} has no \`maxmemory\`; where the machine runs out of memory, the kernel ends it: set \`maxmemory\` below that in redis.conf (docs/sizing.md)`,
+      ),
+    ];
+  }
+  if (usedMemoryBytes / maxMemoryBytes <= FULL) return [];
+  return [
+    finding(
+      'warning',
+      `the memory of ${name === 'Redis' ? 'Redis' : name} is nearly full; when it is, every answer is FAILURE: raise \`maxmemory\`, shorten store.retention, or move old entries to files by \`countersign journal archive\``,
+    ),
+  ];
+}
+
+function replicaFindings({ replicas }: ServerFacts, name: string, wanted: number): readonly Finding[] {
+  if (replicas < wanted) {
+    return [
+      finding(
+        'fault',
+        `${name} has ${counted(replicas, 'replica')} that ${replicas === 1 ? 'follows' : 'follow'}, and store.durability.replicas wants ${wanted}, so every approval becomes FAILURE; start replicas, or lower the setting`,
+      ),
+    ];
+  }
+  if (replicas === 0 || wanted > 0) return [];
+  return [
+    finding(
+      'warning',
+      `${name} has ${counted(replicas, 'replica')} and approvals wait for none, so a failover may forget the last of them; set store.durability.replicas`,
+    ),
+  ];
+}
+
+const offText = (aheadMs: number): string => `${Math.abs(aheadMs)} ms ${aheadMs < 0 ? 'behind' : 'ahead of'}`;
+
+const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 1_048_576)} MiB`;

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { openStore } from '../../compose/store.ts';
+import type { Settings } from '../../settings/schema.ts';
+import { storeAddress } from '../../settings/store-address.ts';
+import { messageOf } from '../../errors.ts';
+import type { RedisStore } from '../../store/redis/open.ts';
+import type { ClockState } from '../../store/clock-state.ts';
+import type { Store } from '../../store/store.ts';
+import { type Finding, attempt, guarded } from './finding.ts';
+import { checkRedis } from './redis.ts';
+import { counted } from '../print.ts';
+import type { Session } from '../session.ts';
+
+/**
+ * What the store came to; and the store itself, for whoever looks further, unless it can't be used or isn't
+ * there yet.
+ */
+export interface StoreChecked {
+  readonly findings: readonly Finding[];
+  readonly store: Store | undefined;
+}
+
+/** Looks without registering sources, and without making a file that is not there. */
+export async function checkStore(session: Session, settings: Settings): Promise<StoreChecked> {
+  const address = storeAddress(settings.store.url);
+  const file = address?.kind === 'embedded' ? checkFile(address.path) : undefined;
+  if (file !== undefined) return { findings: [file], store: undefined };
+  const opened = await attempt('store', () =>
+    openStore(settings.store, session.secrets().read, session.clock),
+  );
+  if (!opened.ok) return { findings: [opened.fault], store: undefined };
+  const { store, examine } = opened.value;
+  const findings = [
+    ...(isRedis(store)
+      ? await checkRedis(store, settings.store, examine)
+      : await guarded('store', () => checkEmbedded(store))),
+  ];
+  if (findings.every(({ state }) => state !== 'fault')) {
+    findings.push(...(await guarded('store', async () => clockFindings(await store.lookAtClock()))));
+    findings.push(...(await guarded('store', () => journalSizes(store, settings))));
+  }
+  if (findings.every(({ state }) => state !== 'fault')) {
+    // That a service is not ready keeps nobody from looking further.
+    return { findings: [...findings, ...(await guarded('store', () => runningServices(store)))], store };
+  }
+  await store.close();
+  return { findings, store: undefined };
+}
+
+const isRedis = (store: Store): store is RedisStore => store.name === 'redis' && 'connection' in store;
+
+/** Undefined where the file is there and can be written to. */
+function checkFile(path: string): Finding | undefined {
+  const file = resolve(path);
+  let folder = dirname(file);
+  while (!existsSync(folder)) folder = dirname(folder);
+  const there = existsSync(file);
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    if (there) accessSync(file, constants.R_OK | constants.W_OK);
+  } catch (thrown) {
+    const because = `${messageOf(thrown)}; make ${file} and its folder writable for the user that runs the service`;
+    return { check: 'store', state: 'fault', because };
+  }
+  return there ? undefined : ok(`${file} is not there yet; the service makes it at its start`);
+}
+
+/** Room that is worth a warning: a day's decisions of many. */
+const ROOM_BYTES = 256 * 1024 * 1024;
+
+async function checkEmbedded(store: Store): Promise<readonly Finding[]> {
+  await tryWrite(store);
+  const { details } = await store.health();
+  const { file, sqlite, freeBytes } = details;
+  const found = ok(`${file}, SQLite ${sqlite}, with a write-ahead log; for one machine: several need Redis`);
+  if (typeof freeBytes !== 'number' || freeBytes >= ROOM_BYTES) return [found];
+  const because = `the disk of ${file} has ${Math.floor(freeBytes / 1024 / 1024)} MiB left: free space, or archive the journal (\`countersign journal archive\`); once it is full, every answer is FAILURE`;
+  return [found, { check: 'store', state: 'warning', because }];
+}
+
+/**
+ * As much as a decision may need, as a service without a name, which nobody takes for one; and takes it back.
+ */
+async function tryWrite(store: Store): Promise<void> {
+  const id = `doctor-${randomUUID()}`;
+  try {
+    await store.attend({ id, name: '', sequence: 0, trouble: '', probe: true });
+  } finally {
+    await store.leave(id);
+  }
+}
+
+/** A service shows itself every other second. */
+const PRESENT_MS = 10_000;
+
+async function runningServices(store: Store): Promise<readonly Finding[]> {
+  const { nowMs, services } = await store.services();
+  const present = services.filter(({ atMs }) => Math.abs(nowMs - atMs) < PRESENT_MS);
+  if (present.length === 0) return [ok('no service runs on it now')];
+  return present.map(({ name, trouble }) =>
+    trouble === ''
+      ? ok(`the service ${name} runs on it`)
+      : { check: 'store', state: 'fault', because: `the service ${name} is not ready: ${trouble}` },
+  );
+}
+
+function clockFindings({ state, because }: ClockState): readonly Finding[] {
+  if (state === 'right') return [];
+  return [{ check: 'store', state: state === 'jumped' ? 'fault' : 'warning', because }];
+}
+
+const ok = (because: string): Finding => ({ check: 'store', state: 'ok', because });
+
+async function journalSizes(store: Store, { sources }: Settings): Promise<readonly Finding[]> {
+  const sizes: string[] = [];
+  for (const { name } of sources) {
+    sizes.push(`${name} ${counted(await store.journalSize(name), 'entry', 'entries')}`);
+  }
+  return [ok(`journal: ${sizes.join(', ')}`)];
+}

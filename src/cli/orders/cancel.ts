@@ -1,0 +1,23 @@
+import { orderJson } from '../../orders/order-json.ts';
+import { subjectOf } from '../../callback/callback.ts';
+import type { CommandRow } from '../command.ts';
+import { byOption } from '../options.ts';
+import { namedOrder, orderArguments, orderText } from './order.ts';
+import { takenNote } from '../taken-note.ts';
+
+export const ordersCancel: CommandRow = {
+  path: 'orders cancel',
+  summary: 'Take an announced order back. One that was used stays used.',
+  example: 'orders cancel payment 11321 --source shop',
+  define: (command) => byOption(orderArguments(command)),
+  async run(session, call) {
+    const { kind, id, source } = namedOrder(session, call);
+    const store = await session.store();
+    const cancel = { source: source.name, subject: subjectOf({ kind, id }), by: session.by };
+    const { outcome, order } = await store.cancelOrder(cancel);
+    const text = outcome === 'cancelled' ? orderText(order) : `Nothing to cancel: ${orderText(order)}`;
+    const services = await takenNote(session);
+    session.print(text, { outcome, order: orderJson(order), services });
+    return outcome === 'cancelled' ? 0 : 1;
+  },
+};

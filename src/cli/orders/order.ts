@@ -1,0 +1,61 @@
+import type { Command } from 'commander';
+import { type OrderSource, orderSource } from '../../orders/orders.ts';
+import type { Kind } from '../../callback/callback.ts';
+import { orderSources } from '../../compose/sources.ts';
+import { CountersignError } from '../../errors.ts';
+import { KINDS } from '../../policy/document.ts';
+import type { Order } from '../../store/store.ts';
+import type { Call } from '../command.ts';
+import { isoTime, printable } from '../print.ts';
+import type { Session } from '../session.ts';
+
+/** `payment 11321` and `--source`: which callback an order is about. */
+export function orderArguments(command: Command): Command {
+  return command
+    .argument('<kind>', KINDS.join(', '))
+    .argument('<id>', 'appOrderId or request_id of the callback that is to come')
+    .option(
+      '--source <name>',
+      'the source of the settings (default: the only one that takes such callbacks)',
+    );
+}
+
+export interface NamedOrder {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly source: OrderSource;
+}
+
+/** Throws USAGE or ORDER_INVALID. */
+export function namedOrder(session: Session, call: Call): NamedOrder {
+  const [written = '', id = ''] = call.arguments;
+  const kind = KINDS.find((each) => each === written);
+  if (kind === undefined) {
+    throw new CountersignError(
+      'USAGE',
+      `${written} is no kind of callback; write one of ${KINDS.join(', ')}`,
+    );
+  }
+  const sources = orderSources(session.settings());
+  const name = call.option('source');
+  if (name !== undefined) return { kind, id, source: orderSource(sources, name, kind) };
+  const fitting = sources.filter(({ kinds }) => kinds.includes(kind));
+  const [source] = fitting;
+  if (source !== undefined && fitting.length === 1) return { kind, id, source };
+  const names = fitting.map((each) => each.name).join(', ') || 'none of the settings';
+  throw new CountersignError('USAGE', `--source is needed: ${kind} callbacks are taken by ${names}`);
+}
+
+/** `shop payment:11321 is expected until …: amount 100, …`. */
+export function orderText({ source, subject, state, members, expiresAtMs, endedAtMs }: Order): string {
+  const when = {
+    expected: `is expected until ${isoTime(expiresAtMs)}`,
+    used: `was used at ${isoTime(endedAtMs)}`,
+    cancelled: `was cancelled at ${isoTime(endedAtMs)}`,
+    expired: `has expired at ${isoTime(expiresAtMs)}, unused`,
+  }[state];
+  const shown = Object.entries(members)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, text]) => `${name} ${text === '' ? '(none)' : text}`);
+  return printable(`${source} ${subject} ${when}: ${shown.join(', ').replaceAll('\n', '; ')}`);
+}

@@ -1,0 +1,56 @@
+import { CountersignError } from '../../errors.ts';
+import { diffReleases } from '../../policy/diff.ts';
+import { readPolicyDirectory } from '../../release/files.ts';
+import { findRevision, named } from '../../release/push.ts';
+import type { Store } from '../../store/store.ts';
+import type { Call, CommandRow } from '../command.ts';
+import { diffText } from './diff-text.ts';
+import type { Session } from '../session.ts';
+
+export const policyDiff: CommandRow = {
+  path: 'policy diff',
+  summary:
+    'What policy files change in what is in force, or one revision in another: rule by rule, and which way.',
+  example: 'policy diff\npolicy diff config/policies --exit-code\npolicy diff --from 3f9a1c04 --to 77b0e2d1',
+  define: (command) =>
+    command
+      .argument('[directory]', 'where they are (default: policies.directory of the settings)')
+      .option('--from <revision>', 'compare with this one, or one that begins so (default: what is in force)')
+      .option('--to <revision>', 'compare this revision instead of a directory')
+      .option('--exit-code', 'exit 1 if anything differs'),
+  async run(session, call) {
+    const to = call.option('to');
+    if (to !== undefined && call.arguments.length > 0) {
+      throw new CountersignError('USAGE', 'give a directory or --to, not both');
+    }
+    // Files first: their faults are told also where the store can't be reached.
+    const files = to === undefined ? await sideOfFiles(session, call) : undefined;
+    const store = await session.store();
+    const from = await sideOfRevision(store, call.option('from') ?? (await store.control()).revision);
+    const side = files ?? (await sideOfRevision(store, to ?? ''));
+    const diff = diffReleases(from.document, side.document);
+    session.print(`${named(from.revision)} → ${named(side.revision)}\n${diffText(diff)}`, {
+      from: from.revision,
+      to: side.revision,
+      ...diff,
+    });
+    return call.flag('exitCode') && !diff.same ? 1 : 0;
+  },
+};
+
+interface Side {
+  readonly revision: string;
+  readonly document: string | undefined;
+}
+
+async function sideOfFiles(session: Session, call: Call): Promise<Side> {
+  const [directory = session.settings().policies.directory] = call.arguments;
+  return readPolicyDirectory(directory);
+}
+
+/** A revision by its name or the beginning of it; the empty text is none. Throws REVISION_UNKNOWN. */
+async function sideOfRevision(store: Store, name: string): Promise<Side> {
+  if (name === '') return { revision: '', document: undefined };
+  const revision = await findRevision(store, name);
+  return { revision, document: await store.document(revision) };
+}

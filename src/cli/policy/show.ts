@@ -1,0 +1,97 @@
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { CountersignError } from '../../errors.ts';
+import { findRevision, named } from '../../release/push.ts';
+import { freezeText } from '../../store/freezes.ts';
+import type { HistoryEntry, Store } from '../../store/store.ts';
+import type { CommandRow } from '../command.ts';
+import { jsonOrText } from '../json.ts';
+import { counted, isoTime, printable } from '../print.ts';
+
+export const policyShow: CommandRow = {
+  path: 'policy show',
+  summary: 'Show the policies of a revision as they could be written, and who put it in force.',
+  example: 'policy show\npolicy show 3f9a1c04d2b7',
+  define: (command) =>
+    command.argument('[revision]', 'the beginning of its name will do (default: what is in force)'),
+  async run(session, call) {
+    const store = await session.store();
+    const { revision: inForce, frozen } = await store.control();
+    const [wanted] = call.arguments;
+    if (wanted === undefined && inForce === '') {
+      throw new CountersignError(
+        'NOT_FOUND',
+        'no policies are in force; put some there with `countersign policy push`',
+      );
+    }
+    const revision = wanted === undefined ? inForce : await findRevision(store, wanted);
+    const content = await contentOf(store, revision);
+    const pushed = await lastPush(store, revision);
+    const freezes = frozen.map((freeze) => ({ ...freeze, at: isoTime(freeze.atMs) }));
+    session.print(
+      [
+        `# revision ${revision}${revision === inForce ? ', in force' : ''}`,
+        ...(pushed === undefined ? [] : [`# pushed ${pushText(pushed)}`]),
+        ...freezes.map((freeze) => `# FROZEN since ${freeze.at} as ${printable(freezeText(freeze))}`),
+        contentText(content),
+      ].join('\n'),
+      {
+        revision,
+        inForce: revision === inForce,
+        frozen: freezes,
+        ...(pushed && { by: pushed.by, at: isoTime(pushed.atMs), message: pushed.message }),
+        ...content,
+      },
+    );
+    return 0;
+  },
+};
+
+/** `2025-03-01T10:00:00.000Z by ada: as reviewed`. */
+function pushText({ atMs, by, message }: HistoryEntry): string {
+  return `${isoTime(atMs)} by ${printable(by)}: ${printable(message)}`;
+}
+
+const HISTORY_MAX = 1000;
+
+async function lastPush(store: Store, revision: string): Promise<HistoryEntry | undefined> {
+  const history = await store.history(HISTORY_MAX);
+  return history.find((entry) => entry.revision === revision);
+}
+
+const contentShape = z.object({
+  policies: z.array(z.record(z.string(), z.unknown())),
+  lists: z.record(z.string(), z.array(z.string())),
+});
+
+type Content = z.output<typeof contentShape>;
+
+/**
+ * A revision's policies as they were written, also those that this version of the program could not compile.
+ */
+async function contentOf(store: Store, revision: string): Promise<Content> {
+  const document = await store.document(revision);
+  const content = contentShape.safeParse(document === undefined ? undefined : jsonOrText(document));
+  if (content.success) return content.data;
+  throw new CountersignError(
+    'STORE_CORRUPT',
+    `revision ${named(revision)} in the store holds no policies; push the policies again`,
+    { revision },
+  );
+}
+
+function contentText({ policies, lists }: Content): string {
+  const files = Object.entries(lists).map(
+    ([file, values]) => `# ${file}: ${counted(values.length, 'value')}\n`,
+  );
+  // Every scalar is the text it was written as, so none needs quotes to stay one.
+  const texts = policies.map((policy) => stringify(ordered(policy), { schema: 'failsafe', lineWidth: 0 }));
+  return [files.join(''), texts.join('---\n')].join('').trimEnd();
+}
+
+/** In the order in which people write them; the store keeps them in that of the alphabet. */
+function ordered(policy: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { policy: name, description, callback, when, refusals, rules, ...others } = policy;
+  const written = { policy: name, description, callback, when, refusals, ...others, rules };
+  return Object.fromEntries(Object.entries(written).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,104 @@
+import { statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { CountersignError, messageOf } from '../../errors.ts';
+import type { Release } from '../../policy/release.ts';
+import { spellingWarnings } from '../../policy/spelling-warnings.ts';
+import { readTests } from '../../simulation/files.ts';
+import { readPolicyDirectory } from '../../release/files.ts';
+import type { CommandRow } from '../command.ts';
+import { counted } from '../print.ts';
+
+export const policyValidate: CommandRow = {
+  path: 'policy validate',
+  summary:
+    'Check policy files, and the files of their tests: every fault with its place and its cure, and a warning of each list or limit by an address that can be written in another way.',
+  example: 'policy validate\npolicy validate config/policies/payments.yaml',
+  define: (command) =>
+    command.argument(
+      '[paths...]',
+      'a directory, or files of one directory (default: policies.directory of the settings)',
+    ),
+  async run(session, call) {
+    const { directory, files } = filesOf(call.arguments, () => session.settings().policies.directory);
+    const [policies, tests] = await Promise.all([
+      invalidOr(readPolicyDirectory(directory, files)),
+      invalidOr(files === undefined ? readTests(directory) : Promise.resolve([])),
+    ]);
+    if (policies instanceof CountersignError || tests instanceof CountersignError) {
+      const invalid = [policies, tests].filter((each) => each instanceof CountersignError);
+      const message = invalid.map((each) => each.message).join('\n');
+      session.print(message, { valid: false, message, faults: invalid.flatMap(faultsOf) });
+      return 1;
+    }
+    const { revision } = policies;
+    const warnings = spellingWarnings(policies);
+    for (const warning of warnings) session.report(`warning: ${warning}`);
+    const tried = tests.length === 0 ? '' : `, ${counted(tests.length, 'test')}`;
+    session.print(`${sizeText(policies)}${tried}, no faults. Revision ${revision}`, {
+      valid: true,
+      revision,
+      ...sizeOf(policies),
+      tests: tests.length,
+      faults: [],
+      warnings,
+    });
+    return 0;
+  },
+};
+
+/** What is read, or that it is invalid. */
+async function invalidOr<T>(reading: Promise<T>): Promise<T | CountersignError> {
+  try {
+    return await reading;
+  } catch (thrown) {
+    if (thrown instanceof CountersignError && thrown.code === 'POLICY_INVALID') return thrown;
+    throw thrown;
+  }
+}
+
+function faultsOf({ data }: CountersignError): readonly unknown[] {
+  const faults = data['faults'];
+  return Array.isArray(faults) ? (faults as readonly unknown[]) : [];
+}
+
+/** How much there is in a release. */
+export function sizeOf({ policies }: Pick<Release, 'policies'>): { policies: number; rules: number } {
+  return {
+    policies: policies.length,
+    rules: policies.reduce((sum, policy) => sum + policy.rules.length, 0),
+  };
+}
+
+/** `3 policies, 9 rules`. */
+export function sizeText(release: Pick<Release, 'policies'>): string {
+  const { policies, rules } = sizeOf(release);
+  return `${counted(policies, 'policy', 'policies')}, ${counted(rules, 'rule')}`;
+}
+
+interface PolicyFiles {
+  readonly directory: string;
+  /** Their names within it; undefined for all. */
+  readonly files: readonly string[] | undefined;
+}
+
+function filesOf(paths: readonly string[], byDefault: () => string): PolicyFiles {
+  const [first] = paths;
+  if (first === undefined) return { directory: byDefault(), files: undefined };
+  if (paths.length === 1 && isDirectory(first)) return { directory: first, files: undefined };
+  const stray = paths.find((path) => isDirectory(path) || dirname(path) !== dirname(first));
+  if (stray !== undefined) {
+    throw new CountersignError(
+      'USAGE',
+      `${stray}: give one directory, or files of one directory, since list files are looked for beside them`,
+    );
+  }
+  return { directory: dirname(first), files: paths.map((path) => basename(path)) };
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch (thrown) {
+    throw new CountersignError('USAGE', `can't look at ${path}: ${messageOf(thrown)}; name what is there`);
+  }
+}

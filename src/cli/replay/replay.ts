@@ -1,0 +1,138 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CountersignError, messageOf } from '../../errors.ts';
+import { readRecordLines } from '../../simulation/record-file.ts';
+import { createMapping } from '../../replay/mapping.ts';
+import { replay } from '../../replay/replay.ts';
+import type { Resent } from '../../replay/resend.ts';
+import type { Call, CommandRow } from '../command.ts';
+import { progressBar } from '../progress-bar.ts';
+import { readMap } from './map.ts';
+import { replaySenders } from './senders.ts';
+import { replayJson, replayText } from './text.ts';
+
+const TIMEOUT_MS = 15_000;
+const SHOWN = 1000;
+const SHOW_MAX = 100_000;
+const CONCURRENCY = 8;
+const PREFIX = /^[A-Za-z0-9._-]{1,32}$/;
+
+export const replayCommand: CommandRow = {
+  path: 'replay',
+  summary:
+    'Send recorded callbacks again, signed with the keys of another instance, and compare the answers.',
+  example:
+    'replay decisions.jsonl --to https://staging:8080 --config staging.yaml --key keys/platform-staging.pem\nreplay decisions.jsonl --to http://127.0.0.1:8080 --concurrency 1 --prefix-ids again-\nreplay decisions.jsonl --to http://127.0.0.1:8080 --speed 10x --map names.yaml',
+  define: (command) =>
+    command
+      .argument('<file>', 'what `decisions export` wrote')
+      .requiredOption('--to <url>', 'the instance; --config is for its sources, schemes and secrets')
+      .option('--key <file>', 'the private key whose public half is platformKey there, for RSA')
+      .option('--concurrency <number>', `so many at once, one subject’s in order (default: ${CONCURRENCY})`)
+      .option('--rate <number>', 'at most so many a second, such as 50/s (default: as fast as possible)')
+      .option('--speed <factor>', 'the recorded pace times so much, such as 1x or 10x')
+      .option('--map <file>', 'what is called otherwise there: YAML, by member of the callback, new by old')
+      .option(
+        '--prefix-ids <text>',
+        'put before every appOrderId and request_id, for subjects that are new there',
+      )
+      .option('--show <number>', `tell so many that differ, and that failed (default: ${SHOWN})`)
+      .addHelpText('after', NOTES),
+  async run(session, call) {
+    const [file = ''] = call.arguments;
+    const base = baseOf(call.option('to') ?? '');
+    const tables = readMap(call.option('map'));
+    const mapping = createMapping({ tables, prefix: prefixOf(call) });
+    const report = await replay({
+      record: () => readRecordLines(file),
+      senderOf: replaySenders(session, call.option('key'), mapping),
+      mapping,
+      post: (resent) => post(base, resent),
+      concurrency: call.count('concurrency', { least: 1, most: 1000 }) ?? CONCURRENCY,
+      ratePerSecond: factorOf(call, 'rate', /^(\d{1,6}(?:\.\d{1,3})?)(?:\/s)?$/, '50/s'),
+      speed: factorOf(call, 'speed', /^(\d{1,6}(?:\.\d{1,3})?)x?$/, '10x'),
+      show: call.count('show', { least: 0, most: SHOW_MAX }) ?? SHOWN,
+      clock: session.clock,
+      elapsed: () => performance.now(),
+      pause: waitFor,
+      progress: (done, of) => session.progress(progressBar(done / of, done)),
+    });
+    session.progress('');
+    session.print(replayText(report, file, base), replayJson(report, file, base));
+    return report.same === report.callbacks && report.notSent === 0 ? 0 : 1;
+  },
+};
+
+const NOTES = `
+Sent are decisions, repeats and sign_success notices; self-checks, unreadable callbacks and changes of lists, orders and prices
+are counted. What stood on lists, orders and prices must stand there as well. Each callback is verified there as any other.
+
+The instance has a clock of its own: a record of days that is sent in seconds falls into one window, so limits over a window
+may refuse what they let through then. With several at once, two callbacks may also reach one limit in the other order;
+--concurrency 1 sends all in the recorded order. Subjects that the instance knows already are repeats to it: see --prefix-ids.
+
+A map, for instance:
+  source: { shop: staging-shop }
+  userId: { '12345': '99' }
+  to: { '0x52908400098527886e0f7030069857d2e4169ee7': '0x27b1fdb04752bbc536007a920d24acb045561c26' }
+
+Exits with 1 if any answer differs from the recorded one, or is missing.`;
+
+/** A timer takes no more than 24 days, and a record may have a gap of more. */
+const TIMER_MS = 86_400_000;
+
+async function waitFor(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= TIMER_MS) await pause(Math.min(left, TIMER_MS));
+}
+
+function baseOf(to: string): string {
+  const url = URL.parse(to);
+  if (url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '') {
+    return to.replace(/\/+$/, '');
+  }
+  throw new CountersignError('USAGE', `--to ${to}: write a URL such as http://127.0.0.1:8080`);
+}
+
+function prefixOf(call: Call): string {
+  const prefix = call.option('prefixIds') ?? '';
+  if (prefix === '' || PREFIX.test(prefix)) return prefix;
+  throw new CountersignError('USAGE', `--prefix-ids ${prefix}: write at most 32 of A-Z, a-z, 0-9 and . _ -`);
+}
+
+function factorOf(
+  call: Call,
+  option: 'rate' | 'speed',
+  pattern: RegExp,
+  example: string,
+): number | undefined {
+  const text = call.option(option);
+  if (text === undefined) return undefined;
+  const factor = Number(pattern.exec(text)?.[1] ?? 0);
+  if (factor > 0) return factor;
+  throw new CountersignError('USAGE', `--${option} ${text}: write a number above zero, such as ${example}`);
+}
+
+async function post(
+  base: string,
+  { path, headers, body }: Resent,
+): Promise<{ readonly status: number; readonly body: string }> {
+  // Of `AbortSignal.timeout` each would outlive its request, thousands of them at a time.
+  const waiting = new AbortController();
+  const timer = setTimeout(() => waiting.abort(new Error(`within ${TIMEOUT_MS} ms`)), TIMEOUT_MS);
+  try {
+    const response = await fetch(`${base}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+      // Elsewhere is another instance, and who knows whose.
+      redirect: 'manual',
+      signal: waiting.signal,
+    });
+    return { status: response.status, body: await response.text() };
+  } catch (thrown) {
+    const cause = thrown instanceof Error && thrown.cause !== undefined ? thrown.cause : thrown;
+    throw new Error(`no answer: ${messageOf(cause)}`, { cause: thrown });
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,128 @@
+import { plainAnswer } from '../../callback/answer.ts';
+import { answerFormatOf } from '../../compose/sources.ts';
+import { CountersignError } from '../../errors.ts';
+import { PAYMENT_PATH } from '../../settings/sources.ts';
+import type { Mapping } from '../../replay/mapping.ts';
+import type { SenderOf, SourceSender } from '../../replay/sender.ts';
+import { readPrivateKey, readPublicKey } from '../../signature/keys.ts';
+import type { Signer } from '../../signature/scheme.ts';
+import { compileSigner } from '../../signature/schemes.ts';
+import type { ReadSecret } from '../../values/secret.ts';
+import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from '../send/keys.ts';
+import type { Session } from '../session.ts';
+
+/**
+ * Whoever sends to the sources of the settings, their keys read when they are first needed. `key` is the file
+ * of `--key`.
+ */
+export function replaySenders(session: Session, key: string | undefined, mapping: Mapping): SenderOf {
+  const { sources } = session.settings();
+  const { read } = session.secrets();
+  const platformKey = once(() => (key === undefined ? undefined : keyFile(key)));
+  const senders = new Map<string, SourceSender>();
+  return (recorded) => {
+    const name = mapping.source(recorded);
+    const known = senders.get(name);
+    if (known !== undefined) return known;
+    const source = sources.find((each) => each.name === name);
+    if (source === undefined) {
+      const names = sources.map((each) => each.name).join(', ');
+      throw new CountersignError(
+        'USAGE',
+        `no source of ${session.settingsFile} is called ${name}; there are ${names}: map it, under source, with --map`,
+      );
+    }
+    const sender =
+      source.callback === 'payment' ? paymentSender(source, read, platformKey) : cosignerSender(source, read);
+    senders.set(name, sender);
+    return sender;
+  };
+}
+
+function paymentSender(
+  source: SourceOf<'payment'>,
+  read: ReadSecret,
+  platformKey: () => string | undefined,
+): SourceSender {
+  const signers = new Map<string, Signer>();
+  return {
+    callback: 'payment',
+    name: source.name,
+    path: PAYMENT_PATH,
+    appKey: source.appKey,
+    answer: answerFormatOf(source),
+    signer(scheme) {
+      const signer =
+        signers.get(scheme) ?? compileSigner(signerConfig(source, scheme, { read, platformKey }));
+      signers.set(scheme, signer);
+      return signer;
+    },
+  };
+}
+
+function signerConfig(
+  { name, signatures }: SourceOf<'payment'>,
+  scheme: string,
+  { read, platformKey }: { readonly read: ReadSecret; readonly platformKey: () => string | undefined },
+): ReturnType<typeof platformSigner> {
+  const accepted = signatures.filter((each) => each.scheme === scheme);
+  const [first] = accepted;
+  if (first === undefined) {
+    const schemes = [...new Set(signatures.map((each) => each.scheme))].join(' and ');
+    throw new CountersignError(
+      'USAGE',
+      `the record has callbacks signed by ${scheme || 'no scheme that it names'}, and source ${name} accepts ${schemes}: add ${scheme} to its signatures`,
+    );
+  }
+  if (first.scheme === 'md5') return platformSigner(first, read, () => '');
+  const key = platformKey();
+  if (key === undefined) {
+    throw new CountersignError(
+      'USAGE',
+      `the record has callbacks signed by ${scheme}: give the private key of source ${name}'s platformKey with --key`,
+    );
+  }
+  const { fingerprint } = readPrivateKey(key);
+  const paired = accepted.find(
+    (each) => each.scheme !== 'md5' && readPublicKey(read(each.platformKey)).fingerprint === fingerprint,
+  );
+  if (paired !== undefined) return platformSigner(paired, read, () => key);
+  throw new CountersignError(
+    'USAGE',
+    `--key has the fingerprint ${fingerprint}, which no platformKey of ${name} for ${scheme} has: give the private key that belongs to it`,
+  );
+}
+
+function cosignerSender(source: SourceOf<'cosigner'>, read: ReadSecret): SourceSender {
+  const { headers, segment } = cosignerCredentials(source, read);
+  const certificate = source.authenticate.some(
+    (credential) => typeof credential === 'object' && 'certificate' in credential,
+  );
+  return {
+    callback: 'cosigner',
+    name: source.name,
+    answer: plainAnswer,
+    headers,
+    path(kind) {
+      const path = kind === 'transfer' ? source.paths.withdraw : source.paths.web3;
+      if (path === undefined) {
+        throw new CountersignError(
+          'USAGE',
+          `source ${source.name} serves no ${kind} callbacks; set its paths`,
+        );
+      }
+      if (certificate) {
+        throw new CountersignError(
+          'USAGE',
+          `source ${source.name} asks for a client certificate, which replay can't show; let the instance ask for a header instead`,
+        );
+      }
+      return `${path}${segment}`;
+    },
+  };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

@@ -1,0 +1,183 @@
+import type { Command } from 'commander';
+import { CountersignError } from '../../errors.ts';
+import { PAYMENT_PATH } from '../../http/public.ts';
+import type { SignerConfig } from '../../signature/scheme.ts';
+import { compileSigner } from '../../signature/schemes.ts';
+import type { Call, CommandRow } from '../command.ts';
+import { type Outgoing, baseUrl, idFrom, send, sourceFor, textMembers } from './callback.ts';
+import { sendMany, variedPayment } from './many.ts';
+import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from './keys.ts';
+import type { Session } from '../session.ts';
+
+const DEMO_PLATFORM_KEY = 'config/demo/platform.private.pem';
+
+const addressed = (command: Command): Command =>
+  command
+    .option('--to <url>', 'where the service is (default: as the settings say)')
+    .option('--source <name>', 'which source of the settings to send as (default: the first that fits)');
+
+export const sendPayment: CommandRow = {
+  path: 'send payment',
+  summary: 'Send a signed payment confirmation, as the platform would.',
+  example:
+    'send payment\nsend payment --amount 20000\nsend payment --count 1000 --amount 12000\nsend payment --scheme rsa-envelope --user 12345 --order A-1',
+  define: (command) =>
+    addressed(command)
+      .option('--amount <decimal>', 'orderAmount', '100')
+      .option('--symbol <symbol>', 'payCoinSymbol', 'USDT1742')
+      .option('--user <id>', 'userId', '12345')
+      .option(
+        '--order <id>',
+        'appOrderId (default: made from the other members and the scheme, so that the same call is a repeat)',
+      )
+      .option(
+        '--count <number>',
+        'so many, of different users and of amounts up to --amount: traffic to try policies on',
+      )
+      .option('--scheme <scheme>', 'md5, rsa or rsa-envelope (default: the first that the source accepts)')
+      .option('--key <file>', "the platform's private key, for RSA", DEMO_PLATFORM_KEY),
+  async run(session, call) {
+    const source = sourceFor(session, 'payment', call.option('source'));
+    const signer = compileSigner(signerConfig(session, source, call));
+    const url = `${baseUrl(session, call.option('to'))}${PAYMENT_PATH}`;
+    const payCoinSymbol = needed(call, 'symbol');
+    // An order is bound to its scheme: the same payment by another than the usual one is another order.
+    const scheme = call.option('scheme');
+    const by = scheme === undefined || scheme === source.signatures[0]?.scheme ? {} : { scheme };
+    const outgoing = (orderAmount: string, userId: string, order: string | undefined): Outgoing => {
+      const asked = { userId, orderAmount, payCoinSymbol };
+      const appOrderId = order ?? idFrom({ ...asked, ...by });
+      const members = textMembers({ appKey: source.appKey, appOrderId, ...asked });
+      const body = signer.sign(members, session.clock());
+      return { source: source.name, subject: `payment:${appOrderId}`, url, headers: {}, body };
+    };
+    const [amount, user, order] = [needed(call, 'amount'), needed(call, 'user'), call.option('order')];
+    const count = call.count('count', { least: 1, most: 1_000_000 });
+    if (count === undefined) return send(session, outgoing(amount, user, order));
+    return sendMany(session, count, (index) => {
+      const varied = variedPayment({ amount, user }, index);
+      return outgoing(varied.amount, varied.user, order && `${order}-${index + 1}`);
+    });
+  },
+};
+
+/**
+ * The keys of the sender's side: the shared secret from the settings, the platform's private key from
+ * `--key`.
+ */
+function signerConfig(session: Session, source: SourceOf<'payment'>, call: Call): SignerConfig {
+  const wanted = call.option('scheme');
+  const accepted = source.signatures.find(({ scheme }) => wanted === undefined || scheme === wanted);
+  if (accepted === undefined) {
+    const schemes = source.signatures.map(({ scheme }) => scheme).join(', ');
+    throw new CountersignError(
+      'USAGE',
+      `source ${source.name} does not accept ${wanted ?? 'anything'}; it accepts ${schemes}`,
+    );
+  }
+  return platformSigner(accepted, session.secrets().read, () => keyFile(needed(call, 'key')));
+}
+
+const cosignerOptions = (command: Command): Command =>
+  addressed(command)
+    .option('--type <type>', 'sign_prepare, sign_start or sign_success', 'sign_start')
+    .option(
+      '--request <id>',
+      'request_id (default: made from the other members, so that the same call is a repeat)',
+    )
+    .option('--speed-up', 'pending_round: true')
+    .option('--txid <hash>', 'txid, for sign_success')
+    .option('--from <address>', 'source address', '0x27b1fdb04752bbc536007a920d24acb045561c26');
+
+export const sendTransfer: CommandRow = {
+  path: 'send transfer',
+  summary: 'Send a withdrawal confirmation, as the co-signer would.',
+  example: 'send transfer\nsend transfer --amount 25 --to-address 0x52908400098527886E0F7030069857D2E4169EE7',
+  define: (command) =>
+    cosignerOptions(command)
+      .option('--amount <decimal>', 'amount', '1.5')
+      .option('--symbol <symbol>', 'symbol', 'ETH')
+      .option('--to-address <address>', 'destination', '0x52908400098527886E0F7030069857D2E4169EE7')
+      .option('--memo <text>', 'memo of the destination', ''),
+  run(session, call) {
+    const asked = {
+      from: needed(call, 'from'),
+      to: needed(call, 'toAddress'),
+      memo: call.option('memo') ?? '',
+      amount: needed(call, 'amount'),
+      symbol: needed(call, 'symbol'),
+    };
+    return sendCosigner(session, call, 'transfer', asked, { transfer_id: 1001, withdraw_id: '' });
+  },
+};
+
+export const sendWeb3: CommandRow = {
+  path: 'send web3',
+  summary: 'Send a web3 confirmation, as the co-signer would.',
+  example: 'send web3\nsend web3 --contract 0x0000000000000000000000000000000000000001',
+  define: (command) =>
+    cosignerOptions(command)
+      .option('--amount <decimal>', 'amount; -1 for unlimited', '0')
+      .option('--symbol <symbol>', 'main_chain_symbol', 'ETH')
+      .option(
+        '--contract <address>',
+        'interactive_contract, and where it goes to',
+        '0xdAC17F958D2ee523a2206206994597C13D831ec7',
+      )
+      .option(
+        '--data <hex>',
+        'input_data',
+        `0xa9059cbb${'52908400098527886e0f7030069857d2e4169ee7'.padStart(64, '0')}${'5f5e100'.padStart(64, '0')}`,
+      ),
+  run(session, call) {
+    const asked = {
+      from: needed(call, 'from'),
+      to: needed(call, 'contract'),
+      amount: needed(call, 'amount'),
+      main_chain_symbol: needed(call, 'symbol'),
+      input_data: call.option('data') ?? '',
+      interactive_contract: needed(call, 'contract'),
+    };
+    return sendCosigner(session, call, 'web3', asked, { trans_id: 2001 });
+  },
+};
+
+function sendCosigner(
+  session: Session,
+  call: Call,
+  kind: 'transfer' | 'web3',
+  asked: Readonly<Record<string, string>>,
+  ids: Readonly<Record<string, string | number>>,
+) {
+  const source = sourceFor(session, 'cosigner', call.option('source'));
+  const path = kind === 'transfer' ? source.paths.withdraw : source.paths.web3;
+  if (path === undefined) {
+    throw new CountersignError('USAGE', `source ${source.name} serves no ${kind} callbacks; set its paths`);
+  }
+  const request = call.option('request') ?? idFrom(asked);
+  const { headers, segment } = cosignerCredentials(source, session.secrets().read);
+  const body = {
+    type: needed(call, 'type'),
+    ...ids,
+    request_id: request,
+    pending_round: call.flag('speedUp'),
+    ...asked,
+    txid: call.option('txid') ?? '',
+  };
+  return send(session, {
+    source: source.name,
+    subject: `${kind}:${request}`,
+    url: `${baseUrl(session, call.option('to'))}${path}${segment}`,
+    headers,
+    body: JSON.stringify(body),
+  });
+}
+
+function needed(call: Call, option: string): string {
+  const value = call.option(option);
+  if (value !== undefined && value !== '') return value;
+  throw new CountersignError(
+    'USAGE',
+    `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} needs a value`,
+  );
+}

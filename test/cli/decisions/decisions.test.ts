@@ -1,0 +1,368 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { describeDecision, decisionJson } from '../../../src/cli/decisions/text.ts';
+import type { JournalEntry } from '../../../src/store/store.ts';
+import { formatAmount } from '../../../src/values/amount.ts';
+import { TO, type TestService, startTestService, transfer } from '../../service.ts';
+import { type Place, placeIn } from '../terminal.ts';
+
+const HOUR_MS = 3_600_000;
+const START_MS = Date.UTC(2025, 2, 1, 10);
+
+let service: TestService;
+let at: Place;
+let nowMs = START_MS;
+/** By what was asked, the entry about it. */
+const ids = new Map<string, string>();
+
+async function recorded(what: string, ask: () => Promise<unknown>): Promise<void> {
+  const before = new Set((await all()).map(nameOf));
+  await ask();
+  const [entry, ...others] = (await all()).filter((each) => !before.has(nameOf(each)));
+  if (entry === undefined || others.length > 0) throw new Error(`${what} made no entry, or several`);
+  ids.set(what, nameOf(entry));
+}
+
+const nameOf = ({ source, id }: JournalEntry): string => `${source}/${id}`;
+
+async function all(): Promise<readonly JournalEntry[]> {
+  const pages = await Promise.all(
+    ['shop', 'vault'].map((source) => service.store.entries({ source, limit: 1000 })),
+  );
+  return pages.flat();
+}
+
+/** What commands print for machines, as far as a test asks about it. */
+const listed = z.array(z.looseObject({ id: z.string() }));
+const exported = z.looseObject({ source: z.string(), id: z.string() });
+
+const idOf = (what: string): string => {
+  const id = ids.get(what);
+  if (id === undefined) throw new Error(`there is no ${what}`);
+  return id;
+};
+
+// One service for all tests here, since none of them changes anything: an hour between two callbacks.
+beforeAll(async () => {
+  service = await startTestService({ clock: () => nowMs });
+  at = placeIn(service.folder);
+  const asks: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['approved', () => service.pay({ appOrderId: 'A-1', orderAmount: '100' })],
+    ['repeated', () => service.pay({ appOrderId: 'A-1', orderAmount: '100' })],
+    ['refused', () => service.pay({ appOrderId: 'A-2', orderAmount: '5000.5' })],
+    ['changed terms', () => service.pay({ appOrderId: 'A-1', orderAmount: '101' })],
+    ['transfer', () => service.cosign('/cosigner/withdraw', transfer({ request_id: 'w-1' }))],
+    [
+      'notice',
+      () =>
+        service.cosign(
+          '/cosigner/withdraw',
+          transfer({ request_id: 'w-2', type: 'sign_success', txid: '0xaa' }),
+        ),
+    ],
+    [
+      'no callback',
+      () => service.cosign('/cosigner/withdraw', transfer({ request_id: 'w-3', amount: '-5' })),
+    ],
+    [
+      'list',
+      () =>
+        service.store.changeList({
+          source: 'shop',
+          list: 'blocked',
+          add: ['7'],
+          remove: [],
+          by: 'ada',
+          message: 'fraud',
+        }),
+    ],
+  ];
+  for (const [what, ask] of asks) {
+    await recorded(what, ask);
+    nowMs += HOUR_MS;
+  }
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+describe('decisions show', () => {
+  it('shows what was decided, why, and what every rule said', async () => {
+    const id = idOf('refused');
+    const { code, out } = await at.run('decisions', 'show', id);
+    expect(code).toBe(0);
+    const [first, because, ...rest] = out.split('\n');
+    expect(first).toBe(`FAILURE  RULE_REFUSED  ${id}  payment:A-2`);
+    expect(because).toContain('because payments/amount-limit#1 refuses: ');
+    expect(rest[0]).toMatch(/^ {2}refuse {2}payments\/amount-limit#1 {2}.*5000\.5.*1000/);
+    expect(rest[1]).toMatch(/^ {2}pass {4}payments\/window-limit#2 {2}.*10000/);
+    expect(out).toMatch(/^when +2025-03-01T12:00:00\.000Z$/m);
+    expect(out).toMatch(/^sent by +md5 /m);
+    expect(out).toMatch(/^revision +[0-9a-f]{64}$/m);
+    expect(out).toMatch(/^values +.*5000\.5/m);
+    expect(out).toContain('"appOrderId":"A-2"');
+  });
+
+  it('takes a bare id with --source', async () => {
+    const [source = '', id = ''] = idOf('approved').split('/');
+    const { code, out } = await at.run('decisions', 'show', id, '--source', source);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^SUCCESS {2}APPROVED {2}shop\/\d+ {2}payment:A-1\nbecause approved: /);
+  });
+
+  it('of a repeat also shows what it repeats', async () => {
+    const { code, out } = await at.run('decisions', 'show', idOf('repeated'));
+    expect(code).toBe(0);
+    expect(out).toContain(`(decided before, as ${idOf('approved')})`);
+    expect(out).toContain(`What ${idOf('approved')} was:\n\nSUCCESS  APPROVED  ${idOf('approved')}`);
+    const { json } = await at.run('decisions', 'show', idOf('repeated'), '--json');
+    expect(json()).toMatchObject({
+      id: idOf('repeated'),
+      type: 'repeat',
+      of: idOf('approved'),
+      first: { id: idOf('approved'), type: 'decision', verdict: 'SUCCESS' },
+    });
+  });
+
+  it('with --json has the rules, exact amounts and the body', async () => {
+    const { json } = await at.run('decisions', 'show', idOf('refused'), '--json');
+    expect(json()).toMatchObject({
+      id: idOf('refused'),
+      at: '2025-03-01T12:00:00.000Z',
+      verdict: 'FAILURE',
+      code: 'RULE_REFUSED',
+      decidedBy: 'payments/amount-limit#1',
+      rules: [
+        { rule: 'amount-limit#1', verdict: 'FAILURE' },
+        { rule: 'window-limit#2', verdict: 'SUCCESS' },
+      ],
+      claims: [{ holds: true, used: '100' }],
+      detail: { kind: 'payment', terms: { amount: '5000.5' } },
+    });
+  });
+
+  it.each([
+    ['changed terms', 'TERMS_CHANGED', 'came before with other terms'],
+    ['notice', 'SIGNED_WITHOUT_APPROVAL', 'no sign_start with these terms stands approved'],
+    ['no callback', 'MEMBER_INVALID', 'amount'],
+  ])('explains %s', async (what, decisionCode, said) => {
+    const { code, out } = await at.run('decisions', 'show', idOf(what));
+    expect(code).toBe(0);
+    expect(out).toContain(`FAILURE  ${decisionCode}  ${idOf(what)}`);
+    expect(out).toContain(said);
+  });
+
+  it('names the address that was looked for on a list', async () => {
+    const { out } = await at.run('decisions', 'show', idOf('transfer'));
+    expect(out).toMatch(new RegExp(`^ {2}pass {2}transfers/allow-list#2 {3}.*${TO}`, 'm'));
+  });
+
+  it('an entry that is not there: 1, and says where they are listed', async () => {
+    for (const id of ['shop/99999', 'shop/nonsense', 'vault/1']) {
+      const { code, err } = await at.run('decisions', 'show', id);
+      expect(code).toBe(1);
+      expect(err).toContain('countersign decisions search');
+    }
+  });
+
+  it.each([
+    ['a bare id where there are several sources', ['17'], 'write SOURCE/ID, such as shop/17'],
+    ['an unknown source', ['shpo/17'], 'did you mean shop?'],
+    ['no id', ['shop/'], 'write SOURCE/ID'],
+    ['two sources', ['shop/17', '--source', 'vault'], 'leave --source out'],
+  ])('%s: 2', async (_, args, said) => {
+    const { code, err } = await at.run('decisions', 'show', ...args);
+    expect(code).toBe(2);
+    expect(err).toContain(said);
+  });
+});
+
+describe('describeDecision', () => {
+  const entry: JournalEntry = {
+    id: '17',
+    source: 'shop',
+    atMs: 0,
+    type: 'decision',
+    subject: 'payment:1',
+    verdict: 'FAILURE',
+    code: 'RULE_REFUSED',
+    revision: '',
+    of: '',
+    claims: [],
+    detail: '{}',
+  };
+
+  it('lets no text of others steer the terminal', () => {
+    const hostile = 'payment:\u001b[2J\u202e\n\u2028SUCCESS';
+    const text = describeDecision({ ...entry, subject: hostile });
+    expect(text.split('\n')).toHaveLength(2);
+    expect(text).toContain('payment:\\u{1b}[2J\\u{202e}\\u{a}\\u{2028}SUCCESS');
+  });
+
+  it.each(['', 'no JSON', '[]', 'null', '{"proposal":{"revision":1}}', '{"question":7,"terms":"x"}'])(
+    'shows an entry whose detail is %j as far as it can',
+    (detail) => {
+      expect(describeDecision({ ...entry, detail })).toContain('FAILURE  RULE_REFUSED  shop/17  payment:1');
+      expect(decisionJson({ ...entry, detail })).toMatchObject({ id: 'shop/17', rules: [], decidedBy: '' });
+    },
+  );
+
+  it('tells of an answer that came too late which decision stands', () => {
+    const text = describeDecision({ ...entry, type: 'late', code: 'ANSWERED_LATE', of: '16' });
+    expect(text).toContain('shop/16 was decided, but FAILURE was answered');
+  });
+
+  it('tells which hash of a self-check was right', () => {
+    const detail = JSON.stringify({ valid: { client: true, verify: false } });
+    expect(describeDecision({ ...entry, type: 'self-check', code: 'SELF_CHECK', detail })).toContain(
+      'client_system_pubkey_hash matches, verify_sign_pub_hash does not match',
+    );
+  });
+});
+
+describe('decisions search', () => {
+  const found = async (...args: readonly string[]): Promise<readonly string[]> => {
+    const { code, json } = await at.run('decisions', 'search', '--json', ...args);
+    expect(code).toBe(0);
+    return listed.parse(json()).map(({ id }) => id);
+  };
+  const idsOf = (...whats: readonly string[]): readonly string[] => whats.map(idOf);
+
+  it('has all sources by time, oldest first, or the newest first', async () => {
+    const inOrder = [...ids.values()];
+    expect(await found()).toEqual(inOrder);
+    expect(await found('--newest')).toEqual(inOrder.toReversed());
+    expect(await found('--newest', '--limit', '2')).toEqual(inOrder.toReversed().slice(0, 2));
+  });
+
+  it.each([
+    [
+      ['--source', 'vault'],
+      ['transfer', 'notice', 'no callback'],
+    ],
+    [
+      ['--order', 'A-1'],
+      ['approved', 'repeated', 'changed terms'],
+    ],
+    [['--subject', 'payment:A-2'], ['refused']],
+    [['--request', 'w-1'], ['transfer']],
+    [
+      ['--verdict', 'success'],
+      ['approved', 'repeated', 'transfer'],
+    ],
+    [['--code', 'TERMS_CHANGED'], ['changed terms']],
+    [['--rule', 'payments'], ['refused']],
+    [['--rule', 'payments/amount-limit'], ['refused']],
+    [['--rule', 'payments/amount-limit#1'], ['refused']],
+    [['--rule', 'payments/amount-limit#2'], []],
+    [
+      ['--until', '2025-03-01T12:00Z'],
+      ['approved', 'repeated'],
+    ],
+    [
+      ['--since', '2025-03-01T11:00:00Z', '--until', '2025-03-01T14:00+01:00', '--verdict', 'FAILURE'],
+      ['refused'],
+    ],
+    [
+      ['--order', 'A-1', '--newest'],
+      ['changed terms', 'repeated', 'approved'],
+    ],
+  ] as const)('%j finds %j', async (args, whats) => {
+    expect(await found(...args)).toEqual(idsOf(...whats));
+  });
+
+  it('--since 2h counts from the clock', async () => {
+    const { json } = await at.runWith({ clock: () => nowMs })(
+      'decisions',
+      'search',
+      '--since',
+      '2h',
+      '--json',
+    );
+    expect(listed.parse(json()).map(({ id }) => id)).toEqual(idsOf('no callback', 'list'));
+  });
+
+  it('prints a line each, with time, verdict, code, id, subject and reason', async () => {
+    const { out } = await at.run('decisions', 'search', '--order', 'A-1');
+    const lines = out.trimEnd().split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toMatch(
+      /^2025-03-01T10:00:00\.000Z {2}SUCCESS {2}APPROVED +shop\/\d+ {2}payment:A-1 {2}approved: /,
+    );
+    expect(lines[1]).toContain('APPROVED (repeat)');
+  });
+
+  it('says so if nothing matches', async () => {
+    const { code, out } = await at.run('decisions', 'search', '--order', 'nothing');
+    expect({ code, out }).toEqual({ code: 0, out: 'Nothing in the journal matches.\n' });
+  });
+
+  it.each([
+    [['--since', 'yesterday'], 'write 30s, 15m, 2h or 7d'],
+    [['--since', '2025-03-02', '--until', '2025-03-01'], 'swap them'],
+    [['--verdict', 'maybe'], 'write SUCCESS or FAILURE'],
+    [['--subject', 'A-1'], 'write payment:ID'],
+    [['--order', '1', '--request', '1'], 'give one of --subject, --order and --request'],
+    [['--limit', '1001'], 'from 1 to 1000'],
+    [['--source', 'nobody'], 'there are: shop, vault'],
+  ])('%j: 2, and says what to write', async (args, said) => {
+    const { code, err } = await at.run('decisions', 'search', ...args);
+    expect(code).toBe(2);
+    expect(err).toContain(said);
+  });
+});
+
+describe('decisions export', () => {
+  const linesOf = (out: string): readonly z.output<typeof exported>[] =>
+    out === ''
+      ? []
+      : out
+          .trimEnd()
+          .split('\n')
+          .map((line) => exported.parse(JSON.parse(line)));
+
+  it('has every entry with every field, a line each', async () => {
+    const { code, out } = await at.run('decisions', 'export');
+    expect(code).toBe(0);
+    const byTime = (await all()).toSorted((a, b) => a.atMs - b.atMs);
+    const expected = byTime.map(({ detail, claims, ...entry }) => ({
+      ...entry,
+      detail: z.unknown().parse(JSON.parse(detail)),
+      claims: claims.map((claim) => ('used' in claim ? { ...claim, used: formatAmount(claim.used) } : claim)),
+    }));
+    expect(linesOf(out)).toEqual(expected);
+    expect((await at.run('decisions', 'export', '--json')).out).toBe(out);
+  });
+
+  it('can be resumed after any entry, with nothing twice and nothing lost', async () => {
+    const { out } = await at.run('decisions', 'export', '--source', 'shop');
+    const whole = linesOf(out);
+    for (const [index, { id }] of whole.entries()) {
+      const rest = await at.run('decisions', 'export', '--source', 'shop', '--after', id);
+      expect(linesOf(rest.out)).toEqual(whole.slice(index + 1));
+    }
+    const named = await at.run('decisions', 'export', '--source', 'shop', '--after', idOf('approved'));
+    expect(linesOf(named.out)).toEqual(whole.slice(1));
+  });
+
+  it('--limit and times bound it', async () => {
+    expect(linesOf((await at.run('decisions', 'export', '--limit', '3')).out)).toHaveLength(3);
+    const { out } = await at.run('decisions', 'export', '--since', '2025-03-01T15:00Z');
+    expect(linesOf(out).map(({ source, id }) => `${source}/${id}`)).toEqual([
+      idOf('notice'),
+      idOf('no callback'),
+      idOf('list'),
+    ]);
+  });
+
+  it.each([
+    ['--after with several sources', ['--after', '3'], 'add --source with one of shop, vault'],
+    ['--after of another source', ['--source', 'shop', '--after', 'vault/3'], 'leave --source out'],
+    ['--after that is no id', ['--source', 'shop', '--after', 'x'], 'id'],
+  ])('%s: 2', async (_, args, said) => {
+    const { code, out, err } = await at.run('decisions', 'export', ...args);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(said);
+  });
+});

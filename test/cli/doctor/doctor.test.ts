@@ -1,0 +1,313 @@
+import { X509Certificate, generateKeyPairSync } from 'node:crypto';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import type { Finding } from '../../../src/cli/doctor/finding.ts';
+import { closedPort } from '../../ports.ts';
+import { startRedisServer } from '../../redis-server.ts';
+import { startTestService } from '../../service.ts';
+import { CERTIFICATE, CERTIFICATE_KEY } from '../certificate.ts';
+import { type Run, place, placeIn } from '../terminal.ts';
+
+const diagnosed = z.object({
+  faults: z.number(),
+  warnings: z.number(),
+  findings: z.array(
+    z.object({
+      check: z.enum(['settings', 'keys', 'store', 'policies', 'ports']),
+      state: z.enum(['ok', 'warning', 'fault']),
+      because: z.string(),
+    }),
+  ),
+});
+
+type Diagnosis = z.output<typeof diagnosed> & { readonly code: number };
+
+async function diagnosis(run: Run): Promise<Diagnosis> {
+  const { code, json, err } = await run('doctor', '--json');
+  expect(err).toBe('');
+  return { code, ...diagnosed.parse(json()) };
+}
+
+/** What was found in one state, `check: because` each. */
+const inState = ({ findings }: Diagnosis, state: Finding['state']): readonly string[] =>
+  findings.filter((finding) => finding.state === state).map(({ check, because }) => `${check}: ${because}`);
+
+/** A port of this machine, listened on until the test is over unless it is to be free. */
+async function port(state: 'taken' | 'free'): Promise<number> {
+  if (state === 'free') return closedPort();
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  onTestFinished(async () => {
+    server.close();
+    await once(server, 'close');
+  });
+  return address.port;
+}
+
+describe('doctor, where all is in order', () => {
+  it('before a first start: 0, names every key, and makes no store', async () => {
+    const { run, folder } = place({}, { begun: false });
+    const found = await diagnosis(run);
+    expect(found).toMatchObject({ code: 0, faults: 0, warnings: 0 });
+    expect(new Set(found.findings.map(({ check }) => check))).toEqual(
+      new Set(['settings', 'keys', 'store', 'policies', 'ports']),
+    );
+    const ok = inState(found, 'ok').join('\n');
+    expect(ok).toMatch(/shop is known by md5, rsa, rsa-envelope\n +secret file .*shop\.secret/);
+    expect(ok).toMatch(/platform key SHA256:[A-Za-z0-9+/]{43}/);
+    expect(ok).toContain('is not there yet; the service makes it at its start');
+    expect(ok).toContain('holds 3 policies, 6 rules');
+    expect(existsSync(join(folder, 'store.db'))).toBe(false);
+  });
+
+  it('prints a line each, and the sum', async () => {
+    const { run } = place();
+    const { code, out } = await run('doctor');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^ok {7}settings {2}.*settings\.yaml with 2 sources$/m);
+    expect(out).toMatch(/\n0 faults, 0 warnings\.\n$/);
+  });
+
+  it('beside a running service: 0, and says that it runs, and how much its journal holds', async () => {
+    const ports = { public: { port: '0' }, ops: { port: String(await port('free')) } };
+    const service = await startTestService({ settings: ports });
+    onTestFinished(() => service.stop());
+    await service.pay({});
+    const found = await diagnosis(placeIn(service.folder).run);
+    expect(found).toMatchObject({ code: 0, faults: 0 });
+    const ok = inState(found, 'ok');
+    expect(ok).toContain(`ports: a Countersign is running at ${service.ops}, and ready`);
+    expect(ok).toContain('store: journal: shop 1 entry, vault 0 entries');
+    expect(ok.join('\n')).toMatch(/policies: revision [0-9a-f]{12} is in force, 3 policies, 6 rules$/m);
+  });
+});
+
+describe('doctor, where something is wrong', () => {
+  it('faulty settings: 1, with all faults', async () => {
+    const { run } = place({ settings: { public: { prot: '1' }, answerTimeoutMs: 'soon' } });
+    const found = await diagnosis(run);
+    expect(found).toMatchObject({ code: 1, faults: 1 });
+    expect(found.findings[0]?.because).toContain('did you mean port?');
+    expect(found.findings[0]?.because).toContain('answerTimeoutMs');
+  });
+
+  it('goes on after each fault: keys, store, policies and ports in one call', async () => {
+    const taken = await port('taken');
+    const { run, write, folder } = place({ settings: { public: { port: String(taken) } } });
+    write('vault.token', '');
+    write(
+      'store.db',
+      'this is no database, but some text that is long enough to be taken for a header of one',
+    );
+    write('policies/web3.yaml', 'policy: web3\n');
+    const found = await diagnosis(run);
+    expect(found.code).toBe(1);
+    const faults = inState(found, 'fault');
+    expect(faults).toHaveLength(4);
+    const [keys, store, policies, ports] = faults;
+    expect(keys).toMatch(/^keys: source vault: file .*vault\.token is empty/);
+    expect(store).toMatch(/^store: the store .*store\.db is not a database/);
+    expect(policies).toMatch(/^policies: .*\n +web3\.yaml:/);
+    expect(ports).toBe(
+      `ports: public 127.0.0.1:${taken} is taken by another program: end it, or set another public.port`,
+    );
+    expect(inState(found, 'ok').join('\n')).toContain('shop is known by md5');
+    expect(existsSync(join(folder, 'store.db-wal'))).toBe(false);
+  });
+
+  it('one source’s missing key hides no other source', async () => {
+    const { run, folder } = place();
+    writeFileSync(join(folder, 'platform.pem'), 'no key at all');
+    const found = await diagnosis(run);
+    expect(inState(found, 'fault').join()).toContain('platform.pem');
+    expect(inState(found, 'ok').join()).toContain('vault is known by header');
+  });
+
+  it('a secret that every user can read is a warning: 0', async () => {
+    const { run, folder } = place();
+    chmodSync(join(folder, 'shop.secret'), 0o644);
+    const found = await diagnosis(run);
+    expect(found).toMatchObject({ code: 0, warnings: 1 });
+    expect(inState(found, 'warning')).toEqual([
+      expect.stringContaining('shop.secret can be read by every user'),
+    ]);
+  });
+
+  it('published credentials are warnings that name the setting, and no secret is ever printed', async () => {
+    const { run, write } = place();
+    const token = readFileSync('config/demo/vault.token', 'utf8').trim();
+    write('vault.token', token);
+    const found = await diagnosis(run);
+    expect(inState(found, 'warning')).toEqual([
+      expect.stringContaining('sources[1].authenticate[0].header.secret'),
+    ]);
+    expect(JSON.stringify(found)).not.toContain(token);
+  });
+
+  it('what is frozen, lists that are missing and callbacks without a policy are warnings with their cure', async () => {
+    const payments =
+      'policy: payments\ncallback: payment\nwhen: { source: shop }\nrules:\n  - deny-list: { of: userId, list: blocked }\n';
+    const { run } = place({ policies: { 'payments.yaml': payments } });
+    await run('policy', 'push', '--message', 'x');
+    await run('freeze', 'drill');
+    const found = await diagnosis(run);
+    expect(found).toMatchObject({ code: 0, faults: 0 });
+    const [frozen, transfer, web3, list, ...others] = inState(found, 'warning');
+    expect(others).toEqual([]);
+    expect(frozen).toMatch(/as f2 by ada: drill; every answer is FAILURE until `countersign unfreeze f2`/);
+    expect(transfer).toContain('no policy applies to a transfer callback of vault');
+    expect(web3).toContain('no policy applies to a web3 callback of vault');
+    expect(list).toContain('`countersign list add blocked --source shop`');
+    await run('list', 'add', 'blocked', '--source', 'shop');
+    await run('unfreeze');
+    expect(inState(await diagnosis(run), 'warning')).toHaveLength(2);
+  });
+
+  it('lists named deep in a rule, and prices that are missing or old, are warnings with their cure', async () => {
+    const values = 'policy: values\ncallback: payment\nrules:\n  - value-limit: { max: 10, maxAge: 10m }\n';
+    const cooling =
+      'policy: cooling\ncallback: transfer\nrules:\n  - cooling-period: { of: to, list: partners, for: 24h }\n';
+    const calls = `policy: calls
+callback: web3
+when: { main_chain_symbol: ETH }
+rules:
+  - contract-calls:
+      calls:
+        - contract: '0xdAC17F958D2ee523a2206206994597C13D831ec7'
+          method: transfer(address,uint256)
+          decimals: 6
+          where: { to: { list: payees }, amount: { max: 1 } }
+`;
+    const { run } = place({ policies: { 'a.yaml': values, 'b.yaml': cooling, 'c.yaml': calls } });
+    await run('policy', 'push', '--message', 'x');
+    const before = inState(await diagnosis(run), 'warning').join('\n');
+    expect(before).toContain('values reckons by prices, and there are none');
+    expect(before).toContain('`countersign list add partners --source vault`');
+    expect(before).toContain('`countersign list add payees --source vault`');
+    await run('prices', 'set', 'BTC', '1', '--as-of', '2025-06-15T11:49:59Z');
+    await run('prices', 'set', 'ETH', '1', '--as-of', '2025-06-15T11:51:00Z');
+    await run('list', 'add', 'partners', '--source', 'vault');
+    await run('list', 'add', 'payees', '--source', 'vault');
+    const after = inState(await diagnosis(run), 'warning');
+    expect(after).toHaveLength(1);
+    expect(after[0]).toContain(
+      'the price of BTC is as of 2025-06-15T11:49:59.000Z, older than the 10m of values',
+    );
+  });
+
+  it('a policy for a source that the settings do not name is a warning', async () => {
+    const { run, write } = place();
+    const limits =
+      'callback: payment\nwhen: { source: [shop, shpo] }\nrules:\n  - amount-limit: { max: 1 }\n';
+    write('policies/more.yaml', `policy: more\n${limits}`);
+    await run('policy', 'push', '--message', 'x');
+    expect(inState(await diagnosis(run), 'warning')).toEqual([
+      'policies: more is for callbacks of shpo, which the settings do not name; known are shop, vault',
+    ]);
+  });
+
+  it('files that differ from what is in force are told', async () => {
+    const { run, write } = place();
+    await run('policy', 'push', '--message', 'x');
+    write('policies/more.yaml', 'policy: more\ncallback: payment\nrules:\n  - amount-limit: { max: 1 }\n');
+    expect(inState(await diagnosis(run), 'ok').join('\n')).toContain(
+      '`countersign policy push` puts them in force',
+    );
+  });
+
+  it('nothing in force, where the service would not push: 1', async () => {
+    const at = place();
+    await at.run('list', 'add', 'blocked');
+    const settings = at.runWith({ env: { COUNTERSIGN_POLICIES_PUSH: 'never' } });
+    const found = await diagnosis(settings);
+    expect(found.code).toBe(1);
+    expect(inState(found, 'fault')).toEqual([
+      'policies: nothing is in force, so every callback is refused; `countersign policy push` puts policies in force',
+    ]);
+  });
+});
+
+describe('doctor and a certificate of our own', () => {
+  const DAY_MS = 86_400_000;
+  const untilMs = Date.parse(new X509Certificate(CERTIFICATE).validTo);
+
+  async function withTls(nowMs: number, key = CERTIFICATE_KEY): Promise<Diagnosis> {
+    const { folder, runWith, write } = place();
+    write('tls.pem', CERTIFICATE);
+    write('tls.key', key);
+    const env = {
+      COUNTERSIGN_PUBLIC_TLS_CERTIFICATE: join(folder, 'tls.pem'),
+      COUNTERSIGN_PUBLIC_TLS_KEY_FILE: join(folder, 'tls.key'),
+    };
+    return diagnosis(runWith({ env, clock: () => nowMs }));
+  }
+
+  it('is told until when it is valid', async () => {
+    const found = await withTls(untilMs - 40 * DAY_MS);
+    expect(found).toMatchObject({ code: 0, warnings: 0 });
+    expect(inState(found, 'ok')).toContain(
+      `keys: the certificate of public.tls is valid until ${new Date(untilMs).toISOString()}`,
+    );
+  });
+
+  it('is a warning thirty days before its end, and a fault after it', async () => {
+    expect(inState(await withTls(untilMs - 29 * DAY_MS), 'warning')[0]).toContain(
+      'put a new one in its place soon',
+    );
+    const over = await withTls(untilMs);
+    expect(over.code).toBe(1);
+    expect(inState(over, 'fault')[0]).toContain('put a new one in its place');
+  });
+
+  it('is a fault with another key, or with none', async () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+    const other = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    for (const key of [other, 'no key']) {
+      const found = await withTls(untilMs - 40 * DAY_MS, key);
+      expect(found.code).toBe(1);
+      expect(inState(found, 'fault')[0]).toContain('must be PEM and belong together');
+    }
+  });
+});
+
+describe('doctor on Redis', () => {
+  it('tells version, eviction, persistence, memory and clock, and what to set', async () => {
+    const redis = await startRedisServer({ args: ['--maxmemory', '500mb'] });
+    onTestFinished(() => redis.stop());
+    const { run } = place({ redis: redis.url });
+    const found = await diagnosis(run);
+    expect(found).toMatchObject({ code: 0, faults: 0 });
+    expect(inState(found, 'ok').join('\n')).toMatch(
+      /store: Redis \d+\.\d+\.\d+, maxmemory-policy noeviction, append-only file no, \d+ MiB of 500 MiB used, clock \d+ ms (?:ahead of|behind) this machine's/,
+    );
+    expect(inState(found, 'warning').join('\n')).toContain('set `appendonly yes` in redis.conf');
+  });
+
+  it('a Redis that may evict keys is a fault, and what else is wrong is told as well', async () => {
+    const redis = await startRedisServer({
+      args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'],
+    });
+    onTestFinished(() => redis.stop());
+    const { run, write } = place({ redis: redis.url });
+    write('policies/web3.yaml', 'policy: web3\n');
+    const found = await diagnosis(run);
+    expect(found.code).toBe(1);
+    const [store, policies] = inState(found, 'fault');
+    expect(store).toContain('set `maxmemory-policy noeviction` in redis.conf');
+    expect(policies).toContain('web3.yaml');
+  });
+
+  it('a Redis that is not there is a fault, and the rest is checked all the same', async () => {
+    const { run } = place({ redis: `redis://127.0.0.1:${await port('free')}/0` });
+    const found = await diagnosis(run);
+    expect(found.code).toBe(1);
+    expect(inState(found, 'fault')).toEqual([expect.stringMatching(/^store: Redis at .* does not answer/)]);
+    expect(inState(found, 'ok').join('\n')).toContain('ports: ');
+  });
+});

@@ -1,0 +1,278 @@
+import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { lockDirectory } from '../../../src/archive/lock.ts';
+import { readRecordFile } from '../../../src/simulation/record-file.ts';
+import { openEmbeddedStore } from '../../../src/store/embedded/open.ts';
+import { startTestService } from '../../service.ts';
+import { type Place, place, placeIn } from '../terminal.ts';
+
+const DAY_MS = 86_400_000;
+/** Where the clock of the calls stands. */
+const NOW_MS = Date.UTC(2025, 5, 15, 12);
+
+interface Filled extends Place {
+  readonly archive: string;
+}
+
+/** Refusals of shop at ten, eight, six, four and two days ago, and one of vault at nine days ago. */
+async function filled(): Promise<Filled> {
+  const here = place();
+  let nowMs = NOW_MS;
+  const store = await openEmbeddedStore({ path: join(here.folder, 'store.db'), clock: () => nowMs });
+  onTestFinished(() => store.close());
+  for (const [daysAgo, source] of [
+    [10, 'shop'],
+    [9, 'vault'],
+    [8, 'shop'],
+    [6, 'shop'],
+    [4, 'shop'],
+    [2, 'shop'],
+  ] as const) {
+    nowMs = NOW_MS - daysAgo * DAY_MS;
+    await store.record({
+      source,
+      type: 'refused',
+      subject: `payment:${daysAgo}`,
+      verdict: 'FAILURE',
+      code: 'MEMBER_MISSING',
+      of: '',
+      detail: JSON.stringify({ daysAgo }),
+    });
+  }
+  const archive = join(here.folder, 'archive');
+  mkdirSync(archive);
+  return { ...here, archive };
+}
+
+const archived = z.object({
+  to: z.string(),
+  sources: z.array(
+    z.object({
+      source: z.string(),
+      files: z.number(),
+      entries: z.number(),
+      resumed: z.number(),
+      end: z.string(),
+    }),
+  ),
+});
+const verified = z.object({
+  ok: z.boolean(),
+  sources: z.array(
+    z.object({
+      source: z.string(),
+      files: z.number(),
+      entries: z.number(),
+      firstAt: z.string(),
+      lastAt: z.string(),
+      end: z.string(),
+    }),
+  ),
+  faults: z.array(z.object({ file: z.string(), line: z.number(), because: z.string() })),
+});
+const idsOf = (out: string): readonly string[] =>
+  out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => z.object({ subject: z.string() }).parse(JSON.parse(line)).subject);
+
+describe('journal archive', () => {
+  it('moves what is older, source by source, and prints what to note', async () => {
+    const { run, archive } = await filled();
+    const { code, json } = await run('journal', 'archive', '--to', archive, '--older-than', '5d', '--json');
+    expect(code).toBe(0);
+    expect(archived.parse(json())).toEqual({
+      to: archive,
+      sources: [
+        { source: 'shop', files: 1, entries: 3, resumed: 0, end: expect.stringMatching(/^[0-9a-f]{64}$/) },
+        { source: 'vault', files: 0, entries: 0, resumed: 0, end: '' },
+      ],
+    });
+    const again = await run('journal', 'archive', '--to', archive, '--older-than', '72h', '--source', 'shop');
+    expect(again.out).toMatch(/^shop {2}1 entry moved to 1 file {2}the archive ends with [0-9a-f]{64}\n$/);
+    const left = await run('decisions', 'search', '--source', 'shop', '--json');
+    expect(z.array(z.object({ subject: z.string() })).parse(left.json())).toEqual([{ subject: 'payment:2' }]);
+  });
+
+  it.each([
+    ['younger than an hour', '59m', /write 1h or more; running services still look young entries up/],
+    ['that has expired by then', '400d', /entries expire after 400 days \(store\.retention\.journalDays\)/],
+    ['that is none', '90', /write a duration such as 36h or 90d/],
+    ['before an instant', '2025-01-01', /write a duration/],
+  ])('refuses an age %s: 2, and moves nothing', async (_, age, said) => {
+    const { run, archive } = await filled();
+    const { code, err } = await run('journal', 'archive', '--to', archive, '--older-than', age);
+    expect(code).toBe(2);
+    expect(err).toMatch(said);
+    expect(readdirSync(archive)).toEqual([]);
+  });
+
+  it('refuses a directory that is not there, and one that another archiver holds: 2', async () => {
+    const { run, archive, folder } = await filled();
+    const nowhere = await run('journal', 'archive', '--to', join(folder, 'no'), '--older-than', '5d');
+    expect(nowhere).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/there is no such directory\. Make the directory, or mount/),
+    });
+    const lock = lockDirectory(archive);
+    const held = await run('journal', 'archive', '--to', archive, '--older-than', '5d');
+    expect(held).toMatchObject({ code: 2, err: expect.stringContaining('another archiver is at work') });
+    lock.release();
+    expect((await run('journal', 'archive', '--to', archive, '--older-than', '5d')).code).toBe(0);
+  });
+
+  it('needs --to and --older-than: 2', async () => {
+    const { run, archive } = await filled();
+    expect((await run('journal', 'archive', '--to', archive)).code).toBe(2);
+    expect((await run('journal', 'archive', '--older-than', '5d')).code).toBe(2);
+  });
+});
+
+describe('journal verify', () => {
+  async function archivedPlace() {
+    const at = await filled();
+    await at.run('journal', 'archive', '--to', at.archive, '--older-than', '7d');
+    await at.run('journal', 'archive', '--to', at.archive, '--older-than', '3d');
+    const files = readdirSync(join(at.archive, 'shop')).sort();
+    return { ...at, files: files.map((file) => join(at.archive, 'shop', file)) };
+  }
+
+  it.each([
+    ['written twice', (archive: string) => archive],
+    ['by another spelling', (archive: string) => `${archive}/../${basename(archive)}/.//`],
+    ['relative to where the command is called', (archive: string) => relative(process.cwd(), archive)],
+    [
+      'through a link',
+      (archive: string) => {
+        symlinkSync(archive, `${archive}-linked`);
+        onTestFinished(() => rmSync(`${archive}-linked`));
+        return `${archive}-linked`;
+      },
+    ],
+  ])('a directory that is given twice is verified once: %s', async (_, again) => {
+    const { run, archive } = await archivedPlace();
+    const other = again(archive);
+    const { code, out, err } = await run('journal', 'verify', archive);
+    expect(code).toBe(0);
+    expect(await run('journal', 'verify', archive, other)).toMatchObject({ code, out, err });
+    const exported = await run('journal', 'export', archive);
+    expect((await run('journal', 'export', other, archive)).out).toBe(exported.out);
+  });
+
+  it('0, with counts, first and last instant and the end of each source', async () => {
+    const { run, archive } = await archivedPlace();
+    const { code, json } = await run('journal', 'verify', archive, '--json');
+    expect(code).toBe(0);
+    const { ok, sources, faults } = verified.parse(json());
+    expect({ ok, faults }).toEqual({ ok: true, faults: [] });
+    expect(sources[0]).toMatchObject({
+      source: 'shop',
+      files: 2,
+      entries: 4,
+      firstAt: '2025-06-05T12:00:00.000Z',
+      lastAt: '2025-06-11T12:00:00.000Z',
+    });
+    const { out } = await run('journal', 'verify', archive);
+    expect(out).toContain(
+      `shop  4 entries in 2 files, 2025-06-05T12:00:00.000Z to 2025-06-11T12:00:00.000Z, ends with ${sources[0]?.end}`,
+    );
+  });
+
+  it('takes an end that was noted, then or now, and says 1 if it is no end any more', async () => {
+    const { run, archive, files } = await archivedPlace();
+    const { sources } = verified.parse((await run('journal', 'verify', archive, '--json')).json());
+    const end = sources[0]?.end ?? '';
+    expect((await run('journal', 'verify', archive, '--expect', end.toUpperCase())).code).toBe(0);
+    rmSync(files[1] ?? '');
+    expect((await run('journal', 'verify', archive)).code).toBe(0);
+    const shorter = await run('journal', 'verify', archive, '--expect', end);
+    expect(shorter).toMatchObject({
+      code: 1,
+      out: expect.stringContaining(`${end}: no whole file ends with this hash`),
+    });
+    const { sources: now } = verified.parse((await run('journal', 'verify', archive, '--json')).json());
+    const both = await run('journal', 'verify', archive, '--expect', `${now[0]?.end},${end}`, '--json');
+    expect(both.code).toBe(1);
+    expect(verified.parse(both.json()).faults).toHaveLength(1);
+  });
+
+  it('1, with file and line, where a byte was changed', async () => {
+    const { run, archive, files } = await archivedPlace();
+    const [file = ''] = files;
+    const bytes = readFileSync(file);
+    bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 0x10;
+    writeFileSync(file, bytes);
+    const { code, json } = await run('journal', 'verify', archive, '--json');
+    expect(code).toBe(1);
+    expect(verified.parse(json())).toMatchObject({ ok: false, faults: [{ file }] });
+    expect((await run('journal', 'verify', archive)).out).toContain(file);
+  });
+
+  it('1 for a directory without an archive; 2 for none, for no directory, and for an end that can be none', async () => {
+    const { run, archive, folder } = await filled();
+    expect(await run('journal', 'verify', archive)).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('there is no file of an archive'),
+    });
+    expect((await run('journal', 'verify')).code).toBe(2);
+    expect((await run('journal', 'verify', join(folder, 'no'))).code).toBe(2);
+    expect((await run('journal', 'verify', archive, '--expect', 'abc')).code).toBe(2);
+  });
+});
+
+describe('journal export', () => {
+  it('has what was archived, as `decisions export` had it before', async () => {
+    const { run, archive } = await filled();
+    const before = (await run('decisions', 'export', '--source', 'shop')).out.split('\n').slice(0, 3);
+    await run('journal', 'archive', '--to', archive, '--older-than', '5d');
+    const { code, out } = await run('journal', 'export', archive);
+    expect(code).toBe(0);
+    expect(out.trimEnd().split('\n')).toEqual(before);
+  });
+
+  it('finds by subject, id, source and period', async () => {
+    const { run, archive } = await filled();
+    await run('journal', 'archive', '--to', archive, '--older-than', '1d');
+    const found = async (...options: string[]) =>
+      idsOf((await run('journal', 'export', archive, ...options)).out);
+    expect(await found()).toEqual(['payment:10', 'payment:8', 'payment:6', 'payment:4']);
+    expect(await found('--subject', 'payment:8')).toEqual(['payment:8']);
+    expect(await found('--id', 'shop/3')).toEqual(['payment:8']);
+    expect(await found('--id', 'vault/3')).toEqual([]);
+    expect(await found('--source', 'vault')).toEqual([]);
+    expect(await found('--since', '7d', '--until', '5d')).toEqual(['payment:6']);
+  });
+
+  it('fails where the archive is damaged, after what it could read', async () => {
+    const { run, archive } = await filled();
+    await run('journal', 'archive', '--to', archive, '--older-than', '1d');
+    const folder = join(archive, 'shop');
+    const [file = ''] = readdirSync(folder);
+    const bytes = readFileSync(join(folder, file));
+    writeFileSync(join(folder, file), bytes.subarray(0, -4));
+    const { code, err } = await run('journal', 'export', archive);
+    expect(code).toBe(2);
+    expect(err).toMatch(/STORE_CORRUPT: the archive is damaged: .*Restore the file from a copy/);
+  });
+
+  it('is a record that backtests and replays read', async () => {
+    const service = await startTestService({ clock: Date.now });
+    onTestFinished(() => service.stop());
+    expect(await service.pay({ appOrderId: 'o-1', orderAmount: '100.50' })).toBe('SUCCESS');
+    expect(await service.pay({ appOrderId: 'o-2', orderAmount: '5000' })).toBe('FAILURE');
+    expect(await service.pay({ appOrderId: 'o-3' })).toBe('SUCCESS');
+    const { run, runWith, write, folder } = placeIn(service.folder);
+    const archive = join(folder, 'archive');
+    mkdirSync(archive);
+    const later = runWith({ clock: () => Date.now() + 2 * DAY_MS });
+    expect((await later('journal', 'archive', '--to', archive, '--older-than', '1d')).code).toBe(0);
+    const { out } = await run('journal', 'export', archive);
+    const file = write('record.jsonl', out);
+    expect([...readRecordFile(file)].map((item) => item.type)).toEqual(['decision', 'decision']);
+    const backtest = await run('policy', 'backtest', '--from-file', file, '--json');
+    expect({ code: backtest.code, err: backtest.err }).toEqual({ code: 0, err: '' });
+    expect(backtest.json()).toMatchObject({ callbacks: 2, unchanged: 2 });
+  });
+});

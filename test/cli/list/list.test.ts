@@ -1,0 +1,306 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { TO } from '../../service.ts';
+import { NOBODY_NOTED, place } from '../terminal.ts';
+
+const R = 'rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh';
+
+const shown = z.array(
+  z.object({
+    source: z.string(),
+    values: z.array(z.object({ value: z.string(), addedAt: z.iso.datetime() })),
+  }),
+);
+
+/** The values that `list show NAME --json` printed, by source. */
+const valuesIn = (json: unknown): Record<string, readonly string[]> =>
+  Object.fromEntries(
+    shown.parse(json).map(({ source, values }) => [source, values.map(({ value }) => value)]),
+  );
+
+describe('list add', () => {
+  it('says so where no rule in force looks into the list', async () => {
+    const deny = 'policy: a\ncallback: payment\nrules:\n  - deny-list: { of: userId, list: blocked }\n';
+    const { run } = place({ policies: { 'a.yaml': deny } });
+    expect((await run('list', 'add', 'blocked', '7', '--source', 'shop')).err).toEqual(NOBODY_NOTED);
+    await run('policy', 'push', '--message', 'x');
+    expect((await run('list', 'add', 'blocked', '8', '--source', 'shop')).err).toEqual(NOBODY_NOTED);
+    expect((await run('list', 'add', 'blokked', '8', '--source', 'shop')).err).toContain(
+      'No rule in force looks into the list blokked',
+    );
+  });
+
+  it('puts values on the list of every source, and says which', async () => {
+    const { run } = place();
+    const { code, out } = await run('list', 'add', 'blocked', '7', '8', '7');
+    expect(code).toBe(0);
+    expect(out).toBe(
+      'shop/blocked: 2 added, 2 entries now (version 1)\nvault/blocked: 2 added, 2 entries now (version 1)\n',
+    );
+  });
+
+  it('of one source leaves the others alone, and counts only what is new', async () => {
+    const { run } = place();
+    await run('list', 'add', 'blocked', '7', '--source', 'shop');
+    const { out, json } = await run('list', 'add', 'blocked', '7', '9', '--source', 'shop', '--json');
+    const services = { noted: [], silent: [] };
+    expect(json()).toEqual([
+      { source: 'shop', list: 'blocked', changed: 1, entries: 2, version: 2, services },
+    ]);
+    expect(out).not.toContain('vault');
+  });
+
+  it('keeps values comparable and trimmed, from arguments and a file alike', async () => {
+    const { run, write } = place();
+    const file = write('more.txt', `# ours\n${TO} # cold\n\n  5 \n`);
+    const upper = `0x${TO.slice(2).toUpperCase()}`;
+    await run('list', 'add', 'ours', ` ${upper} `, 'bc1qAbC', '--file', file, '--source', 'vault');
+    const { json } = await run('list', 'show', 'ours', '--json');
+    expect(valuesIn(json())).toEqual({ vault: [TO, '5', 'bc1qAbC'].sort() });
+  });
+
+  it('keeps a value of several parts, each part comparable', async () => {
+    const { run, write } = place();
+    const upper = `0x${TO.slice(2).toUpperCase()}`;
+    const file = write('more.txt', `${upper} ETH # cold\n"${R} XRP order #7" # sales\n`);
+    await run('list', 'add', 'partners', `${R} XRP 12345`, '--file', file, '--source', 'vault');
+    await run('list', 'add', 'partners', 'x'.repeat(1024), '--source', 'vault');
+    const { json } = await run('list', 'show', 'partners', '--json');
+    expect(valuesIn(json())).toEqual({
+      vault: [`${TO} ETH`, `${R} XRP 12345`, `${R} XRP order #7`, 'x'.repeat(1024)].sort(),
+    });
+    const removed = await run('list', 'remove', 'partners', `${upper} ETH`, `${R} XRP order #7`);
+    expect(removed.out).toContain('2 removed, 2 entries now');
+  });
+
+  it('without values makes an empty list', async () => {
+    const { run } = place();
+    expect((await run('list', 'add', 'blocked', '--source', 'shop')).out).toBe(
+      'shop/blocked: 0 added, 0 entries now (version 1)\n',
+    );
+    expect((await run('list', 'show', '--json')).json()).toMatchObject([
+      { source: 'shop', list: 'blocked', entries: 0 },
+    ]);
+  });
+
+  it('is in the journal with who and why', async () => {
+    const { run } = place();
+    await run('list', 'add', 'blocked', '7', '--source', 'shop', '--by', 'grace', '--message', 'fraud 12');
+    const { out } = await run('decisions', 'search');
+    expect(out).toContain('the list blocked was changed by grace: 1 to add, 0 to remove; fraud 12');
+    expect((await run('decisions', 'show', 'shop/1')).out).toMatch(/^added +7$/m);
+  });
+
+  it('takes 100,000 values, and shows how far it is where somebody watches', async () => {
+    const { write, runWith, run } = place();
+    const file = write('many.txt', Array.from({ length: 100_000 }, (_, n) => `user-${n}\n`).join(''));
+    const progress: string[] = [];
+    const watched = runWith({ progress: (line) => void progress.push(line) });
+    const { code, err } = await watched('list', 'add', 'many', '--file', file, '--source', 'shop');
+    expect({ code, err }).toEqual({ code: 0, err: NOBODY_NOTED });
+    expect(progress).toContain('shop/many: 10000 of 100000');
+    expect(progress.at(-1)).toBe('');
+    expect((await run('list', 'show', '--json')).json()).toMatchObject([{ list: 'many', entries: 100_000 }]);
+    const lines = (await run('list', 'show', 'many')).out.split('\n');
+    expect(lines).toHaveLength(100_002);
+    const removed = await run('list', 'remove', 'many', '--file', file, '--source', 'shop', '--json');
+    expect(removed.json()).toMatchObject([{ changed: 100_000, entries: 0 }]);
+  });
+
+  it('shows no progress with --json', async () => {
+    const { runWith } = place();
+    const progress: string[] = [];
+    await runWith({ progress: (line) => void progress.push(line) })('list', 'add', 'few', '1', '--json');
+    expect(progress).toEqual([]);
+  });
+
+  it.each([
+    ['an empty value', ['blocked', '  '], 'is empty'],
+    ['a value of 1025 characters', ['blocked', 'x'.repeat(1025)], 'has 1025 characters; at most 1024'],
+    ['two blanks between parts', ['partners', `${R}  XRP 1`], 'has two blanks in a row'],
+    ['a tab between parts', ['partners', `${R}\tXRP 1`], 'control character'],
+    ['a control character', ['blocked', 'a\u0007b'], 'control character'],
+    ['half a character', ['blocked', 'a\ud800'], 'half a character'],
+    ['a name that no policy could have', ['Blocked', '7'], 'no name of a list'],
+    ['an unknown source', ['blocked', '7', '--source', 'shpo'], 'did you mean shop?'],
+    ['a file that is not there', ['blocked', '--file', '/nowhere/list.txt'], '/nowhere/list.txt'],
+  ])('%s: 2, nothing is changed, and it says what to do', async (_, args, said) => {
+    const { run } = place();
+    const { code, out, err } = await run('list', 'add', ...args);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(said);
+    expect((await run('list', 'show', '--json')).json()).toEqual([]);
+  });
+
+  it('one bad value in a file: 2, and none of the others is added', async () => {
+    const { run, write } = place();
+    const file = write('bad.txt', `1\n2\n${'x'.repeat(1200)}\n`);
+    expect((await run('list', 'add', 'blocked', '--file', file)).code).toBe(2);
+    expect((await run('list', 'show', '--json')).json()).toEqual([]);
+  });
+
+  it('a file that is no text: 2', async () => {
+    const { run, folder } = place();
+    const { code, err } = await run('list', 'add', 'blocked', '--file', join(folder, 'policies'));
+    expect(code).toBe(2);
+    expect(err).toContain('name a text file with one value a line');
+  });
+});
+
+describe('list add --asset', () => {
+  const assets = 'assets:\n  XRP: { chain: ripple, decimals: 6 }\n  ETH: { chain: evm, decimals: 18 }\n';
+  const CHECKED = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
+
+  it('puts values on the list that begin with an address of the asset', async () => {
+    const { run, write } = place();
+    write('policies/assets.yaml', assets);
+    const file = write('more.txt', `${R} XRP 7 # sales\n`);
+    const added = await run(
+      'list',
+      'add',
+      'p',
+      `${R} XRP 1`,
+      R,
+      '--file',
+      file,
+      '--asset',
+      'XRP',
+      '--source',
+      'vault',
+    );
+    expect(added).toMatchObject({ code: 0, err: NOBODY_NOTED });
+    expect(added.out).toContain('3 added');
+    expect((await run('list', 'add', 'p', CHECKED, '--asset', 'ETH', '--source', 'vault')).code).toBe(0);
+    expect((await run('list', 'add', 'p', CHECKED.toLowerCase(), '--asset', 'ETH')).code).toBe(0);
+    expect((await run('list', 'add', 'empty', '--asset', 'ETH')).code).toBe(0);
+  });
+
+  it.each([
+    ['of another chain', 'ETH', [CHECKED, R], `"${R}" does not begin with an address of ETH`],
+    ['with a wrong checksum', 'ETH', [CHECKED.replace('5aA', '5aa')], 'its checksum is wrong'],
+    [
+      'that is only one word of several',
+      'XRP',
+      [`XRP ${R} 1`],
+      `"XRP ${R} 1" does not begin with an address of XRP`,
+    ],
+    ['of an asset that is misspelt', 'ETHH', [CHECKED], 'did you mean ETH?'],
+    ['of an asset that nobody knows', '__proto__', [CHECKED], 'add __proto__ to assets.yaml'],
+  ])('a value %s: 2, and none of the others is added', async (_, asset, values, said) => {
+    const { run, write } = place();
+    write('policies/assets.yaml', assets);
+    const { code, out, err } = await run('list', 'add', 'p', ...values, '--asset', asset);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(said);
+    expect((await run('list', 'show', '--json')).json()).toEqual([]);
+  });
+
+  it('a value of the file whose capitals are not its checksum: 2, and nothing is added', async () => {
+    const { run, write } = place();
+    write('policies/assets.yaml', assets);
+    const file = write('more.txt', `${CHECKED}\n${CHECKED.replace('5aA', '5aa')}\n`);
+    const { code, err } = await run('list', 'add', 'p', '--file', file, '--asset', 'ETH');
+    expect(code).toBe(2);
+    expect(err).toContain('0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed');
+    expect((await run('list', 'show', '--json')).json()).toEqual([]);
+  });
+
+  it.each([
+    ['is not there', undefined, 'write one, or leave --asset out'],
+    ['has faults', 'assets: { ETH: { chain: evn, decimals: 18 } }', 'assets.yaml:1:25: assets.ETH.chain'],
+    ['is not YAML', 'assets: {', 'the asset table has faults'],
+    ['is empty', '', 'the asset table has faults'],
+    ['is two', `${assets}---\n${assets}`, 'more than one table'],
+  ])('where the asset table %s: 2, with the cure', async (_, table, said) => {
+    const { run, write } = place();
+    if (table !== undefined) write('policies/assets.yaml', table);
+    const { code, err } = await run('list', 'add', 'p', CHECKED, '--asset', 'ETH');
+    expect(code).toBe(2);
+    expect(err).toContain(said);
+    expect((await run('list', 'show', '--json')).json()).toEqual([]);
+  });
+});
+
+describe('list remove', () => {
+  it('takes off a value with two blanks in a row as well, which an earlier version may have kept', async () => {
+    const { run } = place();
+    await run('list', 'add', 'memos', 'a b', '--source', 'vault');
+    expect((await run('list', 'remove', 'memos', 'a  b')).out).toContain('0 removed, 1 entry now');
+  });
+
+  it('takes values off where the list is, and leaves an empty list', async () => {
+    const { run } = place();
+    await run('list', 'add', 'blocked', '7', '8', '--source', 'shop');
+    const { code, out } = await run('list', 'remove', 'blocked', '7', '8', '9');
+    expect(code).toBe(0);
+    expect(out).toBe('shop/blocked: 2 removed, 0 entries now (version 2)\n');
+  });
+
+  it('of a list that is nowhere: 1, and makes none', async () => {
+    const { run } = place();
+    await run('list', 'add', 'blocked', '7', '--source', 'vault');
+    for (const call of [
+      ['blokced', '7'],
+      ['blocked', '7', '--source', 'shop'],
+    ]) {
+      const { code, err } = await run('list', 'remove', ...call);
+      expect(code).toBe(1);
+      expect(err).toContain('countersign list show');
+    }
+    expect((await run('list', 'show', '--json')).json()).toMatchObject([{ source: 'vault', entries: 1 }]);
+  });
+
+  it('of nothing: 2', async () => {
+    const { run } = place();
+    await run('list', 'add', 'blocked', '7');
+    const { code, err } = await run('list', 'remove', 'blocked');
+    expect(code).toBe(2);
+    expect(err).toContain('give values, or --file');
+  });
+});
+
+describe('list show', () => {
+  it('names all lists with entries, version and time', async () => {
+    const { run } = place();
+    await run('list', 'add', 'blocked', '7', '--source', 'shop');
+    await run('list', 'add', 'ours', TO, '5', '--source', 'vault');
+    expect((await run('list', 'show')).out).toBe(
+      'shop/blocked  1 entry    version 1  changed 2025-06-15T12:00:00.000Z\n' +
+        'vault/ours    2 entries  version 1  changed 2025-06-15T12:00:00.000Z\n',
+    );
+    expect((await run('list', 'show', '--source', 'vault', '--json')).json()).toEqual([
+      {
+        source: 'vault',
+        list: 'ours',
+        entries: 2,
+        version: 1,
+        changedAt: '2025-06-15T12:00:00.000Z',
+      },
+    ]);
+  });
+
+  it('prints a list as a file that can be added again', async () => {
+    const { run, write } = place();
+    await run('list', 'add', 'blocked', '7', '8', '--source', 'shop');
+    const { out } = await run('list', 'show', 'blocked');
+    const file = write('copy.txt', out);
+    await run('list', 'add', 'copy', '--file', file, '--source', 'vault');
+    expect(valuesIn((await run('list', 'show', 'copy', '--json')).json())).toEqual({ vault: ['7', '8'] });
+  });
+
+  it('prints values that look like comments so that they can be added again as well', async () => {
+    const { run, write } = place();
+    const values = [`${R} XRP order #7`, '#7', '"quoted"', 'a#b'];
+    await run('list', 'add', 'memos', ...values, '--source', 'vault');
+    const { out } = await run('list', 'show', 'memos');
+    await run('list', 'add', 'copy', '--file', write('copy.txt', out), '--source', 'vault');
+    expect(valuesIn((await run('list', 'show', 'copy', '--json')).json())).toEqual({ vault: values.sort() });
+  });
+
+  it('of a list that is nowhere: 1', async () => {
+    const { code, json } = await place().run('list', 'show', 'blocked', '--json');
+    expect(code).toBe(1);
+    expect(json()).toMatchObject({ error: { code: 'NOT_FOUND' } });
+  });
+});

@@ -1,0 +1,444 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { openEmbeddedStore } from '../../../src/store/embedded/open.ts';
+import { POLICIES } from '../../service.ts';
+import { type Place, place, runCall } from '../terminal.ts';
+
+const FAULTY = `policy: payments
+callback: payment
+rules:
+  - amount-limit: { max: 1e4 }
+  - amount-limt: { max: 10 }
+`;
+
+const LIMIT_TEST = `tests:
+  - test: a payment of 1500 is refused
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '1', payCoinSymbol: USDT1742, orderAmount: '1500' }
+        expect: { verdict: FAILURE, rule: amount-limit#1 }
+`;
+
+/** A folder whose policies are in force. */
+async function pushed(): Promise<Place & { readonly revision: string }> {
+  const at = place();
+  const { code, json } = await at.run('policy', 'push', '--message', 'first', '--json');
+  expect(code).toBe(0);
+  return { ...at, revision: z.object({ revision: z.string() }).parse(json()).revision };
+}
+
+const changed = (max: number): string => POLICIES['payments.yaml'].replace('max: 1000 ', `max: ${max} `);
+
+describe('policy validate', () => {
+  it('tells the revision, and how many policies and rules there are', async () => {
+    const { run } = place();
+    const { code, out } = await run('policy', 'validate');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^3 policies, 6 rules, no faults\. Revision [0-9a-f]{64}\n$/);
+  });
+
+  it('tells every fault at once with line, column and cure: 1', async () => {
+    const { run, write } = place();
+    write('policies/payments.yaml', FAULTY);
+    const { code, out, err } = await run('policy', 'validate');
+    expect({ code, err }).toEqual({ code: 1, err: '' });
+    expect(out).toContain('payments.yaml:4:26: rules[0].amount-limit.max: "1e4" will not do; write');
+    expect(out).toContain('payments.yaml:5:5: rules[1].amount-limt: there is no rule');
+    expect(out).toContain('did you mean amount-limit?');
+  });
+
+  it('with --json gives the faults as data', async () => {
+    const { run, write } = place();
+    write('policies/payments.yaml', FAULTY);
+    const { code, json } = await run('policy', 'validate', '--json');
+    expect(code).toBe(1);
+    expect(json()).toMatchObject({
+      valid: false,
+      faults: [
+        { file: 'payments.yaml', line: 4, column: 26 },
+        { file: 'payments.yaml', line: 5, column: 5 },
+      ],
+    });
+    write('policies/payments.yaml', POLICIES['payments.yaml']);
+    expect((await run('policy', 'validate', '--json')).json()).toMatchObject({
+      valid: true,
+      policies: 3,
+      rules: 6,
+      faults: [],
+    });
+  });
+
+  it('checks the files of the tests as well', async () => {
+    const { run, write } = place();
+    write('policies/tests/payments.test.yaml', LIMIT_TEST);
+    expect((await run('policy', 'validate')).out).toMatch(/^3 policies, 6 rules, 1 test, no faults\./);
+    write('policies/payments.yaml', FAULTY);
+    write('policies/tests/payments.test.yaml', LIMIT_TEST.replace('now', 'then'));
+    const { code, out, json } = await run('policy', 'validate', '--json');
+    expect(code).toBe(1);
+    expect(out).toContain('tests/payments.test.yaml:3:5');
+    expect(json()).toMatchObject({
+      valid: false,
+      faults: [{ file: 'payments.yaml' }, {}, { line: 2 }, { line: 3 }],
+    });
+  });
+
+  it('needs no settings where a directory is given', async () => {
+    const { folder } = place();
+    const { code } = await runCall([
+      'policy',
+      'validate',
+      join(folder, 'policies'),
+      '--config',
+      '/nowhere/s.yaml',
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it('looks at the named files alone, with the list files beside them', async () => {
+    const { folder, run, write } = place();
+    write('policies/payments.yaml', FAULTY);
+    write(
+      'policies/lists.yaml',
+      'policy: lists\ncallback: payment\nrules:\n  - deny-list: { of: userId, file: users.txt }\n',
+    );
+    write('policies/users.txt', '1\n2\n');
+    const fine = await run('policy', 'validate', join(folder, 'policies/lists.yaml'));
+    expect(fine).toMatchObject({ code: 0, err: '' });
+    expect(fine.out).toContain('1 policy, 1 rule, no faults');
+    const both = await run(
+      'policy',
+      'validate',
+      join(folder, 'policies/lists.yaml'),
+      join(folder, 'policies/payments.yaml'),
+    );
+    expect(both.code).toBe(1);
+  });
+
+  it.each([
+    ['what is not there', (folder: string) => [join(folder, 'nothing')], "can't look at"],
+    ['two directories', (folder: string) => [folder, join(folder, 'policies')], 'give one directory'],
+    [
+      'files of two directories',
+      (folder: string) => [join(folder, 'settings.yaml'), join(folder, 'policies/web3.yaml')],
+      'give one directory, or files of one directory',
+    ],
+  ])('%s: 2', async (_, paths, said) => {
+    const { folder, run } = place();
+    const { code, err } = await run('policy', 'validate', ...paths(folder));
+    expect(code).toBe(2);
+    expect(err).toContain(said);
+  });
+
+  it('a directory without policies: 1', async () => {
+    const { run, write, folder } = place();
+    write('empty/readme.txt', '');
+    const { code, out } = await run('policy', 'validate', join(folder, 'empty'));
+    expect(code).toBe(1);
+    expect(out).toContain('there is no policy file');
+  });
+});
+
+describe('policy push', () => {
+  it('says what was in force and what is now, and who did it', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    const { code, out } = await run('policy', 'push', '--message', 'limit raised', '--by', 'grace');
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      new RegExp(`\nIn force: ${revision.slice(0, 12)} → [0-9a-f]{12}, 3 policies, 6 rules\\.\n$`),
+    );
+    const history = (await run('policy', 'history', '--json')).json();
+    expect(history).toMatchObject([
+      { by: 'grace', message: 'limit raised', inForce: true },
+      { by: 'ada', message: 'first', inForce: false, revision },
+    ]);
+  });
+
+  it('of what is in force already says so, and pushes nothing', async () => {
+    const { run } = await pushed();
+    const { code, out } = await run('policy', 'push', '--message', 'again');
+    expect(code).toBe(0);
+    expect(out).toContain('is in force already');
+    expect((await run('policy', 'history', '--json')).json()).toHaveLength(1);
+  });
+
+  it('with --expect of another revision than that in force is a conflict: 1, and nothing changes', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    for (const expected of ['0000000000aa', 'none']) {
+      const { code, err } = await run('policy', 'push', '--message', 'x', '--expect', expected);
+      expect(code).toBe(1);
+      expect(err).toContain('POLICY_CONFLICT');
+      expect(err).toContain(revision.slice(0, 12));
+    }
+    expect((await run('policy', 'history', '--json')).json()).toHaveLength(1);
+  });
+
+  it('with --expect of what is in force, or its beginning, goes through', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    const { code } = await run(
+      'policy',
+      'push',
+      '--message',
+      'x',
+      '--expect',
+      revision.slice(0, 8).toUpperCase(),
+    );
+    expect(code).toBe(0);
+    const first = place();
+    expect(await first.run('policy', 'push', '--message', 'x', '--expect', 'none')).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it('refuses faulty files with every fault: 1, and leaves what is in force', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', FAULTY);
+    const { code, err } = await run('policy', 'push', '--message', 'x');
+    expect(code).toBe(1);
+    expect(err).toContain('payments.yaml:4:26');
+    expect(err).toContain('payments.yaml:5:5');
+    expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+  });
+
+  it('refuses an empty message: 2, before it looks at anything', async () => {
+    const { run, folder } = place({}, { begun: false });
+    const { code, err } = await run('policy', 'push', '--message', '  ');
+    expect(code).toBe(2);
+    expect(err).toContain('--message is missing or empty');
+    expect(existsSync(join(folder, 'store.db'))).toBe(false);
+  });
+
+  it('shows what it changes, and says that there are no tests', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    const { out } = await run('policy', 'push', '--message', 'limit raised');
+    expect(out).toContain('~ policy payments\n    ~ amount-limit#1 max 1000 -> 2000 (looser)\n');
+    expect(out).toContain('There are no tests, so nothing was tried.\n');
+    write('policies/payments.yaml', changed(500));
+    const { json } = await run('policy', 'push', '--message', 'lowered', '--json');
+    expect(json()).toMatchObject({
+      pushed: true,
+      tests: { passed: 0 },
+      diff: { same: false, policies: [{ policy: 'payments' }] },
+    });
+    expect(json()).not.toMatchObject({ before: revision });
+  });
+
+  it('runs the tests, and pushes nothing if any fails: 1', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    write('policies/tests/payments.test.yaml', LIMIT_TEST);
+    const { code, out } = await run('policy', 'push', '--message', 'limit raised');
+    expect(code).toBe(1);
+    expect(out).toContain('FAILED  tests/payments.test.yaml:2  a payment of 1500 is refused');
+    expect(out).toContain('Nothing was pushed');
+    expect((await run('policy', 'push', '--message', 'x', '--json')).json()).toMatchObject({
+      pushed: false,
+      tests: { failed: 1 },
+    });
+    expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+    write('policies/payments.yaml', changed(900));
+    const passed = await run('policy', 'push', '--message', 'lowered');
+    expect(passed).toMatchObject({ code: 0 });
+    expect(passed.out).toContain('1 test passed.');
+  });
+
+  it('refuses tests that can not be read: 1', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(900));
+    write('policies/tests/payments.test.yaml', LIMIT_TEST.replace('now', 'then'));
+    const { code, err } = await run('policy', 'push', '--message', 'x');
+    expect(code).toBe(1);
+    expect(err).toContain('tests/payments.test.yaml:3:5');
+    expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+  });
+
+  it('with --skip-tests pushes what fails, and the history says so', async () => {
+    const { run, write } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    write('policies/tests/payments.test.yaml', LIMIT_TEST);
+    const { code, out } = await run('policy', 'push', '--message', 'urgent', '--skip-tests');
+    expect(code).toBe(0);
+    expect(out).toContain('The tests were skipped.');
+    expect((await run('policy', 'history', '--json')).json()).toMatchObject([
+      { message: 'urgent (tests skipped)', inForce: true },
+      { message: 'first' },
+    ]);
+  });
+
+  it('warns of what the policies need and there is not, before it puts them in force', async () => {
+    const { run } = place({
+      policies: {
+        'a.yaml': `policy: a\ncallback: payment\nwhen: { source: shp }\nrules:\n  - deny-list: { of: userId, list: blokked }\n`,
+        'b.yaml': `policy: b\ncallback: payment\nrules:\n  - deny-list: { of: userId, list: blokked }\n  - ask: { service: rsk }\n`,
+      },
+    });
+    await run('list', 'add', 'blocked', '1', '--source', 'shop');
+    const dry = await run('policy', 'push', '--dry-run');
+    expect(dry.code).toBe(0);
+    expect(dry.err).toContain('a is for callbacks of shp, which the settings do not name');
+    expect(dry.err).toContain('shop has no list blokked');
+    expect(dry.err).toContain('did you mean blocked?');
+    expect(dry.err).toContain('b asks the service rsk');
+    const done = await run('policy', 'push', '--message', 'x');
+    expect(done.code).toBe(0);
+    expect(done.err.replace(/No service runs .*\n$/, '')).toBe(dry.err);
+  });
+
+  it('with --dry-run does everything but the push', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    const { code, out } = await run('policy', 'push', '--dry-run');
+    expect(code).toBe(0);
+    expect(out).toContain('max 1000 -> 2000 (looser)');
+    expect(out).toContain('Nothing was pushed.');
+    expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+    write('policies/tests/payments.test.yaml', LIMIT_TEST);
+    expect(await run('policy', 'push', '--message', 'x', '--dry-run')).toMatchObject({ code: 1 });
+  });
+
+  it('mends a store whose revision in force is no release', async () => {
+    const { run, folder } = place();
+    const store = await openEmbeddedStore({ path: join(folder, 'store.db') });
+    await store.push({ revision: 'ab'.repeat(32), document: 'torn', expected: '', by: 'x', message: 'y' });
+    await store.close();
+    const { code, out } = await run('policy', 'push', '--message', 'mended');
+    expect(code).toBe(0);
+    expect(out).toContain('What differs is not known');
+  });
+
+  it('goes through although what the policies need can’t be looked at, and says so', async () => {
+    const values = 'policy: a\ncallback: payment\nrules:\n  - value-limit: { max: 1, maxAge: 10m }\n';
+    const { run, folder } = place({ policies: { 'a.yaml': values } });
+    await run('prices', 'set', 'BTC', '1');
+    const database = new DatabaseSync(join(folder, 'store.db'));
+    database.exec("UPDATE price SET price = 'torn'");
+    database.close();
+    const { code, err } = await run('policy', 'push', '--message', 'mended');
+    expect(code).toBe(0);
+    expect(err).toContain('Warning: the column price of the store does not hold an amount');
+  });
+
+  it('says so if all is frozen', async () => {
+    const { run } = place();
+    await run('freeze', 'keys may have leaked');
+    const { code, err } = await run('policy', 'push', '--message', 'x');
+    expect(code).toBe(0);
+    expect(err).toMatch(/countersign unfreeze`[^]*f1 by ada: keys may have leaked/);
+  });
+});
+
+describe('policy show', () => {
+  it('shows policies that could be written so: they have the same revision', async () => {
+    const { run, write, folder, revision } = await pushed();
+    const { code, out } = await run('policy', 'show');
+    expect(code).toBe(0);
+    expect(out).toContain(`# revision ${revision}, in force\n`);
+    expect(out).toContain('by ada: first\n');
+    write('shown/all.yaml', out);
+    const again = await run('policy', 'validate', join(folder, 'shown'), '--json');
+    expect(again.json()).toMatchObject({ valid: true, revision, policies: 3, rules: 6 });
+  });
+
+  it('shows an old revision by the beginning of its name, and who put it in force', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    await run('policy', 'push', '--message', 'second', '--by', 'grace');
+    const old = (await run('policy', 'show', revision.slice(0, 6), '--json')).json();
+    expect(old).toMatchObject({ revision, inForce: false, by: 'ada', message: 'first', frozen: [] });
+    const text = await run('policy', 'show', revision.slice(0, 6));
+    expect(text.out).toContain(`# revision ${revision}\n`);
+    expect(text.out).toContain('max: 1000\n');
+    expect((await run('policy', 'show')).out).toContain('max: 2000\n');
+  });
+
+  it('says that all is frozen, by whom and why, in a line that nobody can break', async () => {
+    const { run } = await pushed();
+    await run('freeze', 'keys\nleaked\u001b[2J', '--by', 'grace');
+    const { out } = await run('policy', 'show');
+    expect(out).toContain(
+      '# FROZEN since 2025-06-15T12:00:00.000Z as f2 by grace: keys\\u{a}leaked\\u{1b}[2J\n',
+    );
+  });
+
+  it('nothing in force: 1, and says how to change that', async () => {
+    const { code, out, err } = await place().run('policy', 'show');
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toContain('countersign policy push');
+  });
+
+  it.each([
+    ['abcdef0123', 'was never pushed'],
+    ['latest', 'is not 4 to 64 hexadecimal digits'],
+  ])('%s is no revision: 2, and says where they are listed', async (revision, said) => {
+    const { run } = await pushed();
+    const { code, err } = await run('policy', 'show', revision);
+    expect(code).toBe(2);
+    expect(err).toContain(said);
+    expect(err).toContain('countersign policy history');
+  });
+});
+
+describe('policy history', () => {
+  it('is newest first, marks what is in force, and can be limited', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    await run('policy', 'push', '--message', 'second');
+    const { code, out } = await run('policy', 'history');
+    expect(code).toBe(0);
+    const [newest = '', oldest = ''] = out.split('\n');
+    expect(newest).toMatch(/^\*  2  [0-9a-f]{12}  2025-06-15T12:00:00\.000Z  ada  second$/);
+    expect(oldest).toBe(`   1  ${revision.slice(0, 12)}  2025-06-15T12:00:00.000Z  ada  first`);
+    expect((await run('policy', 'history', '--limit', '1', '--json')).json()).toHaveLength(1);
+  });
+
+  it('of nothing says how to begin', async () => {
+    const { code, out } = await place().run('policy', 'history');
+    expect(code).toBe(0);
+    expect(out).toContain('countersign policy push');
+  });
+
+  it.each(['0', '1001', 'ten', '-1', '1.5'])('--limit %s: 2', async (limit) => {
+    const { code, err } = await place().run('policy', 'history', `--limit=${limit}`);
+    expect(code).toBe(2);
+    expect(err).toContain('give a whole number from 1 to 1000');
+  });
+});
+
+describe('policy rollback', () => {
+  it('puts an old revision in force again, as a push of its own', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    await run('policy', 'push', '--message', 'second');
+    const { code, out } = await run('policy', 'rollback', revision.slice(0, 5), '--message', 'too high');
+    expect(code).toBe(0);
+    expect(out).toMatch(new RegExp(`^In force: [0-9a-f]{12} → ${revision.slice(0, 12)}\\.\n$`));
+    expect((await run('policy', 'history', '--json')).json()).toMatchObject([
+      { sequence: 3, revision, message: 'too high', inForce: true },
+      { sequence: 2, inForce: false },
+      { sequence: 1, revision, inForce: false },
+    ]);
+  });
+
+  it('to what is in force: 2, and nothing is pushed', async () => {
+    const { run, revision } = await pushed();
+    const { code, err } = await run('policy', 'rollback', revision, '--message', 'x');
+    expect(code).toBe(2);
+    expect(err).toContain('is in force already; name an older one');
+    expect((await run('policy', 'history', '--json')).json()).toHaveLength(1);
+  });
+
+  it('to an unknown revision: 2', async () => {
+    const { run } = await pushed();
+    const { code, json } = await run('policy', 'rollback', 'abcd', '--message', 'x', '--json');
+    expect(code).toBe(2);
+    expect(json()).toMatchObject({ error: { code: 'REVISION_UNKNOWN' } });
+  });
+});
