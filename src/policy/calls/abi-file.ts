@@ -1,7 +1,7 @@
 import { parseAbi } from 'viem/utils';
 import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
-import type { AbiParameter } from './type.ts';
+import type { AbiParameter } from './abi.ts';
 
 /** A method as a file has it; not yet known to be one that can be judged. */
 export interface AbiMethod {

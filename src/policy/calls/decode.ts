@@ -1,10 +1,19 @@
-import { type Parameter, type Type, WORD_BYTES, headBytes, headBytesOf, isDynamic } from './type.ts';
+import { encodeAbiParameters } from 'viem/utils';
+import { messageOf } from '../../errors.ts';
+import {
+  type Parameter,
+  type Type,
+  type Value,
+  WORD_BYTES,
+  headBytes,
+  headBytesOf,
+  isDynamic,
+  valuesAt,
+} from './abi.ts';
+import type { Method } from './methods.ts';
 
-/**
- * An argument: numbers as bigint, addresses and bytes as lower-case hexadecimal, arrays and tuples as lists
- * in order.
- */
-export type Value = bigint | boolean | string | readonly Value[];
+/** `0x` and the eight digits of a selector. */
+export const SELECTOR_CHARACTERS = 10;
 
 export type Decoded =
   | { readonly ok: true; readonly values: readonly Value[]; readonly words: number }
@@ -24,6 +33,37 @@ class Misread extends Error {
     super(because);
     this.argument = argument;
   }
+}
+
+/** The arguments of a call; refused unless they are, written again by another encoder, the same bytes. */
+export function readCall(
+  { parameters, inputs, together, signature }: Method,
+  data: string,
+):
+  | { readonly ok: true; readonly values: readonly Value[] }
+  | { readonly ok: false; readonly because: string; readonly argument: string } {
+  const body = data.slice(SELECTOR_CHARACTERS);
+  const decoded = decodeArguments(parameters, body);
+  if (!decoded.ok)
+    return { ok: false, because: `${signature}: ${decoded.because}`, argument: decoded.argument };
+  const { values } = decoded;
+  const no = (because: string): ReturnType<typeof readCall> => ({
+    ok: false,
+    because: `${signature}: ${because}`,
+    argument: '',
+  });
+  try {
+    if (encodeAbiParameters(inputs, values) !== `0x${body}`)
+      return no('the arguments, written again, are other data');
+  } catch (thrown) {
+    return no(`the arguments can't be written again: ${messageOf(thrown).split('\n')[0]}`);
+  }
+  const uneven = together.find(
+    (group) => new Set(group.map((each) => valuesAt(values, each).length)).size > 1,
+  );
+  if (uneven !== undefined)
+    return no(`${uneven.map((each) => each.path).join(' and ')} are not of one length`);
+  return { ok: true, values };
 }
 
 /**

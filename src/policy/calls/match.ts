@@ -1,10 +1,7 @@
-import type { Amount } from '../../values/amount.ts';
-import { formatUnits, formatValue, valuesAt } from './argument.ts';
-import type { Condition } from './condition.ts';
-import type { Value } from './decode.ts';
+import { type Amount, formatAmount } from '../../values/amount.ts';
+import { type Value, formatUnits, formatValue, valuesAt } from './abi.ts';
+import { type Condition, type ListCondition, listText, unlimitedFrom } from './condition.ts';
 import type { Entry } from './entry.ts';
-import { unlimitedFrom } from './limit-text.ts';
-import { type Charge, type ListedValues, cut, formatNative, listedBy } from './totals.ts';
 
 /** A call that was read. */
 export interface ReadCall {
@@ -134,4 +131,49 @@ function chargesOf(entry: Entry, condition: Condition, { values }: ReadCall): re
       ? [{ key: condition.key, below: true, what, amount: -amount, max: -min, format: (sum) => format(-sum) }]
       : [{ key: condition.key, what, amount, max, format }];
   });
+}
+
+/** Why a transaction is refused. */
+export interface Refusal {
+  /** A whole sentence. */
+  readonly because: string;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** A share of a limit that holds for all calls of a transaction together. */
+export interface Charge {
+  /** Whose limit it is: charges with one key are added up. */
+  readonly key: object;
+  /** True if it counts what goes below zero, which has a sum of its own. */
+  readonly below?: true;
+  readonly what: string;
+  /** Zero or more. */
+  readonly amount: bigint;
+  readonly max: bigint;
+  readonly format: (amount: bigint) => string;
+}
+
+/** What must be on a list, or must not be. */
+export interface ListedValues extends ListCondition {
+  readonly argument: string;
+  readonly values: readonly string[];
+}
+
+const TEXT_MAX = 200;
+
+export function listedBy(condition: Condition, values: readonly Value[]): readonly ListedValues[] {
+  return condition.lists.map(({ list, must }) => ({
+    list,
+    must,
+    argument: condition.argument.path,
+    values: [...new Set(values.map(listText))],
+  }));
+}
+
+export function formatNative(native: Amount | 'unlimited'): string {
+  return native === 'unlimited' ? native : formatAmount(native);
+}
+
+export function cut(text: string): string {
+  return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}… (${text.length} characters)` : text;
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type Condition, compileCondition, conditionText } from '../calls/condition.ts';
 import { type Entry, compileEntry, entryShape, readNative } from '../calls/entry.ts';
-import { type Allowed, type Plain, judgeTransaction } from '../calls/judge.ts';
-import { methodTable } from '../calls/method-table.ts';
+import { type Allowed, type Plain, judgeTransaction } from '../calls/transaction.ts';
+import { methodTable } from '../calls/methods.ts';
 import { cureFor, shown } from '../fault.ts';
 import { textsText } from './parameter.ts';
 import { type RuleContext, defineRule, refuse } from './rule.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AbiMethod, readAbiFile } from '../../../src/policy/calls/abi-file.ts';
-import { methodOf } from '../../../src/policy/calls/method.ts';
+import { methodOf } from '../../../src/policy/calls/methods.ts';
 
 const PARTS = 'struct One { uint256 most; uint256 least; }\nstruct Other { uint256 least; uint256 most; }\n';
 const wrapping = (part: string): string => `${PARTS}struct Whole { ${part} part; }\nrun(Whole whole)`;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { decodeAbiParameters, encodeAbiParameters, parseAbiParameters } from 'viem/utils';
 import { describe, expect, it } from 'vitest';
-import { type Value, decodeArguments } from '../../../src/policy/calls/decode.ts';
-import { type AbiParameter, formatTypes, readParameters } from '../../../src/policy/calls/type.ts';
+import { decodeArguments } from '../../../src/policy/calls/decode.ts';
+import { type AbiParameter, type Value, formatTypes, readParameters } from '../../../src/policy/calls/abi.ts';
 
 const SHAPES = [
   'address a',

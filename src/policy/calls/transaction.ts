@@ -1,13 +1,21 @@
 import type { Web3Callback } from '../../callback/callback.ts';
 import type { Amount } from '../../values/amount.ts';
 import { type Outcome, refuse } from '../rules/rule.ts';
-import type { Condition } from './condition.ts';
-import { type Call, SELECTOR_CHARACTERS, heldCalls, readCall } from './call.ts';
-import type { Value } from './decode.ts';
+import { type Value, formatUnits, formatValue, valuesAt } from './abi.ts';
+import type { Condition, ListCondition } from './condition.ts';
+import { SELECTOR_CHARACTERS, readCall } from './decode.ts';
 import type { Entry } from './entry.ts';
-import { type Match, matchEntry } from './match.ts';
-import type { Method } from './method.ts';
-import { type Refusal, TransactionTotals, formatNative, listedBy } from './totals.ts';
+import {
+  type Charge,
+  type ListedValues,
+  type Match,
+  type Refusal,
+  cut,
+  formatNative,
+  listedBy,
+  matchEntry,
+} from './match.ts';
+import { type HeldCalls, type Method, isHeld } from './methods.ts';
 
 /** What a rule allows, compiled. */
 export interface Allowed {
@@ -243,3 +251,121 @@ function refusalOf(matches: readonly Match[]): Refusal {
 }
 
 const prefixOf = (place: readonly number[]): string => (place.length === 0 ? '' : `call${place.join('.')}.`);
+
+/** Wei in units of 10^-36: an EVM's native coin has 18 decimals. */
+const WEI: Amount = 10n ** 18n;
+
+/** A call or a transfer: the transaction's own, or one within a wrapper. */
+export interface Call {
+  /** Where it goes, lower-case. */
+  readonly target: string;
+  /** `0x` and lower-case digits. */
+  readonly data: string;
+  readonly native: Amount | 'unlimited';
+  /** Its place in each wrapper around it, counted from 1; none for the transaction's own. */
+  readonly place: readonly number[];
+}
+
+/** The calls of a wrapper; undefined for one that can't be told. */
+export function heldCalls(
+  holds: HeldCalls,
+  { target, native, place }: Call,
+  values: readonly Value[],
+): readonly (Call | undefined)[] {
+  const targets = holds.target && valuesAt(values, holds.target);
+  const natives = typeof holds.value === 'string' ? undefined : valuesAt(values, holds.value);
+  return valuesAt(values, holds.data).map((data, index): Call | undefined => {
+    const to = targets === undefined ? target : targets[index];
+    const wei = natives?.[index];
+    const own =
+      holds.value === 'same'
+        ? native
+        : holds.value === 'none'
+          ? 0n
+          : typeof wei === 'bigint'
+            ? wei * WEI
+            : undefined;
+    if (typeof data !== 'string' || typeof to !== 'string' || own === undefined) return undefined;
+    // A wrapper of its own methods does not send coins: a call without a selector is nothing that anybody
+    // meant.
+    if (targets === undefined && data.length < SELECTOR_CHARACTERS) return undefined;
+    return { target: to, data, native: own, place: [...place, index + 1] };
+  });
+}
+
+const NAMES_MAX = 100;
+
+/** What all calls of one transaction add up to. */
+class TransactionTotals {
+  readonly #values = new Map<string, string>();
+  readonly #sums = new Map<object, bigint>();
+  readonly #sumsBelow = new Map<object, bigint>();
+  readonly #lists = new Map<string, { readonly first: ListedValues; readonly values: Set<string> }>();
+  readonly #members = new Set<string>();
+  /** Calls within wrappers so far. */
+  inner = 0;
+
+  /** Adds it; a refusal if the sum is then above its limit. */
+  charge({ key, below, what, amount, max, format }: Charge): Refusal | undefined {
+    const sums = below === true ? this.#sumsBelow : this.#sums;
+    const sum = (sums.get(key) ?? 0n) + amount;
+    sums.set(key, sum);
+    if (sum <= max) return undefined;
+    const limit = below === true ? 'below the minimum' : 'above the maximum';
+    return {
+      because: `${what} is ${format(sum)} over all calls together, ${limit} ${format(max)}`,
+      values: { sum: format(sum), [below === true ? 'min' : 'max']: format(max) },
+    };
+  }
+
+  claim(listed: ListedValues): void {
+    const key = `${listed.must} ${listed.list}`;
+    const known = this.#lists.get(key);
+    if (known === undefined) this.#lists.set(key, { first: listed, values: new Set(listed.values) });
+    else for (const value of listed.values) known.values.add(value);
+    this.#members.add(listed.argument);
+  }
+
+  report(name: string, text: string): void {
+    if (this.#values.size < NAMES_MAX) this.#values.set(name, cut(text));
+  }
+
+  /** The call, each of its arguments, and amounts in the token's units as well as in the smallest. */
+  reportCall(
+    prefix: string,
+    contract: string,
+    entry: Entry,
+    values: readonly Value[],
+    native: Amount | 'unlimited',
+  ): void {
+    const { method, amounts } = entry;
+    this.report(`${prefix}contract`, contract);
+    this.report(`${prefix}method`, method.signature);
+    this.report(`${prefix}native`, formatNative(native));
+    for (const argument of method.arguments.filter((each) => !isHeld(method, each))) {
+      const found = valuesAt(values, argument);
+      const decimals = amounts.get(argument);
+      const name = `${prefix}args.${argument.path}`;
+      if (decimals === undefined) this.report(name, formatValue(found));
+      else {
+        const units = found.map((each) => (typeof each === 'bigint' ? formatUnits(each, decimals) : ''));
+        this.report(name, units.join(' '));
+        this.report(`${name}.raw`, formatValue(found));
+      }
+    }
+  }
+
+  get values(): Readonly<Record<string, string>> {
+    const [member] = this.#members;
+    const values = Object.fromEntries(this.#values);
+    return member === undefined || this.#members.size > 1 ? values : { ...values, member };
+  }
+
+  get lists(): readonly (ListCondition & { readonly values: readonly string[] })[] {
+    return [...this.#lists.values()].map(({ first: { list, must }, values }) => ({
+      list,
+      must,
+      values: [...values],
+    }));
+  }
+}
