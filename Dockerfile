@@ -1,7 +1,7 @@
 # The service alone: production dependencies, the sources as they are (Node runs TypeScript), no root, no shell needed.
 # The version of Node is that of package-lock.json, with which the tests run. To pin the very bytes, append the digest that
-# `docker buildx imagetools inspect node:24.21.0-slim` prints: node:24.21.0-slim@sha256:...
-FROM node:24.21.0-slim AS dependencies
+# `docker buildx imagetools inspect node:26.10.0-slim` prints: node:26.10.0-slim@sha256:...
+FROM node:26.10.0-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json tools/image/prune.ts ./
 # No dependency of the service needs a script to be installed, so none gets to run one.
@@ -9,7 +9,7 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 # Types, source maps, and what of viem nobody loads: a hundred megabytes that the service never reads.
 RUN node prune.ts node_modules
 
-FROM node:24.21.0-slim
+FROM node:26.10.0-slim
 LABEL org.opencontainers.image.title="countersign" \
       org.opencontainers.image.description="Answers payment and signing confirmations: SUCCESS if authentic, first and within policy." \
       org.opencontainers.image.licenses="MIT"

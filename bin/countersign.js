@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// Runs the program under Node 24 or newer: this one if it is, else the one that `npm ci` installed beside it.
+// Runs the program under Node 26 or newer: this one if it is, else the one that `npm ci` installed beside it.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const needed = 24;
+const needed = 26;
 
 if (Number(process.versions.node.split('.')[0]) >= needed) {
   // Not above: an older Node has not what it imports.
