@@ -1,7 +1,6 @@
 import { finished } from 'node:stream/promises';
 import { startService } from '../compose/service.ts';
-import { batchWrites } from '../observe/batched-writes.ts';
-import { type Log, createLog } from '../observe/log.ts';
+import { type Log, batchWrites, createLog } from '../observe/log.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { CommandRow } from './command.ts';
 import type { Session } from './session.ts';

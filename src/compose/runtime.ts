@@ -1,9 +1,9 @@
 import { CountersignError } from '../errors.ts';
 import { type Tally, createTally } from '../http/admission-tally.ts';
 import type { Readiness } from '../http/ops.ts';
-import { createCallbackObserver } from '../observe/callbacks.ts';
-import { createDenialObserver } from '../observe/denials.ts';
+import { createCallbackObserver, createDenialObserver } from '../observe/callbacks.ts';
 import { type HealthState, createHealth } from '../observe/health.ts';
+import { createLineLimit } from '../observe/line-limit.ts';
 import type { Log } from '../observe/log.ts';
 import { type Metrics, createMetrics } from '../observe/metrics.ts';
 import type { ReportCallback } from '../observe/report.ts';
@@ -79,12 +79,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
   readMetrics(settings, store, metrics);
   showExpiries(storeExpiries(settings.store));
 
-  const tally = createTally({
-    nowMs: () => performance.now(),
-    count: (reason) => metrics.turnedAway(reason),
-    countUnserved: (reason) => metrics.unserved(reason),
-    write: (event, line) => log.warn(event, line),
-  });
+  const tally = createLoggedTally(log, metrics);
 
   let stopping = false;
   const health = healthOf({
@@ -125,6 +120,23 @@ export function createRuntime(parts: RuntimeParts): Runtime {
       follower.stop();
     },
   };
+}
+
+/** Lines about what is turned away: one of each code in ten seconds. */
+const TALLY_LINE_EVERY_MS = 10_000;
+
+function createLoggedTally(log: Log, metrics: Metrics): Tally {
+  const nowMs = (): number => performance.now();
+  const limit = createLineLimit({ clock: nowMs, lines: 1, windowMs: TALLY_LINE_EVERY_MS });
+  return createTally({
+    nowMs,
+    count: (reason) => metrics.turnedAway(reason),
+    countUnserved: (reason) => metrics.unserved(reason),
+    write: (event, line) => {
+      const suppressed = limit.takeSuppressed(line.code);
+      if (limit.admits(line.code)) log.warn(event, { ...line, count: suppressed + 1 });
+    },
+  });
 }
 
 async function prepareStore({ sources, policies }: Settings, store: Store): Promise<void> {

@@ -30,18 +30,16 @@ interface TallyLine {
   readonly code: string;
   readonly because: string;
   readonly address: string | undefined;
-  /** How many there were with this code since its last line. */
-  readonly count: number;
 }
 
 export interface TallyParts {
   readonly nowMs: () => number;
   readonly count: (reason: TurnedAway['reason'] | 'connections' | 'address-connections') => void;
   readonly countUnserved: (reason: Unserved['reason']) => void;
+  /** Writes a line about each; the log limits how many of one code it takes. */
   readonly write: (event: 'turned-away' | 'not-served', line: TallyLine) => void;
 }
 
-const LINE_EVERY_MS = 10_000;
 const SECONDS = 10;
 const CONNECTIONS_FULL =
   'connections are closed unanswered, since as many are open as public.limits.connections allows: let the gateway keep fewer, or raise it';
@@ -66,31 +64,16 @@ const UNSERVED: Readonly<Record<Unserved['reason'], readonly [code: string, beca
   ],
 };
 
-/** Counts what is turned away, and writes a line about it, of each code one in ten seconds at most. */
+/** Counts what is turned away, and writes a line about it. */
 export function createTally({ nowMs, count, countUnserved, write }: TallyParts): Tally {
   const overloaded = createRecent(nowMs);
   const throttled = createRecent(nowMs);
-  const lines = new Map<string, { nextAtMs: number; since: number }>();
-
-  function logEvent(
-    event: 'turned-away' | 'not-served',
-    { code, because, address }: Omit<TallyLine, 'count'>,
-  ): void {
-    const now = nowMs();
-    const line = lines.get(code) ?? { nextAtMs: now, since: 0 };
-    lines.set(code, line);
-    line.since += 1;
-    if (now < line.nextAtMs) return;
-    write(event, { code, because, address, count: line.since });
-    line.nextAtMs = now + LINE_EVERY_MS;
-    line.since = 0;
-  }
 
   return {
     turnedAway({ reason, address, failure: { code, because } }) {
       count(reason);
       (reason === 'address' ? throttled : overloaded).add();
-      logEvent('turned-away', { code, because, address });
+      write('turned-away', { code, because, address });
     },
     dropped(address) {
       const [reason, recent] =
@@ -100,13 +83,13 @@ export function createTally({ nowMs, count, countUnserved, write }: TallyParts):
       count(reason);
       recent.add();
       if (address === undefined)
-        logEvent('turned-away', { code: 'OVERLOADED', because: CONNECTIONS_FULL, address });
-      else logEvent('turned-away', { code: 'ADDRESS_CONNECTIONS', because: ADDRESS_FULL, address });
+        write('turned-away', { code: 'OVERLOADED', because: CONNECTIONS_FULL, address });
+      else write('turned-away', { code: 'ADDRESS_CONNECTIONS', because: ADDRESS_FULL, address });
     },
     unserved({ reason, address, request }) {
       countUnserved(reason);
       const [code, because] = UNSERVED[reason];
-      logEvent('not-served', {
+      write('not-served', {
         code,
         because: request === undefined ? because : `${request} ${because}`,
         address,

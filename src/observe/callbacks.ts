@@ -1,47 +1,47 @@
 import { messageOf } from '../errors.ts';
 import type { Clock } from '../values/clock.ts';
+import { createLineLimit } from './line-limit.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import type { CallbackReport, ReportCallback } from './report.ts';
 
 const MINUTE_MS = 60_000;
 
-/**
- * Tells log and metrics of each callback: one line a callback, event `callback`, or `alarm` at level error.
- * Of callbacks whose sender is not authenticated at most `unauthenticatedPerMinute` lines are written a
- * minute; how many were not is in a line `callbacks-suppressed` after it. Never throws.
- */
-export function createCallbackObserver({
-  log,
-  metrics,
-  clock,
-  unauthenticatedPerMinute,
-}: {
+interface ObserverParts {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  /** `log.unauthenticatedPerMinute` of the settings. */
   readonly unauthenticatedPerMinute: number;
-}): ReportCallback {
-  let minute = Number.NaN;
-  let lines = 0;
-  const countedFrom = (nowMs: number): void => {
-    const now = Math.floor(nowMs / MINUTE_MS);
-    if (now === minute) return;
-    if (lines > unauthenticatedPerMinute)
-      log.warn('callbacks-suppressed', { suppressed: lines - unauthenticatedPerMinute });
-    minute = now;
-    lines = 0;
-  };
+}
+
+/**
+ * Logs and counts each callback: one line with the event `callback`, or `alarm` at level error. Lines about
+ * unauthenticated callbacks are limited. A line `callbacks-suppressed` reports how many were suppressed.
+ * Never throws.
+ */
+export function createCallbackObserver(parts: ObserverParts): ReportCallback {
+  const { log, metrics, clock, unauthenticatedPerMinute: lines } = parts;
+  const limit = createLineLimit({ clock, lines, windowMs: MINUTE_MS });
   return (report) => {
     try {
-      countedFrom(clock());
-      if (isUnauthenticated(report) && !report.alarm) lines += 1;
-      if (!isUnauthenticated(report) || report.alarm || lines <= unauthenticatedPerMinute)
-        writeLine(log, report);
+      const suppressed = limit.takeSuppressed();
+      if (suppressed > 0) log.warn('callbacks-suppressed', { suppressed });
+      if (!isUnauthenticated(report) || report.alarm || limit.admits()) writeLine(log, report);
       metrics.callback(report);
     } catch (thrown) {
       log.error('report-failed', { requestId: report.requestId, because: messageOf(thrown) });
     }
+  };
+}
+
+/** Counts API calls without the right token, and logs them within the same limit. */
+export function createDenialObserver(parts: ObserverParts): (address: string) => void {
+  const { log, metrics, clock, unauthenticatedPerMinute: lines } = parts;
+  const limit = createLineLimit({ clock, lines, windowMs: MINUTE_MS });
+  return (address) => {
+    metrics.apiDenied();
+    if (limit.admits()) log.warn('api-denied', { address });
   };
 }
 

@@ -1,7 +1,6 @@
 import { messageOf } from '../errors.ts';
-import { within } from './within.ts';
 
-/** What one look at one thing came to: whether it is in order, and why it is not. */
+/** The result of one check: whether it passed, and why. */
 export interface HealthState {
   readonly ok: boolean;
   readonly because: string;
@@ -9,9 +8,9 @@ export interface HealthState {
 
 export interface HealthCheck {
   readonly name: string;
-  /** Throwing, rejecting and taking too long are all "not in order". */
+  /** A check that throws, rejects or times out has failed. */
   readonly check: () => HealthState | Promise<HealthState>;
-  /** False for what an operator should know and a load balancer must not act on. */
+  /** False for a check that is shown to operators but doesn't affect readiness. */
   readonly decisive?: false;
 }
 
@@ -30,7 +29,7 @@ export interface Health {
 }
 
 /**
- * Ready is a service of which all decisive checks hold; one that has none is not. Checks run at once, each at
+ * The service is ready if it has decisive checks and all of them pass. The checks run in parallel, each for at
  * most `timeoutMs`.
  */
 export function createHealth({
@@ -40,7 +39,7 @@ export function createHealth({
   readonly checks: readonly HealthCheck[];
   readonly timeoutMs?: number;
 }): Health {
-  const look = async ({ name, check, decisive }: HealthCheck): Promise<CheckedState> => {
+  const run = async ({ name, check, decisive }: HealthCheck): Promise<CheckedState> => {
     const known = decisive === undefined ? { name } : { name, decisive };
     try {
       const { ok, because } = await within(timeoutMs, (async () => check())());
@@ -51,9 +50,20 @@ export function createHealth({
   };
   return {
     async readiness() {
-      const states = await Promise.all(checks.map(look));
+      const states = await Promise.all(checks.map(run));
       const decisive = states.filter((state) => state.decisive === undefined);
       return { ready: decisive.length > 0 && decisive.every(({ ok }) => ok), checks: states };
     },
   };
+}
+
+/** Settles as `work` does, or rejects after `timeoutMs`. The work isn't stopped; its later result is ignored. */
+export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

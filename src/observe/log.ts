@@ -1,12 +1,12 @@
-import type { Writable } from 'node:stream';
+import { Writable } from 'node:stream';
 import winston from 'winston';
 import { type Clock, systemClock } from '../values/clock.ts';
 import { steadyJson } from '../values/steering.ts';
 import { type Step, steps } from './report.ts';
 
 /*
- * What a line may hold beside its time, level and event, and nothing else: bodies, headers, keys and secrets
- * have no name here, so there is no way for them into the log.
+ * The fields that a line may have beside time, level and event. There is no field for bodies, headers, keys or
+ * secrets, so they can't enter the log.
  */
 const kindOfField = {
   requestId: 'text',
@@ -48,8 +48,8 @@ type LogFields = {
 };
 
 /**
- * JSON lines in which nothing can steer a terminal. `event` is a constant such as `callback`; what varies is
- * in the fields. Nothing here ever throws.
+ * Writes JSON lines without control characters. `event` is a constant such as `callback`; values belong in the
+ * fields. No method throws.
  */
 export interface Log {
   info(event: string, fields?: LogFields): void;
@@ -61,7 +61,7 @@ export type LogLevel = 'error' | 'warn' | 'info';
 
 const MAX_CHARACTERS = 1024;
 
-/** Writes lines of `level` and above to `stream`. A stream that fails loses lines, and stops nothing. */
+/** Writes lines of `level` and above to `stream`. Lines are lost if the stream fails; the service goes on. */
 export function createLog({
   level,
   stream = process.stdout,
@@ -84,7 +84,7 @@ export function createLog({
     try {
       if (logger.isLevelEnabled(at)) logger.log({ level: at, message: lineOf(at, event, fields, clock()) });
     } catch {
-      // A line that cannot be written is lost; the decision it tells of is in the journal.
+      // The line is lost. Its decision is in the journal.
     }
   };
   return {
@@ -95,10 +95,14 @@ export function createLog({
 }
 
 function lineOf(level: LogLevel, event: string, fields: LogFields, nowMs: number): string {
-  const line: Record<string, unknown> = { time: new Date(nowMs).toISOString(), level, event: cut(event) };
+  const line: Record<string, unknown> = {
+    time: new Date(nowMs).toISOString(),
+    level,
+    event: shortened(event),
+  };
   for (const name of names) {
     const value = fields[name];
-    if (value !== undefined) line[name] = writable(kindOfField[name], value);
+    if (value !== undefined) line[name] = checkedValue(kindOfField[name], value);
   }
   return steadyJson(line);
 }
@@ -106,9 +110,9 @@ function lineOf(level: LogLevel, event: string, fields: LogFields, nowMs: number
 type FieldName = keyof typeof kindOfField;
 const names = Object.keys(kindOfField).filter((name): name is FieldName => Object.hasOwn(kindOfField, name));
 
-/** Undefined, which JSON leaves out, for what is not of its kind, whatever the types said. */
-function writable(kind: keyof ValueOfKind, value: ValueOfKind[keyof ValueOfKind]): unknown {
-  if (kind === 'text') return typeof value === 'string' ? cut(value) : undefined;
+/** The value if it is of its kind, else undefined, which JSON leaves out. */
+function checkedValue(kind: keyof ValueOfKind, value: ValueOfKind[keyof ValueOfKind]): unknown {
+  if (kind === 'text') return typeof value === 'string' ? shortened(value) : undefined;
   if (kind === 'number') return rounded(value);
   if (typeof value !== 'object' || value === null) return undefined;
   const times: Partial<Record<Step, number>> = {};
@@ -123,6 +127,35 @@ function rounded(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? Math.round(value * 1000) / 1000 : undefined;
 }
 
-function cut(text: string): string {
+function shortened(text: string): string {
   return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text;
+}
+
+/** How long a line may wait for other lines. */
+const BATCH_MS = 10;
+
+/**
+ * Joins the lines of 10 ms into one write to `destination`, since Node writes standard output synchronously. The
+ * rest is written at the end of the stream and when the process exits.
+ */
+export function batchWrites(destination: Writable): Writable {
+  let lines = '';
+  const flush = (): void => {
+    if (lines !== '') destination.write(lines);
+    lines = '';
+  };
+  process.once('exit', flush);
+  return new Writable({
+    decodeStrings: false,
+    write(line: string | Buffer, _encoding, done) {
+      if (lines === '') setTimeout(flush, BATCH_MS).unref();
+      lines += line.toString();
+      done();
+    },
+    final(done) {
+      process.off('exit', flush);
+      flush();
+      done();
+    },
+  });
 }

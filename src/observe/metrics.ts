@@ -1,105 +1,106 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { within } from './health.ts';
 import { type CallbackReport, steps } from './report.ts';
-import { within } from './within.ts';
 
 export interface Metrics {
   callback(report: CallbackReport): void;
-  /** A verb of the store rejected. */
+  /** A call of this verb of the store failed. */
   storeFailed(verb: string): void;
-  /** A service or a module of the settings was asked. */
-  pluginAnswered(inquiry: { readonly of: string; readonly name: string }, verdict: string): void;
-  /** A call of the API without the right token. */
+  /** A service or module answered, or failed to answer, a question of a rule. */
+  pluginAnswered(question: { readonly of: string; readonly name: string }, verdict: string): void;
+  /** An API call had no token, or the wrong one. */
   apiDenied(): void;
-  /** A callback was answered FAILURE, or a connection closed, before anything of it was read. */
+  /** A callback was answered FAILURE, or a connection was closed, before any of it was read. */
   turnedAway(reason: string): void;
-  /** A request was no callback, or a connection was closed for what its peer did. */
+  /** A request was not a callback, or a connection was closed for misuse. */
   unserved(reason: string): void;
-  /** The revision in force; the empty text where there is none. */
+  /** The revision in force; empty if there is none. */
   inForce(revision: string): void;
-  /** The freezes that stand. */
+  /** The freezes in force. */
   frozen(freezes: readonly { readonly id: string; readonly kind: string; readonly by: string }[]): void;
-  /** How the store was found at the last look; the room on its disk where that is known. */
+  /** The result of the last look at the store. `freeBytes` is the free space on its disk, if it is known. */
   store(state: {
     readonly writable: boolean;
     readonly moved: boolean;
     readonly freeBytes?: string | number | undefined;
   }): void;
-  /** All files that can't be used while what was read from them before stays in use. */
+  /** All files that can't be used, while the keys that were read from them before stay in use. */
   keysUnreadable(
     keys: readonly { readonly source: string; readonly file: string; readonly fingerprint: string }[],
   ): void;
   ready(yes: boolean): void;
-  /** How the store's clock stands to its time. */
+  /** The store's clock compared with the store's time. */
   clock(state: { readonly state: string; readonly aheadMs: number }): void;
-  /** From where the numbers of journal entries come, a source each, whenever the metrics are read. */
-  journalEntries(read: () => Promise<ReadonlyMap<string, number>>): void;
-  /**
-   * From where the times, in milliseconds, of each source's oldest journal entry come; none for an empty
-   * journal.
-   */
-  journalOldest(read: () => Promise<ReadonlyMap<string, number>>): void;
-  /** From where the numbers of replicas of a Redis come: `connected`, and `wanted` by an approval. */
-  storeReplicas(read: () => Promise<ReadonlyMap<string, number>>): void;
-  /** When the certificates that a setting names expire; undefined if that is not known. */
+  /** When the first certificate of a setting expires; undefined if that isn't known. */
   certificateExpires(setting: string, atMs: number | undefined): void;
+  /** Sets the function that counts the journal entries of each source. It runs for each scrape. */
+  journalEntries(read: ReadNumbers): void;
+  /** Sets the function that finds the time, in milliseconds, of each source's oldest journal entry. */
+  journalOldest(read: ReadNumbers): void;
+  /** Sets the function that counts replicas of Redis: `connected`, and `wanted` by an approval. */
+  storeReplicas(read: ReadNumbers): void;
   text(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** For each number that is asked of the store. */
+/** Numbers by the value of a label. */
+type ReadNumbers = () => Promise<ReadonlyMap<string, number>>;
+
+/** For each {@link ReadNumbers}. */
 const STORE_TIMEOUT_MS = 1000;
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
 
-/** Metrics with a registry of their own, so that two services in one process do not share numbers. */
+/** Each call has its own registry, so that two services in one process don't share numbers. */
 export function createMetrics({
   processMetrics = true,
 }: { readonly processMetrics?: boolean } = {}): Metrics {
-  const registers = [new Registry()] as const;
-  const [registry] = registers;
+  const registry = new Registry();
   if (processMetrics) collectDefaultMetrics({ register: registry });
   const callback = callbackMetrics(registry);
-  const storeErrors = new Counter({
-    name: 'countersign_store_errors_total',
-    help: 'Steps in the store that failed.',
-    labelNames: ['verb'] as const,
-    registers: [...registers],
-  });
-  const inquiries = new Counter({
-    name: 'countersign_inquiries_total',
-    help: 'Questions to services and modules, by what was answered: yes, no or failed.',
-    labelNames: ['of', 'name', 'verdict'] as const,
-    registers: [...registers],
-  });
-  const denied = new Counter({
-    name: 'countersign_api_denied_total',
-    help: 'Calls of the API without the right token.',
-    registers: [...registers],
-  });
-  const turnedAway = new Counter({
-    name: 'countersign_turned_away_total',
-    help: 'Callbacks answered FAILURE without having been looked at, and connections closed unread (reasons connections and address-connections).',
-    labelNames: ['reason'] as const,
-    registers: [...registers],
-  });
-  const unserved = new Counter({
-    name: 'countersign_unserved_total',
-    help: 'Requests answered 404 (reason not-found) or 405 (method), and connections closed for what their peer did: pipelined, unread, malformed.',
-    labelNames: ['reason'] as const,
-    registers: [...registers],
-  });
+  const storeErrors = counterOf(registry, 'store_errors_total', 'Steps in the store that failed.', ['verb']);
+  const questions = counterOf(
+    registry,
+    'inquiries_total',
+    'Questions to services and modules, by the answer: yes, no or failed.',
+    ['of', 'name', 'verdict'],
+  );
+  const denied = counterOf(registry, 'api_denied_total', 'API calls without the right token.');
+  const turnedAway = counterOf(
+    registry,
+    'turned_away_total',
+    'Callbacks answered FAILURE unread, and connections closed unread' +
+      ' (reasons connections and address-connections).',
+    ['reason'],
+  );
+  const unserved = counterOf(
+    registry,
+    'unserved_total',
+    'Requests answered 404 (reason not-found) or 405 (method), and connections closed for misuse:' +
+      ' pipelined, unread, malformed.',
+    ['reason'],
+  );
   const verbs = bounded(32);
   return {
     callback,
     storeFailed: (verb) => storeErrors.inc({ verb: verbs(verb) }),
-    pluginAnswered: ({ of, name }, verdict) => inquiries.inc({ of, name, verdict }),
+    pluginAnswered: ({ of, name }, verdict) => questions.inc({ of, name, verdict }),
     apiDenied: () => denied.inc(),
     turnedAway: (reason) => turnedAway.inc({ reason }),
     unserved: (reason) => unserved.inc({ reason }),
     ...stateMetrics(registry),
     ...storeMetrics(registry),
     ...fileMetrics(registry),
-    ...askedGauges(registry),
+    ...scrapedMetrics(registry),
     text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };
+}
+
+function counterOf<const T extends string = never>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly T[] = [],
+): Counter<T> {
+  return new Counter({ name: `countersign_${name}`, help, labelNames, registers: [registry] });
 }
 
 function gaugeOf<const T extends string = never>(
@@ -111,14 +112,14 @@ function gaugeOf<const T extends string = never>(
   return new Gauge({ name: `countersign_${name}`, help, labelNames, registers: [registry] });
 }
 
-/** Whether approvals are given, and by which policies. */
+/** Whether the service approves, and by which policies. */
 function stateMetrics(registry: Registry): Pick<Metrics, 'inForce' | 'frozen' | 'ready'> {
   const revisionInfo = gaugeOf(registry, 'revision_info', 'The policy revision in force.', ['revision']);
-  const frozen = gaugeOf(registry, 'frozen', '1 while every approval is stopped.');
+  const frozen = gaugeOf(registry, 'frozen', '1 while all approvals are frozen.');
   const freezeInfo = gaugeOf(
     registry,
     'freeze_info',
-    'The freezes that stand, by their ids. Those of kind loss stand until the loss is acknowledged.',
+    'The freezes in force, by id. A freeze of kind loss lasts until the loss is acknowledged.',
     ['freeze', 'kind', 'by'],
   );
   const ready = gaugeOf(registry, 'ready', '1 while the service is ready.');
@@ -140,21 +141,17 @@ function storeMetrics(registry: Registry): Pick<Metrics, 'store' | 'clock'> {
   const jumped = gaugeOf(
     registry,
     'clock_jumped',
-    "1 while nothing is approved because the store's clock jumped ahead.",
+    "1 while approvals are stopped because the store's clock jumped ahead.",
   );
   const ahead = gaugeOf(
     registry,
     'clock_ahead_seconds',
-    "By how much the store's clock is ahead of its time; below zero, behind.",
+    "How far the store's clock is ahead of the store's time; negative if it is behind.",
   );
-  const writable = gaugeOf(registry, 'store_writable', '0 while the store can not be written to.');
-  const moved = gaugeOf(
-    registry,
-    'store_moved',
-    '1 once the files of the embedded store are no longer those at their path.',
-  );
-  const free = gaugeOf(registry, 'store_free_bytes', 'Room on the disk of the embedded store.');
-  // Nothing is known of it yet, and never on Redis: a zero would be an alarm.
+  const writable = gaugeOf(registry, 'store_writable', '0 while the store is not writable.');
+  const moved = gaugeOf(registry, 'store_moved', '1 once other files are at the path of the embedded store.');
+  const free = gaugeOf(registry, 'store_free_bytes', 'Free space on the disk of the embedded store.');
+  // It isn't known yet, and never on Redis. A zero would raise an alarm.
   free.remove();
   return {
     clock({ state, aheadMs }) {
@@ -170,18 +167,18 @@ function storeMetrics(registry: Registry): Pick<Metrics, 'store' | 'clock'> {
   };
 }
 
-/** The files by which others know this service, and it knows them. */
+/** The files of certificates and keys. */
 function fileMetrics(registry: Registry): Pick<Metrics, 'certificateExpires' | 'keysUnreadable'> {
   const certificates = gaugeOf(
     registry,
     'certificate_expiry_timestamp_seconds',
-    'When the certificates of a setting expire: the first of them, where a file holds several.',
+    'When the first certificate of a setting expires.',
     ['setting'],
   );
   const unreadable = gaugeOf(
     registry,
     'keys_unreadable',
-    '1 for a file of a key that can not be used, while the key that was read before stays in use.',
+    '1 for a key file that can not be used, while the key that was read before stays in use.',
     ['source', 'file', 'fingerprint'],
   );
   return {
@@ -197,26 +194,24 @@ function fileMetrics(registry: Registry): Pick<Metrics, 'certificateExpires' | '
 }
 
 function callbackMetrics(registry: Registry): (report: CallbackReport) => void {
-  const counter = <const T extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly T[],
-  ): Counter<T> => new Counter({ name: `countersign_${name}`, help, labelNames, registers: [registry] });
-  const decisions = counter('decisions_total', 'What became of callbacks whose sender was authenticated.', [
+  const decisions = counterOf(registry, 'decisions_total', 'Callbacks from authenticated senders.', [
     'source',
     'kind',
     'verdict',
     'code',
     'rule',
   ]);
-  const failures = counter('authentication_failures_total', 'Callbacks whose sender was not authenticated.', [
-    'code',
-  ]);
-  const alarms = counter('alarms_total', 'What an operator must look at.', ['code']);
-  const answers = counter('answers_total', 'Answers sent.', ['answer']);
+  const failures = counterOf(
+    registry,
+    'authentication_failures_total',
+    'Callbacks whose sender was not authenticated.',
+    ['code'],
+  );
+  const alarms = counterOf(registry, 'alarms_total', 'Alarms, which an operator must look at.', ['code']);
+  const answers = counterOf(registry, 'answers_total', 'Answers sent.', ['answer']);
   const seconds = new Histogram({
     name: 'countersign_callback_seconds',
-    help: 'Time of the steps of a decision, and of all together.',
+    help: 'Duration of the steps of a decision, and the total.',
     labelNames: ['step'] as const,
     buckets: BUCKETS,
     registers: [registry],
@@ -227,7 +222,7 @@ function callbackMetrics(registry: Registry): (report: CallbackReport) => void {
   const rules = bounded(512);
   return (report) => {
     const code = codes(report.code);
-    // What came too late was counted when FAILURE was answered.
+    // A late decision was counted when FAILURE was answered.
     const answered = report.outcome !== 'late';
     if (answered) answers.inc({ answer: report.verdict });
     if (report.alarm) alarms.inc({ code });
@@ -244,65 +239,45 @@ function callbackMetrics(registry: Registry): (report: CallbackReport) => void {
   };
 }
 
-/** What is asked of the store whenever the metrics are read. */
-function askedGauges(
+/** Metrics that are read from the store for each scrape. */
+function scrapedMetrics(
   registry: Registry,
 ): Pick<Metrics, 'journalEntries' | 'journalOldest' | 'storeReplicas'> {
+  const scraped =
+    (name: string, help: string, [label]: readonly [string], unit = 1) =>
+    (read: ReadNumbers): void => {
+      const gauge = new Gauge({
+        name: `countersign_${name}`,
+        help,
+        labelNames: [label],
+        registers: [registry],
+        async collect() {
+          // A store that doesn't answer leaves out its own metrics, not all the others.
+          const found = await within(STORE_TIMEOUT_MS, (async () => read())()).catch(
+            () => new Map<string, number>(),
+          );
+          gauge.reset();
+          for (const [value, number] of found) gauge.set({ [label]: value }, number / unit);
+        },
+      });
+    };
   return {
-    journalEntries: (read) =>
-      askedGauge(registry, {
-        name: 'journal_entries',
-        help: 'Entries in the journal.',
-        labelNames: ['source'],
-        read,
-      }),
-    journalOldest: (read) =>
-      askedGauge(registry, {
-        name: 'journal_oldest_timestamp_seconds',
-        help: 'Time of the oldest entry in the journal.',
-        labelNames: ['source'],
-        read: async () => new Map([...(await read())].map(([source, atMs]) => [source, atMs / 1000])),
-      }),
-    storeReplicas: (read) =>
-      askedGauge(registry, {
-        name: 'store_replicas',
-        help: 'Replicas of Redis that follow (on a Cluster, of the primary that has fewest), and how many an approval waits for.',
-        labelNames: ['state'],
-        read,
-      }),
+    journalEntries: scraped('journal_entries', 'Entries in the journal.', ['source']),
+    journalOldest: scraped(
+      'journal_oldest_timestamp_seconds',
+      'Time of the oldest entry in the journal.',
+      ['source'],
+      1000,
+    ),
+    storeReplicas: scraped(
+      'store_replicas',
+      'Replicas of Redis: connected, and wanted by an approval. On a Cluster, of the primary that has fewest.',
+      ['state'],
+    ),
   };
 }
 
-interface AskedGauge {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames: readonly [string];
-  /** A number for each value of the label. */
-  readonly read: () => Promise<ReadonlyMap<string, number>>;
-}
-
-function askedGauge(registry: Registry, { name, help, labelNames, read }: AskedGauge): void {
-  const [label] = labelNames;
-  const gauge = new Gauge({
-    name: `countersign_${name}`,
-    help,
-    labelNames,
-    registers: [registry],
-    async collect() {
-      // A store that does not answer leaves out its own numbers, not all the others.
-      const found = await within(STORE_TIMEOUT_MS, (async () => read())()).catch(
-        () => new Map<string, number>(),
-      );
-      gauge.reset();
-      for (const [value, number] of found) gauge.set({ [label]: value }, number);
-    },
-  });
-}
-
-/**
- * Passes at most so many different values; all others are `other`. Each value of a label costs memory for
- * good.
- */
+/** Passes the first `limit` values, and `other` for the rest: each value of a label keeps memory for good. */
 function bounded(limit: number): (value: string) => string {
   const seen = new Set<string>();
   return (value) => {

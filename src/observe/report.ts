@@ -1,11 +1,8 @@
-/** The five steps of a decision, by which time is measured. */
+/** The steps whose duration is measured: the five of a decision, and `ask`, the questions to plugins. */
 export const steps = ['decode', 'authenticate', 'parse', 'ask', 'evaluate', 'settle'] as const;
 export type Step = (typeof steps)[number];
 
-/**
- * What became of one callback. The log and the metrics are made from these, and from nothing else about
- * callbacks.
- */
+/** The outcome of one callback. The log and the metrics know nothing else about callbacks. */
 export interface CallbackReport {
   readonly requestId: string;
   /** The peer's address, behind trusted proxies. */
@@ -15,26 +12,26 @@ export interface CallbackReport {
   readonly kind: 'payment' | 'transfer' | 'web3' | 'self-check' | undefined;
   readonly subject: string | undefined;
   readonly question: string | undefined;
-  /** How the sender was authenticated: the scheme and the key's fingerprint, or the proofs. */
+  /** How the sender was authenticated: the scheme and the key's fingerprint, or the credentials. */
   readonly authenticatedBy: string | undefined;
-  /** What was answered. */
+  /** The answer that was sent. */
   readonly verdict: 'SUCCESS' | 'FAILURE';
   /**
-   * `unauthenticated`: nothing was stored. `refused`: it was no question. `late`: decided, but answered
-   * FAILURE.
+   * `unauthenticated`: nothing was stored. `refused`: the body was no valid callback. `late`: the decision
+   * came after FAILURE had been answered.
    */
   readonly outcome:
     'decided' | 'repeated' | 'notice' | 'self-check' | 'refused' | 'unauthenticated' | 'late' | 'failed';
   /** The decision's, notice's or failure's code. */
   readonly code: string;
   readonly because: string;
-  /** `usdt-payments/amount-limit#1`, where a rule decided. */
+  /** `usdt-payments/amount-limit#1`, if a rule decided. */
   readonly rule: string | undefined;
   readonly revision: string | undefined;
   /** The journal entry's id. */
   readonly decision: string | undefined;
   /**
-   * Something an operator must look at: TERMS_CHANGED, SCHEME_CHANGED, SIGNED_WITHOUT_APPROVAL,
+   * True for a code that an operator must look at: TERMS_CHANGED, SCHEME_CHANGED, SIGNED_WITHOUT_APPROVAL,
    * TXID_UNEXPECTED.
    */
   readonly alarm: boolean;

@@ -137,8 +137,8 @@ describe('dashboard and alerts', () => {
     const source = textOf('src/observe/metrics.ts');
     const inMetrics = [...metrics.matchAll(/(\w+)="/g)].map(([, name]) => name ?? '');
     // Of counters that nothing has been counted by, only the source tells.
-    const inSource = [...source.matchAll(/(?:labelNames: )?\[([^\]]*)\](?: as const)?,/g)].flatMap(
-      ([, list = '']) => [...list.matchAll(/'(\w+)'/g)].map(([, name]) => name ?? ''),
+    const inSource = [...source.matchAll(/\[([^\]]*)\](?: as const)?[,)]/g)].flatMap(([, list = '']) =>
+      [...list.matchAll(/'(\w+)'/g)].map(([, name]) => name ?? ''),
     );
     const known = new Set([...inMetrics, ...inSource, ...TARGET_LABELS]);
     for (const [name, expr] of expressions) {

@@ -48,20 +48,14 @@ describe('what is turned away', () => {
     ]);
   });
 
-  it('is told of at once, and then once in ten seconds with how many there were, each code by itself', () => {
-    const { tally, lines, pass } = tallied();
-    for (let time = 0; time < 5; time++) tally.turnedAway(full);
+  it('is written with its code, reason and address', () => {
+    const { tally, lines } = tallied();
+    tally.turnedAway(full);
     tally.turnedAway(throttled);
     expect(lines).toEqual([
-      { code: 'OVERLOADED', because: 'full', address: '192.0.2.1', count: 1 },
-      { code: 'ADDRESS_THROTTLED', because: 'too many', address: '192.0.2.9', count: 1 },
+      { code: 'OVERLOADED', because: 'full', address: '192.0.2.1' },
+      { code: 'ADDRESS_THROTTLED', because: 'too many', address: '192.0.2.9' },
     ]);
-    pass(9_999);
-    tally.turnedAway(full);
-    expect(lines).toHaveLength(2);
-    pass(1);
-    tally.turnedAway(full);
-    expect(lines.slice(2)).toEqual([{ code: 'OVERLOADED', because: 'full', address: '192.0.2.1', count: 6 }]);
   });
 
   it('says which setting closes connections', () => {

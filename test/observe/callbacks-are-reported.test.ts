@@ -26,7 +26,7 @@ function observed(unauthenticatedPerMinute = 3): Observed {
   };
 }
 
-describe('a callback is told of in one line', () => {
+describe('a callback is one line of the log', () => {
   it.each<[string, Partial<CallbackReport>, string, string]>([
     ['an approval', {}, 'info', 'callback'],
     ['a refusal', { verdict: 'FAILURE', code: 'RULE_REFUSED' }, 'info', 'callback'],
@@ -54,17 +54,17 @@ describe('a callback is told of in one line', () => {
     ],
   ])('%s', (_, differs, level, event) => {
     const { report, lines } = observed();
-    const told = { ...APPROVED, ...differs };
-    report(told);
+    const reported = { ...APPROVED, ...differs };
+    report(reported);
     expect(lines()).toMatchObject([
-      { level, event, code: told.code, verdict: told.verdict, outcome: told.outcome },
+      { level, event, code: reported.code, verdict: reported.verdict, outcome: reported.outcome },
     ]);
     expect(lines()).toHaveLength(1);
   });
 });
 
-describe('of strangers', () => {
-  it('so many lines are written a minute, and how many were not after it', () => {
+describe('of unauthenticated callbacks', () => {
+  it('a limited number of lines is written a minute, followed by the number of suppressed ones', () => {
     const { report, lines, setNowMs } = observed(3);
     for (let n = 0; n < 10; n += 1) report(STRANGER);
     expect(lines()).toHaveLength(3);
@@ -79,7 +79,7 @@ describe('of strangers', () => {
     ]);
   });
 
-  it('the next callback of anybody brings the count', () => {
+  it('the next callback, authenticated or not, brings the count', () => {
     const { report, lines, setNowMs } = observed(0);
     report(STRANGER);
     setNowMs(300_000);
@@ -98,7 +98,7 @@ describe('of strangers', () => {
     expect(lines().map(({ event }) => event)).toEqual(['callback', 'callback', 'callback', 'callback']);
   });
 
-  it('a clock that goes back opens no gap', () => {
+  it('a clock that was set back suppresses nothing for long', () => {
     const { report, lines, setNowMs } = observed(1);
     setNowMs(120_000);
     report(STRANGER);
@@ -122,14 +122,14 @@ describe('of strangers', () => {
     expect(lines().map(({ event }) => event)).toEqual(['callback', 'alarm']);
   });
 
-  it('all are counted, told of or not', async () => {
+  it('all are counted, also those that are suppressed', async () => {
     const { report, metrics } = observed(2);
     for (let n = 0; n < 7; n += 1) report(STRANGER);
     expect(await metrics()).toContain('countersign_authentication_failures_total{code="SIGN_WRONG"} 7');
   });
 });
 
-it('a report that cannot be counted is told of, and throws nothing', () => {
+it('a report that cannot be counted is logged and throws nothing', () => {
   const { report, lines } = observed();
   report({ ...APPROVED, totalMs: Number.NaN });
   expect(lines().map(({ event }) => event)).toEqual(['callback', 'report-failed']);

@@ -7,7 +7,7 @@ const good: HealthCheck = {
 };
 
 describe('readiness', () => {
-  it('is that of all checks, each told with its reason', async () => {
+  it('is that of all checks, each with its reason', async () => {
     const store: HealthCheck = {
       name: 'store',
       check: () => Promise.resolve({ ok: true, because: 'answers' }),
@@ -47,7 +47,7 @@ describe('readiness', () => {
     expect(await createHealth({ checks: [] }).readiness()).toEqual({ ready: false, checks: [] });
   });
 
-  it('is looked for anew each time', async () => {
+  it('runs the checks each time', async () => {
     let ok = false;
     const health = createHealth({ checks: [{ name: 'store', check: () => ({ ok, because: '' }) }] });
     expect((await health.readiness()).ready).toBe(false);
@@ -80,7 +80,7 @@ describe('a check that decides nothing', () => {
     expect(ready).toBe(false);
   });
 
-  it('does not stand in for one that decides', async () => {
+  it('does not replace a decisive one', async () => {
     const bad: HealthCheck = { name: 'store', check: () => ({ ok: false, because: 'gone' }) };
     expect((await createHealth({ checks: [load, bad] }).readiness()).ready).toBe(false);
   });

@@ -24,10 +24,10 @@ describe('a line', () => {
     );
   });
 
-  it('tells all of a callback that may be told', () => {
-    const { data: _, alarm: __, ...told } = APPROVED;
+  it('has all fields of a report that may be logged', () => {
+    const { data: _, alarm: __, ...reported } = APPROVED;
     expect(logged((log) => log.info('callback', APPROVED))).toEqual([
-      { time: '2026-01-02T03:04:05.006Z', level: 'info', event: 'callback', ...told, totalMs: 2 },
+      { time: '2026-01-02T03:04:05.006Z', level: 'info', event: 'callback', ...reported, totalMs: 2 },
     ]);
   });
 
@@ -72,13 +72,13 @@ describe('a line', () => {
 
 describe('nothing gets into a line', () => {
   const secret = fc.string({ minLength: 8, maxLength: 40 }).map((text) => `s3cret-${text}`);
-  const told = new Set(Object.keys(APPROVED).filter((name) => name !== 'data' && name !== 'alarm'));
+  const reported = new Set(Object.keys(APPROVED).filter((name) => name !== 'data' && name !== 'alarm'));
 
   it('by a name that is not of the lines', () => {
     fc.assert(
       fc.property(
         secret,
-        fc.string().filter((name) => !told.has(name)),
+        fc.string().filter((name) => !reported.has(name)),
         (value, name) => {
           const { stream, text } = createLines();
           const report = {

@@ -144,7 +144,7 @@ describe('the state of the service', () => {
         throw new Error('no store');
       },
     ],
-  ])('is told without the journal if that %s', async (_, read) => {
+  ])('leaves out the journal if that %s', async (_, read) => {
     const metrics = createMetrics(plain);
     metrics.journalEntries(read);
     expect(await rowsOf(metrics, 'journal_entries')).toEqual([]);

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { batchWrites } from '../../src/observe/batched-writes.ts';
+import { batchWrites } from '../../src/observe/log.ts';
 
 function destination(): { readonly writes: string[]; readonly stream: Writable } {
   const writes: string[] = [];
@@ -15,8 +15,8 @@ function destination(): { readonly writes: string[]; readonly stream: Writable }
   return { writes, stream };
 }
 
-describe('gathered lines', () => {
-  it('that come together are one write, in order, and none is lost', async () => {
+describe('batched lines', () => {
+  it('that arrive together are one write, in order and complete', async () => {
     const { writes, stream } = destination();
     const lines = batchWrites(stream);
     lines.write('a\n');
@@ -28,7 +28,7 @@ describe('gathered lines', () => {
     expect(writes).toEqual(['a\nb\n', 'c\n']);
   });
 
-  it('are written at once at the end, and when the process exits', async () => {
+  it('are written at the end of the stream and when the process exits', async () => {
     const { writes, stream } = destination();
     const lines = batchWrites(stream);
     lines.end('a\n');
