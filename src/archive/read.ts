@@ -20,7 +20,7 @@ import {
   lineShapes,
   sealed,
 } from './line.ts';
-import { shapeFaults } from '../values/shape-faults.ts';
+import { formatSchemaError } from '../values/schema-error.ts';
 
 /** A file that was read to its end, and is whole. */
 export interface WholeFile extends Extent {
@@ -107,7 +107,7 @@ function createChain(source: string, file: ArchiveFile): Chain {
     const json = jsonOf(text);
     const value = shape.safeParse(json);
     if (!value.success)
-      throw fault(`it is no line of an archive (${shapeFaults(value.error, json, 'all of it')})`);
+      throw fault(`it is no line of an archive (${formatSchemaError(value.error, json, 'all of it')})`);
     const is = sealed(membersOf(value.data), value.data.previous);
     if (is.hash !== value.data.hash || is.line !== text) throw fault('its hash is not that of what it says');
     if (begun !== undefined && value.data.previous !== previous) {

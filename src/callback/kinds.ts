@@ -2,9 +2,9 @@ import { type Failure, failure } from '../errors.ts';
 import type { Member, Members } from '../values/members.ts';
 import type { Callback, Kind, ParseBounds, Parsed, SelfCheck } from './callback.ts';
 import { parsePayment, paymentAliases, paymentValues } from './payment.ts';
-import { SELF_CHECK_TYPE, parseSelfCheck } from './self-check.ts';
 import { parseTransfer, transferAliases, transferValues } from './transfer.ts';
 import { parseWeb3, web3Aliases, web3Values } from './web3.ts';
+import { VISIBLE, reading, requiredText } from './reading.ts';
 
 /** One row a kind of callback: how it is read, and the names by which policies may ask for its members. */
 export interface CallbackKind {
@@ -62,3 +62,21 @@ export function parseCosigner(
 }
 
 const says = (member: Member | undefined): boolean => member !== undefined && member.kind !== 'null';
+
+export const SELF_CHECK_TYPE = 'verify_public_hash';
+
+const TEXT = { pattern: VISIBLE, maxLength: 256 };
+
+/**
+ * The co-signer's question whether both sides hold the same public keys; sent when its operator checks its
+ * settings.
+ */
+export function parseSelfCheck(members: Members, source: string): Parsed<SelfCheck> {
+  return reading(() => ({
+    kind: 'self-check',
+    source,
+    appId: requiredText(members, 'app_id', TEXT),
+    clientHash: requiredText(members, 'client_system_pubkey_hash', TEXT),
+    verifyHash: requiredText(members, 'verify_sign_pub_hash', TEXT),
+  }));
+}

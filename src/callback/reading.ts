@@ -1,8 +1,7 @@
 import { type Failure, type FailureCode, failure } from '../errors.ts';
 import { type Amount, parseAmount } from '../values/amount.ts';
-import { comparable } from '../values/comparable.ts';
+import { comparable, ambiguityOf } from '../values/comparable.ts';
 import type { Member, Members } from '../values/members.ts';
-import { secondSpelling } from '../values/spelling.ts';
 
 /** What a text member may hold. */
 export interface Grammar {
@@ -85,7 +84,7 @@ export function presentText(members: Members, name: string, grammar: Grammar): s
  * ones.
  */
 export function requireOneSpelling(name: string, text: string): void {
-  const why = secondSpelling(text);
+  const why = ambiguityOf(text);
   if (why === undefined) return;
   const because = `${name} ${why}, so one recipient would have two spellings; ask for it without`;
   unreadable('MEMBER_INVALID', because, { member: name });

@@ -1,15 +1,15 @@
-import { escapeSteering } from '../values/steering.ts';
+import { escapeControls } from '../values/printable.ts';
 
 const LINE_BREAK = 0x0a;
 
 /** Text of others for a terminal, on one line: what could steer the terminal is shown as `\u{1b}`. */
 export function printable(text: string): string {
-  return escapeSteering(text, shown);
+  return escapeControls(text, shown);
 }
 
 /** The same, its own lines kept. */
 export function printableLines(text: string): string {
-  return escapeSteering(text, (codePoint) => (codePoint === LINE_BREAK ? '\n' : shown(codePoint)));
+  return escapeControls(text, (codePoint) => (codePoint === LINE_BREAK ? '\n' : shown(codePoint)));
 }
 
 const shown = (codePoint: number): string => `\\u{${codePoint.toString(16)}}`;

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { CountersignError } from '../errors.ts';
-import { steadyJson } from '../values/steering.ts';
+import { printableJson } from '../values/printable.ts';
 import type { Call, CommandRow, ExitCode } from './command.ts';
 import { commandsFor } from './commands.ts';
 import { printable, printableLines } from './print.ts';
@@ -129,7 +129,7 @@ function failed(thrown: unknown, json: boolean, terminal: Terminal): ExitCode {
     return 2;
   }
   const { code, message, data } = thrown;
-  if (json) terminal.out(`${steadyJson({ error: { code, message, data } })}\n`);
+  if (json) terminal.out(`${printableJson({ error: { code, message, data } })}\n`);
   else terminal.err(`${code}: ${message}\n`);
   return code === 'POLICY_INVALID' ||
     code === 'POLICY_CONFLICT' ||

@@ -4,7 +4,7 @@ import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets } from '../settings/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
-import { steadyJson } from '../values/steering.ts';
+import { printableJson } from '../values/printable.ts';
 
 /** Nobody reads what is printed any more, as in `countersign decisions export | head`. */
 export class OutputClosed extends Error {}
@@ -73,7 +73,7 @@ export function openSession(terminal: Terminal, { config, json, by }: SessionOpt
     stopped,
     version,
     by: by ?? terminal.user,
-    print: (text, value) => terminal.out(`${json ? steadyJson(value) : text}\n`),
+    print: (text, value) => terminal.out(`${json ? printableJson(value) : text}\n`),
     report: (line) => (json ? undefined : terminal.err(`${line}\n`)),
     progress: (line) => (json ? undefined : terminal.progress?.(line)),
     drained: async () => terminal.drained?.(),

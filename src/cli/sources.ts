@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { CountersignError } from '../errors.ts';
-import { nearest } from '../values/nearest.ts';
+import { closestMatch } from '../values/closest-match.ts';
 import type { Call } from './command.ts';
 import type { Session } from './session.ts';
 
@@ -23,7 +23,7 @@ export function chosenSources(session: Session, call: Call): readonly string[] {
 export function knownSource(session: Session, wanted: string): string {
   const names = session.settings().sources.map(({ name }) => name);
   if (names.includes(wanted)) return wanted;
-  const meant = nearest(wanted, names);
+  const meant = closestMatch(wanted, names);
   throw new CountersignError(
     'USAGE',
     `no source of ${session.settingsFile} is called ${wanted}; ${meant === undefined ? 'there are' : `did you mean ${meant}? There are`}: ${names.join(', ')}`,

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import winston from 'winston';
 import { type Clock, systemClock } from '../values/clock.ts';
-import { steadyJson } from '../values/steering.ts';
+import { printableJson } from '../values/printable.ts';
 import { type Step, steps } from './report.ts';
 
 /*
@@ -104,7 +104,7 @@ function lineOf(level: LogLevel, event: string, fields: LogFields, nowMs: number
     const value = fields[name];
     if (value !== undefined) line[name] = checkedValue(kindOfField[name], value);
   }
-  return steadyJson(line);
+  return printableJson(line);
 }
 
 type FieldName = keyof typeof kindOfField;

@@ -5,8 +5,8 @@ import { readOrderMembers } from '../policy/order-members.ts';
 import { readMemberText } from '../policy/members.ts';
 import { durationMs } from '../policy/rules/duration.ts';
 import type { Order, Store } from '../store/store.ts';
-import { INSTANT_FORM, readInstant } from '../values/instant.ts';
-import { nearest } from '../values/nearest.ts';
+import { INSTANT_FORM, readInstant } from '../values/clock.ts';
+import { closestMatch } from '../values/closest-match.ts';
 
 /** A source of the settings, as far as an order for it must fit. */
 export interface OrderSource {
@@ -85,7 +85,7 @@ export function orderSource(sources: readonly OrderSource[], name: string, kind:
   const known = sources.find((each) => each.name === name);
   const names = sources.map((each) => each.name);
   if (known?.kinds.includes(kind) === true) return known;
-  const meant = nearest(name, names);
+  const meant = closestMatch(name, names);
   const why =
     known === undefined
       ? `there is no source ${JSON.stringify(name)}; ${meant === undefined ? '' : `did you mean ${meant}? `}there are: ${names.join(', ')}`

@@ -2,7 +2,7 @@ import { CountersignError } from '../errors.ts';
 import type { PriceTable } from '../policy/facts.ts';
 import type { PriceChange, Store } from '../store/store.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
-import { INSTANT_FORM, readInstant } from '../values/instant.ts';
+import { INSTANT_FORM, readInstant } from '../values/clock.ts';
 
 /**
  * A price as it is written: decimal text, of one whole unit of the asset, and the instant of which it is

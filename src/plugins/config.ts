@@ -1,31 +1,32 @@
 import type { SecretRef } from '../values/secret.ts';
 
-/** How much whoever is asked may be asked, and when no longer. */
+/** How many questions a plugin gets, and for how long. */
 export interface Limits {
-  /** From a question to its answer, its wait for a turn included. */
+  /** From a question to its answer, including its time in the queue. */
   readonly timeoutMs: number;
-  /** Questions under way at once. */
+  /** The most questions in flight. */
   readonly concurrency: number;
-  /** Questions that may wait beyond those. */
+  /** The most questions in the queue. */
   readonly waiting: number;
-  /** After so many failures in a row nothing is asked for a while. */
+  /** After `failures` failures in a row, the plugin gets no question for `cooldownMs`. */
   readonly breaker: { readonly failures: number; readonly cooldownMs: number };
 }
 
-/** A service of the settings. */
+/** A service in the settings. */
 export interface ServiceConfig extends Limits {
   readonly name: string;
   readonly url: string;
   readonly secret: SecretRef;
-  /** A PEM file. */
+  /** A PEM file with the certificate authority of the service. */
   readonly ca?: string | undefined;
 }
 
-/** A module of the settings. */
+/** A module in the settings. */
 export interface ModuleConfig extends Limits {
   readonly name: string;
   readonly file: string;
-  /** Of the file's bytes, 64 lower-case hexadecimal digits. */
+  /** The SHA-256 of the file's bytes: 64 lower-case hexadecimal digits. */
   readonly sha256: string;
+  /** For each thread. */
   readonly memoryMb: number;
 }

@@ -1,47 +1,46 @@
 /*
- * What a module of one's own is given, and what it must answer: types alone, for `import type` or a JSDoc
- * comment. The same is told to a service over HTTP. A member that is added here leaves `version` as it is;
- * one that changes its meaning does not.
+ * The input and the answer of a module: types alone, for `import type` or a JSDoc comment. A service gets the same
+ * input over HTTP. A new member does not change `version`; a new meaning of a member does.
  */
 
-/** A callback, as whoever is asked about it is told of it. */
-export interface AskedCallback {
+/** A callback as a plugin gets it. */
+export interface PluginInput {
   readonly version: 1;
-  /** When it is asked, such as `2026-03-02T10:00:00.000Z`. */
+  /** The time of the question, such as `2026-03-02T10:00:00.000Z`. */
   readonly at: string;
-  /** Who sent it, as the settings name it. */
+  /** The sender, by its name in the settings. */
   readonly source: string;
   readonly kind: 'payment' | 'transfer' | 'web3';
   /** `appOrderId` or `request_id`. */
   readonly id: string;
-  /** `payment:11321`. Within its source, all callbacks about the same thing share it. */
+  /** Such as `payment:11321`. All callbacks of one source about the same thing share it. */
   readonly subject: string;
   readonly question: {
     readonly type: 'payment' | 'sign_prepare' | 'sign_start' | 'sign_success';
     readonly speedUp: boolean;
   };
   /**
-   * The members by the names that policies use, as text; amounts are plain decimals, or `unlimited`.
-   * Addresses and call data in hexadecimal have small letters. A member that is not there is left out. Only
-   * `to` can be a list: of a withdrawal to several addresses.
+   * The members by the names that policies use, as text. Amounts are plain decimals, or `unlimited`. Hexadecimal
+   * addresses and call data are in lower case. Missing members are left out. Only `to` can be a list: the
+   * recipients of a withdrawal to several addresses.
    */
   readonly members: Readonly<Record<string, string | readonly string[]>>;
-  /** Who is paid how much, an address each. */
+  /** The amount for each recipient, one entry for each address. */
   readonly payouts: readonly { readonly to: string; readonly amount: string }[];
-  /** What the policy gives, under `with`. */
+  /** The parameters in the policy, under `with`. */
   readonly with: Readonly<Record<string, string>>;
 }
 
-export interface ModuleInput extends AskedCallback {
-  /** The module, as the settings name it. */
+export interface ModuleInput extends PluginInput {
+  /** The name of the module in the settings. */
   readonly module: string;
 }
 
 export interface ModuleAnswer {
   readonly verdict: 'yes' | 'no';
-  /** A sentence for whoever asks why. Of more than 500 characters the first are kept. */
+  /** The reason, as one sentence of at most 500 characters. A longer text is cut. */
   readonly because?: string;
 }
 
-/** The default export of a module. What it throws, a promise that rejects and any other answer all refuse. */
+/** The default export of a module. A thrown error, a rejected promise and any other answer refuse the callback. */
 export type OwnModule = (input: ModuleInput) => ModuleAnswer | Promise<ModuleAnswer>;

@@ -4,14 +4,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { ModuleInput, OwnModule } from './module-interface.ts';
 
 /*
- * What runs in a module's thread. It loads the very bytes that were hashed, from memory, and answers one
- * question after the other. Nothing here is believed by the other side of the port: thread.ts reads every
- * message as a stranger's.
+ * The program of a module's thread. It loads the bytes that were hashed, from memory, and answers one question
+ * after the other. The module can change anything here, so thread.ts trusts no message.
  */
 
-/**
- * From one side of the port to the other. `externalBytes` is memory that the limits of a thread do not bound.
- */
+/** A message from the thread. `externalBytes` is memory that the resource limits of a thread do not cover. */
 export type ThreadMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'unusable'; readonly because: string }
@@ -32,7 +29,7 @@ function messageOf(thrown: unknown): string {
       MAX_CHARACTERS,
     );
   } catch {
-    return 'something without a text was thrown';
+    return 'a value without a text';
   }
 }
 
@@ -48,7 +45,7 @@ async function load(bytes: Uint8Array): Promise<OwnModule> {
     },
   });
   const loaded: { readonly default?: unknown } = await import(url);
-  if (!isModule(loaded.default)) throw new Error('its default export is no function');
+  if (!isModule(loaded.default)) throw new Error('its default export is not a function');
   return loaded.default;
 }
 
@@ -61,18 +58,18 @@ async function answer(
   try {
     const answered: unknown = await judge(input);
     if (typeof answered !== 'object' || answered === null) {
-      return { verdict: 'failed', because: 'its answer is no object' };
+      return { verdict: 'failed', because: 'its answer is not an object' };
     }
     const { verdict, because = '', ...others }: Record<string, unknown> = { ...answered };
-    const [strange] = Object.keys(others);
-    if (strange !== undefined) {
-      const named = strange.slice(0, 100);
-      return { verdict: 'failed', because: `its answer has a member that is not known: ${named}` };
+    const [extra] = Object.keys(others);
+    if (extra !== undefined) {
+      const named = extra.slice(0, 100);
+      return { verdict: 'failed', because: `its answer has an unknown member: ${named}` };
     }
     if (verdict !== 'yes' && verdict !== 'no') {
       return { verdict: 'failed', because: 'its verdict is neither yes nor no' };
     }
-    if (typeof because !== 'string') return { verdict: 'failed', because: 'its because is no text' };
+    if (typeof because !== 'string') return { verdict: 'failed', because: 'its because is not a text' };
     return { verdict, because: because.slice(0, MAX_CHARACTERS) };
   } catch (thrown) {
     return { verdict: 'failed', because: `it threw ${messageOf(thrown)}` };
@@ -81,7 +78,7 @@ async function answer(
 
 async function run(): Promise<void> {
   const port = parentPort;
-  if (port === null) throw new Error('this file is run in a thread');
+  if (port === null) throw new Error('this file runs in a thread only');
   const send = (message: ThreadMessage): void => port.postMessage(message);
   const { bytes }: { readonly bytes: Uint8Array } = workerData;
   let judge: OwnModule;

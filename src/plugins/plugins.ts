@@ -1,79 +1,78 @@
+import { z } from 'zod';
+import { type Callback, subjectOf } from '../callback/callback.ts';
 import { messageOf } from '../errors.ts';
 import type { AskPlugin } from '../pipeline/decide.ts';
 import type { PluginAnswer, PluginQuestion } from '../policy/facts.ts';
+import { formatAmount } from '../values/amount.ts';
 import type { Clock } from '../values/clock.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { ModuleConfig, ServiceConfig } from './config.ts';
-import { type Guarded, type ReportPlugin, createGuard, failed } from './guard.ts';
-import type { AskedCallback } from './module-interface.ts';
-import { questionOf } from './question.ts';
-import { type ServiceClient, type ServiceKeys, createServiceClient } from './service-client.ts';
-import { startThreads } from './threads.ts';
+import { type Limiter, type ReportPlugin, createLimiter, failedAnswer } from './limiter.ts';
+import type { PluginInput } from './module-interface.ts';
+import { startModule } from './module.ts';
+import { type ServiceClient, type ServiceKeys, createServiceClient } from './service.ts';
 
 export interface PluginsParts {
   readonly services: readonly ServiceConfig[];
   readonly modules: readonly ModuleConfig[];
   readonly readSecret: ReadSecret;
-  /** The text of a PEM file; `setting` is for the fault if it can't be read. */
+  /** Reads the text of a PEM file; `setting` names the setting in an error. */
   readonly readPem: (file: string, setting: string) => string;
   readonly clock: Clock;
   readonly report: ReportPlugin;
-  /** After each question to one that the settings name. */
+  /** Called after each question to a plugin of the settings. */
   readonly answered: (
     question: Pick<PluginQuestion, 'of' | 'name'>,
     verdict: PluginAnswer['verdict'],
   ) => void;
 }
 
-/** Whoever the settings name, ready to be asked. */
+/** The services and modules of the settings. */
 export interface Plugins {
   readonly ask: AskPlugin;
-  /** Reads secrets and authorities again. Throws if any can't be read; then all stay as they were. */
+  /** Reads all secrets and certificate authorities again. If it throws, all of them stay as they were. */
   readonly reload: () => void;
-  /** A sentence for each, without a secret. */
+  /** A sentence for each plugin, without secrets. */
   readonly describe: () => readonly string[];
   readonly close: () => Promise<void>;
 }
 
-/** Somebody who can be asked, behind what bounds it. */
-interface Asked {
-  readonly guarded: Guarded;
-  readonly ask: (question: AskedCallback) => Promise<PluginAnswer>;
+/** One plugin and its limits. */
+interface Plugin {
+  readonly limiter: Limiter;
+  readonly ask: (input: PluginInput) => Promise<PluginAnswer>;
 }
 
 /**
- * Loads the modules, and makes ready to ask services and modules. Rejects with SETTINGS_INVALID or
- * SECRET_UNREADABLE; a service that is not there does not keep it from starting.
+ * Loads the modules and creates the clients of the services. Rejects with SETTINGS_INVALID or SECRET_UNREADABLE.
+ * An unreachable service is not an error.
  */
 export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
   const { services, modules, report, clock } = parts;
-  const keysNow = (): readonly ServiceKeys[] => services.map((config) => keysOf(config, parts));
-  const keys = keysNow();
-  const known = new Map<string, Asked>();
-  const clients: ServiceClient[] = [];
-  const closing: (() => Promise<void>)[] = [];
+  const plugins = new Map<string, Plugin>();
+  const clients = services.map((config) => ({
+    config,
+    client: createServiceClient(config, keysOf(config, parts), clock),
+  }));
+  const closeModules: (() => Promise<void>)[] = [];
   let closed = false;
 
   async function close(): Promise<void> {
     closed = true;
-    for (const client of clients) client.close();
-    await Promise.all(closing.map((end) => end()));
+    for (const { client } of clients) client.close();
+    await Promise.all(closeModules.map((closeModule) => closeModule()));
   }
-  for (const [index, config] of services.entries()) {
-    const own = keys[index];
-    if (own === undefined) throw new Error(`service ${config.name} has no keys`);
-    const client = createServiceClient(config, own, clock);
-    clients.push(client);
-    const guarded = createGuard(`service ${config.name}`, config, report);
-    known.set(`service:${config.name}`, { guarded, ask: client.ask });
+  for (const { config, client } of clients) {
+    const limiter = createLimiter(`service ${config.name}`, config, report);
+    plugins.set(`service:${config.name}`, { limiter, ask: client.ask });
   }
   try {
     for (const config of modules) {
-      const threads = await startThreads(config, report);
-      closing.push(threads.close);
-      const guarded = createGuard(`module ${config.name}`, config, report);
-      const ask: Asked['ask'] = (question) => threads.ask({ ...question, module: config.name });
-      known.set(`module:${config.name}`, { guarded, ask });
+      const module = await startModule(config, report);
+      closeModules.push(module.close);
+      const limiter = createLimiter(`module ${config.name}`, config, report);
+      const ask: Plugin['ask'] = (input) => module.ask({ ...input, module: config.name });
+      plugins.set(`module:${config.name}`, { limiter, ask });
     }
   } catch (thrown) {
     await close();
@@ -82,16 +81,16 @@ export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
   return {
     async ask(question, callback, timeoutMs) {
       const { of, name } = question;
-      const asked = known.get(`${of}:${name}`);
-      if (asked === undefined) return failed(unknown(question, of === 'service' ? services : modules));
-      if (closed) return failed('the service is shutting down');
-      const answer = await askOne(asked, question, () => questionOf(question, callback, clock()), timeoutMs);
+      const plugin = plugins.get(`${of}:${name}`);
+      if (plugin === undefined) {
+        return failedAnswer(unknownPlugin(question, of === 'service' ? services : modules));
+      }
+      if (closed) return failedAnswer('the service is shutting down');
+      const answer = await askPlugin(plugin, question, () => inputOf(question, callback, clock()), timeoutMs);
       parts.answered({ of, name }, answer.verdict);
       return answer;
     },
-    reload() {
-      for (const [index, now] of keysNow().entries()) clients[index]?.useKeys(now);
-    },
+    reload: () => reloadKeys(clients, parts),
     describe: () => [
       ...services.map(({ name, url }) => `service ${name} is asked at ${new URL(url).origin}`),
       ...modules.map(({ name, file, sha256 }) => `module ${name} is ${file}, SHA-256 ${sha256}`),
@@ -100,31 +99,63 @@ export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
   };
 }
 
-async function askOne(
-  { guarded, ask }: Asked,
+async function askPlugin(
+  { limiter, ask }: Plugin,
   { of, name }: PluginQuestion,
-  question: () => AskedCallback,
+  inputNow: () => PluginInput,
   timeoutMs: number,
 ): Promise<PluginAnswer> {
   try {
-    const asked = question();
-    return await guarded(() => ask(asked), timeoutMs);
+    const input = inputNow();
+    return await limiter(() => ask(input), timeoutMs);
   } catch (thrown) {
-    return failed(`${of} ${name} can't be asked: ${messageOf(thrown)}`);
+    return failedAnswer(`${of} ${name} can't be asked: ${messageOf(thrown)}`);
   }
 }
 
-function keysOf(
-  { name, secret, ca }: ServiceConfig,
-  { readSecret, readPem }: Pick<PluginsParts, 'readSecret' | 'readPem'>,
-): ServiceKeys {
+const texts = z.record(z.string(), z.string());
+
+/** A callback as plugins get it. Throws if a parameter of the policy is not a text. */
+function inputOf({ parameters }: PluginQuestion, callback: Callback, nowMs: number): PluginInput {
+  const { source, kind, id, question, values, payouts } = callback;
+  const members = [...values].flatMap(([name, held]): [string, string | readonly string[]][] => {
+    const [only, ...others] = held;
+    if (only === undefined) return [];
+    return [[name, others.length === 0 ? only : held]];
+  });
+  return {
+    version: 1,
+    at: new Date(nowMs).toISOString(),
+    source,
+    kind,
+    id,
+    subject: subjectOf(callback),
+    question: { type: question.type, speedUp: question.speedUp },
+    members: Object.fromEntries(members),
+    payouts: payouts.map(({ to, amount }) => ({ to, amount: formatAmount(amount) })),
+    with: texts.parse(parameters),
+  };
+}
+
+type KeyReaders = Pick<PluginsParts, 'readSecret' | 'readPem'>;
+
+/** Reads all keys before it changes any client. */
+function reloadKeys(
+  clients: readonly { readonly config: ServiceConfig; readonly client: ServiceClient }[],
+  readers: KeyReaders,
+): void {
+  const read = clients.map(({ config, client }) => ({ client, keys: keysOf(config, readers) }));
+  for (const { client, keys } of read) client.useKeys(keys);
+}
+
+function keysOf({ name, secret, ca }: ServiceConfig, { readSecret, readPem }: KeyReaders): ServiceKeys {
   return {
     secret: readSecret(secret),
     ca: ca === undefined ? undefined : readPem(ca, `the ca of service ${name}`),
   };
 }
 
-function unknown({ of, name }: PluginQuestion, known: readonly { readonly name: string }[]): string {
+function unknownPlugin({ of, name }: PluginQuestion, known: readonly { readonly name: string }[]): string {
   const names = known.length === 0 ? 'none' : known.map((each) => each.name).join(', ');
   return `no ${of} of the settings is called ${name}; known: ${names}`;
 }

@@ -2,36 +2,120 @@ import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
 import { messageOf } from '../errors.ts';
 import type { PluginAnswer } from '../policy/facts.ts';
+import { printableSentence } from '../values/printable.ts';
+import type { ModuleConfig } from './config.ts';
+import { PluginError, type ReportPlugin } from './limiter.ts';
 import type { ModuleInput } from './module-interface.ts';
 import type { ThreadMessage } from './module-worker.ts';
-import { sentence } from './sentence.ts';
-import { Unanswered } from './unanswered.ts';
 
-export interface ThreadOptions {
-  /** What was hashed is what runs. */
-  readonly bytes: Uint8Array;
-  readonly memoryMb: number;
-  /** Once, when the thread has come to its end or must; not after `end`. */
-  readonly onEnd: (because: string) => void;
+/** A slot for one thread of a module. It replaces the thread when that ends. */
+export interface ThreadSlot {
+  readonly state: () => 'ready' | 'starting' | 'empty';
+  /** Resolves when the thread is ready. Rejects with PluginError. */
+  readonly start: () => Promise<void>;
+  /** One question at a time. Rejects with PluginError, at the latest after the module's time-out. */
+  readonly ask: (input: ModuleInput) => Promise<PluginAnswer>;
+  readonly close: () => Promise<void>;
+}
+
+const START_MS = 5000;
+/** The most terminated threads that have not ended, because they block outside of JavaScript. */
+const STUCK_MAX = 4;
+const MEBIBYTE = 1024 * 1024;
+const OUTPUT_CHARACTERS = 300;
+const WORKER = new URL('./module-worker.ts', import.meta.url);
+
+/**
+ * A thread that ends during a question is replaced at once. A thread that ends at another time is replaced at the
+ * next question. So a module that keeps ending is started no more often than it is asked.
+ */
+export function createThreadSlot(
+  { name, timeoutMs, memoryMb }: Pick<ModuleConfig, 'name' | 'timeoutMs' | 'memoryMb'>,
+  bytes: Uint8Array,
+  report: ReportPlugin,
+): ThreadSlot {
+  let thread: Thread | undefined;
+  let ready = false;
+  let asked = false;
+  let closed = false;
+  let stuck = 0;
+
+  function begin(): Thread {
+    if (closed) throw new PluginError('the service is shutting down');
+    if (stuck >= STUCK_MAX) throw new PluginError(`${stuck} of its threads block, and do not end`);
+    const begun = startThread({ bytes, memoryMb, onEnd: (because) => replace(begun, because) });
+    thread = begun;
+    const late = setTimeout(() => replace(begun, `it was not loaded within ${START_MS} ms`), START_MS);
+    const loaded = (): void => {
+      clearTimeout(late);
+      if (thread === begun) ready = true;
+    };
+    begun.ready.then(loaded, () => clearTimeout(late));
+    return begun;
+  }
+  function replace(ended: Thread, because: string): void {
+    if (thread !== ended) return;
+    const restart = ready && asked;
+    thread = undefined;
+    ready = false;
+    void discard(ended, because);
+    if (closed) return;
+    report(restart ? 'module-restarted' : 'module-ended', `module ${name}: ${because}`);
+    if (restart && stuck < STUCK_MAX) begin();
+  }
+  async function discard(ended: Thread, because: string): Promise<void> {
+    stuck += 1;
+    await ended.end(because);
+    stuck -= 1;
+  }
+
+  return {
+    state: () => (thread === undefined ? 'empty' : ready ? 'ready' : 'starting'),
+    start: () => begin().ready,
+    async ask(input) {
+      const current = thread ?? begin();
+      const { promise: late, reject } = Promise.withResolvers<never>();
+      let over = false;
+      const timer = setTimeout(() => {
+        over = true;
+        const because = `no answer within ${timeoutMs} ms`;
+        reject(new PluginError(ready ? because : `${because}, because its thread is still starting`));
+        if (ready) replace(current, because);
+      }, timeoutMs);
+      asked = true;
+      try {
+        return await Promise.race([current.ready.then(() => (over ? late : current.ask(input))), late]);
+      } finally {
+        asked = false;
+        clearTimeout(timer);
+      }
+    },
+    async close() {
+      closed = true;
+      await thread?.end('the service is shutting down');
+    },
+  };
 }
 
 /** One thread with the module loaded in it. */
-export interface Thread {
-  /** Resolves when it can be asked; rejects with Unanswered. */
+interface Thread {
+  /** Resolves when the module is loaded. Rejects with PluginError. */
   readonly ready: Promise<void>;
-  /** One question at a time. Rejects with Unanswered if the module fails or the thread ends. */
+  /** One question at a time. Rejects with PluginError if the module fails or the thread ends. */
   readonly ask: (input: ModuleInput) => Promise<PluginAnswer>;
-  /**
-   * Stops it, also in an endless loop. Resolves when it is gone, which a call that blocks outside of it may
-   * delay.
-   */
+  /** Terminates the thread, also in an endless loop. A blocking native call delays the end. */
   readonly end: (because: string) => Promise<void>;
 }
 
-const ENTRY = new URL('./module-worker.ts', import.meta.url);
-const MEBIBYTE = 1024 * 1024;
-const TAIL_CHARACTERS = 300;
+interface ThreadOptions {
+  /** The bytes that were hashed; the thread runs exactly these. */
+  readonly bytes: Uint8Array;
+  readonly memoryMb: number;
+  /** Called once, when the thread ends or must end, but not after `end`. */
+  readonly onEnd: (because: string) => void;
+}
 
+/** The thread runs untrusted code, so all its messages are checked. */
 const messageShape: z.ZodType<ThreadMessage> = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('ready') }),
   z.strictObject({ type: z.literal('unusable'), because: z.string() }),
@@ -44,9 +128,74 @@ const messageShape: z.ZodType<ThreadMessage> = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** Starts a thread that has no environment, no arguments, and memory of its own. */
-export function startThread({ bytes, memoryMb, onEnd }: ThreadOptions): Thread {
-  const worker = new Worker(ENTRY, {
+/** Starts a thread without environment variables and arguments, and with its own limit on memory. */
+function startThread({ bytes, memoryMb, onEnd }: ThreadOptions): Thread {
+  const worker = startWorker(bytes, memoryMb);
+  const outputOf = keepOutput(worker);
+  const ready = Promise.withResolvers<void>();
+  // Without a handler, a rejection that nobody waits for would end the process.
+  ready.promise.catch(() => undefined);
+  let open: { readonly id: number; readonly answer: PromiseWithResolvers<PluginAnswer> } | undefined;
+  let lastId = 0;
+  let over = false;
+
+  function end(because: string): Promise<unknown> {
+    over = true;
+    const reason = new PluginError(because);
+    ready.reject(reason);
+    open?.answer.reject(reason);
+    open = undefined;
+    return worker.terminate();
+  }
+  function fail(because: string): void {
+    if (over) return;
+    void end(because);
+    onEnd(because);
+  }
+  function receive(message: ThreadMessage): void {
+    if (message.type === 'ready') ready.resolve();
+    else if (message.type === 'unusable') fail(`it can't be loaded: ${printableSentence(message.because)}`);
+    // Any other id is that of a late or forged answer.
+    else if (message.id === open?.id) {
+      const { answer } = open;
+      open = undefined;
+      const because = printableSentence(message.because);
+      if (message.verdict === 'failed') answer.reject(new PluginError(because));
+      else answer.resolve({ verdict: message.verdict, because });
+      if (message.externalBytes > memoryMb * MEBIBYTE) fail(`it keeps more than ${memoryMb} MiB in buffers`);
+    }
+  }
+
+  worker.on('message', (received: unknown) => {
+    const { data } = messageShape.safeParse(received);
+    if (data === undefined) fail('it sent a message that is not an answer');
+    else if (!over) receive(data);
+  });
+  worker.on('messageerror', () => fail('it sent a message that is not an answer'));
+  worker.on('error', (thrown: unknown) => {
+    const outOfMemory =
+      thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_WORKER_OUT_OF_MEMORY';
+    fail(outOfMemory ? `it needs more than ${memoryMb} MiB` : `it failed: ${messageOf(thrown)}`);
+  });
+  worker.on('exit', (code) => fail(`its thread ended with ${code}${outputOf()}`));
+
+  return {
+    ready: ready.promise,
+    ask(input) {
+      if (over || open !== undefined) return Promise.reject(new PluginError('its thread is not free'));
+      lastId += 1;
+      open = { id: lastId, answer: Promise.withResolvers<PluginAnswer>() };
+      // The rule is about windows: a worker thread has no origin.
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin
+      worker.postMessage({ id: lastId, input });
+      return open.answer.promise;
+    },
+    end: async (because) => void (await end(because)),
+  };
+}
+
+function startWorker(bytes: Uint8Array, memoryMb: number): Worker {
+  return new Worker(WORKER, {
     workerData: { bytes },
     env: {},
     argv: [],
@@ -59,76 +208,15 @@ export function startThread({ bytes, memoryMb, onEnd }: ThreadOptions): Thread {
       stackSizeMb: 4,
     },
   });
-  const said = tailOf(worker);
-  const ready = Promise.withResolvers<void>();
-  // Whoever waits for it hears of it; nobody may be waiting.
-  ready.promise.catch(() => undefined);
-  let open: { readonly id: number; readonly settled: PromiseWithResolvers<PluginAnswer> } | undefined;
-  let lastId = 0;
-  let over = false;
-
-  function end(because: string): Promise<unknown> {
-    over = true;
-    const reason = new Unanswered(because);
-    ready.reject(reason);
-    open?.settled.reject(reason);
-    open = undefined;
-    return worker.terminate();
-  }
-  function ended(because: string): void {
-    if (over) return;
-    void end(because);
-    onEnd(because);
-  }
-  function hear(message: ThreadMessage): void {
-    if (message.type === 'ready') ready.resolve();
-    else if (message.type === 'unusable') ended(`it can't be loaded: ${sentence(message.because)}`);
-    // An answer to another question than the open one came too late, or was never asked for.
-    else if (message.id === open?.id) {
-      const { settled } = open;
-      open = undefined;
-      const because = sentence(message.because);
-      if (message.verdict === 'failed') settled.reject(new Unanswered(because));
-      else settled.resolve({ verdict: message.verdict, because });
-      if (message.externalBytes > memoryMb * MEBIBYTE) ended(`it keeps more than ${memoryMb} MiB in buffers`);
-    }
-  }
-
-  worker.on('message', (received: unknown) => {
-    const { data } = messageShape.safeParse(received);
-    if (data === undefined) ended('it sent what is no answer');
-    else if (!over) hear(data);
-  });
-  worker.on('messageerror', () => ended('it sent what is no answer'));
-  worker.on('error', (thrown: unknown) => {
-    const outOfMemory =
-      thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_WORKER_OUT_OF_MEMORY';
-    ended(outOfMemory ? `it needs more than ${memoryMb} MiB` : `it failed: ${messageOf(thrown)}`);
-  });
-  worker.on('exit', (code) => ended(`its thread ended with ${code}${said()}`));
-
-  return {
-    ready: ready.promise,
-    ask(input) {
-      if (over || open !== undefined) return Promise.reject(new Unanswered('its thread is not free'));
-      lastId += 1;
-      open = { id: lastId, settled: Promise.withResolvers<PluginAnswer>() };
-      // A thread has no origin, as a window would have.
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin
-      worker.postMessage({ id: lastId, input });
-      return open.settled.promise;
-    },
-    end: async (because) => void (await end(because)),
-  };
 }
 
-/** The end of what it writes to its standard output and error; all else of it is dropped. */
-function tailOf(worker: Worker): () => string {
-  let tail = '';
+/** Drops the output of a thread, except for the last characters, which explain why it ended. */
+function keepOutput(worker: Worker): () => string {
+  let output = '';
   for (const stream of [worker.stdout, worker.stderr]) {
     stream.on('data', (chunk: Buffer) => {
-      tail = `${tail}${chunk.subarray(-4 * TAIL_CHARACTERS).toString()}`.slice(-TAIL_CHARACTERS);
+      output = `${output}${chunk.subarray(-4 * OUTPUT_CHARACTERS).toString()}`.slice(-OUTPUT_CHARACTERS);
     });
   }
-  return () => (tail === '' ? '' : `; it wrote: ${sentence(tail)}`);
+  return () => (output === '' ? '' : `; it wrote: ${printableSentence(output)}`);
 }

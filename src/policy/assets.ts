@@ -8,7 +8,7 @@ import {
   readAddress,
 } from '../values/address.ts';
 import type { Json } from '../values/canonical.ts';
-import { nearest } from '../values/nearest.ts';
+import { closestMatch } from '../values/closest-match.ts';
 import { type Problem, cureFor, problemsOf, shown } from './fault.ts';
 
 /** The one file beside the policies that is no policy. */
@@ -126,13 +126,13 @@ export function strangeSymbols(symbols: Iterable<string>, assets: AssetTable): r
 
 /** How to mend a symbol that the table does not have: by the one that was meant, or by a row for it. */
 export function assetCure(symbol: string, assets: AssetTable): string {
-  const meant = nearest(symbol, assets.keys());
+  const meant = closestMatch(symbol, assets.keys());
   const add = `add ${symbol} to ${ASSETS_FILE}`;
   return meant === undefined ? add : `did you mean ${meant}? Otherwise ${add}`;
 }
 
 function chainMeant(written: unknown): string {
-  const meant = typeof written === 'string' ? nearest(written, CHAINS) : undefined;
+  const meant = typeof written === 'string' ? closestMatch(written, CHAINS) : undefined;
   return meant === undefined ? KNOWN : `${meant} (${KNOWN})`;
 }
 

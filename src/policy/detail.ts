@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
 import type { Claim, Proposal, RuleResult } from './proposal.ts';
-import { shapeFaults } from '../values/shape-faults.ts';
+import { formatSchemaError } from '../values/schema-error.ts';
 
 /**
  * A proposal in a form that JSON can write, for the journal: amounts as decimal text, results as lists in the
@@ -38,7 +38,7 @@ export function fromDetail(detail: unknown): Proposal {
   if (parsed.success) return { ...parsed.data, refusal: parsed.data.refusal };
   throw new CountersignError(
     'STORE_CORRUPT',
-    `the journal entry holds no proposal that can be read: ${shapeFaults(parsed.error, detail)}; it was written by another version of the program`,
+    `the journal entry holds no proposal that can be read: ${formatSchemaError(parsed.error, detail)}; it was written by another version of the program`,
   );
 }
 

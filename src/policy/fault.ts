@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { nearest } from '../values/nearest.ts';
+import { closestMatch } from '../values/closest-match.ts';
 
 export type Path = readonly (string | number)[];
 
@@ -43,7 +43,7 @@ export function formatPath(path: Path): string {
 
 /** The cure for a name that is none of `known`: the one that was probably meant, then all. */
 export function cureFor(name: string, known: readonly string[]): string {
-  const meant = nearest(name, known);
+  const meant = closestMatch(name, known);
   const all = `known here: ${known.join(', ')}`;
   return meant === undefined ? all : `did you mean ${meant}? (${all})`;
 }

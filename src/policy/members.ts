@@ -2,8 +2,7 @@ import type { Callback, Kind } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
 import { VISIBLE, WIRE_ID } from '../callback/reading.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
-import { comparable } from '../values/comparable.ts';
-import { secondSpelling } from '../values/spelling.ts';
+import { comparable, ambiguityOf } from '../values/comparable.ts';
 
 /** Not a member, but named like one: whoever sent the callback. */
 export const SOURCE = 'source';
@@ -81,7 +80,7 @@ export function readMemberText(
 /** What differs from a memo's one spelling by its Unicode normal form alone is that memo. */
 function readMemo(text: string): string | undefined {
   const memo = text.normalize('NFC');
-  return memo !== '' && secondSpelling(memo) === undefined ? comparable(memo) : undefined;
+  return memo !== '' && ambiguityOf(memo) === undefined ? comparable(memo) : undefined;
 }
 
 function oneOf(texts: readonly string[]): ReadText {

@@ -1,6 +1,6 @@
 import type { FoundFault, SettingPath } from './faults.ts';
 import { type SettingKey, VARIABLE_PREFIX, settingKeys, variableOf } from './keys.ts';
-import { nearest } from '../values/nearest.ts';
+import { closestMatch } from '../values/closest-match.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -109,7 +109,7 @@ function firstPath(keys: readonly SettingKey[], variable: string): SettingPath |
 function cureOf(keys: readonly SettingKey[], variable: string): string {
   const numbers = variable.match(/(?<=_)\d+(?=_|$)/g) ?? [];
   const bare = (name: string): string => name.slice(VARIABLE_PREFIX.length);
-  const meant = nearest(
+  const meant = closestMatch(
     bare(variable).replaceAll(/(?<=_)\d+(?=_|$)/g, '<n>'),
     keys.map((key) => bare(key.variable ?? '')),
   )?.replaceAll('<n>', () => numbers.shift() ?? '0');

@@ -10,7 +10,7 @@ import {
   settingsInvalid,
 } from './faults.ts';
 import { settingKeys, variableOf } from './keys.ts';
-import { nearest } from '../values/nearest.ts';
+import { closestMatch } from '../values/closest-match.ts';
 import { baseFolder, movedStore, resolvePaths } from './paths.ts';
 import { type Settings, settingsSchema } from './schema.ts';
 
@@ -107,7 +107,7 @@ function unknownSetting(path: SettingPath): FoundFault {
     .map((key) => key.path.at(-1) ?? '');
   const last = String(path.at(-1));
   if (siblings.includes(last)) return { path, problem: 'does not belong to this form', cure: 'delete it' };
-  const meant = nearest(last, siblings);
+  const meant = closestMatch(last, siblings);
   return {
     path,
     problem: 'is no setting',

@@ -1,7 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
-
 import { CountersignError, type Failure, failure } from '../errors.ts';
-import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
+import { type ReadSecret, type SecretRef, equalInConstantTime, nameOfSecret } from '../values/secret.ts';
 import { compileAddresses } from './addresses.ts';
 import type { CosignerCredential } from './config.ts';
 
@@ -168,12 +166,7 @@ function secretMatcher(
   if (!pattern.test(secret)) {
     throw new CountersignError('SECRET_UNREADABLE', `${place} could never arrive as it is: use ${allowed}`);
   }
-  const expected = sha256(secret);
-  return (shown) => shown !== undefined && timingSafeEqual(sha256(shown), expected);
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return (shown) => shown !== undefined && equalInConstantTime(shown, secret);
 }
 
 function invalid(because: string): never {

@@ -1,7 +1,7 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import { CountersignError } from '../errors.ts';
-import { nameOfSecret } from '../values/secret.ts';
+import { equalInConstantTime, nameOfSecret } from '../values/secret.ts';
 import { flatSigner, flatVerifier } from './flat.ts';
 import { isKey } from './key-text.ts';
 import type { Scheme } from './scheme.ts';
@@ -24,7 +24,7 @@ export const md5: Scheme<'md5'> = {
       );
     }
     const matches = (text: string, sign: string): boolean =>
-      timingSafeEqual(Buffer.from(signOf(text, secret)), Buffer.from(sign.toLowerCase()));
+      equalInConstantTime(signOf(text, secret), sign.toLowerCase());
     return flatVerifier({
       scheme: 'md5',
       by: `md5 ${place}`,

@@ -1,6 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 
-import type { ReadSecret } from '../values/secret.ts';
+import { type ReadSecret, equalInConstantTime } from '../values/secret.ts';
 import type { CosignerSourceConfig } from './config.ts';
 import { readPublicKeyOf } from './key-of.ts';
 import type { PublicKey } from './keys.ts';
@@ -39,8 +39,8 @@ export function compileSelfCheck(
       { role: 'verify sign key', fingerprint: verify.fingerprint },
     ],
     check: ({ appId, clientHash, verifyHash }) => ({
-      client: same(selfCheckHash(appId, client), clientHash),
-      verify: same(selfCheckHash(appId, verify), verifyHash),
+      client: equalInConstantTime(selfCheckHash(appId, client), clientHash),
+      verify: equalInConstantTime(selfCheckHash(appId, verify), verifyHash),
     }),
   };
 }
@@ -48,9 +48,4 @@ export function compileSelfCheck(
 /** Lower-case hexadecimal HMAC-SHA256, keyed with the app_id, of the base64 of a public key. */
 function selfCheckHash(appId: string, { base64 }: Pick<PublicKey, 'base64'>): string {
   return createHmac('sha256', appId).update(base64).digest('hex');
-}
-
-function same(expected: string, received: string): boolean {
-  const bytes = Buffer.from(received);
-  return bytes.length === expected.length && timingSafeEqual(Buffer.from(expected), bytes);
 }

@@ -6,7 +6,7 @@ import { parseAmount } from '../values/amount.ts';
 import { type Run, findRuns, linesOf } from './file-runs.ts';
 import { type ProposalApart, readApart } from './proposal-apart.ts';
 import type { RecordItem, RecordedPrices } from './record.ts';
-import { shapeFaults } from '../values/shape-faults.ts';
+import { formatSchemaError } from '../values/schema-error.ts';
 
 /**
  * The record in a file of JSON Lines, as `decisions export` writes it: source after source, or several
@@ -134,7 +134,7 @@ function itemOf(text: string): RecordItem | string {
     typeof written === 'object' && written !== null && 'type' in written && written.type === 'prices';
   const read = isPrices ? pricesShape.safeParse(written) : entryShape.safeParse(written);
   if (read.success) return read.data.type === 'prices' ? read.data : { ...read.data, proposal, prices };
-  return shapeFaults(read.error, written);
+  return formatSchemaError(read.error, written);
 }
 
 function wrongLine(path: string, line: number, why: string): CountersignError {

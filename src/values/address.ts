@@ -1,21 +1,18 @@
+import { isAddress } from 'viem/utils';
 import { base58Check, isRippleX, readRipple, readSolana, readTron } from './address/base58.ts';
 import { hasPrefix, readAccount, segwit } from './address/bech32.ts';
-import { readEvm } from './address/evm.ts';
-import { type AddressRead, type ReadAddress, badAddress, goodAddress } from './address/read.ts';
+import { type AddressRead, type ReadAddress, badAddress, goodAddress } from './address/chain-address.ts';
 import { comparable } from './comparable.ts';
 
-export type { AddressRead } from './address/read.ts';
+export type { AddressRead } from './address/chain-address.ts';
 
 interface ChainRow {
-  /** How it writes addresses, for people. */
+  /** A description of the form, for the reference and for error messages. */
   readonly writes: string;
   readonly read: (text: string, prefix: string | undefined) => AddressRead;
 }
 
-/**
- * Every way to write addresses that there is; nothing else spells a chain's name. A network with another's
- * way shares its row.
- */
+/** How each chain writes addresses. Networks that write addresses the same way share a row. */
 const chains = {
   evm: {
     writes: '`0x` and 40 hexadecimal digits; where their case mixes, it is the checksum of EIP-55',
@@ -57,38 +54,48 @@ const table: Readonly<Record<Chain, ChainRow>> = chains;
 
 const isChain = (name: string): name is Chain => Object.hasOwn(table, name);
 
-/** The ways in which chains write addresses. `text` is any other: exact text. */
+/** The known chains. `text` stands for every other chain: its addresses are compared as exact text. */
 export const CHAINS: readonly Chain[] = Object.keys(table).filter(isChain);
 
-/** How a chain writes addresses, for people. */
+/** A description of how the chain writes addresses. */
 export function chainWrites(chain: Chain): string {
   return table[chain].writes;
 }
 
-/** Whether addresses of this chain begin with a prefix that only the asset knows. */
+/** Whether addresses of this chain begin with a prefix that the asset table names. */
 export const needsPrefix = (chain: Chain): boolean => chain === 'bech32';
 
 const VISIBLE = /^[\x21-\x7e]{1,256}$/;
 
 /**
- * An address as its chain reads it: checksums verified, in the one form by which it is compared, which is
- * always the {@link comparable} text. `prefix` is for `bech32` alone, and needed there.
+ * Reads an address by the rules of its chain and verifies its checksum. The result is the {@link comparable}
+ * text of the address. The chain `bech32` needs `prefix`; the other chains ignore it.
  */
 export function readAddress(chain: Chain, text: string, prefix?: string): AddressRead {
   if (!VISIBLE.test(text)) return badAddress('it is not 1 to 256 visible ASCII characters without blanks');
   return table[chain].read(text, prefix);
 }
 
-/**
- * Whether a memo to this address is a number: on Ripple a destination tag, which any of its programs reads as
- * an integer.
- */
+/** Whether the memo to this address must be a number: on Ripple it is the destination tag, an integer. */
 export function takesNumber(address: string): boolean {
   return (address.startsWith('r') && readRipple(address).ok) || isRippleX(address);
 }
 
-/** A witness address, if it looks like one, else the other form. */
+/** Reads a witness address if the text has the prefix, and the `otherwise` form if not. */
 function either(prefix: string, otherwise: ReadAddress): ReadAddress {
   const witness = segwit(prefix);
   return (text) => (hasPrefix(prefix, text) ? witness(text) : otherwise(text));
+}
+
+const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+/** Letters of one case alone: the address carries no checksum. */
+const ONE_CASE = /^0x(?:[0-9a-f]{40}|[0-9A-F]{40})$/;
+
+/** `0x` and 40 hexadecimal digits. Mixed case is the checksum of EIP-55, and must be right. */
+function readEvm(text: string): AddressRead {
+  if (!EVM_ADDRESS.test(text)) return badAddress('it is not 0x and 40 hexadecimal digits');
+  if (!ONE_CASE.test(text) && !isAddress(text)) {
+    return badAddress('its checksum is wrong: the capitals in it are not those of EIP-55');
+  }
+  return goodAddress(text, text.toLowerCase());
 }

@@ -1,8 +1,6 @@
-/**
- * Decimals kept after the point. An amount is a bigint of 10^-36 units, so comparing and adding are exact.
- */
+/** Decimal places. An amount is a bigint in units of 10^-36, so comparisons and sums are exact. */
 export const AMOUNT_SCALE = 36;
-/** Digits allowed before the point. */
+/** The most digits before the point. */
 const AMOUNT_WHOLE_DIGITS = 36;
 
 const PLAIN = /^(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
@@ -11,9 +9,8 @@ const PLAIN = /^(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
 export type Amount = bigint;
 
 /**
- * Reads a decimal as written: `10`, `1.50`, `1E-8`. Undefined for anything else: a sign, blanks, leading
- * zeros, other digits than 0-9, more than 36 digits before or after the point. Whether zero will do is the
- * caller's to say.
+ * Parses a decimal such as `10`, `1.50` or `1E-8`. Returns undefined for any other text: a sign, blanks,
+ * leading zeros, digits other than 0-9, more than 36 digits before or after the point. Zero is accepted.
  */
 export function parseAmount(text: string): Amount | undefined {
   const match = PLAIN.exec(text);

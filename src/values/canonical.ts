@@ -4,13 +4,18 @@ export type Json =
   string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json | undefined };
 
 /**
- * JSON with names in code-unit order and no blanks: equal values give equal text. Undefined members are left
- * out.
+ * JSON in the canonical form of RFC 8785: member names in the order of their UTF-16 code units, no blanks,
+ * numbers and strings as ECMAScript writes them. Members that are undefined are left out.
+ *
+ * RFC 8785 has no form for a string with an unpaired surrogate. A policy can contain one (`"\ud800"` in YAML),
+ * so it keeps the lower-case escape that `JSON.stringify` writes, and the revision of such a policy stays valid.
+ * Throws a RangeError for a number that is not finite (section 3.2.2.3).
  */
 export function canonicalJson(value: Json): string {
-  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  if (value === null || typeof value !== 'object') return scalar(value);
   if (isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   let members = '';
+  // Without a comparator, sort() compares UTF-16 code units (section 3.2.3).
   for (const name of Object.keys(value).sort()) {
     const member = value[name];
     if (member === undefined) continue;
@@ -19,8 +24,16 @@ export function canonicalJson(value: Json): string {
   return `{${members}}`;
 }
 
+/** Lower-case hexadecimal SHA-256 of bytes, or of a text in UTF-8. */
 export function sha256Hex(text: string | Uint8Array): string {
   return hash('sha256', text, 'hex');
+}
+
+function scalar(value: string | number | boolean | null): string {
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw new RangeError(`${value} has no form in JSON; pass a finite number`);
+  }
+  return JSON.stringify(value);
 }
 
 const isArray = (value: Json): value is readonly Json[] => Array.isArray(value);

@@ -1,36 +1,53 @@
 const HEX = /^0x[0-9a-f]+$/i;
 const ASCII = /^[ -~]*$/;
-/**
- * Written in capitals, as in QR codes: a prefix, `1`, and at least a short hash in the alphabet of BIP-173.
- */
+/** Bech32 in capitals, as in QR codes: a prefix, `1`, and at least 38 characters of BIP-173's alphabet. */
 const CAPITAL_BECH32 = /^[A-Z][A-Z0-9]{0,31}1[02-9AC-HJ-NP-Z]{38,}$/;
 
 /**
- * The text by which two addresses, hashes or call data are compared: hexadecimal (`0x…`) and bech32 (`bc1…`)
- * without regard to case, since senders write them either way; anything else, and so every case-sensitive
- * address, exactly as it is, in Unicode normal form C.
+ * The text by which two addresses, hashes or call data are compared. Hexadecimal (`0x…`) and bech32 (`bc1…`)
+ * become lower case, because senders write them in either case. Any other text keeps its case, and is in
+ * Unicode normal form C.
  */
 export function comparable(text: string): string {
-  return caseless(ASCII.test(text) ? text : text.normalize('NFC'));
+  return foldCase(ASCII.test(text) ? text : text.normalize('NFC'));
 }
 
-function caseless(text: string): string {
+function foldCase(text: string): string {
   return HEX.test(text) || CAPITAL_BECH32.test(text) ? text.toLowerCase() : text;
 }
 
 /**
- * The text by which an entry of a list is compared: each part comparable, the blanks between them as they
- * are. Whatever is put on a list, in the store or in a file, and whatever is looked up in one is made so, and
- * in no other way.
+ * The text by which an entry of a list is compared: each word comparable, the blanks between them unchanged.
+ * All entries of lists, in the store and in files, and all texts that are looked up in a list take this form.
  */
 export function comparableEntry(text: string): string {
   return text.includes(' ') ? text.split(' ').map(comparable).join(' ') : comparable(text);
 }
 
 /**
- * The forms in which a list of the store may hold an entry: those added by earlier versions are in no Unicode
- * normal form.
+ * The forms in which a list in the store may hold an entry. Earlier versions added entries without Unicode
+ * normalization.
  */
 export function storedEntries(text: string): readonly string[] {
-  return [...new Set([comparableEntry(text), text.split(' ').map(caseless).join(' ')])];
+  return [...new Set([comparableEntry(text), text.split(' ').map(foldCase).join(' ')])];
+}
+
+const PRINTABLE_ASCII = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
+/** Controls, format characters (zero width, bidirectional, tags), line separators, ignorable characters. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+
+/**
+ * Why a free text is ambiguous: another text looks the same, to people and often to programs. The result
+ * completes a sentence; undefined if the text is not ambiguous. Lists and limits compare texts exactly, which
+ * proves nothing about an ambiguous text.
+ */
+export function ambiguityOf(text: string): string | undefined {
+  if (PRINTABLE_ASCII.test(text)) return undefined;
+  if (text.trim() !== text) return 'begins or ends with white space';
+  const [invisible] = INVISIBLE.exec(text) ?? [];
+  if (invisible !== undefined) {
+    const point = invisible.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
+    return `has an invisible character (U+${point})`;
+  }
+  return text.normalize('NFC') === text ? undefined : 'is not in Unicode normal form C';
 }

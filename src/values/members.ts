@@ -1,18 +1,15 @@
 import { type Failure, failure } from '../errors.ts';
 
 /**
- * A member's value as exact text: a string's content; a number, boolean or null as written; else the raw
- * JSON.
+ * A member's value as exact text: the content of a string; a number, boolean or null as written; an object or
+ * array as raw JSON.
  */
 export interface Member {
   readonly kind: 'string' | 'number' | 'boolean' | 'null' | 'object' | 'array';
   readonly text: string;
 }
 
-/**
- * The members of one JSON object by name, in the order of the body. A map, so `__proto__` is a name like
- * others.
- */
+/** The members of one JSON object by name, in the order of the body. In a map, `__proto__` is an ordinary name. */
 export type Members = ReadonlyMap<string, Member>;
 
 export interface Bounds {
@@ -22,14 +19,17 @@ export interface Bounds {
   readonly numberCharacters: number;
 }
 
-/** What a callback body may be at most (decode, the first of the five steps). */
+/** The bounds of a callback's body. */
 export const BODY_BOUNDS: Bounds = { bytes: 65_536, members: 64, depth: 4, numberCharacters: 80 };
 
 export type Decoded = { readonly ok: true; readonly text: string; readonly members: Members } | Failure;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Bytes to the members of one JSON object (RFC 8259), each number in its own text and no name twice. */
+/**
+ * Decodes bytes as one JSON object (RFC 8259). Numbers keep their exact text. A name that appears twice is a
+ * failure.
+ */
 export function decodeMembers(bytes: Uint8Array, bounds: Bounds = BODY_BOUNDS): Decoded {
   if (bytes.length > bounds.bytes) {
     return failure('BODY_TOO_LARGE', `the body has ${bytes.length} bytes; at most ${bounds.bytes} are read`);
@@ -43,19 +43,19 @@ export function decodeMembers(bytes: Uint8Array, bounds: Bounds = BODY_BOUNDS): 
   return readMembers(text, bounds);
 }
 
-/** The same from text that is already decoded, such as the plaintext of an envelope. */
+/** Does the same with decoded text, such as the plaintext of an envelope. */
 export function readMembers(text: string, bounds: Bounds = BODY_BOUNDS): Decoded {
-  return guarded(() => ({ ok: true, text, members: new Reader(text, bounds).document() }));
+  return catchRejection(() => ({ ok: true, text, members: new Reader(text, bounds).document() }));
 }
 
 export type DecodedObjects = { readonly ok: true; readonly objects: readonly Members[] } | Failure;
 
-/** A JSON array of objects from text, such as the `outputs` of a withdrawal. */
+/** Decodes a text as a JSON array of objects, such as the `outputs` of a withdrawal. */
 export function readObjects(text: string, bounds: Bounds): DecodedObjects {
-  return guarded(() => ({ ok: true, objects: new Reader(text, bounds).objects() }));
+  return catchRejection(() => ({ ok: true, objects: new Reader(text, bounds).objects() }));
 }
 
-function guarded<T>(read: () => T): T | Failure {
+function catchRejection<T>(read: () => T): T | Failure {
   try {
     return read();
   } catch (thrown) {
@@ -74,11 +74,11 @@ class Rejected extends Error {
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;
-// Runs of string content with escapes between them; control characters must be escaped (RFC 8259, section 7).
+// Unescaped characters with escapes between them. Control characters must be escaped (RFC 8259, section 7).
 // eslint-disable-next-line no-control-regex
 const STRING = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y;
 
-/** A strict JSON reader over one text. Its depth is bounded, so its recursion is too. */
+/** A strict JSON reader. The bound on the depth also bounds its recursion. */
 class Reader {
   readonly #text: string;
   readonly #bounds: Bounds;
@@ -91,71 +91,71 @@ class Reader {
   }
 
   document(): Members {
-    this.#blank();
+    this.#skipBlanks();
     if (this.#text[this.#at] !== '{') {
       this.#reject('NOT_AN_OBJECT', 'the body is not a JSON object');
     }
     const members = this.#object(1);
-    this.#finish();
+    this.#expectEnd();
     return members;
   }
 
   objects(): Members[] {
     const found: Members[] = [];
-    this.#blank();
+    this.#skipBlanks();
     if (this.#text[this.#at] !== '[') this.#syntax('an array');
     this.#enter(1);
-    if (!this.#closes(']')) {
+    if (!this.#skipClosing(']')) {
       do {
-        this.#blank();
+        this.#skipBlanks();
         if (this.#text[this.#at] !== '{') this.#syntax('an object');
         found.push(this.#object(2));
-      } while (!this.#ends(']'));
+      } while (!this.#skipSeparator(']'));
     }
-    this.#finish();
+    this.#expectEnd();
     return found;
   }
 
-  #finish(): void {
-    this.#blank();
+  #expectEnd(): void {
+    this.#skipBlanks();
     if (this.#at !== this.#text.length) this.#syntax('the end');
   }
 
   #object(depth: number): Map<string, Member> {
     this.#enter(depth);
     const members = new Map<string, Member>();
-    if (this.#closes('}')) return members;
+    if (this.#skipClosing('}')) return members;
     for (;;) {
-      this.#blank();
+      this.#skipBlanks();
       const name = this.#string();
       if (members.has(name)) {
-        this.#reject('DUPLICATE_MEMBER', `the member ${JSON.stringify(name)} is there twice`, {
+        this.#reject('DUPLICATE_MEMBER', `the member ${JSON.stringify(name)} appears twice`, {
           member: name,
         });
       }
       if (++this.#count > this.#bounds.members) {
         this.#reject('TOO_MANY_MEMBERS', `the body has more than ${this.#bounds.members} members`);
       }
-      this.#blank();
+      this.#skipBlanks();
       this.#expect(':');
       members.set(name, this.#value(depth));
-      if (this.#ends('}')) return members;
+      if (this.#skipSeparator('}')) return members;
     }
   }
 
   #array(depth: number): void {
     this.#enter(depth);
-    if (this.#closes(']')) return;
+    if (this.#skipClosing(']')) return;
     do {
       if (++this.#count > this.#bounds.members) {
         this.#reject('TOO_MANY_MEMBERS', `the body has more than ${this.#bounds.members} members`);
       }
       this.#value(depth);
-    } while (!this.#ends(']'));
+    } while (!this.#skipSeparator(']'));
   }
 
   #value(depth: number): Member {
-    this.#blank();
+    this.#skipBlanks();
     const start = this.#at;
     const first = this.#text[start];
     if (first === '"') return { kind: 'string', text: this.#string() };
@@ -167,10 +167,10 @@ class Reader {
       this.#array(depth + 1);
       return { kind: 'array', text: this.#text.slice(start, this.#at) };
     }
-    if (this.#passes(WORD)) {
+    if (this.#skipMatch(WORD)) {
       return { kind: first === 'n' ? 'null' : 'boolean', text: this.#text.slice(start, this.#at) };
     }
-    if (!this.#passes(NUMBER)) return this.#syntax('a value');
+    if (!this.#skipMatch(NUMBER)) return this.#syntax('a value');
     if (this.#at - start > this.#bounds.numberCharacters) {
       this.#reject('NUMBER_TOO_LONG', `a number has more than ${this.#bounds.numberCharacters} characters`);
     }
@@ -179,12 +179,12 @@ class Reader {
 
   #string(): string {
     const start = this.#at;
-    if (!this.#passes(STRING)) return this.#syntax('a string');
+    if (!this.#skipMatch(STRING)) return this.#syntax('a string');
     const written = this.#text.slice(start + 1, this.#at - 1);
     if (!written.includes('\\')) return written;
     const content: unknown = JSON.parse(this.#text.slice(start, this.#at));
     if (typeof content !== 'string' || !content.isWellFormed()) {
-      this.#reject('NOT_UTF8', 'a string holds half a surrogate pair, which has no UTF-8 form');
+      this.#reject('NOT_UTF8', 'a string contains an unpaired surrogate, which has no UTF-8 form');
     }
     return content;
   }
@@ -196,16 +196,16 @@ class Reader {
     this.#at++;
   }
 
-  #closes(bracket: string): boolean {
-    this.#blank();
+  #skipClosing(bracket: string): boolean {
+    this.#skipBlanks();
     if (this.#text[this.#at] !== bracket) return false;
     this.#at++;
     return true;
   }
 
-  /** After a value: true past the closing bracket, false past a comma. */
-  #ends(bracket: string): boolean {
-    if (this.#closes(bracket)) return true;
+  /** After a value: skips the closing bracket and returns true, or skips a comma and returns false. */
+  #skipSeparator(bracket: string): boolean {
+    if (this.#skipClosing(bracket)) return true;
     this.#expect(',');
     return false;
   }
@@ -215,12 +215,12 @@ class Reader {
     this.#at++;
   }
 
-  #blank(): void {
+  #skipBlanks(): void {
     while (isBlank(this.#text.charCodeAt(this.#at))) this.#at++;
   }
 
-  /** Past what the sticky pattern matches here; else false, and where it was. */
-  #passes(pattern: RegExp): boolean {
+  /** Skips the text that a sticky pattern matches at this place. Returns false if it matches none. */
+  #skipMatch(pattern: RegExp): boolean {
     pattern.lastIndex = this.#at;
     if (!pattern.test(this.#text)) return false;
     this.#at = pattern.lastIndex;
@@ -236,7 +236,7 @@ class Reader {
   }
 }
 
-/** A blank, tab or line break (RFC 8259, section 2), by its code unit; the end of the text, NaN, is none. */
+/** Whether a UTF-16 code unit is white space (RFC 8259, section 2). After the end of the text it is NaN. */
 function isBlank(unit: number): boolean {
   return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09;
 }

@@ -115,7 +115,7 @@ describe('the API', () => {
       JSON.stringify(order('b')).replace('"amount"', '"amount":"1","amount"'),
       'the member "amount" is there twice',
     ],
-    ['a member twice, once escaped', '{"id":"b","\\u0069d":"c"}', 'the member "id" is there twice'],
+    ['a member twice, once escaped', '{"id":"b","\\u0069d":"c"}', 'the member "id" appears twice'],
     [
       'a member that objects have of their own',
       JSON.stringify(order('b')).replace('"amount"', '"__proto__":"1","amount"'),

@@ -97,18 +97,18 @@ describe('a module', () => {
   });
 
   it.each([
-    ['yes', 'its answer is no object'],
-    [true, 'its answer is no object'],
-    [null, 'its answer is no object'],
-    [undefined, 'its answer is no object'],
+    ['yes', 'its answer is not an object'],
+    [true, 'its answer is not an object'],
+    [null, 'its answer is not an object'],
+    [undefined, 'its answer is not an object'],
     [[], 'its verdict is neither yes nor no'],
     [{}, 'its verdict is neither yes nor no'],
     [{ verdict: 'YES' }, 'its verdict is neither yes nor no'],
     [{ verdict: true }, 'its verdict is neither yes nor no'],
     [{ verdict: ['yes'] }, 'its verdict is neither yes nor no'],
     [{ verdict: 'failed' }, 'its verdict is neither yes nor no'],
-    [{ verdict: 'yes', because: 5 }, 'its because is no text'],
-    [{ verdict: 'yes', upTo: '5' }, 'its answer has a member that is not known: upTo'],
+    [{ verdict: 'yes', because: 5 }, 'its because is not a text'],
+    [{ verdict: 'yes', upTo: '5' }, 'its answer has an unknown member: upTo'],
   ])('that answers %j has failed', async (answer, because) => {
     const { ask, told: events } = await plugins(`export default () => (${JSON.stringify(answer)});`);
     expect(await ask()).toEqual({ verdict: 'failed', because });
@@ -129,7 +129,7 @@ describe('what goes wrong in a module stays in its thread', () => {
   it.each([
     ['throw', 'it threw TypeError: thrown as told'],
     ['throw-nothing', 'it threw undefined'],
-    ['throw-odd', 'it threw something without a text was thrown'],
+    ['throw-odd', 'it threw a value without a text'],
     ['reject', 'it threw Error: rejected as told'],
   ])('%s: it has failed, and the thread goes on', async (what, because) => {
     const { ask, told: events } = await plugins(OBEYS);
@@ -202,7 +202,7 @@ describe('what goes wrong in a module stays in its thread', () => {
       import { parentPort } from 'node:worker_threads';
       export default () => { parentPort.postMessage('yes'); return new Promise(() => undefined); };
     `);
-    expect(await ask()).toEqual({ verdict: 'failed', because: 'it sent what is no answer' });
+    expect(await ask()).toEqual({ verdict: 'failed', because: 'it sent a message that is not an answer' });
     expect(events).toHaveLength(1);
   });
 
@@ -295,9 +295,13 @@ describe('a module that is not as the settings say does not start', () => {
     [
       'without a default export',
       'export const judge = () => ({ verdict: "yes" });',
-      'its default export is no function',
+      'its default export is not a function',
     ],
-    ['that exports no function', 'export default { verdict: "yes" };', 'its default export is no function'],
+    [
+      'that exports no function',
+      'export default { verdict: "yes" };',
+      'its default export is not a function',
+    ],
     ['that throws', 'throw new Error("not today");', 'not today'],
     ['that ends', 'process.exit(7);', 'its thread ended with 7'],
     [

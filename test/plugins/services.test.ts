@@ -146,7 +146,7 @@ describe('the answer of a service', () => {
       'with two verdicts',
       (response, { nonce }) =>
         sendSigned(response, nonce, `{"nonce":"${nonce}","verdict":"no","verdict":"yes"}`),
-      `its answer can't be read: the member "verdict" is there twice`,
+      `its answer can't be read: the member "verdict" appears twice`,
     ],
     [
       'with a verdict in capitals',
@@ -156,7 +156,7 @@ describe('the answer of a service', () => {
     [
       'with a verdict that is no text',
       (response, { nonce }) => sendSigned(response, nonce, text(nonce, { verdict: true })),
-      'its answer has a member that is no text',
+      'its answer has a member that is not a text',
     ],
     [
       'without a verdict',
@@ -167,7 +167,7 @@ describe('the answer of a service', () => {
       'with a condition that nobody here knows',
       (response, { nonce }) =>
         sendSigned(response, nonce, JSON.stringify({ nonce, verdict: 'yes', upTo: '5' })),
-      'its answer has a member that is not known: upTo',
+      'its answer has an unknown member: upTo',
     ],
     [
       'of more than 4 KiB',

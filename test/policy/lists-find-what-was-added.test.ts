@@ -227,8 +227,8 @@ describe('what lists already hold', () => {
 
 describe('what no callback can have is not added', () => {
   it.each([
-    ['a zero-width space', 'ev\u200bil', 'has a character that nobody sees (U+200B)'],
-    ['a bidirectional override', '\u202eevil', 'has a character that nobody sees (U+202E)'],
+    ['a zero-width space', 'ev\u200bil', 'has an invisible character (U+200B)'],
+    ['a bidirectional override', '\u202eevil', 'has an invisible character (U+202E)'],
     ['a control character', 'ev\u0007il', 'control character'],
   ])('%s', (_, value, why) => {
     expect(() => addedValues(given(value), undefined)).toThrow(why);

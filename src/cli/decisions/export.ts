@@ -1,6 +1,6 @@
 import { CountersignError } from '../../errors.ts';
 import type { Store } from '../../store/store.ts';
-import { steadyJson } from '../../values/steering.ts';
+import { printableJson } from '../../values/printable.ts';
 import type { Call, CommandRow } from '../command.ts';
 import { entryId } from './show.ts';
 import { counted } from '../print.ts';
@@ -74,7 +74,7 @@ async function write(
   });
   for await (const { json } of lines) {
     if (count === limit) break;
-    if (output === undefined) session.print(steadyJson(json), json);
+    if (output === undefined) session.print(printableJson(json), json);
     else output.write(JSON.stringify(json));
     if (++count % DRAIN_EVERY === 0) await session.drained();
   }

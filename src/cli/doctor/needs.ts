@@ -5,7 +5,7 @@ import type { Release } from '../../policy/release.ts';
 import { durationMs } from '../../policy/rules/duration.ts';
 import type { Settings } from '../../settings/schema.ts';
 import type { Store } from '../../store/store.ts';
-import { nearest } from '../../values/nearest.ts';
+import { closestMatch } from '../../values/closest-match.ts';
 import type { Finding } from './finding.ts';
 import { jsonOrText } from '../json.ts';
 import { isoTime } from '../print.ts';
@@ -48,7 +48,7 @@ async function missingLists(
       const applies = kinds.includes(callback) && (when.get(SOURCE)?.has(source.name) ?? true);
       for (const list of applies ? new Set(listsIn(rulesOf.get(name))) : []) {
         if (there.has(list)) continue;
-        const meant = nearest(list, [...there]);
+        const meant = closestMatch(list, [...there]);
         const cure =
           meant === undefined
             ? `\`countersign list add ${list} --source ${source.name}\` makes an empty one`

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { readPem } from '../../compose/store.ts';
-import { startThreads } from '../../plugins/threads.ts';
+import { startModule } from '../../plugins/module.ts';
 import { messageOf } from '../../errors.ts';
 import type { Release } from '../../policy/release.ts';
 import type { Settings } from '../../settings/schema.ts';
@@ -72,8 +72,8 @@ function isLoopback(hostname: string): boolean {
 }
 
 async function checkModule(module: Module): Promise<readonly Finding[]> {
-  const threads = await startThreads({ ...module, concurrency: 1 }, () => undefined);
-  await threads.close();
+  const loaded = await startModule({ ...module, concurrency: 1 }, () => undefined);
+  await loaded.close();
   return [finding('ok', `module ${module.name} is ${module.file}, as its SHA-256 says, and loads`)];
 }
 

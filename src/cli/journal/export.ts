@@ -1,7 +1,7 @@
 import type { ArchivedEntry } from '../../archive/line.ts';
 import { archiveFault } from '../../archive/fault.ts';
 import { verifyArchive } from '../../archive/verify.ts';
-import { steadyJson } from '../../values/steering.ts';
+import { printableJson } from '../../values/printable.ts';
 import type { CommandRow } from '../command.ts';
 import { jsonOrText } from '../json.ts';
 import { sourceOption } from '../sources.ts';
@@ -39,7 +39,7 @@ exits with 2: what was written until then is no proof.`,
     const { faults } = await verifyArchive(call.arguments, async (entry) => {
       if (!wanted(entry)) return;
       const json = { ...entry, detail: jsonOrText(entry.detail) };
-      session.print(steadyJson(json), json);
+      session.print(printableJson(json), json);
       if (++count % DRAIN_EVERY === 0) await session.drained();
     });
     await session.drained();

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { CountersignError, messageOf } from '../../errors.ts';
 import { type Asset, readAssetAddress } from '../../policy/assets.ts';
 import { writtenEntries } from '../../policy/list-file.ts';
-import { comparableEntry, storedEntries } from '../../values/comparable.ts';
-import { secondSpelling } from '../../values/spelling.ts';
+import { comparableEntry, storedEntries, ambiguityOf } from '../../values/comparable.ts';
 import type { Call } from '../command.ts';
 
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
@@ -29,7 +28,7 @@ export function addedValues(call: Call, asset: Asset | undefined): GivenValues {
   for (const value of written) {
     if (value.includes('  '))
       throw invalidValue(value, 'has two blanks in a row, where one divides its parts');
-    const unseen = secondSpelling(comparableEntry(value));
+    const unseen = ambiguityOf(comparableEntry(value));
     if (unseen !== undefined) throw invalidValue(value, `${unseen}; no member could ever match`);
     if (asset !== undefined) checkAddress(value, asset);
   }

@@ -3,7 +3,7 @@ import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { CountersignError, messageOf } from '../../errors.ts';
 import { MAPPED_MEMBERS, MAPPED_SOURCES } from '../../replay/mapping.ts';
-import { nearest } from '../../values/nearest.ts';
+import { closestMatch } from '../../values/closest-match.ts';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 const mapShape = z.record(z.string(), z.record(z.string(), z.string().min(1)));
@@ -25,7 +25,7 @@ export function readMap(file: string | undefined): ReadonlyMap<string, ReadonlyM
   const known = [MAPPED_SOURCES, ...MAPPED_MEMBERS];
   const stranger = Object.keys(read.data).find((name) => !known.includes(name));
   if (stranger !== undefined) {
-    const meant = nearest(stranger, known);
+    const meant = closestMatch(stranger, known);
     throw wrong(
       file,
       `${stranger} is not mapped; ${meant === undefined ? '' : `did you mean ${meant}? `}There are: ${known.join(', ')}`,

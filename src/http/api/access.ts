@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
+import { equalInConstantTime } from '../../values/secret.ts';
 
 /** Told of each call with a wrong token: how often is whoever counts them to bound. */
 export type ReportDenied = (address: string) => void;
@@ -21,7 +21,12 @@ export function requireToken(token: (() => string) | undefined, denied: ReportDe
       expected = undefined;
     }
     const given = /^Bearer ([\x21-\x7e]{1,512})$/.exec(request.get('authorization') ?? '')?.[1];
-    if (expected !== undefined && expected !== '' && given !== undefined && same(given, expected)) {
+    if (
+      expected !== undefined &&
+      expected !== '' &&
+      given !== undefined &&
+      equalInConstantTime(given, expected)
+    ) {
       next();
       return;
     }
@@ -33,10 +38,4 @@ export function requireToken(token: (() => string) | undefined, denied: ReportDe
 
 export function refuse(response: Response, status: number, code: string, message: string): void {
   response.status(status).json({ error: { code, message } });
-}
-
-/** In constant time, whatever the lengths. */
-function same(a: string, b: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(a), digest(b));
 }

@@ -8,7 +8,7 @@ import { CountersignError, type ErrorCode } from '../../errors.ts';
 import { KINDS } from '../../policy/document.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../values/clock.ts';
-import { shapeFaults } from '../../values/shape-faults.ts';
+import { formatSchemaError } from '../../values/schema-error.ts';
 import { type ReportDenied, refuse, requireToken } from './access.ts';
 import { jsonBody } from './json-body.ts';
 
@@ -92,7 +92,10 @@ function named(sources: readonly OrderSource[], params: unknown): { source: stri
 function read<T>(shape: z.ZodType<T>, value: unknown, expected: string): T {
   const parsed = shape.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new CountersignError('USAGE', `${shapeFaults(parsed.error, value, 'the body')}; write ${expected}`);
+  throw new CountersignError(
+    'USAGE',
+    `${formatSchemaError(parsed.error, value, 'the body')}; write ${expected}`,
+  );
 }
 
 const STATUS: Partial<Readonly<Record<ErrorCode, number>>> = {

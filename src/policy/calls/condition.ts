@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { comparableEntry } from '../../values/comparable.ts';
-import { secondSpelling } from '../../values/spelling.ts';
+import { comparableEntry, ambiguityOf } from '../../values/comparable.ts';
 import { type Path, cureFor, shown } from '../fault.ts';
 import { textsText } from '../rules/parameter.ts';
 import type { RuleContext } from '../rules/rule.ts';
@@ -191,7 +190,7 @@ function wrongIn(
       return `is no number, and ${argument.path} has a limit`;
     }
     if (isLooked && isText && typeof value === 'string') {
-      const why = secondSpelling(value);
+      const why = ambiguityOf(value);
       if (why !== undefined) return `${why}, which no list can tell from the text without`;
     }
     const missed = sets.find(({ texts }) => !texts.has(listText(value)));
@@ -319,7 +318,7 @@ function readText(written: string, { argument, decimals }: Judged): TextRead {
     }
     case 'string': {
       const text = comparableEntry(written);
-      const why = secondSpelling(text);
+      const why = ambiguityOf(text);
       if (why === undefined) return { ok: true, text };
       return {
         ok: false,

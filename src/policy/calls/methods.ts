@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.ts';
-import { nearest } from '../../values/nearest.ts';
+import { closestMatch } from '../../values/closest-match.ts';
 import type { Path } from '../fault.ts';
 import type { RuleContext } from '../rules/rule.ts';
 import { readAbiFile } from './abi-file.ts';
@@ -111,7 +111,9 @@ function cureForMethod(signature: string, bySignature: MethodTable['bySignature'
   const all = [...bySignature.keys()];
   const named = all.filter((each) => each.startsWith(`${name}(`));
   const meant =
-    named.length > 0 ? named : all.filter((each) => nearest(name, [each.split('(')[0] ?? '']) !== undefined);
+    named.length > 0
+      ? named
+      : all.filter((each) => closestMatch(name, [each.split('(')[0] ?? '']) !== undefined);
   const other = 'name an ABI file that has it under abis';
   return meant.length > 0 ? `did you mean ${meant.slice(0, 5).join(' or ')}? Else ${other}` : other;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
-import { nearest } from '../../values/nearest.ts';
+import { closestMatch } from '../../values/closest-match.ts';
 import { shown } from '../fault.ts';
 import { isZone } from './calendar.ts';
 import {
@@ -112,7 +112,7 @@ rules:
       holidays: holidays === undefined ? new Set<string>() : holidaysOf(holidays, context),
     };
     if (!isZone(zone)) {
-      const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
+      const meant = closestMatch(zone, Intl.supportedValuesOf('timeZone'));
       const cure = `write an IANA name, like ${meant ?? 'Europe/Berlin or UTC'}`;
       return context.fault(['zone'], `${shown(zone)} is no time zone`, cure);
     }

@@ -1,4 +1,4 @@
-import { nearest } from '../../values/nearest.ts';
+import { closestMatch } from '../../values/closest-match.ts';
 import type { Window } from '../proposal.ts';
 import { type Period, type PeriodUnit, createCalendar, isZone } from './calendar.ts';
 import { durationMs } from './duration.ts';
@@ -54,7 +54,7 @@ function rollingWindow(
 
 function calendarWindow(unit: PeriodUnit, zone: string, context: RuleContext): CountingWindow | undefined {
   if (!isZone(zone)) {
-    const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
+    const meant = closestMatch(zone, Intl.supportedValuesOf('timeZone'));
     return context.fault(
       ['zone'],
       `${JSON.stringify(zone)} is no time zone`,

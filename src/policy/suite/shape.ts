@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readInstant } from '../../values/instant.ts';
+import { readInstant } from '../../values/clock.ts';
 import { DURATION_PATTERN, durationMs } from '../rules/duration.ts';
 import { amountText } from '../rules/parameter.ts';
 

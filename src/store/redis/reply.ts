@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
 import type { Connection } from './connection.ts';
-import { shapeFaults } from '../../values/shape-faults.ts';
+import { formatSchemaError } from '../../values/schema-error.ts';
 
 export const text = z.string();
 export const texts = z.array(z.string());
@@ -25,7 +25,7 @@ export function expectReply<T>(schema: z.ZodType<T>, what: string, reply: unknow
   if (read.success) return read.data;
   throw new CountersignError(
     'STORE_CORRUPT',
-    `Redis holds something else than expected for ${what}: ${shapeFaults(read.error, reply)}. Give the store a database or a prefix of its own, or restore it`,
+    `Redis holds something else than expected for ${what}: ${formatSchemaError(read.error, reply)}. Give the store a database or a prefix of its own, or restore it`,
     { what },
   );
 }

@@ -1,17 +1,14 @@
 import { hash } from 'node:crypto';
 import { type BytesCoder, base58, base58xrp } from '@scure/base';
-import { type AddressRead, type ReadAddress, badAddress, goodAddress } from './read.ts';
+import { type AddressRead, type ReadAddress, badAddress, goodAddress } from './chain-address.ts';
 
 const CHECKSUM_BYTES = 4;
 const HASH_BYTES = 20;
 const SOLANA_BYTES = 32;
-/** No address in base58 is longer, and decoding takes the square of the length. */
+/** A limit on the length, because decoding base58 takes quadratic time. No address is longer. */
 const BASE58_MAX = 64;
 
-/**
- * Base58 with a checksum: one of `versions`, then a hash of 20 bytes. `like` is how such addresses look, for
- * a refusal.
- */
+/** Base58 with a checksum: one of `versions`, then 20 bytes. `like` describes the form for error messages. */
 export function base58Check(versions: readonly number[], like: string, alphabet = base58): ReadAddress {
   return (text) => {
     const bytes = decode(alphabet, text);
@@ -30,8 +27,8 @@ export function base58Check(versions: readonly number[], like: string, alphabet 
 const tron = base58Check([0x41], 'T… in base58 with a checksum');
 
 /**
- * Tron's base58. The form in hexadecimal is the same account written otherwise, and lists would take it for
- * another.
+ * Tron's base58. The hexadecimal form of the same account is refused, because lists would take it for another
+ * account.
  */
 export function readTron(text: string): AddressRead {
   return /^(?:0x)?41[0-9a-f]{40}$/i.test(text)
@@ -41,17 +38,17 @@ export function readTron(text: string): AddressRead {
 
 const ripple = base58Check([0x00], 'r… in base58 with a checksum', base58xrp);
 
-/** Whether it looks like an X-address, which holds a tag of its own. */
+/** Whether the text looks like an X-address, which contains a destination tag. */
 export const isRippleX = (text: string): boolean => /^[XT][1-9A-HJ-NP-Za-km-z]{45,}$/.test(text);
 
-/** A classic address. An X-address hides a tag, which belongs into the memo. */
+/** A classic address. An X-address is refused: its tag belongs in the memo. */
 export function readRipple(text: string): AddressRead {
   return isRippleX(text)
     ? badAddress('it is an X-address; write the classic address (r…), and the tag as the memo')
     : ripple(text);
 }
 
-/** 32 bytes in base58. There is no checksum: a misspelt address may well be another's. */
+/** 32 bytes in base58. There is no checksum, so a misspelt address can be a valid one. */
 export function readSolana(text: string): AddressRead {
   return decode(base58, text)?.length === SOLANA_BYTES
     ? goodAddress(text, text)

@@ -1,14 +1,14 @@
 import { type Bech32Decoded, bech32, bech32m } from '@scure/base';
-import { type AddressRead, type ReadAddress, badAddress, goodAddress } from './read.ts';
+import { type AddressRead, type ReadAddress, badAddress, goodAddress } from './chain-address.ts';
 
-/** A checksum of six letters finds every error only up to this length. */
+/** The checksum guarantees to detect errors only up to this length (BIP-173). */
 const BECH32_MAX = 90;
 const VERSION_MAX = 16;
 const MIXED = 'it mixes capitals and small letters';
 
 /**
- * A witness address (BIP-173, BIP-350): the prefix, then a version and a program. Version 0 has a checksum of
- * bech32 and 20 or 32 bytes, the later ones have one of bech32m and 2 to 40 bytes.
+ * A witness address (BIP-173, BIP-350): the prefix, then a version and a program. Version 0 has a bech32
+ * checksum and 20 or 32 bytes; later versions have a bech32m checksum and 2 to 40 bytes.
  */
 export function segwit(prefix: string): ReadAddress {
   return (text) => {
@@ -31,12 +31,12 @@ export function segwit(prefix: string): ReadAddress {
   };
 }
 
-/** Whether a text is meant as an address of this prefix. */
+/** Whether the text begins like an address with this prefix. */
 export function hasPrefix(prefix: string, text: string): boolean {
   return text.toLowerCase().startsWith(`${prefix}1`);
 }
 
-/** An account of 20 or 32 bytes in bech32, as the chains of the Cosmos family write it. */
+/** An account of 20 or 32 bytes in bech32, as in the Cosmos ecosystem. */
 export function readAccount(prefix: string, text: string): AddressRead {
   const read = decode(text, prefix);
   if (!read.ok) return badAddress(read.because);
@@ -44,7 +44,7 @@ export function readAccount(prefix: string, text: string): AddressRead {
   const bytes = bech32.fromWordsUnsafe([...read.words])?.length;
   return bytes === 20 || bytes === 32
     ? goodAddress(text, text.toLowerCase())
-    : badAddress('it does not stand for 20 or 32 bytes');
+    : badAddress('it does not encode 20 or 32 bytes');
 }
 
 type Decoded =

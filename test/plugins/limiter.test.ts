@@ -105,7 +105,7 @@ describe('of many questions at once', () => {
     const { risk, release } = await patient();
     const { ask } = await askingService(risk.url, { concurrency: 3, waiting: 2 });
     const asked = Array.from({ length: 5 }, () => ask());
-    const because = '3 questions are under way and 2 waiting, which is as many as may be';
+    const because = '3 questions are in flight and 2 are waiting, which is the maximum';
     for (let n = 0; n < 10; n++) expect(await ask()).toEqual({ verdict: 'failed', because });
     await eventually('three have arrived', () => risk.asked.length === 3 || undefined);
     expect(risk.connections()).toBe(3);

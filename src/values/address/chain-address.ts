@@ -1,15 +1,17 @@
 import { comparable } from '../comparable.ts';
 
 export type AddressRead =
-  | { readonly ok: true; /** The form by which addresses are compared. */ readonly address: string }
-  | { readonly ok: false; /** What is wrong with it, as the end of a sentence. */ readonly because: string };
+  /** `address` is the text by which addresses are compared. */
+  | { readonly ok: true; readonly address: string }
+  /** `because` is a clause that says what is wrong with the text. */
+  | { readonly ok: false; readonly because: string };
 
-/** How a chain reads a text of visible characters. */
+/** Reads a text of visible characters as an address of one chain. */
 export type ReadAddress = (text: string) => AddressRead;
 
 /**
- * A good address. One that lists would not find under the form in which its chain compares it is refused all
- * the same.
+ * Accepts an address, unless its comparable text differs from the form of its chain: lists could not find such
+ * an address.
  */
 export function goodAddress(text: string, address: string): AddressRead {
   return comparable(text) === address

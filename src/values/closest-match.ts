@@ -1,11 +1,11 @@
-/** Words longer than this are not compared: a misspelling is worth a hint, not time. */
+/** Longer words are not compared, because the comparison takes quadratic time. */
 const MAX_LENGTH = 64;
 
 /**
- * The candidate that `word` is most likely a misspelling of, if any is near: one edit in three letters, at
- * most three.
+ * The candidate that `word` is probably a misspelling of, for "did you mean". It differs by at most three edits,
+ * and by at most one edit per three letters.
  */
-export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+export function closestMatch(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > MAX_LENGTH) return undefined;
   let best: string | undefined;
   let bestDistance = Math.min(3, Math.ceil(word.length / 3)) + 1;
@@ -16,7 +16,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** Levenshtein's: insertions, deletions and substitutions that turn one word into the other. */
+/** The Levenshtein distance: insertions, deletions and substitutions that turn one word into the other. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i++) {

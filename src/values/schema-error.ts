@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** Of what JSON is made, by the names that schemas have for it. */
+/** The kinds of JSON values by the names that zod gives them. */
 const KINDS: Readonly<Record<string, string>> = {
   string: 'a text',
   record: 'an object',
@@ -11,11 +11,8 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 const FAULTS_MAX = 8;
 
-/**
- * What is wrong with a value that a schema refused, a sentence for each member, in words of ours. `whole`
- * names the value.
- */
-export function shapeFaults({ issues }: z.ZodError, value: unknown, whole = 'it'): string {
+/** Says what is wrong with a value that a schema refused, one clause for each member. `whole` names the value. */
+export function formatSchemaError({ issues }: z.ZodError, value: unknown, whole = 'it'): string {
   const faults = issues.flatMap((issue) => faultsOf(issue, value, whole));
   const more = faults.length > FAULTS_MAX ? [`and ${faults.length - FAULTS_MAX} more`] : [];
   return [...faults.slice(0, FAULTS_MAX), ...more].join('; ');
@@ -30,15 +27,15 @@ function faultsOf(issue: z.core.$ZodIssue, value: unknown, whole: string): reado
   }
   if (found === undefined) return [`${name} is missing`];
   if (issue.code === 'invalid_type') {
-    return [`${name} is ${kindOf(found)} and must be ${KINDS[issue.expected] ?? 'another'}`];
+    return [`${name} is ${kindOf(found)} and must be ${KINDS[issue.expected] ?? 'another value'}`];
   }
   if (issue.code === 'invalid_value') {
     return [`${name} is ${shown(found)} and must be one of ${issue.values.map(String).join(', ')}`];
   }
-  return [`${name} is not as it must be`];
+  return [`${name} has a value that is not allowed`];
 }
 
-/** What stands at the path. Members that every object has of its own don't count. */
+/** The value at the path. Inherited members don't count. */
 function at(value: unknown, path: readonly string[]): unknown {
   let found = value;
   for (const name of path) {
@@ -53,5 +50,5 @@ const shown = (value: unknown): string =>
 
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
-  return KINDS[Array.isArray(value) ? 'array' : typeof value] ?? 'another';
+  return KINDS[Array.isArray(value) ? 'array' : typeof value] ?? 'another value';
 }

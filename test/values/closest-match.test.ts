@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { nearest } from '../../src/values/nearest.ts';
+import { closestMatch } from '../../src/values/closest-match.ts';
 
-describe('nearest', () => {
+describe('the closest match', () => {
   const known = ['amount-limit', 'window-limit', 'deny-list', 'to', 'from'];
 
   it.each([
@@ -11,17 +11,17 @@ describe('nearest', () => {
     ['form', 'from'],
     ['amount-limit', 'amount-limit'],
   ])('finds what %s was meant to be', (word, meant) => {
-    expect(nearest(word, known)).toBe(meant);
+    expect(closestMatch(word, known)).toBe(meant);
   });
 
   it.each(['', 'expected-order', 'x', 'amount', 'a'.repeat(100_000)])(
     'has no idea what else %s could be',
     (word) => {
-      expect(nearest(word, known)).toBeUndefined();
+      expect(closestMatch(word, known)).toBeUndefined();
     },
   );
 
   it('finds nothing among nothing', () => {
-    expect(nearest('amount', [])).toBeUndefined();
+    expect(closestMatch('amount', [])).toBeUndefined();
   });
 });
