@@ -113,7 +113,7 @@ describe('the API', () => {
     [
       'a member that is there twice',
       JSON.stringify(order('b')).replace('"amount"', '"amount":"1","amount"'),
-      'the member "amount" is there twice',
+      'the member "amount" appears twice',
     ],
     ['a member twice, once escaped', '{"id":"b","\\u0069d":"c"}', 'the member "id" appears twice'],
     [

@@ -139,7 +139,7 @@ describe('what can’t be sent again', () => {
   it('is a body that the decoder would refuse', () => {
     const parts = { senderOf, mapping: mappingOf(), nowMs: NOW_MS };
     expect(resend('shop', { kind: 'payment', scheme: 'md5', body: '{"a":1,"a":2}' }, parts)).toContain(
-      'its body can\'t be read: the member "a" is there twice',
+      'its body can\'t be read: the member "a" appears twice',
     );
     expect(resend('vault', { kind: 'transfer', scheme: '', body: '' }, parts)).toContain("can't be read");
   });
