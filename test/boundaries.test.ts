@@ -63,6 +63,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   express: ['http'],
   'body-parser': ['http'],
   ioredis: ['store'],
+  'ipaddr.js': ['pipeline'],
   'node:sqlite': ['store', 'archive'],
   'node-rsa': ['signature'],
   winston: ['observe'],

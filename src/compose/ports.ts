@@ -1,14 +1,12 @@
 import type { RequestListener } from 'node:http';
-import { createFailureBudgets } from '../http/admission-addresses.ts';
-import { followAcceptQueue } from '../http/admission-queue.ts';
-import { messagesOf } from '../http/messages.ts';
+import { type FailureBudgets, createFailureBudgets } from '../pipeline/address-budgets.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import { createOpsApp } from '../http/ops.ts';
 import { type CallbackUrl, PAYMENT_PATH, createPublicApp, gatewaysOf } from '../http/public.ts';
 import { type Listening, type ServerLimits, type TlsContext, listen } from '../http/server.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';
 import type { Clock } from '../values/clock.ts';
-import type { AdmittingPipeline } from './admission.ts';
 import type { Runtime } from './runtime.ts';
 import { publicExpiries } from './certificates.ts';
 import { orderSources } from './sources.ts';
@@ -27,16 +25,20 @@ export async function openPorts(
   {
     secrets,
     pipeline,
+    budgets,
     runtime,
-  }: { readonly secrets: Secrets; readonly pipeline: AdmittingPipeline; readonly runtime: Runtime },
+  }: {
+    readonly secrets: Secrets;
+    readonly pipeline: Pipeline;
+    readonly budgets: FailureBudgets;
+    readonly runtime: Runtime;
+  },
 ): Promise<Ports> {
   const { host, port, limits, tls, trustedProxies } = settings.public;
   const { tally } = runtime;
-  const { budgets } = pipeline;
   const gate = createGate();
   const ops = await openOps({ settings, clock }, secrets, { runtime, gate });
   try {
-    const queue = followAcceptQueue(nowMs, limits.connections);
     const urls = settings.sources.flatMap(urlsOf);
     const payments: CallbackUrl = { path: PAYMENT_PATH, route: { callback: 'payment' }, secret: false };
     const app = createPublicApp({
@@ -47,9 +49,8 @@ export async function openPorts(
       unserved(unserved) {
         tally.unserved(unserved);
         budgets.charge(unserved.address, 'unserved');
-        return budgets.throttled(unserved.address) === undefined ? 'keep' : 'close';
+        return budgets.exceeded(unserved.address) === undefined ? 'keep' : 'close';
       },
-      queuedMs: (connection) => queue.waitedMs(connection),
     });
     const context = tls === undefined ? undefined : tlsContext(tls, secrets);
     if (context !== undefined) runtime.showExpiries(publicExpiries(context));
@@ -60,10 +61,8 @@ export async function openPorts(
       limits,
       tls: context,
       setting: 'public',
-      queue,
-      messages: messagesOf(app),
       isGateway,
-      isShutOut: (address) => budgets.shutOut(address),
+      isShutOut: (address) => budgets.isShutOut(address),
       dropped: (address) => tally.dropped(address),
       misused(address, reason) {
         tally.unserved({ reason, address });
@@ -99,7 +98,7 @@ async function openOps(
     ...settings.ops,
     limits: opsLimits(settings.public.limits),
     setting: 'ops',
-    isShutOut: (address) => budgets.shutOut(address),
+    isShutOut: (address) => budgets.isShutOut(address),
     misused(address, reason) {
       tally.unserved({ reason, address });
       budgets.charge(address, 'misuse');

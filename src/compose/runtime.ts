@@ -1,5 +1,5 @@
 import { CountersignError } from '../errors.ts';
-import { type Tally, createTally } from '../http/admission-tally.ts';
+import { type Tally, createTally } from '../http/load.ts';
 import type { Readiness } from '../http/ops.ts';
 import { createCallbackObserver, createDenialObserver } from '../observe/callbacks.ts';
 import { type HealthState, createHealth } from '../observe/health.ts';

@@ -7,7 +7,9 @@ import { type Secrets, createSecrets } from '../settings/secrets.ts';
 import type { Authenticator } from '../signature/authenticate.ts';
 import { sharedKeys } from '../signature/shared-keys.ts';
 import type { Clock } from '../values/clock.ts';
-import { admittingPipeline } from './admission.ts';
+import { createFailureBudgets } from '../pipeline/address-budgets.ts';
+import { followEventLoop } from '../pipeline/bounds.ts';
+import { createPipeline } from '../pipeline/pipeline.ts';
 import { openPlugins } from './plugins.ts';
 import { showAttendance } from './attendance.ts';
 import { type Runtime, createRuntime } from './runtime.ts';
@@ -85,18 +87,29 @@ async function open(parts: ServiceParts, opens: (undo: Undo) => void): Promise<S
   opens(() => runtime.stop());
   const plugins = await openPlugins(parts, secrets, runtime);
   opens(() => plugins.close());
-  const pipeline = admittingPipeline(settings, runtime, {
+  const { callbacks, failuresPerSecond, outputs } = settings.public.limits;
+  const nowMs = (): number => performance.now();
+  const budgets = createFailureBudgets({ failuresPerSecond, nowMs });
+  const loop = followEventLoop(nowMs);
+  opens(() => loop.stop());
+  const pipeline = createPipeline({
     store: runtime.store,
     authenticator: keys.current,
     following: runtime.follower,
     ask: plugins.ask,
-    admit: () => admit(runtime),
+    notReady: () => notReady(runtime),
     answerFormat: answerFormats(settings.sources),
     bindsScheme: schemeBinding(settings.sources),
+    report: runtime.report,
+    turnedAway: (turned) => runtime.tally.turnedAway(turned),
+    budgets,
+    lagMs: () => loop.lagMs(),
+    callbacks,
+    outputs,
+    answerTimeoutMs: settings.answerTimeoutMs,
     clock: parts.clock,
   });
-  opens(() => pipeline.stop());
-  const servers = await openPorts(parts, { secrets, pipeline, runtime });
+  const servers = await openPorts(parts, { secrets, pipeline, budgets, runtime });
   opens(() => Promise.all([servers.public.stop(0), servers.ops.stop(0)]));
   await runtime.start();
   servers.begin();
@@ -128,7 +141,7 @@ async function open(parts: ServiceParts, opens: (undo: Undo) => void): Promise<S
       // no more than this.
       const idleMs = Math.max(shutdownGraceMs, settings.answerTimeoutMs);
       await Promise.race([pipeline.idle(), pause(idleMs, undefined, { ref: false })]);
-      pipeline.stop();
+      loop.stop();
       await plugins.close();
       await attendance.stop();
       await servers.ops.stop(0);
@@ -139,7 +152,7 @@ async function open(parts: ServiceParts, opens: (undo: Undo) => void): Promise<S
 }
 
 /** Until the store has been looked at, nothing may be approved. */
-function admit(runtime: Runtime): Failure | undefined {
+function notReady(runtime: Runtime): Failure | undefined {
   const { unprepared } = runtime;
   const because = unprepared();
   return because === undefined ? undefined : failure('NOT_READY', because);

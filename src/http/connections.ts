@@ -1,9 +1,8 @@
-import { IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { keyOf } from './admission-addresses.ts';
-import type { MessageClasses } from './messages.ts';
+import { networksOf } from '../pipeline/address-budgets.ts';
 
 /** What no sender of callbacks does, and for which its connection is closed. */
 export type Misuse =
@@ -26,7 +25,7 @@ interface Connection {
 
 export interface RequestBounds {
   /** The classes of the server, one of them changed so that it knows a request that comes too early. */
-  readonly classes: MessageClasses;
+  readonly classes: { readonly IncomingMessage: typeof IncomingMessage };
   follow(server: Server | TlsServer): void;
   /** The response that is not sent yet on this connection. */
   responseOn(socket: Socket): ServerResponse | undefined;
@@ -44,11 +43,9 @@ const LOOK_EVERY_MS = 1000;
  * protocol. So that is what a request counts as that comes before its time.
  */
 export function boundRequests({
-  messages,
   unreadMs,
   misused,
 }: {
-  readonly messages: MessageClasses | undefined;
   readonly unreadMs: number;
   readonly misused: (socket: Socket, misuse: Misuse) => void;
 }): RequestBounds {
@@ -59,7 +56,7 @@ export function boundRequests({
     // TLS says only a turn later that an answer has been taken, when the next request may have come.
     return !(socket instanceof TLSSocket && connection.unsent === 1 && connection.response?.writableEnded);
   };
-  const classes = messages ?? plainClasses();
+  const classes = { IncomingMessage: class extends IncomingMessage {} };
   upgradeEarlyRequests(classes.IncomingMessage, isTooEarly);
 
   /** Closes a connection of which nothing is read any more, once its answer is out. */
@@ -150,10 +147,6 @@ function upgradeEarlyRequests(
   });
 }
 
-function plainClasses(): MessageClasses {
-  return { IncomingMessage: class extends IncomingMessage {}, ServerResponse };
-}
-
 /** A connection that is kept after its last answer would hold up the stop until the grace is over. */
 export function endConnection(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close');
@@ -181,7 +174,7 @@ export function boundAddresses(
   const isTaken = (socket: Socket): boolean => {
     const { remoteAddress = '' } = socket;
     if (isGateway(remoteAddress)) return true;
-    const key = keyOf(remoteAddress);
+    const [key] = networksOf(remoteAddress);
     const count = counts.get(key) ?? 0;
     if (count >= perAddress || isShutOut(remoteAddress)) {
       dropped(remoteAddress);

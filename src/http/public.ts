@@ -5,7 +5,7 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { Answer } from '../callback/answer.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Route } from '../pipeline/arrival.ts';
-import type { Unserved } from './admission-tally.ts';
+import type { Unserved } from './load.ts';
 import { bodyReader } from './body.ts';
 
 /** Where the platform sends payment confirmations (section 6.1), spelt as it spells it. */
@@ -32,10 +32,6 @@ export interface PublicAppParts {
    * its budget.
    */
   readonly unserved: (unserved: Unserved) => 'close' | 'keep';
-  /**
-   * For how long the first request of a connection may have waited for that to be accepted, in milliseconds.
-   */
-  readonly queuedMs: (connection: object) => number;
 }
 
 /**
@@ -48,7 +44,6 @@ export function createPublicApp({
   trustedProxies,
   bodyBytes,
   unserved,
-  queuedMs,
 }: PublicAppParts): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -98,7 +93,6 @@ export function createPublicApp({
       pathSecret: typeof secret === 'string' ? secret : undefined,
       certificate: certificateOf(request),
       body: () => readBody(request, response),
-      waitedMs: queuedMs(request.socket),
     });
     // A small body comes with its headers, and is there a turn later: then the connection can be kept.
     if (!request.complete) await turn();

@@ -9,9 +9,7 @@ import { type Server as TlsServer, createServer as createTlsServer } from 'node:
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { CountersignError, messageOf } from '../errors.ts';
-import type { AcceptQueue } from './admission-queue.ts';
 import { type Misuse, boundAddresses, boundRequests, endConnection } from './connections.ts';
-import type { MessageClasses } from './messages.ts';
 
 export interface ServerLimits {
   readonly headerBytes: number;
@@ -66,8 +64,6 @@ export interface ListenOptions {
   readonly dropped?: (address?: string) => void;
   /** Called for each connection that is closed for what its peer does. */
   readonly misused?: (address: string, misuse: Misuse) => void;
-  readonly queue?: AcceptQueue;
-  readonly messages?: MessageClasses;
 }
 
 /**
@@ -81,10 +77,9 @@ const never = (): boolean => false;
 
 /** A bounded HTTP or HTTPS server that answers whatever is no HTTP with FAILURE, and closes. */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
-  const { host, port, limits, tls, setting, queue, messages } = options;
+  const { host, port, limits, tls, setting } = options;
   const { dropped = ignore, misused = ignore, isGateway = never, isShutOut = never } = options;
   const bounds = boundRequests({
-    messages,
     unreadMs: limits.requestTimeoutMs,
     misused: ({ remoteAddress = '' }, misuse) => misused(remoteAddress, misuse),
   });
@@ -121,8 +116,6 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   server.on('drop', () => dropped());
   const connected = followConnections(server);
   boundAddresses(server, { perAddress: limits.connectionsPerAddress, isGateway, isShutOut, dropped });
-  // After those that may close it: what they close has waited to be accepted as well.
-  queue?.follow(server);
   // With Node's own backlog of 511 the kernel loses the beginnings of more connections than that at once:
   // their callers believe to be connected, and what they send is read seconds later, when it is sent again.
   await new Promise<void>((resolve, reject) => {

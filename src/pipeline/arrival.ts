@@ -2,40 +2,34 @@ import type { Kind } from '../callback/callback.ts';
 import type { Failure } from '../errors.ts';
 import type { Members } from '../values/members.ts';
 
-/** Where a callback came in: on the platform's one path, or on a co-signer's URL, which names its source. */
+/** The URL that received a callback: the platform's one path, or the URL of a co-signer, which names its source. */
 export type Route =
   | { readonly callback: 'payment' }
   | { readonly callback: 'cosigner'; readonly source: string; readonly expected: readonly Kind[] };
 
-/** To whom an answer goes, as far as that is known when it is sent. */
+/** What is known, when an answer is sent, about its receiver. */
 export interface Addressee {
   readonly route: Route;
-  /** Undefined where the sender is not authenticated: then the answer is FAILURE. */
+  /** Undefined if the sender is not authenticated: then the answer is FAILURE. */
   readonly source: string | undefined;
-  /** What the body holds, believed or not; undefined where it was not read or is unreadable. */
+  /** The members of the body, authenticated or not; undefined if it was not read or can't be read. */
   readonly members: Members | undefined;
 }
 
-/** A callback that has arrived, before a byte of its body has been read. */
+/** A callback before a byte of its body was read. */
 export interface Arrival {
   readonly requestId: string;
   readonly route: Route;
   /** The peer's address, behind trusted proxies. */
   readonly address: string;
-  /** A header's value; none of one that was sent twice. */
+  /** The value of a header; undefined if the header is missing or was sent twice. */
   readonly header: (name: string) => string | undefined;
-  /** Whether the connection is one of a trusted proxy. */
+  /** Whether the connection comes from a trusted proxy. */
   readonly fromProxy: boolean;
-  /** The last path segment, where the source's URLs end in a secret one. */
+  /** The last path segment, if the URLs of the source end in a secret segment. */
   readonly pathSecret: string | undefined;
-  /** The client certificate of a TLS connection that ends here. */
+  /** The client certificate, if TLS ends at this service. */
   readonly certificate: { readonly fingerprint256: string; readonly subject: string } | undefined;
-  /** Reads the body, bounded in size and kind; never rejects. */
+  /** Reads the body within its bounds; never rejects. */
   readonly body: () => Promise<Uint8Array | Failure>;
-  /** For how long it may have lain unread, which counts as time spent; 0 without it. */
-  readonly waitedMs?: number;
-  /**
-   * Called once nothing of it is under way any more, which is after the answer where that was a late FAILURE.
-   */
-  readonly ended?: () => void;
 }

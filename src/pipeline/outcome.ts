@@ -36,8 +36,9 @@ export interface Track {
   refused(failure: Failure, decision: string): Outcome;
 }
 
-export function track(arrival: Arrival): Track {
-  const startedMs = performance.now() - (arrival.waitedMs ?? 0);
+/** `lagMs`: how long the request may have waited before it was read. That counts as time spent. */
+export function track(arrival: Arrival, lagMs: number): Track {
+  const startedMs = performance.now() - lagMs;
   const stepsMs: Partial<Record<Step, number>> = {};
   const known: Mutable<Known> = {
     requestId: arrival.requestId,

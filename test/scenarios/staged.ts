@@ -92,7 +92,7 @@ async function decided(parts: DecideParts, test: TestCallback): Promise<Found> {
   }
   const { callback } = parsed;
   const question = { callback, body: bodyOf(test), sender: senderOf(test), address: '127.0.0.1' };
-  const { verdict, report } = await decide(parts, track(arrivalOf(test)), question);
+  const { verdict, report } = await decide(parts, track(arrivalOf(test), 0), question);
   const entry = await parts.store.entry(callback.source, report.decision ?? '');
   if (entry?.subject !== subjectOf(callback) || entry.verdict !== verdict) {
     throw new Error(`the journal does not say that ${subjectOf(callback)} got ${verdict}`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type FailureBudgets, createFailureBudgets, keyOf } from '../../src/http/admission-addresses.ts';
+import { type FailureBudgets, createFailureBudgets, networksOf } from '../../src/pipeline/address-budgets.ts';
 
 const BUDGET = 3;
 
@@ -18,10 +18,10 @@ function watched(): Watched {
     budgets,
     fail(address, times = 1, code = 'SIGN_WRONG') {
       for (let time = 0; time < times; time++)
-        budgets.reported({ address, source: undefined, outcome: 'unauthenticated', code });
+        budgets.report({ address, source: undefined, outcome: 'unauthenticated', code });
     },
-    succeed: (address) => budgets.reported({ address, source: 'shop', outcome: 'decided', code: 'APPROVED' }),
-    throttled: (address) => budgets.throttled(address) !== undefined,
+    succeed: (address) => budgets.report({ address, source: 'shop', outcome: 'decided', code: 'APPROVED' }),
+    throttled: (address) => budgets.exceeded(address) !== undefined,
     pass(ms) {
       now += ms;
     },
@@ -57,18 +57,18 @@ describe('an address whose callbacks fail to authenticate', () => {
     expect(throttled('192.0.2.1')).toBe(true);
   });
 
-  it.each(['failed', 'late', 'refused', 'decided'])('is not charged for what was %s', (outcome) => {
+  it.each(['failed', 'late', 'refused', 'decided'] as const)('is not charged for what was %s', (outcome) => {
     const { budgets, throttled } = watched();
     for (let time = 0; time < 100; time++)
-      budgets.reported({ address: '192.0.2.1', source: undefined, outcome, code: 'TIMED_OUT' });
+      budgets.report({ address: '192.0.2.1', source: undefined, outcome, code: 'TIMED_OUT' });
     expect(throttled('192.0.2.1')).toBe(false);
   });
 
   it('is told what to do, and which setting it was', () => {
     const { budgets, fail } = watched();
     fail('192.0.2.1', BUDGET + 1);
-    expect(budgets.throttled('192.0.2.1')).toBe(
-      'callbacks of 192.0.2.1 that failed to authenticate cost more than 3 within a second (public.limits.failuresPerSecond): find out who calls from there, and shut them out at the gateway',
+    expect(budgets.exceeded('192.0.2.1')).toBe(
+      'callbacks of 192.0.2.1 that failed to authenticate cost more than 3 within a second (public.limits.failuresPerSecond): find out who calls from there, and block them at the gateway',
     );
   });
 });
@@ -136,7 +136,7 @@ describe('an address from which a callback was decided within a day', () => {
     succeed(SENDER);
     for (let index = 0; index < 20_000; index++) {
       const address = stranger(index);
-      budgets.reported({ address, source: 'shop', outcome: 'repeated', code: 'APPROVED' });
+      budgets.report({ address, source: 'shop', outcome: 'repeated', code: 'APPROVED' });
       fail(address);
     }
     fail('2001:db8:1:1::6', BUDGET * 10 + 1);
@@ -160,10 +160,10 @@ describe('an address that misuses connections', () => {
   it('is shut out once that has used up its budget, and let in when its second is over', () => {
     const { budgets, pass } = watched();
     budgets.charge('192.0.2.1', 'misuse');
-    expect(budgets.shutOut('192.0.2.1')).toBe(true);
-    expect(budgets.shutOut('192.0.2.2')).toBe(false);
+    expect(budgets.isShutOut('192.0.2.1')).toBe(true);
+    expect(budgets.isShutOut('192.0.2.2')).toBe(false);
     pass(1000);
-    expect(budgets.shutOut('192.0.2.1')).toBe(false);
+    expect(budgets.isShutOut('192.0.2.1')).toBe(false);
   });
 
   it('is not shut out for other failures, nor where somebody was authenticated from it', () => {
@@ -174,7 +174,7 @@ describe('an address that misuses connections', () => {
     for (let time = 0; time <= BUDGET; time++) budgets.charge('192.0.2.3', 'misuse');
     for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
       expect(throttled(address)).toBe(true);
-      expect(budgets.shutOut(address)).toBe(false);
+      expect(budgets.isShutOut(address)).toBe(false);
     }
   });
 });
@@ -193,7 +193,7 @@ describe('more strangers than are counted', () => {
     expect(throttled(stranger(10_000))).toBe(false);
     for (let index = 10_000; index < 10_000 + BUDGET * 10 + 1; index++) fail(stranger(index));
     expect(throttled('192.0.2.1')).toBe(true);
-    expect(budgets.throttled('192.0.2.1')).toContain('the addresses beyond 10000');
+    expect(budgets.exceeded('192.0.2.1')).toContain('the addresses beyond 10000');
     expect(throttled(stranger(0))).toBe(false);
     pass(1000);
     expect(throttled('192.0.2.1')).toBe(false);
@@ -217,6 +217,6 @@ describe('what counts as one address', () => {
     ['no:address', 'no:address'],
     ['x'.repeat(1000), 'x'.repeat(64)],
   ])('%s is %s', (address, key) => {
-    expect(keyOf(address)).toBe(key);
+    expect(networksOf(address)[0]).toBe(key);
   });
 });

@@ -1,4 +1,4 @@
-import type { TurnedAway } from './admission.ts';
+import type { TurnedAway } from '../pipeline/bounds.ts';
 import type { Misuse } from './connections.ts';
 
 /** What became of the load in the last ten seconds, for whoever looks at `/readyz`. */

@@ -1,13 +1,7 @@
 import { expect, it } from 'vitest';
-import { plainAnswer } from '../../src/callback/answer.ts';
 import type { CallbackReport } from '../../src/observe/report.ts';
-import { createPipeline } from '../../src/pipeline/pipeline.ts';
-import type { Store } from '../../src/store/store.ts';
 import { authenticatorOf, md5By, shop } from '../signature/sources.ts';
-
-const never = (): never => {
-  throw new Error('nobody may come this far');
-};
+import { never, paymentArrival, stubPipeline } from './stub.ts';
 
 /** What a payment with a wrong sign comes to where the source has these keys. */
 async function reportOf(...secrets: readonly string[]): Promise<CallbackReport> {
@@ -17,27 +11,11 @@ async function reportOf(...secrets: readonly string[]): Promise<CallbackReport> 
     Object.fromEntries(secrets.map((name) => [name, name])),
   );
   const body = { appKey: 'demoKey', userId: '1', sign: '0'.repeat(32) };
-  const pipeline = createPipeline({
-    store: new Proxy({} as Store, { get: never }),
+  const pipeline = stubPipeline({
     authenticator: () => authenticator,
-    following: { current: never, prices: never, refresh: never },
-    ask: never,
-    admit: never,
-    answerFormat: () => plainAnswer,
     report: (report) => reports.push(report),
-    clock: never,
-    answerTimeoutMs: 5000,
   });
-  const { delivered } = await pipeline.receive({
-    requestId: 'r-1',
-    route: { callback: 'payment' },
-    address: '192.0.2.1',
-    header: never,
-    fromProxy: false,
-    pathSecret: undefined,
-    certificate: undefined,
-    body: () => Promise.resolve(Buffer.from(JSON.stringify(body))),
-  });
+  const { delivered } = await pipeline.receive(paymentArrival(JSON.stringify(body), { header: never }));
   delivered(true);
   const [report] = reports;
   if (report === undefined) throw new Error('nothing was reported');

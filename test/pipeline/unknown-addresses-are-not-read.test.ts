@@ -1,17 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { plainAnswer } from '../../src/callback/answer.ts';
 import type { CallbackReport } from '../../src/observe/report.ts';
-import type { Arrival } from '../../src/pipeline/arrival.ts';
-import { createPipeline } from '../../src/pipeline/pipeline.ts';
 import type { CosignerCredential } from '../../src/signature/config.ts';
-import type { Store } from '../../src/store/store.ts';
 import { authenticatorOf } from '../signature/sources.ts';
-
-const never = (): never => {
-  throw new Error('nobody may come this far');
-};
-/** A store of which no verb can be called. */
-const noStore = new Proxy({} as Store, { get: never });
+import { never, paymentArrival, stubPipeline } from './stub.ts';
 
 /**
  * What a co-signer's callback comes to whose headers, path secret, certificate and body can't be looked at.
@@ -28,31 +19,20 @@ async function callFrom(
     authenticate,
   } as const;
   const authenticator = authenticatorOf([config], { TOKEN: 'a-token', PATH: 'a-path' });
-  const pipeline = createPipeline({
-    store: noStore,
+  const pipeline = stubPipeline({
     authenticator: () => authenticator,
-    following: { current: never, prices: never, refresh: never },
-    ask: never,
-    admit: never,
-    answerFormat: () => plainAnswer,
     report: (report) => reports.push(report),
-    clock: never,
-    answerTimeoutMs: 5000,
   });
-  const arrival: Arrival = {
-    requestId: 'r-1',
+  const arrival = {
+    ...paymentArrival('', { address, header: never, body: never }),
     route: { callback: 'cosigner', source: 'vault', expected: ['transfer'] },
-    address,
-    header: never,
-    fromProxy: false,
     get pathSecret() {
       return never();
     },
     get certificate() {
       return never();
     },
-    body: never,
-  };
+  } as const;
   const { answer, delivered } = await pipeline.receive(arrival);
   delivered(true);
   expect(answer).toEqual({ contentType: 'text/plain', body: 'FAILURE' });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failure } from '../../src/errors.ts';
-import { type Tally, type TallyParts, createTally } from '../../src/http/admission-tally.ts';
+import { type Tally, type TallyParts, createTally } from '../../src/http/load.ts';
 
 type Line = Parameters<TallyParts['write']>[1];
 

@@ -1,0 +1,206 @@
+import ipaddr from 'ipaddr.js';
+import type { CallbackReport } from '../observe/report.ts';
+
+/** Limits the failures that one address may cause within a second. A second begins with a failure. */
+export interface FailureBudgets {
+  /** Charges a callback that failed to authenticate, and remembers addresses of authenticated senders. */
+  report(report: Pick<CallbackReport, 'address' | 'source' | 'outcome' | 'code'>): void;
+  /** Charges a request that no path serves, or a misuse of a connection. */
+  charge(address: string, what: 'unserved' | 'misuse'): void;
+  /** Why callbacks from this address are refused for the rest of its second; undefined if they are not. */
+  exceeded(address: string): string | undefined;
+  /** Whether connections from this address are closed unread for the rest of its second, due to misuse. */
+  isShutOut(address: string): boolean;
+}
+
+/** An address from which a callback was decided within a day has a budget of its own. */
+const KNOWN_MS = 86_400_000;
+const KNOWN_MAX = 10_000;
+/** For a minute after an authenticated callback, the budget of a known address is this many times larger. */
+const RECENT_MS = 60_000;
+const RECENT_FACTOR = 10;
+/** Unknown addresses with failures in the current second. Those beyond this number share one budget. */
+const UNKNOWN_MAX = 10_000;
+/** An IPv6 /48, and the addresses beyond `UNKNOWN_MAX`, have this many times the budget of one address. */
+const SHARED_FACTOR = 10;
+const SECOND_MS = 1000;
+/** An operation with a private key takes about thirty times as long as any other check. */
+const COSTS: Readonly<Record<string, number>> = { ENVELOPE_UNDECIPHERABLE: 10 };
+/** To accept and close a connection takes ten times as long as to answer one more request over it. */
+const MISUSE_COST = 10;
+const ADDRESS_CHARACTERS = 64;
+
+interface Counter {
+  endsAtMs: number;
+  spent: number;
+  misused: boolean;
+}
+
+interface KnownAddress {
+  seenAtMs: number;
+  counter: Counter;
+}
+
+interface Exceeded {
+  readonly who: string;
+  readonly budget: number;
+  readonly counter: Counter;
+}
+
+/**
+ * Counts the failures of unknown addresses: by address for IPv4, by /64 and by /48 for IPv6. A counter is kept until its second
+ * is over, so that an attacker with many addresses can't reset it.
+ *
+ * Other addresses can't use up the budget of a known address. A repeated callback makes no address known, because anybody
+ * who recorded it can send it. `nowMs` must never run backwards.
+ */
+export function createFailureBudgets({
+  failuresPerSecond,
+  nowMs,
+}: {
+  readonly failuresPerSecond: number;
+  readonly nowMs: () => number;
+}): FailureBudgets {
+  const known = createKnownAddresses();
+  const addresses = createCounters();
+  const subnets = createCounters();
+  const levelsOf = (address: string) =>
+    networksOf(address).map((network, at) => ({ network, counters: at === 0 ? addresses : subnets }));
+
+  function spend(address: string, cost: number, misused: boolean): void {
+    const now = nowMs();
+    const sender = known.at(address, now);
+    if (sender !== undefined) {
+      if (sender.counter.endsAtMs <= now) sender.counter = newCounter(now);
+      sender.counter.spent += cost;
+      return;
+    }
+    for (const { network, counters } of levelsOf(address)) {
+      const counter = counters.open(network, now);
+      counter.spent += cost;
+      counter.misused ||= misused;
+    }
+  }
+
+  function exceededBy(address: string): Exceeded | undefined {
+    const now = nowMs();
+    const sender = known.at(address, now);
+    if (sender !== undefined) {
+      const { counter, seenAtMs } = sender;
+      const budget = failuresPerSecond * (now - seenAtMs < RECENT_MS ? RECENT_FACTOR : 1);
+      return isOver(counter, budget, now) ? { who: address, budget, counter } : undefined;
+    }
+    for (const { network, counters } of levelsOf(address)) {
+      const { counter, shared } = counters.at(network, now);
+      const budget = failuresPerSecond * (shared || counters === subnets ? SHARED_FACTOR : 1);
+      const who = shared ? `the addresses beyond ${UNKNOWN_MAX}` : network;
+      if (isOver(counter, budget, now)) return { who, budget, counter };
+    }
+    return undefined;
+  }
+
+  return {
+    report({ address, source, outcome, code }) {
+      if (source !== undefined) known.authenticated(address, nowMs(), outcome);
+      else if (outcome === 'unauthenticated') spend(address, COSTS[code] ?? 1, false);
+    },
+    charge(address, what) {
+      spend(address, what === 'misuse' ? MISUSE_COST : 1, what === 'misuse');
+    },
+    exceeded(address) {
+      const exceeded = exceededBy(address);
+      return (
+        exceeded &&
+        `callbacks of ${exceeded.who} that failed to authenticate cost more than ${exceeded.budget} within a second ` +
+          '(public.limits.failuresPerSecond): find out who calls from there, and block them at the gateway'
+      );
+    },
+    isShutOut: (address) => exceededBy(address)?.counter.misused === true,
+  };
+}
+
+/**
+ * The networks that an address belongs to, narrowest first. An IPv4 address stands alone. Of IPv6, one host usually has a /64 and
+ * one customer a /48. A text that is no address is returned as it is, up to 64 characters.
+ */
+export function networksOf(address: string): readonly [string, ...string[]] {
+  const text = address.slice(0, ADDRESS_CHARACTERS);
+  if (!ipaddr.isValid(text)) return [text];
+  const parsed = ipaddr.process(text);
+  if (!('parts' in parsed)) return [parsed.toString()];
+  const groups = parsed.parts.map((group) => group.toString(16));
+  return [`${groups.slice(0, 4).join(':')}::/64`, `${groups.slice(0, 3).join(':')}::/48`];
+}
+
+const newCounter = (now: number): Counter => ({ endsAtMs: now + SECOND_MS, spent: 0, misused: false });
+
+const isOver = (counter: Counter | undefined, budget: number, now: number): counter is Counter =>
+  counter !== undefined && counter.endsAtMs > now && counter.spent > budget;
+
+interface KnownAddresses {
+  at(address: string, now: number): KnownAddress | undefined;
+  /** A callback from this address was authenticated. Only a decided one makes the address known. */
+  authenticated(address: string, now: number, outcome: CallbackReport['outcome']): void;
+}
+
+/** Keeps the addresses in the order in which they were last seen. The one that was quiet longest gives way. */
+function createKnownAddresses(): KnownAddresses {
+  const known = new Map<string, KnownAddress>();
+  const keyOf = (address: string): string => address.slice(0, ADDRESS_CHARACTERS);
+  const at = (address: string, now: number): KnownAddress | undefined => {
+    const entry = known.get(keyOf(address));
+    return entry === undefined || now - entry.seenAtMs >= KNOWN_MS ? undefined : entry;
+  };
+  return {
+    at,
+    authenticated(address, now, outcome) {
+      const entry = at(address, now);
+      if (entry === undefined ? outcome !== 'decided' : now - entry.seenAtMs < SECOND_MS) return;
+      known.delete(keyOf(address));
+      known.set(keyOf(address), { seenAtMs: now, counter: entry?.counter ?? newCounter(now) });
+      const [oldest] = known.size > KNOWN_MAX ? known.keys() : [];
+      if (oldest !== undefined) known.delete(oldest);
+    },
+  };
+}
+
+interface Counters {
+  /** The counter of this network, or the shared one if there is no room for another. */
+  at(network: string, now: number): { readonly counter: Counter | undefined; readonly shared: boolean };
+  open(network: string, now: number): Counter;
+}
+
+function createCounters(): Counters {
+  // In the order in which the seconds end, so that the oldest stand first.
+  const counters = new Map<string, Counter>();
+  let shared = newCounter(-SECOND_MS);
+  const current = (network: string, now: number): Counter | undefined => {
+    const counter = counters.get(network);
+    return counter === undefined || counter.endsAtMs <= now ? undefined : counter;
+  };
+  const deleteEnded = (now: number): void => {
+    for (const [network, { endsAtMs }] of counters) {
+      if (endsAtMs > now) return;
+      counters.delete(network);
+    }
+  };
+  return {
+    at(network, now) {
+      const counter = current(network, now);
+      const isFull = counter === undefined && counters.size >= UNKNOWN_MAX;
+      return { counter: isFull ? shared : counter, shared: isFull };
+    },
+    open(network, now) {
+      const open = current(network, now);
+      if (open !== undefined) return open;
+      deleteEnded(now);
+      if (counters.size >= UNKNOWN_MAX) {
+        if (shared.endsAtMs <= now) shared = newCounter(now);
+        return shared;
+      }
+      const counter = newCounter(now);
+      counters.set(network, counter);
+      return counter;
+    },
+  };
+}
