@@ -7,16 +7,17 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   errors: [],
   values: ['errors'],
   callback: ['values', 'errors'],
-  policy: ['callback', 'values', 'errors'],
+  claims: ['values', 'errors'],
+  policy: ['claims', 'callback', 'values', 'errors'],
   signature: ['values', 'errors'],
   settings: ['values', 'errors'],
   observe: ['values', 'errors'],
-  store: ['policy', 'callback', 'values', 'errors'],
-  archive: ['store', 'values', 'errors'],
+  store: ['claims', 'policy', 'callback', 'values', 'errors'],
+  archive: ['store', 'claims', 'values', 'errors'],
   release: ['store', 'policy', 'callback', 'values', 'errors'],
   pipeline: ['store', 'policy', 'callback', 'signature', 'observe', 'values', 'errors'],
   plugins: ['pipeline', 'policy', 'callback', 'values', 'errors'],
-  simulation: ['release', 'store', 'pipeline', 'policy', 'callback', 'values', 'errors'],
+  simulation: ['release', 'store', 'pipeline', 'claims', 'policy', 'callback', 'values', 'errors'],
   replay: ['simulation', 'signature', 'policy', 'callback', 'values', 'errors'],
   orders: ['store', 'policy', 'callback', 'values', 'errors'],
   http: ['orders', 'pipeline', 'store', 'policy', 'callback', 'values', 'errors'],
@@ -46,6 +47,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'pipeline',
     'release',
     'store',
+    'claims',
     'policy',
     'callback',
     'signature',
@@ -58,7 +60,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   generate: ['policy', 'settings'],
 };
 
-/** The only folders that may know a framework, and what `policy` and `callback` may know at all. */
+/** The only folders that may know a framework, and what `policy`, `claims` and `callback` may know at all. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   express: ['http'],
   'body-parser': ['http'],
@@ -74,6 +76,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   cockatiel: ['plugins'],
 };
 const PURE: Readonly<Record<string, readonly string[]>> = {
+  claims: ['zod'],
   policy: ['zod', 'yaml', 'viem/utils', '@marcbachmann/cel-js'],
   callback: [],
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { JOURNAL_TYPES, type ClaimResult, type JournalEntry } from '../store/store.ts';
-import { formatAmount } from '../values/amount.ts';
+import { resultToJson } from '../claims/claims.ts';
+import { JOURNAL_TYPES, type JournalEntry } from '../store/store.ts';
 import { sha256Hex } from '../values/canonical.ts';
 
 /**
@@ -66,11 +66,8 @@ export function extended(
 
 /** An entry as it is archived: its detail as the text that it is, amounts as decimal text. */
 export function archivedEntry(entry: JournalEntry): ArchivedEntry {
-  return entryMembers({ ...entry, claims: entry.claims.map(claimText) });
+  return entryMembers({ ...entry, claims: entry.claims.map(resultToJson) });
 }
-
-const claimText = (claim: ClaimResult): Record<string, unknown> =>
-  'used' in claim ? { ...claim, used: formatAmount(claim.used) } : { ...claim };
 
 /** The members of an entry, in the order in which they are written. */
 export function entryMembers(entry: ArchivedEntry): ArchivedEntry {

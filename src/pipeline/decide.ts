@@ -1,11 +1,10 @@
 import type { Callback } from '../callback/callback.ts';
 import { failure } from '../errors.ts';
-import { toDetail } from '../policy/detail.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { type PluginAnswer, type PluginQuestion, type PriceTable, factsAt } from '../policy/facts.ts';
 import { pluginQuestionsOf } from '../policy/plugins.ts';
 import { explainBriefly } from '../policy/explain.ts';
-import type { Proposal } from '../policy/proposal.ts';
+import { type Proposal, proposalToJson } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { Authenticated } from '../signature/authenticate.ts';
 import { spanText } from '../store/clock-state.ts';
@@ -88,7 +87,7 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
     const proposal = run.timed('evaluate', () => evaluate(release, callback, facts));
     const detail = detailOf(question, run, {
       ...(answers.size > 0 ? { answers: Object.fromEntries(answers) } : {}),
-      proposal: toDetail(proposal),
+      proposal: proposalToJson(proposal),
     });
     const request = settleRequestOf(callback, { terms, scheme: bound, detail }, proposal);
     const result = await run.timedAsync('settle', () => parts.store.settle(request));

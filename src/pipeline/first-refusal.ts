@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fromDetail } from '../policy/detail.ts';
+import { proposalFromJson } from '../policy/proposal.ts';
 import { type Refusing, explain } from '../policy/explain.ts';
 import type { JournalEntry } from '../store/store.ts';
 
@@ -16,7 +16,7 @@ export function firstRefusal({
 }: Pick<JournalEntry, 'code' | 'claims' | 'detail'>): Refusing | undefined {
   try {
     const { proposal } = detailShape.parse(JSON.parse(detail));
-    return explain(fromDetail(proposal), { code, claims }).deciding;
+    return explain(proposalFromJson(proposal), { code, claims }).deciding;
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import type { Callback } from '../callback/callback.ts';
 import { messageOf } from '../errors.ts';
-import { BOUNDS, type Claim, type Proposal, type RuleResult } from './proposal.ts';
+import { BOUNDS, type Claim } from '../claims/claims.ts';
+import type { Proposal, RuleResult } from './proposal.ts';
 import type { Facts } from './facts.ts';
 import type { CompiledPolicy, CompiledRule, Release } from './release.ts';
 import { type Outcome, refuse } from './rules/rule.ts';

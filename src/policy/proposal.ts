@@ -1,160 +1,78 @@
-import type { Amount } from '../values/amount.ts';
+import { z } from 'zod';
+import { claimSchema, claimToJson } from '../claims/claims.ts';
+import { CountersignError } from '../errors.ts';
+import { formatSchemaError } from '../values/schema-error.ts';
 
-/**
- * What must hold in the store for an approval to stand, and what is then reserved there. Checked only inside
- * settle.
- */
-export type Claim = ListClaim | AgedClaim | WindowClaim | MarkClaim | OrderClaim | SpeedUpClaim;
-
-/**
- * How much one decision may ask of the store. Settle is one step, and the store does nothing else meanwhile:
- * at these bounds that takes Redis some 30 ms (docs/sizing.md).
- */
-export const BOUNDS = { claims: 1000, values: 4000 } as const;
-
-interface ClaimBase {
-  /** Which of the proposal's results this claim belongs to: an index into `results`. */
-  readonly result: number;
-  /**
-   * False for a rule in `mode: observe`: the claim is checked, reserved and reported, and refuses nothing.
-   */
-  readonly decides: boolean;
-  /** True if the policy says `refusals: final`: a refusal by this claim is never decided afresh. */
-  readonly final: boolean;
-  /** True if a refusal by this claim alone does not stand: what it depends on changes without a push. */
-  readonly afresh: boolean;
-}
-
-/**
- * That a list of the source holds all of the values, or none of them. A list that does not exist fails either
- * way.
- */
-export interface ListClaim extends ClaimBase {
-  readonly type: 'list';
-  readonly list: string;
-  /** Comparable texts, at least one. */
-  readonly values: readonly string[];
-  readonly must: 'hold-all' | 'hold-none';
-}
-
-/**
- * That a list of the source holds all of the values, each added at least `ageMs` ago. A list that does not
- * exist fails.
- */
-export interface AgedClaim extends ClaimBase {
-  readonly type: 'aged';
-  readonly list: string;
-  /** Comparable texts, at least one. */
-  readonly values: readonly string[];
-  readonly ageMs: number;
-}
-
-/**
- * That something was approved before: the mark `key` was made at least `ageMs` ago, or `exempt` is true.
- * Approving makes the mark, if it is not there, with the time; a mark lives as long as a subject, counted
- * from the last approval that claimed it.
- */
-export interface MarkClaim extends ClaimBase {
-  readonly type: 'mark';
-  /** 32 hexadecimal digits, like a counter's. */
-  readonly key: string;
-  readonly ageMs: number;
-  /**
-   * The claim holds without the mark (the amount is within the limit for a first use), and makes it all the
-   * same.
-   */
-  readonly exempt: boolean;
-}
-
-/**
- * That an order was announced for this subject, and agrees: every member that the announcement names has the
- * same text in `members`. Approving uses the order up: from then on it holds for this subject alone, also
- * after it has expired or the subject was forgotten and came again (then it fails: see Orders in
- * src/store/store.ts).
- */
-export interface OrderClaim extends ClaimBase {
-  readonly type: 'order';
-  /** What the callback has, as comparable texts, by the names that announcements use; `scheme` among them. */
-  readonly members: Readonly<Record<string, string>>;
-}
-
-/** How an announced order stood to a callback. Only `agrees` holds. */
-export type OrderFound = 'agrees' | 'missing' | 'cancelled' | 'expired' | 'used' | 'differs';
-
-/**
- * For a speed-up: that the same question without a speed-up was approved about this subject, at most
- * `withinMs` ago, and that fewer than `max` other speed-ups of it are approved. Reserves nothing: the
- * decision itself counts.
- */
-export interface SpeedUpClaim extends ClaimBase {
-  readonly type: 'speed-up';
-  readonly max: number;
-  readonly withinMs: number;
-}
-
-/**
- * That a counter has room for `amount` below or at `max` in its window. Approving adds the amount to the
- * counter.
- */
-export interface WindowClaim extends ClaimBase {
-  readonly type: 'window';
-  /**
-   * The counter: 32 hexadecimal digits, from the rule and the members it counts by; unique within the source.
-   */
-  readonly key: string;
-  /** Units of 10^-36; a velocity limit counts whole ones. */
-  readonly amount: Amount;
-  readonly max: Amount;
-  readonly window: Window;
-}
-
-/**
- * A rolling window is counted in buckets of `bucketMs`: bucket b holds [b*bucketMs, (b+1)*bucketMs) and
- * counts as long as any instant of it lies within the last `lengthMs`. So a sum may err by one bucket, to the
- * safe side. A calendar window is the period [startMs, endMs) that holds the proposal's whole validity.
- */
-export type Window =
-  | { readonly type: 'rolling'; readonly lengthMs: number; readonly bucketMs: number }
-  | { readonly type: 'calendar'; readonly startMs: number; readonly endMs: number };
+const ruleResult = z.strictObject({
+  policy: z.string(),
+  /** The name of the rule's kind, and its place in the policy counted from 1: `amount-limit#1`. */
+  rule: z.string(),
+  mode: z.enum(['enforce', 'observe']),
+  /** `claim`: the store gives the verdict, by the claims that carry this result's index. */
+  verdict: z.enum(['pass', 'refuse', 'claim']),
+  /** A sentence with the values; for a claim what it asks for. */
+  because: z.string(),
+  values: z.record(z.string(), z.string()).readonly(),
+});
 
 /** What one rule said, before the store was asked. */
-export interface RuleResult {
-  readonly policy: string;
-  /** `name` of the rule's kind, and its place in the policy counted from 1: `amount-limit#1`. */
-  readonly rule: string;
-  readonly mode: 'enforce' | 'observe';
-  /** `claim`: the verdict is the store's, by the claims that carry this result's index. */
-  readonly verdict: 'pass' | 'refuse' | 'claim';
-  /** A sentence with the values; for a claim what was asked for. */
-  readonly because: string;
-  readonly values: Readonly<Record<string, string>>;
+export type RuleResult = Readonly<z.output<typeof ruleResult>>;
+
+const { policy, rule, mode, verdict, because, values } = ruleResult.shape;
+
+/** A result as the journal has it: a list, which is shorter than an object. */
+const listedResult = z
+  .tuple([policy, rule, verdict, because, values, mode.default('enforce')])
+  .transform(([policyName, ruleName, said, sentence, looked, how]): RuleResult => ({
+    policy: policyName,
+    rule: ruleName,
+    mode: how,
+    verdict: said,
+    because: sentence,
+    values: looked,
+  }));
+
+/** A proposal in its form for the journal. Old entries have results as objects, and neither `afresh` nor `prices`. */
+const proposalSchema = z.strictObject({
+  /** The revision that was evaluated; the empty text if no revision was in force. */
+  revision: z.string(),
+  approves: z.boolean(),
+  /** Why it refuses before any rule: nothing is in force, no policy applies, or there are more claims than BOUNDS allow. */
+  refusal: z.enum(['NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS']).optional(),
+  results: z.array(z.union([listedResult, ruleResult])).readonly(),
+  claims: z.array(claimSchema).readonly(),
+  /** True if an enforcing result that refuses is of a policy with `refusals: final`. */
+  final: z.boolean(),
+  /** True if it refuses, and every enforcing result that refuses depends on something that changes without a push. */
+  afresh: z.boolean().default(false),
+  /** The version of the price table that it was evaluated with; 0 if no rule read a price. Settle checks that it is current. */
+  prices: z.number().default(0),
+  /** The instants [validFromMs, validUntilMs) at which the evaluation would have the same outcome. */
+  validFromMs: z.number(),
+  validUntilMs: z.number(),
+});
+
+/** The outcome of evaluate. An approval needs that no enforcing result refuses and, in the store, that every claim holds. */
+export type Proposal = Readonly<z.output<typeof proposalSchema>>;
+
+/** A proposal in its form for the journal. Every decision has one, so it is kept short. */
+export function proposalToJson(proposal: Proposal): object {
+  return {
+    ...proposal,
+    results: proposal.results.map((result) => {
+      const listed = [result.policy, result.rule, result.verdict, result.because, result.values];
+      return result.mode === 'enforce' ? listed : [...listed, result.mode];
+    }),
+    claims: proposal.claims.map(claimToJson),
+  };
 }
 
-/**
- * The outcome of evaluate. It approves only if no enforcing result refuses and, in the store, every claim
- * holds.
- */
-export interface Proposal {
-  /** The revision that evaluated; the empty text where none is in force. */
-  readonly revision: string;
-  readonly approves: boolean;
-  /**
-   * Why it refuses whatever the rules say: nothing is in force, no policy applies, or the claims are more
-   * than {@link BOUNDS} allow.
-   */
-  readonly refusal: 'NO_POLICY' | 'NOTHING_IN_FORCE' | 'TOO_MANY_CLAIMS' | undefined;
-  readonly results: readonly RuleResult[];
-  readonly claims: readonly Claim[];
-  /** True if any enforcing result that refuses is of a policy with `refusals: final`. */
-  readonly final: boolean;
-  /** True if it refuses, and every enforcing result that does depends on what changes without a push. */
-  readonly afresh: boolean;
-  /**
-   * The version of the price table that it was evaluated with; 0 if no rule looked into it. Settle checks
-   * that it is current.
-   */
-  readonly prices: number;
-  /** The instants [validFromMs, validUntilMs) at which the evaluation would come out the same. */
-  readonly validFromMs: number;
-  readonly validUntilMs: number;
+/** The proposal that {@link proposalToJson} wrote. Throws STORE_CORRUPT if `json` is anything else. */
+export function proposalFromJson(json: unknown): Proposal {
+  const parsed = proposalSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  throw new CountersignError(
+    'STORE_CORRUPT',
+    `the journal entry holds no proposal that can be read: ${formatSchemaError(parsed.error, json)}; it was written by another version of the program`,
+  );
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
-import { fromDetail } from '../policy/detail.ts';
-import { type ClaimFound, explain } from '../policy/explain.ts';
-import { parseAmount } from '../values/amount.ts';
+import { proposalFromJson } from '../policy/proposal.ts';
+import { type ClaimResult, claimResults } from '../claims/claims.ts';
+import { amountText } from '../claims/kind.ts';
+import { explain } from '../policy/explain.ts';
 import type { Reason } from './backtest.ts';
 import type { RecordedEntry } from './record.ts';
 
@@ -15,7 +16,7 @@ export function recordedReason(entry: RecordedEntry): Reason {
   const verdict = entry.verdict === 'SUCCESS' ? 'SUCCESS' : 'FAILURE';
   const plain: Reason = { verdict, rule: code, because: code, values: {} };
   try {
-    const proposal = fromDetail(entry.proposal());
+    const proposal = proposalFromJson(entry.proposal());
     const { deciding, because, rules } = explain(proposal, { code, claims: claimsOf(entry.claims) });
     if (deciding === undefined) return { ...plain, because };
     const at = rules.findIndex(({ policy, rule }) => policy === deciding.policy && rule === deciding.rule);
@@ -27,28 +28,10 @@ export function recordedReason(entry: RecordedEntry): Reason {
   }
 }
 
-const claim = z.union([
-  z.object({
-    holds: z.boolean(),
-    reserved: z.boolean(),
-    used: z.union([z.bigint(), z.string().transform((text) => parseAmount(text) ?? 0n)]),
-  }),
-  z.object({ holds: z.boolean(), missing: z.boolean(), present: z.array(z.string()) }),
-  z.object({
-    holds: z.boolean(),
-    missing: z.boolean(),
-    added: z.array(z.tuple([z.string(), z.number()])),
-  }),
-  z.object({ holds: z.boolean(), markedAtMs: z.number() }),
-  z.object({
-    holds: z.boolean(),
-    order: z.enum(['agrees', 'missing', 'cancelled', 'expired', 'used', 'differs']),
-    differs: z.array(z.string()),
-  }),
-  z.object({ holds: z.boolean(), approvedAtMs: z.number(), speedUps: z.number() }),
-]);
+/** Amounts are bigints in the store's journal, and decimal text in an export. */
+const results = claimResults(z.union([z.bigint(), amountText]));
 
-/** How the claims fared, from the store's journal or from an export; none if they can't be read. */
-function claimsOf(written: unknown): readonly ClaimFound[] {
-  return z.array(claim).safeParse(written).data ?? [];
+/** The results of the claims; none if they can't be read. */
+function claimsOf(written: unknown): readonly ClaimResult[] {
+  return results.safeParse(written).data ?? [];
 }

@@ -2,11 +2,10 @@ import type { Callback, Verdict } from '../callback/callback.ts';
 import { NOTIFICATION_REASONS } from '../pipeline/decide.ts';
 import { firstRefusal } from '../pipeline/first-refusal.ts';
 import { notificationRequestOf, settleRequestOf, termsOf } from '../pipeline/settle-request.ts';
-import { toDetail } from '../policy/detail.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { type Explanation, type Refusing, explain } from '../policy/explain.ts';
 import { type PluginAnswer, type PriceTable, factsAt } from '../policy/facts.ts';
-import type { Proposal } from '../policy/proposal.ts';
+import { type Proposal, proposalToJson } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { SimulationStore } from '../store/embedded/simulation.ts';
 import type { NotificationResult, SettleResult } from '../store/store.ts';
@@ -50,7 +49,7 @@ export function simulate(
   const proposal = evaluate(release, callback, factsAt(atMs, { scheme, prices, answers }));
   // Only a refusal that is final is ever repeated without a rule that refuses.
   const isFinal = proposal.final || proposal.claims.some((claim) => claim.final);
-  const detail = isFinal ? JSON.stringify({ proposal: toDetail(proposal) }) : '';
+  const detail = isFinal ? JSON.stringify({ proposal: proposalToJson(proposal) }) : '';
   const result = store.settle(settleRequestOf(callback, { terms, scheme: '', detail }, proposal), atMs);
   if (result.outcome === 'stale' || result.outcome === 'expired' || result.outcome === 'jumped') {
     return { verdict: 'FAILURE', code: 'STALE_POLICIES', proposal, result, first: undefined };

@@ -1,6 +1,6 @@
 import type { QuestionType, Verdict } from '../callback/callback.ts';
 import type { PriceTable } from '../policy/facts.ts';
-import type { Claim, OrderFound } from '../policy/proposal.ts';
+import type { Claim, ClaimResult } from '../claims/claims.ts';
 import type { Amount } from '../values/amount.ts';
 import type { ClockState } from './clock-state.ts';
 
@@ -99,31 +99,6 @@ export interface SettleRequest {
 
 export type RefusalCode = 'RULE_REFUSED' | 'NO_POLICY' | 'NOTHING_IN_FORCE' | 'TOO_MANY_CLAIMS';
 export type DecisionCode = 'APPROVED' | RefusalCode | 'FROZEN' | 'TERMS_CHANGED' | 'SCHEME_CHANGED';
-
-/** How a claim fared: whether it holds, and what the store held (see each claim). */
-export type ClaimResult =
-  /** A window's. */
-  | { readonly holds: boolean; readonly reserved: boolean; readonly used: Amount }
-  /** A list's: those of the values that it holds, in the claim's order. */
-  | { readonly holds: boolean; readonly missing: boolean; readonly present: readonly string[] }
-  /**
-   * An aged claim's: those of the values that the list holds, in the claim's order, each with when it was
-   * added.
-   */
-  | {
-      readonly holds: boolean;
-      readonly missing: boolean;
-      readonly added: readonly (readonly [value: string, addedAtMs: number])[];
-    }
-  /** A mark's: 0 if it was never made. */
-  | { readonly holds: boolean; readonly markedAtMs: number }
-  /** An order's; `differs` names the announced members whose texts are others, sorted. */
-  | { readonly holds: boolean; readonly order: OrderFound; readonly differs: readonly string[] }
-  /**
-   * A speed-up's: when the question itself was approved, 0 if it does not stand approved; and the other
-   * approved speed-ups.
-   */
-  | { readonly holds: boolean; readonly approvedAtMs: number; readonly speedUps: number };
 
 /**
  * One atomic step:

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
-import { fromDetail, toDetail } from '../../src/policy/detail.ts';
-import { type ClaimFound, explain, explainBriefly } from '../../src/policy/explain.ts';
+import { proposalFromJson, proposalToJson } from '../../src/policy/proposal.ts';
+import type { ClaimResult } from '../../src/claims/claims.ts';
+import { explain, explainBriefly } from '../../src/policy/explain.ts';
 import { parseAmount } from '../../src/values/amount.ts';
 import { A, B, NOON, evaluateAt, judged, outputs, payment, release, transfer } from './callbacks.ts';
 
@@ -17,12 +18,12 @@ rules:
     mode: observe
 `;
 
-const used = (amount: string, holds = true, reserved = false): ClaimFound => ({
+const used = (amount: string, holds = true, reserved = false): ClaimResult => ({
   holds,
   reserved,
   used: parseAmount(amount) ?? 0n,
 });
-const listed = (holds: boolean, present: readonly string[] = [], missing = false): ClaimFound => ({
+const listed = (holds: boolean, present: readonly string[] = [], missing = false): ClaimResult => ({
   holds,
   missing,
   present,
@@ -134,7 +135,7 @@ describe('an explanation', () => {
     const { deciding, because } = explain(proposal, { code: 'RULE_REFUSED', claims: FINE });
     expect(deciding).toBeUndefined();
     expect(because).toBe(
-      'a refusal that was decided before stands: for good under `refusals: final`, else until the policies or a list it depends on have changed',
+      'a refusal that was decided before stands: for good under `refusals: final`, otherwise until the policies or a list that it depends on change',
     );
   });
 
@@ -201,7 +202,7 @@ describe('an explanation of what the store found', () => {
   const told = (
     rule: string,
     callback: Parameters<typeof judged>[1],
-    ...found: readonly ClaimFound[]
+    ...found: readonly ClaimResult[]
   ): string => {
     const { proposal: asked } = judged(rule, callback, { when: `{ symbol: ${callback.symbol} }` });
     const holds = found.every((each) => each.holds);
@@ -263,7 +264,7 @@ describe('an explanation of what the store found', () => {
   });
 
   it('tells of the address that is new', () => {
-    const known: ClaimFound = { holds: true, markedAtMs: NOON };
+    const known: ClaimResult = { holds: true, markedAtMs: NOON };
     expect(told(FIRST, both, known, { holds: false, markedAtMs: 0 })).toBe(
       `3 asked, of at most 1 for a first use of to ${a} and 1 more for to ${b}: never approved before`,
     );
@@ -315,30 +316,30 @@ describe('a proposal in the journal', () => {
     ['with nothing in force', evaluateAt(undefined, payment(), NOON)],
     ['with no policy', evaluateAt(release(YAML), transfer(), NOON)],
   ])('is read back as it was: %s', (_, each) => {
-    expect(fromDetail(JSON.parse(JSON.stringify(toDetail(each))))).toEqual(each);
+    expect(proposalFromJson(JSON.parse(JSON.stringify(proposalToJson(each))))).toEqual(each);
   });
 
   it('has amounts as decimal text', () => {
-    const text = JSON.stringify(toDetail(proposal));
+    const text = JSON.stringify(proposalToJson(proposal));
     expect(text).toContain('"amount":"100","max":"50000"');
   });
 
   it.each([
     ['nothing', undefined],
     ['a text', 'proposal'],
-    ['an unknown member', { ...fromDetail(toDetail(proposal)), score: 1 }],
+    ['an unknown member', { ...proposalFromJson(proposalToJson(proposal)), score: 1 }],
     [
       'an amount that is none',
       JSON.parse(
-        JSON.stringify(toDetail(proposal)).replace('"max":"50000","window":{', '"max":"-1","window":{'),
+        JSON.stringify(proposalToJson(proposal)).replace('"max":"50000","window":{', '"max":"-1","window":{'),
       ) as unknown,
     ],
     [
       'an unknown verdict',
-      JSON.parse(JSON.stringify(toDetail(proposal)).replace('"pass"', '"maybe"')) as unknown,
+      JSON.parse(JSON.stringify(proposalToJson(proposal)).replace('"pass"', '"maybe"')) as unknown,
     ],
   ])('is not read from %s', (_, detail) => {
-    expect(() => fromDetail(detail)).toThrow(CountersignError);
-    expect(() => fromDetail(detail)).toThrow(/holds no proposal that can be read/);
+    expect(() => proposalFromJson(detail)).toThrow(CountersignError);
+    expect(() => proposalFromJson(detail)).toThrow(/holds no proposal that can be read/);
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { addedValues, removedValues } from '../../src/cli/list/values.ts';
 import { CountersignError } from '../../src/errors.ts';
 import { compileRelease } from '../../src/policy/compile.ts';
-import type { Claim } from '../../src/policy/proposal.ts';
+import type { Claim } from '../../src/claims/claims.ts';
 import { comparableEntry } from '../../src/values/comparable.ts';
 import { NOON, evaluateAt, faultsOf, judged, payment, release, transfer, web3 } from './callbacks.ts';
 import { ROUTER, call, callbackOf } from './calls/transactions.ts';

@@ -1,6 +1,8 @@
-import { fromDetail } from '../../src/policy/detail.ts';
-import type { Claim, Proposal, RuleResult, WindowClaim } from '../../src/policy/proposal.ts';
-import type { ClaimResult, JournalEntry, PriceHistoryEntry } from '../../src/store/store.ts';
+import { proposalFromJson } from '../../src/policy/proposal.ts';
+import type { Claim, ClaimResult } from '../../src/claims/claims.ts';
+import type { Proposal, RuleResult } from '../../src/policy/proposal.ts';
+import type { WindowClaim } from '../../src/claims/window.ts';
+import type { JournalEntry, PriceHistoryEntry } from '../../src/store/store.ts';
 import { type Amount, formatAmount } from '../../src/values/amount.ts';
 import { amountOf, valueOf } from './model-rules.ts';
 
@@ -71,7 +73,7 @@ function bookOf(books: Books, entry: JournalEntry): readonly string[] {
     readonly terms: Approval['terms'];
     readonly proposal: unknown;
   };
-  const approval = { entry, question, terms, proposal: fromDetail(proposal) };
+  const approval = { entry, question, terms, proposal: proposalFromJson(proposal) };
   const faults = [
     ...termsFaults(books, approval),
     ...(approval.proposal.approves ? [] : ['the policies refused it']),

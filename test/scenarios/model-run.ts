@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClaimResult, JournalEntry, Store } from '../../src/store/store.ts';
+import type { ClaimResult } from '../../src/claims/claims.ts';
+import type { JournalEntry, Store } from '../../src/store/store.ts';
 import { faultsOf } from './audit-claims.ts';
 import type { Asked } from './model-asked.ts';
 import { type Foretold, SourceModel } from './model.ts';

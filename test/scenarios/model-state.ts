@@ -1,4 +1,4 @@
-import type { ClaimResult } from '../../src/store/store.ts';
+import type { ClaimResult } from '../../src/claims/claims.ts';
 import { type Asked, type Subject, questionOf, subjectOf } from './model-asked.ts';
 import { type Claim, DAY_MS, LENGTH_MS, type Wanted } from './model-rules.ts';
 import type { WindowName } from './model-policies.ts';

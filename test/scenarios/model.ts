@@ -1,4 +1,4 @@
-import type { ClaimResult } from '../../src/store/store.ts';
+import type { ClaimResult } from '../../src/claims/claims.ts';
 import { type Price, type Proposal, propose } from './model-rules.ts';
 import { type Asked, type Decision, type Subject, questionOf, subjectOf } from './model-asked.ts';
 import { StateModel } from './model-state.ts';

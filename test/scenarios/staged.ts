@@ -2,7 +2,7 @@ import { subjectOf } from '../../src/callback/callback.ts';
 import { callbackKinds } from '../../src/callback/kinds.ts';
 import { type AskPlugin, type DecideParts, type Question, decide } from '../../src/pipeline/decide.ts';
 import { track } from '../../src/pipeline/outcome.ts';
-import { fromDetail } from '../../src/policy/detail.ts';
+import { proposalFromJson } from '../../src/policy/proposal.ts';
 import type { Release } from '../../src/policy/release.ts';
 import type { Given, PolicyTest, TestCallback } from '../../src/policy/suite/suite.ts';
 import type { Found } from '../../src/simulation/run-tests.ts';
@@ -111,7 +111,7 @@ async function decided(parts: DecideParts, test: TestCallback): Promise<Found> {
 function valuesIn(detail: string, name: string | undefined): Found['values'] {
   if (name === undefined) return {};
   const { proposal } = JSON.parse(detail) as { readonly proposal: unknown };
-  const result = fromDetail(proposal).results.find(({ policy, rule }) => `${policy}/${rule}` === name);
+  const result = proposalFromJson(proposal).results.find(({ policy, rule }) => `${policy}/${rule}` === name);
   return result?.values ?? {};
 }
 

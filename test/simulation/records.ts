@@ -1,6 +1,6 @@
 import type { Callback } from '../../src/callback/callback.ts';
 import { subjectOf } from '../../src/callback/callback.ts';
-import { toDetail } from '../../src/policy/detail.ts';
+import { proposalToJson } from '../../src/policy/proposal.ts';
 import type { PluginAnswer } from '../../src/policy/facts.ts';
 import type { Release } from '../../src/policy/release.ts';
 import type { RecordItem, RecordedEntry } from '../../src/simulation/record.ts';
@@ -62,7 +62,7 @@ export function createRecorder(release: Release): Recorder {
         answers,
       });
       const { verdict, code } = simulated;
-      const proposal = simulated.proposal && toDetail(simulated.proposal);
+      const proposal = simulated.proposal && proposalToJson(simulated.proposal);
       const claims = simulated.proposal && 'claims' in simulated.result ? simulated.result.claims : [];
       const subject = subjectOf(callback);
       const name = `${callback.source} ${subject}`;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { Claim } from '../../src/policy/proposal.ts';
+import type { Claim } from '../../src/claims/claims.ts';
 import { createKeys } from '../../src/store/redis/keys.ts';
 import type { SettleRequest, Store } from '../../src/store/store.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';

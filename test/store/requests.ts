@@ -1,14 +1,11 @@
+import type { AgedClaim } from '../../src/claims/aged.ts';
+import type { ListClaim } from '../../src/claims/list.ts';
+import type { MarkClaim } from '../../src/claims/mark.ts';
+import type { OrderClaim } from '../../src/claims/order.ts';
+import type { SpeedUpClaim } from '../../src/claims/speed-up.ts';
+import type { Window, WindowClaim } from '../../src/claims/window.ts';
+import type { ClaimResult } from '../../src/claims/claims.ts';
 import type {
-  AgedClaim,
-  ListClaim,
-  MarkClaim,
-  OrderClaim,
-  SpeedUpClaim,
-  Window,
-  WindowClaim,
-} from '../../src/policy/proposal.ts';
-import type {
-  ClaimResult,
   Control,
   ListChange,
   NotificationRequest,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
 import { NOTIFICATION_REASONS } from '../../pipeline/decide.ts';
 import { firstRefusal } from '../../pipeline/first-refusal.ts';
-import { fromDetail } from '../../policy/detail.ts';
+import { proposalFromJson } from '../../policy/proposal.ts';
 import { type Explanation, type RuleExplanation, explain, wasAsked } from '../../policy/explain.ts';
 import { spanText } from '../../store/clock-state.ts';
 import type { JournalEntry } from '../../store/store.ts';
@@ -81,7 +81,7 @@ const matches = (valid: boolean | undefined): string =>
 
 function explained(entry: JournalEntry, detail: Detail, first: JournalEntry | undefined): Decision {
   try {
-    const proposal = fromDetail(detail.proposal);
+    const proposal = proposalFromJson(detail.proposal);
     const decided = { ...entry, first: first && firstRefusal(first) };
     const { because, deciding, next, rules } = explain(proposal, decided);
     return {

@@ -1,5 +1,5 @@
-import type { ClaimResult, JournalEntry } from '../../store/store.ts';
-import { formatAmount } from '../../values/amount.ts';
+import { resultToJson } from '../../claims/claims.ts';
+import type { JournalEntry } from '../../store/store.ts';
 import { type Decision, type RuleReport, readDecision } from './decision.ts';
 import { jsonOrText } from '../json.ts';
 import { columns, isoTime, printable } from '../print.ts';
@@ -69,9 +69,5 @@ export function decisionJson(entry: JournalEntry, first?: JournalEntry) {
 
 /** An entry as the journal has it: its detail as JSON, amounts as decimal text. */
 export function entryJson({ claims, detail, ...entry }: JournalEntry) {
-  return { ...entry, claims: claims.map(claimJson), detail: jsonOrText(detail) };
-}
-
-function claimJson(claim: ClaimResult) {
-  return 'used' in claim ? { ...claim, used: formatAmount(claim.used) } : claim;
+  return { ...entry, claims: claims.map(resultToJson), detail: jsonOrText(detail) };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
-import type { ListClaim } from '../proposal.ts';
+import type { ListClaim } from '../../claims/list.ts';
 import { entriesOf, entryMembers, lookedUp } from './entry.ts';
 import { addressesStand } from './listed-addresses.ts';
 import { textsText, formatMember } from './parameter.ts';

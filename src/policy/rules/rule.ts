@@ -3,7 +3,7 @@ import type { Callback, Kind } from '../../callback/callback.ts';
 import type { Path } from '../fault.ts';
 import type { AssetTable } from '../assets.ts';
 import type { Facts, PluginQuestion } from '../facts.ts';
-import type { AgedClaim, ListClaim, MarkClaim, OrderClaim, SpeedUpClaim, WindowClaim } from '../proposal.ts';
+import type { ClaimRequest } from '../../claims/claims.ts';
 
 /**
  * A kind of check that policies are made of: one file here, one row in registry.ts. It is pure, and whatever
@@ -71,9 +71,6 @@ export interface Check {
   readonly questions?: readonly PluginQuestion[];
   readonly evaluate: (callback: Callback, facts: Facts) => Outcome;
 }
-
-type Requested<C> = C extends unknown ? Omit<C, 'result' | 'decides' | 'final' | 'afresh'> : never;
-type ClaimRequest = Requested<ListClaim | AgedClaim | WindowClaim | MarkClaim | OrderClaim | SpeedUpClaim>;
 
 export interface Outcome {
   readonly verdict: 'pass' | 'refuse' | 'claim';

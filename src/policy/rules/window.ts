@@ -1,5 +1,5 @@
+import type { Window } from '../../claims/window.ts';
 import { closestMatch } from '../../values/closest-match.ts';
-import type { Window } from '../proposal.ts';
 import { type Period, type PeriodUnit, createCalendar, isZone } from './calendar.ts';
 import { durationMs } from './duration.ts';
 import type { Outcome, RuleContext } from './rule.ts';

@@ -1,15 +1,17 @@
-import type { Claim } from '../../policy/proposal.ts';
-import type { ClaimResult, SettleRequest } from '../store.ts';
-import { checkAged, checkList } from './check-list.ts';
-import { checkMark } from './check-mark.ts';
-import { checkOrder } from './check-order.ts';
-import { checkSpeedUp } from './check-speed-up.ts';
-import { createWindowCheck } from './check-window.ts';
+import type { AgedClaim, AgedResult } from '../../claims/aged.ts';
+import type { Claim, ClaimResult } from '../../claims/claims.ts';
+import type { ListClaim, ListResult } from '../../claims/list.ts';
+import type { MarkClaim, MarkResult } from '../../claims/mark.ts';
+import type { OrderClaim, OrderFound, OrderResult } from '../../claims/order.ts';
+import type { SpeedUpClaim, SpeedUpResult } from '../../claims/speed-up.ts';
+import type { WindowClaim, WindowResult } from '../../claims/window.ts';
+import type { Amount } from '../../values/amount.ts';
+import type { Order, SettleRequest } from '../store.ts';
 import type { Counters } from './counters.ts';
 import type { ListTables } from './lists.ts';
 import type { Marks } from './marks.ts';
 import type { OrderTables } from './orders.ts';
-import type { Reservation, Reserved, SubjectRecord } from './subject.ts';
+import { type Reservation, type Reserved, type SubjectRecord, hasReserved, questionOf } from './subject.ts';
 
 export interface ClaimTables {
   readonly lists: ListTables;
@@ -18,7 +20,7 @@ export interface ClaimTables {
   readonly orders: OrderTables;
 }
 
-/** How each claim fares, in order; reserves nothing. */
+/** The results of all claims, in order; reserves nothing. */
 export function checkClaims(
   { lists, counters, marks, orders }: ClaimTables,
   request: SettleRequest,
@@ -31,16 +33,96 @@ export function checkClaims(
     if (claim.type === 'window') return checkWindow(claim);
     if (claim.type === 'list') return checkList(lists, source, claim);
     if (claim.type === 'aged') return checkAged(lists, source, claim, nowMs);
-    if (claim.type === 'mark') return checkMark(marks, source, claim, nowMs);
+    if (claim.type === 'mark') return checkMark(claim, marks.madeAtMs(source, claim.key), nowMs);
     if (claim.type === 'speed-up') return checkSpeedUp(subject, request, claim, nowMs);
     return checkOrder(orders.find(source, request.subject, nowMs), claim, subject?.usesOrder === true);
   };
   return request.claims.map(check);
 }
 
+/** Checks the window claims of one request in turn. The amounts of several claims on one counter are added up. */
+function createWindowCheck(
+  counters: Counters,
+  source: string,
+  subject: SubjectRecord | undefined,
+  nowMs: number,
+): (claim: WindowClaim) => WindowResult {
+  const asked = new Map<string, Amount>();
+  return (claim) => {
+    const before = asked.get(claim.key) ?? 0n;
+    const used = counters.used(source, claim, nowMs) + before;
+    if (hasReserved(subject, claim.key, nowMs)) return { holds: true, reserved: true, used };
+    asked.set(claim.key, before + claim.amount);
+    return { holds: used + claim.amount <= claim.max, reserved: false, used };
+  };
+}
+
+function checkList(lists: ListTables, source: string, { list, values, must }: ListClaim): ListResult {
+  const present = lists.present(source, list, values);
+  if (present === undefined) return { holds: false, missing: true, present: [] };
+  const wanted = must === 'hold-all' ? values.length : 0;
+  return { holds: present.length === wanted, missing: false, present };
+}
+
+function checkAged(
+  lists: ListTables,
+  source: string,
+  { list, values, ageMs }: AgedClaim,
+  nowMs: number,
+): AgedResult {
+  const added = lists.added(source, list, values);
+  if (added === undefined) return { holds: false, missing: true, added: [] };
+  const holds =
+    values.length > 0 &&
+    added.length === values.length &&
+    added.every(([, addedAtMs]) => addedAtMs + ageMs <= nowMs);
+  return { holds, missing: false, added };
+}
+
+function checkMark({ ageMs, exempt }: MarkClaim, markedAtMs: number, nowMs: number): MarkResult {
+  const isKnown = markedAtMs !== 0 && markedAtMs + ageMs <= nowMs;
+  return { holds: exempt || isKnown, markedAtMs };
+}
+
+/** See Orders in store.ts. `usesOrder`: an approval of this subject has used the order up. */
+function checkOrder(order: Order | undefined, { members }: OrderClaim, usesOrder: boolean): OrderResult {
+  const state = orderState(order, usesOrder);
+  if (order === undefined || state !== 'agrees') return { holds: false, order: state, differs: [] };
+  const differs = Object.entries(order.members)
+    .filter(([name, text]) => !Object.hasOwn(members, name) || members[name] !== text)
+    .map(([name]) => name)
+    .sort();
+  return { holds: differs.length === 0, order: differs.length === 0 ? 'agrees' : 'differs', differs };
+}
+
+/** `agrees` means that the members can be compared. */
+function orderState(order: Order | undefined, usesOrder: boolean): OrderFound {
+  if (order === undefined) return 'missing';
+  if (order.state === 'used') return usesOrder ? 'agrees' : 'used';
+  return order.state === 'expected' ? 'agrees' : order.state;
+}
+
+/** A decision that was stored without its time doesn't count as an approval. */
+function checkSpeedUp(
+  subject: SubjectRecord | undefined,
+  request: Pick<SettleRequest, 'question' | 'speedUp'>,
+  { max, withinMs }: SpeedUpClaim,
+  nowMs: number,
+): SpeedUpResult {
+  const { question } = request;
+  const itself = questionOf(subject, request);
+  const approved = subject?.decisions.filter(({ verdict }) => verdict === 'SUCCESS') ?? [];
+  const approvedAtMs = approved.find((each) => each.question === question)?.atMs ?? 0;
+  const speedUps = approved.filter(
+    (each) => each.question.startsWith(`${question}+`) && each.question !== itself,
+  ).length;
+  const holds = approvedAtMs !== 0 && nowMs - approvedAtMs <= withinMs && speedUps < max;
+  return { holds, approvedAtMs, speedUps };
+}
+
 /**
- * Reserves what the subject has not reserved before, makes the marks, and uses its order up. To be done only
- * on approval; it is done for claims that only observe as well, if they hold or not.
+ * Makes the reservations of an approval: window amounts that the subject has not reserved yet, marks, and the use of its
+ * order. Claims of rules that only observe reserve too, whether they hold or not.
  */
 export function reserve(
   { counters, marks, orders }: ClaimTables,
@@ -65,11 +147,10 @@ export function reserve(
 }
 
 /**
- * Whether an approval uses up what it found: not what is not there, was cancelled, has expired, or is in use
- * by another. One that had expired when it was used would hold from then on, once the rule is enforced.
+ * Whether an approval uses the order up. An order that had expired when it was used would hold from then on, once the rule
+ * is enforced.
  */
-const isUsable = (found: Extract<ClaimResult, { readonly order: unknown }>['order']): boolean =>
-  found === 'agrees' || found === 'differs';
+const isUsable = (found: OrderFound): boolean => found === 'agrees' || found === 'differs';
 
 /** Each list that the claims name, with its version. */
 export function listVersions(

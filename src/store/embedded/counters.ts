@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { WindowClaim } from '../../policy/proposal.ts';
+import type { WindowClaim } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
 import { amount, integer, text } from './rows.ts';
 import { bucketOf } from './windows.ts';

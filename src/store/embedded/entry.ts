@@ -1,38 +1,18 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import { JOURNAL_TYPES, type ClaimResult, type JournalEntry } from '../store.ts';
+import { type ClaimResult, claimResults } from '../../claims/claims.ts';
+import { JOURNAL_TYPES, type JournalEntry } from '../store.ts';
 import { type Row, integer, text } from './rows.ts';
 
-const holds = z.boolean();
-const claims = z.array(
-  z.union([
-    z.strictObject({
-      holds,
-      reserved: z.boolean(),
-      used: z
-        .string()
-        .regex(/^\d+$/)
-        .transform((digits) => BigInt(digits)),
-    }),
-    z.strictObject({ holds, missing: z.boolean(), present: z.array(z.string()) }),
-    z.strictObject({
-      holds,
-      missing: z.boolean(),
-      added: z.array(z.tuple([z.string(), z.int()])),
-    }),
-    z.strictObject({ holds, markedAtMs: z.int() }),
-    z.strictObject({
-      holds,
-      order: z.enum(['agrees', 'missing', 'cancelled', 'expired', 'used', 'differs']),
-      differs: z.array(z.string()),
-    }),
-    z.strictObject({ holds, approvedAtMs: z.int(), speedUps: z.int() }),
-  ]),
-);
+const units = z
+  .string()
+  .regex(/^\d+$/)
+  .transform((digits) => BigInt(digits));
+const claims = claimResults(units);
 const type = z.enum(JOURNAL_TYPES);
 const verdict = z.enum(['SUCCESS', 'FAILURE', '']);
 
-/** Claim results as JSON; amounts as the decimal text of their units. */
+/** Claim results as JSON, with amounts as the digits of their units. */
 export function storedClaims(results: readonly ClaimResult[]): string {
   return JSON.stringify(results, (_name, value: unknown) =>
     typeof value === 'bigint' ? value.toString() : value,

@@ -1,4 +1,5 @@
-import type { ClaimResult, SettleRequest, SettleResult } from '../store.ts';
+import type { ClaimResult } from '../../claims/claims.ts';
+import type { SettleRequest, SettleResult } from '../store.ts';
 import { type ClaimTables, checkClaims, listVersions, reserve } from './claims.ts';
 import type { JournalTable } from './journal.ts';
 import type { ReleaseTables } from './releases.ts';

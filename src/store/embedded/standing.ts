@@ -1,5 +1,5 @@
-import type { Claim } from '../../policy/proposal.ts';
-import type { ClaimResult, SettleRequest } from '../store.ts';
+import type { Claim, ClaimResult } from '../../claims/claims.ts';
+import type { SettleRequest } from '../store.ts';
 import type { ListTables } from './lists.ts';
 import type { StandingDecision } from './subject.ts';
 

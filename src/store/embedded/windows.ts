@@ -1,4 +1,4 @@
-import type { Window } from '../../policy/proposal.ts';
+import type { Window } from '../../claims/window.ts';
 
 /** Where an amount that is reserved now is counted. */
 export interface Bucket {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import type { Claim, OrderFound, WindowClaim } from '../../policy/proposal.ts';
+import type { Claim, ClaimResult } from '../../claims/claims.ts';
+import { orderFound } from '../../claims/order.ts';
+import type { WindowClaim } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
-import type { ClaimResult } from '../store.ts';
 import type { SourceKeys } from './keys.ts';
-import { expectJson, expectReply } from './reply.ts';
+import { digits, expectJson, expectReply, text } from './reply.ts';
 
 /** The key that a claim of the subject is checked against; it lies in the source's slot. */
 export function claimKey(keys: SourceKeys, subject: string, claim: Claim): string {
@@ -14,7 +15,7 @@ export function claimKey(keys: SourceKeys, subject: string, claim: Claim): strin
   return keys.list(claim.list);
 }
 
-/** A claim as `settle.lua` reads it: its head in one argument, which costs less than many, then its texts. */
+/** A claim as `settle.lua` reads it: one argument with its head, then its texts. No part of a head holds a blank. */
 export function claimArguments(claim: Claim): string[] {
   if (claim.type === 'window') return [windowHead(claim)];
   if (claim.type === 'mark') return [head(claim, `${flag(claim.exempt)} ${claim.ageMs}`)];
@@ -35,89 +36,70 @@ function windowHead(claim: WindowClaim): string {
 
 const TAIL = '0'.repeat(28);
 
-/** As scripts read it; most amounts are short so. */
+/** An amount as scripts read it. The exponent keeps most amounts short. */
 function amountText(amount: Amount): string {
-  const digits = String(amount);
-  return digits.endsWith(TAIL) ? `${digits.slice(0, -TAIL.length)}e28` : digits;
+  const written = String(amount);
+  return written.endsWith(TAIL) ? `${written.slice(0, -TAIL.length)}e28` : written;
 }
 
-/** None of these can hold a blank. */
 function head(claim: Claim, rest: string): string {
   return `${claim.type} ${flag(claim.decides)} ${standing(claim)} ${rest}`;
 }
 
 export const flag = (value: boolean): string => (value ? '1' : '0');
 
-/** How a refusal stands: for good, until it is asked again, or until the revision or a list changes. */
+/** How long a refusal stands: 1 for good, 2 until the next question, 0 until the revision or a list changes. */
 export function standing(of: { readonly final: boolean; readonly afresh: boolean }): string {
   return of.final ? '1' : of.afresh ? '2' : '0';
 }
 
-/**
- * The results of claims, as scripts answer and journal them: JSON of texts. Read by hand, for each decision
- * has some, and a schema would take as long for it as a rule. Throws STORE_CORRUPT for anything else.
- */
+const flagText = z.enum(['0', '1']).transform((flagged) => flagged === '1');
+const units = z
+  .string()
+  .regex(/^\d+$/)
+  .transform((all): Amount => BigInt(all));
+
+/** By the kind, which is a result's first text. */
+const RESULTS: ReadonlyMap<unknown, z.ZodType<ClaimResult>> = new Map<Claim['type'], z.ZodType<ClaimResult>>([
+  [
+    'window',
+    z
+      .tuple([text, flagText, flagText, units])
+      .transform(([, holds, reserved, used]) => ({ holds, reserved, used })),
+  ],
+  [
+    'list',
+    z
+      .tuple([text, flagText, flagText], text)
+      .transform(([, holds, missing, ...present]) => ({ holds, missing, present })),
+  ],
+  [
+    'aged',
+    z
+      .tuple([text, flagText, flagText], z.tuple([text, digits]))
+      .transform(([, holds, missing, ...added]) => ({ holds, missing, added })),
+  ],
+  ['mark', z.tuple([text, flagText, digits]).transform(([, holds, markedAtMs]) => ({ holds, markedAtMs }))],
+  [
+    'order',
+    z
+      .tuple([text, flagText, orderFound], text)
+      // Sorted here, because Lua sorts by the server's locale.
+      .transform(([, holds, order, ...differs]) => ({ holds, order, differs: differs.toSorted() })),
+  ],
+  [
+    'speed-up',
+    z
+      .tuple([text, flagText, digits, digits])
+      .transform(([, holds, approvedAtMs, speedUps]) => ({ holds, approvedAtMs, speedUps })),
+  ],
+]);
+const lists = z.array(z.array(z.unknown()));
+
+/** The results of claims, as scripts answer and journal them: JSON of texts. Throws STORE_CORRUPT for anything else. */
 export function readClaims(json: string): readonly ClaimResult[] {
-  return json === '[]' ? [] : expectJson(asArray, 'the results of claims', json).map(readClaim);
+  if (json === '[]') return [];
+  return expectJson(lists, 'the results of claims', json).map((result) =>
+    expectReply(RESULTS.get(result[0]) ?? z.never(), 'the result of a claim', result),
+  );
 }
-
-const asArray = z.custom<readonly unknown[]>((value) => Array.isArray(value), 'not a list');
-
-type Read = (texts: readonly unknown[]) => ClaimResult | undefined;
-
-/** By index: taking an array apart by pattern takes longer than all else here. */
-const READ: Readonly<Record<string, Read>> = {
-  window(texts) {
-    const [holds, reserved, used] = [texts[1], texts[2], texts[3]];
-    if (texts.length !== 4 || !isBit(holds) || !isBit(reserved) || !isDigits(used)) return undefined;
-    return { holds: holds === '1', reserved: reserved === '1', used: BigInt(used) };
-  },
-  list(texts) {
-    const [holds, missing, present] = [texts[1], texts[2], texts.slice(3)];
-    if (!isBit(holds) || !isBit(missing) || !present.every(isText)) return undefined;
-    return { holds: holds === '1', missing: missing === '1', present };
-  },
-  aged(texts) {
-    const [holds, missing, added] = [texts[1], texts[2], texts.slice(3)];
-    if (!isBit(holds) || !isBit(missing) || !added.every(isAdded)) return undefined;
-    return {
-      holds: holds === '1',
-      missing: missing === '1',
-      added: added.map(([value, at]) => [value, Number(at)]),
-    };
-  },
-  mark(texts) {
-    const [holds, markedAt] = [texts[1], texts[2]];
-    if (texts.length !== 3 || !isBit(holds) || !isTime(markedAt)) return undefined;
-    return { holds: holds === '1', markedAtMs: Number(markedAt) };
-  },
-  order(texts) {
-    const [holds, order, differs] = [texts[1], texts[2], texts.slice(3)];
-    if (!isBit(holds) || !isFound(order) || !differs.every(isText)) return undefined;
-    // Sorted here, for Lua sorts by the server's locale.
-    return { holds: holds === '1', order, differs: differs.toSorted() };
-  },
-  'speed-up'(texts) {
-    const [holds, approvedAt, speedUps] = [texts[1], texts[2], texts[3]];
-    if (texts.length !== 4 || !isBit(holds) || !isTime(approvedAt) || !isTime(speedUps)) return undefined;
-    return { holds: holds === '1', approvedAtMs: Number(approvedAt), speedUps: Number(speedUps) };
-  },
-};
-
-function readClaim(written: unknown): ClaimResult {
-  const texts: readonly unknown[] = Array.isArray(written) ? written : [];
-  const kind = texts[0];
-  const read = isText(kind) && Object.hasOwn(READ, kind) ? READ[kind] : undefined;
-  const result = read?.(texts);
-  if (result !== undefined) return result;
-  return expectReply(z.never(), 'the results of claims', written);
-}
-
-const isText = (value: unknown): value is string => typeof value === 'string';
-const isBit = (value: unknown): value is '0' | '1' => value === '0' || value === '1';
-const isDigits = (value: unknown): value is string => isText(value) && /^\d+$/.test(value);
-const isTime = (value: unknown): value is string => isText(value) && /^\d{1,16}$/.test(value);
-const isAdded = (value: unknown): value is readonly [value: string, at: string] =>
-  Array.isArray(value) && value.length === 2 && isText(value[0]) && isTime(value[1]);
-const FOUND: ReadonlySet<string> = new Set(['agrees', 'missing', 'cancelled', 'expired', 'used', 'differs']);
-const isFound = (value: unknown): value is OrderFound => isText(value) && FOUND.has(value);

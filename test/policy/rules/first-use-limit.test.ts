@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MarkClaim } from '../../../src/policy/proposal.ts';
+import type { MarkClaim } from '../../../src/claims/mark.ts';
 import {
   A,
   B,

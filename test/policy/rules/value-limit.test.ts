@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Claim } from '../../../src/policy/proposal.ts';
+import type { Claim } from '../../../src/claims/claims.ts';
 import { parseAmount } from '../../../src/values/amount.ts';
 import { A, B, NOON, judged, outputs, payment, pricesOf, ruleFaults, transfer, web3 } from '../callbacks.ts';
 

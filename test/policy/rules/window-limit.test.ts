@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Claim, WindowClaim } from '../../../src/policy/proposal.ts';
+import type { Claim } from '../../../src/claims/claims.ts';
+import type { WindowClaim } from '../../../src/claims/window.ts';
 import { parseAmount } from '../../../src/values/amount.ts';
 import {
   A,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ClaimResult, Order, Store } from '../../../src/store/store.ts';
-import type { OrderFound } from '../../../src/policy/proposal.ts';
+import type { ClaimResult } from '../../../src/claims/claims.ts';
+import type { Order, Store } from '../../../src/store/store.ts';
+import type { OrderFound } from '../../../src/claims/order.ts';
 import {
   HOUR_MS,
   MEMBERS,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ClaimResult, SettleRequest, Store } from '../../../src/store/store.ts';
+import type { ClaimResult } from '../../../src/claims/claims.ts';
+import type { SettleRequest, Store } from '../../../src/store/store.ts';
 import {
   HOUR_MS,
   OTHER_TERMS,

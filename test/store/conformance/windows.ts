@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Window } from '../../../src/policy/proposal.ts';
+import type { Window } from '../../../src/claims/window.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
   HOUR_MS,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fromDetail } from '../../src/policy/detail.ts';
+import { proposalFromJson } from '../../src/policy/proposal.ts';
 import { parseAmount } from '../../src/values/amount.ts';
 
 /** A proposal as it was written before there were `afresh` and `prices`. */
@@ -44,7 +44,7 @@ const OLDER = {
 
 describe('a proposal of an entry that an earlier version wrote', () => {
   it('is read: every refusal stood then, and no rule knew prices', () => {
-    expect(fromDetail(OLDER)).toMatchObject({
+    expect(proposalFromJson(OLDER)).toMatchObject({
       afresh: false,
       prices: 0,
       claims: [
@@ -62,6 +62,6 @@ describe('a proposal of an entry that an earlier version wrote', () => {
     ['no approval', { ...OLDER, approves: undefined }],
     ['something unknown', { ...OLDER, aged: true }],
   ])('is not read with %s', (_, detail) => {
-    expect(() => fromDetail(detail)).toThrow('holds no proposal that can be read');
+    expect(() => proposalFromJson(detail)).toThrow('holds no proposal that can be read');
   });
 });

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { type Amount, formatAmount } from '../values/amount.ts';
+import { type AgedClaim, type AgedResult, agedClaim, agedResult, explainAged } from './aged.ts';
+import type { ClaimOrigin } from './kind.ts';
+import { type ListClaim, type ListResult, explainList, listClaim, listResult } from './list.ts';
+import { type MarkClaim, type MarkResult, explainMark, markClaim, markResult } from './mark.ts';
+import { type OrderClaim, type OrderResult, explainOrder, orderClaim, orderResult } from './order.ts';
+import {
+  type SpeedUpClaim,
+  type SpeedUpResult,
+  explainSpeedUp,
+  speedUpClaim,
+  speedUpResult,
+} from './speed-up.ts';
+import { type WindowClaim, type WindowResult, explainWindow, windowClaim, windowResult } from './window.ts';
+
+/** A condition that only the store can check, inside settle. An approval needs it to hold, and makes its reservation. */
+export type Claim = ListClaim | AgedClaim | WindowClaim | MarkClaim | OrderClaim | SpeedUpClaim;
+
+/** What the store found for a claim. Each kind has a member of its own by which it is known. */
+export type ClaimResult = ListResult | AgedResult | WindowResult | MarkResult | OrderResult | SpeedUpResult;
+
+type Requested<C> = C extends unknown ? Omit<C, 'result' | 'decides' | 'final' | 'afresh'> : never;
+/** A claim as a rule makes it. Evaluation adds the members that depend on the policy. */
+export type ClaimRequest = Requested<Claim>;
+
+/**
+ * How much one decision may ask of the store. Settle is one step, and the store does nothing else meanwhile. At these bounds
+ * it takes Redis some 30 ms (docs/sizing.md).
+ */
+export const BOUNDS = { claims: 1000, values: 4000 } as const;
+
+/** A claim from its form in the journal. */
+export const claimSchema = z.discriminatedUnion('type', [
+  listClaim,
+  agedClaim,
+  markClaim,
+  orderClaim,
+  speedUpClaim,
+  windowClaim,
+]);
+
+/** A claim in its form for the journal: amounts as decimal text, and no flag that has its default. */
+export function claimToJson(claim: Claim): object {
+  const flags = {
+    decides: claim.decides ? undefined : false,
+    final: claim.final ? true : undefined,
+    afresh: claim.afresh ? true : undefined,
+  };
+  if (claim.type !== 'window') return { ...claim, ...flags };
+  return { ...claim, ...flags, amount: formatAmount(claim.amount), max: formatAmount(claim.max) };
+}
+
+/** The results of claims from JSON. `used` reads the amount that a window held. */
+export function claimResults(used: z.ZodType<Amount>): z.ZodType<readonly ClaimResult[]> {
+  return z.array(
+    z.union([windowResult(used), listResult, agedResult, markResult, orderResult, speedUpResult]),
+  );
+}
+
+/** A claim's result in its form for exports and archives: amounts as decimal text. */
+export function resultToJson(result: ClaimResult): Readonly<Record<string, unknown>> {
+  return 'used' in result ? { ...result, used: formatAmount(result.used) } : { ...result };
+}
+
+/** Why a claim holds or fails, as a sentence. */
+export function explainClaim(claim: Claim, result: ClaimResult, origin: ClaimOrigin): string {
+  if (claim.type === 'window' && 'used' in result) return explainWindow(claim, result, origin);
+  if (claim.type === 'list' && 'present' in result) return explainList(claim, result, origin);
+  if (claim.type === 'aged' && 'added' in result) return explainAged(claim, result, origin);
+  if (claim.type === 'mark' && 'markedAtMs' in result) return explainMark(claim, result, origin);
+  if (claim.type === 'order' && 'order' in result) return explainOrder(claim, result);
+  if (claim.type === 'speed-up' && 'speedUps' in result) return explainSpeedUp(claim, result, origin);
+  return `the store’s answer does not fit the claim: ${origin.because}`;
+}

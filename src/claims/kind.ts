@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { type Amount, parseAmount } from '../values/amount.ts';
+
+/** The members that a claim of any kind has. */
+export const claimMembers = {
+  /** Which of the proposal's results the claim belongs to: an index into `results`. */
+  result: z.number(),
+  /** False for a rule in `mode: observe`: the claim is checked, reserved and reported, and refuses nothing. */
+  decides: z.boolean().default(true),
+  /** True if the policy says `refusals: final`: a refusal by this claim stands for good. */
+  final: z.boolean().default(false),
+  /** True if a refusal by this claim alone does not stand: it depends on something that changes without a push. */
+  afresh: z.boolean().default(false),
+};
+
+/** A decimal text as the journal has it, read to an amount. */
+export const amountText = z
+  .string()
+  .refine((text) => parseAmount(text) !== undefined, 'not an amount')
+  .transform((text): Amount => parseAmount(text) ?? 0n);
+
+/** What an explanation needs to know of the rule that made a claim. */
+export interface ClaimOrigin {
+  /** The rule's sentence about its claims. */
+  readonly because: string;
+  /** The values that the rule looked at. */
+  readonly values: Readonly<Record<string, string>>;
+  /** ` for to ADDRESS` if the rule makes a claim for each address of a withdrawal; otherwise the empty text. */
+  readonly forAddress: string;
+}
+
+const SHOWN_MAX = 3;
+
+/** `a, b, c and 4 more`. */
+export function formatValues(values: readonly string[]): string {
+  return values.length > SHOWN_MAX
+    ? `${values.slice(0, SHOWN_MAX).join(', ')} and ${values.length - SHOWN_MAX} more`
+    : values.join(', ');
+}
+
+export const formatInstant = (ms: number): string => new Date(ms).toISOString();

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { type ClaimOrigin, claimMembers, formatInstant } from './kind.ts';
+
+/**
+ * The mark `key` must have been made at least `ageMs` ago, or `exempt` must be true. An approval makes the mark if it does
+ * not exist. A mark lives as long as a subject, counted from the last approval that claimed it.
+ */
+export const markClaim = z.strictObject({
+  ...claimMembers,
+  type: z.literal('mark'),
+  /** 32 hexadecimal digits, like a counter's. */
+  key: z.string(),
+  ageMs: z.number(),
+  /** The claim holds without the mark, because the amount is within the limit for a first use. An approval makes the mark too. */
+  exempt: z.boolean(),
+});
+export type MarkClaim = Readonly<z.output<typeof markClaim>>;
+
+export const markResult = z.strictObject({
+  holds: z.boolean(),
+  /** 0 if the mark was never made. */
+  markedAtMs: z.int(),
+});
+export type MarkResult = Readonly<z.output<typeof markResult>>;
+
+export function explainMark(
+  { exempt, ageMs }: MarkClaim,
+  { holds, markedAtMs }: MarkResult,
+  { because, forAddress }: ClaimOrigin,
+): string {
+  const first = markedAtMs === 0 ? 'never approved before' : `first approved at ${formatInstant(markedAtMs)}`;
+  if (holds) return exempt ? `within the limit for a first use${forAddress}` : `known${forAddress}: ${first}`;
+  const until = markedAtMs === 0 ? '' : `, and new until ${formatInstant(markedAtMs + ageMs)}`;
+  return `${because}${forAddress}: ${first}${until}`;
+}

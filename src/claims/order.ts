@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { claimMembers, formatValues } from './kind.ts';
+
+/**
+ * An announced order must exist for the subject and agree: every member that the announcement names has the same text in
+ * `members`. An approval uses the order up. From then on it holds for this subject alone, also after its expiry. It fails
+ * for a subject that was forgotten and came again (see Orders in src/store/store.ts).
+ */
+export const orderClaim = z.strictObject({
+  ...claimMembers,
+  type: z.literal('order'),
+  /** The callback's members as comparable texts, `scheme` among them, by the names that announcements use. */
+  members: z.record(z.string(), z.string()).readonly(),
+});
+export type OrderClaim = Readonly<z.output<typeof orderClaim>>;
+
+/** The state of an announced order for a callback. Only `agrees` holds. */
+export const orderFound = z.enum(['agrees', 'missing', 'cancelled', 'expired', 'used', 'differs']);
+export type OrderFound = z.output<typeof orderFound>;
+
+export const orderResult = z.strictObject({
+  holds: z.boolean(),
+  order: orderFound,
+  /** The announced members whose texts differ, sorted. */
+  differs: z.array(z.string()).readonly(),
+});
+export type OrderResult = Readonly<z.output<typeof orderResult>>;
+
+const SENTENCES: Readonly<Record<OrderFound, string>> = {
+  agrees: 'the announced order agrees',
+  missing: 'no such order was announced; announce it with `countersign orders expect`',
+  cancelled: 'the announced order was cancelled',
+  expired: 'the announced order has expired',
+  used: 'the announced order was used before, by an approval that is no longer kept',
+  differs: 'the callback differs from the announced order',
+};
+
+export function explainOrder({ members }: OrderClaim, { order, differs }: OrderResult): string {
+  if (order !== 'differs') return SENTENCES[order];
+  const differing = differs.map((name) => `${name} ${members[name] ?? '(none)'}`);
+  return `${SENTENCES.differs} in ${formatValues(differing)}`;
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { type ClaimOrigin, claimMembers, formatInstant } from './kind.ts';
+
+/**
+ * The same question without a speed-up must have been approved about this subject, at most `withinMs` ago, and fewer than
+ * `max` other speed-ups of it are approved. Nothing is reserved: the decision itself counts.
+ */
+export const speedUpClaim = z.strictObject({
+  ...claimMembers,
+  type: z.literal('speed-up'),
+  max: z.number(),
+  withinMs: z.number(),
+});
+export type SpeedUpClaim = Readonly<z.output<typeof speedUpClaim>>;
+
+export const speedUpResult = z.strictObject({
+  holds: z.boolean(),
+  /** When the question itself was approved; 0 if it does not stand approved. */
+  approvedAtMs: z.int(),
+  /** How many other speed-ups of it are approved. */
+  speedUps: z.int(),
+});
+export type SpeedUpResult = Readonly<z.output<typeof speedUpResult>>;
+
+export function explainSpeedUp(
+  { max, withinMs }: SpeedUpClaim,
+  { holds, approvedAtMs, speedUps }: SpeedUpResult,
+  { values }: ClaimOrigin,
+): string {
+  const within = values['within'] ?? `${withinMs / 1000}s`;
+  if (approvedAtMs === 0) return 'what it speeds up was never approved, or no longer stands approved';
+  const approved = `what it speeds up was approved at ${formatInstant(approvedAtMs)}`;
+  if (holds) return `${approved}, within ${within}; speed-up ${speedUps + 1} of at most ${max}`;
+  return speedUps < max
+    ? `${approved}, more than ${within} ago`
+    : `${approved}; ${speedUps} speed-ups of it are approved, of at most ${max}`;
+}

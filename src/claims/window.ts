@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { type Amount, formatAmount } from '../values/amount.ts';
+import { type ClaimOrigin, amountText, claimMembers } from './kind.ts';
+
+/**
+ * A rolling window is counted in buckets of `bucketMs`: bucket b holds [b*bucketMs, (b+1)*bucketMs) and counts as long as any
+ * instant of it lies within the last `lengthMs`. So a sum may err by one bucket, to the safe side. A calendar window is
+ * the period [startMs, endMs) that holds the proposal's whole validity.
+ */
+const windowSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('rolling'), lengthMs: z.number(), bucketMs: z.number() }).readonly(),
+  z.strictObject({ type: z.literal('calendar'), startMs: z.number(), endMs: z.number() }).readonly(),
+]);
+export type Window = z.output<typeof windowSchema>;
+
+/** A counter must have room for `amount` below or at `max` in its window. An approval adds the amount to the counter. */
+export const windowClaim = z.strictObject({
+  ...claimMembers,
+  type: z.literal('window'),
+  /** The counter: 32 hexadecimal digits, from the rule and the members it counts by; unique within the source. */
+  key: z.string(),
+  /** Units of 10^-36; a velocity limit counts whole ones. */
+  amount: amountText,
+  max: amountText,
+  window: windowSchema,
+});
+export type WindowClaim = Readonly<z.output<typeof windowClaim>>;
+
+/** `used` reads the amount that the window held: stores and exports write it in different ways. */
+export const windowResult = (used: z.ZodType<Amount>) =>
+  z.strictObject({
+    holds: z.boolean(),
+    /** True if the subject reserved the amount before, and the window still counts it. */
+    reserved: z.boolean(),
+    used,
+  });
+export type WindowResult = Readonly<z.output<ReturnType<typeof windowResult>>>;
+
+export function explainWindow(
+  { amount, max }: WindowClaim,
+  { holds, reserved, used }: WindowResult,
+  { because, values, forAddress }: ClaimOrigin,
+): string {
+  const sums = `${formatAmount(used)} used and ${formatAmount(amount)} asked${forAddress}`;
+  const limit = `the limit of ${formatAmount(max)} in ${values['window'] ?? 'the window'}`;
+  if (!holds) return `${sums} are above ${limit} (${because})`;
+  return reserved ? `already reserved${forAddress} under ${limit}` : `${sums} are within ${limit}`;
+}
