@@ -1,7 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { CountersignError } from '../errors.ts';
-import type { Journal, JournalEntry } from '../store/store.ts';
-import { dropUpTo } from './drop.ts';
-import { entriesFrom, entriesToMove } from './entries.ts';
+import type { Journal, JournalEntry, JournalQuery } from '../store/store.ts';
 import { type ArchiveFile, lastFile, prepareFolder } from './folder.ts';
 import { NOTHING_BEFORE } from './line.ts';
 import { readFileOf } from './read.ts';
@@ -112,4 +111,66 @@ function foreign(directory: string, { source, id }: JournalEntry, how: string): 
     `the journal has the entry ${source}/${id} from before the end of the archive in ${directory}, which has it ${how}: the archive is that of another store, or the store was restored from a backup. Nothing was dropped; name another directory`,
     { directory, source, id },
   );
+}
+
+/** Entries in memory at a time; each may be some hundred kilobytes. */
+const PAGE = 200;
+
+/**
+ * What is to be moved after an entry: of what is old enough, as much as one file takes; undefined if that is
+ * nothing. The newest entry of all stays, so that a journal never looks as if it had been lost.
+ */
+async function entriesToMove(
+  { store, source, beforeMs, entriesMax }: ArchiveTask,
+  after: string,
+): Promise<AsyncIterable<JournalEntry> | undefined> {
+  const [newest] = await store.entries({ source, newestFirst: true, limit: 1 });
+  const query = { source, after, untilMs: beforeMs };
+  const [first] = await store.entries({ ...query, limit: 1 });
+  if (first === undefined || newest === undefined || first.id === newest.id) return undefined;
+  return atMost(entriesMax, entriesFrom(store, query, newest.id));
+}
+
+/** The entries of a query, page by page, up to the one before `stop`. */
+async function* entriesFrom(
+  store: Pick<Journal, 'entries'>,
+  query: Omit<JournalQuery, 'limit' | 'newestFirst'>,
+  stop: string | undefined,
+): AsyncGenerator<JournalEntry> {
+  let { after = '' } = query;
+  for (;;) {
+    const page = await store.entries({ ...query, after, limit: PAGE });
+    for (const entry of page) {
+      if (entry.id === stop) return;
+      yield entry;
+    }
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.id;
+  }
+}
+
+async function* atMost(count: number, entries: AsyncIterable<JournalEntry>): AsyncGenerator<JournalEntry> {
+  let left = count;
+  for await (const entry of entries) {
+    yield entry;
+    if (--left === 0) return;
+  }
+}
+
+/**
+ * A step keeps decisions waiting; after each they have the store to themselves for at least so many times as
+ * long.
+ */
+const RESTS = 3;
+
+/** Drops entries step by step until none is left up to `upTo`; resolves with how many. */
+async function dropUpTo(store: Pick<Journal, 'dropEntries'>, source: string, upTo: string): Promise<number> {
+  for (let dropped = 0; ;) {
+    const begunMs = performance.now();
+    const step = await store.dropEntries({ source, upTo });
+    if (step === 0) return dropped;
+    dropped += step;
+    await pause(Math.ceil(RESTS * (performance.now() - begunMs)));
+  }
 }

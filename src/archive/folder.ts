@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { CountersignError, messageOf } from '../errors.ts';
-import { archiveFault } from './fault.ts';
 
 /**
  * A directory of an archive holds a folder a source, and in it that source's files, by number:
@@ -18,7 +18,7 @@ export interface ArchiveFile {
 
 export const HASH_DIGITS = 16;
 /** No source has such a name. */
-export const LOCK = '.lock';
+const LOCK = '.lock';
 /** What an archiver that was killed leaves behind: nothing was dropped for it. */
 const TEMPORARY = 'unfinished.tmp';
 const NAME = /^(\d{8})-([0-9a-f]{16})\.jsonl\.gz$/;
@@ -93,4 +93,62 @@ export async function syncFolder(folder: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+const SQLITE_BUSY = 5;
+
+/**
+ * Holds the directory for one archiver, until it is released or the process ends, however that ends: SQLite
+ * locks its (empty) file by the operating system, which nobody has to clear up after a crash. Throws USAGE
+ * while another process holds it.
+ */
+export function lockDirectory(directory: string): { release(): void } {
+  const file = join(directory, LOCK);
+  let connection: DatabaseSync | undefined;
+  try {
+    connection = new DatabaseSync(file, { timeout: 0 });
+    connection.exec('BEGIN EXCLUSIVE');
+    const held = connection;
+    return { release: () => held.close() };
+  } catch (thrown) {
+    connection?.close();
+    throw new CountersignError(
+      'USAGE',
+      isBusy(thrown)
+        ? `another archiver is at work in ${directory}; run this one once that has ended`
+        : `${file} can't be locked: ${messageOf(thrown)}. Let this user write to the directory; its file system must know locks`,
+      { directory },
+    );
+  }
+}
+
+function isBusy(thrown: unknown): boolean {
+  return thrown instanceof Error && 'errcode' in thrown && thrown.errcode === SQLITE_BUSY;
+}
+
+/** What is wrong with the archive, and where: line 0 is the file as a whole. */
+export interface ArchiveFault {
+  readonly file: string;
+  readonly line: number;
+  readonly because: string;
+}
+
+export function archiveFault(fault: ArchiveFault): CountersignError {
+  return new CountersignError(
+    'STORE_CORRUPT',
+    `the archive is damaged: ${where(fault)}: ${fault.because}. Restore the file from a copy; \`countersign journal verify\` finds all that is wrong`,
+    { ...fault },
+  );
+}
+
+export const where = ({ file, line }: Pick<ArchiveFault, 'file' | 'line'>): string =>
+  line === 0 ? file : `${file}, line ${line}`;
+
+/** What {@link archiveFault} was made of; undefined for any other error. */
+export function faultOf(thrown: unknown): ArchiveFault | undefined {
+  if (!(thrown instanceof CountersignError) || thrown.code !== 'STORE_CORRUPT') return undefined;
+  const { file, line, because } = thrown.data;
+  return typeof file === 'string' && typeof line === 'number' && typeof because === 'string'
+    ? { file, line, because }
+    : undefined;
 }

@@ -6,8 +6,8 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { z } from 'zod';
 import { messageOf } from '../errors.ts';
-import { archiveFault } from './fault.ts';
-import { type ArchiveFile, HASH_DIGITS } from './folder.ts';
+import { formatSchemaError } from '../values/schema-error.ts';
+import { type ArchiveFile, HASH_DIGITS, archiveFault } from './folder.ts';
 import {
   type ArchivedEntry,
   type Extent,
@@ -20,7 +20,6 @@ import {
   lineShapes,
   sealed,
 } from './line.ts';
-import { formatSchemaError } from '../values/schema-error.ts';
 
 /** A file that was read to its end, and is whole. */
 export interface WholeFile extends Extent {

@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../errors.ts';
-import { type ArchiveFault, faultOf } from './fault.ts';
-import { type ArchiveFile, expectDirectory, filesIn } from './folder.ts';
+import { type ArchiveFault, type ArchiveFile, expectDirectory, faultOf, filesIn } from './folder.ts';
 import { NOTHING_BEFORE, isBefore } from './line.ts';
 import { type EntryRead, type WholeFile, readFileOf } from './read.ts';
 

@@ -1,6 +1,5 @@
 import { type ClockState, spanText } from '../store/clock-state.ts';
-import type { CommandRow } from './command.ts';
-import { byOption } from './options.ts';
+import { type CommandRow, byOption } from './command.ts';
 import { columns, isoTime } from './print.ts';
 
 export const clockShow: CommandRow = {

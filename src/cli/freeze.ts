@@ -1,8 +1,7 @@
 import { CountersignError } from '../errors.ts';
 import { lossesIn } from '../store/freezes.ts';
 import type { Control, Freeze } from '../store/store.ts';
-import type { Call, CommandRow } from './command.ts';
-import { byOption } from './options.ts';
+import { type Call, type CommandRow, byOption } from './command.ts';
 import { columns, isoTime, printable } from './print.ts';
 import { takenNote } from './taken-note.ts';
 

@@ -1,5 +1,4 @@
 import type { CommandRow } from './command.ts';
-import { reachableUrl } from './reachable.ts';
 
 const TIMEOUT_MS = 2000;
 
@@ -31,4 +30,13 @@ async function unhealthy(url: string): Promise<string | undefined> {
     const cause = thrown instanceof Error ? thrown.cause : undefined;
     return `does not answer: ${cause instanceof Error ? cause.message : String(thrown)}`;
   }
+}
+
+/**
+ * Where a port of the service is reached from this machine; one on every address, by the loopback address.
+ */
+export function reachableUrl(scheme: 'http' | 'https', host: string, port: number): string {
+  const reachable =
+    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
+  return `${scheme}://${reachable}:${port}`;
 }

@@ -39,3 +39,21 @@ export function columns(rows: readonly (readonly string[])[]): string {
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
+
+/** What a stored text says as JSON; the text itself if it is none, so that nobody is kept from seeing it. */
+export function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const WIDTH = 30;
+
+/** `[########----------------------]  27%  12500 callbacks`, for a part from 0 to 1. */
+export function progressBar(part: number, callbacks: number): string {
+  const filled = Math.round(part * WIDTH);
+  const percent = `${Math.floor(part * 100)}%`.padStart(4);
+  return `[${'#'.repeat(filled)}${'-'.repeat(WIDTH - filled)}] ${percent}  ${callbacks} callbacks`;
+}

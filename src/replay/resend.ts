@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { AnswerFormat } from '../callback/answer.ts';
 import { CountersignError } from '../errors.ts';
 import { jsonOf, stringMember, without } from '../signature/body.ts';
+import type { Signer } from '../signature/scheme.ts';
 import type { RecordedEntry } from '../simulation/record.ts';
 import { type Members, readMembers } from '../values/members.ts';
 import type { Mapping } from './mapping.ts';
-import type { PaymentSender, SenderOf, SourceSender } from './sender.ts';
 
 /** A recorded callback as it is to be sent again. */
 export interface Resent {
@@ -90,3 +90,31 @@ function paymentMembers(recorded: Members, { appKey }: PaymentSender, nowMs: num
   const text = String(time.text.length === SECONDS_DIGITS ? Math.floor(nowMs / 1000) : nowMs);
   return members.set('time', { ...time, text });
 }
+
+/** A source of the instance that callbacks are sent to, with what it takes to be taken for its sender. */
+export type SourceSender = PaymentSender | CosignerSender;
+
+export interface PaymentSender {
+  readonly callback: 'payment';
+  readonly name: string;
+  readonly path: string;
+  readonly appKey: string;
+  readonly answer: AnswerFormat;
+  /**
+   * Signs as the platform would. Throws USAGE if the source does not accept the scheme, or the key for it is
+   * missing.
+   */
+  readonly signer: (scheme: string) => Signer;
+}
+
+export interface CosignerSender {
+  readonly callback: 'cosigner';
+  readonly name: string;
+  readonly answer: AnswerFormat;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Where callbacks of the kind are served. Throws USAGE if they are not. */
+  readonly path: (kind: 'transfer' | 'web3') => string;
+}
+
+/** The sender for a source of the record, as it is mapped. Throws USAGE if there is none. */
+export type SenderOf = (source: string) => SourceSender;

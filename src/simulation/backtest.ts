@@ -1,12 +1,18 @@
-import type { Verdict } from '../callback/callback.ts';
+import { evaluate } from '../policy/evaluate.ts';
+import { type PluginAnswer, type PriceTable, factsAt } from '../policy/facts.ts';
+import { pluginQuestionsOf } from '../policy/plugins.ts';
 import type { Release } from '../policy/release.ts';
 import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';
-import { evaluationContextOf } from './evaluation-context.ts';
-import { type RecordItem, type RecordedEntry, recordedCallback } from './record.ts';
-import { recordedReason } from './recorded-reason.ts';
-import { type Simulated, explainSimulated, simulate } from './simulate.ts';
+import {
+  type RecordItem,
+  type RecordedCallback,
+  type Reason,
+  type RecordedEntry,
+  recordedCallback,
+  recordedReason,
+} from './record.ts';
 import { type ReplayedState, createReplayedState } from './replayed-state.ts';
-import { type BacktestCounts, createBacktestCounts } from './counts.ts';
+import { type EvaluationContext, type Simulated, explainSimulated, simulate } from './simulate.ts';
 
 export interface BacktestOptions {
   /** The candidate. */
@@ -48,22 +54,13 @@ export interface BacktestReport {
   readonly period: { readonly firstMs: number; readonly lastMs: number } | undefined;
 }
 
-export type Change = 'SUCCESS->FAILURE' | 'FAILURE->SUCCESS';
+type Change = 'SUCCESS->FAILURE' | 'FAILURE->SUCCESS';
 
 interface CallbackReference {
   readonly source: string;
   readonly id: string;
   readonly atMs: number;
   readonly subject: string;
-}
-
-/** POLICY/NAME#N refused, or else the code says what did. */
-export interface Reason {
-  readonly verdict: Verdict;
-  readonly rule: string;
-  readonly because: string;
-  /** What the rule looked at. */
-  readonly values: Readonly<Record<string, string>>;
 }
 
 export interface ChangedCallback extends CallbackReference {
@@ -153,4 +150,105 @@ function candidateReason(simulated: Simulated): Reason {
   const at = rules.findIndex(({ policy, rule }) => policy === deciding.policy && rule === deciding.rule);
   const values = simulated.proposal?.results[at]?.values ?? {};
   return { verdict, rule: `${deciding.policy}/${deciding.rule}`, because: deciding.because, values };
+}
+
+/** Counts how callbacks came out; those from before the period count for nothing. */
+interface BacktestCounts {
+  frozen(entry: RecordedEntry): void;
+  unchanged(entry: RecordedEntry): void;
+  notKnown(entry: RecordedEntry, because: string): void;
+  changed(
+    entry: RecordedEntry,
+    reasons: () => { readonly recorded: Reason; readonly candidate: Reason },
+  ): void;
+  report(warnings: readonly string[]): BacktestReport;
+}
+
+function createBacktestCounts({
+  release,
+  fromMs = -Infinity,
+  show,
+}: Pick<BacktestOptions, 'release' | 'fromMs' | 'show'>): BacktestCounts {
+  const counts = { unchanged: 0, toFailure: 0, toSuccess: 0, notKnown: 0, frozen: 0 };
+  const rules = new Map<string, { readonly change: Change; readonly rule: string; callbacks: number }>();
+  const changed: ChangedCallback[] = [];
+  const unknown: UnknownCallback[] = [];
+  let period: BacktestReport['period'];
+
+  const isReported = (entry: RecordedEntry): boolean => {
+    if (entry.atMs < fromMs || entry.type === 'notice') return false;
+    period = { firstMs: period?.firstMs ?? entry.atMs, lastMs: entry.atMs };
+    return true;
+  };
+  const referenceTo = ({ source, id, atMs, subject }: RecordedEntry) => ({ source, id, atMs, subject });
+
+  return {
+    frozen(entry) {
+      if (isReported(entry)) counts.frozen++;
+    },
+    unchanged(entry) {
+      if (isReported(entry)) counts.unchanged++;
+    },
+    notKnown(entry, because) {
+      if (!isReported(entry)) return;
+      counts.notKnown++;
+      if (unknown.length < show) unknown.push({ ...referenceTo(entry), because });
+    },
+    changed(entry, reasons) {
+      if (!isReported(entry)) return;
+      const { recorded, candidate } = reasons();
+      const change = candidate.verdict === 'SUCCESS' ? 'FAILURE->SUCCESS' : 'SUCCESS->FAILURE';
+      const { rule } = candidate.verdict === 'SUCCESS' ? recorded : candidate;
+      counts[change === 'SUCCESS->FAILURE' ? 'toFailure' : 'toSuccess']++;
+      const count = rules.get(`${change} ${rule}`) ?? { change, rule, callbacks: 0 };
+      count.callbacks++;
+      rules.set(`${change} ${rule}`, count);
+      if (changed.length < show) changed.push({ ...referenceTo(entry), recorded, candidate });
+    },
+    report: (warnings) => ({
+      candidate: release.revision,
+      callbacks: counts.unchanged + counts.toFailure + counts.toSuccess + counts.notKnown,
+      ...counts,
+      rules: [...rules.values()].toSorted(
+        (a, b) => b.callbacks - a.callbacks || (`${a.change} ${a.rule}` < `${b.change} ${b.rule}` ? -1 : 1),
+      ),
+      changed,
+      unknown,
+      warnings,
+      period,
+    }),
+  };
+}
+
+const VERDICTS = ['yes', 'no', 'failed'] as const;
+
+/**
+ * What a recorded callback is decided with. If the candidate asks what was not asked then, the answer is
+ * taken that leads to what was decided then, so that at least the state goes on as it did; `unasked` says so,
+ * unless no answer would matter.
+ */
+function evaluationContextOf(
+  release: Release,
+  { atMs, verdict }: RecordedEntry,
+  { callback, scheme, answers }: RecordedCallback,
+  prices: PriceTable,
+): { readonly context: EvaluationContext; readonly unasked: string | undefined } {
+  const known: EvaluationContext = { atMs, scheme, prices, answers };
+  const missing = [...pluginQuestionsOf(release, callback)].filter(([key]) => !answers.has(key));
+  if (missing.length === 0) return { context: known, unasked: undefined };
+  const supposed = VERDICTS.map(
+    (each): { readonly context: EvaluationContext; readonly approves: boolean } => {
+      const answer: PluginAnswer = { verdict: each, because: `${each}, supposed by the backtest` };
+      const all = new Map([...answers, ...missing.map(([key]) => [key, answer] as const)]);
+      const { approves } = evaluate(release, callback, factsAt(atMs, { scheme, prices, answers: all }));
+      return { context: { ...known, answers: all }, approves };
+    },
+  );
+  const alike = supposed.every(({ approves }) => approves === supposed[0]?.approves);
+  const chosen = supposed.find(({ approves }) => approves === (verdict === 'SUCCESS')) ?? supposed.at(-1);
+  const names = [...new Set(missing.map(([, { of, name }]) => `${of} ${name}`))].join(', ');
+  return {
+    context: chosen?.context ?? known,
+    unasked: alike ? undefined : `it depends on what ${names} would answer, and was not asked then`,
+  };
 }

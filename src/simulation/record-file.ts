@@ -1,17 +1,22 @@
-import { closeSync, fstatSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { z } from 'zod';
 import { CountersignError, messageOf } from '../errors.ts';
 import { JOURNAL_TYPES } from '../store/store.ts';
 import { parseAmount } from '../values/amount.ts';
-import { type Run, findRuns, linesOf } from './file-runs.ts';
-import { type ProposalApart, readApart } from './proposal-apart.ts';
-import type { RecordItem, RecordedPrices } from './record.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
+import { type ProposalApart, type RecordItem, type RecordedPrices, readApart } from './record.ts';
+
+/*
+ * A record is a file of JSON Lines that `decisions export` or `journal export` wrote. The entries of one source
+ * are in order of time. The file as a whole need not be: an archive is written source by source, and the
+ * sources of one store may lie on servers whose clocks differ. So a file is read as runs of lines that ascend
+ * in time, and these runs are merged.
+ */
 
 /**
- * The record in a file of JSON Lines, as `decisions export` writes it: source after source, or several
- * exports one after the other. It is read in order of time, what is there twice once, with bounded memory,
- * for as long as it is iterated. Throws USAGE, with the line, for a file that can't be read.
+ * Reads a record in order of time and with bounded memory. An item that is in the file twice, in the same
+ * millisecond, is returned once. Throws USAGE for a file that can't be read, naming the line, and for a file
+ * with more than one export.
  */
 export function* readRecordFile(
   path: string,
@@ -20,7 +25,7 @@ export function* readRecordFile(
   for (const { item } of readRecordLines(path, progress)) yield item;
 }
 
-/** The same, each item with the number of its line. */
+/** Like {@link readRecordFile}, with the number of each item's line. */
 export function* readRecordLines(
   path: string,
   progress: (part: number) => void = () => undefined,
@@ -29,52 +34,51 @@ export function* readRecordLines(
   try {
     const { size } = fstatSync(file);
     let done = 0;
-    const heads = findRuns(file, path).map((run, order) => headOf(readRun(file, path, run), order));
+    const cursors = findRuns(file, path).map((run) => cursorAt(readRun(file, path, run)));
     let seen = new Set<string>();
     let nowMs = -1;
     for (;;) {
-      const head = heads.reduce<Head | undefined>(earlier, undefined);
-      const next = head?.next;
-      if (head === undefined || next === undefined) return;
-      if (next.item.atMs !== nowMs) [seen, nowMs] = [new Set(), next.item.atMs];
-      const { item } = next;
+      const cursor = cursors.reduce<Cursor | undefined>(earlier, undefined);
+      const next = cursor?.next;
+      if (cursor === undefined || next === undefined) return;
+      const { item, line, bytes } = next;
+      if (item.atMs !== nowMs) [seen, nowMs] = [new Set(), item.atMs];
       const name = item.type === 'prices' ? `prices ${item.version}` : `${item.source} ${item.id}`;
-      if (!seen.has(name)) yield { item, line: next.line };
+      if (!seen.has(name)) yield { item, line };
       seen.add(name);
-      done += next.bytes;
+      done += bytes;
       progress(done / size);
-      advance(head);
+      advance(cursor);
     }
   } finally {
     closeSync(file);
   }
 }
 
-interface Read {
+interface ReadItem {
   readonly item: RecordItem;
   readonly line: number;
   readonly bytes: number;
 }
 
-interface Head {
-  next: Read | undefined;
-  readonly rest: Iterator<Read>;
-  readonly order: number;
+interface Cursor {
+  next: ReadItem | undefined;
+  readonly rest: Iterator<ReadItem>;
 }
 
-function headOf(rest: Iterator<Read>, order: number): Head {
-  const head: Head = { next: undefined, rest, order };
-  advance(head);
-  return head;
+function cursorAt(rest: Iterator<ReadItem>): Cursor {
+  const cursor: Cursor = { next: undefined, rest };
+  advance(cursor);
+  return cursor;
 }
 
-function advance(head: Head): void {
-  const next = head.rest.next();
-  head.next = next.done === true ? undefined : next.value;
+function advance(cursor: Cursor): void {
+  const next = cursor.rest.next();
+  cursor.next = next.done === true ? undefined : next.value;
 }
 
-/** The earlier of two; prices before entries, then as they stand in the file. */
-function earlier(a: Head | undefined, b: Head): Head | undefined {
+/** Changes of prices come before the entries of their millisecond. Otherwise the order in the file decides. */
+function earlier(a: Cursor | undefined, b: Cursor): Cursor | undefined {
   if (b.next === undefined) return a;
   if (a?.next === undefined) return b;
   const [one, other] = [a.next.item, b.next.item];
@@ -82,7 +86,7 @@ function earlier(a: Head | undefined, b: Head): Head | undefined {
   return other.type === 'prices' && one.type !== 'prices' ? b : a;
 }
 
-function* readRun(file: number, path: string, run: Run): Generator<Read> {
+function* readRun(file: number, path: string, run: Run): Generator<ReadItem> {
   for (const { text, line, bytes } of linesOf(file, run)) {
     const item = itemOf(text);
     if (typeof item === 'string') throw wrongLine(path, line, item);
@@ -121,7 +125,7 @@ const pricesShape = z
   })
   .transform(({ type, atMs, detail }): RecordedPrices => ({ type, atMs, ...detail }));
 
-/** One line; or what is wrong with it. */
+/** The item of a line, or a sentence that says what is wrong with it. */
 function itemOf(text: string): RecordItem | string {
   let apart: ProposalApart;
   try {
@@ -140,7 +144,7 @@ function itemOf(text: string): RecordItem | string {
 function wrongLine(path: string, line: number, why: string): CountersignError {
   return new CountersignError(
     'USAGE',
-    `line ${line} of ${path} is no entry of the journal (${why}); make the file with \`countersign decisions export\``,
+    `line ${line} of ${path} is not an entry of the journal (${why}). ${EXPORT_AGAIN}`,
     { file: path, line },
   );
 }
@@ -150,11 +154,156 @@ function open(path: string): number {
     const file = openSync(path, 'r');
     if (fstatSync(file).isFile()) return file;
     closeSync(file);
-    throw new Error('it is no plain file');
+    throw new Error('it is not a plain file');
   } catch (thrown) {
     throw new CountersignError(
       'USAGE',
-      `${path} can't be read: ${messageOf(thrown)}; name a file that \`countersign decisions export\` made`,
+      `${path} can't be read: ${messageOf(thrown)}. Name a file that \`countersign decisions export\` wrote`,
     );
   }
+}
+
+/** Consecutive lines of a file that ascend in time. */
+interface Run {
+  /** In bytes. `end` is after its last line. */
+  readonly start: number;
+  readonly end: number;
+  /** The number of its first line, counted from 1. */
+  readonly firstLine: number;
+}
+
+/** Each run is read with its own buffer. */
+const RUNS_MAX = 1000;
+
+/** Throws USAGE for more than one export in the file, for too many runs, and for a line without a time. */
+function findRuns(file: number, path: string): readonly Run[] {
+  const runs: Run[] = [];
+  const isInOrder = createOrderCheck();
+  let [start, firstLine, at, lastMs] = [0, 1, 0, 0];
+  for (const { bytes, line, slice } of slicesOf(file, { start: 0, end: Infinity, firstLine: 1 })) {
+    const entry = slice.length === 0 ? { source: '', atMs: lastMs } : beginningOf(slice);
+    if (entry === undefined) throw unusable(path, `line ${line} has no time (atMs). ${EXPORT_AGAIN}`);
+    if (!isInOrder(entry)) throw unusable(path, joined(path, line, entry.source));
+    if (entry.atMs < lastMs) {
+      runs.push({ start, end: at, firstLine });
+      [start, firstLine] = [at, line];
+    }
+    if (runs.length >= RUNS_MAX)
+      throw unusable(path, `its lines are in no order of time. ${EXPORT_AGAIN} Or ${sortCure(path)}`);
+    lastMs = entry.atMs;
+    at += bytes;
+  }
+  if (at > start) runs.push({ start, end: at, firstLine });
+  return runs;
+}
+
+/** What orders a line. Changes of prices have the source ''. */
+interface LineOrder {
+  readonly source: string;
+  readonly atMs: number;
+}
+
+/**
+ * Makes a check that is false for the first line at which a source goes back in time. One export never does, so
+ * the file has several. Changes of prices may: an export with `--after` repeats some.
+ */
+export function createOrderCheck(): (line: LineOrder) => boolean {
+  const lastMsOf = new Map<string, number>();
+  return ({ source, atMs }) => {
+    if (source === '') return true;
+    if (atMs < (lastMsOf.get(source) ?? 0)) return false;
+    lastMsOf.set(source, atMs);
+    return true;
+  };
+}
+
+const EXPORT_AGAIN = 'Make the file with `countersign decisions export`.';
+
+const joined = (path: string, line: number, source: string): string =>
+  `line ${line} is older than the entry of ${source} before it: the file has several exports, or its lines are in no order of time. Continue an export with \`countersign decisions export --to FILE\`, or ${sortCure(path)}`;
+
+/** The fourth part between colons begins with the time. A stable sort keeps the entries of one millisecond. */
+const sortCure = (path: string): string => `sort the lines: \`sort -s -n -t : -k 4,4 ${path} > SORTED\``;
+
+interface Line {
+  readonly text: string;
+  readonly line: number;
+  /** With its line break. */
+  readonly bytes: number;
+}
+
+/** The lines of a run, without empty ones. */
+export function* linesOf(file: number, run: Run): Generator<Line> {
+  for (const { bytes, line, slice } of slicesOf(file, run)) {
+    const text = slice.toString('utf8');
+    if (text !== '') yield { text, line, bytes };
+  }
+}
+
+const BUFFER_BYTES = 65_536;
+/** More than an entry can have: a body of 64 KiB, as JSON in JSON, and its plaintext. */
+const LINE_MAX_BYTES = 16_777_216;
+const LINE_BREAK = 10;
+
+interface Slice {
+  /** Valid until the next slice is read. */
+  readonly slice: Buffer;
+  readonly line: number;
+  readonly bytes: number;
+}
+
+function* slicesOf(file: number, { start, end, firstLine }: Run): Generator<Slice> {
+  let buffer = Buffer.allocUnsafe(BUFFER_BYTES);
+  let [position, held, line] = [start, 0, firstLine];
+  for (;;) {
+    const room = Math.min(buffer.length - held, end - position);
+    const read = room === 0 ? 0 : readSync(file, buffer, held, room, position);
+    position += read;
+    held += read;
+    let from = 0;
+    for (;;) {
+      const found = buffer.subarray(0, held).indexOf(LINE_BREAK, from);
+      const to = found === -1 && read === 0 && from < held ? held : found;
+      if (to === -1) break;
+      yield { slice: buffer.subarray(from, to), line, bytes: Math.min(to + 1, held) - from };
+      from = Math.min(to + 1, held);
+      line++;
+    }
+    if (read === 0) return;
+    buffer.copyWithin(0, from, held);
+    held -= from;
+    if (held === buffer.length) buffer = grown(buffer, held, line);
+  }
+}
+
+function grown(buffer: Buffer<ArrayBuffer>, held: number, line: number): Buffer<ArrayBuffer> {
+  if (buffer.length >= LINE_MAX_BYTES) {
+    throw new CountersignError(
+      'USAGE',
+      `line ${line} has more than ${LINE_MAX_BYTES} bytes, so it is not an entry of the journal. ${EXPORT_AGAIN}`,
+    );
+  }
+  const more = Buffer.allocUnsafe(buffer.length * 2);
+  buffer.copy(more, 0, 0, held);
+  return more;
+}
+
+/** How an exported line begins: its id, source and time can be read without the rest. */
+export const LINE_BEGINNING = /^\{"id":"([^"\\]*)","source":"([^"\\]*)","atMs":(\d{1,16}),/;
+const BEGINNING_BYTES = 512;
+
+function beginningOf(slice: Buffer): LineOrder | undefined {
+  const [, , source, time] = LINE_BEGINNING.exec(slice.toString('latin1', 0, BEGINNING_BYTES)) ?? [];
+  if (source !== undefined) return { source, atMs: Number(time) };
+  try {
+    return orderShape.safeParse(JSON.parse(slice.toString('utf8'))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+const orderShape = z.object({ source: z.string().default(''), atMs: z.int() });
+
+function unusable(path: string, what: string): CountersignError {
+  return new CountersignError('USAGE', `${path}: ${what}`, { file: path });
 }

@@ -1,9 +1,13 @@
 import { z } from 'zod';
-import type { Callback } from '../callback/callback.ts';
+import type { Callback, Verdict } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
+import { type ClaimResult, claimResults } from '../claims/claims.ts';
+import { amountText } from '../claims/kind.ts';
+import { CountersignError } from '../errors.ts';
+import { proposalFromJson } from '../policy/proposal.ts';
+import { explain } from '../policy/explain.ts';
 import type { PluginAnswer } from '../policy/facts.ts';
 import type { JournalType, PriceHistoryEntry } from '../store/store.ts';
-import type { Verdict } from '../callback/callback.ts';
 import { readMembers } from '../values/members.ts';
 
 /** What a backtest goes by, in order of time; price changes before the entries of the same millisecond. */
@@ -88,4 +92,94 @@ export function recordedListChange({ detail }: RecordedEntry): z.output<typeof l
 /** What an entry of type `order` changed; undefined if it can't be read. */
 export function recordedOrderChange({ detail }: RecordedEntry): z.output<typeof orderDetail> | undefined {
   return orderDetail.safeParse(detail).data;
+}
+
+/** POLICY/NAME#N refused, or else the code says what did. */
+export interface Reason {
+  readonly verdict: Verdict;
+  readonly rule: string;
+  readonly because: string;
+  /** What the rule looked at. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/**
+ * Why a recorded callback was decided as it was, as far as this version of the program can read it. Never
+ * throws.
+ */
+export function recordedReason(entry: RecordedEntry): Reason {
+  const { code } = entry;
+  const verdict = entry.verdict === 'SUCCESS' ? 'SUCCESS' : 'FAILURE';
+  const plain: Reason = { verdict, rule: code, because: code, values: {} };
+  try {
+    const proposal = proposalFromJson(entry.proposal());
+    const { deciding, because, rules } = explain(proposal, { code, claims: claimsOf(entry.claims) });
+    if (deciding === undefined) return { ...plain, because };
+    const at = rules.findIndex(({ policy, rule }) => policy === deciding.policy && rule === deciding.rule);
+    const values = proposal.results[at]?.values ?? {};
+    return { verdict, rule: `${deciding.policy}/${deciding.rule}`, because: deciding.because, values };
+  } catch (thrown) {
+    if (!(thrown instanceof CountersignError)) throw thrown;
+    return plain;
+  }
+}
+
+/** Amounts are bigints in the store's journal, and decimal text in an export. */
+const results = claimResults(z.union([z.bigint(), amountText]));
+
+/** The results of the claims; none if they can't be read. */
+function claimsOf(written: unknown): readonly ClaimResult[] {
+  return results.safeParse(written).data ?? [];
+}
+
+/** A detail, or a line that ends in one, with its proposal set apart. */
+export interface ProposalApart {
+  /** All but the proposal, if it could be set apart. */
+  readonly rest: unknown;
+  /** Reads it when it is asked for; undefined if there is none that can be read. */
+  readonly proposal: () => unknown;
+  /** The version of the prices that it was evaluated with; 0 if they did not matter. */
+  readonly prices: number;
+}
+
+const BEGINNING = ',"proposal":{';
+/** How a proposal ends that is the last member of a detail, or of a line whose last member is the detail. */
+const END = /"prices":(\d{1,15}),"validFromMs":\d{1,16},"validUntilMs":\d{1,16}\}(\}{1,2})$/;
+const END_CHARACTERS = 200;
+
+/**
+ * Reads JSON text but for the proposal at its end. That is most of an entry, and only those whose verdict has
+ * changed are asked about it. Within a JSON string no quote stands unescaped, so what is looked for here is
+ * never a part of one. Throws SyntaxError.
+ */
+export function readApart(text: string): ProposalApart {
+  const at = text.indexOf(BEGINNING);
+  const end = at === -1 ? null : END.exec(text.slice(-END_CHARACTERS));
+  const [, prices = '0', closing = ''] = end ?? [];
+  const rest = end === null ? undefined : readOrNone(text.slice(0, at) + closing);
+  if (rest === undefined) return readWhole(text);
+  const begin = at + BEGINNING.length - 1;
+  return {
+    rest,
+    proposal: () => readOrNone(text.slice(begin, text.length - closing.length)),
+    prices: Number(prices),
+  };
+}
+
+const withProposal = z.object({ proposal: z.looseObject({ prices: z.number().optional() }) });
+const holdingDetail = z.object({ detail: withProposal });
+
+function readWhole(text: string): ProposalApart {
+  const rest: unknown = JSON.parse(text);
+  const proposal =
+    withProposal.safeParse(rest).data?.proposal ?? holdingDetail.safeParse(rest).data?.detail.proposal;
+  return { rest, proposal: () => proposal, prices: proposal?.prices ?? 0 };
+}
+
+function readOrNone(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

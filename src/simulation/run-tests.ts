@@ -6,8 +6,6 @@ import { pluginQuestionsOf } from '../policy/plugins.ts';
 import type { Release } from '../policy/release.ts';
 import type { Expectation, Given, PolicyTest, TestCallback } from '../policy/suite/suite.ts';
 import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';
-import { type Coverage, createCoverage } from './coverage.ts';
-import { differencesOf } from './expectation.ts';
 import { type Simulated, explainSimulated, simulate } from './simulate.ts';
 
 /** What came of the tests of a release. */
@@ -156,4 +154,78 @@ function answersTo({ release, given }: Stage, callback: Callback): ReadonlyMap<s
       answers.set(key, { verdict: answer.verdict, because: `${answer.verdict}, says the test` });
   }
   return answers;
+}
+
+/** Which rules of a release the tests made pass and made refuse. */
+export interface Coverage {
+  /** In the order of the policies. */
+  readonly rules: readonly CoveredRule[];
+  /** Every rule that enforces was made to pass and to refuse. */
+  readonly complete: boolean;
+}
+
+interface CoveredRule {
+  /** POLICY/NAME#N. */
+  readonly rule: string;
+  readonly mode: 'enforce' | 'observe';
+  /** How often. */
+  readonly passed: number;
+  readonly refused: number;
+}
+
+interface CoverageCount {
+  add(rules: readonly RuleReport[]): void;
+  report(): Coverage;
+}
+
+/** A rule whose claims the store never came to check has neither passed nor refused. */
+function createCoverage(release: Release): CoverageCount {
+  const counts = new Map<string, { mode: CoveredRule['mode']; passed: number; refused: number }>();
+  for (const policy of release.policies) {
+    for (const { name, mode } of policy.rules) {
+      counts.set(`${policy.name}/${name}`, { mode, passed: 0, refused: 0 });
+    }
+  }
+  return {
+    add(rules) {
+      for (const { policy, rule, verdict, asked } of rules) {
+        const count = counts.get(`${policy}/${rule}`);
+        if (count === undefined || !asked) continue;
+        if (verdict === 'SUCCESS') count.passed++;
+        else count.refused++;
+      }
+    },
+    report() {
+      const rules = [...counts].map(([rule, count]) => ({ rule, ...count }));
+      const complete = rules.every(
+        ({ mode, passed, refused }) => mode === 'observe' || (passed > 0 && refused > 0),
+      );
+      return { rules, complete };
+    },
+  };
+}
+
+/** What was found otherwise than expected, a sentence each. */
+export function differencesOf(expected: Expectation, found: Found): readonly string[] {
+  const { verdict, code, rule, values = {}, because } = expected;
+  const differences: string[] = [];
+  const differ = (what: string, wanted: string, was: string | undefined): void => {
+    differences.push(`expected ${what} ${wanted}, found ${was === undefined || was === '' ? 'none' : was}`);
+  };
+  if (verdict !== found.verdict) differ('verdict', verdict, found.verdict);
+  if (code !== undefined && code !== found.code) differ('code', code, found.code);
+  if (rule !== undefined && !isRule(rule, found.rule)) differ('rule', rule, found.rule);
+  for (const [name, value] of Object.entries(values)) {
+    const was = Object.hasOwn(found.values, name) ? found.values[name] : undefined;
+    if (was !== value) differ(`value ${name}`, value, was);
+  }
+  if (because !== undefined && !found.because.includes(because)) {
+    differ('because', JSON.stringify(because), JSON.stringify(found.because));
+  }
+  return differences;
+}
+
+/** `amount-limit#1` is that of any policy; with a policy before it, of that one. */
+function isRule(expected: string, found: string | undefined): boolean {
+  return found !== undefined && (found === expected || found.endsWith(`/${expected}`));
 }

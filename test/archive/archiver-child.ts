@@ -1,5 +1,5 @@
 import { archiveSource } from '../../src/archive/archive.ts';
-import { lockDirectory } from '../../src/archive/lock.ts';
+import { lockDirectory } from '../../src/archive/folder.ts';
 import { type StorePlace, openPlace } from './place.ts';
 
 /**

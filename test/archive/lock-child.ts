@@ -1,4 +1,4 @@
-import { lockDirectory } from '../../src/archive/lock.ts';
+import { lockDirectory } from '../../src/archive/folder.ts';
 
 /** Holds the directory until it is killed. */
 const held = lockDirectory(process.argv[2] ?? '');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { lockDirectory } from '../../src/archive/lock.ts';
+import { lockDirectory } from '../../src/archive/folder.ts';
 import { temporaryFolder } from './stores.ts';
 
 const CHILD = fileURLToPath(new URL('./lock-child.ts', import.meta.url));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPace } from '../../src/replay/pace.ts';
+import { createPace } from '../../src/replay/schedule.ts';
 
 /** When each of the recorded instants is sent, by a clock that only waiting moves. */
 function sentAt(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createQueues } from '../../src/replay/queues.ts';
+import { createQueues } from '../../src/replay/schedule.ts';
 
 interface Course {
   readonly began: readonly string[];

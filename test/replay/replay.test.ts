@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { jsonAnswer, plainAnswer } from '../../src/callback/answer.ts';
-import type { RecordItem, RecordedEntry } from '../../src/simulation/record.ts';
+import { CountersignError } from '../../src/errors.ts';
 import { createMapping } from '../../src/replay/mapping.ts';
 import { type ReplayOptions, type ReplayReport, replay } from '../../src/replay/replay.ts';
-import type { Resent } from '../../src/replay/resend.ts';
-import type { SenderOf } from '../../src/replay/sender.ts';
-import { CountersignError } from '../../src/errors.ts';
+import type { Resent, SenderOf } from '../../src/replay/resend.ts';
+import type { RecordItem, RecordedEntry } from '../../src/simulation/record.ts';
 
 const senderOf: SenderOf = (source) => {
   if (source !== 'vault') throw new CountersignError('USAGE', `there is no ${source}`);

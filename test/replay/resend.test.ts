@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { plainAnswer } from '../../src/callback/answer.ts';
 import { createMapping } from '../../src/replay/mapping.ts';
-import { type Sent, expectSendable, resend, sentOf } from '../../src/replay/resend.ts';
-import type { CosignerSender, PaymentSender } from '../../src/replay/sender.ts';
+import {
+  type CosignerSender,
+  type PaymentSender,
+  type Sent,
+  expectSendable,
+  resend,
+  sentOf,
+} from '../../src/replay/resend.ts';
 import { compileSigner } from '../../src/signature/schemes.ts';
 
 const NOW_MS = 1_790_000_000_123;

@@ -1,11 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
-import { readApart } from '../../src/simulation/proposal-apart.ts';
 import { readRecordFile } from '../../src/simulation/record-file.ts';
-import type { RecordItem } from '../../src/simulation/record.ts';
+import { type RecordItem, readApart } from '../../src/simulation/record.ts';
 
 function fileOf(content: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-record-'));
@@ -77,28 +77,39 @@ describe('a file of a record', () => {
     });
   });
 
-  it('keeps entries of one millisecond in their order, and tells what is there twice once', () => {
+  it('keeps entries of one millisecond in their order, and returns an entry that is there twice once', () => {
     const run = [
       entry('shop', '1', 10),
       entry('shop', '2', 10),
       entry('vault', '2', 10),
       entry('shop', '10', 10),
     ];
-    expect(read(lines(...run))).toEqual(['shop/1', 'shop/2', 'vault/2', 'shop/10']);
-    // As when an export was appended to another that it overlaps.
-    expect(read(lines(...run, entry('shop', '11', 12), ...run))).toEqual([
-      'shop/1',
-      'shop/2',
-      'vault/2',
-      'shop/10',
-      'shop/11',
-    ]);
+    const names = ['shop/1', 'shop/2', 'vault/2', 'shop/10'];
+    expect(read(lines(...run))).toEqual(names);
+    expect(read(lines(...run, ...run))).toEqual(names);
+  });
+
+  it('may repeat changes of prices, as an export with --after does', () => {
+    const content = lines(prices(1, 9), entry('shop', '1', 10), prices(2, 20), prices(1, 9), prices(2, 20));
+    expect(read(content)).toEqual(['v1', 'shop/1', 'v2']);
+  });
+
+  it('with two exports is refused before anything is read, and is read once it is sorted', () => {
+    const older = [entry('shop', '1', 10), entry('vault', '1', 20)];
+    const newer = [entry('vault', '1', 20), entry('shop', '2', 30)];
+    const path = fileOf(lines(...newer, ...older));
+    expect(() => readRecordFile(path).next()).toThrow(/line 3 is older than the entry of shop before it/);
+    const fault = faultOf(path);
+    expect(fault.code).toBe('USAGE');
+    const cure = /`(sort [^`]*) > SORTED`/.exec(fault.message)?.[1] ?? '';
+    const sorted = execFileSync('/bin/sh', ['-c', cure], { encoding: 'utf8' });
+    expect(read(sorted)).toEqual(['shop/1', 'vault/1', 'shop/2']);
   });
 
   it('may have its members in another order, empty lines, and no break at its end', () => {
-    const { atMs, ...rest } = { ...(JSON.parse(entry('shop', '1', 5)) as { atMs: number }) };
+    const { atMs, ...rest } = { ...(JSON.parse(entry('vault', '1', 5)) as { atMs: number }) };
     const content = `${lines(entry('shop', '2', 10), '', JSON.stringify({ ...rest, atMs }), '')}${entry('shop', '3', 20)}`;
-    expect(read(content)).toEqual(['shop/1', 'shop/2', 'shop/3']);
+    expect(read(content)).toEqual(['vault/1', 'shop/2', 'shop/3']);
     expect(read('')).toEqual([]);
     expect(read('\n')).toEqual([]);
   });

@@ -1,10 +1,9 @@
 import type { HistoryEntry, JournalEntry, Store } from '../../store/store.ts';
 import type { CommandRow } from '../command.ts';
-import { decisionJson, entryName, wordOf } from './text.ts';
-import { type Decision, readDecision } from './decision.ts';
-import { entryOf, pairs } from './show.ts';
 import { columns, counted, isoTime, printable } from '../print.ts';
 import { sourceOption } from '../sources.ts';
+import { type Decision, decisionJson, entryName, readDecision, wordOf } from './decision.ts';
+import { entryOf, pairs } from './show.ts';
 
 const HISTORY_MAX = 1000;
 

@@ -1,151 +1,165 @@
 import { CountersignError } from '../../errors.ts';
 import type { Store } from '../../store/store.ts';
+import { formatAmount } from '../../values/amount.ts';
 import { printableJson } from '../../values/printable.ts';
 import type { Call, CommandRow } from '../command.ts';
-import { entryId } from './show.ts';
-import { counted } from '../print.ts';
-import { type RecordQuery, recordLines } from './record-lines.ts';
-import { type RecordOutput, openRecordOutput } from './record-output.ts';
+import { type Recorded, type RecordQuery, isPriceChange, readRecord } from '../journal/record.ts';
+import { periodOf, periodOptions, readTime } from '../period.ts';
+import { counted, isoTime } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
-import { periodOf, periodOptions, readTime } from '../period.ts';
+import { entryJson } from './decision.ts';
+import { type ExportFile, openExportFile } from './export-file.ts';
+import { entryId } from './show.ts';
 
 const DRAIN_EVERY = 100;
 const PROGRESS_EVERY = 1000;
-/** The name under which an output knows the changes of prices, which are of no source. */
+/** Prices belong to no source. */
 const PRICES = '';
 
 export const decisionsExport: CommandRow = {
   path: 'decisions export',
-  summary: 'The journal as JSON Lines, an entry a line, of all sources by time, with the changes of prices.',
+  summary: 'Write the journal and the changes of prices as JSON Lines, one entry a line, ordered by time.',
   example:
     'decisions export --since 7d --warm-up 24h > decisions.jsonl\ndecisions export --to /var/lib/countersign/decisions.jsonl\ndecisions export --source shop --after 1017 >> decisions.jsonl',
   define: (command) =>
     periodOptions(sourceOption(command))
-      .option('--to <file>', 'append to this file, from where it ends; can be killed and run again')
-      .option('--after <id>', 'only what follows this entry of the source, to resume on standard output')
+      .option('--to <file>', 'append to this file and continue where it ends; safe to interrupt and repeat')
+      .option('--after <id>', 'only entries after this one of the source, to continue on standard output')
       .option(
         '--warm-up <duration>',
-        'with --since: also all entries from so long before, for limits over a window (30s, 15m, 24h, 7d)',
+        'with --since: also all entries of this time before, for limits over a window (30s, 15m, 24h, 7d)',
       )
-      .option('--no-state', 'with --since: leave out the changes of lists, orders and prices from before')
-      .option('--limit <number>', 'at most so many lines')
+      .option('--no-state', 'with --since: leave out earlier changes of lists, orders and prices')
+      .option('--limit <number>', 'at most this many lines')
       .addHelpText(
         'after',
         `
-What was written before the command began is exported. With --since, changes of lists, orders and prices from before come
-first, so that \`policy backtest\` knows what stood then. A limit over 24 hours also counts decisions of the 24 hours before:
-give --warm-up 24h, and to the backtest the same --since.`,
+The command exports what was written before it began. With --since, earlier changes of lists, orders and
+prices come first, so that \`policy backtest\` knows the state at that time.
+
+A limit over 24 hours also counts decisions of the 24 hours before --since. Give --warm-up 24h to export them,
+and give the backtest the same --since.
+
+Don't join several exports into one file: \`policy backtest\` and \`replay\` refuse it. Use --to to continue a
+file.`,
       ),
   async run(session, call) {
     const path = call.option('to');
-    const output = path === undefined ? undefined : openRecordOutput(path);
+    const file = path === undefined ? undefined : openExportFile(path);
     try {
       const store = await session.store();
-      const query = await queryOf(session, call, store, output);
-      if (output?.mend() === true) session.report('The last line was unfinished; it is written again.');
-      const count = await write(session, call, { store, query, output });
-      if (output !== undefined)
+      const query = await queryOf(session, call, store, file);
+      if (file?.mend() === true) session.report('The last line was incomplete. It is written again.');
+      const count = await write(session, call, { store, query, file });
+      if (file !== undefined)
         session.print(`${counted(count, 'line')} appended to ${path}`, { lines: count, to: path });
       return 0;
     } finally {
-      output?.close();
+      file?.close();
     }
   },
 };
 
-async function write(
-  session: Session,
-  call: Call,
-  {
-    store,
-    query,
-    output,
-  }: { readonly store: Store; readonly query: RecordQuery; readonly output: RecordOutput | undefined },
-): Promise<number> {
+interface Export {
+  readonly store: Store;
+  readonly query: RecordQuery;
+  /** Undefined for standard output. */
+  readonly file: ExportFile | undefined;
+}
+
+async function write(session: Session, call: Call, { store, query, file }: Export): Promise<number> {
   const limit = call.count('limit', { least: 1, most: 999_999_999 }) ?? Infinity;
   const sizes = await Promise.all(query.sources.map(({ source }) => store.journalSize(source)));
   const size = sizes.reduce((sum, each) => sum + each, 0);
-  let [count, looked] = [0, 0];
-  const progress = (): void => session.progress(`${count} lines, from ${looked} of ${size} entries`);
-  const lines = recordLines(store, {
-    ...query,
-    looked: () => (++looked % PROGRESS_EVERY === 0 ? progress() : undefined),
-  });
-  for await (const { json } of lines) {
+  let [count, read] = [0, 0];
+  const entryRead = (): void => {
+    if (++read % PROGRESS_EVERY === 0) session.progress(`${count} lines, from ${read} of ${size} entries`);
+  };
+  for await (const item of readRecord(store, { ...query, entryRead })) {
     if (count === limit) break;
-    if (output === undefined) session.print(printableJson(json), json);
-    else output.write(JSON.stringify(json));
+    const json = lineOf(item);
+    if (file === undefined) session.print(printableJson(json), json);
+    else file.write(JSON.stringify(json));
     if (++count % DRAIN_EVERY === 0) await session.drained();
   }
-  output?.finish();
+  file?.finish();
   session.progress('');
   await session.drained();
   return count;
+}
+
+/** A line begins with id, source and time, which are read without the rest of it. */
+function lineOf(item: Recorded): object {
+  if (!isPriceChange(item)) {
+    const { id, source, atMs, ...rest } = entryJson(item);
+    return { id, source, atMs, ...rest };
+  }
+  const { version, atMs, set, remove, by } = item;
+  const prices = set.map(({ asset, price, asOfMs }) => ({
+    asset,
+    price: formatAmount(price),
+    asOf: isoTime(asOfMs),
+  }));
+  const detail = { version, set: prices, remove, by };
+  return { id: `v${version}`, source: PRICES, atMs, type: 'prices', detail };
 }
 
 async function queryOf(
   session: Session,
   call: Call,
   store: Store,
-  output: RecordOutput | undefined,
+  file: ExportFile | undefined,
 ): Promise<RecordQuery> {
   const period = periodOf(call, session.clock());
   const fromMs = warmedUp(call, period.fromMs, session.clock());
-  // Of this very millisecond more may come; each source goes on after its own last entry.
+  // More entries may follow in this millisecond. The next run continues after the last entry of each source.
   const untilMs = Math.min(period.untilMs ?? Infinity, (await store.health()).nowMs + 1);
   const sources = chosenSources(session, call);
   const base = { fromMs, untilMs, state: call.flag('state') };
-  if (output !== undefined) {
-    if (call.option('after') !== undefined) {
-      throw new CountersignError('USAGE', '--to goes on by itself where the file ends; leave --after out');
-    }
-    return { ...base, ...(await resumed(session, store, sources, output, fromMs)) };
-  }
   const after = call.option('after');
-  if (after === undefined) {
-    return {
-      ...base,
-      sources: sources.map((source) => ({ source, after: '' })),
-      prices: { after: 0, fromMs: 0 },
-    };
+  if (file !== undefined) {
+    if (after !== undefined) {
+      throw new CountersignError('USAGE', '--to continues where the file ends. Leave --after out');
+    }
+    return { ...base, ...(await continued(session, store, sources, file, fromMs)) };
   }
+  if (after === undefined) return { ...base, sources: sources.map((source) => ({ source })) };
   const [source, ...others] = sources;
   if (source === undefined || others.length > 0) {
     throw new CountersignError(
       'USAGE',
-      `--after is about one source; add --source with one of ${sources.join(', ')}`,
+      `--after names an entry of one source. Add --source with one of ${sources.join(', ')}`,
     );
   }
   const { id } = entryId(session, call, after);
-  // Changes of prices in the millisecond of the entry come once more rather than never; a reader takes each
-  // once.
+  // Changes of prices in the millisecond of the entry may come twice, but never not at all. Readers skip the second.
   const pricesFromMs = (await store.entry(source, id))?.atMs ?? 0;
   return { ...base, sources: [{ source, after: id }], prices: { after: 0, fromMs: pricesFromMs } };
 }
 
-/** `--since`, or by `--warm-up` so long before. */
+/** The instant of `--since`, or the time of `--warm-up` before it. */
 function warmedUp(call: Call, fromMs: number | undefined, nowMs: number): number | undefined {
   const warmUp = call.option('warmUp');
   if (warmUp === undefined) return fromMs;
   if (fromMs === undefined) {
-    throw new CountersignError('USAGE', '--warm-up is how long before --since; give --since as well');
+    throw new CountersignError('USAGE', '--warm-up is a time before --since. Give --since as well');
   }
   if (!/^\d{1,6}[smhd]$/.test(warmUp)) {
-    throw new CountersignError('USAGE', `--warm-up ${warmUp}: write a duration such as 15m, 24h or 7d`);
+    throw new CountersignError(
+      'USAGE',
+      `--warm-up ${warmUp} is not a duration. Write one such as 15m, 24h or 7d`,
+    );
   }
   return fromMs - (nowMs - readTime('warm-up', warmUp, nowMs));
 }
 
-/**
- * Goes on where the file ends, also where `--since` is a later instant by now: nothing in between is left
- * out.
- */
-async function resumed(
+/** Continues where the file ends. If `--since` has moved past that since the last run, nothing is left out. */
+async function continued(
   session: Session,
   store: Store,
   sources: readonly string[],
-  { ends, begun, lastMs }: RecordOutput,
+  { ends, hasDecisions, lastMs }: ExportFile,
   fromMs: number | undefined,
 ): Promise<Pick<RecordQuery, 'sources' | 'prices' | 'fromMs'>> {
   for (const source of sources) {
@@ -154,18 +168,18 @@ async function resumed(
     const entry = await store.entry(source, end.id);
     if (entry === undefined) {
       session.report(
-        `The journal no longer has ${source}/${end.id}, at which the file ends: it expired or was moved by \`journal archive\`; what came soon after it may be missing here, and be in the archive (\`countersign journal export\`).`,
+        `The journal no longer has ${source}/${end.id}, the last entry of the file: it expired, or \`journal archive\` moved it. Entries soon after it may be missing in the file. If they are in the archive, \`countersign journal export\` prints them.`,
       );
     } else if (entry.atMs !== end.atMs) {
       throw new CountersignError(
         'USAGE',
-        `the file ends with ${source}/${end.id} of another time than the journal's: it is of another store; name another file`,
+        `the file ends with ${source}/${end.id} at another time than in the journal, so it is of another store. Name another file`,
       );
     }
   }
   return {
     sources: sources.map((source) => ({ source, after: ends.get(source)?.id ?? '' })),
     prices: { after: Number(ends.get(PRICES)?.id.slice(1) ?? 0), fromMs: 0 },
-    fromMs: fromMs === undefined || !begun ? fromMs : Math.min(fromMs, lastMs),
+    fromMs: fromMs === undefined || !hasDecisions ? fromMs : Math.min(fromMs, lastMs),
   };
 }

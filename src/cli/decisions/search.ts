@@ -1,12 +1,11 @@
 import { CountersignError } from '../../errors.ts';
 import { JOURNAL_TYPES, type JournalEntry } from '../../store/store.ts';
 import type { Call, CommandRow } from '../command.ts';
-import { decisionJson, decisionRow } from './text.ts';
-import { readDecision } from './decision.ts';
-import { mergedEntries } from '../journal/pages.ts';
+import { mergedEntries } from '../journal/record.ts';
+import { periodOf, periodOptions } from '../period.ts';
 import { columns } from '../print.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
-import { periodOf, periodOptions } from '../period.ts';
+import { decisionJson, decisionRow, readDecision } from './decision.ts';
 
 const SHOWN = 50;
 

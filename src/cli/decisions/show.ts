@@ -1,11 +1,10 @@
 import { CountersignError } from '../../errors.ts';
 import type { JournalEntry, Store } from '../../store/store.ts';
 import type { Call, CommandRow } from '../command.ts';
-import { decisionJson, describeDecision, entryName } from './text.ts';
-import { type Decision, readDecision } from './decision.ts';
 import { columns, isoTime, printable, printableLines } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, knownSource, sourceOption } from '../sources.ts';
+import { type Decision, decisionJson, describeDecision, entryName, readDecision } from './decision.ts';
 
 export const decisionsShow: CommandRow = {
   path: 'decisions show',

@@ -6,9 +6,8 @@ import { durationMs } from '../../policy/rules/duration.ts';
 import type { Settings } from '../../settings/schema.ts';
 import type { Store } from '../../store/store.ts';
 import { closestMatch } from '../../values/closest-match.ts';
+import { isoTime, jsonOrText } from '../print.ts';
 import type { Finding } from './finding.ts';
-import { jsonOrText } from '../json.ts';
-import { isoTime } from '../print.ts';
 
 const documentShape = z.object({
   policies: z.array(z.object({ policy: z.string(), rules: z.array(z.record(z.string(), z.unknown())) })),

@@ -1,12 +1,11 @@
 import { type Archived, FILE_ENTRIES_MAX, archiveSource } from '../../archive/archive.ts';
-import { expectDirectory } from '../../archive/folder.ts';
-import { lockDirectory } from '../../archive/lock.ts';
+import { expectDirectory, lockDirectory } from '../../archive/folder.ts';
 import { CountersignError } from '../../errors.ts';
 import type { Call, CommandRow } from '../command.ts';
+import { readTime } from '../period.ts';
 import { columns, counted } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
-import { readTime } from '../period.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

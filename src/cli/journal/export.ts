@@ -1,30 +1,31 @@
+import { archiveFault } from '../../archive/folder.ts';
 import type { ArchivedEntry } from '../../archive/line.ts';
-import { archiveFault } from '../../archive/fault.ts';
 import { verifyArchive } from '../../archive/verify.ts';
 import { printableJson } from '../../values/printable.ts';
 import type { CommandRow } from '../command.ts';
-import { jsonOrText } from '../json.ts';
-import { sourceOption } from '../sources.ts';
 import { periodOf, periodOptions } from '../period.ts';
+import { jsonOrText } from '../print.ts';
+import { sourceOption } from '../sources.ts';
 
 const DRAIN_EVERY = 100;
 
 export const journalExport: CommandRow = {
   path: 'journal export',
-  summary:
-    'Entries of an archive as JSON Lines, as `decisions export` writes them, verified as they are read.',
+  summary: 'Write entries of an archive as JSON Lines, like `decisions export`, and verify them.',
   example:
     'journal export /var/lib/countersign/archive --since 2025-03-01 --until 2025-04-01 > march.jsonl\njournal export /var/lib/countersign/archive --source shop --subject payment:11321',
   define: (command) =>
-    periodOptions(sourceOption(command.argument('<directory...>', 'what `journal archive --to` wrote to')))
-      .option('--id <id>', 'this entry, as SOURCE/ID or ID')
-      .option('--subject <subject>', 'about this subject, such as payment:11321')
+    periodOptions(sourceOption(command.argument('<directory...>', 'directory of `journal archive --to`')))
+      .option('--id <id>', 'only this entry: SOURCE/ID or ID')
+      .option('--subject <subject>', 'only entries about this subject, such as payment:11321')
       .addHelpText(
         'after',
         `
-\`policy backtest\` and \`replay\` read what it writes. Changes of prices are not in an archive: for policies that reckon by prices, add
-those of \`countersign decisions export\` to the file. Needs no store. Where something is wrong with the archive it says so, and
-exits with 2: what was written until then is no proof.`,
+\`policy backtest\` and \`replay\` read the output. An archive has no changes of prices. For policies that use
+prices, append the lines with "type":"prices" from \`countersign decisions export\` to the file.
+
+The command needs no store. If the archive is damaged, it says so and exits with 2. Don't rely on what it wrote
+until then.`,
       ),
   async run(session, call) {
     const period = periodOf(call, session.clock());

@@ -1,4 +1,4 @@
-import { type ArchiveFault, where } from '../../archive/fault.ts';
+import { type ArchiveFault, where } from '../../archive/folder.ts';
 import { type Verified, type VerifiedSource, verifyArchive } from '../../archive/verify.ts';
 import { CountersignError } from '../../errors.ts';
 import type { Call, CommandRow } from '../command.ts';

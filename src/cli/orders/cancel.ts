@@ -1,9 +1,8 @@
-import { orderJson } from '../../orders/order-json.ts';
 import { subjectOf } from '../../callback/callback.ts';
-import type { CommandRow } from '../command.ts';
-import { byOption } from '../options.ts';
-import { namedOrder, orderArguments, orderText } from './order.ts';
+import { orderJson } from '../../orders/order-json.ts';
+import { type CommandRow, byOption } from '../command.ts';
 import { takenNote } from '../taken-note.ts';
+import { namedOrder, orderArguments, orderText } from './order.ts';
 
 export const ordersCancel: CommandRow = {
   path: 'orders cancel',

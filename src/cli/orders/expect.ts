@@ -1,11 +1,10 @@
-import { orderJson } from '../../orders/order-json.ts';
-import { announceOrder } from '../../orders/orders.ts';
 import { orderSources } from '../../compose/sources.ts';
 import { CountersignError } from '../../errors.ts';
-import type { Call, CommandRow } from '../command.ts';
-import { byOption } from '../options.ts';
-import { namedOrder, orderArguments, orderText } from './order.ts';
+import { orderJson } from '../../orders/order-json.ts';
+import { announceOrder } from '../../orders/orders.ts';
+import { type Call, type CommandRow, byOption } from '../command.ts';
 import { takenNote } from '../taken-note.ts';
+import { namedOrder, orderArguments, orderText } from './order.ts';
 
 /** Options, and the members of an order that they give. */
 const MEMBERS: Readonly<Record<string, string>> = {

@@ -1,21 +1,27 @@
 import { CountersignError } from '../../errors.ts';
-import { type BacktestReport, backtest } from '../../simulation/backtest.ts';
-import { readRecordFile } from '../../simulation/record-file.ts';
-import type { RecordItem } from '../../simulation/record.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
-import { storeRecord } from './backtest-record.ts';
-import { backtestJson, backtestText } from './backtest-text.ts';
+import { named } from '../../release/push.ts';
+import {
+  type BacktestReport,
+  type ChangedCallback,
+  type UnknownCallback,
+  backtest,
+} from '../../simulation/backtest.ts';
+import { readRecordFile } from '../../simulation/record-file.ts';
+import { type Reason, type RecordItem, type RecordedEntry, readApart } from '../../simulation/record.ts';
+import type { JournalEntry, Store } from '../../store/store.ts';
 import type { Call, CommandRow } from '../command.ts';
-import { progressBar } from '../progress-bar.ts';
+import { isPriceChange, readRecord } from '../journal/record.ts';
+import { periodOf, periodOptions } from '../period.ts';
+import { columns, counted, isoTime, printable, progressBar } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
-import { periodOf, periodOptions } from '../period.ts';
 
 const SHOW_MAX = 100_000;
 
 export const policyBacktest: CommandRow = {
   path: 'policy backtest',
-  summary: 'Decide recorded callbacks again under policy files: which verdicts would change, and why.',
+  summary: 'Decide recorded callbacks again under policy files. Show which verdicts would change, and why.',
   example:
     'policy backtest --since 7d\npolicy backtest config/policies --source shop --show 20\npolicy backtest --from-file decisions.jsonl --json',
   define: (command) =>
@@ -23,12 +29,12 @@ export const policyBacktest: CommandRow = {
       sourceOption(
         command.argument(
           '[directory]',
-          'the candidate’s files (default: policies.directory of the settings)',
+          'the policy files to try (default: policies.directory of the settings)',
         ),
       ),
     )
-      .option('--from-file <file>', 'what `decisions export` wrote, instead of the store')
-      .option('--show <number>', 'tell so many of the callbacks that change, one by one (default: none)'),
+      .option('--from-file <file>', 'read a file of `decisions export` instead of the store')
+      .option('--show <number>', 'list this many of the callbacks that change (default: none)'),
   async run(session, call) {
     const show = call.count('show', { least: 0, most: SHOW_MAX }) ?? 0;
     const period = periodOf(call, session.clock());
@@ -50,9 +56,9 @@ export const policyBacktest: CommandRow = {
   },
 };
 
-interface Recording {
+interface Source {
   readonly record: AsyncIterable<RecordItem> | Iterable<RecordItem>;
-  /** How much of it has been read after so many callbacks, from 0 to 1. */
+  /** The part of the record, from 0 to 1, that has been read after a number of callbacks. */
   readonly part: (callbacks: number) => number;
 }
 
@@ -61,7 +67,7 @@ async function recordOf(
   call: Call,
   untilMs: number | undefined,
   warnings: string[],
-): Promise<Recording> {
+): Promise<Source> {
   const path = call.option('fromFile');
   if (path !== undefined) {
     let read = 0;
@@ -78,7 +84,7 @@ async function recordOf(
   if (size === 0) {
     throw new CountersignError(
       'NOT_FOUND',
-      `nothing is recorded of ${sources.join(', ')} yet; give a file with --from-file, or come back when there is`,
+      `the journal has no entries of ${sources.join(', ')} yet. Give a file with --from-file, or wait for callbacks`,
     );
   }
   const record = storeRecord(store, sources, untilMs, warnings);
@@ -87,4 +93,131 @@ async function recordOf(
 
 function* ofSource(items: Iterable<RecordItem>, source: string): Generator<RecordItem> {
   for (const item of items) if (item.type === 'prices' || item.source === source) yield item;
+}
+
+/** The lists as they were when the journal begins, as far as that is known, then the record in order of time. */
+async function* storeRecord(
+  store: Store,
+  sources: readonly string[],
+  untilMs: number | undefined,
+  warnings: string[],
+): AsyncGenerator<RecordItem> {
+  for (const source of sources) yield* listsBefore(store, source, warnings);
+  for await (const item of readRecord(store, { sources: sources.map((source) => ({ source })), untilMs })) {
+    yield isPriceChange(item) ? { ...item, type: 'prices' } : recorded(item);
+  }
+}
+
+const NO_PROPOSAL = { proposal: () => undefined, prices: 0 };
+
+function recorded({ detail: text, ...entry }: JournalEntry): RecordedEntry {
+  try {
+    const { rest: detail, proposal, prices } = readApart(text);
+    return { ...entry, detail, proposal, prices };
+  } catch {
+    return { ...entry, ...NO_PROPOSAL, detail: text };
+  }
+}
+
+/** The content of a source's lists when its journal begins. Changes before that are no longer in the journal. */
+async function* listsBefore(store: Store, source: string, warnings: string[]): AsyncGenerator<RecordedEntry> {
+  const [first] = await store.entries({ source, limit: 1 });
+  if (first === undefined) return;
+  for (const { list, changedAtMs } of await store.lists(source)) {
+    const unchanged = changedAtMs < first.atMs;
+    let isOlder = unchanged;
+    if (unchanged) yield listEntry(source, list, [], changedAtMs);
+    for await (const { value, addedAtMs } of store.listEntries(source, list)) {
+      if (addedAtMs >= first.atMs) continue;
+      isOlder = true;
+      yield listEntry(source, list, [value], addedAtMs);
+    }
+    if (isOlder && !unchanged) {
+      warnings.push(
+        `the list ${source}/${list} is older than the record, which begins at ${isoTime(first.atMs)}: values that were removed since are treated as if they had never been on it`,
+      );
+    }
+  }
+}
+
+function listEntry(source: string, list: string, add: readonly string[], atMs: number): RecordedEntry {
+  const empty = { id: '', subject: '', verdict: '', code: '', claims: [], ...NO_PROPOSAL } as const;
+  return { ...empty, source, atMs, type: 'list', detail: { list, add, remove: [] } };
+}
+
+/** The report as text: counts, the rules that changed verdicts, and at most `show` callbacks. */
+function backtestText(report: BacktestReport, show: number): string {
+  const { callbacks, toFailure, toSuccess, notKnown, changed, unknown, warnings } = report;
+  const many = toFailure + toSuccess;
+  const hint = many + notKnown > 0 && show === 0 ? ['', 'Add --show 20 to see the first of them.'] : [];
+  return [
+    headline(report),
+    ...(callbacks === 0 ? [] : ['', countsText(report)]),
+    ...(many === 0 ? [] : ['', 'By rule:', rulesText(report)]),
+    ...(changed.length === 0 ? [] : ['', ...changed.map(changedText)]),
+    ...(unknown.length === 0
+      ? []
+      : ['', `Not known, ${unknown.length} of ${notKnown}:`, ...unknown.map(unknownText)]),
+    ...hint,
+    ...(warnings.length === 0 ? [] : ['', ...warnings.map((warning) => `Note: ${printable(warning)}.`)]),
+  ].join('\n');
+}
+
+function headline({ candidate, callbacks, frozen, period }: BacktestReport): string {
+  const when = period === undefined ? '' : `, from ${isoTime(period.firstMs)} to ${isoTime(period.lastMs)}`;
+  const left = frozen === 0 ? '' : ` (${frozen} more were refused during a freeze and are left out)`;
+  return callbacks === 0
+    ? `No recorded callbacks to decide again${left}.`
+    : `${counted(callbacks, 'recorded callback')} decided again under ${named(candidate)}${when}${left}.`;
+}
+
+function countsText({ unchanged, toFailure, toSuccess, notKnown }: BacktestReport): string {
+  return columns([
+    ['unchanged', String(unchanged)],
+    ['SUCCESS -> FAILURE', String(toFailure)],
+    ['FAILURE -> SUCCESS', String(toSuccess)],
+    ...(notKnown === 0 ? [] : [['not known', String(notKnown)]]),
+  ]);
+}
+
+function rulesText({ rules }: BacktestReport): string {
+  return columns(
+    rules.map(({ change, rule, callbacks }) => [
+      `  ${String(callbacks)}`,
+      change === 'SUCCESS->FAILURE' ? 'now refused by' : 'no longer refused by',
+      rule,
+    ]),
+  );
+}
+
+function changedText({ source, id, atMs, subject, recorded, candidate }: ChangedCallback): string {
+  return [
+    `${isoTime(atMs)}  ${source}/${id}  ${printable(subject)}  ${recorded.verdict} -> ${candidate.verdict}`,
+    `  recorded   ${reasonText(recorded)}`,
+    `  candidate  ${reasonText(candidate)}`,
+  ].join('\n');
+}
+
+function reasonText({ rule, because, values }: Reason): string {
+  const pairs = Object.entries(values).map(([name, value]) => `${name} ${value}`);
+  return printable(`${rule}: ${because}${pairs.length === 0 ? '' : ` [${pairs.join(', ')}]`}`);
+}
+
+function unknownText({ source, id, atMs, subject, because }: UnknownCallback): string {
+  return `${isoTime(atMs)}  ${source}/${id}  ${printable(subject)}  ${printable(because)}`;
+}
+
+/** The report as JSON. */
+function backtestJson({ changed, unknown, period, ...report }: BacktestReport) {
+  const withTime = <T extends UnknownCallback | ChangedCallback>({ atMs, ...callback }: T) => ({
+    ...callback,
+    id: `${callback.source}/${callback.id}`,
+    at: isoTime(atMs),
+  });
+  return {
+    ...report,
+    period: period && { first: isoTime(period.firstMs), last: isoTime(period.lastMs) },
+    changed: changed.map(withTime),
+    unknown: unknown.map(withTime),
+  };
 }

@@ -1,22 +1,21 @@
 import { CountersignError } from '../../errors.ts';
 import { type ReleaseDiff, diffReleases } from '../../policy/diff.ts';
 import type { Release } from '../../policy/release.ts';
-import { readTests } from '../../simulation/files.ts';
-import { type TestReport, runTests } from '../../simulation/run-tests.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
 import { named, pushRelease } from '../../release/push.ts';
+import { readTests } from '../../simulation/files.ts';
+import { type TestReport, runTests } from '../../simulation/run-tests.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { Store } from '../../store/store.ts';
-import type { Call, CommandRow } from '../command.ts';
-import { diffText } from './diff-text.ts';
-import { checkRelease } from '../doctor/policies.ts';
+import { type Call, type CommandRow, byOption, neededMessage } from '../command.ts';
 import { guarded } from '../doctor/finding.ts';
-import { byOption, neededMessage } from '../options.ts';
-import { sizeOf, sizeText } from './validate.ts';
+import { checkRelease } from '../doctor/policies.ts';
 import { printable } from '../print.ts';
 import type { Session } from '../session.ts';
-import { reportJson, reportText, summaryText } from './test-text.ts';
 import { takenNote } from '../taken-note.ts';
+import { diffText } from './diff-text.ts';
+import { reportJson, reportText, summaryText } from './test.ts';
+import { sizeOf, sizeText } from './validate.ts';
 
 const SKIPPED = ' (tests skipped)';
 

@@ -1,6 +1,5 @@
 import { named, rollback } from '../../release/push.ts';
-import type { CommandRow } from '../command.ts';
-import { byOption, messageOption, neededMessage } from '../options.ts';
+import { type CommandRow, byOption, messageOption, neededMessage } from '../command.ts';
 import { takenNote } from '../taken-note.ts';
 
 export const policyRollback: CommandRow = {

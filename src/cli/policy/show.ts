@@ -5,8 +5,7 @@ import { findRevision, named } from '../../release/push.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { HistoryEntry, Store } from '../../store/store.ts';
 import type { CommandRow } from '../command.ts';
-import { jsonOrText } from '../json.ts';
-import { counted, isoTime, printable } from '../print.ts';
+import { counted, isoTime, jsonOrText, printable } from '../print.ts';
 
 export const policyShow: CommandRow = {
   path: 'policy show',

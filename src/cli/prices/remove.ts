@@ -1,9 +1,8 @@
-import { pricesJson } from '../../orders/prices.ts';
 import { CountersignError } from '../../errors.ts';
-import type { CommandRow } from '../command.ts';
-import { byOption } from '../options.ts';
-import { pricesText } from './show.ts';
+import { pricesJson } from '../../orders/prices.ts';
+import { type CommandRow, byOption } from '../command.ts';
 import { takenNote } from '../taken-note.ts';
+import { pricesText } from './show.ts';
 
 export const pricesRemove: CommandRow = {
   path: 'prices remove',

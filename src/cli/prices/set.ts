@@ -1,9 +1,8 @@
-import { type WrittenPrice, pricesJson, setPrices } from '../../orders/prices.ts';
 import { CountersignError } from '../../errors.ts';
-import type { CommandRow } from '../command.ts';
-import { byOption } from '../options.ts';
-import { pricesText } from './show.ts';
+import { type WrittenPrice, pricesJson, setPrices } from '../../orders/prices.ts';
+import { type CommandRow, byOption } from '../command.ts';
 import { takenNote } from '../taken-note.ts';
+import { pricesText } from './show.ts';
 
 export const pricesSet: CommandRow = {
   path: 'prices set',

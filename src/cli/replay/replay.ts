@@ -1,14 +1,13 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CountersignError, messageOf } from '../../errors.ts';
-import { readRecordLines } from '../../simulation/record-file.ts';
 import { createMapping } from '../../replay/mapping.ts';
 import { replay } from '../../replay/replay.ts';
 import type { Resent } from '../../replay/resend.ts';
+import { readRecordLines } from '../../simulation/record-file.ts';
 import type { Call, CommandRow } from '../command.ts';
-import { progressBar } from '../progress-bar.ts';
-import { readMap } from './map.ts';
-import { replaySenders } from './senders.ts';
+import { progressBar } from '../print.ts';
+import { readMap, replaySenders } from './senders.ts';
 import { replayJson, replayText } from './text.ts';
 
 const TIMEOUT_MS = 15_000;

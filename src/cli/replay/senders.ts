@@ -1,12 +1,16 @@
+import { readFileSync, statSync } from 'node:fs';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
 import { plainAnswer } from '../../callback/answer.ts';
 import { answerFormatOf } from '../../compose/sources.ts';
-import { CountersignError } from '../../errors.ts';
+import { CountersignError, messageOf } from '../../errors.ts';
+import { MAPPED_MEMBERS, MAPPED_SOURCES, type Mapping } from '../../replay/mapping.ts';
+import type { SenderOf, SourceSender } from '../../replay/resend.ts';
 import { PAYMENT_PATH } from '../../settings/sources.ts';
-import type { Mapping } from '../../replay/mapping.ts';
-import type { SenderOf, SourceSender } from '../../replay/sender.ts';
 import { readPrivateKey, readPublicKey } from '../../signature/keys.ts';
 import type { Signer } from '../../signature/scheme.ts';
 import { compileSigner } from '../../signature/schemes.ts';
+import { closestMatch } from '../../values/closest-match.ts';
 import type { ReadSecret } from '../../values/secret.ts';
 import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from '../send/keys.ts';
 import type { Session } from '../session.ts';
@@ -125,4 +129,51 @@ function cosignerSender(source: SourceOf<'cosigner'>, read: ReadSecret): SourceS
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => (made ??= { value: make() }).value;
+}
+
+const MAX_BYTES = 16 * 1024 * 1024;
+const mapShape = z.record(z.string(), z.record(z.string(), z.string().min(1)));
+
+/**
+ * What `--map` names: by member, new texts by old. Throws USAGE for a file that is none, or a member that is
+ * not mapped.
+ */
+export function readMap(file: string | undefined): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  if (file === undefined) return new Map();
+  const read = mapShape.safeParse(treeOf(file));
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    throw wrong(
+      file,
+      `${issue?.path.join('.') || 'it'} will not do; write members, and new texts by old, as --help shows`,
+    );
+  }
+  const known = [MAPPED_SOURCES, ...MAPPED_MEMBERS];
+  const stranger = Object.keys(read.data).find((name) => !known.includes(name));
+  if (stranger !== undefined) {
+    const meant = closestMatch(stranger, known);
+    throw wrong(
+      file,
+      `${stranger} is not mapped; ${meant === undefined ? '' : `did you mean ${meant}? `}There are: ${known.join(', ')}`,
+    );
+  }
+  return new Map(Object.entries(read.data).map(([name, table]) => [name, new Map(Object.entries(table))]));
+}
+
+function treeOf(file: string): unknown {
+  let text: string;
+  try {
+    if (statSync(file).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
+    text = readFileSync(file, 'utf8');
+  } catch (thrown) {
+    throw wrong(file, messageOf(thrown));
+  }
+  const document = parseDocument(text, { schema: 'failsafe' });
+  const [fault] = [...document.errors, ...document.warnings];
+  if (fault !== undefined) throw wrong(file, fault.message);
+  return document.toJS({ maxAliasCount: 0 });
+}
+
+function wrong(file: string, what: string): CountersignError {
+  return new CountersignError('USAGE', `--map ${file}: ${what}`, { file });
 }

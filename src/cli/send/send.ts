@@ -4,10 +4,18 @@ import { PAYMENT_PATH } from '../../http/public.ts';
 import type { SignerConfig } from '../../signature/scheme.ts';
 import { compileSigner } from '../../signature/schemes.ts';
 import type { Call, CommandRow } from '../command.ts';
-import { type Outgoing, baseUrl, idFrom, send, sourceFor, textMembers } from './callback.ts';
-import { sendMany, variedPayment } from './many.ts';
-import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from './keys.ts';
 import type { Session } from '../session.ts';
+import {
+  type Outgoing,
+  baseUrl,
+  idFrom,
+  send,
+  sendMany,
+  sourceFor,
+  textMembers,
+  variedPayment,
+} from './callback.ts';
+import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from './keys.ts';
 
 const DEMO_PLATFORM_KEY = 'config/demo/platform.private.pem';
 

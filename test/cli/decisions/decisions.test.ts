@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { describeDecision, decisionJson } from '../../../src/cli/decisions/text.ts';
+import { decisionJson, describeDecision } from '../../../src/cli/decisions/decision.ts';
 import type { JournalEntry } from '../../../src/store/store.ts';
 import { formatAmount } from '../../../src/values/amount.ts';
 import { TO, type TestService, startTestService, transfer } from '../../service.ts';
@@ -357,7 +357,7 @@ describe('decisions export', () => {
   });
 
   it.each([
-    ['--after with several sources', ['--after', '3'], 'add --source with one of shop, vault'],
+    ['--after with several sources', ['--after', '3'], 'Add --source with one of shop, vault'],
     ['--after of another source', ['--source', 'shop', '--after', 'vault/3'], 'leave --source out'],
     ['--after that is no id', ['--source', 'shop', '--after', 'x'], 'id'],
   ])('%s: 2', async (_, args, said) => {

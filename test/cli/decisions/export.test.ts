@@ -168,9 +168,9 @@ describe('decisions export', () => {
   });
 
   it.each([
-    [['--warm-up', '24h'], 'give --since as well'],
-    [['--since', '1d', '--warm-up', '2025-01-01'], 'write a duration such as 15m'],
-    [['--since', '1d', '--warm-up', '24'], 'write a duration such as 15m'],
+    [['--warm-up', '24h'], 'Give --since as well'],
+    [['--since', '1d', '--warm-up', '2025-01-01'], 'Write one such as 15m'],
+    [['--since', '1d', '--warm-up', '24'], 'Write one such as 15m'],
   ])('%j: 2, and says what to write', async (args, said) => {
     const { run } = place();
     const { code, out, err } = await run('decisions', 'export', ...args);
@@ -224,14 +224,19 @@ describe('decisions export --to', () => {
   });
 
   it.each([
-    ['a text of others', 'shopping list\n', 'line 1 is none that an export wrote'],
-    ['half a line of others', 'shopping list', 'line 1 is none that an export wrote'],
+    ['a text of others', 'shopping list\n', 'line 1 was not written by an export'],
+    ['half a line of others', 'shopping list', 'line 1 was not written by an export'],
     [
       'a line of others in between',
       `{"id":"1","source":"shop","atMs":1,"type":"list"}\nnot ours\n`,
       'line 2',
     ],
     ['a line that was cut and written over', `{"id":"1","source":"shop","atMs":1,"ty\n`, 'line 1'],
+    [
+      'two exports in one file',
+      `{"id":"2","source":"shop","atMs":2,"type":"list"}\n{"id":"1","source":"shop","atMs":1,"type":"list"}\n`,
+      'line 2: shop/1 is older than the entry of shop before it',
+    ],
   ])('leaves %s alone: 2', async (_, text, said) => {
     const { run, folder } = place();
     const file = join(folder, 'mine.txt');
@@ -266,7 +271,7 @@ describe('decisions export --to', () => {
   });
 
   it.each([
-    ['a directory', '.', 'no plain file'],
+    ['a directory', '.', 'not a plain file'],
     ['a file in a folder that is not there', 'none/record.jsonl', 'ENOENT'],
   ])('%s: 2', async (_, name, said) => {
     const { run, folder } = place();
@@ -280,7 +285,7 @@ describe('decisions export --to', () => {
     const file = join(folder, 'record.jsonl');
     const { code, err } = await run('decisions', 'export', '--to', file, '--source', 'shop', '--after', '1');
     expect(code).toBe(2);
-    expect(err).toContain('leave --after out');
+    expect(err).toContain('Leave --after out');
   });
 });
 

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSyn
 import { basename, join, relative } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { lockDirectory } from '../../../src/archive/lock.ts';
+import { lockDirectory } from '../../../src/archive/folder.ts';
 import { readRecordFile } from '../../../src/simulation/record-file.ts';
 import { openEmbeddedStore } from '../../../src/store/embedded/open.ts';
 import { startTestService } from '../../service.ts';

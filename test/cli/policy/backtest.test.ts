@@ -129,7 +129,7 @@ describe('policy backtest', () => {
   it('says that nothing is recorded: 1', async () => {
     const { code, err } = await place().run('policy', 'backtest');
     expect(code).toBe(1);
-    expect(err).toContain('nothing is recorded of shop, vault yet');
+    expect(err).toContain('the journal has no entries of shop, vault yet');
   });
 
   it.each([

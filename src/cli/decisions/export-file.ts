@@ -1,0 +1,169 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { CountersignError, messageOf } from '../../errors.ts';
+import { LINE_BEGINNING, createOrderCheck, linesOf } from '../../simulation/record-file.ts';
+
+/** A file that `decisions export --to` appends to. Each run continues where the run before ended. */
+export interface ExportFile {
+  /** The last complete entry of each source. Changes of prices have the source ''. */
+  readonly ends: ReadonlyMap<string, { readonly id: string; readonly atMs: number }>;
+  /** The latest instant of all lines; 0 for an empty file. */
+  readonly lastMs: number;
+  /** Whether the file has more than changes of lists, orders and prices. */
+  readonly hasDecisions: boolean;
+  /** Removes an incomplete last line, which an interrupted run leaves. Returns whether there was one. */
+  mend(): boolean;
+  write(line: string): void;
+  /** Returns once everything that was written is on the disk. */
+  finish(): void;
+  close(): void;
+}
+
+const FLUSH_BYTES = 65_536;
+/** The bodies of callbacks are confidential. */
+const MODE = 0o600;
+
+/** Opens or creates the file and reads its lines. Throws USAGE, and changes nothing, if it is not an export. */
+export function openExportFile(path: string): ExportFile {
+  const file = open(path);
+  try {
+    const { completeBytes, incompleteBytes, ...content } = readContent(file, path);
+    return { ...content, ...createWriter(file, path, { completeBytes, incompleteBytes }) };
+  } catch (thrown) {
+    closeSync(file);
+    throw thrown;
+  }
+}
+
+interface Sizes {
+  /** Of the lines that end in a line break. */
+  readonly completeBytes: number;
+  /** Of an incomplete last line. */
+  readonly incompleteBytes: number;
+}
+
+function createWriter(
+  file: number,
+  path: string,
+  { completeBytes, incompleteBytes }: Sizes,
+): Pick<ExportFile, 'mend' | 'write' | 'finish' | 'close'> {
+  let pending: string[] = [];
+  let pendingBytes = 0;
+  let end = completeBytes + incompleteBytes;
+
+  const flush = (): void => {
+    // Two runs at once would mix their lines.
+    if (fstatSync(file).size !== end) {
+      throw unusable(path, 'another process writes to the file. Run one export at a time');
+    }
+    const bytes = Buffer.from(pending.join(''));
+    for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at, bytes.length - at, end + at);
+    end += bytes.length;
+    [pending, pendingBytes] = [[], 0];
+  };
+  return {
+    mend() {
+      if (incompleteBytes === 0) return false;
+      ftruncateSync(file, completeBytes);
+      end = completeBytes;
+      return true;
+    },
+    write(line) {
+      pending.push(line, '\n');
+      pendingBytes += line.length;
+      if (pendingBytes >= FLUSH_BYTES) flush();
+    },
+    finish() {
+      flush();
+      fsyncSync(file);
+      syncDirectory(path);
+    },
+    close: () => closeSync(file),
+  };
+}
+
+type Content = Sizes & Pick<ExportFile, 'ends' | 'lastMs' | 'hasDecisions'>;
+
+function readContent(file: number, path: string): Content {
+  const { size } = fstatSync(file);
+  const ends = new Map<string, { readonly id: string; readonly atMs: number }>();
+  const isInOrder = createOrderCheck();
+  const endsInBreak = size === 0 || lastByte(file, size) === LINE_BREAK;
+  let [lastMs, hasDecisions, incompleteBytes, at] = [0, false, 0, 0];
+  for (const { text, line, bytes } of linesOf(file, { start: 0, end: size, firstLine: 1 })) {
+    at += bytes;
+    if (!endsInBreak && at === size) {
+      if (!isBeginning(text)) throw notExported(path, line);
+      incompleteBytes = bytes;
+      break;
+    }
+    const [beginning = '', id, source, time] = LINE_BEGINNING.exec(text) ?? [];
+    if (id === undefined || source === undefined || !text.endsWith('}')) throw notExported(path, line);
+    const atMs = Number(time);
+    if (!isInOrder({ source, atMs })) {
+      throw unusable(
+        path,
+        `line ${line}: ${source}/${id} is older than the entry of ${source} before it, so the file has more than one export. Name another file`,
+      );
+    }
+    ends.set(source, { id, atMs });
+    lastMs = Math.max(lastMs, atMs);
+    hasDecisions ||= !STATE.test(text.slice(beginning.length, beginning.length + STATE_CHARACTERS));
+  }
+  return { ends, lastMs, hasDecisions, completeBytes: size - incompleteBytes, incompleteBytes };
+}
+
+const STATE = /^"type":"(?:list|order|prices)"/;
+const STATE_CHARACTERS = 16;
+const LINE_BREAK = 10;
+const BEGINNING = '{"id":"';
+
+/** Whether an incomplete line can be the beginning of an exported one. No other line may be removed. */
+function isBeginning(text: string): boolean {
+  return text.length < BEGINNING.length ? BEGINNING.startsWith(text) : text.startsWith(BEGINNING);
+}
+
+function lastByte(file: number, size: number): number | undefined {
+  const byte = Buffer.alloc(1);
+  readSync(file, byte, 0, 1, size - 1);
+  return byte[0];
+}
+
+function open(path: string): number {
+  try {
+    // `w` would empty the file. With `a`, nothing could be read or removed.
+    const file = openSync(path, constants.O_RDWR | constants.O_CREAT, MODE);
+    if (fstatSync(file).isFile()) return file;
+    closeSync(file);
+    throw new Error('it is not a plain file');
+  } catch (thrown) {
+    throw unusable(path, messageOf(thrown));
+  }
+}
+
+/** A new file is on the disk only once its directory is. */
+function syncDirectory(path: string): void {
+  const directory = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+function notExported(path: string, line: number): CountersignError {
+  return unusable(path, `line ${line} was not written by an export. Name another file`);
+}
+
+function unusable(path: string, what: string): CountersignError {
+  return new CountersignError('USAGE', `--to ${path}: ${what}`, { file: path });
+}

@@ -1,8 +1,0 @@
-const WIDTH = 30;
-
-/** `[########----------------------]  27%  12500 callbacks`, for a part from 0 to 1. */
-export function progressBar(part: number, callbacks: number): string {
-  const filled = Math.round(part * WIDTH);
-  const percent = `${Math.floor(part * 100)}%`.padStart(4);
-  return `[${'#'.repeat(filled)}${'-'.repeat(WIDTH - filled)}] ${percent}  ${callbacks} callbacks`;
-}
