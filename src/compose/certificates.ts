@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { TlsContext } from '../http/server.ts';
 import type { Settings } from '../settings/schema.ts';
-import { storeAddress } from '../settings/store-address.ts';
+import { storeAddress } from '../settings/store.ts';
 import { readPem } from './store.ts';
 
 /**

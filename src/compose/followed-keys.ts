@@ -1,6 +1,6 @@
 import { CountersignError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
-import { secretsOf } from '../settings/demo.ts';
+import { secretsOf } from '../settings/secrets.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
 import type { Authenticator } from '../signature/authenticate.ts';
 import { fingerprintOf } from '../signature/key-of.ts';

@@ -1,9 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Failure, failure, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
-import { demoCredentials } from '../settings/demo.ts';
 import type { Settings } from '../settings/schema.ts';
-import { type Secrets, createSecrets } from '../settings/secrets.ts';
+import { type Secrets, createSecrets, demoCredentials } from '../settings/secrets.ts';
 import type { Authenticator } from '../signature/authenticate.ts';
 import { sharedKeys } from '../signature/shared-keys.ts';
 import type { Clock } from '../values/clock.ts';

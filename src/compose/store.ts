@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { CountersignError, messageOf } from '../errors.ts';
-import { storeAddress } from '../settings/store-address.ts';
+import { storeAddress } from '../settings/store.ts';
 import type { StoreSettings } from '../settings/schema.ts';
 import type { RedisStoreOptions } from '../store/redis/open.ts';
 import type { Store } from '../store/store.ts';

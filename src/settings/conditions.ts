@@ -1,312 +1,267 @@
 import { z } from 'zod';
-import type { FoundFault, SettingPath } from './faults.ts';
-import { pluginConditions } from './plugins.ts';
+import { type SettingPath, valueAt } from './faults.ts';
+import { type Settings, type SourceSettings, settingsSchema } from './schema.ts';
 import { PAYMENT_PATH } from './sources.ts';
 
-/*
- * What must hold between settings. It is looked at even where single settings are faulty, so that all faults
- * come at once: whatever cannot be read here is taken as not written.
- */
-
-const written = z.string().optional().catch(undefined);
-const readable = z.object({
-  public: z
-    .object({
-      host: written,
-      port: written,
-      trustedProxies: z.array(z.unknown()).catch([]),
-      tls: z.object({ clientCa: z.unknown() }).optional().catch(undefined),
-      limits: z.object({ headersTimeoutMs: written, requestTimeoutMs: written }).partial().catch({}),
-    })
-    .partial()
-    .catch({}),
-  ops: z.object({ host: written, port: written }).catch({}),
-  store: z
-    .object({
-      url: written,
-      username: z.unknown(),
-      password: z.unknown(),
-      tls: z.record(z.string(), z.unknown()).optional().catch(undefined),
-      commandTimeoutMs: written,
-      durability: z.object({ replicas: written, timeoutMs: written }).partial().catch({}),
-      clock: z.object({ maxStepMs: written, maxGapMs: written }).partial().catch({}),
-    })
-    .partial()
-    .catch({}),
-  sources: z
-    .array(
-      z
-        .object({
-          name: written,
-          callback: written,
-          appKey: written,
-          paths: z.object({ withdraw: written, web3: written }).catch({}).optional(),
-          authenticate: z.array(z.unknown()).catch([]).optional(),
-          answer: z
-            .union([z.object({ success: written, failure: written }), z.string()])
-            .optional()
-            .catch(undefined),
-        })
-        .catch({}),
-    )
-    .catch([]),
-});
-
-type Readable = z.output<typeof readable>;
-type Source = Readable['sources'][number];
-
-/** The faults of a tree of settings as written, of which nothing is known to be right. */
-export function brokenConditions(tree: unknown): readonly FoundFault[] {
-  const settings = readable.parse(tree);
-  return [
-    ...portConditions(settings),
-    ...timeoutConditions(settings.public.limits ?? {}),
-    ...storeConditions(settings.store),
-    ...unique(settings.sources, 'name', 'give every source a name of its own'),
-    ...unique(
-      settings.sources,
-      'appKey',
-      'give every appKey one source; two keys of one appKey are two signatures',
-    ),
-    ...settings.sources.flatMap((source, index) => sourceConditions(source, ['sources', index], settings)),
-    ...answerConditions(settings.sources),
-    ...pathConditions(settings.sources),
-    ...pluginConditions(tree),
-  ];
-}
-
-const EMBEDDED = 'embedded:';
-
-function portConditions({ public: outer, ops }: Readable): readonly FoundFault[] {
-  const port = ops.port ?? '9090';
-  if (port === '0' || port !== (outer.port ?? '8080')) return [];
-  return [
-    { path: ['ops', 'port'], problem: 'is also public.port', cure: 'give the operator a port of its own' },
-  ];
-}
-
 /**
- * Headers are part of the request, and Node's server does not start with more time for the part than for the
- * whole.
+ * The settings with the conditions between them. Conditions are also checked if single settings are faulty, so
+ * that one start reports all faults.
  */
-function timeoutConditions({
-  headersTimeoutMs = DEFAULT_TIMEOUT,
-  requestTimeoutMs = DEFAULT_TIMEOUT,
-}: NonNullable<Readable['public']['limits']>): readonly FoundFault[] {
-  if (!(Number(headersTimeoutMs) > Number(requestTimeoutMs))) return [];
-  return [
-    {
-      path: ['public', 'limits', 'headersTimeoutMs'],
-      problem: `is ${headersTimeoutMs === DEFAULT_TIMEOUT ? `${DEFAULT_TIMEOUT}, its default, ` : ''}above requestTimeoutMs`,
-      cure: 'write at most requestTimeoutMs, which is for the headers and the body together',
-    },
-  ];
+export const checkedSettings = settingsSchema.superRefine(
+  (found, context) => {
+    const faulty = context.issues.filter(({ code }) => code !== 'unrecognized_keys');
+    const paths = faulty.map(({ path }) => path ?? []);
+    const settings = withoutFaulty(found, paths);
+    const sources = (settings.sources ?? []).map((source): Source => source ?? {});
+    const report: Report = (path, problem, cure) =>
+      context.addIssue({ code: 'custom', path: [...path], params: { problem }, message: cure });
+    for (const check of CHECKS) check({ ...settings, sources }, report);
+  },
+  { when: () => true },
+);
+
+/** A value in which every part may be undefined, because what was written there is faulty. */
+type Valid<T> = T extends readonly (infer E)[]
+  ? readonly (Valid<E> | undefined)[]
+  : T extends object
+    ? { readonly [K in keyof T]?: Valid<T[K]> | undefined }
+    : T;
+
+type ValidSettings = Valid<Settings>;
+type Payment = Extract<SourceSettings, { callback: 'payment' }>;
+type Cosigner = Extract<SourceSettings, { callback: 'cosigner' }>;
+type Source = Valid<
+  Omit<Payment, 'callback'> & Omit<Cosigner, 'callback'> & Pick<SourceSettings, 'callback'>
+>;
+type Report = (path: SettingPath, problem: string, cure: string) => void;
+type Check = (
+  settings: Omit<ValidSettings, 'sources'> & { readonly sources: readonly Source[] },
+  report: Report,
+) => void;
+
+function withoutFaulty(settings: unknown, paths: readonly (readonly PropertyKey[])[]): ValidSettings {
+  const copy: unknown = structuredClone(settings);
+  for (const path of paths) {
+    const [parent, last] = [valueAt(copy, path.slice(0, -1)), path.at(-1)];
+    if (typeof parent === 'object' && parent !== null && last !== undefined) {
+      Reflect.set(parent, last, undefined);
+    }
+  }
+  return asValid.parse(copy);
 }
 
-/** Of both, as text. */
-const DEFAULT_TIMEOUT = '5000';
+const asValid = z.custom<ValidSettings>((value) => typeof value === 'object' && value !== null);
 
-function storeConditions(store: Readable['store']): readonly FoundFault[] {
-  const faults: FoundFault[] = [];
-  const url = store.url ?? '';
-  if (store.tls !== undefined && !url.startsWith('rediss')) {
-    faults.push({
-      path: ['store', 'tls'],
-      problem: 'has no effect on this store.url',
-      cure: 'write rediss in place of redis, or delete store.tls',
-    });
-  }
-  if (
-    store.tls !== undefined &&
-    (store.tls['certificate'] === undefined) !== (store.tls['key'] === undefined)
-  ) {
-    faults.push({
-      path: ['store', 'tls'],
-      problem: 'has half of a client certificate',
-      cure: 'write certificate and key, or neither',
-    });
-  }
-  if (store.username !== undefined && store.password === undefined) {
-    faults.push({ path: ['store', 'username'], problem: 'has no password', cure: 'add store.password' });
-  }
-  return [...faults, ...durabilityConditions(store), ...clockConditions(store)];
+/** Whether a setting is written. A faulty setting counts as written, and so do those of a faulty section. */
+function isWritten(section: object | undefined, name: string): boolean {
+  return section === undefined || name in section;
 }
 
-function durabilityConditions({
-  url = EMBEDDED,
-  durability = {},
-  commandTimeoutMs = '1000',
-}: Readable['store']): readonly FoundFault[] {
-  const { replicas = '0', timeoutMs = '100' } = durability;
-  if (replicas === '0') return [];
-  if (url.startsWith(EMBEDDED)) {
+const checkPorts: Check = ({ public: outer, ops }, report) => {
+  const port = ops?.port;
+  if (port === undefined || port === 0 || port !== outer?.port) return;
+  report(['ops', 'port'], `is ${port}, like public.port`, 'choose two different ports');
+};
+
+/** Node's server doesn't start with more time for the headers than for the whole request. */
+const checkTimeouts: Check = ({ public: outer }, report) => {
+  const { headersTimeoutMs = 0, requestTimeoutMs = Infinity } = outer?.limits ?? {};
+  if (headersTimeoutMs <= requestTimeoutMs) return;
+  report(
+    ['public', 'limits', 'headersTimeoutMs'],
+    `is ${headersTimeoutMs}, above requestTimeoutMs, ${requestTimeoutMs}`,
+    `write at most ${requestTimeoutMs}, or increase requestTimeoutMs`,
+  );
+};
+
+const checkStore: Check = ({ store = {} }, report) => {
+  const { url, tls } = store;
+  if (isWritten(store, 'tls') && url !== undefined && !url.startsWith('rediss')) {
+    const cure = 'write rediss instead of redis in the URL, or delete store.tls';
+    report(['store', 'tls'], 'has no effect on this store.url', cure);
+  }
+  if (tls !== undefined && isWritten(tls, 'certificate') !== isWritten(tls, 'key')) {
+    report(['store', 'tls'], 'has only one of certificate and key', 'write both, or neither');
+  }
+  if (isWritten(store, 'username') && !isWritten(store, 'password')) {
+    report(['store', 'username'], 'has no password', 'add store.password');
+  }
+};
+
+const checkDurability: Check = ({ store: { url, durability, commandTimeoutMs = Infinity } = {} }, report) => {
+  const { replicas = 0, timeoutMs = 0 } = durability ?? {};
+  if (replicas === 0) return;
+  if (url?.startsWith('embedded:') === true) {
     const cure = 'name a Redis with replicas in store.url, or delete store.durability';
-    return [
-      { path: ['store', 'durability', 'replicas'], problem: 'has no effect on an embedded store', cure },
-    ];
-  }
-  if (!(Number(timeoutMs) >= Number(commandTimeoutMs))) return [];
-  return [
-    {
-      path: ['store', 'durability'],
-      problem: 'waits for replicas for no less than store.commandTimeoutMs',
-      cure: `write a timeoutMs below ${commandTimeoutMs}, or raise store.commandTimeoutMs`,
-    },
-  ];
-}
-
-function clockConditions({ clock = {} }: Readable['store']): readonly FoundFault[] {
-  const { maxStepMs = '60000', maxGapMs = '3600000' } = clock;
-  if (!(Number(maxGapMs) < Number(maxStepMs))) return [];
-  const cure = `write a maxGapMs of at least ${maxStepMs}, or a smaller maxStepMs`;
-  return [{ path: ['store', 'clock', 'maxGapMs'], problem: 'is below store.clock.maxStepMs', cure }];
-}
-
-function unique(sources: readonly Source[], name: 'name' | 'appKey', cure: string): readonly FoundFault[] {
-  return sources.flatMap((source, index) => {
-    const first = sources.findIndex((other) => other[name] === source[name]);
-    if (source[name] === undefined || first === index) return [];
-    return [{ path: ['sources', index, name], problem: `is that of sources[${first}] as well`, cure }];
-  });
-}
-
-/** How answers without texts of their own say no; see src/callback/answer.ts. */
-const PLAIN_NO = 'FAILURE';
-const JSON_NO = '{"code":"1","msg":"failure","data":"failure"}';
-
-/** Who is not authenticated may get the text for no of another payment source, or the plain one. */
-function answerConditions(sources: readonly Source[]): readonly FoundFault[] {
-  const payments = sources.filter(({ callback }) => callback !== 'cosigner');
-  return sources.flatMap(({ answer: own }, index) => {
-    if (typeof own !== 'object') return [];
-    const others = payments.filter(({ answer }) => answer !== own).map(({ answer }) => refusalIn(answer));
-    if (own.success === undefined || ![PLAIN_NO, ...others].includes(own.success.trim())) return [];
-    return [
-      {
-        path: ['sources', index, 'answer', 'success'],
-        problem: 'is the text for no of an answer on the same path',
-        cure: 'write a text that no payment source is refused with',
-      },
-    ];
-  });
-}
-
-function refusalIn(answer: Source['answer']): string | undefined {
-  if (typeof answer === 'object') return answer.failure?.trim();
-  return answer === 'json' ? JSON_NO : PLAIN_NO;
-}
-
-function sourceConditions(source: Source, path: SettingPath, settings: Readable): readonly FoundFault[] {
-  const faults: FoundFault[] = [];
-  const { authenticate = [], paths } = source;
-  const answer = typeof source.answer === 'object' ? source.answer : {};
-  if (answer.success !== undefined && answer.success.trim() === answer.failure?.trim()) {
-    faults.push({
-      path: [...path, 'answer', 'failure'],
-      problem: 'is the same as success',
-      cure: 'write two texts that differ',
-    });
-  }
-  if (
-    source.callback === 'cosigner' &&
-    paths !== undefined &&
-    paths.withdraw === undefined &&
-    paths.web3 === undefined
-  ) {
-    faults.push({
-      path: [...path, 'paths'],
-      problem: 'names no path',
-      cure: 'write withdraw, web3 or both, or delete paths for the defaults',
-    });
-  }
-  if (authenticate.length > 1 && authenticate.includes('none')) {
-    const index = authenticate.indexOf('none');
-    faults.push({
-      path: [...path, 'authenticate', index],
-      problem: 'stands beside proofs',
-      cure: 'delete none, so that the proofs count',
-    });
-  }
-  for (const [index, credential] of authenticate.entries()) {
-    faults.push(
-      ...certificateConditions(credential, [...path, 'authenticate', index, 'certificate'], settings.public),
+    report(['store', 'durability', 'replicas'], 'has no effect on an embedded store', cure);
+  } else if (timeoutMs >= commandTimeoutMs) {
+    report(
+      ['store', 'durability'],
+      `has a timeoutMs of ${timeoutMs}, not below store.commandTimeoutMs, ${commandTimeoutMs}`,
+      `write a timeoutMs below ${commandTimeoutMs}, or increase store.commandTimeoutMs`,
     );
   }
-  return faults;
+};
+
+const checkClock: Check = ({ store }, report) => {
+  const { maxStepMs = 0, maxGapMs = Infinity } = store?.clock ?? {};
+  if (maxGapMs >= maxStepMs) return;
+  report(
+    ['store', 'clock', 'maxGapMs'],
+    `is ${maxGapMs}, below store.clock.maxStepMs, ${maxStepMs}`,
+    `write a maxGapMs of at least ${maxStepMs}, or a smaller maxStepMs`,
+  );
+};
+
+const checkNames: Check = ({ services = [], modules = [], sources }, report) => {
+  const unique = (of: string, name: string, values: readonly (string | undefined)[], cure: string): void => {
+    for (const [index, value] of values.entries()) {
+      const first = values.indexOf(value);
+      if (value === undefined || first === index) continue;
+      report([of, index, name], `is also the ${name} of ${of}[${first}]`, cure);
+    }
+  };
+  const appKeys = sources.map(({ appKey }) => appKey);
+  const appKeyCure = 'give each appKey one source; two keys of one appKey are two entries of signatures';
+  unique(
+    'sources',
+    'name',
+    sources.map(({ name }) => name),
+    'give each source its own name',
+  );
+  unique('sources', 'appKey', appKeys, appKeyCure);
+  for (const [of, plugins] of Object.entries({ services, modules })) {
+    const names = plugins.map((plugin) => plugin?.name);
+    unique(of, 'name', names, `give each of the ${of} its own name`);
+  }
+};
+
+const checkPluginTimeouts: Check = ({ answerTimeoutMs = Infinity, services = [], modules = [] }, report) => {
+  for (const [of, plugins] of Object.entries({ services, modules })) {
+    for (const [index, plugin] of plugins.entries()) {
+      const timeoutMs = plugin?.timeoutMs ?? 0;
+      if (timeoutMs < answerTimeoutMs) continue;
+      report(
+        [of, index, 'timeoutMs'],
+        `is ${timeoutMs}, not below answerTimeoutMs, ${answerTimeoutMs}`,
+        `write less than ${answerTimeoutMs}, or increase answerTimeoutMs`,
+      );
+    }
+  }
+};
+
+/** The refusals of answers without texts of their own; see src/callback/answer.ts. */
+const PLAIN_REFUSAL = 'FAILURE';
+const JSON_REFUSAL = '{"code":"1","msg":"failure","data":"failure"}';
+
+/** An unauthenticated sender may get the refusal of another payment source, or the plain one. */
+const checkAnswers: Check = ({ sources }, report) => {
+  const payments = sources.filter(({ callback }) => callback !== 'cosigner');
+  for (const [index, { answer }] of sources.entries()) {
+    if (typeof answer !== 'object' || answer.success === undefined) continue;
+    const success = answer.success.trim();
+    if (success === answer.failure?.trim()) {
+      report(['sources', index, 'answer', 'failure'], 'is the same as success', 'write two different texts');
+    }
+    const others = payments.flatMap((other) => (other.answer === answer ? [] : refusalOf(other.answer)));
+    if ([PLAIN_REFUSAL, ...others].includes(success)) {
+      const cure = 'write a text that no payment source sends as a refusal';
+      report(['sources', index, 'answer', 'success'], 'is also a refusal on the same path', cure);
+    }
+  }
+};
+
+function refusalOf(answer: Source['answer']): string {
+  if (typeof answer === 'object') return answer.failure?.trim() ?? PLAIN_REFUSAL;
+  return answer === 'json' ? JSON_REFUSAL : PLAIN_REFUSAL;
 }
 
-const certificateCredential = z.object({
-  certificate: z.object({ header: z.unknown(), fingerprints: z.unknown(), subjects: z.unknown() }).partial(),
-});
+const checkCredentials: Check = ({ public: outer, sources }, report) => {
+  for (const [index, { authenticate = [] }] of sources.entries()) {
+    const path = ['sources', index, 'authenticate'];
+    const none = authenticate.indexOf('none');
+    if (none !== -1 && authenticate.length > 1) {
+      const cure = 'delete none, so that the others are required';
+      report([...path, none], 'is listed with other credentials', cure);
+    }
+    for (const [at, credential] of authenticate.entries()) {
+      if (typeof credential !== 'object' || !('certificate' in credential)) continue;
+      checkCertificate(credential.certificate, outer, (problem, cure) =>
+        report([...path, at, 'certificate'], problem, cure),
+      );
+    }
+  }
+};
 
-function certificateConditions(
-  credential: unknown,
-  path: SettingPath,
-  outer: Readable['public'],
-): readonly FoundFault[] {
-  const { data } = certificateCredential.safeParse(credential);
-  if (data === undefined) return [];
-  const { header, fingerprints, subjects } = data.certificate;
-  const faults: FoundFault[] = [];
-  if (fingerprints === undefined && subjects === undefined) {
-    faults.push({ path, problem: 'accepts any certificate', cure: 'write fingerprints, subjects or both' });
+function checkCertificate(
+  certificate: object | undefined,
+  outer: ValidSettings['public'],
+  report: (problem: string, cure: string) => void,
+): void {
+  if (certificate === undefined) return;
+  const [fingerprints, subjects] = [
+    isWritten(certificate, 'fingerprints'),
+    isWritten(certificate, 'subjects'),
+  ];
+  if (!fingerprints && !subjects) {
+    report('accepts any certificate', 'write fingerprints, subjects or both');
   }
-  if (header === undefined && outer.tls?.clientCa === undefined) {
-    faults.push({
-      path,
-      problem: 'needs the certificate of the connection',
-      cure: 'set public.tls.clientCa, or name the header in which the gateway passes it on',
-    });
+  if (isWritten(certificate, 'header')) {
+    if (outer?.trustedProxies?.length === 0) {
+      report('trusts a header from any caller', 'list the gateway in public.trustedProxies');
+    }
+    if (fingerprints && subjects) {
+      const cure = 'list fingerprints or subjects, whichever the gateway sends';
+      report('expects a fingerprint and a subject in one header', cure);
+    }
+  } else if (!isWritten(outer, 'tls') || !isWritten(outer?.tls, 'clientCa')) {
+    const cure = 'set public.tls.clientCa, or name the header in which the gateway passes the certificate on';
+    report('needs client certificates on the connection', cure);
   }
-  if (header !== undefined && (outer.trustedProxies ?? []).length === 0) {
-    faults.push({
-      path,
-      problem: 'believes a header from anybody',
-      cure: 'name the gateway in public.trustedProxies',
-    });
-  }
-  return faults;
 }
 
 interface ServedPath {
-  readonly source: number;
+  /** Undefined for the path of payment confirmations. */
+  readonly source?: number;
   readonly setting: SettingPath;
   readonly served: string;
+  /** Whether a secret segment follows. */
   readonly secret: boolean;
 }
 
-/** A URL leads to one source. A path secret takes all that is one segment below its source's paths. */
-function pathConditions(sources: readonly Source[]): readonly FoundFault[] {
-  const payment: ServedPath = { source: -1, setting: [], served: PAYMENT_PATH.toLowerCase(), secret: false };
+/** A URL belongs to one source. A source with a path secret owns all URLs one segment below its paths. */
+const checkPaths: Check = ({ sources }, report) => {
+  for (const [index, { callback, paths }] of sources.entries()) {
+    if (callback !== 'cosigner' || isWritten(paths, 'withdraw') || isWritten(paths, 'web3')) continue;
+    const cure = 'write withdraw, web3 or both, or delete paths for the defaults';
+    report(['sources', index, 'paths'], 'contains no path', cure);
+  }
+  const payment: ServedPath = { setting: [], served: PAYMENT_PATH.toLowerCase(), secret: false };
   const paths = [payment, ...sources.flatMap(servedPaths)];
-  return paths.flatMap((path, index) => {
-    for (const other of paths.slice(0, index)) {
-      const name =
-        other.source === -1 ? 'the path of payment confirmations' : `a path of sources[${other.source}]`;
-      const [shorter, longer] = path.served.length < other.served.length ? [path, other] : [other, path];
-      if (path.source !== other.source && path.served === other.served) {
-        return [{ path: path.setting, problem: `is ${name}`, cure: 'give every source paths of its own' }];
-      }
-      if (shorter.secret && longer.served.startsWith(`${shorter.served}/`)) {
-        return [
-          {
-            path: path.setting,
-            problem: `lies above or below ${name}, where a path secret is expected`,
-            cure: 'write paths of which none is the beginning of another',
-          },
-        ];
-      }
-    }
-    return [];
-  });
+  for (const [index, path] of paths.entries()) {
+    const before = paths.slice(0, index);
+    const clash = before.map((other) => clashOf(path, other)).find((each) => each !== undefined);
+    if (clash !== undefined) report(path.setting, clash.problem, clash.cure);
+  }
+};
+
+function clashOf(path: ServedPath, other: ServedPath): { problem: string; cure: string } | undefined {
+  const name =
+    other.source === undefined ? 'the path of payment confirmations' : `a path of sources[${other.source}]`;
+  const [shorter, longer] = path.served.length < other.served.length ? [path, other] : [other, path];
+  if (path.source !== other.source && path.served === other.served) {
+    return { problem: `is ${name}`, cure: 'give each source its own paths' };
+  }
+  if (!shorter.secret || !longer.served.startsWith(`${shorter.served}/`)) return undefined;
+  return {
+    problem: `overlaps ${name}, where a path secret follows`,
+    cure: 'write paths that do not begin with each other',
+  };
 }
 
-function servedPaths(source: Source, index: number): readonly ServedPath[] {
-  if (source.callback !== 'cosigner') return [];
-  const secret = (source.authenticate ?? []).some(
-    (credential) => typeof credential === 'object' && credential !== null && 'path' in credential,
-  );
-  const paths = source.paths ?? { withdraw: '/cosigner/withdraw', web3: '/cosigner/web3' };
+function servedPaths({ callback, authenticate = [], paths = {} }: Source, index: number): ServedPath[] {
+  if (callback !== 'cosigner') return [];
+  const secret = authenticate.some((credential) => typeof credential === 'object' && 'path' in credential);
   return (['withdraw', 'web3'] as const).flatMap((name) => {
     const served = paths[name]?.toLowerCase();
     return served === undefined
@@ -314,3 +269,16 @@ function servedPaths(source: Source, index: number): readonly ServedPath[] {
       : [{ source: index, setting: ['sources', index, 'paths', name], served, secret }];
   });
 }
+
+const CHECKS: readonly Check[] = [
+  checkPorts,
+  checkTimeouts,
+  checkStore,
+  checkDurability,
+  checkClock,
+  checkNames,
+  checkPluginTimeouts,
+  checkAnswers,
+  checkCredentials,
+  checkPaths,
+];

@@ -4,32 +4,31 @@ import { z } from 'zod';
 import { messageOf } from '../errors.ts';
 import type { SettingPath, SettingsFault } from './faults.ts';
 
-/**
- * A settings file as a tree whose every scalar is the text that was written, with the places where it was.
- */
+/** A settings file as a tree whose scalars are the text as written. */
 export interface SettingsDocument {
   readonly tree: Record<string, unknown>;
   readonly start: string;
-  /** `FILE:LINE:COLUMN` of a setting that stands in the file. */
+  /** `FILE:LINE:COLUMN` of a setting; undefined if the file doesn't contain it. */
   readonly placeOf: (path: SettingPath) => string | undefined;
   readonly faults: readonly SettingsFault[];
 }
 
 const MAX_BYTES = 1024 * 1024;
 
-/** Reads the file, at most 1 MiB of YAML. Never throws: what is wrong with it as YAML is among the faults. */
+/** Reads a YAML file of at most 1 MiB. Never throws: all that is wrong with the file is in `faults`. */
 export function readSettingsDocument(file: string): SettingsDocument {
   let content: string;
   try {
     if (statSync(file).size > MAX_BYTES)
-      return unusable(file, 'is too large', 'give the file of the settings, at most 1 MiB');
+      return unusable(file, 'is larger than 1 MiB', 'name a settings file with --config');
     content = readFileSync(file, 'utf8');
   } catch (thrown) {
     const cause = /^E[A-Z]+/.exec(messageOf(thrown))?.[0] ?? 'no reason given';
     return unusable(
       file,
       `cannot be read (${cause})`,
-      `give an existing file with --config or COUNTERSIGN_CONFIG; a relative path begins at the working directory, ${process.cwd()}`,
+      'name an existing file with --config or COUNTERSIGN_CONFIG; ' +
+        `a relative path is resolved against the working directory, ${process.cwd()}`,
     );
   }
   const lines = new LineCounter();
@@ -42,7 +41,7 @@ export function readSettingsDocument(file: string): SettingsDocument {
     setting: '',
     place: at(pos[0]),
     problem: 'is not valid YAML',
-    // What follows a colon quotes the file.
+    // The text after a colon quotes the file.
     cure: message.split(': ')[0] ?? message,
   }));
   if (faults.length > 0 || document.contents === null)
@@ -51,7 +50,7 @@ export function readSettingsDocument(file: string): SettingsDocument {
     return unusable(at(0), 'is not a mapping', 'write settings such as `public:` on lines of their own');
   const tree = treeOf(document);
   if (tree === undefined)
-    return unusable(at(0), 'has a part named by * that is missing or without end', 'write the part out');
+    return unusable(at(0), 'has an alias (*) of a missing part or of itself', 'write the part out');
   return {
     tree,
     start: at(0),
@@ -63,9 +62,7 @@ export function readSettingsDocument(file: string): SettingsDocument {
   };
 }
 
-/**
- * Each part named by an alias becomes a copy, so that a variable that changes one does not change the others.
- */
+/** Each use of an alias becomes a copy, so that a variable can override one without the others. */
 function treeOf(document: Document): Record<string, unknown> | undefined {
   try {
     return asTree.parse(JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 100 }))));
@@ -74,7 +71,7 @@ function treeOf(document: Document): Record<string, unknown> | undefined {
   }
 }
 
-/** As it is: a copy would lose a `__proto__`, which is to be refused. */
+/** Without a copy, which would lose a `__proto__` that must be refused. */
 const asTree = z.custom<Record<string, unknown>>((value) => typeof value === 'object' && value !== null);
 
 function unusable(place: string, problem: string, cure: string): SettingsDocument {
@@ -86,7 +83,7 @@ function unusable(place: string, problem: string, cure: string): SettingsDocumen
   };
 }
 
-/** Of the name in a mapping, of the element in a list. */
+/** The offset of the name in a mapping, or of the element in a list. */
 function offsetOf(document: Document, path: SettingPath): number | undefined {
   const last = path.at(-1);
   const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);

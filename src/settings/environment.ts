@@ -1,10 +1,10 @@
-import type { FoundFault, SettingPath } from './faults.ts';
+import { type FoundFault, type SettingPath, valueAt } from './faults.ts';
 import { type SettingKey, VARIABLE_PREFIX, settingKeys, variableOf } from './keys.ts';
 import { closestMatch } from '../values/closest-match.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A setting that a variable sets. */
+/** A setting with the value of an environment variable. */
 export interface Override {
   readonly variable: string;
   readonly path: SettingPath;
@@ -12,22 +12,23 @@ export interface Override {
 }
 
 export interface EnvironmentSettings {
-  /** In the order of their paths, lists by number. */
+  /** In the order of their paths; list indices in numeric order. */
   readonly overrides: readonly Override[];
-  /** Variables that name no setting: the variable, and the cure. */
+  /** Variables that don't name a setting. */
   readonly unknown: readonly { readonly variable: string; readonly cure: string }[];
 }
 
 /**
- * The settings among the variables that begin with COUNTERSIGN_. Those in `named`, which settings refer to by
- * `{ env }`, are none, nor are COUNTERSIGN_CONFIG and what Kubernetes sets for a service of that name.
+ * Reads the settings among the variables that begin with COUNTERSIGN_. It skips COUNTERSIGN_CONFIG, the variables in
+ * `secrets`, which hold secrets, and those that Kubernetes sets for a service called countersign.
  */
-export function settingsFromEnvironment(env: Environment, named: ReadonlySet<string>): EnvironmentSettings {
+export function settingsFromEnvironment(env: Environment, secrets: ReadonlySet<string>): EnvironmentSettings {
   const overrides: Override[] = [];
   const unknown: { variable: string; cure: string }[] = [];
   for (const [variable, value] of Object.entries(env)) {
     if (!variable.startsWith(VARIABLE_PREFIX) || value === undefined) continue;
-    if (variable === 'COUNTERSIGN_CONFIG' || named.has(variable) || isServiceLink(variable, value)) continue;
+    if (variable === 'COUNTERSIGN_CONFIG' || secrets.has(variable) || isServiceLink(variable, value))
+      continue;
     const keys = settableKeys();
     const path = firstPath(keys, variable);
     if (path === undefined) unknown.push({ variable, cure: cureOf(keys, variable) });
@@ -37,7 +38,7 @@ export function settingsFromEnvironment(env: Environment, named: ReadonlySet<str
   return { overrides, unknown };
 }
 
-/** Sets each override in the tree, in place of what the file says. */
+/** Writes the overrides into the tree, over the values of the file. */
 export function applyOverrides(
   tree: Record<string, unknown>,
   overrides: readonly Override[],
@@ -47,29 +48,29 @@ export function applyOverrides(
   for (const { path, value, variable } of overrides) {
     const twin = seen.get(path.join('.'));
     if (twin !== undefined)
-      faults.push({ path, problem: `is also set by ${twin}`, cure: 'set one of the two' });
+      faults.push({ path, problem: `is also set by ${twin}`, cure: 'unset one of the two' });
     seen.set(path.join('.'), variable);
     const gap = put(tree, path, value);
     if (gap !== undefined) {
       faults.push({
         path,
-        problem: `leaves a gap in a list of ${gap}`,
-        cure: `number the elements from 0 on: the next is ${gap}`,
+        problem: `skips elements of a list of ${gap}`,
+        cure: `number elements from 0; the next is ${gap}`,
       });
     }
   }
-  // A reference is of one form: a variable that gives it the other form replaces the file's.
+  // A reference has one form. A variable with the other form replaces that of the file.
   for (const { path } of overrides) {
     const form = path.at(-1);
     const other = form === 'file' ? 'env' : 'file';
     if ((form !== 'file' && form !== 'env') || seen.has([...path.slice(0, -1), other].join('.'))) continue;
-    const parent = path.slice(0, -1).reduce<unknown>((node, step) => childOf(node, step), tree);
+    const parent = valueAt(tree, path.slice(0, -1));
     if (isContainer(parent)) delete parent[other];
   }
   return faults;
 }
 
-/** Returns the length of the list in which `path` would leave a gap. */
+/** Sets a value. If the path skips elements of a list, returns the length of that list instead. */
 function put(tree: Record<string, unknown>, path: SettingPath, value: string): number | undefined {
   let node: Record<string | number, unknown> = tree;
   for (const [index, step] of path.entries()) {
@@ -77,7 +78,7 @@ function put(tree: Record<string, unknown>, path: SettingPath, value: string): n
     const next = path[index + 1];
     if (next === undefined) node[step] = value;
     else {
-      const child = childOf(node, step);
+      const child = valueAt(node, [step]);
       const fits = isContainer(child) && Array.isArray(child) === (typeof next === 'number');
       const below: unknown = fits ? child : typeof next === 'number' ? [] : {};
       node[step] = below;
@@ -85,10 +86,6 @@ function put(tree: Record<string, unknown>, path: SettingPath, value: string): n
     }
   }
   return undefined;
-}
-
-function childOf(node: unknown, step: string | number): unknown {
-  return isContainer(node) && Object.hasOwn(node, step) ? node[step] : undefined;
 }
 
 function isContainer(value: unknown): value is Record<string | number, unknown> {
@@ -114,14 +111,11 @@ function cureOf(keys: readonly SettingKey[], variable: string): string {
     keys.map((key) => bare(key.variable ?? '')),
   )?.replaceAll('<n>', () => numbers.shift() ?? '0');
   return meant === undefined
-    ? 'unset it, or see the reference of the settings for their variables'
-    : `did you mean ${VARIABLE_PREFIX}${meant}? Else unset it`;
+    ? 'unset it, or see docs/settings.md for the variables'
+    : `did you mean ${VARIABLE_PREFIX}${meant}? Otherwise unset it`;
 }
 
-/**
- * Kubernetes describes every service of a namespace by variables such as
- * COUNTERSIGN_PORT=tcp://10.0.0.1:8080.
- */
+/** Kubernetes sets variables for each service of a namespace, such as COUNTERSIGN_PORT=tcp://10.0.0.1:8080. */
 function isServiceLink(variable: string, value: string): boolean {
   return (
     /_SERVICE_(?:HOST|PORT(?:_[A-Z0-9_]+)?)$/.test(variable) ||

@@ -1,11 +1,14 @@
+import type { z } from 'zod';
 import { CountersignError } from '../errors.ts';
+import { closestMatch } from '../values/closest-match.ts';
+import { settingKeys } from './keys.ts';
 
-/** Names and list numbers from the top of the settings. */
+/** Names and list indices from the top of the settings. */
 export type SettingPath = readonly (string | number)[];
 
-/** What is wrong with the settings at one place. It never holds a value, for that may be a secret. */
+/** What is wrong at one place of the settings. It never contains a secret. */
 export interface SettingsFault {
-  /** `sources[0].appKey`; the empty text for the settings as a whole. */
+  /** `sources[0].appKey`; empty for the settings as a whole. */
   readonly setting: string;
   /** `config/countersign.yaml:12:5`, or `variable COUNTERSIGN_PUBLIC_PORT`. */
   readonly place: string;
@@ -13,20 +16,14 @@ export interface SettingsFault {
   readonly cure: string;
 }
 
-/** A fault whose place is still to be found. */
+/** A fault whose place in the file isn't known yet. */
 export interface FoundFault {
   readonly path: SettingPath;
   readonly problem: string;
   readonly cure: string;
 }
 
-export function settingName(path: SettingPath): string {
-  return path
-    .map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${step}`))
-    .join('');
-}
-
-/** SETTINGS_INVALID: the message lists all faults, a line each; `data.faults` holds them. */
+/** SETTINGS_INVALID. The message has a line for each fault; `data.faults` holds them. */
 export function settingsInvalid(faults: readonly SettingsFault[]): CountersignError {
   const lines = faults.map(
     ({ place, setting, problem, cure }) =>
@@ -36,4 +33,64 @@ export function settingsInvalid(faults: readonly SettingsFault[]): CountersignEr
   return new CountersignError('SETTINGS_INVALID', [`The settings have ${many}.`, ...lines].join('\n'), {
     faults,
   });
+}
+
+export function settingName(path: SettingPath): string {
+  return path
+    .map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${step}`))
+    .join('');
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** The faults behind an issue of the schema. Only the problem depends on the value; no fault quotes it. */
+export function faultsOf(issue: Issue, tree: unknown): readonly FoundFault[] {
+  const path = issue.path.filter((step) => typeof step !== 'symbol');
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownSetting([...path, key]));
+  if (issue.code === 'invalid_union') {
+    // Of several forms, report on the one that the value has names of.
+    const begun = issue.errors.filter((errors) => errors.every((error) => error.path.length > 0));
+    const [form, ...others] = begun;
+    if (form !== undefined && others.length === 0) {
+      return form.flatMap((error) => faultsOf({ ...error, path: [...path, ...error.path] }, tree));
+    }
+  }
+  return [{ path, problem: problemOf(issue, valueAt(tree, path)), cure: issue.message }];
+}
+
+function problemOf(issue: Issue, value: unknown): string {
+  if (issue.code === 'custom' && typeof issue.params?.['problem'] === 'string')
+    return issue.params['problem'];
+  if (value === undefined) return 'is missing';
+  return value === '' ? 'has no value' : 'has an invalid value';
+}
+
+function unknownSetting(path: SettingPath): FoundFault {
+  const pattern = path.map((step) => (typeof step === 'number' ? '*' : step));
+  const siblings = settingKeys()
+    .filter(
+      (key) =>
+        key.path.length === path.length &&
+        pattern.slice(0, -1).every((step, index) => key.path[index] === step),
+    )
+    .map((key) => key.path.at(-1) ?? '');
+  const last = String(path.at(-1));
+  if (siblings.includes(last)) return { path, problem: 'is not allowed in this form', cure: 'delete it' };
+  const meant = closestMatch(last, siblings);
+  return {
+    path,
+    problem: 'is not a setting',
+    cure: meant === undefined ? 'delete it, or see docs/settings.md' : `did you mean ${meant}?`,
+  };
+}
+
+/** The value at a path of a tree; undefined if there is none. */
+export function valueAt(tree: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (node, step) =>
+      typeof node === 'object' && node !== null && Object.hasOwn(node, step)
+        ? Reflect.get(node, step)
+        : undefined,
+    tree,
+  );
 }

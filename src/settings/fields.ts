@@ -2,12 +2,25 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 
 /*
- * The kinds of values that settings have. Every scalar comes as text, from the file and from the environment
- * alike. The message of a check is the cure: what to write instead. It never repeats what was written, for
- * that may be a secret.
+ * The kinds of values that settings have. Every scalar arrives as text, from the file and from the environment.
+ * The error message of a check is the cure. It never quotes the value, which may be a misplaced secret.
  */
 
-/** A whole number within bounds, written in decimal digits, for a setting that may be left out. */
+/** A mapping with exactly these settings. */
+export function section<T extends z.core.$ZodLooseShape>(shape: T) {
+  const names = Object.keys(shape).join(', ');
+  return z.strictObject(shape, {
+    error: ({ code }) =>
+      code === 'invalid_type' ? `write its settings below it, indented: ${names}` : undefined,
+  });
+}
+
+export function list<T extends z.ZodType>(element: T, min: number, max: number, what: string) {
+  const error = `write a list of ${min} to ${max} ${what}`;
+  return z.array(element, { error }).min(min, { error }).max(max, { error });
+}
+
+/** A whole number in decimal digits, with a default. */
 export function wholeNumberOr(otherwise: number, min: number, max: number) {
   const error = `write a whole number from ${min} to ${max}, or delete the line for the default, ${otherwise}`;
   return z.preprocess(numberOfDigits, z.int({ error }).min(min, error).max(max, error).default(otherwise));
@@ -17,7 +30,7 @@ function numberOfDigits(value: unknown): unknown {
   return typeof value === 'string' && /^(?:0|[1-9]\d{0,14})$/.test(value) ? Number(value) : value;
 }
 
-/** `true` or `false`, for a setting that may be left out. */
+/** `true` or `false`, with a default. */
 export function flagOr(otherwise: boolean) {
   const error = `write true or false, or delete the line for the default, ${otherwise}`;
   return z.preprocess(
@@ -30,28 +43,20 @@ export function oneOf<const T extends readonly [string, ...string[]]>(values: T)
   return z.enum(values, { error: `write one of ${values.join(', ')}` });
 }
 
-/** Text that a pattern describes; `cure` says it in words. */
+/** Text that matches a pattern. */
 export function text(pattern: RegExp, cure: string) {
   return z.string({ error: cure }).regex(pattern, { error: cure });
 }
 
-export function list<T extends z.ZodType>(element: T, min: number, max: number, what: string) {
-  const error = `write a list of ${min} to ${max} ${what}`;
-  return z.array(element, { error }).min(min, { error }).max(max, { error });
-}
-
-/** A mapping that has these settings and no others. */
-export function section<T extends z.core.$ZodLooseShape>(shape: T) {
-  const names = Object.keys(shape).join(', ');
-  return z.strictObject(shape, {
-    error: ({ code }) =>
-      code === 'invalid_type' ? `write settings below it, indented: ${names}` : undefined,
-  });
-}
+/** The name of a source, service or module. */
+export const shortName = text(
+  /^[a-z][a-z0-9-]{0,31}$/,
+  'write a lower-case letter, then at most 31 of a-z, 0-9 and -',
+);
 
 export const filePath = text(/^[^\0]{1,4096}$/, 'write the path of a file').meta({ title: 'file path' });
 
-/** Where a secret or a key is found. A secret itself is refused, and not repeated. */
+/** The place of a secret or key. */
 export const secretReference = z.union(
   [
     z.strictObject({
@@ -63,20 +68,18 @@ export const secretReference = z.union(
       ),
     }),
   ],
-  { error: 'write { file: PATH } or { env: NAME }, one of them; a secret never stands in the settings' },
+  { error: 'write { file: PATH } or { env: NAME }; settings must not contain the secret itself' },
 );
 
+const RANGE_CURE = 'write an IP address or a range such as 10.0.0.0/8';
+
 export const addressRange = z
-  .string({ error: 'write an IP address or a range such as 10.0.0.0/8' })
-  .refine(isAddressRange, { error: 'write an IP address or a range such as 10.0.0.0/8' })
+  .string({ error: RANGE_CURE })
+  .refine(isAddressRange, { error: RANGE_CURE })
   .meta({ title: 'IP address or range' });
 
-function isAddressRange(written: string): boolean {
-  const [address = '', prefix, ...more] = written.split('/');
+function isAddressRange(range: string): boolean {
+  const [, address = '', prefix = '0'] = /^([^/%]*)(?:\/(0|[1-9]\d{0,2}))?$/.exec(range) ?? [];
   const version = isIP(address);
-  if (version === 0 || address.includes('%') || more.length > 0) return false;
-  return (
-    prefix === undefined ||
-    (/^(?:0|[1-9]\d{0,2})$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128))
-  );
+  return version !== 0 && Number(prefix) <= (version === 4 ? 32 : 128);
 }

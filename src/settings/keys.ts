@@ -1,12 +1,13 @@
-import { type JsonSchema, settingsJsonSchema } from './schema-file.ts';
+import { z } from 'zod';
+import { settingsSchema } from './schema.ts';
 
-/** One setting: where it stands in the file, and the environment variable that sets it. */
+/** One setting. */
 export interface SettingKey {
-  /** Names from the top; `*` stands for the number of a list's element. */
+  /** Names from the top; `*` is an index of a list. */
   readonly path: readonly string[];
-  /** `COUNTERSIGN_SOURCES_<n>_APP_KEY`; only a scalar has one. */
+  /** The environment variable, such as `COUNTERSIGN_SOURCES_<n>_APP_KEY`. Only a scalar has one. */
   readonly variable: string | undefined;
-  /** What may be written, such as `a whole number from 0 to 65535`; one for each form. */
+  /** The allowed values, such as `a whole number from 0 to 65535`; one for each form. */
   readonly types: readonly string[];
   readonly description: string;
   readonly default: unknown;
@@ -17,8 +18,8 @@ export const VARIABLE_PREFIX = 'COUNTERSIGN_';
 let known: readonly SettingKey[] | undefined;
 
 /**
- * All settings, sections and lists included, in the schema's order; those that several forms share, once.
- * Made when first asked for: a start with neither a fault nor a variable needs none of it.
+ * All settings in the order of the schema, with sections and lists. A setting that several forms share appears
+ * once. They are derived on first use: only faults, variables and the reference need them.
  */
 export function settingKeys(): readonly SettingKey[] {
   known ??= readKeys();
@@ -29,7 +30,7 @@ function readKeys(): readonly SettingKey[] {
   const keys = new Map<string, SettingKey>();
   const visit = (schema: JsonSchema, path: readonly string[]): void => {
     const forms = schema.anyOf ?? schema.oneOf ?? [schema];
-    // The elements of a list are described by the list; only a scalar among them can be set by itself.
+    // The list itself describes its elements. Only a scalar element can be set on its own.
     if (path.length > 0 && (path.at(-1) !== '*' || forms.some(isScalar))) {
       const id = path.join('.');
       keys.set(id, keyOf(schema, forms, path, keys.get(id)));
@@ -77,3 +78,44 @@ export function variableOf(path: readonly (string | number)[]): string {
   const snake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
   return VARIABLE_PREFIX + path.map((step) => (step === '*' ? '<n>' : snake(String(step)))).join('_');
 }
+
+/** The keywords that the JSON Schema of the settings uses. */
+export interface JsonSchema {
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly type?: string | undefined;
+  readonly const?: string | undefined;
+  readonly enum?: readonly string[] | undefined;
+  readonly default?: unknown;
+  readonly minimum?: number | undefined;
+  readonly maximum?: number | undefined;
+  readonly properties?: Readonly<Record<string, JsonSchema>> | undefined;
+  readonly required?: readonly string[] | undefined;
+  readonly items?: JsonSchema | undefined;
+  readonly anyOf?: readonly JsonSchema[] | undefined;
+  readonly oneOf?: readonly JsonSchema[] | undefined;
+  readonly [keyword: string]: unknown;
+}
+
+/** The JSON Schema of the settings file, by which an editor completes and checks it. */
+export function settingsJsonSchema(): JsonSchema {
+  const schema = asJsonSchema.parse(
+    z.toJSONSchema(settingsSchema, {
+      io: 'input',
+      override: ({ jsonSchema }) => {
+        // An optional section isn't in `required`, which says enough.
+        if (JSON.stringify(jsonSchema.default) === '{}') delete jsonSchema.default;
+      },
+    }),
+  );
+  const { description, ...form } = schema.properties?.['store'] ?? {};
+  const shortForm = {
+    type: 'string',
+    title: 'store URL',
+    description: form.properties?.['url']?.description,
+  };
+  const store = { description, anyOf: [shortForm, form] };
+  return { ...schema, title: 'Countersign settings', properties: { ...schema.properties, store } };
+}
+
+const asJsonSchema = z.custom<JsonSchema>((value) => typeof value === 'object' && value !== null);

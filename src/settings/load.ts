@@ -1,28 +1,28 @@
-import type { z } from 'zod';
-import { brokenConditions } from './conditions.ts';
+import { existsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { checkedSettings } from './conditions.ts';
 import { type SettingsDocument, readSettingsDocument } from './document.ts';
 import { type Environment, type Override, applyOverrides, settingsFromEnvironment } from './environment.ts';
 import {
   type FoundFault,
   type SettingPath,
   type SettingsFault,
+  faultsOf,
   settingName,
   settingsInvalid,
 } from './faults.ts';
 import { settingKeys, variableOf } from './keys.ts';
-import { closestMatch } from '../values/closest-match.ts';
-import { baseFolder, movedStore, resolvePaths } from './paths.ts';
-import { type Settings, settingsSchema } from './schema.ts';
+import type { Settings } from './schema.ts';
+import { storeAddress } from './store.ts';
 
 export type { Settings } from './schema.ts';
 
 export const DEFAULT_SETTINGS_FILE = 'config/countersign.yaml';
 
 /**
- * The settings: the file (else the one that COUNTERSIGN_CONFIG names, else config/countersign.yaml), with the
- * variables of the environment over it. A relative path of the file begins at the working directory; those
- * within, and those of variables, begin in the folder of the file and come out absolute. Throws
- * SETTINGS_INVALID with every fault at once.
+ * Loads the settings file: `file`, or the one that COUNTERSIGN_CONFIG names, or config/countersign.yaml. Variables
+ * of the environment override it. Relative paths in the result are resolved against the folder of the file.
+ * Throws SETTINGS_INVALID with all faults at once.
  */
 export function loadSettings(from: {
   readonly file?: string | undefined;
@@ -32,21 +32,20 @@ export function loadSettings(from: {
   const document = readSettingsDocument(file);
   const { tree } = document;
   if (typeof tree['store'] === 'string') tree['store'] = { url: tree['store'] };
-  const { overrides, unknown } = settingsFromEnvironment(from.env, namedVariables(tree, from.env));
+  const { overrides, unknown } = settingsFromEnvironment(from.env, secretVariables(tree, from.env));
   const gaps = applyOverrides(tree, overrides);
-  const parsed = settingsSchema.safeParse(tree);
+  const parsed = checkedSettings.safeParse(tree);
   const faults: SettingsFault[] = [...document.faults];
-  // Of a file that could not be read nothing else can be said.
+  // If the file could not be read, all else would follow from that.
   if (document.faults.length === 0) {
     const found = [
       ...gaps,
       ...(parsed.error?.issues ?? []).flatMap((issue) => faultsOf(issue, tree)),
-      ...brokenConditions(tree),
-      ...(parsed.success ? movedStore(parsed.data, baseFolder(file)) : []),
+      ...(parsed.success ? storeLeftBehind(parsed.data, baseFolder(file)) : []),
     ];
     faults.push(...found.map((fault) => placed(fault, document, overrides)));
     for (const { variable, cure } of unknown) {
-      faults.push({ setting: '', place: `variable ${variable}`, problem: 'names no setting', cure });
+      faults.push({ setting: '', place: `variable ${variable}`, problem: 'does not name a setting', cure });
     }
   }
   if (faults.length > 0 || !parsed.success) throw settingsInvalid(faults);
@@ -54,8 +53,8 @@ export function loadSettings(from: {
   return parsed.data;
 }
 
-/** Variables that hold secrets: those that a reference in the file or in a variable names. */
-function namedVariables(tree: unknown, env: Environment): ReadonlySet<string> {
+/** The variables that hold secrets: those that a reference in the file or in a variable names. */
+function secretVariables(tree: unknown, env: Environment): ReadonlySet<string> {
   const named = new Set<string>();
   const visit = (node: unknown): void => {
     if (typeof node !== 'object' || node === null) return;
@@ -69,50 +68,6 @@ function namedVariables(tree: unknown, env: Environment): ReadonlySet<string> {
     if (name.startsWith('COUNTERSIGN_') && name.endsWith('_ENV') && value !== undefined) named.add(value);
   }
   return named;
-}
-
-type Issue = z.core.$ZodIssue;
-
-function faultsOf(issue: Issue, tree: unknown): readonly FoundFault[] {
-  const path = issue.path.filter((step) => typeof step !== 'symbol');
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownSetting([...path, key]));
-  if (issue.code === 'invalid_union') {
-    // Of several forms, the one that was begun: with names that it knows.
-    const begun = issue.errors.filter((errors) => errors.every((error) => error.path.length > 0));
-    const [form, ...others] = begun;
-    if (form !== undefined && others.length === 0) {
-      return form.flatMap((error) => faultsOf({ ...error, path: [...path, ...error.path] }, tree));
-    }
-  }
-  const value = valueAt(tree, path);
-  const problem =
-    issue.code === 'custom' && typeof issue.params?.['problem'] === 'string'
-      ? issue.params['problem']
-      : value === undefined
-        ? 'is missing'
-        : value === ''
-          ? 'has no value'
-          : 'cannot have this value';
-  return [{ path, problem, cure: issue.message }];
-}
-
-function unknownSetting(path: SettingPath): FoundFault {
-  const pattern = path.map((step) => (typeof step === 'number' ? '*' : step));
-  const siblings = settingKeys()
-    .filter(
-      (key) =>
-        key.path.length === path.length &&
-        pattern.slice(0, -1).every((step, index) => key.path[index] === step),
-    )
-    .map((key) => key.path.at(-1) ?? '');
-  const last = String(path.at(-1));
-  if (siblings.includes(last)) return { path, problem: 'does not belong to this form', cure: 'delete it' };
-  const meant = closestMatch(last, siblings);
-  return {
-    path,
-    problem: 'is no setting',
-    cure: meant === undefined ? 'delete it, or see the reference of the settings' : `did you mean ${meant}?`,
-  };
 }
 
 function placed(
@@ -131,7 +86,7 @@ function placed(
   };
 }
 
-/** Where the setting is written, else where what it belongs to is. */
+/** The place of the setting, or of the nearest section or list around it. */
 function placeOf(path: SettingPath, document: SettingsDocument, overrides: readonly Override[]): string {
   for (let length = path.length; length > 0; length -= 1) {
     const above = path.slice(0, length);
@@ -147,12 +102,53 @@ function placeOf(path: SettingPath, document: SettingsDocument, overrides: reado
   return document.start;
 }
 
-function valueAt(tree: unknown, path: SettingPath): unknown {
-  return path.reduce<unknown>(
-    (node, step) =>
-      typeof node === 'object' && node !== null && Object.hasOwn(node, step)
-        ? Reflect.get(node, step)
-        : undefined,
-    tree,
-  );
+/** Settings whose text is the path of a file or folder, in any section. */
+const PATH_NAMES: ReadonlySet<string> = new Set(['file', 'directory', 'certificate', 'clientCa', 'ca']);
+const EMBEDDED = 'embedded:';
+
+/**
+ * The folder against which relative paths are resolved: that of the settings file, so that a command finds the same
+ * files from any working directory. Without a regular file, such as for /dev/null, it is the working directory.
+ */
+function baseFolder(file: string): string {
+  const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
+  return isFile ? dirname(resolve(file)) : process.cwd();
+}
+
+/** Makes all paths of the settings absolute, in place. */
+function resolvePaths(settings: Settings, folder: string): void {
+  const visit = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return;
+    for (const [name, value] of Object.entries(node)) {
+      if (PATH_NAMES.has(name) && typeof value === 'string') Reflect.set(node, name, resolve(folder, value));
+      else visit(value);
+    }
+  };
+  visit(settings);
+  const path = embeddedPath(settings.store.url);
+  if (path !== undefined) settings.store.url = `${EMBEDDED}${resolve(folder, path)}`;
+}
+
+/**
+ * Earlier versions resolved the store against the working directory. If the store is still there, a new and empty
+ * store would know no decision and no limit, so the start is refused.
+ */
+function storeLeftBehind({ store }: Settings, folder: string): readonly FoundFault[] {
+  const path = embeddedPath(store.url);
+  if (path === undefined) return [];
+  const [now, before] = [resolve(folder, path), resolve(path)];
+  if (now === before || existsSync(now) || !existsSync(before)) return [];
+  return [
+    {
+      path: ['store', 'url'],
+      problem: `is ${now}, which does not exist, but a store exists at ${before}, the path in earlier versions`,
+      cure: `move that file with its -wal and -shm files, or write embedded:${before} to use it there`,
+    },
+  ];
+}
+
+/** Undefined for Redis, and for an in-memory database, which is refused when it is opened. */
+function embeddedPath(url: string): string | undefined {
+  const address = storeAddress(url);
+  return address?.kind === 'embedded' && !address.path.startsWith(':memory:') ? address.path : undefined;
 }

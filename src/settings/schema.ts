@@ -1,22 +1,138 @@
 import type { z } from 'zod';
-import { filePath, list, oneOf, section, wholeNumberOr } from './fields.ts';
+import {
+  addressRange,
+  filePath,
+  list,
+  oneOf,
+  secretReference,
+  section,
+  text,
+  wholeNumberOr,
+} from './fields.ts';
 import { modules, services } from './plugins.ts';
-import { opsPort, publicPort } from './ports.ts';
 import { source } from './sources.ts';
 import { store } from './store.ts';
 
+const host = text(/^[A-Za-z0-9.:_-]{1,253}$/, 'write an address or a host name to listen on')
+  .default('127.0.0.1')
+  .meta({ title: 'address or host name' });
+
+const tls = section({
+  certificate: filePath.describe('PEM file of the certificate, followed by the intermediate certificates.'),
+  key: secretReference.describe('The private key of the certificate, in PEM.'),
+  clientCa: filePath
+    .optional()
+    .describe(
+      'PEM file of the authorities whose client certificates are accepted. ' +
+        'With it, every caller is asked for a client certificate.',
+    ),
+});
+
+const limits = section({
+  headerBytes: wholeNumberOr(16384, 1024, 65536).describe(
+    'Size of all headers of a request together. A request with 100 headers or more is refused.',
+  ),
+  bodyBytes: wholeNumberOr(65536, 1024, 65536).describe('Size of a callback.'),
+  headersTimeoutMs: wholeNumberOr(5000, 100, 60000).describe(
+    'Time limit for the headers of a request. At most requestTimeoutMs.',
+  ),
+  requestTimeoutMs: wholeNumberOr(5000, 100, 60000).describe(
+    'Time limit for a whole request to arrive, and for its answer to be read.',
+  ),
+  keepAliveTimeoutMs: wholeNumberOr(65000, 0, 600000).describe(
+    'How long an idle connection is kept. Make it longer than the idle time-out of the gateway, often 60 s. ' +
+      'Otherwise the gateway may send a callback on a connection that is being closed.',
+  ),
+  connections: wholeNumberOr(1024, 1, 65536).describe('Open connections; more are closed.'),
+  connectionsPerAddress: wholeNumberOr(512, 1, 65536).describe(
+    'Open connections of one address (one /64 of IPv6); more are closed. ' +
+      'Only `connections` limits those of trustedProxies.',
+  ),
+  callbacks: wholeNumberOr(512, 1, 65536).describe(
+    'Callbacks in flight at once; one more is answered FAILURE at once. This number within answerTimeoutMs is ' +
+      'the slowest pace at which all are answered in time: 512 within 2 s are 256 a second. ' +
+      'A higher number only makes more of them late.',
+  ),
+  failuresPerSecond: wholeNumberOr(200, 1, 100000).describe(
+    'Callbacks of one address (one /64 of IPv6) that may fail to authenticate in a second. ' +
+      'For the rest of that second, all its callbacks are answered FAILURE unread. ' +
+      'An envelope that does not decipher counts ten times. A request that is answered 404 or 405 counts too. ' +
+      'A connection that is closed for misuse counts ten times: a request sent before the last one was ' +
+      'answered, an answer left unread, or no HTTP. Further connections of an unknown address that does this ' +
+      'are then closed unread. An IPv6 /48 has ten times the budget of a /64. ' +
+      'An address with a decided callback in the last day has a budget of its own. ' +
+      'An address with an authenticated sender in the last minute has ten times the budget, since other ' +
+      'callers may use the same gateway. List gateways in trustedProxies, so that each caller is counted alone.',
+  ),
+  outputs: wholeNumberOr(200, 1, 1000).describe(
+    'Outputs of one withdrawal; more are refused (TOO_MANY_OUTPUTS). ' +
+      'Each limit by address counts for each output, and the store does nothing else meanwhile.',
+  ),
+  requestsPerSocket: wholeNumberOr(0, 0, 1000000).describe(
+    'Requests after which a connection is closed; 0 for any number.',
+  ),
+});
+
+/** The port for the platform and the co-signer. */
+const publicPort = section({
+  host: host.describe(
+    'Address to listen on. 0.0.0.0 is every IPv4 address of the machine, which a container needs.',
+  ),
+  port: wholeNumberOr(8080, 0, 65535).describe('Port for callbacks; 0 takes any free port.'),
+  trustedProxies: list(addressRange, 0, 64, 'addresses')
+    .default([])
+    .describe('Gateways whose X-Forwarded-For is trusted. The address of any other peer is its own.'),
+  tls: tls.optional().describe('TLS terminated by Countersign itself. Omit it if a gateway terminates TLS.'),
+  limits: limits.prefault({}).describe('Limits on what callers may use.'),
+  shutdownDelayMs: wholeNumberOr(0, 0, 120000).describe(
+    'How long callbacks are still accepted after the signal to stop, while /readyz reports not ready. ' +
+      'The load balancer needs this time to notice, such as 5000 on Kubernetes. ' +
+      'Each answer then closes its connection.',
+  ),
+  shutdownGraceMs: wholeNumberOr(10000, 0, 600000).describe(
+    'Time limit for answering callbacks in flight once no more are accepted.',
+  ),
+});
+
+const hostName = text(
+  /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?)*$/,
+  'write a host name such as countersign-ops.example.com, without port',
+);
+
+/** The port for operators: health, readiness, metrics, and the API. */
+const opsPort = section({
+  host: host.describe(
+    'Address to listen on. Health and metrics have no authentication: do not expose this port to the outside.',
+  ),
+  port: wholeNumberOr(9090, 0, 65535).describe(
+    'Port for health, readiness, metrics and the API; 0 takes any free port.',
+  ),
+  hosts: list(hostName, 0, 64, 'host names')
+    .default([])
+    .describe(
+      'Host names by which the port may be called, such as that of a service in front of it. ' +
+        'localhost and all IP addresses are always allowed. A request with any other name is answered 421, ' +
+        'so that no web page can reach the port through a browser with a name that resolves to it.',
+    ),
+  token: secretReference
+    .optional()
+    .describe(
+      'The token that API calls must send, as `Authorization: Bearer TOKEN`. Without it, the API is off.',
+    ),
+});
+
 /**
- * All settings, in the order in which the reference shows them. Every one has a description, and a default
- * unless only the user can know it. Conditions between settings are in conditions.ts.
+ * All settings, in the order of the reference. Each has a description, and a default unless only the user can
+ * know the value. Conditions between settings are in conditions.ts.
  */
 export const settingsSchema = section({
   public: publicPort.prefault({}).describe('The port that the platform and the co-signer call.'),
-  ops: opsPort.prefault({}).describe('The port for whoever operates the service.'),
+  ops: opsPort.prefault({}).describe('The port for operators.'),
   store: store
     .prefault({})
-    .describe('Where decisions are kept. A text alone is the url: `store: redis://redis:6379/0`.'),
+    .describe('Where decisions are kept. A plain text is the url: `store: redis://redis:6379/0`.'),
   answerTimeoutMs: wholeNumberOr(2000, 100, 10000).describe(
-    'Time from the arrival of a callback to its answer. Later than that the answer is FAILURE.',
+    'Time limit from the arrival of a callback to its answer. After it, the answer is FAILURE.',
   ),
   policies: section({
     directory: filePath
@@ -25,9 +141,10 @@ export const settingsSchema = section({
       .meta({ title: 'directory' }),
     push: oneOf(['when-empty', 'never'])
       .default('when-empty')
-      .describe('Whether the files are put in force at start, if nothing is in force.'),
+      .describe('Whether a start puts the files in force if no revision is in force.'),
     pollMs: wholeNumberOr(1000, 100, 60000).describe(
-      'Time between looks at what is in force, in case a notice was lost. A stale revision never decides, however long this is.',
+      'Time between checks of the revision in force, in case a notification was lost. ' +
+        'Even with a long time, a stale revision never decides.',
     ),
   })
     .prefault({})
@@ -35,16 +152,16 @@ export const settingsSchema = section({
   log: section({
     level: oneOf(['error', 'warn', 'info'])
       .default('info')
-      .describe('Least important lines that are written.'),
+      .describe('The least important level that is written.'),
     unauthenticatedPerMinute: wholeNumberOr(60, 0, 100000).describe(
-      'Lines a minute about callbacks whose sender is not authenticated; the others are counted.',
+      'Lines a minute about callbacks from unauthenticated senders. The others are only counted.',
     ),
   })
     .prefault({})
-    .describe('The log, JSON lines on standard output.'),
+    .describe('The log: JSON lines on standard output.'),
   services,
   modules,
-  sources: list(source, 1, 64, 'sources').describe('Who may call, and how each shows who it is.'),
+  sources: list(source, 1, 64, 'sources').describe('Who may call, and how each caller authenticates.'),
 });
 
 export type Settings = z.output<typeof settingsSchema>;

@@ -1,26 +1,23 @@
-import { createPublicKey } from 'node:crypto';
+import { createHash, createPublicKey } from 'node:crypto';
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { CountersignError } from '../errors.ts';
 import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
-import { isDemoCredential } from './demo.ts';
 import type { Environment } from './environment.ts';
+import type { Settings } from './schema.ts';
 
-/** Secrets and keys, read where the settings say that they are. */
+/** Reads secrets and keys at the places that the settings name. */
 export interface Secrets {
-  /** The content now, at most 64 KiB. Throws SECRET_UNREADABLE. */
+  /** The current content, at most 64 KiB. Throws SECRET_UNREADABLE. */
   readonly read: ReadSecret;
-  /**
-   * Lets `watch` look at a file that is no secret but belongs to one, such as a certificate. Call it before
-   * reading.
-   */
+  /** Adds a file that isn't a secret to `watch`, such as a certificate. Call it before reading the file. */
   readonly follow: (file: string) => void;
   /**
-   * Calls back within about `pollMs` after a file that was read has changed, appeared or gone; whoever is
-   * called reads again, and must not throw. Returns what ends it.
+   * Calls `changed` about `pollMs` after a file that was read has changed, appeared or disappeared. `changed` must
+   * read again and must not throw. Returns a function that ends the watch.
    */
   readonly watch: (changed: () => void) => () => void;
-  /** Secret files that every user of the machine can read, of those read so far. */
+  /** Warns of each secret file read so far that every user of the machine can read. */
   readonly warnings: () => readonly string[];
 }
 
@@ -36,7 +33,7 @@ export function createSecrets(from: { readonly env: Environment; readonly pollMs
     let changed = false;
     for (const [file, before] of stateOfFile) {
       const now = await stat(file, { bigint: true }).then(stateOf, () => MISSING);
-      // A read in the meantime has seen what is there now.
+      // A read in the meantime has already seen the change.
       if (now === before || stateOfFile.get(file) !== before) continue;
       stateOfFile.set(file, now);
       changed = true;
@@ -55,7 +52,7 @@ export function createSecrets(from: { readonly env: Environment; readonly pollMs
         const value = Object.hasOwn(from.env, reference.env) ? from.env[reference.env] : undefined;
         return trimmed(reference, value ?? '', 'is not set or is empty');
       }
-      // Noted before it is read: a change while it is being read is seen at the next look.
+      // Recorded before the read, so that the next look notices a change during the read.
       stateOfFile.set(reference.file, stateNow(reference.file));
       const { content, mode } = readSmallFile(reference);
       const secret = trimmed(reference, content, 'is empty');
@@ -66,7 +63,7 @@ export function createSecrets(from: { readonly env: Environment; readonly pollMs
     },
     follow: (file) => void stateOfFile.set(file, stateNow(file)),
     watch: (changed) => {
-      // Each watch is one of its own, also if the same function watches twice.
+      // A new function, so that one `changed` can be watched twice.
       const watcher = (): void => changed();
       watchers.add(watcher);
       schedule();
@@ -77,17 +74,14 @@ export function createSecrets(from: { readonly env: Environment; readonly pollMs
     },
     warnings: () =>
       [...readableByAll].map(
-        (file) => `the secret in file ${file} can be read by every user of this machine: chmod o-r it`,
+        (file) => `the secret in file ${file} can be read by every user of this machine: run chmod o-r on it`,
       ),
   };
 }
 
 const MISSING = 'missing';
 
-/**
- * Differs after a write, and after another file was put in its place by rename or by the swap of a link above
- * it.
- */
+/** Differs after a write, and after a rename or a changed link put another file in its place. */
 function stateOf(stats: BigIntStats): string {
   return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
 }
@@ -103,10 +97,10 @@ function stateNow(file: string): string {
 function readSmallFile(reference: { readonly file: string }): { content: string; mode: number } {
   let descriptor: number | undefined;
   try {
-    // With O_NONBLOCK a pipe that nobody writes to does not stop the program here. Windows does not have it.
+    // O_NONBLOCK, which Windows lacks, prevents a hang on a pipe that has no writer.
     descriptor = openSync(reference.file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const stats = fstatSync(descriptor);
-    if (!stats.isFile()) throw unreadable(reference, 'is not a file');
+    if (!stats.isFile()) throw unreadable(reference, 'is not a regular file');
     const bytes = Buffer.alloc(MAX_BYTES + 1);
     let length = 0;
     for (let read = -1; read !== 0 && length < bytes.length; length += read) {
@@ -137,7 +131,8 @@ function trimmed(reference: SecretRef, content: string, ifEmpty: string): string
 function unreadable(reference: SecretRef, problem: string): CountersignError {
   const cure =
     'file' in reference
-      ? 'put the secret there, readable for this user; a relative path of the settings begins in the folder of their file'
+      ? 'put the secret there, readable for this user; ' +
+        'relative paths of the settings are resolved against the folder of their file'
       : 'set it before the start';
   return new CountersignError('SECRET_UNREADABLE', `${nameOfSecret(reference)} ${problem}: ${cure}`, {
     ...reference,
@@ -145,7 +140,7 @@ function unreadable(reference: SecretRef, problem: string): CountersignError {
   });
 }
 
-/** Public keys and certificates may be read by anybody. */
+/** Whether the content is a public key or a certificate, which everybody may read. */
 function isPublic(content: string): boolean {
   if (/-----BEGIN (?:RSA )?PUBLIC KEY-----|-----BEGIN CERTIFICATE-----/.test(content))
     return !content.includes('PRIVATE KEY');
@@ -154,5 +149,72 @@ function isPublic(content: string): boolean {
     return true;
   } catch {
     return false;
+  }
+}
+
+/** Digests of the files in config/demo, to recognise copies of them elsewhere. */
+const demoDigests: ReadonlySet<string> = new Set([
+  '8f131c732d76852732b6a969a13a7eff7217c02961410d6a144ee09b903fd05d', // shop.secret
+  'e08e4834848dd991f3009e06aff430359bfb3866b7908e3689be8ba79d8f03a1', // vault.token
+  'cc5543cd249e79c082872b5399134768ec5a94bfdb56e05eb826795e9f38f943', // platform.private.pem
+  'fce0b2218c574b23e31119fad04351abd5bd75b8d661cf5c829988688b957c63', // platform.public.pem
+  'e36468d8b37b354c32b3f8a44f7a597c1b4e3b6161cb1129e79eda0e1384317d', // merchant.private.pem
+  '42ec966f18fe50ebfbbba764434d7eb81b41a0d5d0f8df1056d45f0c8976a4e1', // merchant.public.pem
+]);
+
+/** Whether the content is one of the published demo secrets and keys, with or without PEM lines and line breaks. */
+export function isDemoCredential(content: string): boolean {
+  return demoDigests.has(createHash('sha256').update(bare(content)).digest('hex'));
+}
+
+function bare(content: string): string {
+  const letters = content.replaceAll(/-----[^-]+-----|\s/g, '');
+  return letters.replaceAll('-', '+').replaceAll('_', '/').replaceAll('=', '');
+}
+
+/** A sentence for each secret and key of the settings that is a published one. Unreadable ones are skipped. */
+export function demoCredentials(settings: Settings, read: ReadSecret): readonly string[] {
+  return secretsOf(settings).flatMap(({ setting, reference }) => {
+    const content = contentOf(reference, read);
+    if (content === undefined || !isDemoCredential(content)) return [];
+    return [`${setting} (${nameOfSecret(reference)}) is published with the program: for trying out only`];
+  });
+}
+
+interface NamedSecret {
+  readonly setting: string;
+  readonly reference: SecretRef;
+}
+
+/** All references below a part of the settings, each by its name there. */
+export function secretsOf(settings: object): readonly NamedSecret[] {
+  const found: NamedSecret[] = [];
+  const visit = (node: unknown, setting: string): void => {
+    if (typeof node !== 'object' || node === null) return;
+    const reference = referenceOf(node);
+    if (reference !== undefined) found.push({ setting, reference });
+    for (const [name, child] of Object.entries(node)) {
+      visit(
+        child,
+        Array.isArray(node) ? `${setting}[${name}]` : setting === '' ? name : `${setting}.${name}`,
+      );
+    }
+  };
+  visit(settings, '');
+  return found;
+}
+
+function referenceOf(node: object): SecretRef | undefined {
+  if ('file' in node && typeof node.file === 'string') return { file: node.file };
+  if ('env' in node && typeof node.env === 'string') return { env: node.env };
+  return undefined;
+}
+
+function contentOf(reference: SecretRef, read: ReadSecret): string | undefined {
+  try {
+    return read(reference);
+  } catch (thrown) {
+    if (thrown instanceof CountersignError) return undefined;
+    throw thrown;
   }
 }

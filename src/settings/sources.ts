@@ -1,19 +1,16 @@
 import { z } from 'zod';
-import { addressRange, flagOr, list, oneOf, secretReference, section, text } from './fields.ts';
+import { addressRange, flagOr, list, oneOf, secretReference, section, shortName, text } from './fields.ts';
 
-/** Where the platform sends payment confirmations (section 6.1), spelt as it spells it. */
+/** Where the platform sends payment confirmations (section 6.1), in the platform's spelling. */
 export const PAYMENT_PATH = '/nofity/transferToMerchantAuthCheck';
 
-const name = text(
-  /^[a-z][a-z0-9-]{0,31}$/,
-  'write a lower-case letter, then at most 31 of a-z, 0-9 and -',
-).describe(
-  'Name of the source, by which policies, lists, the journal and metrics know it. A new name is a new source.',
+const name = shortName.describe(
+  'Name of the source in policies, lists, the journal and metrics. A new name is a new source.',
 );
 
 const emptyValues = oneOf(['keep', 'skip'])
   .default('keep')
-  .describe('Whether a member whose value is the empty text is part of the signed text, by its name.');
+  .describe('Whether the name of a member with an empty value is part of the signed text.');
 
 const platformKey = secretReference.describe("The platform's public key, in PEM or base64.");
 
@@ -22,16 +19,16 @@ const signature = z.discriminatedUnion(
   [
     section({
       scheme: z.literal('md5').describe('MD5 of the sorted members and a shared secret.'),
-      secret: secretReference.describe('The secret that the platform gave with the appKey.'),
+      secret: secretReference.describe('The secret that the platform issued with the appKey.'),
       emptyValues,
     }),
     section({
       scheme: z.literal('rsa').describe('Sorted members, signed with RSA.'),
       platformKey,
-      digest: oneOf(['sha256', 'sha1']).default('sha256').describe('Digest that is signed.'),
+      digest: oneOf(['sha256', 'sha1']).default('sha256').describe('Digest of the signature.'),
       signs: oneOf(['string', 'md5-hex'])
         .default('string')
-        .describe('What is signed: the text of the members, or its MD5 in hexadecimal.'),
+        .describe('The signed text: the members themselves, or their MD5 in hexadecimal.'),
       emptyValues,
     }),
     section({
@@ -40,12 +37,12 @@ const signature = z.discriminatedUnion(
       merchantKey: secretReference.describe("The merchant's private key, in PEM or base64."),
     }),
   ],
-  { error: 'write scheme: md5, rsa or rsa-envelope, and what belongs to it' },
+  { error: 'write scheme: md5, rsa or rsa-envelope, with its settings' },
 );
 
 const answerText = z
-  .string({ error: 'write the text that is sent' })
-  .min(1, { error: 'write the text that is sent' })
+  .string({ error: 'write the text of the answer' })
+  .min(1, { error: 'write the text of the answer' })
   .max(1024, { error: 'write at most 1024 characters' });
 
 const answer = z.union(
@@ -56,8 +53,8 @@ const answer = z.union(
         /^[\w.+-]+\/[\w.+-]+(?:; ?charset=[\w-]+)?$/,
         'write a content type such as application/json',
       ).describe('Content-Type of the answer.'),
-      success: answerText.describe('The whole body for yes.'),
-      failure: answerText.describe('The whole body for no. It must differ from that for yes.'),
+      success: answerText.describe('The whole body of an approval.'),
+      failure: answerText.describe('The whole body of a refusal. It must differ from that of an approval.'),
     }),
   ],
   { error: 'write plain, json, or { contentType, success, failure }' },
@@ -71,17 +68,22 @@ const paymentSource = section({
   appKey: text(
     /^[\x21-\x7e]{1,128}$/,
     'write the appKey, 1 to 128 printable characters without blanks',
-  ).describe('The appKey that the platform gave to the application.'),
+  ).describe('The appKey that the platform issued to the application.'),
   signatures: list(signature, 1, 8, 'signatures').describe(
-    'The schemes that are accepted. Two entries of one scheme are two keys, while one is being rotated.',
+    'The accepted schemes. Two entries of one scheme are two keys, such as during a rotation.',
   ),
   bindScheme: flagOr(true).describe(
-    'Whether an order that comes again must be signed by the scheme that it first came by. It is refused otherwise (SCHEME_CHANGED, an alarm), for a key of the weakest scheme alone could repeat it. With false, any scheme that is accepted may repeat it.',
+    'Whether a repeated order must be signed by the scheme of its first callback. ' +
+      'Otherwise it is refused (SCHEME_CHANGED, an alarm), because a key of the weakest scheme alone could ' +
+      'repeat it. With false, any accepted scheme may repeat it.',
   ),
   answer: answer
     .default('plain')
     .describe(
-      'How a payment confirmation is answered: plain is SUCCESS or FAILURE, json an envelope with a code. Whoever is not authenticated gets the no of all payment sources, where they are answered in one way; else that of the source whose appKey the body names, and FAILURE where none is named or the body was not read.',
+      'Format of the answer to a payment confirmation: plain is SUCCESS or FAILURE, json an envelope with a ' +
+        'code. An unauthenticated sender gets the refusal that all payment sources share. If they differ, it ' +
+        'gets that of the source whose appKey the body names. If the body names none or was not read, it ' +
+        'gets FAILURE.',
     ),
 });
 
@@ -90,11 +92,15 @@ const callbackPath = text(
   'write a path such as /cosigner/withdraw, without a slash at its end',
 );
 
+const callerAddress = addressRange.refine((range) => !/^::ffff:/i.test(range), {
+  error: 'write the IPv4 address or range that it stands for',
+});
+
 const credential = z.union(
   [
     z.literal('none'),
     z.strictObject({
-      addresses: list(addressRange, 1, 64, 'addresses').describe('The caller has one of these addresses.'),
+      addresses: list(callerAddress, 1, 64, 'addresses').describe('The caller has one of these addresses.'),
     }),
     z.strictObject({
       header: section({
@@ -116,7 +122,8 @@ const credential = z.union(
         header: text(/^[A-Za-z0-9-]{1,64}$/, 'write the name of a header')
           .optional()
           .describe(
-            "The gateway's header with the fingerprint or the subject. Without it, the certificate of the connection counts.",
+            "The gateway's header with the fingerprint or the subject. " +
+              'Without it, the certificate of the connection counts.',
           ),
         fingerprints: list(
           text(
@@ -132,38 +139,35 @@ const credential = z.union(
         subjects: list(text(/^.{1,512}$/, 'write a distinguished name'), 1, 16, 'subjects')
           .optional()
           .describe('Accepted distinguished names.'),
-      }).describe('The caller shows a client certificate.'),
+      }).describe('The caller presents a client certificate.'),
     }),
   ],
-  { error: 'write one of addresses, header, path and certificate with what belongs to it, or none' },
+  { error: 'write one of addresses, header, path and certificate, with its settings; or none' },
 );
 
 const cosignerSource = section({
   name,
   callback: z.literal('cosigner').describe('One co-signer, which asks before it signs.'),
   paths: section({
-    withdraw: callbackPath.optional().describe('Path of the URL that the co-signer has for withdrawals.'),
+    withdraw: callbackPath.optional().describe('Path of the callback URL for withdrawals.'),
     web3: callbackPath
       .optional()
-      .describe('Path of the URL that it has for web3 transactions; it may be the same.'),
+      .describe('Path of the callback URL for web3 transactions; it may be the same.'),
   })
     .default({ withdraw: '/cosigner/withdraw', web3: '/cosigner/web3' })
-    .describe('Where this co-signer calls. Paths that are not written are not served.'),
-  authenticate: list(credential, 1, 8, 'proofs').describe(
-    'What the co-signer must show: all that is listed. Its callbacks are not signed, so `none` believes anybody who reaches the port.',
+    .describe('Where this co-signer calls. A path that is not set is not served.'),
+  authenticate: list(credential, 1, 8, 'credentials').describe(
+    'The credentials that the co-signer must present, all of them. ' +
+      'Its callbacks are not signed, so `none` trusts every caller that reaches the port.',
   ),
   selfCheck: section({
     clientSystemKey: secretReference.describe("The public key of the customer's system."),
-    verifySignKey: secretReference.describe(
-      "The public key with which the custody's signatures are verified.",
-    ),
+    verifySignKey: secretReference.describe("The public key that verifies the custody's signatures."),
   })
     .optional()
-    .describe(
-      'Keys by which a verify_public_hash callback is answered. Without them the answer is FAILURE for both.',
-    ),
+    .describe('Keys that answer a verify_public_hash callback. Without them, both answers are FAILURE.'),
 });
 
 export const source = z.discriminatedUnion('callback', [paymentSource, cosignerSource], {
-  error: 'write callback: payment or callback: cosigner, and what belongs to it',
+  error: 'write callback: payment or callback: cosigner, with its settings',
 });

@@ -117,9 +117,7 @@ it.each([
     const written = (name: string, answer: string): string =>
       `  - { name: ${name}, callback: payment, appKey: ${name}, signatures: [{ scheme: md5, secret: { env: S } }], answer: ${answer} }\n`;
     expect(linesOf(refusalOf(`sources:\n${written('one', first)}${written('two', second)}`))).toEqual([
-      expect.stringContaining(
-        'sources[0].answer.success is the text for no of an answer on the same path',
-      ) as string,
+      expect.stringContaining('sources[0].answer.success is also a refusal on the same path') as string,
     ]);
   },
 );

@@ -2,23 +2,19 @@ import { expect, it } from 'vitest';
 import { SHOP, linesOf, refusalOf, settingsOf } from '../settings/written.ts';
 
 const limits = (written: string): string => `${SHOP}public: { limits: { ${written} } }\n`;
-const CURE = 'write at most requestTimeoutMs, which is for the headers and the body together';
+const faultOf = (headersMs: number, requestMs: number): string =>
+  `public.limits.headersTimeoutMs is ${headersMs}, above requestTimeoutMs, ${requestMs}: ` +
+  `write at most ${requestMs}, or increase requestTimeoutMs`;
 
 it.each([
-  ['headersTimeoutMs: 6000', `FILE:2:21: public.limits.headersTimeoutMs is above requestTimeoutMs: ${CURE}`],
-  [
-    'headersTimeoutMs: 3000, requestTimeoutMs: 2999',
-    `FILE:2:21: public.limits.headersTimeoutMs is above requestTimeoutMs: ${CURE}`,
-  ],
-  [
-    'requestTimeoutMs: 4999',
-    `FILE:2:11: public.limits.headersTimeoutMs is 5000, its default, above requestTimeoutMs: ${CURE}`,
-  ],
+  ['headersTimeoutMs: 6000', `FILE:2:21: ${faultOf(6000, 5000)}`],
+  ['headersTimeoutMs: 3000, requestTimeoutMs: 2999', `FILE:2:21: ${faultOf(3000, 2999)}`],
+  ['requestTimeoutMs: 4999', `FILE:2:11: ${faultOf(5000, 4999)}`],
 ])('more time for the headers than for the request is a fault of the settings: %s', (written, line) => {
   expect(linesOf(refusalOf(limits(written)))).toEqual([line]);
 });
 
-it('is told together with all other faults', () => {
+it('is reported together with all other faults', () => {
   const { faults } = refusalOf(`${limits('headersTimeoutMs: 6000, callbacks: 0')}ops: { port: 8080 }\n`);
   expect(faults.map(({ setting }) => setting).sort()).toEqual([
     'ops.port',
@@ -44,7 +40,7 @@ it.each([
   ['callbacks: 0', 'callbacks'],
   ['callbacks: many', 'callbacks'],
   ['failuresPerSecond: 0', 'failuresPerSecond'],
-])('a bound that bounds nothing, or everything, is a fault: %s', (written, name) => {
+])('a limit that cannot be is a fault: %s', (written, name) => {
   const { faults } = refusalOf(limits(written));
   expect(faults.map(({ setting }) => setting)).toEqual([`public.limits.${name}`]);
 });

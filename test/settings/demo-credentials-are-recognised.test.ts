@@ -1,9 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { demoCredentials, isDemoCredential } from '../../src/settings/demo.ts';
+import { createSecrets, demoCredentials, isDemoCredential } from '../../src/settings/secrets.ts';
 import { loadSettings } from '../../src/settings/load.ts';
-import { createSecrets } from '../../src/settings/secrets.ts';
 import { SHOP, settingsOf } from './written.ts';
 
 const contentOf = (name: string): string => readFileSync(`config/demo/${name}`, 'utf8');

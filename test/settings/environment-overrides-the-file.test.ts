@@ -123,7 +123,7 @@ describe('a variable is refused', () => {
     [
       'with what cannot be',
       { COUNTERSIGN_PUBLIC_PORT: 'x' },
-      'variable COUNTERSIGN_PUBLIC_PORT: public.port cannot have this value: write a whole number from 0 to 65535, or delete the line for the default, 8080',
+      'variable COUNTERSIGN_PUBLIC_PORT: public.port has an invalid value: write a whole number from 0 to 65535, or delete the line for the default, 8080',
     ],
     [
       'with nothing',
@@ -133,32 +133,32 @@ describe('a variable is refused', () => {
     [
       'that names no setting',
       { COUNTERSIGN_PUBLIC_PROT: '1' },
-      'variable COUNTERSIGN_PUBLIC_PROT: names no setting: did you mean COUNTERSIGN_PUBLIC_PORT? Else unset it',
+      'variable COUNTERSIGN_PUBLIC_PROT: does not name a setting: did you mean COUNTERSIGN_PUBLIC_PORT? Otherwise unset it',
     ],
     [
       'that nearly names an element',
       { COUNTERSIGN_SOURCES_0_APPKEY: '1' },
-      'variable COUNTERSIGN_SOURCES_0_APPKEY: names no setting: did you mean COUNTERSIGN_SOURCES_0_APP_KEY? Else unset it',
+      'variable COUNTERSIGN_SOURCES_0_APPKEY: does not name a setting: did you mean COUNTERSIGN_SOURCES_0_APP_KEY? Otherwise unset it',
     ],
     [
       'that is like none',
       { COUNTERSIGN_: '1' },
-      'variable COUNTERSIGN_: names no setting: unset it, or see the reference of the settings for their variables',
+      'variable COUNTERSIGN_: does not name a setting: unset it, or see docs/settings.md for the variables',
     ],
     [
       'that leaves a gap',
       { COUNTERSIGN_PUBLIC_TRUSTED_PROXIES_1: '10.0.0.1' },
-      'variable COUNTERSIGN_PUBLIC_TRUSTED_PROXIES_1: public.trustedProxies[1] leaves a gap in a list of 0: number the elements from 0 on: the next is 0',
+      'variable COUNTERSIGN_PUBLIC_TRUSTED_PROXIES_1: public.trustedProxies[1] skips elements of a list of 0: number elements from 0; the next is 0',
     ],
     [
       'that makes part of a section',
       { COUNTERSIGN_PUBLIC_TLS_CERTIFICATE: 'c.pem' },
-      'variable COUNTERSIGN_PUBLIC_TLS_CERTIFICATE: public.tls.key is missing: write { file: PATH } or { env: NAME }, one of them; a secret never stands in the settings',
+      'variable COUNTERSIGN_PUBLIC_TLS_CERTIFICATE: public.tls.key is missing: write { file: PATH } or { env: NAME }; settings must not contain the secret itself',
     ],
     [
       'beside another for the same setting',
       { COUNTERSIGN_STORE: 'redis://a', COUNTERSIGN_STORE_URL: 'redis://b' },
-      'variable COUNTERSIGN_STORE: store.url is also set by COUNTERSIGN_STORE: set one of the two',
+      'variable COUNTERSIGN_STORE: store.url is also set by COUNTERSIGN_STORE: unset one of the two',
     ],
   ])('%s', (_, env, line) => {
     expect(linesOf(refusalOf(SHOP, env as Record<string, string>))).toEqual([line]);

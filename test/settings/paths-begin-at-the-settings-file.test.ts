@@ -117,7 +117,7 @@ describe('a store that lies where earlier versions looked', () => {
     process.chdir(elsewhere);
     onTestFinished(() => process.chdir(before));
     expect(load).toThrow(
-      `store.url is ${join(folder, 'data', 'old.db')}, which is not there, while there is a store at ${join(elsewhere, 'data', 'old.db')}`,
+      `store.url is ${join(folder, 'data', 'old.db')}, which does not exist, but a store exists at ${join(elsewhere, 'data', 'old.db')}`,
     );
     mkdirSync(join(folder, 'data'));
     writeFileSync(join(folder, 'data', 'old.db'), '');

@@ -54,7 +54,7 @@ describe('a secret that cannot be read names its reference and the cure', () => 
   const directory = fresh();
   it.each([
     ['a file that is not there', { file: join(directory, 'none') }, 'cannot be read (ENOENT)'],
-    ['a directory', { file: directory }, 'is not a file'],
+    ['a directory', { file: directory }, 'is not a regular file'],
     ['an empty file', { file: written('') }, 'is empty'],
     ['a file of blanks', { file: written(' \n') }, 'is empty'],
     ['a file that is too large', { file: written('x'.repeat(65537)) }, 'is larger than 64 KiB'],
@@ -170,7 +170,7 @@ describe('a file that every user can read', () => {
     chmodSync(file, 0o644);
     secrets.read({ file });
     expect(secrets.warnings()).toEqual([
-      `the secret in file ${file} can be read by every user of this machine: chmod o-r it`,
+      `the secret in file ${file} can be read by every user of this machine: run chmod o-r on it`,
     ]);
     chmodSync(file, 0o640);
     secrets.read({ file });

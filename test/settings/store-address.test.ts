@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { holdsCredentials, storeAddress } from '../../src/settings/store-address.ts';
+import { holdsCredentials, storeAddress } from '../../src/settings/store.ts';
 
 const node = (host: string, port = 6379): { host: string; port: number } => ({ host, port });
 

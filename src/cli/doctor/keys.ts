@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls';
 import { authenticatorOf } from '../../compose/keys.ts';
 import { readPem } from '../../compose/store.ts';
 import { messageOf } from '../../errors.ts';
-import { demoCredentials } from '../../settings/demo.ts';
+import { demoCredentials } from '../../settings/secrets.ts';
 import type { Settings, SourceSettings } from '../../settings/schema.ts';
 import type { ReadSecret } from '../../values/secret.ts';
 import { sharedKeys } from '../../signature/shared-keys.ts';

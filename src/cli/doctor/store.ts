@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { openStore } from '../../compose/store.ts';
 import type { Settings } from '../../settings/schema.ts';
-import { storeAddress } from '../../settings/store-address.ts';
+import { storeAddress } from '../../settings/store.ts';
 import { messageOf } from '../../errors.ts';
 import type { RedisStore } from '../../store/redis/open.ts';
 import type { ClockState } from '../../store/clock-state.ts';

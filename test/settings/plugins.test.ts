@@ -38,7 +38,7 @@ describe('services and modules', () => {
     ]);
   });
 
-  it('are none unless they are written, and may share a name with one another', () => {
+  it('default to none, and a service may share its name with a module', () => {
     expect(settingsOf(SHOP)).toMatchObject({ services: [], modules: [] });
     const yaml = `${services(service())}modules: [${module().replace('own-check', 'risk')}]\n`;
     expect(settingsOf(yaml).modules[0]?.name).toBe('risk');
@@ -88,47 +88,47 @@ describe('services and modules', () => {
   });
 
   it.each([
-    [services(service(', secret2: x')), 'services[0].secret2 is no setting: did you mean secret?'],
+    [services(service(', secret2: x')), 'services[0].secret2 is not a setting: did you mean secret?'],
     [
       services(service().replace('{ env: R }', 'hush')),
-      'services[0].secret cannot have this value: write { file: PATH }',
+      'services[0].secret has an invalid value: write { file: PATH }',
     ],
-    [services(service().replace('name: risk', 'name: Risk')), 'services[0].name cannot have this value'],
+    [services(service().replace('name: risk', 'name: Risk')), 'services[0].name has an invalid value'],
     [
       services(service(', timeoutMs: 49')),
-      'services[0].timeoutMs cannot have this value: write a whole number from 50',
+      'services[0].timeoutMs has an invalid value: write a whole number from 50',
     ],
-    [services(service(', concurrency: 0')), 'services[0].concurrency cannot have this value'],
-    [services(service(', breaker: { failures: 0 }')), 'services[0].breaker.failures cannot have this value'],
+    [services(service(', concurrency: 0')), 'services[0].concurrency has an invalid value'],
+    [services(service(', breaker: { failures: 0 }')), 'services[0].breaker.failures has an invalid value'],
     [
       modules(module().replace(DIGEST, DIGEST.slice(1))),
-      'modules[0].sha256 cannot have this value: write the SHA-256',
+      'modules[0].sha256 has an invalid value: write the SHA-256',
     ],
-    [modules(module().replace(DIGEST, DIGEST.toUpperCase())), 'modules[0].sha256 cannot have this value'],
+    [modules(module().replace(DIGEST, DIGEST.toUpperCase())), 'modules[0].sha256 has an invalid value'],
     [
       modules(module(', memoryMb: 15')),
-      'modules[0].memoryMb cannot have this value: write a whole number from 16',
+      'modules[0].memoryMb has an invalid value: write a whole number from 16',
     ],
-    [modules(module(', timeoutMs: 9')), 'modules[0].timeoutMs cannot have this value'],
+    [modules(module(', timeoutMs: 9')), 'modules[0].timeoutMs has an invalid value'],
     [
       services(service(), service(', timeoutMs: 60')),
-      'services[1].name is that of services[0] as well: give each a name of its own',
+      'services[1].name is also the name of services[0]: give each of the services its own name',
     ],
     [
       modules(module(), module()),
-      'modules[1].name is that of modules[0] as well: give each a name of its own',
+      'modules[1].name is also the name of modules[0]: give each of the modules its own name',
     ],
     [
       services(service(', timeoutMs: 2000')),
-      'services[0].timeoutMs leaves no time to decide within answerTimeoutMs, 2000: write less than answerTimeoutMs here, or raise that',
+      'services[0].timeoutMs is 2000, not below answerTimeoutMs, 2000: write less than 2000, or increase answerTimeoutMs',
     ],
     [
       `${modules(module())}answerTimeoutMs: 200\n`,
-      'modules[0].timeoutMs leaves no time to decide within answerTimeoutMs, 200',
+      'modules[0].timeoutMs is 200, not below answerTimeoutMs, 200',
     ],
     [
       `${services(service())}answerTimeoutMs: 500\n`,
-      'services[0].timeoutMs leaves no time to decide within answerTimeoutMs, 500',
+      'services[0].timeoutMs is 500, not below answerTimeoutMs, 500',
     ],
   ])('%s', (yaml, fault) => {
     const lines = linesOf(refusalOf(yaml));
