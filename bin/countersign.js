@@ -1,27 +1,39 @@
 #!/usr/bin/env node
 // Runs the program under Node 26 or newer: this one if it is, else the one that `npm ci` installed beside it.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const needed = 26;
+const isEnough = (version) => Number(version.split('.')[0]) >= needed;
 
-if (Number(process.versions.node.split('.')[0]) >= needed) {
-  // Not above: an older Node has not what it imports.
+if (isEnough(process.versions.node)) {
+  // Imported here, because an older Node lacks what this module imports.
   const { keepCompiled } = await import('./compile-cache.js');
   keepCompiled(fileURLToPath(new URL('../node_modules/.compiled', import.meta.url)));
   await import('../src/main.ts');
 } else {
-  const installed = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
-  if (!existsSync(installed)) {
+  // An installed Node that is too old as well would start itself without end.
+  if (!isEnough(installedVersion())) {
     console.error(
       `countersign needs Node ${needed} or newer; this is ${process.version}. Run npm ci, or install it.`,
     );
     process.exit(2);
   }
+  const installed = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
   const child = spawn(installed, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 130)));
+}
+
+/** The version that `npm ci` installed; '0' without one. */
+function installedVersion() {
+  try {
+    return JSON.parse(readFileSync(new URL('../node_modules/node/package.json', import.meta.url), 'utf8'))
+      .version;
+  } catch {
+    return '0';
+  }
 }
