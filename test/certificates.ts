@@ -63,7 +63,7 @@ export function createAuthority(): CertificateAuthority {
   const issuer = { name: nameOf('/CN=authority'), keys: newKeys() };
   const written = (file: string, { subject, keys, extensions }: Signed): Certificate => {
     const [certFile, keyFile] = [join(folder, `${file}.pem`), join(folder, `${file}.key`)];
-    const key = keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const key = keys.privateKey.export({ type: 'pkcs8', format: 'pem' });
     const made = new X509Certificate(signed({ subject, keys, extensions }, issuer));
     const cert = made.toString();
     writeFileSync(certFile, cert);

@@ -18,10 +18,10 @@ import type { Member } from '../src/values/members.ts';
 const platform = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const merchant = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = {
-  platformPrivate: platform.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-  platformPublic: platform.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-  merchantPrivate: merchant.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-  merchantPublic: merchant.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  platformPrivate: platform.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+  platformPublic: platform.publicKey.export({ type: 'spki', format: 'pem' }),
+  merchantPrivate: merchant.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+  merchantPublic: merchant.publicKey.export({ type: 'spki', format: 'pem' }),
 };
 export const SHOP_SECRET = 'shop-secret-of-the-tests';
 export const VAULT_TOKEN = 'vault-token-of-the-tests';

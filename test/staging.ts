@@ -8,7 +8,7 @@ import { type TestService, type TestServiceOptions, startTestService } from './s
 const platform = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const merchant = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const privatePem = ({ privateKey }: typeof platform): string =>
-  privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  privateKey.export({ type: 'pkcs8', format: 'pem' });
 
 export interface StagingOptions extends Omit<TestServiceOptions, 'folder' | 'settings'> {
   readonly shop?: Readonly<Record<string, unknown>>;
@@ -32,7 +32,7 @@ export async function startStaging({ shop, vault, ...options }: StagingOptions =
   const key = write('staging-platform.private.pem', privatePem(platform));
   const platformKey = write(
     'staging-platform.pem',
-    platform.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    platform.publicKey.export({ type: 'spki', format: 'pem' }),
   );
   const sources = [
     {

@@ -307,8 +307,8 @@ export function wrongEnvelopes(): readonly BadBody[] {
   ]);
   const strangers = compileSigner({
     scheme: 'rsa-envelope',
-    senderKey: stranger.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    receiverKey: stranger.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    senderKey: stranger.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    receiverKey: stranger.publicKey.export({ type: 'spki', format: 'pem' }),
   });
   return [
     { name: 'envelope: for another key', body: strangers.sign(new Map(texts), 1_790_000_000_000) },

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { noneListed } from '../chaos/invariants/in-force.ts';
-import { reportOf } from '../chaos/report.ts';
-import { run } from '../chaos/run.ts';
-import { startSingle } from '../chaos/topologies/single.ts';
+import { noneListed } from '../../tools/chaos/invariants/in-force.ts';
+import { reportOf } from '../../tools/chaos/report.ts';
+import { run } from '../../tools/chaos/run.ts';
+import { startSingle } from '../../tools/chaos/topologies/single.ts';
 
 /**
  * One of each sort; `npm run chaos` knows more, also two at once, Sentinels, a Cluster and the embedded

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { mountSmallDisk } from '../chaos/disk.ts';
+import { mountSmallDisk } from '../../tools/chaos/disk.ts';
 import { placeIn } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
 import { PAYMENT_PATH, signedPayment } from '../service.ts';

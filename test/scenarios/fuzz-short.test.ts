@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openOverHttp } from '../fuzz/over-http.ts';
-import { reportText } from '../fuzz/report.ts';
-import { run } from '../fuzz/run.ts';
-import type { Tally } from '../fuzz/tally.ts';
+import { openOverHttp } from '../../tools/fuzz/over-http.ts';
+import { reportText } from '../../tools/fuzz/report.ts';
+import { run } from '../../tools/fuzz/run.ts';
+import type { Tally } from '../../tools/fuzz/tally.ts';
 
 /*
  * The first callbacks of what `npm run fuzz` sends by the million. A finding's text says what repeats it.

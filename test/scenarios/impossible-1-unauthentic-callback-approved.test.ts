@@ -24,7 +24,7 @@ const payment = {
   userId: '12345',
 };
 const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const strangersKey = stranger.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+const strangersKey = stranger.privateKey.export({ type: 'pkcs8', format: 'pem' });
 
 function signedBy(config: SignerConfig, members: Readonly<Record<string, string>> = payment): string {
   const texts = Object.entries(members).map(([name, text]): [string, Member] => [
@@ -77,7 +77,7 @@ describeOnBothStores('no SUCCESS for a callback that is not authentic', (host) =
     const rsaBody = signedPayment({}, 'rsa');
     const { sign: rsaSign }: { readonly sign: string } = JSON.parse(rsaBody);
     const merchant = createPublicKey(readFileSync(join(service.folder, 'merchant.pem')));
-    const receiverKey = merchant.export({ type: 'spki', format: 'pem' }).toString();
+    const receiverKey = merchant.export({ type: 'spki', format: 'pem' });
     expect(
       await notRefused(service, {
         'no sign': JSON.stringify(payment),

@@ -141,7 +141,7 @@ describeOnBothStores('a secret is told nobody', (host) => {
 
   it('by keys that can’t be read, at the start and later', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    const whole = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const whole = privateKey.export({ type: 'pkcs8', format: 'pem' });
     const lines = linesOf(whole);
     const broken = [whole.replace(lines[3] ?? '', ''), lines.join('\n'), `${SHOP_SECRET}\n${lines[0]}`];
     const service = await host.start();

@@ -187,7 +187,7 @@ describe('a key whose file is taken away', () => {
     rmSync(join(service.folder, 'vault.token'));
     await unready(service);
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    const pem = publicKey.export({ type: 'spki', format: 'pem' });
     writeFileSync(file, pem);
     const { fingerprint } = readPublicKey(pem);
     await eventually('the new key is read', () =>

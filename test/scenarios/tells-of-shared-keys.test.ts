@@ -7,9 +7,7 @@ import { placeIn } from '../cli/terminal.ts';
 import { startTestService, writeServiceFolder } from '../service.ts';
 
 const pem = (): string =>
-  generateKeyPairSync('rsa', { modulusLength: 2048 })
-    .publicKey.export({ type: 'spki', format: 'pem' })
-    .toString();
+  generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ type: 'spki', format: 'pem' });
 
 /** The tests' own sources, and a second shop that accepts these schemes. */
 function withStall(signatures: (file: (name: string) => object) => readonly object[]): {
@@ -23,7 +21,7 @@ function withStall(signatures: (file: (name: string) => object) => readonly obje
   const merchant = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
   const write = (name: string, text: string): void =>
     writeFileSync(join(folder, name), text, { mode: 0o600 });
-  write('stall.pem', merchant.export({ type: 'pkcs8', format: 'pem' }).toString());
+  write('stall.pem', merchant.export({ type: 'pkcs8', format: 'pem' }));
   write('other.pem', pem());
   // The same key, kept in another file and another form.
   write('copy.pem', readFileSync(join(folder, 'platform.pem'), 'utf8').replaceAll(/-----[^\n]*\n|\n/g, ''));

@@ -154,19 +154,16 @@ describe('a watch', () => {
 
 describe('a file that every user can read', () => {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
-  const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  const pem = publicKey.export({ type: 'spki', format: 'pem' });
   const der = publicKey.export({ type: 'spki', format: 'der' });
 
   it.each([
     ['a secret', 's3cret'],
     ['a private key', privateKey.export({ type: 'pkcs8', format: 'pem' })],
     ['a private key without armour', privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64')],
-    [
-      'a private key beside a public one',
-      pem + privateKey.export({ type: 'pkcs1', format: 'pem' }).toString(),
-    ],
+    ['a private key beside a public one', pem + privateKey.export({ type: 'pkcs1', format: 'pem' })],
   ])('is warned of if it holds %s, until it is mended', (_, content) => {
-    const [file, secrets] = [written(content.toString()), secretsOf()];
+    const [file, secrets] = [written(content), secretsOf()];
     chmodSync(file, 0o644);
     secrets.read({ file });
     expect(secrets.warnings()).toEqual([

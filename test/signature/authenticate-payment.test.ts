@@ -222,7 +222,7 @@ describe('a payment that is not', () => {
 
 describe('no way down to a weaker scheme', () => {
   it('md5 at a source that accepts rsa only, whatever the secret', () => {
-    const pem = platform.publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    const pem = platform.publicKey.export({ type: 'spki', format: 'pem' });
     for (const secret of ['', 'demoSecret', platform.publicText, pem, pem.trim()]) {
       expect(authenticate(rsaShop, md5Signed(payment, secret))).toMatchObject({
         code: 'SCHEME_NOT_ALLOWED',

@@ -36,10 +36,10 @@ const der = {
   'PKCS#1 private': pair.privateKey.export({ type: 'pkcs1', format: 'der' }),
 };
 const pem = {
-  spki: pair.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-  'PKCS#1 public': pair.publicKey.export({ type: 'pkcs1', format: 'pem' }).toString(),
-  'PKCS#8': pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-  'PKCS#1 private': pair.privateKey.export({ type: 'pkcs1', format: 'pem' }).toString(),
+  spki: pair.publicKey.export({ type: 'spki', format: 'pem' }),
+  'PKCS#1 public': pair.publicKey.export({ type: 'pkcs1', format: 'pem' }),
+  'PKCS#8': pair.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+  'PKCS#1 private': pair.privateKey.export({ type: 'pkcs1', format: 'pem' }),
 };
 
 /** The ways in which one and the same key is found in files and variables. */
@@ -87,7 +87,7 @@ describe('keys in any form', () => {
   it('reads the public key of a certificate', () => {
     expect(readPublicKey(CERTIFICATE)).toMatchObject({
       fingerprint: readPublicKey(
-        new X509Certificate(CERTIFICATE).publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+        new X509Certificate(CERTIFICATE).publicKey.export({ type: 'spki', format: 'pem' }),
       ).fingerprint,
     });
   });
@@ -133,34 +133,24 @@ describe('keys that are refused, with the cure and without a word of the key', (
     ],
     [
       '1024 bits',
-      () => readPublicKey(small.publicKey.export({ type: 'spki', format: 'pem' }).toString()),
+      () => readPublicKey(small.publicKey.export({ type: 'spki', format: 'pem' })),
       '',
       'has 1024 bits',
     ],
     [
       '1024 bits, private',
-      () => readPrivateKey(small.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()),
+      () => readPrivateKey(small.privateKey.export({ type: 'pkcs8', format: 'pem' })),
       '',
       'has 1024 bits',
     ],
     [
       'an EC key',
-      () => readPublicKey(curve.publicKey.export({ type: 'spki', format: 'pem' }).toString()),
+      () => readPublicKey(curve.publicKey.export({ type: 'spki', format: 'pem' })),
       '',
       'is no RSA key but ec',
     ],
-    [
-      'an encrypted PKCS#8 key',
-      () => readPrivateKey(String(encrypted)),
-      String(encrypted),
-      'is encrypted with a passphrase',
-    ],
-    [
-      'an encrypted PKCS#1 key',
-      () => readPrivateKey(String(legacy)),
-      String(legacy),
-      'is encrypted with a passphrase',
-    ],
+    ['an encrypted PKCS#8 key', () => readPrivateKey(encrypted), encrypted, 'is encrypted with a passphrase'],
+    ['an encrypted PKCS#1 key', () => readPrivateKey(legacy), legacy, 'is encrypted with a passphrase'],
     ['two PEM blocks', () => readPublicKey(pem.spki + CERTIFICATE), pem.spki, 'holds 2 PEM blocks'],
     [
       'a key that was cut off',

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Posted, Sender } from './callbacks.ts';
@@ -63,7 +64,7 @@ async function measurePair(
   };
   const sides: Side[] = [];
   try {
-    const there = pathToFileURL(join(checkout, 'bench/subject.ts'));
+    const there = pathToFileURL(subjectOf(checkout));
     sides.push(await start(`${program.name}, there`, there), await start(`${program.name}, here`));
     const first = make(warmUp);
     for (const { subject } of sides) await load(subject, first, { connections: WARM_UP_CONNECTIONS, answer });
@@ -81,4 +82,10 @@ async function measurePair(
   return sides.map(({ name, rounds }) =>
     comparedTo(there, { program: { ...program, name }, connections, rounds }),
   );
+}
+
+/** The program that `load.ts` starts, in another checkout; older checkouts have it in `bench/`. */
+function subjectOf(checkout: string): string {
+  const file = join(checkout, 'tools/bench/subject.ts');
+  return existsSync(file) ? file : join(checkout, 'bench/subject.ts');
 }

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { compileSigner } from '../src/signature/schemes.ts';
-import type { Signer } from '../src/signature/scheme.ts';
-import type { Member } from '../src/values/members.ts';
+import { compileSigner } from '../../src/signature/schemes.ts';
+import type { Signer } from '../../src/signature/scheme.ts';
+import type { Member } from '../../src/values/members.ts';
 import { APP_KEY, RECIPIENT, SECRET, TOKEN, TOKEN_CONTRACT } from './policies.ts';
 
 /** A callback as it is posted. */
@@ -80,8 +80,8 @@ export function createSender(): Sender {
 function rsaPair(): { readonly publicKey: string; readonly privateKey: string } {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   return {
-    publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    publicKey: publicKey.export({ type: 'spki', format: 'pem' }),
+    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }),
   };
 }
 

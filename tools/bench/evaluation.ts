@@ -1,12 +1,12 @@
 import { performance } from 'node:perf_hooks';
-import { parsePayment } from '../src/callback/payment.ts';
-import type { PaymentCallback } from '../src/callback/callback.ts';
-import { readPolicyFiles } from '../src/policy/compile.ts';
-import { evaluate } from '../src/policy/evaluate.ts';
-import { factsAt } from '../src/policy/facts.ts';
-import { formatFault } from '../src/policy/fault.ts';
-import type { Release } from '../src/policy/release.ts';
-import type { Member } from '../src/values/members.ts';
+import { parsePayment } from '../../src/callback/payment.ts';
+import type { PaymentCallback } from '../../src/callback/callback.ts';
+import { readPolicyFiles } from '../../src/policy/compile.ts';
+import { evaluate } from '../../src/policy/evaluate.ts';
+import { factsAt } from '../../src/policy/facts.ts';
+import { formatFault } from '../../src/policy/fault.ts';
+import type { Release } from '../../src/policy/release.ts';
+import type { Member } from '../../src/values/members.ts';
 import { FEW_RULES, MANY_RULES } from './policies.ts';
 
 interface Times {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { type RedisServerProcess, startRedisServer } from '../test/redis-server.ts';
+import { type RedisServerProcess, startRedisServer } from '../../test/redis-server.ts';
 import { APP_KEY, BLOCKED, SECRET, TOKEN } from './policies.ts';
 import type { Program } from './programs.ts';
 import type { Sender } from './callbacks.ts';

@@ -21,7 +21,7 @@ export interface StartTimes {
 
 const STARTS = 7;
 const POLL_MS = 2;
-const PROGRAM = fileURLToPath(new URL('../bin/countersign.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
 
 /**
  * Starts the service as `npm start` does, time after time on one store, with a hundred policies to put in

@@ -1,10 +1,10 @@
 import { GCProfiler } from 'node:v8';
-import { startService } from '../src/compose/service.ts';
-import { openStore } from '../src/compose/store.ts';
-import { batchWrites, createLog } from '../src/observe/log.ts';
-import { loadSettings } from '../src/settings/load.ts';
-import type { Settings } from '../src/settings/schema.ts';
-import { systemClock } from '../src/values/clock.ts';
+import { startService } from '../../src/compose/service.ts';
+import { openStore } from '../../src/compose/store.ts';
+import { batchWrites, createLog } from '../../src/observe/log.ts';
+import { loadSettings } from '../../src/settings/load.ts';
+import type { Settings } from '../../src/settings/schema.ts';
+import { systemClock } from '../../src/values/clock.ts';
 import { type FloorParts, startFloor } from './floor.ts';
 
 /**

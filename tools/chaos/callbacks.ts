@@ -1,4 +1,4 @@
-import { PAYMENT_PATH, TO, VAULT_TOKEN, signedPayment, transfer, web3 } from '../service.ts';
+import { PAYMENT_PATH, TO, VAULT_TOKEN, signedPayment, transfer, web3 } from '../../test/service.ts';
 import type { Charge, Planned } from './history.ts';
 import { unitsOf } from './policies.ts';
 

@@ -1,6 +1,6 @@
 import { readPolicyFiles } from '../../src/policy/compile.ts';
 import type { Release } from '../../src/policy/release.ts';
-import { TO } from '../service.ts';
+import { TO } from '../../test/service.ts';
 import type { Limits } from './history.ts';
 
 const UNIT = 10n ** 36n;

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type ServiceProcess, startServiceProcess } from '../service-process.ts';
-import { writeServiceFolder } from '../service.ts';
+import { type ServiceProcess, startServiceProcess } from '../../test/service-process.ts';
+import { writeServiceFolder } from '../../test/service.ts';
 import type { Outage } from './history.ts';
 
 /** A receiver's process, to which all can be done that a machine or an operator does to one. */

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isFrozenForLoss } from '../../src/store/freezes.ts';
 import type { JournalEntry } from '../../src/store/store.ts';
 import { audit } from './auditor.ts';
-import { eventually } from '../eventually.ts';
+import { eventually } from '../../test/eventually.ts';
 import type { Act, History } from './history.ts';
 import { createOperator } from './operator.ts';
 import { createPlan } from './plan.ts';

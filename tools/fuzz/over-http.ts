@@ -1,5 +1,5 @@
-import { answersIn, rawConnection } from '../raw-connection.ts';
-import { type TestService, startTestService } from '../service.ts';
+import { answersIn, rawConnection } from '../../test/raw-connection.ts';
+import { type TestService, startTestService } from '../../test/service.ts';
 import type { Shot } from './generate.ts';
 import type { Finding } from './judge.ts';
 import { type Message, messageOf } from './message.ts';

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import { compileSigner } from '../src/signature/schemes.ts';
-import type { Member } from '../src/values/members.ts';
+import { compileSigner } from '../../src/signature/schemes.ts';
+import type { Member } from '../../src/values/members.ts';
 
 export type SizedKind = 'payment, 5 rules' | 'payment, 20 rules' | 'withdrawal' | 'web3';
 
@@ -16,7 +16,7 @@ export function bodiesOf(kind: SizedKind, count: number, senderKey: KeyObject): 
   if (kind === 'web3') return numbers.map(web3);
   const signer = compileSigner({
     scheme: 'rsa',
-    senderKey: senderKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    senderKey: senderKey.export({ type: 'pkcs8', format: 'pem' }),
     digest: 'sha256',
     signs: 'string',
     emptyValues: 'keep',

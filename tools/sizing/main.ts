@@ -6,20 +6,20 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
-import { archiveSource } from '../src/archive/archive.ts';
-import { startService } from '../src/compose/service.ts';
-import { openStore } from '../src/compose/store.ts';
-import { createLog } from '../src/observe/log.ts';
-import { loadSettings } from '../src/settings/load.ts';
-import type { Store } from '../src/store/store.ts';
-import { systemClock } from '../src/values/clock.ts';
-import { startRedisServer } from '../test/redis-server.ts';
-import { BLOCKED, FEW_RULES, MANY_RULES } from './policies.ts';
-import { type SizedKind, bodiesOf } from './sizing-bodies.ts';
+import { archiveSource } from '../../src/archive/archive.ts';
+import { startService } from '../../src/compose/service.ts';
+import { openStore } from '../../src/compose/store.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { loadSettings } from '../../src/settings/load.ts';
+import type { Store } from '../../src/store/store.ts';
+import { systemClock } from '../../src/values/clock.ts';
+import { startRedisServer } from '../../test/redis-server.ts';
+import { BLOCKED, FEW_RULES, MANY_RULES } from '../bench/policies.ts';
+import { type SizedKind, bodiesOf } from './bodies.ts';
 
 /**
  * What a decision takes up, by kind and store: real callbacks to a real service, then the memory of Redis or
- * the pages of the file by what they hold. `node bench/sizing.ts --json`, `--decisions 20000`.
+ * the pages of the file by what they hold. `node tools/sizing/main.ts --json`, `--decisions 20000`.
  */
 const { values: options } = parseArgs({
   options: { json: { type: 'boolean', default: false }, decisions: { type: 'string', default: '20000' } },
@@ -226,7 +226,7 @@ function writeSettings(kind: SizedKind, store: string): string {
   const policies = join(folder, `policies-${rows.length}`);
   mkdirSync(policies);
   writeFileSync(join(policies, 'policies.yaml'), kinds[kind]);
-  writeFileSync(join(folder, 'platform.pem'), publicKey.export({ type: 'spki', format: 'pem' }).toString());
+  writeFileSync(join(folder, 'platform.pem'), publicKey.export({ type: 'spki', format: 'pem' }));
   const settings = join(folder, `settings-${rows.length}.yaml`);
   writeFileSync(
     settings,

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
-import { type Posted, type Sending, createSender } from './callbacks.ts';
-import { load, startSubject } from './load.ts';
-import { COSIGNER_RULES, FEW_RULES } from './policies.ts';
-import { program } from './programs.ts';
-import { createStage } from './stage.ts';
+import { type Posted, type Sending, createSender } from '../bench/callbacks.ts';
+import { load, startSubject } from '../bench/load.ts';
+import { COSIGNER_RULES, FEW_RULES } from '../bench/policies.ts';
+import { program } from '../bench/programs.ts';
+import { createStage } from '../bench/stage.ts';
 
 const { values: options } = parseArgs({
   options: {

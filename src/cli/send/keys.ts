@@ -29,7 +29,7 @@ export function platformSigner(
 }
 
 const publicHalf = (privateKey: string): string =>
-  createPublicKey(readKey(privateKey, 'private')).export({ type: 'spki', format: 'pem' }).toString();
+  createPublicKey(readKey(privateKey, 'private')).export({ type: 'spki', format: 'pem' });
 
 /** The text of a file with a private key. Throws USAGE. */
 export function keyFile(file: string): string {

@@ -267,7 +267,7 @@ describe('doctor and a certificate of our own', () => {
 
   it('is a fault with another key, or with none', async () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-    const other = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const other = privateKey.export({ type: 'pkcs8', format: 'pem' });
     for (const key of [other, 'no key']) {
       const found = await withTls(untilMs - 40 * DAY_MS, key);
       expect(found.code).toBe(1);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { JournalEntry } from '../../src/store/store.ts';
-import { INVARIANTS, audit } from './auditor.ts';
-import type { Act, Exchange, History, Planned } from './history.ts';
+import type { JournalEntry } from '../../../src/store/store.ts';
+import { INVARIANTS, audit } from '../../../tools/chaos/auditor.ts';
+import type { Act, Exchange, History, Planned } from '../../../tools/chaos/history.ts';
 
 /*
  * A small run in which all is right, and forgeries of it, each of which breaks one promise: the auditor must

@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { eventually } from '../eventually.ts';
-import { audit } from './auditor.ts';
-import type { History } from './history.ts';
-import { journalledBefore } from './invariants/journal.ts';
-import { createOperator } from './operator.ts';
-import { createPlan } from './plan.ts';
-import { createRandom } from './random.ts';
-import { journalsOf } from './run.ts';
-import { createSender } from './sender.ts';
-import { startSentinel, startSpare } from './topologies/sentinel.ts';
+import { eventually } from '../../eventually.ts';
+import { audit } from '../../../tools/chaos/auditor.ts';
+import type { History } from '../../../tools/chaos/history.ts';
+import { journalledBefore } from '../../../tools/chaos/invariants/journal.ts';
+import { createOperator } from '../../../tools/chaos/operator.ts';
+import { createPlan } from '../../../tools/chaos/plan.ts';
+import { createRandom } from '../../../tools/chaos/random.ts';
+import { journalsOf } from '../../../tools/chaos/run.ts';
+import { createSender } from '../../../tools/chaos/sender.ts';
+import { startSentinel, startSpare } from '../../../tools/chaos/topologies/sentinel.ts';
 
 /*
  * A service that answers before a replica has the approval, as `durability.replicas: 0` lets it, must be

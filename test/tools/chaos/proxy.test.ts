@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { eventually } from '../eventually.ts';
-import { type Network, type Proxy, startProxy } from './proxy.ts';
-import { createRandom } from './random.ts';
+import { eventually } from '../../eventually.ts';
+import { type Network, type Proxy, startProxy } from '../../../tools/chaos/proxy.ts';
+import { createRandom } from '../../../tools/chaos/random.ts';
 
 /** A server that sends back what it gets, behind a proxy; and a connection to it, with all that came back. */
 async function echoed(): Promise<{

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Sent } from './reference/reading.ts';
-import { run } from './run.ts';
-import { type Observed, type Subject, openSubject } from './subject.ts';
-import type { Tally } from './tally.ts';
+import type { Sent } from '../../../tools/fuzz/reference/reading.ts';
+import { run } from '../../../tools/fuzz/run.ts';
+import { type Observed, type Subject, openSubject } from '../../../tools/fuzz/subject.ts';
+import type { Tally } from '../../../tools/fuzz/tally.ts';
 
 /*
  * A fuzzer that finds nothing may be blind: here the pipeline is made faulty on purpose, in ways that must be

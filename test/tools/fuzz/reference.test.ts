@@ -2,11 +2,18 @@ import { createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { atMost, decimal, sum } from './reference/decimal.ts';
-import { CALLBACK, type Value, readJson } from './reference/json.ts';
-import { isUtf8 } from './reference/utf8.ts';
-import { readingsOf } from './reference/payment.ts';
-import { type Members, fromBase64, isMd5, md5Hex, rsaHolds, signedText } from './reference/signs.ts';
+import { atMost, decimal, sum } from '../../../tools/fuzz/reference/decimal.ts';
+import { CALLBACK, type Value, readJson } from '../../../tools/fuzz/reference/json.ts';
+import { isUtf8 } from '../../../tools/fuzz/reference/utf8.ts';
+import { readingsOf } from '../../../tools/fuzz/reference/payment.ts';
+import {
+  type Members,
+  fromBase64,
+  isMd5,
+  md5Hex,
+  rsaHolds,
+  signedText,
+} from '../../../tools/fuzz/reference/signs.ts';
 
 /*
  * The reference must be right by itself: what it is compared with is no measure for it.
@@ -29,7 +36,7 @@ interface Vectors {
 }
 
 const vectors: Vectors = JSON.parse(
-  readFileSync(join(import.meta.dirname, '../vectors/signatures.json'), 'utf8'),
+  readFileSync(join(import.meta.dirname, '../../vectors/signatures.json'), 'utf8'),
 );
 
 describe('the reference agrees with what is published', () => {

@@ -1,5 +1,5 @@
 import { createKeys } from '../../../src/store/redis/keys.ts';
-import { type RedisCluster, startRedisCluster } from '../../redis-cluster.ts';
+import { type RedisCluster, startRedisCluster } from '../../../test/redis-cluster.ts';
 import { ANY_HOUR, type Fault, clockFault, receiverFaults } from '../faults.ts';
 import { revisionOf } from '../policies.ts';
 import type { Random } from '../random.ts';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
-import { startRedisServer } from '../../redis-server.ts';
+import { startRedisServer } from '../../../test/redis-server.ts';
 import { revisionOf } from '../policies.ts';
 import { createReceiver, startAll } from '../receivers.ts';
 import { type Topology, endings } from '../topology.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type RedisSentinels, startSentinels } from '../../redis-sentinel.ts';
-import type { RedisProcess } from '../../redis-process.ts';
+import { type RedisSentinels, startSentinels } from '../../../test/redis-sentinel.ts';
+import type { RedisProcess } from '../../../test/redis-process.ts';
 import { ANY_HOUR, type Fault, clockFault, receiverFaults } from '../faults.ts';
 import { revisionOf } from '../policies.ts';
 import { createReceiver, startAll } from '../receivers.ts';

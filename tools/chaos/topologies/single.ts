@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
-import { type RedisServerProcess, startRedisServer } from '../../redis-server.ts';
+import { type RedisServerProcess, startRedisServer } from '../../../test/redis-server.ts';
 import { ANY_HOUR, type Fault, clockFault, receiverFaults, repeatedly } from '../faults.ts';
 import { revisionOf } from '../policies.ts';
 import { type Network, type Proxy, startProxy } from '../proxy.ts';
