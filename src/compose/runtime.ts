@@ -75,7 +75,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
     await follower.start();
   }
   const unprepared = (): string | undefined =>
-    preparation === undefined ? 'the service is starting' : (preparation.trouble() ?? store.loss?.());
+    preparation === undefined ? 'the service is starting' : (preparation.trouble() ?? store.loss());
   readMetrics(settings, store, metrics);
   showExpiries(storeExpiries(settings.store));
 

@@ -40,7 +40,7 @@ export async function openStore(
   if (address.kind === 'embedded') {
     const [{ openEmbeddedStore }, { COMMAND_WAITS, SERVICE_WAITS }] = await Promise.all([
       import('../store/embedded/open.ts'),
-      import('../store/embedded/begin.ts'),
+      import('../store/embedded/lock.ts'),
     ]);
     const { path } = address;
     const isNew = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;

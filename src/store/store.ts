@@ -34,11 +34,11 @@ export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journ
    */
   acceptClock(accept: { readonly by: string }): Promise<ClockState>;
   /**
-   * What data this process found lost and could not freeze the store for yet; undefined if nothing. Meanwhile
-   * `settle` and `notice` reject with STORE_LOST. Absent where data can't be lost behind a running process's
-   * back.
+   * Describes the data that this process found lost, while it could not yet freeze the store; undefined if none.
+   * Meanwhile `settle` and `notice` reject with STORE_LOST. The embedded store never loses data behind a running
+   * process: it rejects with STORE_MOVED instead.
    */
-  readonly loss?: () => string | undefined;
+  loss(): string | undefined;
   /**
    * Calls back after a push, a freeze, an unfreeze, a change of prices or a call of the services, by this
    * process or another. A notice can be lost: poll as well.

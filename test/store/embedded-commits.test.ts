@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
 import { type Database, openDatabase } from '../../src/store/embedded/database.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { createCommit } from '../../src/store/embedded/transaction.ts';
-import { type Writes, createWrites } from '../../src/store/embedded/writes.ts';
+import { type WriteQueue, createWriteQueue } from '../../src/store/embedded/write-queue.ts';
 import { eventually } from '../eventually.ts';
 import { readied, temporaryPath } from './embedded-folder.ts';
 import { HOUR_MS, request, usedOf, windowClaim } from './requests.ts';
@@ -25,13 +25,16 @@ function databaseWithFamily(): Database {
 type Work = () => unknown;
 
 /** A queue of works on a database, each done in the calling thread. */
-function writesOn(database: Database, housekeeping: () => void = () => undefined): Writes<Work> {
+function writesOn(database: Database, cleanUp: () => void = () => undefined): WriteQueue<Work> {
   const commit = createCommit<Work>(database, {
-    forget: () => undefined,
-    work: (work) => work(),
-    housekeeping,
+    refresh: () => undefined,
+    apply: (work) => work(),
+    cleanUp,
   });
-  return createWrites(database.file, { atOnce: 1, commit: (group) => Promise.resolve(commit(group)) });
+  return createWriteQueue(database.file, {
+    concurrency: 1,
+    commit: (batch) => Promise.resolve(commit(batch)),
+  });
 }
 
 const childrenOf = ({ connection }: Database): unknown =>
@@ -49,7 +52,7 @@ describe('commits of the embedded store', () => {
     expect(Number(after['writes']) - Number(before['writes'])).toBe(1000);
     const commits = Number(after['commits']) - Number(before['commits']);
     expect(commits).toBeLessThanOrEqual(10);
-    // A group is bounded.
+    // A batch is bounded.
     expect(commits).toBeGreaterThan(1);
   });
 
@@ -88,7 +91,7 @@ describe('commits of the embedded store', () => {
     expect(writes.counts).toEqual({ writes: 1, commits: 1 });
   });
 
-  it('reject all that share them if housekeeping fails', async () => {
+  it('reject all that share them if the clean-up fails', async () => {
     const database = databaseWithFamily();
     const writes = writesOn(database, () => {
       throw new Error('the broom is lost');
@@ -142,7 +145,7 @@ describe('commits of the embedded store', () => {
   });
 });
 
-describe('a group of which one write fails', () => {
+describe('a batch of which one write fails', () => {
   it('is done once, and the failed write not at all, whatever it did before it failed', async () => {
     const database = databaseWithFamily();
     const writes = writesOn(database);
@@ -167,15 +170,15 @@ describe('a group of which one write fails', () => {
     expect(writes.counts).toEqual({ writes: 4, commits: 1 });
   });
 
-  it('is rejected whole if its lane loses it, and what comes then is done', async () => {
+  it('is rejected whole if its commit rejects, and the next batch is committed', async () => {
     let lost = false;
-    const writes = createWrites<number>('/data/store.db', {
-      atOnce: 1,
-      commit(group) {
+    const writes = createWriteQueue<number>('/data/store.db', {
+      concurrency: 1,
+      commit(batch) {
         lost = !lost;
         return lost
           ? Promise.reject(new Error('its writer ended with 1'))
-          : Promise.resolve({ committed: true, outcomes: group.map((value) => ({ ok: true, value })) });
+          : Promise.resolve({ committed: true, outcomes: batch.map((value) => ({ ok: true, value })) });
       },
     });
     for (const result of await Promise.allSettled([writes.write(1), writes.write(2)])) {
@@ -185,9 +188,9 @@ describe('a group of which one write fails', () => {
     expect(writes.counts).toEqual({ writes: 1, commits: 1 });
   });
 
-  it('rejects the writes that a lane says nothing about', async () => {
-    const writes = createWrites<number>('/data/store.db', {
-      atOnce: 1,
+  it('rejects the writes for which the commit returns no outcome', async () => {
+    const writes = createWriteQueue<number>('/data/store.db', {
+      concurrency: 1,
       commit: () => Promise.resolve({ committed: true, outcomes: [{ ok: true, value: 'done' }] }),
     });
     const [first, second] = await Promise.allSettled([writes.write(1), writes.write(2)]);
@@ -197,20 +200,23 @@ describe('a group of which one write fails', () => {
 });
 
 describe('closing the queue of writes', () => {
-  it('waits for what is under way and for what waits, and takes no more', async () => {
+  it('waits for the batch in flight and for the writes that wait, and takes no more', async () => {
     const gates: PromiseWithResolvers<void>[] = [];
-    const writes = createWrites<number>('/data/store.db', {
-      atOnce: 1,
-      async commit(group) {
+    const writes = createWriteQueue<number>('/data/store.db', {
+      concurrency: 1,
+      async commit(batch) {
         const gate = Promise.withResolvers<void>();
         gates.push(gate);
         await gate.promise;
-        return { committed: true, outcomes: group.map((value) => ({ ok: true, value })) };
+        return { committed: true, outcomes: batch.map((value) => ({ ok: true, value })) };
       },
     });
     const first = writes.write(1);
-    await eventually('the first group is under way', () => gates[0]);
-    expect(writes.inFlightSinceMs()).toBeTypeOf('number');
+    await eventually('the first batch is in flight', () => gates[0]);
+    expect(() => writes.expectNotStuck()).not.toThrow();
+    const later = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 5001);
+    expect(() => writes.expectNotStuck()).toThrow('has not finished a write for 5 seconds');
+    later.mockRestore();
     const second = writes.write(2);
     let closed = false;
     const closing = writes.close().then(() => (closed = true));
@@ -220,12 +226,12 @@ describe('closing the queue of writes', () => {
     });
     gates[0]?.resolve();
     expect(await first).toBe(1);
-    (await eventually('the second group is under way', () => gates[1])).resolve();
+    (await eventually('the second batch is in flight', () => gates[1])).resolve();
     expect(await second).toBe(2);
     await closing;
     expect(closed).toBe(true);
     expect(gates).toHaveLength(2);
-    expect(writes.inFlightSinceMs()).toBeUndefined();
+    expect(() => writes.expectNotStuck()).not.toThrow();
   });
 });
 
@@ -234,6 +240,6 @@ describe('what is refused, and not failed,', () => {
     const store = await readied(await openEmbeddedStore({ path: temporaryPath() }));
     const cancel = { source: 'shop', subject: 'payment:never', by: 'ada' };
     await expect(store.cancelOrder(cancel)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    await expect(store.health()).resolves.toMatchObject({ details: { writer: 'here' } });
+    await expect(store.health()).resolves.toMatchObject({ details: { writes: 2 } });
   });
 });

@@ -4,9 +4,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../src/store/embedded/database.ts';
-import { createEngine } from '../../src/store/embedded/engine.ts';
-import { DEFAULT_RETENTION } from '../../src/store/embedded/housekeeping.ts';
-import type { Asked } from '../../src/store/embedded/write-verbs.ts';
+import { DEFAULT_RETENTION, type Write, createEngine } from '../../src/store/embedded/engine.ts';
 import { temporaryPath } from './embedded-folder.ts';
 import { REVISION, START_MS, announcement, change, notice, priceChange, push, request } from './requests.ts';
 
@@ -28,10 +26,10 @@ const all = (fate: string): Readonly<Record<string, string>> =>
   Object.fromEntries(VERBS.map((verb) => [verb, fate]));
 
 describe('a full disk under the embedded store', () => {
-  it.skipIf(!canLimit).each(['here', 'thread'])(
-    'rejects every verb that writes, in the writer %s, leaves nothing of it behind, and is over when there is room',
-    async (writeIn) => {
-      const child = spawn(process.execPath, [CHILD, temporaryPath(), writeIn], {
+  it.skipIf(!canLimit).each(['caller', 'thread'])(
+    'rejects every verb that writes, writing in the %s, leaves nothing of it behind, and is over when there is room',
+    async (writer) => {
+      const child = spawn(process.execPath, [CHILD, temporaryPath(), writer], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       onTestFinished(() => void child.kill('SIGKILL'));
@@ -56,12 +54,12 @@ describe('a full disk under the embedded store', () => {
     const { connection } = database;
     onTestFinished(() => connection.close());
     const engine = createEngine(database, DEFAULT_RETENTION);
-    const commit = (asked: readonly Asked[]) => engine({ clockMs: START_MS, asked });
+    const commit = (writes: readonly Write[]) => engine({ clockMs: START_MS, writes });
     commit([{ verb: 'push', argument: push('first', '') }]);
     const pages = Number(connection.prepare('PRAGMA page_count').get()?.['page_count']);
     connection.exec(`PRAGMA max_page_count = ${pages}`);
     const detail = 'x'.repeat(100_000);
-    const asked: readonly Asked[] = [
+    const writes: readonly Write[] = [
       { verb: 'settle', argument: request({ detail }) },
       { verb: 'notice', argument: notice({ detail }) },
       { verb: 'push', argument: push('second', REVISION, { document: detail }) },
@@ -71,21 +69,21 @@ describe('a full disk under the embedded store', () => {
     ];
     const fullDisk = {
       ok: false,
-      fault: {
+      error: {
         code: 'STORE_UNREACHABLE',
         message: expect.stringMatching(/the disk is full .*: free space/),
       },
     };
-    for (const each of asked) {
+    for (const each of writes) {
       expect(commit([each]).outcomes).toMatchObject([fullDisk]);
     }
-    for (const outcome of commit(asked).outcomes) expect(outcome).toMatchObject(fullDisk);
+    for (const outcome of commit(writes).outcomes) expect(outcome).toMatchObject(fullDisk);
     const rows = (table: string): unknown =>
       connection.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.['count'];
     for (const table of ['journal', 'subject', 'list', 'expected_order', 'price', 'price_history']) {
       expect([table, rows(table)]).toEqual([table, 0]);
     }
     connection.exec('PRAGMA max_page_count = 1000000');
-    for (const outcome of commit(asked).outcomes) expect(outcome).toMatchObject({ ok: true });
+    for (const outcome of commit(writes).outcomes) expect(outcome).toMatchObject({ ok: true });
   });
 });

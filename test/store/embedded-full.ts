@@ -19,8 +19,8 @@ import {
  * Settles, lets no file of this process grow any more, tries every verb that writes, lets them grow again,
  * and prints what came of it as JSON: for each verb the code it rejected with, or `done`.
  */
-const [path = '', writeIn = ''] = process.argv.slice(2);
-const store = await openEmbeddedStore({ path, writeIn: writeIn === 'thread' ? 'thread' : 'here' });
+const [path = '', writer = ''] = process.argv.slice(2);
+const store = await openEmbeddedStore({ path, threadAfterWrites: writer === 'thread' ? 0 : Infinity });
 
 const claims = [windowClaim('1', '1000')];
 const settled = (subject: string): Promise<SettleResult> => store.settle(request({ subject, claims }));

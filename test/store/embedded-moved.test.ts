@@ -6,8 +6,8 @@ import type { Store } from '../../src/store/store.ts';
 import { readied, temporaryPath } from './embedded-folder.ts';
 import { request } from './requests.ts';
 
-const opened = async (path: string, writeIn: 'here' | 'thread'): Promise<Store> =>
-  readied(await openEmbeddedStore({ path, writeIn }));
+const opened = async (path: string, threadAfterWrites: number): Promise<Store> =>
+  readied(await openEmbeddedStore({ path, threadAfterWrites }));
 
 /** What happens to the files of a store that is open. */
 const MOVES: readonly (readonly [name: string, file: string, move: (path: string) => void])[] = [
@@ -40,10 +40,13 @@ function movedAway(folder: string): string {
   return `${folder}.old`;
 }
 
-describe.each(['here', 'thread'] as const)('an embedded store, its writer %s,', (writeIn) => {
+describe.each([
+  ['caller', Infinity],
+  ['writer thread', 0],
+])('an embedded store that writes in the %s', (_place, threadAfterWrites) => {
   it.each(MOVES)('%s decides nothing any more, and says which file it was', async (_name, suffix, move) => {
     const path = temporaryPath('data', 'store.db');
-    const store = await opened(path, writeIn);
+    const store = await opened(path, threadAfterWrites);
     expect(await store.settle(request({ subject: 'payment:1' }))).toMatchObject({ verdict: 'SUCCESS' });
     move(path);
     const moved = { code: 'STORE_MOVED', message: expect.stringContaining(`${path}${suffix} is `) };
@@ -55,7 +58,7 @@ describe.each(['here', 'thread'] as const)('an embedded store, its writer %s,', 
 
   it('stays so once its files are back: what was decided meanwhile may be elsewhere', async () => {
     const path = temporaryPath();
-    const store = await opened(path, writeIn);
+    const store = await opened(path, threadAfterWrites);
     renameSync(path, `${path}.old`);
     await expect(store.settle(request())).rejects.toMatchObject({ code: 'STORE_MOVED' });
     renameSync(`${path}.old`, path);
@@ -89,7 +92,7 @@ describe('whoever makes no store', () => {
     const path = temporaryPath('data', 'store.db');
     await expect(open(path)).rejects.toMatchObject({
       code: 'STORE_MISSING',
-      message: expect.stringContaining(`the store ${path} is not there: `),
+      message: expect.stringContaining(`the store ${path} does not exist: `),
     });
     expect(existsSync(dirname(path))).toBe(false);
   });
@@ -112,12 +115,12 @@ describe('whoever makes no store', () => {
 describe('whoever makes stores', () => {
   it('makes none beside the log of one that is gone, which would delete it', async () => {
     const path = temporaryPath();
-    await opened(path, 'here');
+    await opened(path, Infinity);
     copyFileSync(`${path}-wal`, join(dirname(path), 'kept'));
     rmSync(path);
     await expect(openEmbeddedStore({ path })).rejects.toMatchObject({
       code: 'STORE_UNSAFE',
-      message: expect.stringContaining(`${path}-wal is: `),
+      message: expect.stringContaining(`${path}-wal does: `),
     });
     expect(existsSync(`${path}-wal`)).toBe(true);
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
-import { storeFault } from '../../src/store/embedded/fault.ts';
+import { storeError } from '../../src/store/embedded/sqlite-errors.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { APPLICATION_ID, migrations } from '../../src/store/embedded/schema.ts';
 import { readied, temporaryPath } from './embedded-folder.ts';
@@ -219,7 +219,7 @@ describe('a fault of the embedded store', () => {
     try {
       connection.exec(act);
     } catch (thrown) {
-      return storeFault('/data/store.db', thrown);
+      return storeError('/data/store.db', thrown);
     }
     throw new Error(`${act} did not fail`);
   };
@@ -245,11 +245,11 @@ describe('a fault of the embedded store', () => {
   });
 
   it('is unreachable for whatever else is thrown', () => {
-    expect(storeFault('/data/store.db', 'odd')).toMatchObject({ code: 'STORE_UNREACHABLE' });
+    expect(storeError('/data/store.db', 'odd')).toMatchObject({ code: 'STORE_UNREACHABLE' });
   });
 
   it('stays what it is if it is known already', () => {
     const known = new CountersignError('STORE_CORRUPT', 'a row');
-    expect(storeFault('/data/store.db', known)).toBe(known);
+    expect(storeError('/data/store.db', known)).toBe(known);
   });
 });

@@ -6,7 +6,7 @@ import { request, windowClaim } from './requests.ts';
  * are written as well.
  */
 const [path = ''] = process.argv.slice(2);
-const store = await openEmbeddedStore({ path, writeIn: 'thread' });
+const store = await openEmbeddedStore({ path, threadAfterWrites: 0 });
 const detail = 'x'.repeat(8000);
 let next = 0;
 

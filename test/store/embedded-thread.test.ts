@@ -5,11 +5,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { SERVICE_WAITS } from '../../src/store/embedded/begin.ts';
-import { openDatabase } from '../../src/store/embedded/database.ts';
-import { createFileGuard } from '../../src/store/embedded/identity.ts';
-import { DEFAULT_RETENTION } from '../../src/store/embedded/housekeeping.ts';
-import { type Lanes, createLanes } from '../../src/store/embedded/lanes.ts';
+import { type Committer, createCommitter } from '../../src/store/embedded/committer.ts';
+import { createFileGuard, openDatabase } from '../../src/store/embedded/database.ts';
+import { DEFAULT_RETENTION } from '../../src/store/embedded/engine.ts';
+import { SERVICE_WAITS } from '../../src/store/embedded/lock.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { startWriterThread } from '../../src/store/embedded/writer-thread.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -22,28 +21,25 @@ const DYING = new URL('./embedded-writer-that-dies.ts', import.meta.url);
 const unreachable = { code: 'STORE_UNREACHABLE' };
 const nothing = (): void => undefined;
 
-const writerOf = async (store: Store): Promise<unknown> => (await store.health()).details['writer'];
-
 const opened = async (path = temporaryPath()): Promise<Store> =>
-  readied(await openEmbeddedStore({ path, writeIn: 'thread' }));
+  readied(await openEmbeddedStore({ path, threadAfterWrites: 0 }));
 
-describe('the thread of the embedded store', () => {
-  it('is not started for a few writes, and is under load, with no decision lost or made twice', async () => {
+describe('the writer thread of the embedded store', () => {
+  it('is started by load, with no decision lost or made twice', async () => {
     const store = await readied(await openEmbeddedStore({ path: temporaryPath() }));
-    for (let index = 0; index < 10; index++) await store.settle(request({ subject: `payment:${index}` }));
-    expect(await writerOf(store)).toBe('here');
-    let settled = 10;
-    await eventually('the writer is a thread', async () => {
-      const claims = [windowClaim('1', '1000000')];
+    const claims = [windowClaim('1', '1000000')];
+    let settled = 0;
+    while (settled < 400) {
       const group = Array.from({ length: 8 }, () =>
         store.settle(request({ subject: `payment:${settled++}`, claims })),
       );
-      for (const result of await Promise.all(group)) expect(result).toMatchObject({ verdict: 'SUCCESS' });
-      return (await writerOf(store)) === 'thread' ? true : undefined;
-    });
+      for (const result of await Promise.all(group)) {
+        expect(result).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+      }
+    }
     expect(await store.settle(request({ subject: 'payment:0' }))).toMatchObject({ outcome: 'repeated' });
     expect(await store.journalSize('shop')).toBe(settled + 1);
-    expect(await usedOf(store)).toBe(BigInt(settled - 10) * 10n ** 36n);
+    expect(await usedOf(store)).toBe(BigInt(settled) * 10n ** 36n);
   });
 
   it('waits for another process while the caller goes on', async () => {
@@ -72,7 +68,7 @@ describe('the thread of the embedded store', () => {
     expect(await store.control()).toMatchObject({ revision: REVISION });
   });
 
-  it('tells what a verb threw, with its code and its values', async () => {
+  it('passes on what a verb threw, with its code and its values', async () => {
     const store = await opened();
     const removal = store.changeList(change('missing', [], ['x']));
     await expect(removal).rejects.toMatchObject({
@@ -83,10 +79,10 @@ describe('the thread of the embedded store', () => {
     await expect(removal).rejects.toBeInstanceOf(Error);
   });
 
-  it('never lets the time run backwards, wherever it writes', async () => {
+  it('never lets the time run backwards', async () => {
     const clock = { nowMs: START_MS };
     const path = temporaryPath();
-    const store = await openEmbeddedStore({ path, clock: () => clock.nowMs, writeIn: 'thread' });
+    const store = await openEmbeddedStore({ path, clock: () => clock.nowMs, threadAfterWrites: 0 });
     onTestFinished(() => store.close());
     await store.push(push('first', ''));
     clock.nowMs += 5000;
@@ -97,7 +93,7 @@ describe('the thread of the embedded store', () => {
     expect(await store.health()).toMatchObject({ nowMs: START_MS + 5000 });
   });
 
-  it('has ended, its connection closed, when the store is closed; what was asked before is done', async () => {
+  it('has ended, its connection closed, when the store is closed; earlier writes are done', async () => {
     const path = temporaryPath();
     const store = await opened(path);
     const settling = store.settle(request());
@@ -109,7 +105,7 @@ describe('the thread of the embedded store', () => {
     await expect(store.control()).rejects.toMatchObject(unreachable);
   });
 
-  it('keeps no process alive, but for what is under way', async () => {
+  it('keeps a process alive only while a write is in flight', async () => {
     const path = temporaryPath();
     await (await opened(path)).close();
     const child = spawn(process.execPath, [LEFT_OPEN, path], {
@@ -122,31 +118,57 @@ describe('the thread of the embedded store', () => {
   });
 });
 
-describe('a thread of the embedded store that dies', () => {
-  const lanesWith = (startThread: typeof startWriterThread): Lanes => {
-    const database = openDatabase(temporaryPath());
-    const lanes = createLanes({
-      database,
-      retention: DEFAULT_RETENTION,
-      clock: () => START_MS,
-      writeIn: 'thread',
-      guard: createFileGuard(database.file, database.identity),
-      startThread,
-    });
-    onTestFinished(async () => {
-      await lanes.close();
-      database.connection.close();
-    });
-    return lanes;
-  };
-  const pushing = [{ verb: 'push', argument: push('first', '') }] as const;
-  const settling = (from: number, count: number) =>
-    Array.from({ length: count }, (_, index) => {
-      const subject = `payment:${from + index}`;
-      return { verb: 'settle', argument: request({ subject }) } as const;
-    });
+const pushing = [{ verb: 'push', argument: push('first', '') }] as const;
+const settling = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => {
+    const subject = `payment:${from + index}`;
+    return { verb: 'settle', argument: request({ subject }) } as const;
+  });
 
-  it('rejects all that it was given, and what it is given later', async () => {
+function committerWith(
+  threadAfterWrites: number,
+  startThread: typeof startWriterThread = startWriterThread,
+): Committer {
+  const database = openDatabase(temporaryPath());
+  const committer = createCommitter({
+    database,
+    retention: DEFAULT_RETENTION,
+    clock: () => START_MS,
+    guard: createFileGuard(database.file, database.identity),
+    threadAfterWrites,
+    startThread,
+  });
+  onTestFinished(async () => {
+    await committer.close();
+    database.connection.close();
+  });
+  return committer;
+}
+
+const inThread = ({ concurrency }: Committer): boolean => concurrency > 1;
+
+describe('a committer of the embedded store', () => {
+  it('starts no thread for a few writes, and one for many', async () => {
+    let started = 0;
+    const committer = committerWith(32, (data, onEnd) => {
+      started += 1;
+      return startWriterThread(data, onEnd);
+    });
+    await committer.commit(pushing);
+    await committer.commit(settling(0, 30));
+    expect(started).toBe(0);
+    await committer.commit(settling(30, 1));
+    expect(started).toBe(1);
+    await eventually('a thread writes', () => (inThread(committer) ? true : undefined));
+    expect(await committer.commit(settling(0, 1))).toMatchObject({
+      outcomes: [{ value: { outcome: 'repeated' } }],
+    });
+    expect(started).toBe(1);
+  });
+});
+
+describe('a writer thread of the embedded store that dies', () => {
+  it('rejects all batches that it was given, and those that it is given later', async () => {
     const path = temporaryPath();
     const { connection, identity } = openDatabase(path);
     connection.close();
@@ -155,7 +177,7 @@ describe('a thread of the embedded store that dies', () => {
     const thread = startWriterThread(data, () => (ends += 1), DYING);
     onTestFinished(() => thread.end());
     await thread.ready;
-    const batch = { clockMs: START_MS, asked: pushing };
+    const batch = { clockMs: START_MS, writes: pushing };
     const results = await Promise.allSettled([thread.commit(batch), thread.commit(batch)]);
     for (const result of results) {
       expect(result).toMatchObject({ status: 'rejected', reason: { message: 'its writer ended with 7' } });
@@ -164,41 +186,38 @@ describe('a thread of the embedded store that dies', () => {
     expect(ends).toBe(1);
   });
 
-  it('rejects whoever waits for it, if it can not open the file', async () => {
+  it('rejects with the reason if it can not open the file', async () => {
     const broken = startWriterThread(
       { file: ':memory:', identity: [], retention: DEFAULT_RETENTION, lockWait: SERVICE_WAITS },
       nothing,
     );
     onTestFinished(() => broken.end());
-    await expect(broken.ready).rejects.toThrow(
-      'its writer failed: the embedded store keeps its decisions in a file',
-    );
-    await expect(broken.commit({ clockMs: 0, asked: [] })).rejects.toThrow('its writer failed');
+    await expect(broken.ready).rejects.toThrow('its writer failed: the embedded store needs a file');
+    await expect(broken.commit({ clockMs: 0, writes: [] })).rejects.toThrow('its writer failed');
   });
 
-  it('is followed by another one, and until then writes are done here', async () => {
+  it('is followed by another one, and until that is ready batches are committed here', async () => {
     let started = 0;
-    const lanes = lanesWith((data, onEnd) =>
+    const committer = committerWith(0, (data, onEnd) =>
       startWriterThread(data, onEnd, started++ === 0 ? DYING : undefined),
     );
-    await lanes.ready;
-    expect(lanes.where).toBe('thread');
-    await expect(lanes.commit(pushing)).rejects.toThrow('its writer ended with 7');
-    expect(lanes.where).toBe('here');
-    expect(await lanes.commit(pushing)).toMatchObject({ outcomes: [{ value: { outcome: 'in-force' } }] });
-    expect((await lanes.commit(settling(0, 31))).outcomes).toHaveLength(31);
-    await eventually('another thread writes', () => (lanes.where === 'thread' ? true : undefined));
+    await committer.ready;
+    expect(inThread(committer)).toBe(true);
+    await expect(committer.commit(pushing)).rejects.toThrow('its writer ended with 7');
+    expect(inThread(committer)).toBe(false);
+    expect(await committer.commit(pushing)).toMatchObject({ outcomes: [{ value: { outcome: 'in-force' } }] });
+    await eventually('another thread writes', () => (inThread(committer) ? true : undefined));
     expect(started).toBe(2);
-    expect(await lanes.commit(settling(0, 1))).toMatchObject({
-      outcomes: [{ value: { outcome: 'repeated' } }],
+    expect(await committer.commit(settling(0, 1))).toMatchObject({
+      outcomes: [{ value: { outcome: 'decided' } }],
     });
   });
 
-  it('rejects what is under way when it is ended', async () => {
-    const lanes = lanesWith(startWriterThread);
-    await lanes.ready;
-    const committing = lanes.commit(pushing);
-    const [closed, committed] = await Promise.allSettled([lanes.close(), committing]);
+  it('rejects the batch in flight when it is ended', async () => {
+    const committer = committerWith(0);
+    await committer.ready;
+    const committing = committer.commit(pushing);
+    const [closed, committed] = await Promise.allSettled([committer.close(), committing]);
     expect(closed).toMatchObject({ status: 'fulfilled' });
     expect(committed).toMatchObject({ status: 'rejected', reason: { message: 'its writer was ended' } });
   });

@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from 'vitest';
-import type { LockWait } from '../../src/store/embedded/begin.ts';
-import type { WriteIn } from '../../src/store/embedded/lanes.ts';
+import type { LockWait } from '../../src/store/embedded/lock.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { describeStore } from './conformance.ts';
@@ -18,15 +17,15 @@ import { START_MS } from './requests.ts';
  * Two stores on one file take turns, and a busy machine may keep one of them waiting for longer than a
  * service would.
  */
-const lockWait: LockWait = { waitMs: 30_000, goesFirst: false };
+const lockWait: LockWait = { waitMs: 30_000, hasPriority: false };
 
-const openIn = (writeIn: WriteIn) => async (): Promise<StoreUnderTest> => {
+const openIn = (threadAfterWrites: number) => async (): Promise<StoreUnderTest> => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-'));
   const path = join(folder, 'data', 'store.db');
   const clock = createTestClock(START_MS);
   const handles: Store[] = [];
   const another = async (): Promise<Store> => {
-    const store = await openEmbeddedStore({ path, clock: () => clock.nowMs, writeIn, lockWait });
+    const store = await openEmbeddedStore({ path, clock: () => clock.nowMs, threadAfterWrites, lockWait });
     handles.push(store);
     return store;
   };
@@ -48,13 +47,13 @@ const openIn = (writeIn: WriteIn) => async (): Promise<StoreUnderTest> => {
   };
 };
 
-describeStore('embedded', openIn('thread-under-load'));
+describeStore('embedded', openIn(32));
 
 /**
  * What the way to the thread and back could spoil: order, results and errors. What is done there is the same.
  */
 describe('the embedded store that writes in a thread', () => {
-  const open = openIn('thread');
+  const open = openIn(0);
   describeConcurrency(open);
   describeReleases(open);
   describeLists(open);

@@ -309,13 +309,13 @@ describe('while a loss is known and can not be frozen', () => {
     await client.flushall();
     await client.set(keys.sources, 'of another type');
     await expect(store.control()).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
-    expect(store.loss?.()).toMatch(/Redis holds nothing any more/);
+    expect(store.loss()).toMatch(/Redis holds nothing any more/);
     await expect(store.settle(fresh())).rejects.toMatchObject(lostError);
     const signed = { source: 'vault', subject: 's', terms: 't', txid: '', detail: '{}' };
     await expect(store.notice(signed)).rejects.toMatchObject(lostError);
     await client.del(keys.sources);
     expect(await frozenReason(store)).toMatch(/Redis holds nothing any more/);
-    expect(store.loss?.()).toBeUndefined();
+    expect(store.loss()).toBeUndefined();
     expect(await store.settle(fresh())).toMatchObject({ code: 'FROZEN' });
   });
 });

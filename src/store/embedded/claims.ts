@@ -11,7 +11,7 @@ import type { Counters } from './counters.ts';
 import type { ListTables } from './lists.ts';
 import type { Marks } from './marks.ts';
 import type { OrderTables } from './orders.ts';
-import { type Reservation, type Reserved, type SubjectRecord, hasReserved, questionOf } from './subject.ts';
+import { type Reservation, type Reserved, type SubjectRecord, hasReserved, questionOf } from './subjects.ts';
 
 export interface ClaimTables {
   readonly lists: ListTables;

@@ -1,8 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { WindowClaim } from '../../claims/window.ts';
+import type { Window, WindowClaim } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
 import { amount, integer, text } from './rows.ts';
-import { bucketOf } from './windows.ts';
 
 type Counted = Pick<WindowClaim, 'key' | 'window'>;
 
@@ -10,8 +9,8 @@ export interface Counters {
   /** What the window of a counter holds. */
   used(source: string, claim: Counted, nowMs: number): Amount;
   /**
-   * `held` is what the window holds, by {@link used} in this transaction. Returns from which instant on the
-   * amount no longer counts.
+   * `held` is the result of {@link used} in this transaction. Returns the instant from which the amount no longer
+   * counts.
    */
   add(
     source: string,
@@ -23,12 +22,9 @@ export interface Counters {
   expire(nowMs: number, limit: number): void;
 }
 
-/**
- * Counters of approved amounts, each with a running total, so that a check costs the same however full its
- * window is.
- */
+/** Counters of approved amounts. Each has a running total, so a check costs the same however full its window is. */
 export function createCounters(connection: DatabaseSync): Counters {
-  // With the end of its first bucket, since to find nothing to evict costs as much as all else here.
+  // With the end of the first bucket, which says without a second query whether there is anything to evict.
   const find = connection.prepare(
     `SELECT total,
        (SELECT end_ms FROM bucket WHERE bucket.source = counter.source AND bucket.key = counter.key
@@ -82,4 +78,22 @@ export function createCounters(connection: DatabaseSync): Counters {
       }
     },
   };
+}
+
+/** Where an amount is counted that is reserved now. A calendar period is one bucket. */
+interface Bucket {
+  /** When the bucket ends: its name within the counter. */
+  readonly endMs: number;
+  /** Buckets that end at or before this instant no longer count. */
+  readonly horizonMs: number;
+  /** From this instant the bucket no longer counts. */
+  readonly expiresMs: number;
+}
+
+function bucketOf(window: Window, nowMs: number): Bucket {
+  if (window.type === 'calendar') {
+    return { endMs: window.endMs, horizonMs: window.startMs, expiresMs: window.endMs };
+  }
+  const endMs = (Math.floor(nowMs / window.bucketMs) + 1) * window.bucketMs;
+  return { endMs, horizonMs: nowMs - window.lengthMs, expiresMs: endMs + window.lengthMs };
 }

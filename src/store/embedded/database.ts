@@ -2,14 +2,13 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { CountersignError } from '../../errors.ts';
-import { type LockWait, SERVICE_WAITS, createBegin } from './begin.ts';
-import { storeFault } from './fault.ts';
-import { type Identity, identityOf } from './identity.ts';
-import { integer, text } from './rows.ts';
+import { CountersignError, messageOf } from '../../errors.ts';
+import { type LockWait, SERVICE_WAITS, createBegin } from './lock.ts';
+import { integer } from './rows.ts';
 import { APPLICATION_ID, migrations } from './schema.ts';
+import { storeError } from './sqlite-errors.ts';
 
-/** Of a connection, at most. */
+/** The cache of one connection, at most. */
 const CACHE_KIB = 32_768;
 
 export interface Database {
@@ -21,17 +20,17 @@ export interface Database {
 }
 
 export interface OpenOptions {
-  /** Default true. */
+  /** Whether a missing file is created; default true. */
   readonly create?: boolean;
-  /** Default: as a service waits. */
+  /** Default: SERVICE_WAITS. */
   readonly lockWait?: LockWait;
 }
 
 /**
- * Opens a file and brings it to the current schema. Where there is none, it is made with its folders if
- * `create` says so. Commits are on disk when they return (WAL, `synchronous` FULL). Throws SETTINGS_INVALID
- * for no file, STORE_MISSING, STORE_UNREACHABLE, STORE_CORRUPT if the file is no database of ours,
- * STORE_UNSAFE if a newer version wrote it or its file system can not share it safely.
+ * Opens a file and migrates it to the current schema. With `create`, a missing file is created with its
+ * folders. A commit is on disk when it returns (WAL, `synchronous` FULL). Throws SETTINGS_INVALID for a path
+ * that is no file, STORE_MISSING, STORE_UNREACHABLE, STORE_CORRUPT for a file that is no database of this
+ * program, and STORE_UNSAFE if a newer version wrote it or its file system can't share it safely.
  */
 export function openDatabase(
   path: string,
@@ -40,78 +39,90 @@ export function openDatabase(
   if (path === '' || path.startsWith(':memory:')) {
     throw new CountersignError(
       'SETTINGS_INVALID',
-      `the embedded store keeps its decisions in a file, which "${path}" does not name: name one, such as embedded:data/countersign.db`,
+      `the embedded store needs a file, not "${path}": name one, such as embedded:data/countersign.db`,
       { path },
     );
   }
   const file = resolve(path);
   let connection: DatabaseSync | undefined;
   try {
-    if (create) expectRoom(file);
-    else expectStore(file);
+    if (create) expectNoLostLog(file);
+    else expectExisting(file);
     const before = identityOf(file);
     connection = new DatabaseSync(uriOf(file, create), { timeout: lockWait.waitMs });
-    expectOurs(file, connection);
-    const mode = connection.prepare('PRAGMA journal_mode = WAL').get();
-    if (mode?.['journal_mode'] !== 'wal') {
-      throw new CountersignError(
-        'STORE_UNSAFE',
-        `the file system of ${file} has no write-ahead log for SQLite: keep the store on a local disk`,
-        { file },
-      );
-    }
-    // What undoing one write of several needs would otherwise go to a file, and fail with another disk.
-    connection.exec(
-      `PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB}`,
-    );
+    schemaVersionOf(file, connection);
+    setPragmas(file, connection);
     migrate(file, connection, lockWait);
     const identity = identityOf(file);
-    if (before[0] !== undefined && before[0] !== identity[0]) throw missing(file, 'was replaced just now');
+    if (before[0] !== undefined && before[0] !== identity[0]) {
+      throw storeMissing(file, 'was replaced while it was opened');
+    }
     return { file, connection, identity, lockWait };
   } catch (thrown) {
     connection?.close();
-    throw storeFault(file, thrown);
+    throw storeError(file, thrown);
   }
 }
 
-/** SQLite itself keeps to the mode: a file that goes in between is not made anew. */
+/** With the mode in the URI, SQLite itself doesn't create a file that vanishes in between. */
 function uriOf(file: string, create: boolean): URL {
   const uri = pathToFileURL(file);
   uri.searchParams.set('mode', create ? 'rwc' : 'rw');
   return uri;
 }
 
-/** Only whoever makes stores may take an empty place for one. */
-function expectStore(file: string): void {
+function expectExisting(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
-  if (stats === undefined) throw missing(file, 'is not there');
-  if (stats.isFile() && stats.size === 0) throw missing(file, 'is empty');
+  if (stats === undefined) throw storeMissing(file, 'does not exist');
+  if (stats.isFile() && stats.size === 0) throw storeMissing(file, 'is empty');
 }
 
-/** A log without its file holds decisions, and SQLite would delete it. */
-function expectRoom(file: string): void {
+/** A log without its database holds decisions, and SQLite would delete it when it creates the database. */
+function expectNoLostLog(file: string): void {
   mkdirSync(dirname(file), { recursive: true });
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0 || !existsSync(`${file}-wal`)) return;
   throw new CountersignError(
     'STORE_UNSAFE',
-    `the store ${file} is not there, but its log ${file}-wal is: bring the file back beside it, or move the log away to begin a new store`,
+    `the store ${file} does not exist, but its log ${file}-wal does: ` +
+      'restore the file beside the log, or move the log away to begin with an empty store',
     { file },
   );
 }
 
-function missing(file: string, problem: string): CountersignError {
+function storeMissing(file: string, problem: string): CountersignError {
   return new CountersignError(
     'STORE_MISSING',
-    `the store ${file} ${problem}: give the settings of the service with --config, or start the service, which makes it`,
+    `the store ${file} ${problem}: pass the service's settings with --config, ` +
+      'or start the service, which creates it',
     { file },
   );
 }
 
-const pragma = (connection: DatabaseSync, name: string): number =>
-  integer(connection.prepare(`PRAGMA ${name}`).get() ?? {}, name);
+function setPragmas(file: string, connection: DatabaseSync): void {
+  const mode = connection.prepare('PRAGMA journal_mode = WAL').get();
+  if (mode?.['journal_mode'] !== 'wal') {
+    throw new CountersignError(
+      'STORE_UNSAFE',
+      `the file system of ${file} does not support SQLite's write-ahead log: keep the store on a local disk`,
+      { file },
+    );
+  }
+  // The savepoints' journal stays in memory: in a temporary file it would fail when another disk is full.
+  connection.exec(`PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB}`);
+}
 
-/** The schema's version; 0 for a new file. */
-function expectOurs(file: string, connection: DatabaseSync): number {
+function migrate(file: string, connection: DatabaseSync, lockWait: LockWait): void {
+  if (schemaVersionOf(file, connection) === migrations.length) return;
+  createBegin(file, connection, lockWait)();
+  // Another process may have migrated the file meanwhile.
+  for (const step of migrations.slice(schemaVersionOf(file, connection))) connection.exec(step);
+  connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  connection.exec(`PRAGMA user_version = ${migrations.length}`);
+  connection.exec('COMMIT');
+}
+
+/** 0 for a new file. Throws STORE_CORRUPT for another program's database, STORE_UNSAFE for a newer schema. */
+function schemaVersionOf(file: string, connection: DatabaseSync): number {
   const version = pragma(connection, 'user_version');
   const tables = integer(
     connection.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {},
@@ -127,23 +138,86 @@ function expectOurs(file: string, connection: DatabaseSync): number {
   if (version > migrations.length) {
     throw new CountersignError(
       'STORE_UNSAFE',
-      `the store ${file} was written by a newer version (schema ${version}, this version knows ${migrations.length}): run that version`,
+      `a newer version wrote the store ${file} (its schema is ${version}, ` +
+        `and this version knows ${migrations.length}): run that version`,
       { file, version, known: migrations.length },
     );
   }
   return version;
 }
 
-function migrate(file: string, connection: DatabaseSync, lockWait: LockWait): void {
-  if (expectOurs(file, connection) === migrations.length) return;
-  createBegin(file, connection, lockWait)();
-  // Another process may have been here first.
-  for (const step of migrations.slice(expectOurs(file, connection))) connection.exec(step);
-  connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-  connection.exec(`PRAGMA user_version = ${migrations.length}`);
-  connection.exec('COMMIT');
+const pragma = (connection: DatabaseSync, name: string): number =>
+  integer(connection.prepare(`PRAGMA ${name}`).get() ?? {}, name);
+
+/** The database, and the two files beside it that exist while a connection is open. */
+const SUFFIXES = ['', '-wal', '-shm'] as const;
+
+/** Device and inode of each file, undefined for a file that did not exist. */
+export type Identity = readonly (string | undefined)[];
+
+/**
+ * Detects that the files of a running service were moved, deleted or replaced: it would go on writing to
+ * files that no other process reads.
+ */
+export interface FileGuard {
+  /**
+   * Looks at the path. Throws STORE_MOVED if another file, or no file, is there, and from then on always:
+   * what others wrote meanwhile is in files that this process doesn't see. Throws STORE_UNREACHABLE if it
+   * can't look.
+   */
+  check(): void;
+  /** Throws STORE_MOVED if an earlier check did. It doesn't look. */
+  throwIfMoved(): void;
 }
 
-export function sqliteVersion({ connection }: Database): string {
-  return text(connection.prepare('SELECT sqlite_version() AS version').get() ?? {}, 'version');
+export function createFileGuard(file: string, opened: Identity): FileGuard {
+  let moved: CountersignError | undefined;
+  const throwIfMoved = (): void => {
+    if (moved !== undefined) throw moved;
+  };
+  return {
+    throwIfMoved,
+    check() {
+      throwIfMoved();
+      const now = currentIdentity(file);
+      const at = SUFFIXES.findIndex(
+        (_, index) => opened[index] !== undefined && opened[index] !== now[index],
+      );
+      if (at < 0) return;
+      moved = movedError(`${file}${SUFFIXES[at] ?? ''}`, now[at] === undefined);
+      throw moved;
+    },
+  };
+}
+
+function currentIdentity(file: string): Identity {
+  try {
+    return identityOf(file);
+  } catch (thrown) {
+    throw new CountersignError(
+      'STORE_UNREACHABLE',
+      `can't look at the store ${file} (${messageOf(thrown)}): ` +
+        "make its folder readable for this program's user",
+      { file },
+      thrown,
+    );
+  }
+}
+
+/** Throws the system's error, except for missing files. */
+function identityOf(file: string): Identity {
+  return SUFFIXES.map((suffix) => {
+    const stats = statSync(`${file}${suffix}`, { bigint: true, throwIfNoEntry: false });
+    return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
+  });
+}
+
+function movedError(file: string, isGone: boolean): CountersignError {
+  const what = isGone ? 'is gone' : 'is another file than the one that was opened';
+  return new CountersignError(
+    'STORE_MOVED',
+    `${file} ${what}: it was moved, deleted or replaced while it was in use. ` +
+      'Restore the right files, then restart the service',
+    { file },
+  );
 }

@@ -1,69 +1,171 @@
-import type { ClockFound } from '../clock-state.ts';
+import { type ClockFound, clockJumped } from '../clock-state.ts';
+import type { Store } from '../store.ts';
 import type { Database } from './database.ts';
-import { type Retention, createHousekeeping } from './housekeeping.ts';
-import { keepInForce } from './in-force-kept.ts';
 import { createJournal } from './journal.ts';
-import { createPrices } from './prices.ts';
-import { createServices } from './services.ts';
-import { createSettleTables } from './tables.ts';
+import { recordNotification, settle } from './settle.ts';
+import { type Tables, cacheInForce, createTables } from './tables.ts';
 import { type ClockLook, type Instant, createClockTable, createTime } from './time.ts';
-import { type Committed, createCommit } from './transaction.ts';
-import { type Asked, createPerform } from './write-verbs.ts';
+import { type BatchResult, createCommit } from './transaction.ts';
 
-/** Writes that share a commit, and so an instant: what the clock said when they were sent. */
-export interface Batch {
-  readonly clockMs: number;
-  readonly asked: readonly (Asked | ClockAsked)[];
+/** The verbs that write. Each runs inside a transaction, at the store's time. */
+export interface WriteVerbs extends Pick<
+  Store,
+  | 'settle'
+  | 'notice'
+  | 'push'
+  | 'freeze'
+  | 'unfreeze'
+  | 'register'
+  | 'changeList'
+  | 'expectOrder'
+  | 'cancelOrder'
+  | 'changePrices'
+  | 'record'
+  | 'dropEntries'
+  | 'attend'
+  | 'leave'
+  | 'callServices'
+> {
+  moveClock(look: MoveClock): Promise<ClockFound>;
 }
 
-type LookAsked = ClockLook & {
-  readonly by: string;
-};
+type MoveClock = ClockLook & { readonly by: string };
 
-/** To look at the clock. The verbs of the store that do so know more than they are given. */
-export interface ClockAsked {
-  readonly verb: 'lookAtClock';
-  readonly argument: LookAsked;
+/** Undefined for a verb without an argument. */
+export type ArgumentOf<V extends keyof WriteVerbs> = Parameters<WriteVerbs[V]>[0];
+export type ResultOf<V extends keyof WriteVerbs> = Awaited<ReturnType<WriteVerbs[V]>>;
+
+/** A verb with its argument: plain data, so that it can be sent to a thread. */
+export type Write<V extends keyof WriteVerbs = keyof WriteVerbs> = {
+  readonly [K in V]: { readonly verb: K; readonly argument: ArgumentOf<K> };
+}[V];
+
+/** Writes that share a transaction, and so one instant: the clock's when the batch was sent. */
+export interface Batch {
+  readonly clockMs: number;
+  readonly writes: readonly Write[];
 }
 
 /**
- * Commits one batch after the other in a database; see createCommit. The time never runs backwards, nor
- * further ahead of what is remembered than `maxStepMs`.
+ * How long subjects are kept after their last change, and journal entries. Marks (since an approval last
+ * claimed them) and orders (since their expiry) are kept as long as subjects; the history of prices as long
+ * as the journal.
+ */
+export interface Retention {
+  readonly subjectsMs: number;
+  readonly journalMs: number;
+}
+
+const DAY_MS = 86_400_000;
+/** Longer than any window can be. */
+export const DEFAULT_RETENTION: Retention = { subjectsMs: 400 * DAY_MS, journalMs: 400 * DAY_MS };
+
+/**
+ * Commits one batch after the other; see createCommit. The store's time never runs backwards, and never more
+ * than `maxStepMs` ahead of the remembered time.
  */
 export function createEngine(
   database: Database,
   retention: Retention,
   maxStepMs = Number.POSITIVE_INFINITY,
-): (batch: Batch) => Committed {
+): (batch: Batch) => BatchResult {
   const { connection } = database;
-  let clockMs = 0;
-  let at: Instant = { nowMs: 0, aheadMs: 0 };
+  const tables = cacheInForce(createTables(connection, createJournal(connection)));
   const time = createTime(connection, maxStepMs);
   const clock = createClockTable(connection, maxStepMs);
-  const settleTables = keepInForce(createSettleTables(connection, createJournal(connection)));
-  const tables = { ...settleTables, prices: createPrices(connection), services: createServices(connection) };
-  const perform = createPerform(tables);
-  const look = ({ by, ...given }: LookAsked): ClockFound => {
-    const fromMs = at.nowMs;
-    const found = clock.look(given, clockMs);
-    at = time(clockMs);
-    if (given.mode !== 'accept') return found;
-    const detail = JSON.stringify({ by, fromMs, toMs: at.nowMs });
-    for (const source of tables.sources.names()) {
-      tables.journal.append({ source, atMs: at.nowMs, type: 'clock', code: 'CLOCK_ACCEPTED', detail });
-    }
+  let clockMs = 0;
+  let now: Instant = { nowMs: 0, aheadMs: 0 };
+  const moveClock = (look: MoveClock): ClockFound => {
+    const fromMs = now.nowMs;
+    const found = clock.look(look, clockMs);
+    now = time(clockMs);
+    if (look.mode === 'accept') journalAcceptedClock(tables, look.by, fromMs, now.nowMs);
     return found;
   };
-  const commit = createCommit<Asked | ClockAsked>(database, {
-    forget() {
-      tables.forget();
-      at = time(clockMs);
+  const handlers = createHandlers(tables, moveClock);
+  const commit = createCommit<Write>(database, {
+    refresh() {
+      tables.invalidate();
+      now = time(clockMs);
     },
-    work: (asked) => (asked.verb === 'lookAtClock' ? look(asked.argument) : perform(asked, at)),
-    housekeeping: createHousekeeping(tables, () => at.nowMs, retention),
+    apply: (write) => applyWrite(handlers, write, now),
+    cleanUp: (writes) => deleteExpired(tables, retention, now.nowMs, writes),
   });
   return (batch) => {
     ({ clockMs } = batch);
-    return commit(batch.asked);
+    return commit(batch.writes);
   };
+}
+
+type Handlers = {
+  readonly [V in keyof WriteVerbs]: (argument: ArgumentOf<V>, now: Instant) => ResultOf<V>;
+};
+
+function createHandlers(
+  tables: Tables & { readonly invalidate: () => void },
+  moveClock: (look: MoveClock) => ClockFound,
+): Handlers {
+  const { releases, sources, lists, orders, prices, journal, services } = tables;
+  const changingInForce =
+    <A, R>(change: (argument: A, nowMs: number) => R): ((argument: A, now: Instant) => R) =>
+    (argument, { nowMs }) => {
+      const result = change(argument, nowMs);
+      tables.invalidate();
+      return result;
+    };
+  return {
+    settle: (request, now) => settle(tables, request, now),
+    notice: (request, { nowMs }) => recordNotification(tables, request, nowMs),
+    push: changingInForce((push, nowMs) => releases.push(push, nowMs)),
+    freeze: changingInForce((freeze, nowMs) => releases.freeze(freeze, nowMs)),
+    unfreeze: changingInForce((unfreeze, nowMs) => releases.unfreeze(unfreeze, nowMs)),
+    register: (names) => sources.register(names),
+    changeList(change, { nowMs, aheadMs }) {
+      if (aheadMs > 0 && change.add.length > 0) throw clockJumped(aheadMs);
+      return lists.change(change, nowMs);
+    },
+    expectOrder: (announcement, { nowMs }) => orders.expect(announcement, nowMs),
+    cancelOrder: (cancel, { nowMs }) => orders.cancel(cancel, nowMs),
+    changePrices: changingInForce((change, nowMs) => prices.change(change, nowMs)),
+    record: (record, { nowMs }) => journal.record(record, nowMs),
+    dropEntries: (drop) => journal.drop(drop),
+    attend: (attendance, { nowMs }) => services.attend(attendance, nowMs),
+    leave: (id) => services.leave(id),
+    callServices: () => services.call(),
+    moveClock,
+  };
+}
+
+function applyWrite<V extends keyof WriteVerbs>(
+  handlers: Handlers,
+  { verb, argument }: Write<V>,
+  now: Instant,
+): unknown {
+  return handlers[verb](argument, now);
+}
+
+function journalAcceptedClock(
+  { sources, journal }: Pick<Tables, 'sources' | 'journal'>,
+  by: string,
+  fromMs: number,
+  toMs: number,
+): void {
+  const detail = JSON.stringify({ by, fromMs, toMs });
+  for (const source of sources.names()) {
+    journal.append({ source, atMs: toMs, type: 'clock', code: 'CLOCK_ACCEPTED', detail });
+  }
+}
+
+/** Deletes some rows that are past their retention, in proportion to the writes of the transaction. */
+function deleteExpired(
+  { subjects, counters, marks, orders, journal, prices }: Tables,
+  { subjectsMs, journalMs }: Retention,
+  nowMs: number,
+  writes: number,
+): void {
+  // More than the writes can have added, so that expired rows don't pile up.
+  const limit = 64 + 8 * writes;
+  counters.expire(nowMs, limit);
+  for (const table of [subjects, marks, orders]) table.expire(nowMs - subjectsMs, limit);
+  for (const table of [journal, prices]) table.expire(nowMs - journalMs, limit);
 }

@@ -1,11 +1,10 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { CountersignError } from '../../errors.ts';
 import type { JournalEntry, JournalQuery, JournalRecord } from '../store.ts';
-import { createDropEntries } from './drop-entries.ts';
 import { journalEntry, storedClaims } from './entry.ts';
-import { ENTRY_ID, createJournalSearch } from './journal-search.ts';
-import { integer } from './rows.ts';
+import { type Row, integer } from './rows.ts';
 
-/** What an entry says; what is left out is the empty text, and no claims. */
+/** What is left out is stored as the empty text, and as no claims. */
 type Append = Pick<JournalEntry, 'source' | 'atMs' | 'type' | 'detail'> & Partial<Omit<JournalEntry, 'id'>>;
 
 export interface JournalTable {
@@ -13,6 +12,7 @@ export interface JournalTable {
   append(entry: Append): string;
   record(record: JournalRecord, nowMs: number): string;
   entry(source: string, id: string): JournalEntry | undefined;
+  /** Throws USAGE for a limit outside 1 to 1000, or an `after` that is no id. */
   entries(query: JournalQuery): readonly JournalEntry[];
   size(source: string): number;
   /** See Journal.dropEntries. */
@@ -21,29 +21,26 @@ export interface JournalTable {
   expire(beforeMs: number, limit: number): void;
 }
 
+/** An entry's id: the decimal text of its row's number. */
+const ENTRY_ID = /^[1-9]\d{0,14}$/;
+const LIMIT_MAX = 1000;
+/** Entries that one call deletes at most: no other process can write meanwhile. */
+const DROPPED_AT_ONCE = 250;
+
 export function createJournal(connection: DatabaseSync): JournalTable {
   const insert = connection.prepare(
     `INSERT INTO journal (source, at_ms, type, subject, verdict, code, revision, of, claims, detail)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
   );
   const find = connection.prepare('SELECT * FROM journal WHERE source = ? AND id = ?');
-  const tally = connection.prepare('SELECT entries FROM tally WHERE source = ?');
+  const countEntries = connection.prepare('SELECT entries FROM tally WHERE source = ?');
   const oldest = connection.prepare('SELECT id, at_ms FROM journal ORDER BY id LIMIT 1');
-  const drop = connection.prepare('DELETE FROM journal WHERE id < ? AND at_ms < ?');
-  const search = createJournalSearch(connection);
+  const dropExpired = connection.prepare('DELETE FROM journal WHERE id < ? AND at_ms < ?');
+  const search = createSearch(connection);
 
   const append: JournalTable['append'] = (entry) => {
-    const {
-      source,
-      atMs,
-      type,
-      subject = '',
-      verdict = '',
-      code = '',
-      revision = '',
-      of = '',
-      detail,
-    } = entry;
+    const { source, atMs, type, detail } = entry;
+    const { subject = '', verdict = '', code = '', revision = '', of = '' } = entry;
     const claims = storedClaims(entry.claims ?? []);
     const row = insert.get(source, atMs, type, subject, verdict, code, revision, of, claims, detail);
     return String(integer(row ?? {}, 'id'));
@@ -51,7 +48,7 @@ export function createJournal(connection: DatabaseSync): JournalTable {
 
   return {
     append,
-    drop: createDropEntries(connection),
+    drop: createDrop(connection),
     record: (record, nowMs) => append({ ...record, atMs: nowMs }),
     entry(source, id) {
       const row = ENTRY_ID.test(id) ? find.get(source, Number(id)) : undefined;
@@ -59,14 +56,88 @@ export function createJournal(connection: DatabaseSync): JournalTable {
     },
     entries: (query) => search(query).map(journalEntry),
     size(source) {
-      const row = tally.get(source);
+      const row = countEntries.get(source);
       return row === undefined ? 0 : integer(row, 'entries');
     },
     expire(beforeMs, limit) {
       const first = oldest.get();
       if (first !== undefined && integer(first, 'at_ms') < beforeMs) {
-        drop.run(integer(first, 'id') + limit, beforeMs);
+        dropExpired.run(integer(first, 'id') + limit, beforeMs);
       }
     },
+  };
+}
+
+/** Answers each query from an index alone. */
+function createSearch(connection: DatabaseSync): (query: JournalQuery) => readonly Row[] {
+  const timeOf = connection.prepare('SELECT at_ms FROM journal WHERE source = ? AND id = ?');
+  // Order by time is order by id (see the schema), so each order is that of its index.
+  const prepare = (by: 'subject' | 'time', order: string): StatementSync =>
+    connection.prepare(
+      `SELECT * FROM journal INDEXED BY journal_by_${by}
+       WHERE source = ? ${by === 'subject' ? 'AND subject = ?' : ''}
+         AND id > ? AND id < ? AND at_ms >= ? AND at_ms < ?
+       ORDER BY ${order} LIMIT ?`,
+    );
+  const bySubject = { oldestFirst: prepare('subject', 'id'), newestFirst: prepare('subject', 'id DESC') };
+  const byTime = {
+    oldestFirst: prepare('time', 'at_ms, id'),
+    newestFirst: prepare('time', 'at_ms DESC, id DESC'),
+  };
+
+  return (query) => {
+    expectQuery(query);
+    const { source, subject, after = '', newestFirst = false, limit } = query;
+    let [fromMs, untilMs] = [query.fromMs ?? 0, query.untilMs ?? Number.MAX_SAFE_INTEGER];
+    let [afterId, beforeId] = [0, Number.MAX_SAFE_INTEGER];
+    if (after !== '') {
+      // The entry's time narrows the range of the index; if the entry is gone, its id alone decides.
+      const found = timeOf.get(source, Number(after));
+      const foundMs = found === undefined ? undefined : integer(found, 'at_ms');
+      if (newestFirst) {
+        beforeId = Number(after);
+        untilMs = Math.min(untilMs, foundMs === undefined ? untilMs : foundMs + 1);
+      } else {
+        afterId = Number(after);
+        fromMs = Math.max(fromMs, foundMs ?? 0);
+      }
+    }
+    const order = newestFirst ? 'newestFirst' : 'oldestFirst';
+    return subject === undefined
+      ? byTime[order].all(source, afterId, beforeId, fromMs, untilMs, limit)
+      : bySubject[order].all(source, subject, afterId, beforeId, fromMs, untilMs, limit);
+  };
+}
+
+function expectQuery({ limit, after = '' }: JournalQuery): void {
+  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+    throw new CountersignError('USAGE', `the limit is ${limit} entries: give 1 to ${LIMIT_MAX}`, { limit });
+  }
+  if (after !== '' && !ENTRY_ID.test(after)) {
+    throw new CountersignError(
+      'USAGE',
+      `${JSON.stringify(after)} is no id of the journal: give one of its ids`,
+      { after },
+    );
+  }
+}
+
+function createDrop(connection: DatabaseSync): JournalTable['drop'] {
+  const find = connection.prepare('SELECT at_ms FROM journal WHERE source = ? AND id = ?');
+  const newest = connection.prepare(
+    'SELECT id FROM journal INDEXED BY journal_by_time WHERE source = ? ORDER BY at_ms DESC, id DESC LIMIT 1',
+  );
+  // With both bounds: `at_ms` ends the scan of the index, which is ordered by time, at the last wanted entry.
+  const drop = connection.prepare(
+    `DELETE FROM journal WHERE id IN (
+       SELECT id FROM journal INDEXED BY journal_by_time
+       WHERE source = ? AND at_ms <= ? AND id <= ? AND id < ? ORDER BY at_ms, id LIMIT ${DROPPED_AT_ONCE})`,
+  );
+  return ({ source, upTo }) => {
+    const last = ENTRY_ID.test(upTo) ? find.get(source, Number(upTo)) : undefined;
+    const kept = newest.get(source);
+    if (last === undefined || kept === undefined) return 0;
+    const dropped = drop.run(source, integer(last, 'at_ms'), Number(upTo), integer(kept, 'id'));
+    return Number(dropped.changes);
   };
 }

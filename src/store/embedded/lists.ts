@@ -4,17 +4,16 @@ import type { ListChange, ListEntry, ListSummary } from '../store.ts';
 import type { JournalTable } from './journal.ts';
 import { type Row, integer, text } from './rows.ts';
 
-/** Entries that a look into a list holds in memory at a time. */
-const PAGE = 1000;
+const PAGE_SIZE = 1000;
 
 type Added = readonly [value: string, addedAtMs: number];
 
 export interface ListTables {
-  /** Counts the changes of a list; 0 for a list that does not exist. */
+  /** The number of changes to a list; 0 for a list that does not exist. */
   version(source: string, list: string): number;
-  /** Those of the values that the list holds, or undefined for a list that does not exist. */
+  /** The values that the list holds; undefined for a list that does not exist. */
   present(source: string, list: string, values: readonly string[]): readonly string[] | undefined;
-  /** The same, each with when it was added. */
+  /** Like {@link present}, with the time when each was added. */
   added(source: string, list: string, values: readonly string[]): readonly Added[] | undefined;
   change(
     change: ListChange,
@@ -31,19 +30,20 @@ export function createLists(connection: DatabaseSync, journal: JournalTable): Li
   const all = connection.prepare(`SELECT ${columns} FROM list WHERE source = ? ORDER BY name`);
   const holds = connection.prepare('SELECT added_ms FROM list_entry WHERE list = ? AND value = ?');
   const create = connection.prepare(
-    'INSERT INTO list (source, name, version, entries, changed_ms) VALUES (?, ?, 0, 0, ?) ON CONFLICT DO NOTHING',
+    `INSERT INTO list (source, name, version, entries, changed_ms) VALUES (?, ?, 0, 0, ?)
+     ON CONFLICT DO NOTHING`,
   );
-  const touch = connection.prepare(
+  const recordChange = connection.prepare(
     `UPDATE list SET version = version + 1, entries = entries + ?, changed_ms = ? WHERE id = ?
      RETURNING ${columns}`,
   );
   const add = connection.prepare('INSERT INTO list_entry VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   const remove = connection.prepare('DELETE FROM list_entry WHERE list = ? AND value = ?');
   const first = connection.prepare(
-    `SELECT value, added_ms FROM list_entry WHERE list = ? ORDER BY value LIMIT ${PAGE}`,
+    `SELECT value, added_ms FROM list_entry WHERE list = ? ORDER BY value LIMIT ${PAGE_SIZE}`,
   );
   const next = connection.prepare(
-    `SELECT value, added_ms FROM list_entry WHERE list = ? AND value > ? ORDER BY value LIMIT ${PAGE}`,
+    `SELECT value, added_ms FROM list_entry WHERE list = ? AND value > ? ORDER BY value LIMIT ${PAGE_SIZE}`,
   );
 
   return {
@@ -67,15 +67,14 @@ export function createLists(connection: DatabaseSync, journal: JournalTable): Li
       });
     },
     change({ source, list, add: adding, remove: removing, by, message }, nowMs) {
-      // An empty list made by a slip in its name would satisfy every rule that wants somebody not to be on
-      // it.
+      // A misspelt name would create an empty list, which passes every rule that denies listed values.
       if (adding.length === 0 && removing.length > 0 && find.get(source, list) === undefined)
         throw missing(source, list);
       create.run(source, list, nowMs);
       const id = integer(find.get(source, list) ?? {}, 'id');
       const added = adding.reduce((count, value) => count + Number(add.run(id, value, nowMs).changes), 0);
       const removed = removing.reduce((count, value) => count + Number(remove.run(id, value).changes), 0);
-      const summary = summaryOf(touch.get(added - removed, nowMs, id) ?? {});
+      const summary = summaryOf(recordChange.get(added - removed, nowMs, id) ?? {});
       const detail = JSON.stringify({ list, add: adding, remove: removing, by, message });
       journal.append({ source, atMs: nowMs, type: 'list', detail });
       return { added, removed, summary };

@@ -4,13 +4,13 @@ import { integer, text } from './rows.ts';
 export interface Marks {
   /** When the mark was made; 0 if it never was. */
   madeAtMs(source: string, key: string): number;
-  /** Makes the mark if it is not there, and lets it live on if it is. */
+  /** Makes the mark, or extends the life of one that exists. */
   make(source: string, key: string, nowMs: number): void;
   /** Deletes at most `limit` marks that no approval has claimed since the instant. */
   expire(beforeMs: number, limit: number): void;
 }
 
-/** What was approved before, by the keys that mark claims name. */
+/** Marks of earlier approvals, by the keys that mark claims name. */
 export function createMarks(connection: DatabaseSync): Marks {
   const find = connection.prepare('SELECT made_ms FROM mark WHERE source = ? AND key = ?');
   const save = connection.prepare(

@@ -15,13 +15,13 @@ export interface OrderTables {
   expect(announcement: OrderAnnouncement, nowMs: number): ExpectResult;
   /** Throws NOT_FOUND. */
   cancel(cancel: Parameters<Orders['cancelOrder']>[0], nowMs: number): CancelResult;
-  /** Uses up an order that is neither used nor cancelled; another stays as it is. */
+  /** Marks an order as used, unless it is used or cancelled already. */
   use(source: string, subject: string, nowMs: number): void;
   /** Deletes at most `limit` orders that expired before the instant. */
   expire(beforeMs: number, limit: number): void;
 }
 
-/** As pairs: a member may be called like anything, and a schema of an object would leave out `__proto__`. */
+/** Pairs, because a member can have any name, and a schema of an object would drop `__proto__`. */
 const membersSchema = z.array(z.tuple([z.string(), z.string()]));
 const endedSchema = z.enum(['', 'used', 'cancelled']);
 
@@ -47,7 +47,7 @@ export function createOrders(connection: DatabaseSync, journal: JournalTable): O
     const row = select.get(source, subject);
     return row === undefined ? undefined : orderOf(row, nowMs);
   };
-  const remember = (
+  const addToJournal = (
     change: 'expect' | 'cancel',
     { source, subject, members, expiresAtMs }: Order,
     by: string,
@@ -62,24 +62,24 @@ export function createOrders(connection: DatabaseSync, journal: JournalTable): O
     expect(announcement, nowMs) {
       expectAnnouncement(announcement);
       const { source, subject, members, expiresAtMs, by } = announcement;
-      const standing = find(source, subject, nowMs);
-      if (standing?.state === 'used') return { outcome: 'conflict', order: standing };
-      if (standing?.state === 'expected') {
-        const same = standing.expiresAtMs === expiresAtMs && stored(standing.members) === stored(members);
-        return { outcome: same ? 'unchanged' : 'conflict', order: standing };
+      const current = find(source, subject, nowMs);
+      if (current?.state === 'used') return { outcome: 'conflict', order: current };
+      if (current?.state === 'expected') {
+        const same = current.expiresAtMs === expiresAtMs && stored(current.members) === stored(members);
+        return { outcome: same ? 'unchanged' : 'conflict', order: current };
       }
       save.run(source, subject, stored(members), expiresAtMs, by, nowMs);
       const order = find(source, subject, nowMs) ?? unreadable(source, subject);
-      remember('expect', order, by, nowMs);
+      addToJournal('expect', order, by, nowMs);
       return { outcome: 'expected', order };
     },
     cancel({ source, subject, by }, nowMs) {
-      const standing = find(source, subject, nowMs);
-      if (standing === undefined) throw missing(source, subject);
-      if (standing.state !== 'expected') return { outcome: 'ended', order: standing };
+      const current = find(source, subject, nowMs);
+      if (current === undefined) throw missing(source, subject);
+      if (current.state !== 'expected') return { outcome: 'ended', order: current };
       cancel.run(nowMs, source, subject);
-      remember('cancel', standing, by, nowMs);
-      return { outcome: 'cancelled', order: { ...standing, state: 'cancelled', endedAtMs: nowMs } };
+      addToJournal('cancel', current, by, nowMs);
+      return { outcome: 'cancelled', order: { ...current, state: 'cancelled', endedAtMs: nowMs } };
     },
     use(source, subject, nowMs) {
       use.run(nowMs, source, subject);
@@ -127,6 +127,6 @@ function unreadable(source: string, subject: string, thrown?: unknown): never {
 const missing = (source: string, subject: string): CountersignError =>
   new CountersignError(
     'NOT_FOUND',
-    `no order was announced for ${subject} of the source ${source}: see its id, or announce it`,
+    `no order was announced for ${subject} of the source ${source}: check its id, or announce it`,
     { source, subject },
   );

@@ -33,7 +33,7 @@ const changeSchema = z.strictObject({
 });
 
 export function createPrices(connection: DatabaseSync): PriceTables {
-  // One statement, so that the version is that of the prices, whatever another process writes.
+  // One statement, so that the version and the prices agree whatever another process writes.
   const find = connection.prepare(
     'SELECT control.prices AS version, asset, price, as_of_ms FROM control LEFT JOIN price',
   );
@@ -42,7 +42,9 @@ export function createPrices(connection: DatabaseSync): PriceTables {
   );
   const set = connection.prepare('INSERT OR REPLACE INTO price (asset, price, as_of_ms) VALUES (?, ?, ?)');
   const remove = connection.prepare('DELETE FROM price WHERE asset = ?');
-  const remember = connection.prepare('INSERT INTO price_history (version, change, at_ms) VALUES (?, ?, ?)');
+  const addHistory = connection.prepare(
+    'INSERT INTO price_history (version, change, at_ms) VALUES (?, ?, ?)',
+  );
   const after = connection.prepare('SELECT * FROM price_history WHERE version > ? ORDER BY version LIMIT ?');
   const oldest = connection.prepare('SELECT version, at_ms FROM price_history ORDER BY version LIMIT 1');
   const drop = connection.prepare('DELETE FROM price_history WHERE version < ? AND at_ms < ?');
@@ -68,7 +70,7 @@ export function createPrices(connection: DatabaseSync): PriceTables {
       const version = integer(next.get(nowMs) ?? {}, 'prices');
       for (const { asset, price, asOfMs } of change.set) set.run(asset, String(price), asOfMs);
       for (const asset of change.remove) remove.run(asset);
-      remember.run(version, storedChange(change), nowMs);
+      addHistory.run(version, storedChange(change), nowMs);
       return table();
     },
     history(query) {

@@ -1,15 +1,12 @@
-/**
- * In the header of each of our files (`PRAGMA application_id`), so that no other program's database is
- * written to.
- */
+/** `PRAGMA application_id` of our files, so that no other program's database is written to. */
 export const APPLICATION_ID = 0x43_53_4e_31;
 
 /**
- * What takes a file from one version to the next, its version being `PRAGMA user_version`. A step that was
- * ever released stays as it is; a change of the schema is a new step.
+ * The steps from each schema version (`PRAGMA user_version`) to the next. A released step never changes; a change
+ * of the schema is a new step.
  *
- * `journal.id` ascends over all sources and `journal.at_ms` never descends with it, so an order by time is
- * one by id. `tally` makes the size of a journal one look-up.
+ * `journal.id` ascends over all sources and `journal.at_ms` never descends with it, so order by time is order by
+ * id. `tally` makes the size of a journal one look-up.
  */
 export const migrations: readonly string[] = [
   `
@@ -165,8 +162,8 @@ export const migrations: readonly string[] = [
   CREATE TABLE service_call (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL) STRICT;
   INSERT INTO service_call VALUES (1, 0);
   `,
-  // The columns of `control` stay what a version reads that knows of one freeze only, and it must not end
-  // what it does not know.
+  // Older versions know only the one freeze in the columns of `control`. The trigger stops them from lifting
+  // freezes that they don't know.
   `
   CREATE TABLE freeze (
     id INTEGER PRIMARY KEY,

@@ -5,20 +5,23 @@ import { integer, text } from './rows.ts';
 export interface ServiceTables {
   attend(attendance: Attendance, nowMs: number): void;
   leave(id: string): void;
+  /** Counts a call of the services, and returns its number. */
   call(): number;
+  /** The number of the last call. */
   calls(): number;
   all(): readonly ServiceSeen[];
 }
 
 const DAY_MS = 86_400_000;
-/** As large as the largest callback: there is room for a decision where there is room for it. */
+/** As large as the largest callback: where it fits, a decision fits. */
 const PROBE = 'x'.repeat(65_536);
 
 export function createServices(connection: DatabaseSync): ServiceTables {
   const put = connection.prepare(
     `INSERT INTO service VALUES (?, ?, ?, (SELECT number FROM service_call), ?, ?, ?)
      ON CONFLICT (id) DO UPDATE SET name = excluded.name, sequence = excluded.sequence,
-       answered = excluded.answered, trouble = excluded.trouble, probe = excluded.probe, at_ms = excluded.at_ms`,
+       answered = excluded.answered, trouble = excluded.trouble, probe = excluded.probe,
+       at_ms = excluded.at_ms`,
   );
   const forget = connection.prepare('DELETE FROM service WHERE at_ms < ?');
   const remove = connection.prepare('DELETE FROM service WHERE id = ?');

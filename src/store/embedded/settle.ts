@@ -1,19 +1,21 @@
-import type { ClaimResult } from '../../claims/claims.ts';
-import type { SettleRequest, SettleResult } from '../store.ts';
+import type { Claim, ClaimResult } from '../../claims/claims.ts';
+import type { NotificationRequest, NotificationResult, SettleRequest, SettleResult } from '../store.ts';
 import { type ClaimTables, checkClaims, listVersions, reserve } from './claims.ts';
 import type { JournalTable } from './journal.ts';
-import type { ReleaseTables } from './releases.ts';
-import { lastingOf, passes, stands } from './standing.ts';
+import type { ReleaseTables } from './in-force.ts';
 import {
   NOTHING_RESERVED,
-  type StandingDecision,
+  type StoredDecision,
   type SubjectRecord,
+  type Subjects,
   changesScheme,
+  notificationCode,
   questionOf,
   withDecision,
   withReserved,
-} from './subject.ts';
-import type { Subjects } from './subjects.ts';
+  withTxid,
+} from './subjects.ts';
+import type { Instant } from './time.ts';
 
 export interface SettleTables extends ClaimTables {
   readonly releases: ReleaseTables;
@@ -21,18 +23,14 @@ export interface SettleTables extends ClaimTables {
   readonly journal: JournalTable;
 }
 
-/**
- * The atomic step that SettleResult describes, at an instant; run inside a transaction. `aheadMs` is above 0
- * if the clock jumped.
- */
+/** The atomic step that SettleResult describes. Runs inside a transaction. */
 export function settle(
   tables: SettleTables,
   request: SettleRequest,
-  nowMs: number,
-  aheadMs = 0,
+  { nowMs, aheadMs }: Instant,
 ): SettleResult {
   const { isFrozen, revision, prices } = tables.releases.inForce();
-  if (isFrozen) return refused(tables, request, nowMs, 'FROZEN');
+  if (isFrozen) return refuse(tables, request, nowMs, 'FROZEN');
   if (aheadMs > 0) return { outcome: 'jumped', aheadMs, nowMs };
   if (request.revision !== revision || (request.prices !== 0 && request.prices !== prices)) {
     return { outcome: 'stale', inForce: revision, nowMs };
@@ -41,10 +39,10 @@ export function settle(
 
   const subject = tables.subjects.find(request.source, request.subject);
   if (subject !== undefined && subject.terms !== request.terms) {
-    return refused(tables, request, nowMs, 'TERMS_CHANGED');
+    return refuse(tables, request, nowMs, 'TERMS_CHANGED');
   }
   if (subject !== undefined && changesScheme(subject, request)) {
-    return refused(tables, request, nowMs, 'SCHEME_CHANGED');
+    return refuse(tables, request, nowMs, 'SCHEME_CHANGED');
   }
 
   const claims = checkClaims(tables, request, subject, nowMs);
@@ -54,13 +52,51 @@ export function settle(
     revision !== '' &&
     request.claims.every((claim, index) => passes(claim, claims[index]));
   const question = questionOf(subject, request);
-  const standing = subject?.decisions.find((each) => each.question === question);
-  return subject !== undefined && standing !== undefined && stands(tables.lists, request, standing, approves)
-    ? repeat(tables, request, nowMs, { subject, standing, claims })
+  const before = subject?.decisions.find((each) => each.question === question);
+  return subject !== undefined && before !== undefined && isRepeated(tables, request, before, approves)
+    ? repeat(tables, request, nowMs, { subject, decision: before, claims })
     : decide(tables, request, nowMs, { subject, question, claims, approves });
 }
 
-function refused(
+/** The atomic step that NotificationResult describes. Runs inside a transaction. */
+export function recordNotification(
+  { releases, subjects, journal }: SettleTables,
+  request: NotificationRequest,
+  atMs: number,
+): NotificationResult {
+  const { source, subject, terms, txid, detail } = request;
+  const found = subjects.find(source, subject);
+  const known = found?.terms === terms ? found : undefined;
+  const isNew = txid !== '' && known?.txids.includes(txid) !== true;
+  const code = notificationCode(known, { isNew, isFrozen: releases.inForce().isFrozen });
+  const verdict = code === 'NOTED' ? 'SUCCESS' : 'FAILURE';
+  if (known !== undefined && isNew) subjects.save(source, subject, withTxid(known, txid), atMs);
+  const id = journal.append({ source, atMs, type: 'notice', subject, verdict, code, detail });
+  return { id, atMs, verdict, code };
+}
+
+/**
+ * A claim that only observes passes whatever the check found. A deciding claim without a result does not
+ * pass.
+ */
+function passes(claim: Claim, result: ClaimResult | undefined): boolean {
+  return !claim.decides || result?.holds === true;
+}
+
+/** Whether the earlier decision about the same question is repeated. */
+function isRepeated(
+  { lists }: SettleTables,
+  { source, revision }: SettleRequest,
+  before: StoredDecision,
+  approves: boolean,
+): boolean {
+  if (before.verdict === 'SUCCESS') return approves;
+  if (before.final) return true;
+  if (before.afresh || before.revision !== revision) return false;
+  return before.lists.every(([list, version]) => lists.version(source, list) === version);
+}
+
+function refuse(
   { journal }: SettleTables,
   { source, subject, revision, detail }: SettleRequest,
   atMs: number,
@@ -77,12 +113,12 @@ function repeat(
   atMs: number,
   known: {
     readonly subject: SubjectRecord;
-    readonly standing: StandingDecision;
+    readonly decision: StoredDecision;
     readonly claims: readonly ClaimResult[];
   },
 ): SettleResult {
   const { source, subject, revision, detail } = request;
-  const { verdict, code, id: of } = known.standing;
+  const { verdict, code, id: of } = known.decision;
   const repeated = { atMs, verdict, code, of, claims: known.claims };
   const id = tables.journal.append({ ...repeated, source, type: 'repeat', subject, revision, detail });
   if (verdict === 'SUCCESS') {
@@ -116,17 +152,31 @@ function decide(
   const reserved = approves
     ? reserve(tables, request, { results: claims, usesOrder }, atMs)
     : NOTHING_RESERVED;
-  const standing: StandingDecision = {
+  const stored: StoredDecision = {
     question,
     id,
     verdict,
     code,
     revision,
-    ...(approves ? { final: false, afresh: false } : lastingOf(request, claims)),
+    ...(approves ? { final: false, afresh: false } : permanenceOf(request, claims)),
     atMs,
     lists: approves ? [] : listVersions(tables, request),
   };
-  const record = withReserved(withDecision(known.subject, request, standing), reserved);
+  const record = withReserved(withDecision(known.subject, request, stored), reserved);
   tables.subjects.save(source, subject, record, atMs);
   return { outcome: 'decided', id, ...decision };
+}
+
+/**
+ * A `final` refusal is always repeated, one that is `afresh` never. Any other is repeated until a push or a
+ * change of one of its lists.
+ */
+function permanenceOf(
+  request: SettleRequest,
+  claims: readonly ClaimResult[],
+): Pick<StoredDecision, 'final' | 'afresh'> {
+  const failed = request.claims.filter((claim, index) => !passes(claim, claims[index]));
+  const refusers = request.approves ? failed : [request, ...failed];
+  const final = refusers.some((refuser) => refuser.final);
+  return { final, afresh: !final && refusers.length > 0 && refusers.every((refuser) => refuser.afresh) };
 }

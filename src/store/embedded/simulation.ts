@@ -10,19 +10,16 @@ import type {
   SettleRequest,
   SettleResult,
 } from '../store.ts';
-import { keepInForce } from './in-force-kept.ts';
 import type { JournalTable } from './journal.ts';
-import { notice } from './notice.ts';
-import { createPrices } from './prices.ts';
 import { migrations } from './schema.ts';
-import { settle } from './settle.ts';
-import { createSettleTables } from './tables.ts';
+import { recordNotification, settle } from './settle.ts';
+import { cacheInForce, createTables } from './tables.ts';
 
 /**
- * A store to try policies in: the embedded store's own tables and steps, so that what is settled here is
- * settled as in production, but one call after the other, each at the instant that it is given, which must
- * not run backwards. Nobody else sees it, nothing of it lasts, and it never forgets. Of the journal it keeps
- * the latest refusals that were given a detail.
+ * A private store to simulate policies in. It has the embedded store's own tables and steps, so it settles
+ * as production does, but one call after the other, each at a given instant that must not be before the last
+ * one. Nothing is durable, and nothing expires. The journal keeps only the latest refusals that have a
+ * detail.
  */
 export interface SimulationStore {
   /** Puts a revision in force, without its document. */
@@ -40,7 +37,7 @@ export interface SimulationStore {
   prices(): PriceTable;
   /** Whether anything was decided about a subject. */
   knows(source: string, subject: string): boolean;
-  /** Whether there is such a list, if an empty one. */
+  /** True also for an empty list. */
   hasList(source: string, list: string): boolean;
   hasOrder(source: string, subject: string): boolean;
   close(): void;
@@ -51,38 +48,32 @@ type Refusal = Pick<JournalEntry, 'code' | 'claims' | 'detail'>;
 const REFUSALS_KEPT = 10_000;
 const CACHE_KIB = 65_536;
 
-/**
- * On `disk` it is a nameless file that SQLite makes and drops, and what it has in memory is bounded, however
- * much is settled.
- */
+/** On `disk` it is an unnamed file that SQLite creates and deletes, so its memory is bounded. */
 export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
-  // The empty name is SQLite's for a private file. Nothing is ever rolled back, and the one transaction never
-  // ends: so it needs no journal, which only a database that is not defended against its owner can do
-  // without.
+  // The empty name is SQLite's for a private file. The one transaction never ends and is never rolled back,
+  // so it needs no journal; only a connection that is not `defensive` can turn the journal off.
   const connection = new DatabaseSync(where === 'memory' ? ':memory:' : '', { defensive: false });
   connection.exec(`PRAGMA journal_mode = OFF; PRAGMA cache_size = -${CACHE_KIB}`);
   for (const step of migrations) connection.exec(step);
-  // Nobody but this store's own verbs can change what is in force.
   const refusals = new Map<string, Refusal>();
-  const tables = keepInForce(createSettleTables(connection, countingJournal(refusals)));
-  const priceTables = createPrices(connection);
+  const tables = cacheInForce(createTables(connection, createRefusalJournal(refusals)));
   let prices = NO_PRICES;
   connection.exec('BEGIN');
   return {
     push(revision, atMs) {
       const expected = tables.releases.inForce().revision;
       tables.releases.push({ revision, document: '', expected, by: '', message: '' }, atMs);
-      tables.forget();
+      tables.invalidate();
     },
-    settle: (request, atMs) => settle(tables, request, atMs),
-    notice: (request, atMs) => notice(tables, request, atMs),
+    settle: (request, atMs) => settle(tables, request, { nowMs: atMs, aheadMs: 0 }),
+    notice: (request, atMs) => recordNotification(tables, request, atMs),
     refusal: (id) => refusals.get(id),
     changeList: (change, atMs) => void tables.lists.change(change, atMs),
     expectOrder: (announcement, atMs) => void tables.orders.expect(announcement, atMs),
     cancelOrder: (cancel, atMs) => void tables.orders.cancel(cancel, atMs),
     changePrices(change, atMs) {
-      prices = priceTables.change(change, atMs);
-      tables.forget();
+      prices = tables.prices.change(change, atMs);
+      tables.invalidate();
     },
     prices: () => prices,
     knows: (source, subject) => tables.subjects.find(source, subject) !== undefined,
@@ -92,8 +83,8 @@ export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
   };
 }
 
-/** Gives ids, and keeps refusals alone, for nobody asks for more of what was settled here. */
-function countingJournal(refusals: Map<string, Refusal>): JournalTable {
+/** Assigns ids, and keeps only refusals: a simulation reads nothing else of its journal. */
+function createRefusalJournal(refusals: Map<string, Refusal>): JournalTable {
   let last = 0;
   const append: JournalTable['append'] = ({ type, verdict, code = '', claims = [], detail }) => {
     const id = String(++last);

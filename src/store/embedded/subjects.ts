@@ -1,15 +1,58 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
+import { type NotificationCode, type SettleRequest, TXIDS_MAX } from '../store.ts';
 import { text } from './rows.ts';
-import { type SubjectRecord, subjectRecord } from './subject.ts';
 
 export interface Subjects {
-  /** Throws STORE_CORRUPT if what is stored can't be read. */
+  /** Throws STORE_CORRUPT if the stored record can't be read. */
   find(source: string, subject: string): SubjectRecord | undefined;
   save(source: string, subject: string, record: SubjectRecord, nowMs: number): void;
   /** Deletes at most `limit` subjects that last changed before the instant. */
   expire(beforeMs: number, limit: number): void;
 }
+
+const storedDecision = z.strictObject({
+  question: z.string(),
+  /** The journal entry. */
+  id: z.string(),
+  verdict: z.enum(['SUCCESS', 'FAILURE']),
+  code: z.enum(['APPROVED', 'RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS']),
+  revision: z.string(),
+  final: z.boolean(),
+  /** A refusal that is never repeated, but decided again each time. Older versions did not store it. */
+  afresh: z.boolean().default(false),
+  /** When it was made. 0 for a decision of an older version, which did not store it. */
+  atMs: z.number().default(0),
+  /** The lists that a refusal depends on, with their versions; 0 for a list that did not exist. */
+  lists: z.array(z.tuple([z.string(), z.number()])).readonly(),
+});
+
+/** What is known about a subject, as it is stored. */
+const subjectRecord = z.strictObject({
+  terms: z.string(),
+  /** The scheme of its first decision that was bound to one; absent if none was. */
+  scheme: z.string().optional(),
+  decisions: z.array(storedDecision.readonly()).readonly(),
+  /** The keys of the counters in which it has reserved, and until when each reservation counts. */
+  reserved: z.array(z.tuple([z.string(), z.number()])).readonly(),
+  txids: z.array(z.string()).readonly(),
+  /** Whether an approval has used up the order that was announced for it. */
+  usesOrder: z.boolean().default(false),
+});
+
+export type StoredDecision = z.infer<typeof storedDecision>;
+export type SubjectRecord = z.infer<typeof subjectRecord>;
+/** A counter's key, and the instant from which the reserved amount no longer counts there. */
+export type Reservation = SubjectRecord['reserved'][number];
+
+/** What an approval reserved that its subject had not reserved before. */
+export interface Reserved {
+  readonly counters: readonly Reservation[];
+  readonly order: boolean;
+}
+
+export const NOTHING_RESERVED: Reserved = { counters: [], order: false };
 
 export function createSubjects(connection: DatabaseSync): Subjects {
   const find = connection.prepare('SELECT record FROM subject WHERE source = ? AND subject = ?');
@@ -39,9 +82,76 @@ function recordOf(stored: string, source: string, subject: string): SubjectRecor
   } catch (thrown) {
     throw new CountersignError(
       'STORE_CORRUPT',
-      `what the store holds about ${subject} of ${source} can't be read: restore the store from a backup`,
+      `the record of ${subject} of ${source} can't be read: restore the store from a backup`,
       { source, subject },
       thrown,
     );
   }
+}
+
+/** The question's name within its subject. The number of txids tells each speed-up from the next. */
+export function questionOf(
+  subject: SubjectRecord | undefined,
+  { question, speedUp }: Pick<SettleRequest, 'question' | 'speedUp'>,
+): string {
+  return speedUp ? `${question}+${subject?.txids.length ?? 0}` : question;
+}
+
+/** Whether a request is signed by another scheme than the one that its subject is bound to. */
+export function changesScheme({ scheme }: SubjectRecord, request: Pick<SettleRequest, 'scheme'>): boolean {
+  return scheme !== undefined && request.scheme !== '' && request.scheme !== scheme;
+}
+
+/** The subject with a decision, which replaces an earlier one about the same question. */
+export function withDecision(
+  subject: SubjectRecord | undefined,
+  request: Pick<SettleRequest, 'terms' | 'scheme'>,
+  decision: StoredDecision,
+): SubjectRecord {
+  const others = subject?.decisions.filter((each) => each.question !== decision.question) ?? [];
+  const scheme = subject?.scheme ?? request.scheme;
+  return {
+    terms: request.terms,
+    ...(scheme === '' ? {} : { scheme }),
+    decisions: [...others, decision],
+    reserved: subject?.reserved ?? [],
+    txids: subject?.txids ?? [],
+    usesOrder: subject?.usesOrder ?? false,
+  };
+}
+
+export function withReserved(subject: SubjectRecord, { counters, order }: Reserved): SubjectRecord {
+  return {
+    ...subject,
+    reserved: [...new Map([...subject.reserved, ...counters])],
+    usesOrder: subject.usesOrder || order,
+  };
+}
+
+/**
+ * Whether the amount that the subject reserved in a counter still counts there. A repeat after that would
+ * pass without a limit.
+ */
+export function hasReserved(subject: SubjectRecord | undefined, key: string, nowMs: number): boolean {
+  return subject?.reserved.some(([reserved, untilMs]) => reserved === key && nowMs < untilMs) === true;
+}
+
+export function withTxid(subject: SubjectRecord, txid: string): SubjectRecord {
+  return subject.txids.length < TXIDS_MAX ? { ...subject, txids: [...subject.txids, txid] } : subject;
+}
+
+/**
+ * Compares a `sign_success` with what was approved; `subject` is undefined if it is unknown or has other
+ * terms.
+ */
+export function notificationCode(
+  subject: SubjectRecord | undefined,
+  { isNew, isFrozen }: { readonly isNew: boolean; readonly isFrozen: boolean },
+): NotificationCode {
+  const approved = subject?.decisions.filter((each) => each.verdict === 'SUCCESS') ?? [];
+  const speedUps = approved.filter((each) => each.question.startsWith('sign_start+')).length;
+  const started = approved.some((each) => each.question === 'sign_start');
+  if (subject === undefined || (!started && speedUps === 0)) return 'SIGNED_WITHOUT_APPROVAL';
+  if (isNew && subject.txids.length >= Math.min(1 + speedUps, TXIDS_MAX)) return 'TXID_UNEXPECTED';
+  return isFrozen ? 'FROZEN' : 'NOTED';
 }

@@ -1,29 +1,46 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { createCounters } from './counters.ts';
-import { createFreezes } from './freezes.ts';
+import { type InForce, type SourceTable, createReleases, createSources } from './in-force.ts';
 import type { JournalTable } from './journal.ts';
 import { createLists } from './lists.ts';
 import { createMarks } from './marks.ts';
 import { createOrders } from './orders.ts';
-import { createReleases } from './releases.ts';
+import { type PriceTables, createPrices } from './prices.ts';
+import { type ServiceTables, createServices } from './services.ts';
 import type { SettleTables } from './settle.ts';
-import { type SourceTable, createSources } from './sources.ts';
 import { createSubjects } from './subjects.ts';
 
-/** All that settle needs of a database in the current schema, with a journal of one's own choice. */
-export function createSettleTables(
-  connection: DatabaseSync,
-  journal: JournalTable,
-): SettleTables & { readonly sources: SourceTable } {
+export interface Tables extends SettleTables {
+  readonly sources: SourceTable;
+  readonly prices: PriceTables;
+  readonly services: ServiceTables;
+}
+
+/** All tables of a database in the current schema. A simulation passes a journal of its own. */
+export function createTables(connection: DatabaseSync, journal: JournalTable): Tables {
   const sources = createSources(connection);
   return {
     sources,
-    releases: createReleases(connection, createFreezes(connection, journal, sources)),
+    journal,
+    releases: createReleases(connection, journal, sources),
     subjects: createSubjects(connection),
     counters: createCounters(connection),
     lists: createLists(connection, journal),
     marks: createMarks(connection),
     orders: createOrders(connection, journal),
-    journal,
+    prices: createPrices(connection),
+    services: createServices(connection),
+  };
+}
+
+/** Tables that read what is in force once. Call `invalidate` whenever it may have changed. */
+export function cacheInForce(tables: Tables): Tables & { readonly invalidate: () => void } {
+  let cached: InForce | undefined;
+  return {
+    ...tables,
+    releases: { ...tables.releases, inForce: () => (cached ??= tables.releases.inForce()) },
+    invalidate() {
+      cached = undefined;
+    },
   };
 }

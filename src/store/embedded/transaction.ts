@@ -1,35 +1,36 @@
 import type { CountersignError } from '../../errors.ts';
-import { createBegin } from './begin.ts';
 import type { Database } from './database.ts';
-import { storeFault } from './fault.ts';
+import { createBegin } from './lock.ts';
+import { storeError } from './sqlite-errors.ts';
 
-/** What became of one write: its result, which is on disk, or why nothing of it is. */
+/** The result of one write, which is on disk, or the error for which nothing of it was kept. */
 export type Outcome =
-  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly fault: CountersignError };
+  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: CountersignError };
 
-export interface Committed {
-  /** False if nothing was written, since the transaction as a whole failed. */
+export interface BatchResult {
+  /** False if the whole transaction failed, so that nothing was written. */
   readonly committed: boolean;
-  /** One for each write of the group, in order. */
+  /** One for each write of the batch, in order. */
   readonly outcomes: readonly Outcome[];
 }
 
-export interface CommitSteps<W> {
-  /** Called after each begin, and after whatever was undone: what was read before counts no more. */
-  readonly forget: () => void;
-  readonly work: (write: W) => unknown;
-  /** Done at the end of each transaction, for its number of writes. */
-  readonly housekeeping: (writes: number) => void;
+export interface TransactionSteps<W> {
+  /** Called after each BEGIN and each rollback: values that were read before are out of date. */
+  readonly refresh: () => void;
+  readonly apply: (write: W) => unknown;
+  /** Called at the end of each transaction, with its number of writes. */
+  readonly cleanUp: (writes: number) => void;
 }
 
 /**
- * Commits a group of writes in one transaction, and so with one flush to disk. A write that throws is undone
- * alone; a commit or housekeeping that fails undoes all. Returns once that is on disk, and does not throw.
+ * Commits a batch of writes in one transaction, and so with one flush to disk. If one write throws, it alone
+ * is undone; if the clean-up or the COMMIT fails, all are. Returns when the batch is on disk or undone, and
+ * does not throw.
  */
 export function createCommit<W>(
   { connection, file, lockWait }: Database,
-  { forget, work, housekeeping }: CommitSteps<W>,
-): (group: readonly W[]) => Committed {
+  { refresh, apply, cleanUp }: TransactionSteps<W>,
+): (batch: readonly W[]) => BatchResult {
   const begin = createBegin(file, connection, lockWait);
   const commit = connection.prepare('COMMIT');
   const rollback = connection.prepare('ROLLBACK');
@@ -37,67 +38,66 @@ export function createCommit<W>(
   const undo = connection.prepare('ROLLBACK TO one');
   const release = connection.prepare('RELEASE one');
 
-  /** Undefined if one of several failed: how far it went is not known, so all must be undone. */
-  const together = (group: readonly W[]): readonly Outcome[] | undefined => {
+  /** Undefined if one of several writes threw: without savepoints only all of them can be undone. */
+  const applyAll = (batch: readonly W[]): readonly Outcome[] | undefined => {
     try {
-      return group.map((write) => ({ ok: true, value: work(write) }));
+      return batch.map((write) => ({ ok: true, value: apply(write) }));
     } catch (thrown) {
-      if (group.length === 1) throw thrown;
+      if (batch.length === 1) throw thrown;
       return undefined;
     }
   };
 
-  const alone = (write: W): Outcome => {
+  const applyInSavepoint = (write: W): Outcome => {
     savepoint.run();
     try {
-      const value = work(write);
+      const value = apply(write);
       release.run();
       return { ok: true, value };
     } catch (thrown) {
-      // A full or failing disk can make SQLite end the transaction, and with it the whole group.
+      // A full or failing disk can make SQLite end the transaction, and with it the whole batch.
       if (!connection.isTransaction) throw thrown;
       undo.run();
       release.run();
-      forget();
-      return { ok: false, fault: storeFault(file, thrown) };
+      refresh();
+      return { ok: false, error: storeError(file, thrown) };
     }
   };
 
   const transact = (
-    group: readonly W[],
-    workAll: (group: readonly W[]) => readonly Outcome[] | undefined,
-  ): Committed | undefined => {
+    batch: readonly W[],
+    applyBatch: (batch: readonly W[]) => readonly Outcome[] | undefined,
+  ): BatchResult | undefined => {
     begin();
-    forget();
-    const outcomes = workAll(group);
+    refresh();
+    const outcomes = applyBatch(batch);
     if (outcomes === undefined) {
-      abandon();
+      rollBack();
       return undefined;
     }
-    housekeeping(group.length);
+    cleanUp(batch.length);
     commit.run();
     return { committed: true, outcomes };
   };
 
-  const abandon = (): void => {
+  const rollBack = (): void => {
     try {
       if (connection.isTransaction) rollback.run();
     } catch {
-      // The next group can't begin then, and is rejected with the reason.
+      // The next batch can't begin then, and is rejected with the reason.
     }
   };
 
-  return (group) => {
+  return (batch) => {
     try {
-      // A savepoint around each write costs a copy of every page it touches, so only a group that needs them
-      // pays.
-      const committed = transact(group, together) ?? transact(group, (writes) => writes.map(alone));
-      if (committed !== undefined) return committed;
-      throw new Error('a group of writes was neither kept nor undone');
+      // A savepoint copies every page that its write touches, so only a batch with a failure uses savepoints.
+      const result = transact(batch, applyAll) ?? transact(batch, (writes) => writes.map(applyInSavepoint));
+      if (result !== undefined) return result;
+      throw new Error('a batch of writes was neither committed nor undone');
     } catch (thrown) {
-      abandon();
-      const fault = storeFault(file, thrown);
-      return { committed: false, outcomes: group.map(() => ({ ok: false, fault })) };
+      rollBack();
+      const error = storeError(file, thrown);
+      return { committed: false, outcomes: batch.map(() => ({ ok: false, error })) };
     }
   };
 }

@@ -1,82 +1,143 @@
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { messageOf } from '../../errors.ts';
-import type { Batch } from './engine.ts';
-import type { Committed } from './transaction.ts';
-import { type WriterData, type WriterMessage, outcomeOf } from './writer.ts';
+import { CountersignError, type ErrorCode, messageOf } from '../../errors.ts';
+import type { Identity } from './database.ts';
+import type { Batch, Retention } from './engine.ts';
+import type { LockWait } from './lock.ts';
+import type { BatchResult, Outcome } from './transaction.ts';
 
-/**
- * A thread with a connection of its own, in which commits and their flushes keep nobody waiting but those who
- * asked.
- */
+/** A thread with its own connection: its commits and flushes don't block the event loop. */
 export interface WriterThread {
-  /** Resolves when it can be given batches; rejects if it can not be started. */
+  /** Resolves when the thread can commit; rejects if it ends before. */
   readonly ready: Promise<void>;
+  isReady(): boolean;
   /**
    * Commits in the order of the calls. Rejects if the thread ends first: the batch may then be on disk or
    * not.
    */
-  commit(batch: Batch): Promise<Committed>;
-  /** Resolves when it is gone, and its connection closed. What is under way is rejected. */
+  commit(batch: Batch): Promise<BatchResult>;
+  /** Resolves once the thread has ended and its connection is closed. Rejects the batches in flight. */
   end(): Promise<void>;
 }
 
-const ENTRY = new URL('./writer.ts', import.meta.url);
+export interface WriterData {
+  readonly file: string;
+  /** The files that the starter of the thread has open: the thread must write to no others. */
+  readonly identity: Identity;
+  readonly retention: Retention;
+  readonly maxStepMs?: number | undefined;
+  readonly lockWait: LockWait;
+}
+
+const ENTRY = new URL('./writer-thread-entry.ts', import.meta.url);
 
 /**
- * `onEnd` is called once, when the thread has ended by itself. It keeps the process alive only while
- * something is under way.
+ * The thread keeps the process alive only while a batch is in flight. `onEnd` is called once, when the thread
+ * has ended by itself.
  */
 export function startWriterThread(data: WriterData, onEnd: () => void, entry = ENTRY): WriterThread {
-  const worker = new Worker(entry, { workerData: data, env: {}, argv: [], execArgv: [] });
+  const worker = new Worker(entry, { workerData: data, env: compileCacheEnv(), argv: [], execArgv: [] });
   worker.unref();
+  const inFlight: PromiseWithResolvers<BatchResult>[] = [];
   const ready = Promise.withResolvers<void>();
-  // Whoever waits for it hears of it; nobody may be waiting.
+  // Nobody may be waiting for it.
   ready.promise.catch(() => undefined);
-  const inFlight: PromiseWithResolvers<Committed>[] = [];
-  let over: Error | undefined;
+  let isReady = false;
+  let ended: Error | undefined;
 
-  const ended = (because: string): void => {
-    if (over !== undefined) return;
-    over = new Error(because);
-    ready.reject(over);
-    for (const { reject } of inFlight.splice(0)) reject(over);
+  const onEnded = (because: string): void => {
+    if (ended !== undefined) return;
+    ended = new Error(because);
+    ready.reject(ended);
+    for (const { reject } of inFlight.splice(0)) reject(ended);
     worker.unref();
     onEnd();
   };
-  const hear = (message: WriterMessage): void => {
-    if (message.type === 'ready') {
+
+  worker.on('message', (message: WriterMessage) => {
+    if (ended !== undefined) return;
+    if (message === 'ready') {
+      isReady = true;
       ready.resolve();
       return;
     }
     const batch = inFlight.shift();
     if (inFlight.length === 0) worker.unref();
-    batch?.resolve({ committed: message.committed, outcomes: message.outcomes.map(outcomeOf) });
-  };
-
-  worker.on('message', (message: WriterMessage) => {
-    if (over === undefined) hear(message);
+    batch?.resolve(resultOf(message));
   });
-  worker.on('messageerror', (thrown) => ended(`its writer sent what can't be read: ${messageOf(thrown)}`));
-  worker.on('error', (thrown) => ended(`its writer failed: ${messageOf(thrown)}`));
-  worker.on('exit', (code) => ended(`its writer ended with ${code}`));
+  worker.on('messageerror', (thrown) =>
+    onEnded(`its writer sent an unreadable message: ${messageOf(thrown)}`),
+  );
+  worker.on('error', (thrown) => onEnded(`its writer failed: ${messageOf(thrown)}`));
+  worker.on('exit', (code) => onEnded(`its writer ended with ${code}`));
 
   return {
     ready: ready.promise,
+    isReady: () => isReady && ended === undefined,
     commit(batch) {
-      if (over !== undefined) return Promise.reject(over);
+      if (ended !== undefined) return Promise.reject(ended);
       // A thread has no origin, as a window would have.
       // oxlint-disable-next-line unicorn/require-post-message-target-origin
       worker.postMessage(batch);
       if (inFlight.length === 0) worker.ref();
-      const committed = Promise.withResolvers<Committed>();
+      const committed = Promise.withResolvers<BatchResult>();
       inFlight.push(committed);
       return committed.promise;
     },
     async end() {
-      over ??= new Error('its writer was ended');
-      for (const { reject } of inFlight.splice(0)) reject(over);
-      ready.reject(over);
+      ended ??= new Error('its writer was ended');
+      ready.reject(ended);
+      for (const { reject } of inFlight.splice(0)) reject(ended);
       await worker.terminate();
     },
+  };
+}
+
+/** The thread uses this process' compile cache, if there is one: it then starts in a third of the time. */
+function compileCacheEnv(): Readonly<Record<string, string>> {
+  const folder = getCompileCacheDir();
+  // Node appends a folder for its version to the one that it is given.
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
+}
+
+/** What the thread sends: `ready` once, then a result for each batch, in order. */
+export type WriterMessage = 'ready' | BatchMessage;
+
+/** A BatchResult for the way between threads: errors would lose their class. */
+interface BatchMessage {
+  readonly committed: boolean;
+  readonly outcomes: readonly OutcomeMessage[];
+}
+
+type OutcomeMessage =
+  | { readonly ok: true; readonly value: unknown }
+  | {
+      readonly ok: false;
+      readonly code: ErrorCode;
+      readonly message: string;
+      readonly data: Readonly<Record<string, unknown>>;
+      readonly cause: string | undefined;
+    };
+
+export function batchMessage({ committed, outcomes }: BatchResult): BatchMessage {
+  return {
+    committed,
+    outcomes: outcomes.map((outcome): OutcomeMessage => {
+      if (outcome.ok) return outcome;
+      const { code, message, data, cause } = outcome.error;
+      return { ok: false, code, message, data, cause: cause === undefined ? undefined : messageOf(cause) };
+    }),
+  };
+}
+
+function resultOf({ committed, outcomes }: BatchMessage): BatchResult {
+  return {
+    committed,
+    outcomes: outcomes.map((sent): Outcome => {
+      if (sent.ok) return sent;
+      const cause = sent.cause === undefined ? undefined : new Error(sent.cause);
+      return { ok: false, error: new CountersignError(sent.code, sent.message, sent.data, cause) };
+    }),
   };
 }

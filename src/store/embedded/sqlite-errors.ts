@@ -1,5 +1,33 @@
 import { CountersignError, type ErrorCode, messageOf } from '../../errors.ts';
 
+/** What SQLite threw at the database in `file`, with its cure. A CountersignError stays as it is. */
+export function storeError(file: string, thrown: unknown): CountersignError {
+  if (thrown instanceof CountersignError) return thrown;
+  const errcode = errcodeOf(thrown);
+  const { code, problem, cure } = causes[errcode & 0xff] ?? unexpected;
+  return new CountersignError(
+    code,
+    `the store ${file} ${problem} (${messageOf(thrown)}): ${cure}`,
+    { file, errcode },
+    thrown,
+  );
+}
+
+export function storeClosedError(file: string): CountersignError {
+  return new CountersignError('STORE_UNREACHABLE', `the store ${file} is closed: open it again`, { file });
+}
+
+/** Whether another connection holds the write lock. */
+export const isBusy = (thrown: unknown): boolean => (errcodeOf(thrown) & 0xff) === BUSY;
+
+/** Whether SQLite threw it, and not a verb that refused its argument. */
+export const isFromSqlite = ({ data }: CountersignError): boolean => 'errcode' in data;
+
+/** Whether the disk is full or fails. */
+export function isDiskError({ data: { errcode } }: CountersignError): boolean {
+  return typeof errcode === 'number' && [IO_FAILED, FULL].includes(errcode & 0xff);
+}
+
 interface Cause {
   readonly code: ErrorCode;
   readonly problem: string;
@@ -15,7 +43,7 @@ const causes: Readonly<Record<number, Cause>> = {
   [BUSY]: {
     code: 'STORE_UNREACHABLE',
     problem: 'is locked by another process',
-    cure: 'try again; if it stays so, see which process keeps it locked (`fuser FILE`): a service never does for long',
+    cure: 'try again; if it stays locked, find the other process with `fuser FILE`',
   },
   8: {
     code: 'STORE_UNREACHABLE',
@@ -29,7 +57,7 @@ const causes: Readonly<Record<number, Cause>> = {
   },
   [FULL]: {
     code: 'STORE_UNREACHABLE',
-    problem: 'can not grow, for the disk is full',
+    problem: 'can not grow, because the disk is full',
     cure: 'free space, or shorten the retention of the journal',
   },
   14: {
@@ -52,31 +80,3 @@ const unexpected: Cause = {
 
 const errcodeOf = (thrown: unknown): number =>
   thrown instanceof Error && 'errcode' in thrown && typeof thrown.errcode === 'number' ? thrown.errcode : 0;
-
-/** Whether somebody else is writing. */
-export const isBusy = (thrown: unknown): boolean => (errcodeOf(thrown) & 0xff) === BUSY;
-
-/** Whether the database threw it, and not what was asked of the store, such as an order that there is not. */
-export const isOfStore = ({ data }: CountersignError): boolean => 'errcode' in data;
-
-/** Whether the disk is full or fails. */
-export function isOfDisk({ data: { errcode } }: CountersignError): boolean {
-  return typeof errcode === 'number' && [IO_FAILED, FULL].includes(errcode & 0xff);
-}
-
-/** What the database in `file` threw, with its cure. A CountersignError stays as it is. */
-export function storeFault(file: string, thrown: unknown): CountersignError {
-  if (thrown instanceof CountersignError) return thrown;
-  const errcode = errcodeOf(thrown);
-  const { code, problem, cure } = causes[errcode & 0xff] ?? unexpected;
-  return new CountersignError(
-    code,
-    `the store ${file} ${problem} (${messageOf(thrown)}): ${cure}`,
-    { file, errcode },
-    thrown,
-  );
-}
-
-export function storeClosed(file: string): CountersignError {
-  return new CountersignError('STORE_UNREACHABLE', `the store ${file} is closed: open it again`, { file });
-}

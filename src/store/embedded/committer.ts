@@ -1,0 +1,125 @@
+import type { CountersignError } from '../../errors.ts';
+import type { Clock } from '../../values/clock.ts';
+import type { Database, FileGuard } from './database.ts';
+import { type Batch, type Retention, type Write, createEngine } from './engine.ts';
+import { isDiskError, isFromSqlite } from './sqlite-errors.ts';
+import type { BatchResult } from './transaction.ts';
+import type { BatchCommitter } from './write-queue.ts';
+import { type WriterThread, startWriterThread } from './writer-thread.ts';
+
+export interface Committer extends BatchCommitter<Write> {
+  /** Resolves once a thread that was started at once is ready; rejects if it can't start. */
+  readonly ready: Promise<void>;
+  /** Throws the error for which the latest writes could not be committed. */
+  readonly expectWritable: () => void;
+  close(): Promise<void>;
+}
+
+export interface CommitterParts {
+  readonly database: Database;
+  readonly retention: Retention;
+  readonly clock: Clock;
+  /** See ClockBounds. Without it, every step of the clock is believed. */
+  readonly maxStepMs?: number;
+  readonly guard: FileGuard;
+  /** See EmbeddedStoreOptions. */
+  readonly threadAfterWrites: number;
+  /** Only for tests. */
+  readonly startThread?: typeof startWriterThread;
+}
+
+/** While the thread commits one batch, the next one waits in its queue. */
+const THREAD_CONCURRENCY = 2;
+
+/**
+ * Commits batches: under load in a writer thread, so that commits don't block the event loop; before that in
+ * this thread, because most commands write too little for a thread to be worth its start. A thread that ends
+ * by itself rejects its batches; later ones are committed in this thread until another one is ready. Rejects
+ * with STORE_MOVED once the file was moved: such a write must not be acknowledged.
+ */
+export function createCommitter(parts: CommitterParts): Committer {
+  const { database, retention, clock, maxStepMs, guard, threadAfterWrites } = parts;
+  const { startThread = startWriterThread } = parts;
+  const { file, identity, lockWait } = database;
+  const commitHere = createEngine(database, retention, maxStepMs);
+  const writability = createWritability();
+  let thread: WriterThread | undefined;
+  let writesHere = 0;
+
+  const start = (): WriterThread => {
+    const started = startThread({ file, identity, retention, maxStepMs, lockWait }, () => {
+      if (thread === started) [thread, writesHere] = [undefined, 0];
+    });
+    thread = started;
+    return started;
+  };
+  const commit = (batch: Batch): BatchResult | Promise<BatchResult> => {
+    if (thread?.isReady() === true) return thread.commit(batch);
+    const result = commitHere(batch);
+    writesHere += batch.writes.length;
+    if (writesHere >= threadAfterWrites && thread === undefined) start();
+    return result;
+  };
+
+  return {
+    ready: threadAfterWrites === 0 ? start().ready : Promise.resolve(),
+    get concurrency() {
+      return thread?.isReady() === true ? THREAD_CONCURRENCY : 1;
+    },
+    async commit(writes) {
+      guard.throwIfMoved();
+      const batch = { clockMs: clock(), writes };
+      try {
+        const result = await commit(batch);
+        writability.note(batch, result);
+        return result;
+      } finally {
+        guard.check();
+      }
+    },
+    expectWritable: writability.expect,
+    async close() {
+      await thread?.end();
+    },
+  };
+}
+
+/** What the latest writes say about the disk. */
+interface Writability {
+  readonly note: (batch: Batch, result: BatchResult) => void;
+  /** Throws the error of the latest writes. */
+  readonly expect: () => void;
+}
+
+/** After this time, any write that succeeds shows that the disk has room again. */
+const DISK_ERROR_MS = 10_000;
+
+/**
+ * On a full disk small writes still fit into the log, so only a probe shows at once that there is room
+ * again.
+ */
+function createWritability(): Writability {
+  let error: CountersignError | undefined;
+  let failedAtMs = 0;
+  return {
+    note({ writes }, { committed, outcomes }) {
+      const failed = outcomes.find(
+        (outcome) => !outcome.ok && isFromSqlite(outcome.error) && (!committed || isDiskError(outcome.error)),
+      );
+      if (failed?.ok === false) {
+        error = failed.error;
+        failedAtMs = performance.now();
+        return;
+      }
+      if (error === undefined) return;
+      const isOver =
+        !isDiskError(error) ||
+        performance.now() - failedAtMs > DISK_ERROR_MS ||
+        writes.some(({ verb, argument }) => verb === 'attend' && argument.probe === true);
+      if (isOver) error = undefined;
+    },
+    expect() {
+      if (error !== undefined) throw error;
+    },
+  };
+}

@@ -1,0 +1,273 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { z } from 'zod';
+import { CountersignError } from '../../errors.ts';
+import { FREEZES_MAX, type FreezeDetail, LIFTED_MAX, expectFreeze, lossesIn } from '../freezes.ts';
+import type { Control, Freeze, HistoryEntry, Push, Releases, Unfreeze } from '../store.ts';
+import type { JournalTable } from './journal.ts';
+import { type Row, integer, text } from './rows.ts';
+
+type PushResult = Awaited<ReturnType<Releases['push']>>;
+type FreezeResult = Awaited<ReturnType<Releases['freeze']>>;
+type UnfreezeResult = Awaited<ReturnType<Releases['unfreeze']>>;
+
+/** What a decision needs to know of what is in force. */
+export interface InForce {
+  readonly revision: string;
+  readonly prices: number;
+  readonly isFrozen: boolean;
+}
+
+export interface ReleaseTables {
+  inForce(): InForce;
+  control(): Control;
+  push(push: Push, nowMs: number): PushResult;
+  document(revision: string): string | undefined;
+  history(limit: number): readonly HistoryEntry[];
+  /** Throws USAGE. */
+  freeze(freeze: Parameters<Releases['freeze']>[0], nowMs: number): FreezeResult;
+  unfreeze(unfreeze: Unfreeze, nowMs: number): UnfreezeResult;
+}
+
+/**
+ * The sources that were ever registered. The journal of each gets the entries about freezes and the clock.
+ */
+export interface SourceTable {
+  names(): readonly string[];
+  register(sources: readonly string[]): void;
+}
+
+export function createReleases(
+  connection: DatabaseSync,
+  journal: JournalTable,
+  sources: SourceTable,
+): ReleaseTables {
+  const find = connection.prepare('SELECT revision, prices, frozen_at_ms FROM control');
+  const putInForce = connection.prepare(
+    'UPDATE control SET sequence = sequence + 1, revision = ?, at_ms = ? RETURNING sequence',
+  );
+  const saveDocument = connection.prepare('INSERT INTO release VALUES (?, ?) ON CONFLICT DO NOTHING');
+  const addHistory = connection.prepare('INSERT INTO history VALUES (?, ?, ?, ?, ?)');
+  const findDocument = connection.prepare('SELECT document FROM release WHERE revision = ?');
+  const newest = connection.prepare('SELECT * FROM history ORDER BY sequence DESC LIMIT ?');
+  const rows = createFreezeRows(connection);
+
+  return {
+    ...createFreezing(rows, journal, sources),
+    control: rows.control,
+    push({ revision, document, expected, by, message }, nowMs) {
+      const before = rows.control();
+      if (before.revision !== expected) return { outcome: 'conflict', control: before };
+      saveDocument.run(revision, document);
+      const sequence = integer(putInForce.get(revision, nowMs) ?? {}, 'sequence');
+      addHistory.run(sequence, revision, by, message, nowMs);
+      return { outcome: 'in-force', control: rows.control() };
+    },
+    document(revision) {
+      const row = findDocument.get(revision);
+      return row === undefined ? undefined : text(row, 'document');
+    },
+    history: (limit) =>
+      newest.all(limit).map((row) => ({
+        sequence: integer(row, 'sequence'),
+        revision: text(row, 'revision'),
+        by: text(row, 'by'),
+        message: text(row, 'message'),
+        atMs: integer(row, 'at_ms'),
+      })),
+    inForce() {
+      const row = find.get() ?? {};
+      return {
+        revision: text(row, 'revision'),
+        prices: integer(row, 'prices'),
+        isFrozen: row['frozen_at_ms'] !== null,
+      };
+    },
+  };
+}
+
+export function createSources(connection: DatabaseSync): SourceTable {
+  const all = connection.prepare('SELECT name FROM source ORDER BY name');
+  const add = connection.prepare('INSERT INTO source VALUES (?) ON CONFLICT DO NOTHING');
+  return {
+    names: () => all.all().map((row) => text(row, 'name')),
+    register(sources) {
+      for (const source of sources) add.run(source);
+    },
+  };
+}
+
+// ---- freezes ----
+
+function createFreezing(
+  { control, adopt, nextSequence, save, lift, writeFrozenColumns }: FreezeRows,
+  journal: JournalTable,
+  sources: SourceTable,
+): Pick<ReleaseTables, 'freeze' | 'unfreeze'> {
+  const journalChange = (change: Omit<FreezeDetail, 'standing'>, { frozen }: Control): void => {
+    const written: FreezeDetail = { ...change, standing: frozen.map(({ id }) => id) };
+    const detail = JSON.stringify(written);
+    for (const source of sources.names()) {
+      journal.append({ source, atMs: change.atMs, type: 'freeze', detail });
+    }
+  };
+  return {
+    freeze({ reason, by }, nowMs) {
+      expectFreeze({ reason, by });
+      const { frozen } = adopt();
+      const sequence = nextSequence(nowMs);
+      const joined = frozen.length < FREEZES_MAX ? undefined : frozen.findLast(isFromOperator);
+      const id = joined?.id ?? `f${sequence}`;
+      const freeze = { id, kind: 'operator', reason, by, atMs: nowMs } as const;
+      save(joined === undefined ? freeze : { ...freeze, reason: `${reason}${JOINED}` });
+      writeFrozenColumns();
+      const now = control();
+      journalChange({ change: 'freeze', by, atMs: nowMs, freezes: [freeze] }, now);
+      return { freeze, control: now };
+    },
+    unfreeze({ by, ids, acknowledgeLoss = false }, nowMs) {
+      const mayLift = new Set(acknowledgeLoss ? ['operator', 'loss'] : ['operator']);
+      const before = adopt();
+      const lifted = before.frozen.filter(({ id, kind }) => ids.includes(id) && mayLift.has(kind));
+      if (lifted.length === 0) return { lifted, control: before };
+      lift(lifted, { by, atMs: nowMs, sequence: nextSequence(nowMs) });
+      writeFrozenColumns();
+      const now = control();
+      journalChange({ change: 'unfreeze', by, atMs: nowMs, freezes: lifted }, now);
+      return { lifted, control: now };
+    },
+  };
+}
+
+interface FreezeRows {
+  readonly control: () => Control;
+  /** Saves the freeze that an older version wrote, which knows only one, beside the others. */
+  readonly adopt: () => Control;
+  /** Increments the sequence and returns it. */
+  readonly nextSequence: (nowMs: number) => number;
+  /** Replaces a freeze of the same id. */
+  readonly save: (freeze: Freeze) => void;
+  readonly lift: (
+    freezes: readonly Freeze[],
+    end: { readonly by: string; readonly atMs: number; readonly sequence: number },
+  ) => void;
+  /** Writes the columns of `control` that older versions read, after the freezes themselves. */
+  readonly writeFrozenColumns: () => void;
+}
+
+function createFreezeRows(connection: DatabaseSync): FreezeRows {
+  // One statement, so that the freezes and the row agree whatever another process writes.
+  const findAll = connection.prepare(
+    `SELECT control.*,
+       (SELECT json_group_array(json_array(id, kind, reason, by, at_ms) ORDER BY id)
+        FROM freeze WHERE lifted_ms IS NULL) AS freezes,
+       (SELECT json_group_array(json_array(id, lifted_by, lifted_ms) ORDER BY lifted_in, id)
+        FROM freeze WHERE lifted_ms IS NOT NULL) AS lifted
+     FROM control`,
+  );
+  const incrementSequence = connection.prepare(
+    'UPDATE control SET sequence = sequence + 1, at_ms = ? RETURNING sequence',
+  );
+  const setFrozen = connection.prepare(
+    'UPDATE control SET frozen_reason = ?, frozen_by = ?, frozen_at_ms = ?',
+  );
+  const saveFreeze = connection.prepare(
+    `INSERT INTO freeze (id, kind, reason, by, at_ms) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET reason = excluded.reason, by = excluded.by, at_ms = excluded.at_ms`,
+  );
+  const lift = connection.prepare(
+    'UPDATE freeze SET lifted_by = ?, lifted_ms = ?, lifted_in = ? WHERE id = ?',
+  );
+  const dropOldLifted = connection.prepare(
+    `DELETE FROM freeze WHERE lifted_ms IS NOT NULL AND id NOT IN
+       (SELECT id FROM freeze WHERE lifted_ms IS NOT NULL
+        ORDER BY lifted_in DESC, id DESC LIMIT ${LIFTED_MAX})`,
+  );
+
+  const control = (): Control => controlOf(findAll.get() ?? {});
+  const save = ({ id, kind, reason, by, atMs }: Freeze): void => {
+    saveFreeze.run(rowIdOf(id), kind, reason, by, atMs);
+  };
+  return {
+    control,
+    save,
+    adopt() {
+      const before = control();
+      before.frozen.forEach(save);
+      return before;
+    },
+    nextSequence: (nowMs) => integer(incrementSequence.get(nowMs) ?? {}, 'sequence'),
+    lift(freezes, { by, atMs, sequence }) {
+      for (const { id } of freezes) lift.run(by, atMs, sequence, rowIdOf(id));
+      dropOldLifted.run();
+    },
+    writeFrozenColumns() {
+      const legacy = legacyFreezeOf(storedFreezes(findAll.get() ?? {}));
+      setFrozen.run(legacy?.reason ?? null, legacy?.by ?? null, legacy?.atMs ?? null);
+    },
+  };
+}
+
+/** Added to the reason of a freeze that joins another one: see FREEZES_MAX. */
+const JOINED = ' (and what stood under this id before: see the journal)';
+
+const isFromOperator = ({ kind }: Freeze): boolean => kind === 'operator';
+const rowIdOf = (id: string): number => Number(id.slice(1));
+
+/** The freeze that older versions see, which know only one: a loss before all others. */
+const legacyFreezeOf = (frozen: readonly Freeze[]): Freeze | undefined =>
+  lossesIn(frozen).at(-1) ?? frozen.at(-1);
+
+const freezeRows = z.array(
+  z.tuple([
+    z.int(),
+    z.enum(['operator', 'loss', 'unknown']).catch('unknown'),
+    z.string(),
+    z.string(),
+    z.int(),
+  ]),
+);
+const liftedRows = z.array(z.tuple([z.int(), z.string(), z.int()]));
+
+function controlOf(row: Row): Control {
+  const sequence = integer(row, 'sequence');
+  return {
+    sequence,
+    revision: text(row, 'revision'),
+    frozen: row['frozen_at_ms'] === null ? [] : allFreezes(row, sequence),
+    lifted: parsedColumn(liftedRows, row, 'lifted').map(([id, by, atMs]) => ({ id: `f${id}`, by, atMs })),
+    prices: integer(row, 'prices'),
+  };
+}
+
+/** At least one: the stored freezes, and one that an older version wrote into the columns of `control`. */
+function allFreezes(row: Row, sequence: number): readonly Freeze[] {
+  const frozen = storedFreezes(row);
+  const [reason, by] = [text(row, 'frozen_reason'), text(row, 'frozen_by')];
+  const atMs = integer(row, 'frozen_at_ms');
+  const legacy = legacyFreezeOf(frozen);
+  const isStored = legacy?.reason === reason && legacy.by === by && legacy.atMs === atMs;
+  return isStored ? frozen : [...frozen, { id: `f${sequence}`, kind: 'operator', reason, by, atMs }];
+}
+
+function storedFreezes(row: Row): readonly Freeze[] {
+  return parsedColumn(freezeRows, row, 'freezes').map(([id, kind, reason, by, atMs]) => ({
+    id: `f${id}`,
+    kind,
+    reason,
+    by,
+    atMs,
+  }));
+}
+
+function parsedColumn<T>(schema: z.ZodType<T>, row: Row, column: string): T {
+  try {
+    return schema.parse(JSON.parse(text(row, column)));
+  } catch (thrown) {
+    throw new CountersignError(
+      'STORE_CORRUPT',
+      `the ${column} of the store can't be read: restore the store from a backup`,
+      { column },
+      thrown,
+    );
+  }
+}

@@ -1,0 +1,129 @@
+import { rmSync, statSync, writeFileSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { isBusy } from './sqlite-errors.ts';
+
+/** How a process waits for SQLite's write lock. The wait blocks the thread that writes. */
+export interface LockWait {
+  readonly waitMs: number;
+  /** Whether writers without priority let this process write first, once it has waited for 20 ms. */
+  readonly hasPriority: boolean;
+}
+
+/** A service has callers that wait for an answer, so it gives up soon. */
+export const SERVICE_WAITS: LockWait = { waitMs: 500, hasPriority: false };
+/**
+ * A command has time, and a freeze must succeed beside busy services, also while the disk stalls for
+ * seconds.
+ */
+export const COMMAND_WAITS: LockWait = { waitMs: 30_000, hasPriority: true };
+
+const RETRY_MS = 0.5;
+/** A process with priority requests it after this wait, */
+const REQUEST_AFTER_MS = 20;
+/** and repeats the request this often: a request that isn't repeated is from a process that was killed. */
+const REQUEST_EVERY_MS = 100;
+/** The longest time that a writer yields before one transaction, and to one request. */
+const YIELD_MS = 400;
+/** A writer looks for a request at most this often: a look costs as much as a small statement. */
+const CHECK_EVERY_MS = 10;
+
+/**
+ * This file exists while a process requests priority. SQLite's locks don't say whether another process
+ * waits.
+ */
+const requestFileOf = (file: string): string => `${file}-waits`;
+
+/**
+ * Begins a transaction that writes. SQLite's own wait retries up to 100 ms apart, so it can miss every gap
+ * between the transactions of busy writers; and several busy writers can take every gap between themselves.
+ * Therefore a process with priority requests that the others yield. Throws what SQLite throws at the end of
+ * the wait.
+ */
+export function createBegin(file: string, connection: DatabaseSync, wait: LockWait): () => void {
+  const begin = connection.prepare('BEGIN IMMEDIATE');
+  const waitNever = connection.prepare('PRAGMA busy_timeout = 0');
+  const waitAsUsual = connection.prepare(`PRAGMA busy_timeout = ${wait.waitMs}`);
+  const pause = createPause();
+  const mustYield = wait.hasPriority ? () => false : createRequestCheck(file);
+  const requestFile = requestFileOf(file);
+
+  const beginInTime = (onRequest: () => void): void => {
+    const sinceMs = performance.now();
+    let requestAtMs = sinceMs + REQUEST_AFTER_MS;
+    for (let nowMs = sinceMs; ; nowMs = performance.now()) {
+      const yields = nowMs < sinceMs + YIELD_MS && mustYield(nowMs);
+      if (!yields) {
+        try {
+          begin.run();
+          return;
+        } catch (thrown) {
+          if (!isBusy(thrown) || nowMs >= sinceMs + wait.waitMs) throw thrown;
+        }
+        if (wait.hasPriority && nowMs >= requestAtMs) {
+          requestPriority(requestFile);
+          onRequest();
+          requestAtMs = nowMs + REQUEST_EVERY_MS;
+        }
+      }
+      pause();
+    }
+  };
+
+  return () => {
+    let hasRequested = false;
+    waitNever.get();
+    try {
+      beginInTime(() => (hasRequested = true));
+    } finally {
+      waitAsUsual.get();
+      if (hasRequested) withdrawRequest(requestFile);
+    }
+  };
+}
+
+/** Without a request this process waits like all others. */
+function requestPriority(requestFile: string): void {
+  try {
+    writeFileSync(requestFile, '');
+  } catch {
+    // The disk is full, or the folder is read-only: the lock can still be taken once it is free.
+  }
+}
+
+function withdrawRequest(requestFile: string): void {
+  try {
+    rmSync(requestFile, { force: true });
+  } catch {
+    // The others ignore it after YIELD_MS.
+  }
+}
+
+/** Whether another process requests priority. A request that isn't repeated is ignored after YIELD_MS. */
+function createRequestCheck(file: string): (nowMs: number) => boolean {
+  const requestFile = requestFileOf(file);
+  let requestedAt: bigint | undefined;
+  let foundAtMs = 0;
+  let checkAgainMs = 0;
+  return (nowMs) => {
+    if (nowMs >= checkAgainMs) {
+      const found = modifiedAt(requestFile);
+      if (found !== requestedAt) [requestedAt, foundAtMs] = [found, nowMs];
+      checkAgainMs = nowMs + CHECK_EVERY_MS;
+    }
+    return requestedAt !== undefined && nowMs < foundAtMs + YIELD_MS;
+  };
+}
+
+function modifiedAt(path: string): bigint | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false })?.mtimeNs;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Blocks the thread for RETRY_MS. */
+function createPause(): () => void {
+  const cell = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  return () => void Atomics.wait(cell, 0, 0, RETRY_MS);
+}

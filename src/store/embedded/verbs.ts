@@ -1,0 +1,153 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { CountersignError } from '../../errors.ts';
+import type { Clock } from '../../values/clock.ts';
+import { type ClockBounds, type ClockFound, type ClockState, clockStateOf } from '../clock-state.ts';
+import type { Elapsed } from '../elapsed.ts';
+import type { Store } from '../store.ts';
+import type { ArgumentOf, ResultOf, Write, WriteVerbs } from './engine.ts';
+import type { Tables } from './tables.ts';
+import { type ClockLook, createClockTable } from './time.ts';
+
+type StoreWriteVerb = Exclude<keyof WriteVerbs, 'moveClock'>;
+type ClockVerb = 'clock' | 'lookAtClock' | 'acceptClock';
+type ReadVerb = Exclude<
+  keyof Store,
+  StoreWriteVerb | ClockVerb | 'name' | 'health' | 'loss' | 'watch' | 'close'
+>;
+
+/** Runs a read, and rejects with a CountersignError. */
+export type Read = <T>(read: () => T) => Promise<T>;
+
+export interface VerbsParts {
+  readonly read: Read;
+  readonly write: (write: Write) => Promise<unknown>;
+  readonly connection: DatabaseSync;
+  readonly tables: Tables;
+  /** The store's time. */
+  readonly now: Clock;
+  readonly clock: Clock;
+  readonly elapsed: Elapsed;
+  /** Without them, every step of the clock is believed. */
+  readonly clockBounds: ClockBounds | undefined;
+}
+
+/** The verbs that are the same for every store, each as one read or one write. */
+export function createVerbs(parts: VerbsParts): Pick<Store, StoreWriteVerb | ClockVerb | ReadVerb> {
+  const clockVerbs = createClockVerbs(parts);
+  return { ...createReadVerbs(parts), ...clockVerbs, ...createWriteVerbs(parts, clockVerbs.clock) };
+}
+
+function createReadVerbs({ read, tables, now }: VerbsParts): Pick<Store, ReadVerb> {
+  const { releases, lists, orders, prices, services, journal } = tables;
+  return {
+    control: () => read(() => releases.control()),
+    document: (revision) => read(() => releases.document(revision)),
+    history: (limit) => read(() => releases.history(limit)),
+    lists: (source) => read(() => lists.summaries(source)),
+    async *listEntries(source, list) {
+      let last: string | undefined;
+      for (;;) {
+        const page = await read(() => lists.page(source, list, last));
+        if (page.length === 0) return;
+        yield* page;
+        last = page.at(-1)?.value;
+      }
+    },
+    order: (source, subject) => read(() => orders.find(source, subject, now())),
+    prices: () => read(() => prices.table()),
+    priceHistory: (query) => read(() => prices.history(query)),
+    services: () => read(() => ({ nowMs: now(), services: services.all() })),
+    entry: (source, id) => read(() => journal.entry(source, id)),
+    entries: (query) => read(() => journal.entries(query)),
+    journalSize: (source) => read(() => journal.size(source)),
+  };
+}
+
+const UNBOUNDED: ClockBounds = {
+  maxStepMs: Number.POSITIVE_INFINITY,
+  maxGapMs: Number.POSITIVE_INFINITY,
+};
+
+function createClockVerbs(parts: VerbsParts): Pick<Store, ClockVerb> {
+  const { read, connection, clock, elapsed, clockBounds = UNBOUNDED } = parts;
+  const { maxStepMs, maxGapMs } = clockBounds;
+  const table = createClockTable(connection, maxStepMs);
+  const write = writeVerb(parts);
+  const stateOf = (found: ClockFound): ClockState => clockStateOf(found, maxStepMs, 'this machine');
+  const lookIn = (mode: ClockLook['mode']): ClockLook => ({
+    mode,
+    elapsed: { id: elapsed.id, elapsedMs: elapsed.elapsedMs() },
+    maxGapMs,
+  });
+  return {
+    clock: async () => stateOf(await write('moveClock', { ...lookIn('keep'), by: '' })),
+    acceptClock: async ({ by }) => stateOf(await write('moveClock', { ...lookIn('accept'), by })),
+    lookAtClock: () => read(() => stateOf(table.look(lookIn('look'), clock()))),
+  };
+}
+
+function createWriteVerbs(
+  parts: VerbsParts,
+  moveClock: () => Promise<ClockState>,
+): Pick<Store, StoreWriteVerb> {
+  let hasMovedClock = parts.clockBounds === undefined;
+  const write = writeVerb({
+    write(request) {
+      // Shares the transaction of this process' first write, so that this write has the right time.
+      if (!hasMovedClock) moveClock().catch(() => undefined);
+      hasMovedClock = true;
+      return parts.write(request);
+    },
+  });
+  const verb =
+    <V extends StoreWriteVerb>(name: V) =>
+    (argument: ArgumentOf<V>): Promise<ResultOf<V>> =>
+      write(name, argument);
+  return {
+    // What looks like a jump may be an outage: only moveClock can tell, by the time that the kernel counted.
+    async settle(request) {
+      const settled = await write('settle', request);
+      if (settled.outcome !== 'jumped') return settled;
+      await moveClock();
+      return write('settle', request);
+    },
+    async changeList(change) {
+      try {
+        return await write('changeList', change);
+      } catch (thrown) {
+        if (!(thrown instanceof CountersignError) || thrown.code !== 'CLOCK_JUMPED') throw thrown;
+        await moveClock();
+        return write('changeList', change);
+      }
+    },
+    // Known sources cost no write, so that a command can read where nothing can be written.
+    async register(sources) {
+      const known = new Set(await parts.read(() => parts.tables.sources.names()));
+      if (sources.some((source) => !known.has(source))) await write('register', sources);
+    },
+    notice: verb('notice'),
+    push: verb('push'),
+    freeze: verb('freeze'),
+    unfreeze: verb('unfreeze'),
+    expectOrder: verb('expectOrder'),
+    cancelOrder: verb('cancelOrder'),
+    changePrices: verb('changePrices'),
+    record: verb('record'),
+    dropEntries: verb('dropEntries'),
+    attend: verb('attend'),
+    leave: verb('leave'),
+    callServices: () => write('callServices', undefined),
+  };
+}
+
+/** Pairs a verb with its argument, and its result with the verb's type. */
+function writeVerb({
+  write,
+}: Pick<VerbsParts, 'write'>): <V extends keyof WriteVerbs>(
+  verb: V,
+  argument: ArgumentOf<V>,
+) => Promise<ResultOf<V>> {
+  return <V extends keyof WriteVerbs>(verb: V, argument: ArgumentOf<V>) =>
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the verb's handler returns it
+    write({ verb, argument } as Write) as Promise<ResultOf<V>>;
+}
