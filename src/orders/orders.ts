@@ -3,7 +3,7 @@ import { type Kind, subjectOf } from '../callback/callback.ts';
 import { CountersignError } from '../errors.ts';
 import { readOrderMembers } from '../policy/order-members.ts';
 import { readMemberText } from '../policy/members.ts';
-import { durationMs } from '../policy/rules/duration.ts';
+import { durationMs } from '../policy/rules/parameter.ts';
 import type { Order, Store } from '../store/store.ts';
 import { INSTANT_FORM, readInstant } from '../values/clock.ts';
 import { closestMatch } from '../values/closest-match.ts';
@@ -111,4 +111,19 @@ function expiryOf(written: string, nowMs: number): number | string {
   }
   if (atMs <= nowMs) return `expires ${written} is not ahead; write an instant that is`;
   return atMs - nowMs > AHEAD_MAX_MS ? `expires ${written} is more than 92 days ahead; write less` : atMs;
+}
+
+/** An order for machines: instants as text. */
+export function orderJson({ source, subject, members, state, by, ...times }: Order) {
+  const instant = (ms: number): string => (ms === 0 ? '' : new Date(ms).toISOString());
+  return {
+    source,
+    subject,
+    state,
+    members,
+    expires: instant(times.expiresAtMs),
+    announced: instant(times.announcedAtMs),
+    ended: instant(times.endedAtMs),
+    by,
+  };
 }

@@ -1,20 +1,20 @@
 import { messageOf } from '../errors.ts';
-import { type Json, canonicalJson, sha256Hex } from '../values/canonical.ts';
-import { type AssetTable, ASSETS_FILE, compileAssets } from './assets.ts';
-import { type RuleFiles, compilePolicy } from './compile-policy.ts';
-import { isObject, readPolicy } from './document.ts';
+import { type Json, canonicalJson, isObject, sha256Hex } from '../values/canonical.ts';
+import { type SyntaxFault, type Tree, plainOf, positionOf, readYaml } from '../values/yaml.ts';
+import { ASSETS_FILE, type AssetTable, compileAssets } from './assets.ts';
+import { type PolicyDocument, type RuleDocument, readPolicy } from './document.ts';
 import { type PolicyFault, type Problem, faultOfFile, formatPath, shown } from './fault.ts';
 import { readListFile, writtenEntries } from './list-file.ts';
-import { type CompiledPolicy, type Release, indexPolicies } from './release.ts';
-import { type Tree, plainOf, positionOf, readYaml } from './yaml.ts';
+import { type CompiledPolicy, type CompiledRule, type Release, indexPolicies } from './release.ts';
+import type { Check, RuleContext } from './rules/rule.ts';
 
-/** Policies over all files; more than that nobody reviews. */
+/** Policies over all files. */
 const POLICIES_MAX = 1000;
 const FORMAT = 1;
 
 export type Compiled =
   | { readonly ok: true; readonly release: Release }
-  /** At least one, in the order of the files. */
+  /** At least one fault, in the order of the files. */
   | { readonly ok: false; readonly faults: readonly PolicyFault[] };
 
 export interface PolicyFile {
@@ -22,15 +22,12 @@ export interface PolicyFile {
   readonly text: string;
 }
 
-/**
- * The text of a file beside the policies (a list, an ABI); undefined if there is none; throws, with the cure,
- * if it may not be read.
- */
+/** Reads a file beside the policies (a list, an ABI). Undefined if it doesn't exist; throws if it can't be read. */
 export type SideFile = (name: string) => string | undefined;
 
 /**
- * Policy files (YAML) to a release. All faults at once. The order of the files means nothing; the names of
- * policies are unique over all of them. A file called `assets.yaml` is no policy but the asset table.
+ * Compiles policy files (YAML) to a release, or reports all their faults. The order of the files means nothing. The names
+ * of policies are unique over all files. The file `assets.yaml` is the asset table and not a policy.
  */
 export function readPolicyFiles(files: readonly PolicyFile[], sideFile: SideFile): Compiled {
   const faults: PolicyFault[] = [];
@@ -38,14 +35,14 @@ export function readPolicyFiles(files: readonly PolicyFile[], sideFile: SideFile
   const assets: Written[] = [];
   for (const { name: file, text } of [...files].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const { trees, faults: syntax } = readYaml(text);
-    faults.push(...syntax.map(({ at, message, cure }) => ({ file, ...at, path: '', message, cure })));
+    faults.push(...syntax.map((fault) => faultOfSyntax(file, fault)));
     const found = trees.flatMap((tree) => (tree.type === 'list' ? tree.items : [tree]));
     const isAssets = file === ASSETS_FILE;
     if (found.length === 0 && syntax.length === 0) {
       const what = isAssets ? 'asset table' : 'policy';
       faults.push(faultOfFile(file, `the file holds no ${what}`, 'write one, or delete the file'));
     }
-    (isAssets ? assets : policies).push(...found.map((tree) => fromTree(file, tree)));
+    (isAssets ? assets : policies).push(...found.map((tree) => writtenIn(file, tree)));
   }
   if (!files.some(({ name }) => name !== ASSETS_FILE)) {
     faults.push(faultOfFile('.', 'there is no policy file', 'write a policy into a file that ends in .yaml'));
@@ -63,7 +60,7 @@ export function readPolicyFiles(files: readonly PolicyFile[], sideFile: SideFile
   });
 }
 
-/** A release from the canonical form that the store keeps. Its revision is the same again. */
+/** Compiles the canonical document that the store keeps. The revision is the same again. */
 export function compileRelease(document: string): Compiled {
   const refused = (message: string): Compiled => ({
     ok: false,
@@ -78,13 +75,6 @@ export function compileRelease(document: string): Compiled {
   if (!isObject(release) || release['format'] !== FORMAT) return refused(`it is not in format ${FORMAT}`);
   const { policies, lists, files = {}, assets } = release;
   if (!Array.isArray(policies) || !isObject(lists)) return refused('it has no policies or no lists');
-  const written = (plain: Json, what: string): Written => ({
-    plain,
-    faultOf: ({ path, message, cure }) => ({
-      ...faultOfFile(`release, ${what}`, message, cure),
-      path: formatPath(path),
-    }),
-  });
   const fileIn = (held: Json, name: string): Json | undefined =>
     isObject(held) && Object.hasOwn(held, name) ? held[name] : undefined;
   const missing = (name: string): never => {
@@ -93,9 +83,9 @@ export function compileRelease(document: string): Compiled {
   return compileAll(
     {
       policies: (policies as readonly Json[]).map((plain) =>
-        written(plain, `policy ${isObject(plain) ? shown(plain['policy']) : '?'}`),
+        writtenInRelease(plain, `policy ${isObject(plain) ? shown(plain['policy']) : '?'}`),
       ),
-      assets: assets === undefined ? [] : [written(assets, 'assets')],
+      assets: assets === undefined ? [] : [writtenInRelease(assets, 'assets')],
     },
     [],
     {
@@ -104,7 +94,7 @@ export function compileRelease(document: string): Compiled {
         const values = fileIn(lists, name);
         return isTexts(values) ? values : missing(name);
       },
-      // What was pushed had its spelling checked; here each value is in the form in which it is compared.
+      // A release has the values in the form that lookups use. Their spelling was checked at the push.
       writtenList: () => undefined,
       textFile(name) {
         const text = fileIn(files, name);
@@ -114,30 +104,44 @@ export function compileRelease(document: string): Compiled {
   );
 }
 
-/** A policy as plain values, and where it stands. */
+/** A policy or an asset table as plain values, and the way to give its problems their place. */
 interface Written {
   readonly plain: Json;
   readonly faultOf: (problem: Problem) => PolicyFault;
 }
 
-function fromTree(file: string, tree: Tree): Written {
+function writtenIn(file: string, tree: Tree): Written {
+  return { plain: plainOf(tree), faultOf: (problem) => faultAt(file, tree, problem) };
+}
+
+function writtenInRelease(plain: Json, what: string): Written {
   return {
-    plain: plainOf(tree),
-    faultOf: ({ path, of, message, cure }) => ({
-      file,
-      ...positionOf(tree, path, of),
+    plain,
+    faultOf: ({ path, message, cure }) => ({
+      ...faultOfFile(`release, ${what}`, message, cure),
       path: formatPath(path),
-      message,
-      cure,
     }),
   };
 }
 
+/** A problem of a YAML document, with its place in the file. */
+export function faultAt(file: string, tree: Tree, { path, of, message, cure }: Problem): PolicyFault {
+  return { file, ...positionOf(tree, path, of), path: formatPath(path), message, cure };
+}
+
+/** A fault of the YAML itself. */
+export function faultOfSyntax(file: string, { at, message, cure }: SyntaxFault): PolicyFault {
+  return { file, ...at, path: '', message, cure };
+}
+
 interface AllWritten {
   readonly policies: readonly Written[];
-  /** At most one, if all is well. */
+  /** More than one is a fault. */
   readonly assets: readonly Written[];
 }
+
+/** The files beside the policies. */
+type RuleFiles = Pick<RuleContext, 'again' | 'listFile' | 'writtenList' | 'textFile' | 'assets'>;
 
 function compileAll(
   { policies: written, assets: tables }: AllWritten,
@@ -148,34 +152,17 @@ function compileAll(
   const texts = new Map<string, string>();
   const files: RuleFiles = {
     again: sides.again,
-    listFile: kept(lists, sides.listFile),
+    listFile: cached(lists, sides.listFile),
     writtenList: sides.writtenList,
-    textFile: kept(texts, sides.textFile),
+    textFile: cached(texts, sides.textFile),
     assets: compileTables(tables, faults),
   };
-  const firstOf = new Map<string, PolicyFault>();
-  const compiled: { readonly policy: CompiledPolicy; readonly plain: Json }[] = [];
-  for (const { plain, faultOf } of written.slice(0, POLICIES_MAX)) {
-    const problems: Problem[] = [];
-    const document = readPolicy(plain, problems);
-    const policy = document && compilePolicy(document, files, problems);
-    const place = faultOf({ path: ['policy'], of: 'value', message: '', cure: '' });
-    const first = policy && firstOf.get(policy.name);
-    if (first !== undefined && policy !== undefined) {
-      const message = `there is a policy ${policy.name} already, in ${first.file}${first.line === 0 ? '' : `:${first.line}`}`;
-      faults.push({ ...place, message, cure: 'give one of the two another name' });
-    }
-    faults.push(...problems.map(faultOf));
-    if (policy === undefined) continue;
-    if (policy.name !== '') firstOf.set(policy.name, first ?? place);
-    compiled.push({ policy, plain });
-  }
+  const compiled = compileEach(written.slice(0, POLICIES_MAX), files, faults);
   if (written.length > POLICIES_MAX) {
     const message = `there are ${written.length} policies; at most ${POLICIES_MAX} are read`;
     faults.push(faultOfFile('.', message, 'join policies that share their `when`'));
   }
-  // Every fault that leaves a policy out is recorded; were one not, an incomplete release must still not come
-  // about.
+  // A policy is only left out with a fault. The lengths are compared so that no release can ever lack a policy.
   if (faults.length > 0 || compiled.length < written.length || compiled.length === 0) {
     return { ok: false, faults: faults.length > 0 ? faults.sort(byPlace) : [emptyRelease] };
   }
@@ -183,24 +170,91 @@ function compileAll(
   const document = canonicalJson({
     format: FORMAT,
     lists: Object.fromEntries(lists),
-    // Left out where there are none, so that a revision of policies that need none stays what it was.
+    // Absent rather than empty: a release without files or assets keeps its old revision.
     ...(texts.size > 0 ? { files: Object.fromEntries(texts) } : {}),
     ...(tables[0] === undefined ? {} : { assets: tables[0].plain }),
     policies: compiled.map(({ plain }) => plain),
   });
-  return {
-    ok: true,
-    release: indexPolicies(
-      sha256Hex(document),
-      document,
-      compiled.map(({ policy }) => policy),
-      files.assets,
-    ),
-  };
+  const policies = compiled.map(({ policy }) => policy);
+  return { ok: true, release: indexPolicies(sha256Hex(document), document, policies, files.assets) };
 }
 
-/** Reads once, and remembers for the release what was read. */
-function kept<T>(read: Map<string, T>, reader: (name: string) => T): (name: string) => T {
+/** The policies that could be compiled, also those with faults. */
+function compileEach(
+  written: readonly Written[],
+  files: RuleFiles,
+  faults: PolicyFault[],
+): { readonly policy: CompiledPolicy; readonly plain: Json }[] {
+  const firstOf = new Map<string, PolicyFault>();
+  return written.flatMap(({ plain, faultOf }) => {
+    const problems: Problem[] = [];
+    const document = readPolicy(plain, problems);
+    const policy = document && compilePolicy(document, files, problems);
+    const place = faultOf({ path: ['policy'], of: 'value', message: '', cure: '' });
+    const first = policy && firstOf.get(policy.name);
+    if (first !== undefined && policy !== undefined) {
+      const at = first.line === 0 ? first.file : `${first.file}:${first.line}`;
+      const message = `there is a policy ${policy.name} already, in ${at}`;
+      faults.push({ ...place, message, cure: 'give one of the two another name' });
+    }
+    faults.push(...problems.map(faultOf));
+    if (policy === undefined) return [];
+    if (policy.name !== '') firstOf.set(policy.name, first ?? place);
+    return [{ policy, plain }];
+  });
+}
+
+/** A policy with its rules ready to judge. A rule with a fault is left out, and the fault goes to `problems`. */
+export function compilePolicy(
+  document: PolicyDocument,
+  files: RuleFiles,
+  problems: Problem[],
+): CompiledPolicy {
+  const counters = new Map<string, number>();
+  const rules: CompiledRule[] = [];
+  for (const rule of document.rules) {
+    const check = compileRule(rule, document, files, problems);
+    if (check === undefined) continue;
+    const twin = check.counter === undefined ? undefined : counters.get(check.counter);
+    if (twin !== undefined) {
+      problems.push({
+        path: ['rules', rule.index, rule.rule.name],
+        of: 'name',
+        message: `it would count under the same counter as rule ${twin + 1} of this policy`,
+        cure: 'keep one of the two, or move one that observes to a policy of its own',
+      });
+    }
+    if (check.counter !== undefined) counters.set(check.counter, rule.index);
+    rules.push({ ...check, name: `${rule.rule.name}#${rule.index + 1}`, mode: rule.mode });
+  }
+  const { name, callback, when, final } = document;
+  return { name, callback, when, final, rules };
+}
+
+function compileRule(
+  { rule, index, parameters }: RuleDocument,
+  document: PolicyDocument,
+  files: RuleFiles,
+  problems: Problem[],
+): Check | undefined {
+  const fault: RuleContext['fault'] = (path, message, cure) => {
+    problems.push({ path: ['rules', index, rule.name, ...path], of: 'value', message, cure });
+    return undefined;
+  };
+  const { name: policy, callback, when } = document;
+  const known = problems.length;
+  try {
+    const check = rule.compile(parameters, { ...files, policy, callback, when, fault });
+    // Without one of its rules a policy would approve what that rule refuses, so a missing check is always a fault.
+    if (check !== undefined || problems.length > known) return check;
+    return fault([], 'the rule can’t be compiled, and does not say why', 'write it in another way');
+  } catch (thrown) {
+    return fault([], `the rule can't be compiled: ${messageOf(thrown)}`, 'write it in another way');
+  }
+}
+
+/** Remembers in `read` what was read: it becomes part of the release. */
+function cached<T>(read: Map<string, T>, reader: (name: string) => T): (name: string) => T {
   return (name) => {
     const value = read.get(name) ?? reader(name);
     read.set(name, value);

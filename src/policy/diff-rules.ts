@@ -1,9 +1,9 @@
-import type { Json } from '../values/canonical.ts';
-import type { Direction } from './diff-direction.ts';
-import { type Named, type ValueChange, defined, diffValues, same } from './diff-values.ts';
-import { isObject } from './document.ts';
+import { parseAmount } from '../values/amount.ts';
+import { type Json, canonicalJson, isObject } from '../values/canonical.ts';
+import { durationMs } from './rules/parameter.ts';
+import { ruleNamed } from './rules/registry.ts';
 
-/** A rule as a release has it. */
+/** A rule as a release holds it. */
 export interface WrittenRule {
   /** `amount-limit#1`. */
   readonly name: string;
@@ -25,44 +25,56 @@ export type RuleChange =
       /** Its name and place now, and before. */
       readonly rule: string;
       readonly was: string;
-      /** It stands elsewhere among the rules that stayed. */
+      /** Its place among the rules that both releases have is another. */
       readonly moved: boolean;
       readonly mode:
         { readonly before: string; readonly after: string; readonly direction: Direction } | undefined;
       readonly parameters: readonly ValueChange[];
     };
 
+/** Whether a rule lets less or more through than before; undefined where that is not certain. */
+export type Direction = 'stricter' | 'looser' | undefined;
+
+/** Values by name, as a release has them. */
+export type Named = { readonly [name: string]: Json };
+
 /**
- * What became of a policy's rules, matched by kind and likeness, wherever they stand. In the order they have
- * now.
+ * A change of a parameter or of a policy's member. The name is its path (`max.BTC`). A change of a list has what was
+ * added and removed, whatever the order; any other change has the two values.
+ */
+export type ValueChange = { readonly name: string; readonly direction: Direction } & (
+  | { readonly before: Json | undefined; readonly after: Json | undefined }
+  | { readonly added: readonly Json[]; readonly removed: readonly Json[] }
+);
+
+/**
+ * The changes of a policy's rules: first of those in `after`, in their order, then those that were removed. Rules are
+ * matched by kind and similarity. A change of their order alone changes no verdict, only which reason comes first.
  */
 export function diffRules(
   before: readonly WrittenRule[],
   after: readonly WrittenRule[],
 ): readonly RuleChange[] {
   const partners = matchRules(before, after);
-  const stayed = unmoved(
-    after.map((rule) => partners.get(rule)).map((rule) => (rule ? before.indexOf(rule) : -1)),
-  );
-  const enforced = (rules: readonly WrittenRule[]): number =>
-    rules.filter(({ mode }) => mode === 'enforce').length;
-  // A policy that enforces nothing approves nothing: its first rule lets through, its last one going shuts.
-  const certain = enforced(before) > 0 && enforced(after) > 0;
-  const changes: RuleChange[] = [];
-  for (const [index, rule] of after.entries()) {
-    const was = partners.get(rule);
-    if (was === undefined) changes.push(comeOrGone('added', rule, certain));
-    else {
-      const change = changed(was, rule, !stayed.has(index), certain);
-      if (change !== undefined) changes.push(change);
-    }
-  }
   const kept = new Set(partners.values());
-  for (const rule of before) if (!kept.has(rule)) changes.push(comeOrGone('removed', rule, certain));
-  return changes;
+  const oldOrder = before.filter((rule) => kept.has(rule));
+  const newOrder = after.filter((rule) => partners.has(rule));
+  const isEnforcing = (rules: readonly WrittenRule[]): boolean => rules.some(({ mode }) => mode === 'enforce');
+  // A policy that enforces nothing approves nothing. Its first enforcing rule makes approvals possible, so it is looser.
+  const certain = isEnforcing(before) && isEnforcing(after);
+  const changes = after.map((rule): RuleChange | undefined => {
+    const was = partners.get(rule);
+    if (was === undefined) return addedOrRemoved('added', rule, certain);
+    return changedRule(was, rule, { moved: oldOrder.indexOf(was) !== newOrder.indexOf(rule), certain });
+  });
+  const removed = before.filter((rule) => !kept.has(rule));
+  return [
+    ...changes.filter((change) => change !== undefined),
+    ...removed.map((rule) => addedOrRemoved('removed', rule, certain)),
+  ];
 }
 
-function comeOrGone(change: 'added' | 'removed', rule: WrittenRule, certain: boolean): RuleChange {
+function addedOrRemoved(change: 'added' | 'removed', rule: WrittenRule, certain: boolean): RuleChange {
   const { name, mode, parameters } = rule;
   const direction = change === 'added' ? 'stricter' : 'looser';
   return {
@@ -74,11 +86,10 @@ function comeOrGone(change: 'added' | 'removed', rule: WrittenRule, certain: boo
   };
 }
 
-function changed(
+function changedRule(
   was: WrittenRule,
   rule: WrittenRule,
-  moved: boolean,
-  certain: boolean,
+  { moved, certain }: { readonly moved: boolean; readonly certain: boolean },
 ): RuleChange | undefined {
   const parameters = diffValues(was.parameters, rule.parameters, rule.kind);
   const direction = rule.mode === 'enforce' ? 'stricter' : 'looser';
@@ -90,9 +101,7 @@ function changed(
   return { change: 'changed', rule: rule.name, was: was.name, moved, mode, parameters };
 }
 
-/**
- * Each rule now with what it was: the very same first, then the likest of its kind, then the next by place.
- */
+/** Maps each rule to its former self: an equal rule first, then the most similar of its kind, then the nearest. */
 function matchRules(
   before: readonly WrittenRule[],
   after: readonly WrittenRule[],
@@ -102,51 +111,34 @@ function matchRules(
       .map((was, from) => ({
         rule,
         was,
-        likeness: likeness(was, rule),
-        apart: Math.abs(from - to),
+        similarity: similarity(was, rule),
+        distance: Math.abs(from - to),
         to,
         from,
       }))
       .filter(({ was }) => was.kind === rule.kind),
   );
-  pairs.sort((a, b) => b.likeness - a.likeness || a.apart - b.apart || a.to - b.to || a.from - b.from);
+  pairs.sort(
+    (a, b) => b.similarity - a.similarity || a.distance - b.distance || a.to - b.to || a.from - b.from,
+  );
   const partners = new Map<WrittenRule, WrittenRule>();
-  const taken = new Set<WrittenRule>();
+  const matched = new Set<WrittenRule>();
   for (const { rule, was } of pairs) {
-    if (partners.has(rule) || taken.has(was)) continue;
+    if (partners.has(rule) || matched.has(was)) continue;
     partners.set(rule, was);
-    taken.add(was);
+    matched.add(was);
   }
   return partners;
 }
 
-/** From 0 for two rules that have nothing in common to 1 for two that are the same. */
-function likeness(a: WrittenRule, b: WrittenRule): number {
+/** From 0 for two rules that share nothing to 1 for two equal ones. */
+function similarity(a: WrittenRule, b: WrittenRule): number {
   const names = [...new Set([...Object.keys(a.parameters), ...Object.keys(b.parameters)])];
-  const equal = names.filter((name) => same(a.parameters[name], b.parameters[name])).length;
+  const equal = names.filter((name) => isSame(a.parameters[name], b.parameters[name])).length;
   return (equal + (a.mode === b.mode ? 1 : 0)) / (names.length + 1);
 }
 
-/** The places whose old places ascend, as many as there can be; -1 is no old place. The rest was moved. */
-function unmoved(oldPlaces: readonly number[]): ReadonlySet<number> {
-  const best: { readonly length: number; readonly before: number }[] = [];
-  let end = -1;
-  for (const [index, place] of oldPlaces.entries()) {
-    let [length, before] = [place === -1 ? 0 : 1, -1];
-    const earlier = place === -1 ? [] : oldPlaces.slice(0, index);
-    for (const [at, old] of earlier.entries()) {
-      const found = best[at]?.length ?? 0;
-      if (old !== -1 && old < place && found + 1 > length) [length, before] = [found + 1, at];
-    }
-    best.push({ length, before });
-    if (length > (best[end]?.length ?? 0)) end = index;
-  }
-  const stayed = new Set<number>();
-  for (let at = end; at !== -1; at = best[at]?.before ?? -1) stayed.add(at);
-  return stayed;
-}
-
-/** A rule of a release's policy; undefined for what is none. */
+/** An entry under `rules` of a release's policy; undefined for anything that is not a rule. */
 export function writtenRule(entry: Json, index: number): WrittenRule | undefined {
   if (!isObject(entry)) return undefined;
   const { mode, ...others } = entry;
@@ -157,6 +149,90 @@ export function writtenRule(entry: Json, index: number): WrittenRule | undefined
     name: `${kind}#${index + 1}`,
     kind,
     mode: mode === 'observe' ? 'observe' : 'enforce',
-    parameters: isObject(parameters) ? defined(parameters) : {},
+    parameters: isObject(parameters) ? definedIn(parameters) : {},
   };
+}
+
+/** The changes of named values. `kind` is the kind of rule whose parameters they are; the empty text for others. */
+export function diffValues(
+  before: Named,
+  after: Named,
+  kind: string,
+  parents: readonly string[] = [],
+): readonly ValueChange[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return names.flatMap((last): readonly ValueChange[] => {
+    const [from, to] = [before[last], after[last]];
+    const path = [...parents, last];
+    if (isSame(from, to)) return [];
+    if (isObject(from) && isObject(to)) return diffValues(definedIn(from), definedIn(to), kind, path);
+    const name = path.join('.');
+    const items = Array.isArray(from) || Array.isArray(to) ? diffItems(from, to) : undefined;
+    if (items === undefined || items.added.length + items.removed.length === 0) {
+      return [{ name, before: from, after: to, direction: directionOfBound(kind, name, from, to) }];
+    }
+    const { added, removed } = items;
+    const direction = last === 'values' ? directionOfValues(kind, added.length, removed.length) : undefined;
+    return [{ name, added, removed, direction }];
+  });
+}
+
+/** The direction of a rule whose parameter changed from one amount, number or length of time to another. */
+function directionOfBound(
+  kind: string,
+  path: string,
+  before: Json | undefined,
+  after: Json | undefined,
+): Direction {
+  const bounds = Object.entries(ruleNamed(kind)?.bounds ?? {});
+  const [, bound] = bounds.find(([name]) => path === name || path.startsWith(`${name}.`)) ?? [];
+  const [from, to] = [magnitude(before), magnitude(after)];
+  if (bound === undefined || from === undefined || to === undefined) return undefined;
+  if (from.unit !== to.unit || from.size === to.size) return undefined;
+  return to.size < from.size === (bound === 'maximum') ? 'stricter' : 'looser';
+}
+
+/** The direction of a rule whose values were added to, or taken from, those that it passes or refuses. */
+export function directionOfValues(kind: string, added: number, removed: number): Direction {
+  const listed = ruleNamed(kind)?.listed;
+  if (listed === undefined || added > 0 === removed > 0) return undefined;
+  return added > 0 === (listed === 'pass') ? 'looser' : 'stricter';
+}
+
+function magnitude(written: Json | undefined): { readonly unit: string; readonly size: bigint } | undefined {
+  if (typeof written !== 'string') return undefined;
+  const amount = parseAmount(written);
+  if (amount !== undefined) return { unit: 'amount', size: amount };
+  const lengthMs = durationMs(written);
+  return lengthMs === undefined ? undefined : { unit: 'time', size: BigInt(lengthMs) };
+}
+
+/** Undefined unless both are lists, or one is a list and the other a text: a list of one. */
+function diffItems(
+  before: Json | undefined,
+  after: Json | undefined,
+): { readonly added: readonly Json[]; readonly removed: readonly Json[] } | undefined {
+  const [from, to] = [itemsOf(before), itemsOf(after)];
+  if (from === undefined || to === undefined) return undefined;
+  return {
+    added: [...to].filter(([text]) => !from.has(text)).map(([, item]) => item),
+    removed: [...from].filter(([text]) => !to.has(text)).map(([, item]) => item),
+  };
+}
+
+function itemsOf(value: Json | undefined): ReadonlyMap<string, Json> | undefined {
+  const items = typeof value === 'string' ? [value] : value;
+  if (!Array.isArray(items)) return undefined;
+  return new Map((items as readonly Json[]).map((item) => [canonicalJson(item), item]));
+}
+
+export function definedIn(value: { readonly [name: string]: Json | undefined }): Named {
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, Json] => entry[1] !== undefined),
+  );
+}
+
+function isSame(a: Json | undefined, b: Json | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return canonicalJson(a) === canonicalJson(b);
 }

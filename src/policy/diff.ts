@@ -1,15 +1,20 @@
 import { z } from 'zod';
 import { CountersignError, messageOf } from '../errors.ts';
-import type { Json } from '../values/canonical.ts';
-import { type Direction, directionOfValues } from './diff-direction.ts';
-import { type RuleChange, type WrittenRule, diffRules, writtenRule } from './diff-rules.ts';
-import { type Named, type ValueChange, defined, diffTexts, diffValues } from './diff-values.ts';
-import { isObject } from './document.ts';
+import { type Json, isObject } from '../values/canonical.ts';
+import {
+  type Direction,
+  type Named,
+  type RuleChange,
+  type ValueChange,
+  type WrittenRule,
+  definedIn,
+  diffRules,
+  diffValues,
+  directionOfValues,
+  writtenRule,
+} from './diff-rules.ts';
 
-/**
- * What distinguishes one release from another, in terms of what people write. The order of files means
- * nothing.
- */
+/** The differences of two releases, in the terms of policy files. The order of files means nothing. */
 export interface ReleaseDiff {
   /** Nothing differs. */
   readonly same: boolean;
@@ -20,15 +25,15 @@ export interface ReleaseDiff {
   /** Assets of `assets.yaml`, by symbol. */
   readonly assets: readonly AssetChange[];
   /** Any other file beside the policies, by name. */
-  readonly files: readonly { readonly file: string; readonly change: Come | 'changed' }[];
+  readonly files: readonly { readonly file: string; readonly change: Change }[];
 }
 
-type Come = 'added' | 'removed';
+type Change = 'added' | 'removed' | 'changed';
 
 export type PolicyChange =
   | {
       readonly policy: string;
-      readonly change: Come;
+      readonly change: 'added' | 'removed';
       readonly callback: string;
       readonly rules: readonly WrittenRule[];
     }
@@ -37,38 +42,37 @@ export type PolicyChange =
       readonly change: 'changed';
       /** Its description, its kind of callback, `refusals`. */
       readonly members: readonly ValueChange[];
-      /** Whom it applies to, by member. */
+      /** The callbacks that it applies to, by member. */
       readonly when: readonly ValueChange[];
       readonly rules: readonly RuleChange[];
     };
 
 export interface ListChange {
   readonly file: string;
-  readonly change: Come | 'changed';
+  readonly change: Change;
   readonly added: Entries;
   readonly removed: Entries;
   readonly direction: Direction;
 }
 
-/** How many, and the first few of them. */
 export interface Entries {
   readonly count: number;
+  /** At most {@link ENTRIES_SHOWN}. */
   readonly first: readonly string[];
 }
 
 export interface AssetChange {
   readonly symbol: string;
-  readonly change: Come | 'changed';
-  /** What it says now, or said; of a change what differs. */
+  readonly change: Change;
+  /** Of an asset that was added or removed, all its members. */
   readonly members: readonly ValueChange[];
 }
 
 const ENTRIES_SHOWN = 5;
 
 /**
- * Compares two releases by their canonical documents; undefined stands for none in force. Throws
- * STORE_CORRUPT for a text that is no release's; one whose rules this program does not know can be compared
- * all the same.
+ * Compares two releases by their canonical documents; undefined stands for no release in force. A document may have
+ * rules that this program does not know. Throws STORE_CORRUPT for a text that is not the document of a release.
  */
 export function diffReleases(before: string | undefined, after: string | undefined): ReleaseDiff {
   const [from, to] = [contentOf(before), contentOf(after)];
@@ -114,7 +118,7 @@ function contentOf(document: string | undefined): Content {
   } catch (thrown) {
     throw new CountersignError(
       'STORE_CORRUPT',
-      `a release that is to be compared can't be read: ${messageOf(thrown)}; push the policies again`,
+      `a stored release can't be read: ${messageOf(thrown)}; push the policies again`,
       {},
       thrown,
     );
@@ -124,8 +128,7 @@ function contentOf(document: string | undefined): Content {
 function diffPolicy(policy: string, was: Named | undefined, is: Named | undefined): readonly PolicyChange[] {
   if (was === undefined || is === undefined) {
     const written = is ?? was ?? {};
-    const change = changeOf(was, is);
-    if (change === 'changed') return [];
+    const change = is === undefined ? 'removed' : 'added';
     return [{ policy, change, callback: textOf(written['callback']), rules: rulesOf(written) }];
   }
   const members = diffValues(membersOf(was), membersOf(is), '');
@@ -135,7 +138,7 @@ function diffPolicy(policy: string, was: Named | undefined, is: Named | undefine
   return [{ policy, change: 'changed', members, when, rules }];
 }
 
-/** What is compared as it is: not its name, nor what is compared in a way of its own. */
+/** The members that are compared by value: all but the name, and those that have a comparison of their own. */
 function membersOf(policy: Named): Named {
   const others = Object.entries(policy).filter(([name]) => !['policy', 'when', 'rules'].includes(name));
   return Object.fromEntries(others);
@@ -153,20 +156,21 @@ function diffList(
   is: readonly string[] | undefined,
   contents: readonly Content[],
 ): readonly ListChange[] {
-  const { added, removed } = diffTexts(was ?? [], is ?? []);
+  const [from, to] = [new Set(was), new Set(is)];
+  const added = [...to].filter((text) => !from.has(text));
+  const removed = [...from].filter((text) => !to.has(text));
   const change = changeOf(was, is);
   if (change === 'changed' && added.length + removed.length === 0) return [];
-  const kinds = new Set(contents.flatMap((content) => usersOf(content, file)));
-  const [kind = ''] = kinds;
+  const [kind = '', ...others] = new Set(contents.flatMap((content) => kindsThatUse(content, file)));
   const direction =
-    change === 'changed' && kinds.size === 1
+    change === 'changed' && others.length === 0
       ? directionOfValues(kind, added.length, removed.length)
       : undefined;
   return [{ file, change, added: entriesOf(added), removed: entriesOf(removed), direction }];
 }
 
 /** The kinds of rules that refer to a list file. */
-function usersOf({ policies }: Content, file: string): readonly string[] {
+function kindsThatUse({ policies }: Content, file: string): readonly string[] {
   return [...policies.values()].flatMap((policy) =>
     rulesOf(policy)
       .filter(({ parameters }) => Object.values(parameters).includes(file))
@@ -185,16 +189,14 @@ const entriesOf = (values: readonly string[]): Entries => ({
   first: values.slice(0, ENTRIES_SHOWN),
 });
 
-const changeOf = (was: unknown, is: unknown): Come | 'changed' =>
+const changeOf = (was: unknown, is: unknown): Change =>
   was === undefined ? 'added' : is === undefined ? 'removed' : 'changed';
 
-function mapping(value: Json | undefined): Named {
-  return isObject(value) ? defined(value) : {};
-}
+const mapping = (value: Json | undefined): Named => (isObject(value) ? definedIn(value) : {});
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
-/** Both sides of every name, in the order of the names. */
+/** The values of both sides for every name, sorted by name. */
 function byName<T>(
   before: ReadonlyMap<string, T>,
   after: ReadonlyMap<string, T>,

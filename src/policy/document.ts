@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Kind } from '../callback/callback.ts';
-import type { Json } from '../values/canonical.ts';
+import { type Json, isObject } from '../values/canonical.ts';
 import { type Problem, cureFor, problemsOf, shown } from './fault.ts';
 import { ruleNamed, ruleNames } from './rules/registry.ts';
 import type { Rule } from './rules/rule.ts';
@@ -141,10 +141,6 @@ function servesKind({ rule, index }: RuleDocument, kind: Kind, problems: Problem
     cure: `it is for ${rule.callbacks.join(', ')}; leave it out`,
   });
   return false;
-}
-
-export function isObject(value: Json | undefined): value is { readonly [name: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isList(value: Json | undefined): value is readonly Json[] {

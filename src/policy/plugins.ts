@@ -19,9 +19,9 @@ export function pluginQuestionsOf(
 ): ReadonlyMap<string, PluginQuestion> {
   const questions = new Map<string, PluginQuestion>();
   for (const policy of release?.policiesFor(callback) ?? []) {
-    if (!policy.rules.some(({ questions: asked }) => asked.length > 0)) continue;
+    if (!policy.rules.some(({ questions: asked }) => asked !== undefined)) continue;
     if (!appliesTo(policy.when, callback).applies) continue;
-    for (const question of policy.rules.flatMap((rule) => rule.questions)) {
+    for (const question of policy.rules.flatMap((rule) => rule.questions ?? [])) {
       questions.set(pluginQuestionKey(question), question);
     }
   }

@@ -1,16 +1,14 @@
 import type { Callback, Kind } from '../callback/callback.ts';
 import type { AssetTable } from './assets.ts';
 import { SOURCE } from './members.ts';
-import type { PluginQuestion } from './facts.ts';
 import type { Check } from './rules/rule.ts';
 import type { When } from './when.ts';
 
-export interface CompiledRule {
+/** A rule of a policy: its check, and what it declares. */
+export interface CompiledRule extends Check {
   /** `amount-limit#1`. */
   readonly name: string;
   readonly mode: 'enforce' | 'observe';
-  readonly questions: readonly PluginQuestion[];
-  readonly evaluate: Check['evaluate'];
 }
 
 export interface CompiledPolicy {

@@ -1,10 +1,27 @@
 import { z } from 'zod';
 import type { Kind } from '../callback/callback.ts';
+import { PAYMENT_MEMBERS } from '../callback/payment.ts';
+import { transferAliases, transferValues } from '../callback/transfer.ts';
+import { web3Aliases, web3Values } from '../callback/web3.ts';
+import { CHAINS, needsPrefix } from '../values/address.ts';
+import { ASSETS_MAX, assetShape } from './assets.ts';
 import { KINDS, MODES, RULES_MAX, policyShape } from './document.ts';
 import { memberNames } from './members.ts';
 import { rules } from './rules/registry.ts';
+import {
+  VERDICTS,
+  answersShape,
+  callbackShape,
+  caseShape,
+  expectShape,
+  fileShape,
+  givenShape,
+  listValueShape,
+  orderShape,
+  priceShape,
+} from './suite/shape.ts';
 
-export type Schema = Readonly<Record<string, unknown>>;
+type Schema = Readonly<Record<string, unknown>>;
 
 /** The JSON Schema of policy files, for editors. */
 export function policyJsonSchema(): Schema {
@@ -72,16 +89,108 @@ function ruleSchema(): Schema {
   };
 }
 
+/** The JSON Schema of the asset table, for editors. */
+export function assetsJsonSchema(): Schema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Countersign asset table',
+    type: 'object',
+    required: ['assets'],
+    additionalProperties: false,
+    properties: {
+      assets: {
+        description:
+          'By symbol, as callbacks have it: how its chain writes addresses, its decimals, and whether it needs a memo.',
+        type: 'object',
+        maxProperties: ASSETS_MAX,
+        additionalProperties: {
+          ...schemaOf(assetShape),
+          if: { properties: { chain: { enum: CHAINS.filter(needsPrefix) } } },
+          // oxlint-disable-next-line unicorn/no-thenable -- a word of JSON Schema
+          then: { required: ['prefix'] },
+          else: { properties: { prefix: false } },
+        },
+      },
+    },
+  };
+}
+
+/** The JSON Schema of test files (`*.test.yaml`), for editors. */
+export function testsJsonSchema(): Schema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Tests of Countersign policies',
+    ...layer(fileShape, { tests: { items: refTo('test') } }),
+    definitions: {
+      test: layer(caseShape, { given: refTo('given'), callbacks: { items: refTo('callback') } }),
+      given: layer(givenShape, {
+        lists: byName(
+          byName({ type: 'array', items: { anyOf: [{ type: SCALAR }, schemaOf(listValueShape)] } }),
+        ),
+        prices: byName(schemaOf(priceShape)),
+        orders: { type: 'array', items: { ...schemaOf(orderShape), oneOf: oneKind } },
+        answers: schemaOf(answersShape),
+      }),
+      callback: {
+        ...layer(callbackShape, {
+          ...Object.fromEntries(KINDS.map((kind) => [kind, wireSchema(kind)])),
+          expect: { anyOf: [{ enum: [...VERDICTS] }, schemaOf(expectShape)] },
+        }),
+        required: ['source', 'expect'],
+        oneOf: oneKind,
+      },
+    },
+  };
+}
+
+const oneKind = KINDS.map((kind) => ({ required: [kind] }));
+
+const refTo = (name: string): Schema => ({ $ref: `#/definitions/${name}` });
+
+const byName = (values: Schema): Schema => ({ type: 'object', additionalProperties: values });
+
+const propertiesShape = z.record(z.string(), z.record(z.string(), z.unknown()));
+
+/** A layer's schema, with what it reads on its own filled in. */
+function layer(shape: z.ZodObject, filled: Readonly<Record<string, Schema>>): Schema {
+  const { properties, ...schema } = schemaOf(shape);
+  const described = Object.entries(propertiesShape.parse(properties)).map(
+    ([name, property]): [string, unknown] => {
+      const { description } = property;
+      const more = filled[name];
+      if (more === undefined) return [name, property];
+      // In draft 7 nothing beside a $ref counts.
+      return [name, '$ref' in more ? { description, allOf: [more] } : { ...property, ...more, description }];
+    },
+  );
+  return { ...schema, properties: Object.fromEntries(described) };
+}
+
 /**
- * What a policy reads as text may be written without quotes, and is then a number or a boolean to an editor.
+ * Any member may be given, so that a test can show that a stranger's is refused; those that are known are
+ * suggested.
  */
-export const SCALAR = ['string', 'number', 'boolean'];
+function wireSchema(kind: Kind): Schema {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(WIRE_NAMES[kind].map((name) => [name, { type: SCALAR }])),
+  };
+}
+
+const WIRE_NAMES: Readonly<Record<Kind, readonly string[]>> = {
+  payment: Object.keys(PAYMENT_MEMBERS),
+  transfer: [...transferValues, ...Object.keys(transferAliases)],
+  web3: [...web3Values.filter((name) => name !== web3Aliases.main_chain_symbol), ...Object.keys(web3Aliases)],
+};
+
+/** The types of a text without quotes. To an editor, it may be a number or a boolean. */
+const SCALAR = ['string', 'number', 'boolean'];
 const texts: Schema = {
   anyOf: [{ type: SCALAR }, { type: 'array', minItems: 1, items: { type: SCALAR } }],
 };
 
-/** The JSON Schema of what a policy may write for it. */
-export function schemaOf(shape: z.ZodObject): Schema & { readonly properties?: object | undefined } {
+/** The JSON Schema of the input of a zod schema. */
+function schemaOf(shape: z.ZodObject): Schema & { readonly properties?: object | undefined } {
   const { $schema: _, ...schema } = z.toJSONSchema(shape, {
     target: 'draft-07',
     io: 'input',

@@ -5,7 +5,7 @@ import { CountersignError, messageOf } from '../errors.ts';
 import { type PolicyFile, readPolicyFiles } from '../policy/compile.ts';
 import { type PolicyFault, faultOfFile, formatFault } from '../policy/fault.ts';
 import type { Release } from '../policy/release.ts';
-import { YAML_BOUNDS } from '../policy/yaml.ts';
+import { YAML_BOUNDS } from '../values/yaml.ts';
 
 /** Where tests of the policies are kept, beside them. */
 const TESTS = 'tests';

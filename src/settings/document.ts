@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
-import { type Document, LineCounter, isMap, isNode, isScalar, parseDocument } from 'yaml';
-import { z } from 'zod';
 import { messageOf } from '../errors.ts';
+import { isObject } from '../values/canonical.ts';
+import { type Tree, YAML_BOUNDS, plainOf, positionOf, readYaml } from '../values/yaml.ts';
 import type { SettingPath, SettingsFault } from './faults.ts';
 
 /** A settings file as a tree whose scalars are the text as written. */
@@ -13,13 +13,11 @@ export interface SettingsDocument {
   readonly faults: readonly SettingsFault[];
 }
 
-const MAX_BYTES = 1024 * 1024;
-
 /** Reads a YAML file of at most 1 MiB. Never throws: all that is wrong with the file is in `faults`. */
 export function readSettingsDocument(file: string): SettingsDocument {
   let content: string;
   try {
-    if (statSync(file).size > MAX_BYTES)
+    if (statSync(file).size > YAML_BOUNDS.bytes)
       return unusable(file, 'is larger than 1 MiB', 'name a settings file with --config');
     content = readFileSync(file, 'utf8');
   } catch (thrown) {
@@ -31,48 +29,45 @@ export function readSettingsDocument(file: string): SettingsDocument {
         `a relative path is resolved against the working directory, ${process.cwd()}`,
     );
   }
-  const lines = new LineCounter();
-  const document = parseDocument(content, { schema: 'failsafe', lineCounter: lines, prettyErrors: false });
-  const at = (offset: number): string => {
-    const { line, col } = lines.linePos(offset);
-    return `${file}:${line}:${col}`;
-  };
-  const faults = [...document.errors, ...document.warnings].map(({ message, pos }) => ({
+  const { trees, faults: found } = readYaml(content);
+  const [tree, second] = trees;
+  const start = `${file}:1:1`;
+  const faults = found.map(({ at, unquoted }) => ({
     setting: '',
-    place: at(pos[0]),
+    place: `${file}:${at.line}:${at.column}`,
     problem: 'is not valid YAML',
-    // The text after a colon quotes the file.
-    cure: message.split(': ')[0] ?? message,
+    cure: unquoted,
   }));
-  if (faults.length > 0 || document.contents === null)
-    return { tree: {}, start: at(0), placeOf: () => undefined, faults };
-  if (!isMap(document.contents))
-    return unusable(at(0), 'is not a mapping', 'write settings such as `public:` on lines of their own');
-  const tree = treeOf(document);
-  if (tree === undefined)
-    return unusable(at(0), 'has an alias (*) of a missing part or of itself', 'write the part out');
+  if (faults.length > 0 || tree === undefined) return { tree: {}, start, placeOf: () => undefined, faults };
+  if (second !== undefined) {
+    const place = `${file}:${second.at.line}:${second.at.column}`;
+    return unusable(place, 'is a second document', 'write all settings into one, without `---`');
+  }
+  const plain = plainOf(tree);
+  if (!isObject(plain))
+    return unusable(start, 'is not a mapping', 'write settings such as `public:` on lines of their own');
   return {
-    tree,
-    start: at(0),
+    tree: { ...plain },
+    start,
     placeOf: (path) => {
-      const offset = offsetOf(document, path);
-      return offset === undefined ? undefined : at(offset);
+      if (!hasPath(tree, path)) return undefined;
+      const { line, column } = positionOf(tree, path, 'name');
+      return `${file}:${line}:${column}`;
     },
     faults,
   };
 }
 
-/** Each use of an alias becomes a copy, so that a variable can override one without the others. */
-function treeOf(document: Document): Record<string, unknown> | undefined {
-  try {
-    return asTree.parse(JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 100 }))));
-  } catch {
-    return undefined;
-  }
+function hasPath(tree: Tree, [step, ...rest]: SettingPath): boolean {
+  if (step === undefined) return true;
+  const below =
+    tree.type === 'list' && typeof step === 'number'
+      ? tree.items[step]
+      : tree.type === 'map' && typeof step === 'string'
+        ? tree.entries.get(step)?.value
+        : undefined;
+  return below !== undefined && hasPath(below, rest);
 }
-
-/** Without a copy, which would lose a `__proto__` that must be refused. */
-const asTree = z.custom<Record<string, unknown>>((value) => typeof value === 'object' && value !== null);
 
 function unusable(place: string, problem: string, cure: string): SettingsDocument {
   return {
@@ -81,16 +76,4 @@ function unusable(place: string, problem: string, cure: string): SettingsDocumen
     placeOf: () => undefined,
     faults: [{ setting: '', place, problem, cure }],
   };
-}
-
-/** The offset of the name in a mapping, or of the element in a list. */
-function offsetOf(document: Document, path: SettingPath): number | undefined {
-  const last = path.at(-1);
-  const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
-  if (isMap(parent)) {
-    const key = parent.items.find((pair) => isScalar(pair.key) && pair.key.value === last)?.key;
-    return isScalar(key) ? key.range?.[0] : undefined;
-  }
-  const node = document.getIn(path, true);
-  return isNode(node) ? node.range?.[0] : undefined;
 }

@@ -5,7 +5,7 @@ import type { PolicyFile } from '../policy/compile.ts';
 import { type PolicyFault, faultOfFile, formatFault } from '../policy/fault.ts';
 import { readTestFiles } from '../policy/suite/read.ts';
 import type { PolicyTest } from '../policy/suite/suite.ts';
-import { YAML_BOUNDS } from '../policy/yaml.ts';
+import { YAML_BOUNDS } from '../values/yaml.ts';
 
 /** Where the tests of policies are kept, beside them. */
 export const TESTS_DIRECTORY = 'tests';

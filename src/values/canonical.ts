@@ -36,4 +36,9 @@ function scalar(value: string | number | boolean | null): string {
   return JSON.stringify(value);
 }
 
+/** Whether a value is a mapping of names. */
+export function isObject(value: Json | undefined): value is { readonly [name: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 const isArray = (value: Json): value is readonly Json[] => Array.isArray(value);

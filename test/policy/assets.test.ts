@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { assetsJsonSchema } from '../../src/policy/assets-schema.ts';
+import { assetsJsonSchema } from '../../src/policy/schema.ts';
 import { assetCure } from '../../src/policy/assets.ts';
 import { compileRelease } from '../../src/policy/compile.ts';
 import { CHAINS } from '../../src/values/address.ts';

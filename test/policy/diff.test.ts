@@ -207,18 +207,34 @@ describe('rules', () => {
     ]);
   });
 
-  it('are moved if they stand elsewhere among those that stayed, as few as there can be', () => {
+  it('are moved if their place among those that both releases have is another', () => {
+    const moved = (rule: string, was: string) =>
+      ({ change: 'changed', rule, was, moved: true, mode: undefined, parameters: [] }) as const;
+    expect(rulesOf([LIMIT, HOUR, DAY], [LIMIT, DAY, HOUR])).toEqual([
+      moved('window-limit#2', 'window-limit#3'),
+      moved('window-limit#3', 'window-limit#2'),
+    ]);
     expect(rulesOf([LIMIT, HOUR, DAY], [HOUR, DAY, LIMIT])).toEqual([
-      {
-        change: 'changed',
-        rule: 'amount-limit#3',
-        was: 'amount-limit#1',
-        moved: true,
-        mode: undefined,
-        parameters: [],
-      },
+      moved('window-limit#1', 'window-limit#2'),
+      moved('window-limit#2', 'window-limit#3'),
+      moved('amount-limit#3', 'amount-limit#1'),
     ]);
     expect(rulesOf([LIMIT, HOUR, DAY], [LIMIT, HOUR, DAY])).toEqual([]);
+  });
+
+  it('are not moved by a rule before them that was added or removed', () => {
+    const other = 'velocity-limit: { window: 1h, max: 3 }';
+    expect(rulesOf([LIMIT, HOUR, DAY], [other, HOUR, DAY])).toMatchObject([
+      { change: 'added', rule: 'velocity-limit#1' },
+      { change: 'removed', rule: 'amount-limit#1' },
+    ]);
+  });
+
+  it('have the direction of their bound also for an asset that is called like another bound', () => {
+    const before = 'amount-limit: { by: asset, max: { min: 1 } }';
+    expect(rulesOf([before], [before.replace('1', '2')])).toMatchObject([
+      { parameters: [{ name: 'max.min', direction: 'looser' }] },
+    ]);
   });
 
   it('are stricter once they decide, and looser once they only observe', () => {

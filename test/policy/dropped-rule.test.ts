@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { compilePolicy } from '../../src/policy/compile-policy.ts';
+import { compilePolicy } from '../../src/policy/compile.ts';
 import type { Problem } from '../../src/policy/fault.ts';
 import { type RuleContext, defineRule, pass } from '../../src/policy/rules/rule.ts';
 

@@ -14,12 +14,12 @@ const credential = (written: string): string => cosigner(`authenticate: [${writt
 describe('a fault of the file as YAML', () => {
   it.each([
     ['an open quote', 'public: "x\n', 'FILE:2:1: is not valid YAML: Missing closing "quote'],
-    ['one name twice', `${SHOP}ops: {}\nops: {}\n`, 'FILE:3:1: is not valid YAML: Map keys must be unique'],
+    ['one name twice', `${SHOP}ops: {}\nops: {}\n`, 'FILE:3:1: is not valid YAML: a name is there twice'],
     ['a tag', `${SHOP}answerTimeoutMs: !!int 500\n`, 'FILE:2:18: is not valid YAML: Unresolved tag'],
     [
       'an unknown alias',
       'sources: *hunter2\n',
-      'FILE:1:1: has an alias (*) of a missing part or of itself: write the part out',
+      'FILE:1:10: is not valid YAML: there is no anchor for an alias',
     ],
     [
       'a text',
@@ -34,7 +34,12 @@ describe('a fault of the file as YAML', () => {
     [
       'a part of itself',
       'sources: &a [*a]\n',
-      'FILE:1:1: has an alias (*) of a missing part or of itself: write the part out',
+      'FILE:1:13: is not valid YAML: it is nested more than 16 deep',
+    ],
+    [
+      'two documents',
+      `${SHOP}---\n${SHOP}`,
+      'FILE:3:1: is a second document: write all settings into one, without `---`',
     ],
   ])('%s', (_, yaml, line) => {
     expect(linesOf(refusalOf(yaml))).toEqual([line]);

@@ -81,13 +81,15 @@ async function checkModule(module: Module): Promise<readonly Finding[]> {
  * Services and modules that rules which enforce ask and the settings do not have: every callback that they
  * judge is refused.
  */
-export function unknownAsked(settings: Settings, release: Release): readonly Finding[] {
+export function unknownPlugins(settings: Settings, release: Release): readonly Finding[] {
   const known = {
     service: settings.services.map(({ name }) => name),
     module: settings.modules.map(({ name }) => name),
   };
   return release.policies.flatMap((policy) => {
-    const asked = policy.rules.filter(({ mode }) => mode === 'enforce').flatMap((rule) => rule.questions);
+    const asked = policy.rules
+      .filter(({ mode }) => mode === 'enforce')
+      .flatMap((rule) => rule.questions ?? []);
     return (['service', 'module'] as const).flatMap((of) => {
       const names = new Set(asked.filter((question) => question.of === of).map(({ name }) => name));
       return [...names]

@@ -1,17 +1,17 @@
 import type { Kind } from '../../callback/callback.ts';
 import { kindsOf } from '../../compose/sources.ts';
 import { SOURCE } from '../../policy/members.ts';
-import type { Release } from '../../policy/release.ts';
+import type { CompiledRule, Release } from '../../policy/release.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
 import { named, readRevision } from '../../release/push.ts';
 import type { Settings } from '../../settings/schema.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { Control, Store } from '../../store/store.ts';
-import { unknownAsked } from './plugins.ts';
-import { checkNeeds } from './needs.ts';
-import { type Finding, attempt, guarded } from './finding.ts';
+import { closestMatch } from '../../values/closest-match.ts';
 import { sizeText } from '../policy/validate.ts';
 import { isoTime } from '../print.ts';
+import { type Finding, attempt, guarded } from './finding.ts';
+import { unknownPlugins } from './plugins.ts';
 
 /** The files, what is in force, and whether each source is served by it. Without a store, only the files. */
 export async function checkPolicies(
@@ -46,19 +46,18 @@ async function checkInForce(
   ];
 }
 
-/**
- * What a release would refuse for want of something in the settings or the store; also before it is in force.
- */
+/** The callbacks that a release, in force or not, refuses because the settings or the store lack something. */
 export async function checkRelease(
   settings: Settings,
   store: Store,
   release: Release,
 ): Promise<readonly Finding[]> {
   return [
-    ...unserved(settings, release),
-    ...strangers(settings, release),
-    ...unknownAsked(settings, release),
-    ...(await checkNeeds(settings, store, release)),
+    ...unservedKinds(settings, release),
+    ...unknownSources(settings, release),
+    ...unknownPlugins(settings, release),
+    ...(await missingLists(settings, store, release)),
+    ...(await oldPrices(store, release)),
   ];
 }
 
@@ -82,40 +81,83 @@ function frozenFindings({ frozen }: Control): readonly Finding[] {
   });
 }
 
-/** Kinds of callback that a source may send, and that no policy applies to. */
-function unserved(settings: Settings, release: Release): readonly Finding[] {
+/** Kinds of callback that a source may send and no policy applies to. */
+function unservedKinds(settings: Settings, release: Release): readonly Finding[] {
   return settings.sources.flatMap((source) =>
     kindsOf(source)
-      .filter((kind) => policiesOf(release, kind, source.name).length === 0)
-      .map((kind) =>
-        warning(
-          `no policy applies to a ${kind} callback of ${source.name}, so each is refused; write one with callback: ${kind}`,
-        ),
-      ),
+      .filter((kind) => policiesOf(release, [kind], source.name).length === 0)
+      .map((kind) => {
+        const because = `no policy applies to a ${kind} callback of ${source.name}, so each is refused`;
+        return warning(`${because}; write one with callback: ${kind}`);
+      }),
   );
 }
 
-/**
- * Policies for a source that is not there: where the name is misspelt, they do not hold for the source that
- * is meant.
- */
-function strangers(settings: Settings, release: Release): readonly Finding[] {
+/** Sources that only policies name. If the name is misspelt, the policy doesn't apply to the right source. */
+function unknownSources(settings: Settings, release: Release): readonly Finding[] {
   const known = settings.sources.map(({ name }) => name);
   return release.policies.flatMap((policy) =>
     [...(policy.when.get(SOURCE) ?? [])]
       .filter((name) => !known.includes(name))
-      .map((name) =>
-        warning(
-          `${policy.name} is for callbacks of ${name}, which the settings do not name; known are ${known.join(', ')}`,
-        ),
-      ),
+      .map((name) => {
+        const because = `${policy.name} is for callbacks of ${name}, which the settings do not name`;
+        return warning(`${because}; known are ${known.join(', ')}`);
+      }),
   );
 }
 
-/** Policies that may apply to some callback of this kind and source. */
-function policiesOf({ policies }: Release, kind: Kind, source: string): Release['policies'] {
+async function missingLists(settings: Settings, store: Store, release: Release): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for (const source of settings.sources) {
+    const there = (await store.lists(source.name)).map(({ list }) => list);
+    for (const { name, rules } of policiesOf(release, kindsOf(source), source.name)) {
+      const needed = new Set(enforcing(rules).flatMap(({ lists = [] }) => lists));
+      for (const list of needed) {
+        if (there.includes(list)) continue;
+        const meant = closestMatch(list, there);
+        const cure =
+          meant === undefined
+            ? `\`countersign list add ${list} --source ${source.name}\` makes an empty one`
+            : `did you mean ${meant}? Then correct the policy; an empty list would hold nobody`;
+        const because = `${source.name} has no list ${list}, which ${name} looks into`;
+        findings.push(warning(`${because}, so each callback it judges is refused; ${cure}`));
+      }
+    }
+  }
+  return findings;
+}
+
+async function oldPrices(store: Store, { policies }: Release): Promise<readonly Finding[]> {
+  const needs = policies.flatMap(({ name, rules }) =>
+    enforcing(rules).flatMap(({ maxPriceAge: age }) => (age === undefined ? [] : [{ policy: name, age }])),
+  );
+  const [first] = needs;
+  if (first === undefined) return [];
+  const { prices } = await store.prices();
+  const cure = 'with `countersign prices set`';
+  if (prices.size === 0) {
+    const because = `${first.policy} calculates with prices, and there are none`;
+    return [warning(`${because}, so each callback it judges is refused; set them ${cure}`)];
+  }
+  const { nowMs } = await store.health();
+  const strictest = needs.reduce((least, each) => (each.age.ms < least.age.ms ? each : least), first);
+  return [...prices]
+    .filter(([, { asOfMs }]) => nowMs - asOfMs > strictest.age.ms)
+    .map(([asset, { asOfMs }]) => {
+      const limit = `the ${strictest.age.text} of ${strictest.policy}`;
+      return warning(
+        `the price of ${asset} is as of ${isoTime(asOfMs)}, older than ${limit}; set it again ${cure}`,
+      );
+    });
+}
+
+const enforcing = (rules: readonly CompiledRule[]): readonly CompiledRule[] =>
+  rules.filter(({ mode }) => mode === 'enforce');
+
+/** Policies that may apply to callbacks of these kinds from the source. */
+function policiesOf({ policies }: Release, kinds: readonly Kind[], source: string): Release['policies'] {
   return policies.filter(
-    ({ callback, when }) => callback === kind && (when.get(SOURCE)?.has(source) ?? true),
+    ({ callback, when }) => kinds.includes(callback) && (when.get(SOURCE)?.has(source) ?? true),
   );
 }
 

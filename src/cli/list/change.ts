@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, messageOf } from '../../errors.ts';
 import { ASSETS_FILE, type Asset, assetCure, compileAssets } from '../../policy/assets.ts';
+import { compileRelease } from '../../policy/compile.ts';
 import { type Problem, formatFault, formatPath } from '../../policy/fault.ts';
-import { type Tree, plainOf, positionOf, readYaml } from '../../policy/yaml.ts';
 import type { ListSummary } from '../../store/store.ts';
+import { type Tree, plainOf, positionOf, readYaml } from '../../values/yaml.ts';
 import { type Call, type CommandRow, byOption } from '../command.ts';
-import { looksInto } from '../doctor/needs.ts';
 import { counted } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
@@ -91,7 +91,10 @@ async function noteIfUnused(session: Session, list: string): Promise<void> {
   const store = await session.store();
   const { revision } = await store.control();
   const document = revision === '' ? undefined : await store.document(revision);
-  if (document === undefined || looksInto({ document }, list)) return;
+  const compiled = document === undefined ? undefined : compileRelease(document);
+  if (compiled?.ok !== true) return;
+  const rules = compiled.release.policies.flatMap((policy) => policy.rules);
+  if (rules.some(({ lists = [] }) => lists.includes(list))) return;
   session.report(
     `No rule in force looks into the list ${list}: it changes nothing until a policy names it (list: ${list}).`,
   );

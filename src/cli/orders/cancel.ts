@@ -1,5 +1,5 @@
 import { subjectOf } from '../../callback/callback.ts';
-import { orderJson } from '../../orders/order-json.ts';
+import { orderJson } from '../../orders/orders.ts';
 import { type CommandRow, byOption } from '../command.ts';
 import { takenNote } from '../taken-note.ts';
 import { namedOrder, orderArguments, orderText } from './order.ts';

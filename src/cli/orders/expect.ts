@@ -1,7 +1,6 @@
 import { orderSources } from '../../compose/sources.ts';
 import { CountersignError } from '../../errors.ts';
-import { orderJson } from '../../orders/order-json.ts';
-import { announceOrder } from '../../orders/orders.ts';
+import { announceOrder, orderJson } from '../../orders/orders.ts';
 import { type Call, type CommandRow, byOption } from '../command.ts';
 import { takenNote } from '../taken-note.ts';
 import { namedOrder, orderArguments, orderText } from './order.ts';

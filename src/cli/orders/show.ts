@@ -1,4 +1,4 @@
-import { orderJson } from '../../orders/order-json.ts';
+import { orderJson } from '../../orders/orders.ts';
 import { subjectOf } from '../../callback/callback.ts';
 import { CountersignError } from '../../errors.ts';
 import type { CommandRow } from '../command.ts';

@@ -1,8 +1,6 @@
 import { stringify } from 'yaml';
 import type { AssetChange, Entries, ListChange, PolicyChange, ReleaseDiff } from '../../policy/diff.ts';
-import type { Direction } from '../../policy/diff-direction.ts';
-import type { RuleChange, WrittenRule } from '../../policy/diff-rules.ts';
-import type { ValueChange } from '../../policy/diff-values.ts';
+import type { Direction, RuleChange, ValueChange, WrittenRule } from '../../policy/diff-rules.ts';
 import type { Json } from '../../values/canonical.ts';
 import { counted, printable } from '../print.ts';
 

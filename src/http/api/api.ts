@@ -1,7 +1,6 @@
 import { type NextFunction, type Request, type Response, Router } from 'express';
 import { z } from 'zod';
-import { orderJson } from '../../orders/order-json.ts';
-import { type OrderSource, announceOrder, orderSource } from '../../orders/orders.ts';
+import { type OrderSource, announceOrder, orderSource, orderJson } from '../../orders/orders.ts';
 import { pricesJson, setPrices } from '../../orders/prices.ts';
 import { subjectOf } from '../../callback/callback.ts';
 import { CountersignError, type ErrorCode } from '../../errors.ts';

@@ -8,10 +8,8 @@ import {
 import type { Callback, Kind } from '../../callback/callback.ts';
 import { messageOf } from '../../errors.ts';
 import type { Facts } from '../facts.ts';
-import { readGrammar } from './grammar.ts';
-import { BOUNDS, RENAMED, languageOf } from './language.ts';
-import type { Names } from './names.ts';
-import { Unfit } from './nodes.ts';
+import { Unfit, readGrammar } from './grammar.ts';
+import { BOUNDS, type Names, RENAMED, languageOf } from './language.ts';
 import { shownValue } from './values.ts';
 
 /** An expression, ready to be asked about callbacks of its kind. */

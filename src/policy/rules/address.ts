@@ -76,7 +76,10 @@ rules:
       context.fault([], `the asset table does not have ${symbol}`, assetCure(symbol, context.assets));
     }
     if (members === undefined || strange.length > 0) return undefined;
-    return { evaluate: (callback) => judge(callback, members, context.assets) };
+    return {
+      checkedAddresses: members,
+      evaluate: (callback) => judge(callback, members, context.assets),
+    };
   },
 });
 

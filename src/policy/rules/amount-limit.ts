@@ -49,6 +49,7 @@ export const amountLimit = defineRule({
       checkByAsset(by, { max, min }, context);
       checkOrder(min, max, context);
     }),
+  bounds: { min: 'minimum', max: 'maximum' },
   example: `policy: payment-sizes
 callback: payment
 when: { source: shop }

@@ -1,4 +1,13 @@
-/** A period [startMs, endMs) of a calendar in a time zone. */
+import { closestMatch } from '../../values/closest-match.ts';
+import { shown } from '../fault.ts';
+import type { RuleContext } from './rule.ts';
+
+/*
+ * All calculations with dates and time zones: calendar periods and opening hours. Outside this file an instant is a number
+ * of milliseconds since the epoch. The functions that know how the clocks of a zone run are at the end of the file.
+ */
+
+/** The instants in [startMs, endMs). */
 export interface Period {
   readonly startMs: number;
   readonly endMs: number;
@@ -6,18 +15,16 @@ export interface Period {
 
 export type PeriodUnit = 'day' | 'week' | 'month';
 
-const DAY_MS = 86_400_000;
-
 /**
- * The day, the week (from Monday) or the month that holds an instant, between midnights of the zone: so a day
- * has 23 or 25 hours where clocks change, and begins when its date begins where midnight itself is skipped.
+ * The day, the week (from Monday) or the month of an instant, from midnight to midnight in the zone. A day has 23 or 25
+ * hours when the clocks change. It starts at its first instant if the clocks skip midnight.
  */
 export function createCalendar(unit: PeriodUnit, zone: string): (nowMs: number) => Period {
   const wall = wallClock(zone);
   return (nowMs) => {
     let [start, end] = datesAround(unit, wall(nowMs));
     let period = { startMs: midnight(start, wall), endMs: midnight(end, wall) };
-    // Where a clock is set back over midnight, a date comes twice; its second hour belongs to the day after.
+    // If the clocks are set back over midnight, the zone has a date twice. Its second hour belongs to the next day.
     while (nowMs >= period.endMs) {
       [start, end] = datesAround(unit, end);
       period = { startMs: period.endMs, endMs: midnight(end, wall) };
@@ -26,9 +33,19 @@ export function createCalendar(unit: PeriodUnit, zone: string): (nowMs: number) 
   };
 }
 
-/**
- * False for a zone that this runtime does not know, and for bare offsets, which know nothing of summer time.
- */
+/** Reports a fault for text that is no time zone. */
+export function checkZone(zone: string, context: RuleContext): boolean {
+  if (isZone(zone)) return true;
+  const meant = closestMatch(zone, Intl.supportedValuesOf('timeZone'));
+  context.fault(
+    ['zone'],
+    `${shown(zone)} is no time zone`,
+    `write an IANA name, like ${meant ?? 'Europe/Berlin or UTC'}`,
+  );
+  return false;
+}
+
+/** Whether this runtime knows the zone. A bare offset is no zone, since it has no summer time. */
 export function isZone(zone: string): boolean {
   try {
     return (
@@ -40,8 +57,124 @@ export function isZone(zone: string): boolean {
   }
 }
 
-/** From an instant to what the zone's clocks show then, written as if that were UTC. */
-export type WallClock = (atMs: number) => number;
+export const DAY_NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
+export type DayName = (typeof DAY_NAMES)[number];
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+/** How many days ahead the next opening is searched. */
+export const AHEAD_DAYS = 31;
+
+/** Milliseconds since midnight, without the end. A span that ends at or before its start ends on the next day. */
+interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+export interface OpeningHours {
+  readonly days: ReadonlySet<DayName>;
+  readonly spans: readonly Span[];
+  /** Dates like `2026-12-25`. */
+  readonly holidays: ReadonlySet<string>;
+}
+
+/** A period, of at most a day, in which it doesn't open or close and the clocks aren't changed. */
+export interface Stretch extends Period {
+  readonly open: boolean;
+  /** Clocks show the instant plus this. */
+  readonly offsetMs: number;
+}
+
+export interface Opening {
+  /** The stretch that contains an instant. */
+  readonly at: (nowMs: number) => Stretch;
+  /** The next opening after a closed stretch; undefined if it is more than 31 days ahead. */
+  readonly after: (closed: Stretch) => number | undefined;
+}
+
+/** Reads `09:00-17:30`. Undefined for other text, and for a span without length. `24:00` can only be the end. */
+export function readSpan(text: string): Span | undefined {
+  const match = /^([01]\d|2[0-3]):([0-5]\d)-(?:([01]\d|2[0-3]):([0-5]\d)|24:00)$/.exec(text);
+  if (match === null) return undefined;
+  const [, hour = '', minute = '', endHour = '24', endMinute = '00'] = match;
+  const span = { startMs: clockMs(hour, minute), endMs: clockMs(endHour, endMinute) };
+  return span.startMs === span.endMs ? undefined : span;
+}
+
+/** Whether the text is an existing date, like `2026-12-25`. */
+export function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const atMs = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(atMs) && dateOf(atMs) === text;
+}
+
+/**
+ * The opening hours by the clocks of the zone. An hour that the clocks repeat counts twice. A time that the clocks skip
+ * is the first instant after it. A span past midnight belongs to the day on which it starts. A holiday is closed from
+ * midnight to midnight, and no span starts on it.
+ */
+export function createOpening(hours: OpeningHours, zone: string): Opening {
+  const wall = wallClock(zone);
+  const times = [...new Set([0, ...hours.spans.flatMap(({ startMs, endMs }) => [startMs, endMs]), DAY_MS])];
+  times.sort((a, b) => a - b);
+  const at = (nowMs: number): Stretch => stretchAt(nowMs, hours, times, wall);
+  return {
+    at,
+    after: (closed) => {
+      let stretch = closed;
+      while (!stretch.open && stretch.endMs - closed.endMs < AHEAD_DAYS * DAY_MS) stretch = at(stretch.endMs);
+      return stretch.open ? stretch.startMs : undefined;
+    },
+  };
+}
+
+/** What the clocks show at an instant of the stretch: `2026-03-02`, `09:15`, and the day of the week. */
+export function clockAt(
+  nowMs: number,
+  { offsetMs }: Stretch,
+): { readonly date: string; readonly time: string; readonly day: DayName } {
+  const wallMs = nowMs + offsetMs;
+  return {
+    date: dateOf(wallMs),
+    time: new Date(wallMs).toISOString().slice(11, 16),
+    day: dayOf(wallMs),
+  };
+}
+
+/** `times` are all times of the day at which it may open or close. */
+function stretchAt(nowMs: number, hours: OpeningHours, times: readonly number[], wall: WallClock): Stretch {
+  const wallMs = wall(nowMs);
+  const timeMs = timeOf(wallMs);
+  const before = times.findLast((time) => time <= timeMs) ?? 0;
+  const after = times.find((time) => time > timeMs) ?? DAY_MS;
+  const around = { startMs: nowMs - (timeMs - before), endMs: nowMs + (after - timeMs) };
+  return { ...steadyAround(nowMs, around, wall), open: isOpen(wallMs, hours), offsetMs: wallMs - nowMs };
+}
+
+function isOpen(wallMs: number, { days, spans, holidays }: OpeningHours): boolean {
+  const timeMs = timeOf(wallMs);
+  const isHoliday = holidays.has(dateOf(wallMs));
+  const starts = (dayMs: number): boolean => days.has(dayOf(dayMs)) && !holidays.has(dateOf(dayMs));
+  return (
+    !isHoliday &&
+    spans.some(({ startMs, endMs }) =>
+      startMs < endMs
+        ? starts(wallMs) && timeMs >= startMs && timeMs < endMs
+        : (starts(wallMs) && timeMs >= startMs) || (starts(wallMs - DAY_MS) && timeMs < endMs),
+    )
+  );
+}
+
+const clockMs = (hour: string, minute: string): number => (Number(hour) * 60 + Number(minute)) * MINUTE_MS;
+
+const timeOf = (wallMs: number): number => ((wallMs % DAY_MS) + DAY_MS) % DAY_MS;
+
+const dateOf = (wallMs: number): string => new Date(wallMs).toISOString().slice(0, 10);
+
+const dayOf = (wallMs: number): DayName => DAY_NAMES[new Date(wallMs).getUTCDay()] ?? 'sun';
+
+/** Converts an instant to the time on the clocks of a zone, written as if it were UTC. */
+type WallClock = (atMs: number) => number;
 
 export function wallClock(zone: string): WallClock {
   const format = new Intl.DateTimeFormat('en', {
@@ -58,7 +191,7 @@ export function wallClock(zone: string): WallClock {
   return (atMs) => {
     const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]));
     const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? Number.NaN;
-    const shownMs = Date.UTC(
+    const secondMs = Date.UTC(
       part('year'),
       part('month') - 1,
       part('day'),
@@ -66,33 +199,30 @@ export function wallClock(zone: string): WallClock {
       part('minute'),
       part('second'),
     );
-    return shownMs + (((atMs % 1000) + 1000) % 1000);
+    return secondMs + (((atMs % 1000) + 1000) % 1000);
   };
 }
 
-/** No zone changes its clocks twice within this. */
+/** No zone changes its clocks twice within this time. */
 const STEP_MS = 3 * 3_600_000;
 
-/**
- * The part of [fromMs, untilMs) around an instant of it in which clocks only run on, set neither forward nor
- * back: there what they show is the instant and a constant.
- */
+/** The part of the period around `atMs` in which the clocks have a constant offset from UTC. */
 export function steadyAround(atMs: number, { startMs, endMs }: Period, wall: WallClock): Period {
   const offset = wall(atMs) - atMs;
-  const steady = (instant: number): boolean => wall(instant) - instant === offset;
+  const isSteady = (instant: number): boolean => wall(instant) - instant === offset;
   let [first, last] = [atMs, atMs];
   while (first > startMs) {
     const earlier = Math.max(first - STEP_MS, startMs);
-    if (!steady(earlier)) {
-      first = boundary(earlier, first, steady);
+    if (!isSteady(earlier)) {
+      first = firstInstant(earlier, first, isSteady);
       break;
     }
     first = earlier;
   }
   while (last < endMs - 1) {
     const later = Math.min(last + STEP_MS, endMs - 1);
-    if (!steady(later)) {
-      last = boundary(last, later, (instant) => !steady(instant)) - 1;
+    if (!isSteady(later)) {
+      last = firstInstant(last, later, (instant) => !isSteady(instant)) - 1;
       break;
     }
     last = later;
@@ -100,11 +230,8 @@ export function steadyAround(atMs: number, { startMs, endMs }: Period, wall: Wal
   return { startMs: first, endMs: last + 1 };
 }
 
-/**
- * The first instant after `before`, and at or before `after`, for which `holds`, given that from some instant
- * on it does.
- */
-function boundary(before: number, after: number, holds: (atMs: number) => boolean): number {
+/** The first instant in (before, after] for which `holds`. It must hold at `after`, and from some instant on. */
+function firstInstant(before: number, after: number, holds: (atMs: number) => boolean): number {
   let [early, late] = [before, after];
   while (late - early > 1) {
     const between = Math.floor((early + late) / 2);
@@ -114,10 +241,7 @@ function boundary(before: number, after: number, holds: (atMs: number) => boolea
   return late;
 }
 
-/**
- * The first date of the period that holds a wall-clock time, and the first after it, as midnights on the
- * wall.
- */
+/** The first date of the period around a time, and the first date after the period, as midnights on the clocks. */
 function datesAround(unit: PeriodUnit, wallMs: number): [number, number] {
   const date = new Date(wallMs);
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
@@ -126,11 +250,11 @@ function datesAround(unit: PeriodUnit, wallMs: number): [number, number] {
   return [Date.UTC(year, month, first), Date.UTC(year, month, first + (unit === 'week' ? 7 : 1))];
 }
 
-/** The first instant whose wall-clock time is a midnight or, where clocks jump over that, past it. */
+/** The first instant at which the clocks show this midnight or, if they skip it, a later time. */
 function midnight(midnightMs: number, wall: WallClock): number {
   const offsets = [midnightMs - DAY_MS, midnightMs + DAY_MS].map((atMs) => wall(atMs) - atMs);
-  const shownAt = offsets.map((offset) => midnightMs - offset).sort((a, b) => a - b);
-  const found = shownAt.find((atMs) => wall(atMs) === midnightMs);
+  const candidates = offsets.map((offset) => midnightMs - offset).sort((a, b) => a - b);
+  const found = candidates.find((atMs) => wall(atMs) === midnightMs);
   if (found !== undefined) return found;
-  return boundary(midnightMs - DAY_MS, midnightMs + DAY_MS, (atMs) => wall(atMs) >= midnightMs);
+  return firstInstant(midnightMs - DAY_MS, midnightMs + DAY_MS, (atMs) => wall(atMs) >= midnightMs);
 }

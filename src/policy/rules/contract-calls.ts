@@ -76,6 +76,7 @@ export const contractCalls = defineRule({
   ],
   callbacks: ['web3'],
   parameters,
+  bounds: { 'plain.max': 'maximum' },
   example: `policy: eth-calls
 callback: web3
 when: { source: vault, main_chain_symbol: ETH }
@@ -175,6 +176,7 @@ rules:
     const allowed = compileAllowed(written, context);
     return (
       allowed && {
+        lists: listsOf(written),
         evaluate: (callback) =>
           callback.kind === 'web3'
             ? judgeTransaction(allowed, callback)
@@ -215,6 +217,15 @@ function compileAllowed(
     return undefined;
   if (holding >= 0 && nesting === undefined) return undefined;
   return { entries: indexed(entries.flat()), signatures: table.bySelector, plain: plainly, nesting };
+}
+
+/** The lists of the store that conditions look up. */
+function listsOf({ calls = [], plain }: Written): readonly string[] {
+  const conditions = [...calls.flatMap(({ where }) => Object.values(where ?? {})), plain?.to];
+  return conditions.flatMap((condition) => {
+    if (typeof condition !== 'object') return [];
+    return [condition.list, condition['not-list']].filter((list) => list !== undefined);
+  });
 }
 
 function indexed(entries: readonly Entry[]): Allowed['entries'] {

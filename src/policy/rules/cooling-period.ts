@@ -67,6 +67,8 @@ rules:
     }
     const member = members.join(' ');
     return {
+      lists: [list],
+      compared: { members, effect: 'is refused', evades: false },
       evaluate: (callback) => {
         const found = lookedUp(callback, members);
         if (!found.ok) return refuse(`${found.missing} is missing`, { member, list, for: period.text });

@@ -1,23 +1,24 @@
 import { z } from 'zod';
 import type { Callback, Payout } from '../../callback/callback.ts';
+import type { Window } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
 import { canonicalJson, sha256Hex } from '../../values/canonical.ts';
 import { valuesOf } from '../members.ts';
-import { type Bound, isSource, memberOf, memberText, formatMember } from './parameter.ts';
-import { type Outcome, type RuleContext, refuse } from './rule.ts';
-import { type CountingWindow, compileWindow } from './window.ts';
+import { type Period, type PeriodUnit, checkZone, createCalendar } from './calendar.ts';
+import { type Bound, durationMs, formatMember, isSource, memberOf, memberText } from './parameter.ts';
+import { type Check, type Outcome, type RuleContext, refuse } from './rule.ts';
 
 const WINDOW = 'a window, like 24h, 7d or day';
 const PER = 'a list of members to count by, like [userId]';
 
-/** The parameters that all rules which count in a window share; `max` is each one's own. */
+/** The parameters of all rules that count in a window, without `max`. */
 export const countingParameters = {
   per: z
     .array(memberText, { error: PER })
     .max(8, { error: 'at most 8 members' })
     .optional()
     .describe(
-      'Members to count by: each combination of their values has a count of its own. Without it, the source.',
+      'Members to count by. Each combination of their values has its own count. Without `per`, each source has one count.',
     ),
   window: z
     .string({ error: WINDOW })
@@ -27,48 +28,50 @@ export const countingParameters = {
   zone: z
     .string({ error: 'an IANA time zone, like Europe/Berlin' })
     .optional()
-    .describe('The time zone of a calendar period, such as Europe/Berlin. UTC if left out.'),
+    .describe('The time zone of a calendar period, such as Europe/Berlin. The default is UTC.'),
 };
 
 export const countingNotes: readonly string[] = [
-  'The count is kept in the store, shared by all replicas; checking and reserving are one step. Only approvals count, and a repeated callback counts once for as long as its window lasts.',
-  'A rolling window is counted in 60 parts and may count up to one part too much, never too little. Calendar windows are exact.',
-  'Changing `max` keeps the count; changing `per`, `window`, `zone` or the name of the policy begins a new one.',
+  'The count is kept in the store and shared by all replicas. Checking and reserving are one step.',
+  'Only approvals count. A repeated callback counts once while its window lasts.',
+  'A rolling window is counted in 60 parts. It may count up to one part too much, never too little. Calendar windows are exact.',
+  'If you change `max`, the count is kept. If you change `per`, `window`, `zone` or the name of the policy, a new count starts.',
   'A callback without one of the members in `per` is refused.',
-  'A refusal for lack of room does not stand: each repeat is decided afresh, and passes once time has made room.',
+  'A refusal for lack of room is not final: each repeat is decided again, and passes once time has made room.',
   'With `to` in `per`, a withdrawal to several addresses counts for each of them.',
 ];
 
-/** For rules whose count is that of the one symbol under `when`. */
+/** For rules that count by the one symbol under `when`. */
 export const ONE_SYMBOL_NOTE =
-  'Where `when` names exactly one symbol, the count is of that symbol alone: naming another, or several, begins a new one.';
+  'If `when` names exactly one symbol, only that symbol is counted. If you name another symbol, or several, a new count starts.';
 
-/** What distinguishes one count from another. Limits are none of it, so changing them keeps the count. */
+/** What identifies a count. The limit is not part of it, so a change of the limit keeps the count. */
 export interface Counting {
   readonly rule: string;
   readonly per: readonly string[] | undefined;
   readonly window: string;
   readonly zone: string | undefined;
-  /** The one symbol that is counted, where the rule counts by it without having it in `per`. */
+  /** The one symbol that is counted, unless the rule has `symbol` in `per`. */
   readonly symbol: string | undefined;
 }
 
-/** How much a callback counts, in all and for each address that it pays. */
+/** How much a callback counts, in total and for each address that it pays. */
 export interface Counted {
   readonly total: Amount;
-  /** The total as it is told. */
+  /** The total, for messages. */
   readonly text: string;
   readonly payouts: readonly Payout[];
 }
 
-/** A count in the store, with its members and its window known. */
+/** A count in the store. */
 export interface Counter {
-  readonly counter: string;
-  /** Claims room for what a callback counts; or refuses, if it lacks a member that is counted by. */
+  /** What the rule declares by counting. */
+  readonly check: Pick<Check, 'counter' | 'compared'>;
+  /** Claims room for a callback. Refuses if the callback lacks a member in `per`. */
   readonly claim: (callback: Callback, counted: Counted, max: Bound, nowMs: number) => Outcome;
 }
 
-/** A count of its own for each combination of the members' values. */
+/** A counter that has a count for each combination of the members' values. */
 export function compileCounting(counting: Counting, context: RuleContext): Counter | undefined {
   const per = compilePer(counting.per ?? [], context);
   const window = compileWindow(counting.window, counting.zone, context);
@@ -78,12 +81,12 @@ export function compileCounting(counting: Counting, context: RuleContext): Count
   const counter = canonicalJson({ ...identity, per });
   const compiled = { per, to: per.indexOf('to'), window, counter, whole: keyOf(counter, []) };
   return {
-    counter,
+    check: { counter, compared: { members: per, effect: 'has a limit of its own', evades: true } },
     claim: (callback, counted, max, nowMs) => claimRoom(compiled, callback, { counted, max, nowMs }),
   };
 }
 
-/** The members' one names, sorted, so that their order means nothing. The source is always counted by. */
+/** The canonical names, sorted, so that their order means nothing. The store counts by source in any case. */
 function compilePer(names: readonly string[], context: RuleContext): readonly string[] | undefined {
   const members = names.map((name, index) => memberOf(name, ['per', index], context));
   const known = members.filter((member) => member !== undefined);
@@ -91,18 +94,18 @@ function compilePer(names: readonly string[], context: RuleContext): readonly st
   return [...new Set(known)].filter((member) => !isSource(member)).sort();
 }
 
-/** The counter and the values that it counts by, in the order of its members. */
+/** The key of a count: of the counter and the values that it counts by, in the order of its members. */
 export function keyOf(counter: string, values: readonly string[]): string {
   return sha256Hex(`${counter}${JSON.stringify(values)}`).slice(0, 32);
 }
 
 interface Compiled {
   readonly per: readonly string[];
-  /** The place of `to` in `per`; -1 if it is not there. */
+  /** The index of `to` in `per`; -1 if it is not there. */
   readonly to: number;
   readonly window: CountingWindow;
   readonly counter: string;
-  /** The key of the one count that there is where `per` is empty. */
+  /** The key of the only count if `per` is empty. */
   readonly whole: string;
 }
 
@@ -116,7 +119,7 @@ function claimRoom(compiled: Compiled, callback: Callback, { counted, max, nowMs
   const { per, to, counter } = compiled;
   const paid = to === -1 ? [] : counted.payouts.map((payout) => payout.to);
   const by: string[] = [];
-  const whom: string[] = [];
+  const described: string[] = [];
   const values: Record<string, string> = {};
   for (const member of per) {
     const found = valuesOf(callback, member);
@@ -125,7 +128,7 @@ function claimRoom(compiled: Compiled, callback: Callback, { counted, max, nowMs
     const isTo = member === 'to';
     if (found.length > 1 && !isTo) return refuse(`${member} has several values`, { member });
     by.push(value);
-    whom.push(formatMember(member, isTo ? paid : found));
+    described.push(formatMember(member, isTo ? paid : found));
     values[member] = isTo ? paid.join(' ') : value;
   }
   const { text } = compiled.window;
@@ -135,9 +138,10 @@ function claimRoom(compiled: Compiled, callback: Callback, { counted, max, nowMs
   const { window, valid } = compiled.window.at(nowMs);
   const room = (key: string, amount: Amount) =>
     ({ type: 'window', key, amount, max: max.amount, window }) as const;
+  const countedBy = described.join(', ') || `source ${callback.source}`;
   return {
     verdict: 'claim',
-    because: `${counted.text} more for ${whom.join(', ') || `source ${callback.source}`} in ${text}, of at most ${max.text}`,
+    because: `${counted.text} more for ${countedBy} in ${text}, of at most ${max.text}`,
     values,
     claims:
       to === -1
@@ -147,4 +151,73 @@ function claimRoom(compiled: Compiled, callback: Callback, { counted, max, nowMs
     afresh: true,
     valid,
   };
+}
+
+/** A rolling window counts in this many buckets, so it is at most one bucket too long. */
+const BUCKETS = 60;
+
+/** A compiled window. */
+interface CountingWindow {
+  /** Equal for windows that count alike, such as 24h and 1d. */
+  readonly identity: string;
+  /** `24h`, `day (UTC)`. */
+  readonly text: string;
+  readonly at: (nowMs: number) => { readonly window: Window; readonly valid: Outcome['valid'] };
+}
+
+/** `90s`, `1m`, `24h`, `7d` are rolling windows; `day`, `week`, `month` are calendar periods of a time zone. */
+function compileWindow(
+  window: string,
+  zone: string | undefined,
+  context: RuleContext,
+): CountingWindow | undefined {
+  return window === 'day' || window === 'week' || window === 'month'
+    ? calendarWindow(window, zone ?? 'UTC', context)
+    : rollingWindow(window, zone, context);
+}
+
+function rollingWindow(
+  text: string,
+  zone: string | undefined,
+  context: RuleContext,
+): CountingWindow | undefined {
+  const lengthMs = durationMs(text);
+  if (lengthMs === undefined) {
+    return context.fault(
+      ['window'],
+      `${JSON.stringify(text)} is not a window`,
+      'write a length from 1s to 92d, like 90s, 1m, 24h or 7d, or one of day, week and month',
+    );
+  }
+  if (zone !== undefined) {
+    return context.fault(
+      ['zone'],
+      `a rolling window of ${text} has no time zone`,
+      'leave zone out, or count by day',
+    );
+  }
+  const window = { type: 'rolling', lengthMs, bucketMs: Math.ceil(lengthMs / BUCKETS) } as const;
+  const found = { window, valid: undefined };
+  return { identity: `rolling ${lengthMs}`, text, at: () => found };
+}
+
+function calendarWindow(unit: PeriodUnit, zone: string, context: RuleContext): CountingWindow | undefined {
+  if (!checkZone(zone, context)) return undefined;
+  const periodAt = createCalendar(unit, zone);
+  let last = windowOf({ startMs: 0, endMs: 0 });
+  return {
+    identity: `${unit} ${zone}`,
+    text: `${unit} (${zone})`,
+    at: (nowMs) => {
+      if (nowMs < last.valid.fromMs || nowMs >= last.valid.untilMs) last = windowOf(periodAt(nowMs));
+      return last;
+    },
+  };
+}
+
+function windowOf({ startMs, endMs }: Period) {
+  return {
+    window: { type: 'calendar', startMs, endMs },
+    valid: { fromMs: startMs, untilMs: endMs },
+  } as const;
 }

@@ -11,6 +11,7 @@ export const denyList = defineRule({
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: membershipParameters,
+  listed: 'refuse',
   example: `policy: no-blocked-users
 callback: payment
 when: { source: shop }

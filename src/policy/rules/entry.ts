@@ -1,18 +1,20 @@
 import type { Callback } from '../../callback/callback.ts';
 import { comparableEntry } from '../../values/comparable.ts';
+import { readAssetAddress } from '../assets.ts';
+import { type Path, shown } from '../fault.ts';
 import { readMemberText, valuesOf } from '../members.ts';
 import { memberOf } from './parameter.ts';
 import type { RuleContext } from './rule.ts';
 
 /*
- * An entry of a list is the text of one member, or those of several with one blank between them. Only a memo
- * may have blanks in it, so it comes last: an entry then has one reading.
+ * An entry of a list is the text of one member, or the texts of several with one blank between them. Only a memo may
+ * contain blanks, so it comes last, and an entry is unambiguous.
  */
 
-/** The members that entries are made of, by their one names; undefined once every fault is known. */
+/** The canonical names of the members that entries consist of; undefined after a fault. */
 export function entryMembers(
   of: readonly string[],
-  path: readonly (string | number)[],
+  path: Path,
   context: RuleContext,
 ): readonly string[] | undefined {
   const members = of.map((name) => memberOf(name, path, context));
@@ -30,59 +32,64 @@ export function entryMembers(
   );
 }
 
-/**
- * An entry's texts, one for each member; undefined if there are too few. What is too much is left in the
- * last.
- */
-export function entryParts(members: readonly string[], entry: string): readonly string[] | undefined {
+/** Entries in the form that lookups use. Reports a fault for the first entry that no callback can have. */
+export function entriesOf(
+  members: readonly string[],
+  texts: readonly string[],
+  path: Path,
+  context: RuleContext,
+): ReadonlySet<string> | undefined {
+  const entries = new Set<string>();
+  for (const text of texts) {
+    const read = readEntry(members, text, path, context);
+    if (!read.ok) return undefined;
+    if (read.entry !== undefined) entries.add(read.entry);
+  }
+  return entries;
+}
+
+type EntryRead =
+  | {
+      readonly ok: true;
+      /** Undefined for an entry that no callback can have, in a stored release that is older than this check. */
+      readonly entry: string | undefined;
+    }
+  | { readonly ok: false };
+
+function readEntry(members: readonly string[], text: string, path: Path, context: RuleContext): EntryRead {
+  const parts = entryParts(members, text);
+  if (parts === undefined) {
+    const expected = `the texts of ${members.join(', ')}, with one blank between them`;
+    context.fault(path, `${JSON.stringify(text)} has too few parts`, `write ${expected}`);
+    return { ok: false };
+  }
+  const read: string[] = [];
+  for (const [index, member] of members.entries()) {
+    const part = parts[index] ?? '';
+    const result = readMemberText(member, part);
+    if (result.ok) read.push(result.text);
+    else if (context.again) return { ok: true, entry: undefined };
+    else {
+      context.fault(path, `no ${member} is ever ${JSON.stringify(part)}`, `write ${result.expected}`);
+      return { ok: false };
+    }
+  }
+  return { ok: true, entry: comparableEntry(read.join(' ')) };
+}
+
+/** One text for each member, the rest of the entry in the last; undefined if there are too few. */
+function entryParts(members: readonly string[], entry: string): readonly string[] | undefined {
   const words = entry.split(' ');
   const parts = words.slice(0, members.length - 1);
   const last = words.slice(members.length - 1).join(' ');
   return words.length < members.length ? undefined : [...parts, last];
 }
 
-/**
- * Entries in the form in which they are looked up; a fault for the first that no callback could ever have.
- */
-export function entriesOf(
-  members: readonly string[],
-  texts: readonly string[],
-  path: readonly (string | number)[],
-  context: RuleContext,
-): ReadonlySet<string> | undefined {
-  const entries = new Set<string>();
-  reading: for (const text of texts) {
-    const parts = entryParts(members, text);
-    if (parts === undefined) {
-      const entry = `the texts of ${members.join(', ')}, with one blank between them`;
-      return context.fault(path, `${JSON.stringify(text)} has too few parts`, `write ${entry}`);
-    }
-    const read: string[] = [];
-    for (const [index, member] of members.entries()) {
-      const part = parts[index] ?? '';
-      const result = readMemberText(member, part);
-      if (!result.ok) {
-        // A revision in force from before this was a fault: no callback has it, so nothing changes without
-        // it.
-        if (context.again) continue reading;
-        const said = `no ${member} is ever ${JSON.stringify(part)}`;
-        return context.fault(path, said, `write ${result.expected}`);
-      }
-      read.push(result.text);
-    }
-    entries.add(comparableEntry(read.join(' ')));
-  }
-  return entries;
-}
-
 export type LookedUp =
   | { readonly ok: true; /** At least one. */ readonly entries: readonly string[] }
-  | { readonly ok: false; /** The first member that the callback does not have. */ readonly missing: string };
+  | { readonly ok: false; /** The first member that the callback lacks. */ readonly missing: string };
 
-/**
- * What is looked up for a callback: one entry for each of its addresses, if `to` is among the members, else
- * one.
- */
+/** The entries to look up for a callback: one for each of its addresses if `to` is among the members, else one. */
 export function lookedUp(callback: Callback, members: readonly string[]): LookedUp {
   let entries: readonly string[] | undefined;
   for (const member of members) {
@@ -91,4 +98,48 @@ export function lookedUp(callback: Callback, members: readonly string[]): Looked
     entries = entries?.flatMap((entry) => values.map((value) => `${entry} ${value}`)) ?? values;
   }
   return { ok: true, entries: (entries ?? []).map(comparableEntry) };
+}
+
+const ADDRESSES: ReadonlySet<string> = new Set(['from', 'to']);
+/** More faults of one list say nothing new. */
+const FAULTS_MAX = 10;
+
+/**
+ * Whether every address can be right. Reports a fault for each address in `texts` that is not an address on any
+ * chain of its assets. Those are the symbol in the entry, or the symbols under `when`. If there are none, or the asset
+ * table lacks one, there is no fault.
+ */
+export function checkAddresses(
+  members: readonly string[],
+  texts: readonly string[],
+  path: Path,
+  context: RuleContext,
+): boolean {
+  if (context.assets.size === 0 || !members.some((member) => ADDRESSES.has(member))) return true;
+  let faults = 0;
+  for (const text of texts) {
+    const wrong = wrongAddress(members, text, context);
+    if (wrong === undefined) continue;
+    context.fault(path, wrong, 'copy the address again from where it is known');
+    if (++faults === FAULTS_MAX) break;
+  }
+  return faults === 0;
+}
+
+/** A sentence about the first address in an entry that is not an address on any chain of its assets. */
+function wrongAddress(members: readonly string[], text: string, context: RuleContext): string | undefined {
+  const parts = entryParts(members, text) ?? [];
+  const named = parts[members.indexOf('symbol')];
+  const symbols = named === undefined ? [...(context.when.get('symbol') ?? [])] : [named];
+  const assets = symbols.map((symbol) => context.assets.get(symbol)).filter((asset) => asset !== undefined);
+  if (assets.length === 0 || assets.length < symbols.length) return undefined;
+  for (const [index, member] of members.entries()) {
+    if (!ADDRESSES.has(member)) continue;
+    const address = parts[index] ?? '';
+    const reads = assets.map((asset) => ({ asset, read: readAssetAddress(asset, address) }));
+    if (reads.some(({ read }) => read.ok)) continue;
+    const why = reads.map(({ asset, read }) => `of ${asset.symbol}: ${read.ok ? '' : read.because}`);
+    return `${shown(address)} is no address ${why.join('; nor ')}`;
+  }
+  return undefined;
 }

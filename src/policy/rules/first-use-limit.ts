@@ -54,6 +54,7 @@ export const firstUseLimit = defineRule({
     .superRefine(({ by, max }, context) => {
       checkByAsset(by, { max }, context);
     }),
+  bounds: { max: 'maximum' },
   example: `policy: new-addresses
 callback: transfer
 when: { source: vault }
@@ -109,7 +110,10 @@ rules:
     const members = entryMembers(of, ['of'], context);
     if (members === undefined) return undefined;
     const firstUse = { policy: context.policy, members, maxFor: boundsOf(max), period };
-    return { evaluate: (callback) => judge(callback, firstUse) };
+    return {
+      compared: { members, effect: 'is unknown again', evades: false },
+      evaluate: (callback) => judge(callback, firstUse),
+    };
   },
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { valuesOf } from '../members.ts';
-import { addressesStand } from './listed-addresses.ts';
+import { checkAddresses } from './entry.ts';
 import { memberOf, memberText, memberTexts, textsText, formatMember } from './parameter.ts';
 import { defineRule, pass, refuse } from './rule.ts';
 
@@ -61,9 +61,10 @@ rules:
     const texts = value === undefined ? (values ?? []) : [value];
     const path = [value === undefined ? 'values' : 'value'];
     const allowed = memberTexts(member, texts, path, context);
-    if (allowed === undefined || !addressesStand([member], texts, path, context)) return undefined;
+    if (allowed === undefined || !checkAddresses([member], texts, path, context)) return undefined;
     const expected = [...allowed].slice(0, 5).join(', ');
     return {
+      compared: { members: [member], effect: 'is refused', evades: false },
       evaluate: (callback) => {
         const found = valuesOf(callback, member);
         if (found.length === 0) return refuse(`${member} is missing`, { member, expected });

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
 import type { ListClaim } from '../../claims/list.ts';
-import { entriesOf, entryMembers, lookedUp } from './entry.ts';
-import { addressesStand } from './listed-addresses.ts';
-import { textsText, formatMember } from './parameter.ts';
-import { type Check, type Outcome, type RuleContext, pass, refuse } from './rule.ts';
+import { checkAddresses, entriesOf, entryMembers, lookedUp } from './entry.ts';
+import { formatMember, textsText } from './parameter.ts';
+import { type Check, type RuleContext, pass, refuse } from './rule.ts';
 
 const LIST = 'the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
 
@@ -50,7 +49,7 @@ export const membershipNotes: readonly string[] = [
   'Where the asset table has every symbol under `when` (or in the value), addresses in `values` and `file` are checked as their chain writes them, so that a misspelt one is a fault and not an entry that does nothing.',
 ];
 
-/** A check that a list holds all, or none, of what the callback has under its members. */
+/** A check that a list holds all, or none, of the entries that a callback has under the members. */
 export function compileMembership(
   { of, values, file, list }: z.output<typeof membershipParameters>,
   must: ListClaim['must'],
@@ -59,16 +58,18 @@ export function compileMembership(
   const members = entryMembers(of, ['of'], context);
   if (members === undefined) return undefined;
   if (list !== undefined) {
-    if (!members.includes('amount')) return storeList(members, list, must);
-    return context.fault(['list'], 'an amount is not kept in a list', 'use values, or an amount-limit');
+    if (members.includes('amount')) {
+      return context.fault(['list'], 'an amount is not kept in a list', 'use values, or an amount-limit');
+    }
+    return { lists: [list], ...membershipCheck(members, must, list, undefined) };
   }
   const path = [file === undefined ? 'values' : 'file'];
   const texts = file === undefined ? values : fileTexts(file, context);
   const held = texts && entriesOf(members, texts, path, context);
   if (texts === undefined || held === undefined) return undefined;
   const written = file === undefined ? texts : (context.writtenList(file) ?? []);
-  if (!addressesStand(members, written, path, context)) return undefined;
-  return inlineList(members, file ?? 'the values of the policy', held, must);
+  if (!checkAddresses(members, written, path, context)) return undefined;
+  return membershipCheck(members, must, file ?? 'the values of the policy', held);
 }
 
 function fileTexts(file: string, context: RuleContext): readonly string[] | undefined {
@@ -79,51 +80,43 @@ function fileTexts(file: string, context: RuleContext): readonly string[] | unde
   }
 }
 
-function inlineList(
+/** `held` are the entries of the policy or its file; undefined for a list in the store. */
+function membershipCheck(
   members: readonly string[],
-  list: string,
-  held: ReadonlySet<string>,
   must: ListClaim['must'],
+  list: string,
+  held: ReadonlySet<string> | undefined,
 ): Check {
   const member = members.join(' ');
+  const joined = (entries: readonly string[]): string => entries.join(members.length === 1 ? ' ' : ', ');
   return {
+    compared:
+      must === 'hold-all'
+        ? { members, effect: 'is refused', evades: false }
+        : { members, effect: 'is not denied', evades: true },
     evaluate: (callback) => {
       const found = lookedUp(callback, members);
-      if (!found.ok) return without(found.missing, member, list);
+      if (!found.ok) return refuse(`${found.missing} is missing`, { member, list });
       const { entries } = found;
-      const wrong = entries.filter((entry) => held.has(entry) !== (must === 'hold-all'));
-      const state = must === 'hold-all' ? 'is not on' : 'is on';
-      if (wrong.length > 0) {
-        const values = { member, list, values: joined(members, wrong) };
-        return refuse(`${formatMember(member, wrong)} ${state} ${list}`, values);
+      if (held === undefined) {
+        return {
+          verdict: 'claim',
+          because: `${formatMember(member, entries)} ${must === 'hold-all' ? 'on' : 'not on'} the list ${list}`,
+          values: { member, list, values: joined(entries) },
+          claims: [{ type: 'list', list, values: entries, must }],
+        };
       }
-      const fine = must === 'hold-all' ? 'is on' : 'is not on';
-      return pass(`${formatMember(member, entries)} ${fine} ${list}`, { member, list });
+      const wrong = entries.filter((entry) => held.has(entry) !== (must === 'hold-all'));
+      if (wrong.length > 0) {
+        const state = must === 'hold-all' ? 'is not on' : 'is on';
+        return refuse(`${formatMember(member, wrong)} ${state} ${list}`, {
+          member,
+          list,
+          values: joined(wrong),
+        });
+      }
+      const state = must === 'hold-all' ? 'is on' : 'is not on';
+      return pass(`${formatMember(member, entries)} ${state} ${list}`, { member, list });
     },
   };
 }
-
-function storeList(members: readonly string[], list: string, must: ListClaim['must']): Check {
-  const member = members.join(' ');
-  return {
-    evaluate: (callback) => {
-      const found = lookedUp(callback, members);
-      if (!found.ok) return without(found.missing, member, list);
-      const { entries } = found;
-      const wanted = must === 'hold-all' ? 'on' : 'not on';
-      return {
-        verdict: 'claim',
-        because: `${formatMember(member, entries)} ${wanted} the list ${list}`,
-        values: { member, list, values: joined(members, entries) },
-        claims: [{ type: 'list', list, values: entries, must }],
-      };
-    },
-  };
-}
-
-function without(missing: string, member: string, list: string): Outcome {
-  return refuse(`${missing} is missing`, { member, list });
-}
-
-const joined = (members: readonly string[], entries: readonly string[]): string =>
-  entries.join(members.length === 1 ? ' ' : ', ');

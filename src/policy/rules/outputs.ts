@@ -34,6 +34,7 @@ export const outputs = defineRule({
     .superRefine(({ maxEach, by }, context) => {
       checkByAsset(by, { maxEach }, context);
     }),
+  bounds: { max: 'maximum', maxEach: 'maximum' },
   example: `policy: batch-withdrawals
 callback: transfer
 when: { source: vault }

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { SYMBOL } from '../../callback/reading.ts';
 import { type Amount, AMOUNT_SCALE, formatAmount, parseAmount } from '../../values/amount.ts';
-import { cureFor, shown } from '../fault.ts';
+import { type Path, cureFor, shown } from '../fault.ts';
 import { SOURCE, memberNamed, memberNames, readMemberText } from '../members.ts';
-import { DURATION_PATTERN, durationMs } from './duration.ts';
 import type { RuleContext } from './rule.ts';
 
 /*
- * The texts that parameters are made of. Each schema's message is the phrase for what it expects: a fault
- * reads "… will not do; write <message>".
+ * The schemas of parameters. The message of a schema is the phrase for what it expects, since a fault reads
+ * "… will not do; write <message>".
  */
 
 const AMOUNT = 'a plain decimal, like 10000 or 0.5, with at most 36 digits before and after the point';
@@ -17,19 +16,17 @@ const amountAsText = z
   .regex(/^(?:0|[1-9]\d{0,35})(?:\.\d{1,36})?$/, { error: AMOUNT });
 
 /** An exact amount, in units of 10^-36. */
-export const amountText = amountAsText.transform(exactly);
+export const amountText = amountAsText.transform(exactAmount);
 
-/** Amounts by symbol, as callbacks have it. */
+/** Amounts by symbol, as callbacks write the symbol. */
 export type AmountTable = ReadonlyMap<string, Amount>;
-/** One amount for every asset, or one for each that it names. */
+/** One amount for every asset, or a table. */
 export type AmountBound = Amount | AmountTable;
 
 const AMOUNT_OR_TABLE = `${AMOUNT}; or, with by: asset, a symbol and its amount a line`;
 const TABLE_MAX = 10_000;
 
-/**
- * One amount, or a table of them by symbol. A rule that has it has `by` beside it, and {@link checkByAsset}.
- */
+/** An {@link AmountBound}. A rule with this parameter also has `by`, and calls {@link checkByAsset}. */
 export const amountOrTable = z
   .union([amountAsText, z.record(z.string(), amountAsText, { error: AMOUNT_OR_TABLE })], {
     error: AMOUNT_OR_TABLE,
@@ -57,20 +54,17 @@ export const amountOrTable = z
   })
   .transform((written): AmountBound =>
     typeof written === 'string'
-      ? exactly(written)
-      : new Map(Object.entries(written).map(([symbol, amount]) => [symbol, exactly(amount)])),
+      ? exactAmount(written)
+      : new Map(Object.entries(written).map(([symbol, amount]) => [symbol, exactAmount(amount)])),
   );
 
-/** Beside an {@link amountOrTable}: says that it is a table. */
+/** The parameter beside an {@link amountOrTable} which says that the bounds are tables. */
 export const byAsset = z
   .literal('asset', { error: 'asset, or leave it out' })
   .optional()
-  .describe('`asset`: the bounds are tables of amounts by symbol, and an asset in none of them is refused.');
+  .describe('`asset`: the bounds are tables of amounts by symbol. An asset in no table is refused.');
 
-/**
- * For a rule's whole schema: that `by: asset` stands where, and only where, one of the bounds at least is a
- * table.
- */
+/** Checks that `by: asset` is present if, and only if, at least one of the bounds is a table. */
 export function checkByAsset(
   by: 'asset' | undefined,
   bounds: Readonly<Record<string, AmountBound | undefined>>,
@@ -85,7 +79,7 @@ export function checkByAsset(
     message:
       table === undefined
         ? 'it is by asset, and has no table'
-        : `${name} is a table, and it is not said by what`,
+        : `${name} is a table, but by: asset is missing`,
     params: {
       cure:
         table === undefined
@@ -97,12 +91,12 @@ export function checkByAsset(
 
 export const isTable = (bound: AmountBound | undefined): bound is AmountTable => typeof bound === 'object';
 
-/** The bound for an asset; undefined if it is a table that does not name it. */
+/** The bound for an asset; undefined for an asset that the table doesn't have. */
 export function boundFor(bound: AmountBound, symbol: string): Amount | undefined {
   return isTable(bound) ? bound.get(symbol) : bound;
 }
 
-/** An amount that a policy names, and its text: every callback is judged by the one and told the other. */
+/** A bound with its text for messages. */
 export interface Bound {
   /** In units of 10^-36. */
   readonly amount: Amount;
@@ -113,7 +107,7 @@ export function boundOf(amount: Amount): Bound {
   return { amount, text: formatAmount(amount) };
 }
 
-/** As {@link boundFor}, with the texts made beforehand. */
+/** The bound by symbol, like {@link boundFor}. */
 export function boundsOf(bound: AmountBound): (symbol: string) => Bound | undefined {
   if (!isTable(bound)) {
     const one = boundOf(bound);
@@ -125,21 +119,37 @@ export function boundsOf(bound: AmountBound): (symbol: string) => Bound | undefi
 
 const COUNT = 'a whole number above zero, like 10';
 
-/** A whole number, in the same units: one is 10^36 of them. */
+/** A count of callbacks as an amount: one is 10^36 units. */
 export const countText = z
   .string({ error: COUNT })
   .regex(/^[1-9]\d{0,11}$/, { error: COUNT })
   .transform((text) => BigInt(text) * 10n ** BigInt(AMOUNT_SCALE));
 
-/** A whole number above zero, for what is counted one by one within a callback or a subject. */
+/** A whole number above zero. */
 export const wholeText = z
   .string({ error: COUNT })
   .regex(/^[1-9]\d{0,5}$/, { error: `${COUNT}, of at most 6 digits` })
   .transform(Number);
 
+const UNITS_MS: ReadonlyMap<string, number> = new Map([
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+]);
+export const DURATION_PATTERN = /^([1-9]\d{0,7})([smhd])$/;
+const DURATION_MAX_MS = 92 * 86_400_000;
+
+/** A length of time from 1s to 92d, like `90s`, `10m`, `24h` or `7d`, in milliseconds; undefined for other text. */
+export function durationMs(text: string): number | undefined {
+  const match = DURATION_PATTERN.exec(text);
+  const lengthMs = Number(match?.[1] ?? 0) * (UNITS_MS.get(match?.[2] ?? '') ?? 0);
+  return lengthMs === 0 || lengthMs > DURATION_MAX_MS ? undefined : lengthMs;
+}
+
 const DURATION = 'a length of time from 1s to 92d, like 90s, 10m, 24h or 7d';
 
-/** A length of time, as it is written and in milliseconds. */
+/** A length of time, as text and in milliseconds. */
 export const durationText = z
   .string({ error: DURATION })
   .regex(DURATION_PATTERN, { error: DURATION })
@@ -159,17 +169,13 @@ export const memberText = z.string({ error: MEMBER }).min(1, { error: MEMBER });
 const TEXTS = 'a text, or a list of texts';
 const text = z.string({ error: TEXTS });
 
-/** One text or several, always read as several. */
+/** One text or a list of texts; the output is always a list. */
 export const textsText = z
   .union([text, z.array(text).min(1, { error: TEXTS })], { error: TEXTS })
   .transform((written) => (typeof written === 'string' ? [written] : written));
 
-/** The one name of a member of this policy's callbacks; a fault if there is none. */
-export function memberOf(
-  name: string,
-  path: readonly (string | number)[],
-  context: RuleContext,
-): string | undefined {
+/** The canonical name of a member of the policy's callbacks. Reports a fault for an unknown name. */
+export function memberOf(name: string, path: Path, context: RuleContext): string | undefined {
   const member = memberNamed(context.callback, name);
   if (member !== undefined) return member;
   return context.fault(
@@ -179,18 +185,18 @@ export function memberOf(
   );
 }
 
-/** The texts in the form that callbacks have them; a fault for the first that no callback could ever have. */
+/** The texts in the form that callbacks have. Reports a fault for the first text that no callback can have. */
 export function memberTexts(
   member: string,
   texts: readonly string[],
-  path: readonly (string | number)[],
+  path: Path,
   context: RuleContext,
 ): ReadonlySet<string> | undefined {
   const read = new Set<string>();
   for (const each of texts) {
     const result = readMemberText(member, each);
     if (result.ok) read.add(result.text);
-    // A revision in force from before this was a fault: no callback has it, so nothing changes without it.
+    // A stored release may be older than this check. No callback has the text, so the rule is the same without it.
     else if (!context.again) {
       return context.fault(path, `no ${member} is ever ${JSON.stringify(each)}`, `write ${result.expected}`);
     }
@@ -198,7 +204,7 @@ export function memberTexts(
   return read;
 }
 
-/** The symbol that the policy is about, if it is about one alone. */
+/** The only symbol under `when`; undefined if there are none or several. */
 export function pinnedSymbol(context: RuleContext): string | undefined {
   const symbols = context.when.get('symbol');
   return symbols?.size === 1 ? [...symbols][0] : undefined;
@@ -212,8 +218,8 @@ export function formatMember(member: string, values: readonly string[]): string 
 
 export const isSource = (member: string): boolean => member === SOURCE;
 
-function exactly(written: string): Amount {
+function exactAmount(written: string): Amount {
   const amount = parseAmount(written);
-  if (amount === undefined) throw new RangeError(`${written} is no amount`);
+  if (amount === undefined) throw new RangeError(`${written} is not an amount`);
   return amount;
 }

@@ -1,96 +1,97 @@
 import type { z } from 'zod';
 import type { Callback, Kind } from '../../callback/callback.ts';
-import type { Path } from '../fault.ts';
+import type { ClaimRequest } from '../../claims/claims.ts';
 import type { AssetTable } from '../assets.ts';
 import type { Facts, PluginQuestion } from '../facts.ts';
-import type { ClaimRequest } from '../../claims/claims.ts';
+import type { Path } from '../fault.ts';
 
 /**
- * A kind of check that policies are made of: one file here, one row in registry.ts. It is pure, and whatever
- * it does not know how to judge it refuses; what depends on earlier callbacks or on lists in the store it
- * claims.
+ * A kind of check that policies consist of: a file in this folder and a row in registry.ts. A rule is pure. It refuses
+ * what it can't judge. What depends on earlier callbacks or on lists in the store, it claims. It declares itself what
+ * other parts must know of it.
  */
 export interface Rule {
   readonly name: string;
-  /** What it lets through, in a sentence for a risk officer. */
+  /** One sentence for a risk officer: what passes. */
   readonly summary: string;
-  /** What must be known beyond that, a sentence each. */
+  /** Further sentences for the reference. */
   readonly notes: readonly string[];
   readonly callbacks: readonly Kind[];
-  /** Its parameters as text; each is described, for the reference and the editor. */
+  /** Each parameter has a description, for the reference and for editors. */
   readonly parameters: z.ZodObject;
-  /** A whole policy that uses it, as YAML. */
+  /** The paths of parameters that limit: a greater maximum, and a smaller minimum, let more through. */
+  readonly bounds?: Readonly<Record<string, 'maximum' | 'minimum'>>;
+  /** Whether the rule passes or refuses the values in its parameter `values` or in its list file. */
+  readonly listed?: 'pass' | 'refuse';
+  /** A whole policy with this rule, as YAML. */
   readonly example: string;
-  /**
-   * Tests of the example, as a test file (`*.test.yaml`) has them: at least one callback that passes, one
-   * that is refused.
-   */
+  /** Tests of the example, as in a test file (`*.test.yaml`). At least one callback passes, and one is refused. */
   readonly cases: string;
   /** Files that the example refers to, by name: list files, `assets.yaml`, ABIs. */
   readonly files?: Readonly<Record<string, string>>;
-  /** A check; or undefined, once `context.fault` knows every fault. The parameters fit the schema by then. */
+  /** The parameters fit the schema. Returns undefined after it has reported every fault to `context.fault`. */
   readonly compile: (parameters: unknown, context: RuleContext) => Check | undefined;
 }
 
-/** What a rule may know of the policy that it stands in. */
+/** What a rule may know of its policy and of the files beside it. */
 export interface RuleContext {
   readonly policy: string;
   readonly callback: Kind;
-  /** The texts that `when` allows, by member; a member is missing if `when` says nothing about it. */
+  /** The texts that `when` allows, by member; a member that `when` doesn't name is absent. */
   readonly when: ReadonlyMap<string, ReadonlySet<string>>;
-  /**
-   * True where a release that was compiled before is compiled again: what later became a fault is then held
-   * to its stricter reading.
-   */
+  /** True for a stored release. It may have values that are a fault today, and must keep its strict meaning. */
   readonly again: boolean;
   /** The values of a list file beside the policy. Throws, with the cure, if it can't be read. */
   readonly listFile: (name: string) => readonly string[];
-  /**
-   * The same values as they are written in the file; undefined where a release is compiled again, which knows
-   * them no more.
-   */
+  /** The same values as the file has them; undefined for a stored release, which doesn't keep them. */
   readonly writtenList: (name: string) => readonly string[] | undefined;
-  /**
-   * The text of any other file beside the policy, which becomes part of the revision. Throws, with the cure,
-   * if it can't be read.
-   */
+  /** The text of another file beside the policy; it becomes part of the revision. Throws if it can't be read. */
   readonly textFile: (name: string) => string;
-  /** The asset table beside the policies (`assets.yaml`); empty where there is none. */
+  /** The asset table beside the policies (`assets.yaml`); empty if there is no such file. */
   readonly assets: AssetTable;
-  /** A fault at a path within the parameters. */
+  /** Reports a fault at a path within the parameters. */
   readonly fault: (path: Path, message: string, cure: string) => undefined;
 }
 
-/** A rule with its parameters, ready to judge. */
+/** A rule with its parameters, ready to judge, and what it needs beside the callback. */
 export interface Check {
-  /**
-   * What it counts under, if it counts. Two rules of one policy must not share it: they would reserve twice.
-   */
-  readonly counter?: string;
-  /** What must be asked before it is evaluated; the answers are among the facts. */
-  readonly questions?: readonly PluginQuestion[];
   readonly evaluate: (callback: Callback, facts: Facts) => Outcome;
+  /** The count that it reserves in. Two rules of one policy must not share a count: it would be reserved twice. */
+  readonly counter?: string;
+  /** Plugin questions that need an answer before the evaluation. */
+  readonly questions?: readonly PluginQuestion[];
+  /** Lists of the store that it looks up. */
+  readonly lists?: readonly string[];
+  /** The greatest age of the prices that it calculates with. */
+  readonly maxPriceAge?: { readonly text: string; readonly ms: number };
+  /** Members whose addresses it refuses unless they are written as their chain writes them. */
+  readonly checkedAddresses?: readonly string[];
+  /** Members that it compares as exact text. For an address that makes another spelling another value. */
+  readonly compared?: {
+    readonly members: readonly string[];
+    /** What happens to the other spelling, such as `is not denied`. */
+    readonly effect: string;
+    /** Whether the other spelling evades the rule. */
+    readonly evades: boolean;
+  };
 }
 
 export interface Outcome {
   readonly verdict: 'pass' | 'refuse' | 'claim';
-  /** A sentence with the values; for a claim what is asked for. */
+  /** A sentence with the values; for a claim, what is claimed. */
   readonly because: string;
   readonly values: Readonly<Record<string, string>>;
-  /** At least one if, and only if, the verdict is `claim`. */
+  /** At least one if the verdict is `claim`, and only then. */
   readonly claims?: readonly ClaimRequest[];
-  /**
-   * True if its refusal depends on what changes without a push (time, prices, orders, answers): it is decided
-   * afresh each time.
-   */
+  /** True if a refusal depends on what changes without a push (time, prices, orders, answers). It is decided again. */
   readonly afresh?: boolean;
-  /** True if it looked into the price table, also if it found nothing there. */
+  /** True if it looked up a price, found or not. */
   readonly prices?: boolean;
-  /** The instants [fromMs, untilMs) at which it would come out the same; without it, always. */
+  /** The outcome is the same at all instants in [fromMs, untilMs); without `valid`, at every instant. */
   readonly valid?: { readonly fromMs: number; readonly untilMs: number } | undefined;
 }
 
-/** A row for the registry, its `compile` typed by its schema. */
+/** A row for the registry. The schema gives `compile` the type of its parameters. */
 export function defineRule<Schema extends z.ZodObject>(
   definition: Omit<Rule, 'parameters' | 'compile'> & {
     readonly parameters: Schema;

@@ -1,19 +1,18 @@
 import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
-import { closestMatch } from '../../values/closest-match.ts';
 import { shown } from '../fault.ts';
-import { isZone } from './calendar.ts';
 import {
   AHEAD_DAYS,
   DAY_NAMES,
   type Opening,
   type OpeningHours,
   type Stretch,
+  checkZone,
+  clockAt,
   createOpening,
   isDate,
   readSpan,
-  shownAt,
-} from './opening-hours.ts';
+} from './calendar.ts';
 import { textsText } from './parameter.ts';
 import { type Outcome, type RuleContext, defineRule } from './rule.ts';
 
@@ -111,11 +110,7 @@ rules:
       spans: spansOf(hours ?? [WHOLE_DAY], context),
       holidays: holidays === undefined ? new Set<string>() : holidaysOf(holidays, context),
     };
-    if (!isZone(zone)) {
-      const meant = closestMatch(zone, Intl.supportedValuesOf('timeZone'));
-      const cure = `write an IANA name, like ${meant ?? 'Europe/Berlin or UTC'}`;
-      return context.fault(['zone'], `${shown(zone)} is no time zone`, cure);
-    }
+    if (!checkZone(zone, context)) return undefined;
     if (open.days === undefined || open.spans === undefined || open.holidays === undefined) return undefined;
     const whenOpen: OpeningHours = { days: open.days, spans: open.spans, holidays: open.holidays };
     const asked = { zone, hours: (hours ?? [WHOLE_DAY]).join(', ') };
@@ -145,9 +140,9 @@ function judging(
     const { stretch, opens } = last;
     const minute = Math.floor((nowMs + stretch.offsetMs) / MINUTE_MS);
     if (said?.minute !== minute) {
-      const shownNow = shownAt(nowMs, stretch);
-      const isHoliday = holidays.has(shownNow.date);
-      said = { minute, outcome: outcomeAt(stretch, shownNow, { ...asked, opens, isHoliday }) };
+      const clock = clockAt(nowMs, stretch);
+      const isHoliday = holidays.has(clock.date);
+      said = { minute, outcome: outcomeAt(stretch, clock, { ...asked, opens, isHoliday }) };
     }
     return said.outcome;
   };
@@ -155,7 +150,7 @@ function judging(
 
 function outcomeAt(
   stretch: Stretch,
-  { date, time, day }: ReturnType<typeof shownAt>,
+  { date, time, day }: ReturnType<typeof clockAt>,
   {
     zone,
     hours,

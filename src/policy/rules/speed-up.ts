@@ -47,6 +47,7 @@ export const speedUp = defineRule({
         );
       }
     }),
+  bounds: { max: 'maximum' },
   example: `policy: speed-ups
 callback: transfer
 when: { source: vault }

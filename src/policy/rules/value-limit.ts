@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { type Amount, AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
-import type { Callback, Payout } from '../../callback/callback.ts';
+import type { Callback } from '../../callback/callback.ts';
 import type { Facts } from '../facts.ts';
 import { amountTextOf } from '../members.ts';
 import { type Counter, compileCounting, countingNotes, countingParameters } from './counting.ts';
 import { type Bound, type Duration, amountText, boundOf, durationText } from './parameter.ts';
-import { priceOf, valueAt } from './price.ts';
 import { type Outcome, defineRule, pass, refuse } from './rule.ts';
 
 /** A value has at most 36 digits before the point, like an amount. */
@@ -50,6 +49,7 @@ export const valueLimit = defineRule({
         });
       }
     }),
+  bounds: { max: 'maximum', maxAge: 'maximum' },
   example: `policy: payment-values
 callback: payment
 when: { source: shop }
@@ -107,13 +107,15 @@ rules:
   compile: ({ max: greatest, maxAge, per, window, zone }, context) => {
     const max = boundOf(greatest);
     if (window === undefined) {
-      return { evaluate: (callback, facts) => judge(callback, facts, { max, maxAge, counting: undefined }) };
+      const limit = { max, maxAge, counter: undefined };
+      return { maxPriceAge: maxAge, evaluate: (callback, facts) => judge(callback, facts, limit) };
     }
-    const counting = compileCounting({ rule: 'value-limit', per, window, zone, symbol: undefined }, context);
+    const counter = compileCounting({ rule: 'value-limit', per, window, zone, symbol: undefined }, context);
     return (
-      counting && {
-        counter: counting.counter,
-        evaluate: (callback, facts) => judge(callback, facts, { max, maxAge, counting }),
+      counter && {
+        ...counter.check,
+        maxPriceAge: maxAge,
+        evaluate: (callback, facts) => judge(callback, facts, { max, maxAge, counter }),
       }
     );
   },
@@ -122,10 +124,10 @@ rules:
 interface Limit {
   readonly max: Bound;
   readonly maxAge: Duration;
-  readonly counting: Counter | undefined;
+  readonly counter: Counter | undefined;
 }
 
-function judge(callback: Callback, facts: Facts, { max, maxAge, counting }: Limit): Outcome {
+function judge(callback: Callback, facts: Facts, { max, maxAge, counter }: Limit): Outcome {
   const { amount, symbol, payouts } = callback;
   if (amount === 'unlimited') return refuse('the amount is unlimited', { asset: symbol });
   const priced = priceOf(symbol, facts, maxAge);
@@ -144,7 +146,7 @@ function judge(callback: Callback, facts: Facts, { max, maxAge, counting }: Limi
     const because = `the value of ${atPrice} has more than 36 digits before the point`;
     return { ...refuse(because, values), ...changing };
   }
-  if (counting === undefined) {
+  if (counter === undefined) {
     return value > max.amount
       ? {
           ...refuse(`the value ${values.value} of ${atPrice} is above the maximum ${values.max}`, values),
@@ -155,28 +157,68 @@ function judge(callback: Callback, facts: Facts, { max, maxAge, counting }: Limi
   const counted = {
     total: value,
     text: values.value,
-    payouts: payouts.map((payout) => worth(payout, price)),
+    payouts: payouts.map((payout) => ({ to: payout.to, amount: valueAt(payout.amount, price) })),
   };
-  const outcome = counting.claim(callback, counted, max, facts.nowMs);
-  // What it counts by is missing for good, whatever the price.
+  const outcome = counter.claim(callback, counted, max, facts.nowMs);
+  // The callback lacks a member in `per`; no other price changes that.
   if (outcome.verdict !== 'claim') return { ...outcome, prices: true };
   return {
     ...outcome,
     ...changing,
     because: `${atPrice}: ${outcome.because}`,
     values: { ...outcome.values, ...values },
-    valid: both(valid, outcome.valid),
+    valid: bothValid(valid, outcome.valid),
   };
 }
 
-function both(one: Valid, other: Valid | undefined): Valid {
+function bothValid(one: Valid, other: Valid | undefined): Valid {
   return {
     fromMs: Math.max(one.fromMs, other?.fromMs ?? one.fromMs),
     untilMs: Math.min(one.untilMs, other?.untilMs ?? one.untilMs),
   };
 }
 
-const worth = ({ to, amount }: Payout, price: Amount): Payout => ({
-  to,
-  amount: valueAt(amount, price),
-});
+/** How much later than the store's time the instant of a price may be, because clocks differ. */
+const AHEAD_MS = 60_000;
+
+interface Priced {
+  readonly price: Amount;
+  readonly valid: Valid;
+  readonly values: Readonly<Record<'asset' | 'price' | 'asOf', string>>;
+}
+
+/** The price of an asset and its validity, or a refusal if there is no valid price now. */
+function priceOf(symbol: string, { nowMs, prices }: Facts, maxAge: Duration): Priced | Outcome {
+  const found = prices.prices.get(symbol);
+  const refused = (because: string, values: Outcome['values'], valid?: Valid): Outcome => ({
+    ...refuse(`${because}; see \`countersign prices set\``, { asset: symbol, ...values }),
+    prices: true,
+    afresh: true,
+    ...(valid === undefined ? {} : { valid }),
+  });
+  if (found === undefined) return refused(`there is no price for ${symbol}: set one`, {});
+  const { asOfMs } = found;
+  const values = { asset: symbol, price: formatAmount(found.price), asOf: new Date(asOfMs).toISOString() };
+  const described = `the price of ${symbol}, ${values.price} as of ${values.asOf},`;
+  if (found.price <= 0n) return refused(`${described} is not above zero: set it again`, values);
+  const valid = { fromMs: asOfMs - AHEAD_MS, untilMs: asOfMs + maxAge.ms + 1 };
+  if (nowMs >= valid.fromMs && nowMs < valid.untilMs) return { price: found.price, valid, values };
+  return nowMs >= valid.untilMs
+    ? refused(
+        `${described} is older than ${maxAge.text}: set it again`,
+        { ...values, maxAge: maxAge.text },
+        { fromMs: valid.untilMs, untilMs: Number.MAX_SAFE_INTEGER },
+      )
+    : refused(
+        `${described} is of a time to come: correct the clock of the program that sets prices, and set it again`,
+        values,
+        { fromMs: 0, untilMs: valid.fromMs },
+      );
+}
+
+const UNIT = 10n ** BigInt(AMOUNT_SCALE);
+
+/** Amount times price, rounded up to the next unit of 10^-36, so that a limit is never exceeded by rounding. */
+function valueAt(amount: Amount, price: Amount): Amount {
+  return (amount * price + UNIT - 1n) / UNIT;
+}

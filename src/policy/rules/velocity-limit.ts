@@ -16,6 +16,7 @@ export const velocityLimit = defineRule({
     ...countingParameters,
     max: countText.describe('The greatest number of approvals that passes.'),
   }),
+  bounds: { max: 'maximum' },
   example: `policy: unhurried-payments
 callback: payment
 when: { source: shop }
@@ -70,13 +71,13 @@ rules:
   compile: ({ per, window, zone, max }, context) => {
     const symbol = pinnedSymbol(context);
     const most = boundOf(max);
-    const counting = compileCounting({ rule: 'velocity-limit', per, window, zone, symbol }, context);
+    const counter = compileCounting({ rule: 'velocity-limit', per, window, zone, symbol }, context);
     return (
-      counting && {
-        counter: counting.counter,
+      counter && {
+        ...counter.check,
         evaluate: (callback, { nowMs }) => {
           const payouts = valuesOf(callback, 'to').map((to) => ({ to, amount: ONE }));
-          return counting.claim(callback, { total: ONE, text: '1', payouts }, most, nowMs);
+          return counter.claim(callback, { total: ONE, text: '1', payouts }, most, nowMs);
         },
       }
     );

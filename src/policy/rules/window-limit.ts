@@ -27,6 +27,7 @@ export const windowLimit = defineRule({
     .superRefine(({ by, max }, context) => {
       checkByAsset(by, { max }, context);
     }),
+  bounds: { max: 'maximum' },
   example: `policy: daily-payments
 callback: payment
 when: { source: shop }
@@ -78,22 +79,22 @@ rules:
   compile: ({ per, window, zone, max, by }, context) => {
     if (by === undefined) checkOneCoin(per, context);
     const maxFor = boundsOf(max);
-    const counting = compileCounting(
+    const counter = compileCounting(
       by === undefined
         ? { rule: 'window-limit', per, window, zone, symbol: pinnedSymbol(context) }
         : { rule: 'window-limit', per: [...(per ?? []), 'symbol'], window, zone, symbol: undefined },
       context,
     );
     return (
-      counting && {
-        counter: counting.counter,
+      counter && {
+        ...counter.check,
         evaluate: (callback, { nowMs }) => {
           const { amount, symbol, payouts } = callback;
           const limit = maxFor(symbol);
           if (limit === undefined) return refuse(`${symbol} is not in the table`, { symbol });
           if (amount === 'unlimited') return refuse('the amount is unlimited');
           const counted = { total: amount, text: amountTextOf(callback), payouts };
-          return counting.claim(callback, counted, limit, nowMs);
+          return counter.claim(callback, counted, limit, nowMs);
         },
       }
     );

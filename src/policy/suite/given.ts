@@ -1,11 +1,21 @@
 import type { Kind } from '../../callback/callback.ts';
-import type { Json } from '../../values/canonical.ts';
+import { type Json, isObject } from '../../values/canonical.ts';
 import { comparableEntry } from '../../values/comparable.ts';
-import { KINDS, isObject } from '../document.ts';
+import { KINDS } from '../document.ts';
 import type { Path } from '../fault.ts';
 import { readOrderMembers } from '../order-members.ts';
-import { type Reading, entriesOf, itemsOf, oneNameOf, readLayer } from './layer.ts';
-import { answersShape, givenShape, listValueShape, orderShape, priceShape } from './shape.ts';
+import {
+  type Reading,
+  answersShape,
+  entriesOf,
+  givenShape,
+  itemsOf,
+  listValueShape,
+  oneNameOf,
+  orderShape,
+  priceShape,
+  readLayer,
+} from './shape.ts';
 import { type Given, type GivenList, type GivenOrder, NOTHING_GIVEN } from './suite.ts';
 
 /** Since ever: the epoch. */

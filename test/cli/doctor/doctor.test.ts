@@ -187,7 +187,7 @@ rules:
     const { run } = place({ policies: { 'a.yaml': values, 'b.yaml': cooling, 'c.yaml': calls } });
     await run('policy', 'push', '--message', 'x');
     const before = inState(await diagnosis(run), 'warning').join('\n');
-    expect(before).toContain('values reckons by prices, and there are none');
+    expect(before).toContain('values calculates with prices, and there are none');
     expect(before).toContain('`countersign list add partners --source vault`');
     expect(before).toContain('`countersign list add payees --source vault`');
     await run('prices', 'set', 'BTC', '1', '--as-of', '2025-06-15T11:49:59Z');

@@ -151,8 +151,8 @@ describe('amount-limit by asset', () => {
   });
 
   it.each([
-    ['{ max: { BTC: 1 } }', 'max: max is a table, and it is not said by what; add by: asset'],
-    ['{ min: { BTC: 1 }, max: 2 }', 'min: min is a table, and it is not said by what; add by: asset'],
+    ['{ max: { BTC: 1 } }', 'max: max is a table, but by: asset is missing; add by: asset'],
+    ['{ min: { BTC: 1 }, max: 2 }', 'min: min is a table, but by: asset is missing; add by: asset'],
     ['{ by: asset, max: 1 }', 'by: it is by asset, and has no table; write a table, like max: {'],
     ['{ by: asset }', 'neither min nor max'],
     ['{ by: asset, max: {} }', 'the table is empty, so every asset would be refused'],

@@ -57,7 +57,7 @@ describe('outputs', () => {
     ['{ max: 1, maxEach: -1 }', '"-1" will not do'],
     ['{ max: 1, by: asset }', 'it is by asset, and has no table; write a table, like maxEach: {'],
     ['{ max: 1, by: asset, maxEach: 1 }', 'it is by asset, and has no table'],
-    ['{ max: 1, maxEach: { ETH: 1 } }', 'maxEach is a table, and it is not said by what'],
+    ['{ max: 1, maxEach: { ETH: 1 } }', 'maxEach is a table, but by: asset is missing'],
     ['{ max: 1, each: 1 }', 'known here: max, maxEach, by'],
   ])('%s is a fault', (parameters, fault) => {
     const faults = ruleFaults(`outputs: ${parameters}`, 'transfer');

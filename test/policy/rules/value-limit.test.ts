@@ -91,7 +91,7 @@ describe('the price of a value-limit', () => {
     expect(result).toMatchObject({
       verdict: 'refuse',
       because:
-        'the price of USDT1742, 1 as of 2024-03-15T11:49:59.999Z, is older than 10m: set it anew; see `countersign prices set`',
+        'the price of USDT1742, 1 as of 2024-03-15T11:49:59.999Z, is older than 10m: set it again; see `countersign prices set`',
       values: { asset: 'USDT1742', price: '1', asOf: '2024-03-15T11:49:59.999Z', maxAge: '10m' },
     });
     expect(proposal).toMatchObject({ afresh: true, prices: 3, validFromMs: NOON });
@@ -100,7 +100,7 @@ describe('the price of a value-limit', () => {
   it('refuses when it is of more than a minute to come: some clock is wrong', () => {
     const { result, proposal } = at(NOON + MINUTE_MS + 1);
     expect(result).toMatchObject({ verdict: 'refuse', values: { asOf: '2024-03-15T12:01:00.001Z' } });
-    expect(result.because).toContain('is of a time to come: mend the clock');
+    expect(result.because).toContain('is of a time to come: correct the clock');
     expect(proposal).toMatchObject({ afresh: true, prices: 3, validFromMs: 0, validUntilMs: NOON + 1 });
   });
 

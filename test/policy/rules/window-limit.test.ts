@@ -294,7 +294,7 @@ describe('window-limit by asset', () => {
 
   it.each([
     ['{ by: asset, window: 1h, max: 1 }', 'by: it is by asset, and has no table'],
-    ['{ window: 1h, max: { BTC: 1 } }', 'max is a table, and it is not said by what'],
+    ['{ window: 1h, max: { BTC: 1 } }', 'max is a table, but by: asset is missing'],
     ['{ by: asset, window: 1h }', 'max is missing'],
     ['{ by: asset, window: 1h, max: { BTC: x } }', 'max.BTC: "x" will not do'],
   ])('%s is a fault', (parameters, fault) => {
