@@ -24,7 +24,7 @@ export type ErrorCode =
   | 'NOT_FOUND'
   | 'USAGE';
 
-/** A fault: `message` names the thing and the cure, `data` holds the values. Secrets never enter either. */
+/** `message` names the object and the cure, `data` holds the values. Neither contains a secret. */
 export class CountersignError extends Error {
   readonly code: ErrorCode;
   readonly data: Readonly<Record<string, unknown>>;
@@ -42,7 +42,7 @@ export class CountersignError extends Error {
   }
 }
 
-/** Why a callback was answered FAILURE before it could become a decision about a subject. */
+/** The codes of callbacks that were answered FAILURE without a decision. */
 export type FailureCode =
   // decode: syntax and bounds
   | 'BODY_UNREADABLE'
@@ -123,7 +123,7 @@ export function failureWhy(code: FailureCode, explain: () => Pick<Failure, 'beca
   };
 }
 
-/** The message of whatever was thrown, for a log or a fault's text. */
+/** The message of a thrown value, for a log or an error. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -1,6 +1,8 @@
 import type { Verdict } from './callback.ts';
 
-/** The bytes that stand for yes and for no (section 6.4; for payments not shown, so a setting). */
+/**
+ * The bodies of a yes and of a no (section 6.4). The specification leaves payments open, so it is a setting.
+ */
 export interface AnswerFormat {
   readonly contentType: string;
   readonly success: string;
@@ -13,14 +15,14 @@ export const plainAnswer: AnswerFormat = {
   failure: 'FAILURE',
 };
 
-/** As a sibling callback of the platform is answered: an envelope whose code is "0" for yes (section 7). */
+/** An envelope whose code is "0" for yes, like the answers to other callbacks of the platform (section 7). */
 export const jsonAnswer: AnswerFormat = {
   contentType: 'application/json',
   success: '{"code":"0","msg":"success","data":"success"}',
   failure: '{"code":"1","msg":"failure","data":"failure"}',
 };
 
-/** What is sent back for one callback. */
+/** The answer to one callback. */
 export interface Answer {
   readonly contentType: string;
   readonly body: string;
@@ -30,14 +32,14 @@ export function answerOf(verdict: Verdict, format: AnswerFormat = plainAnswer): 
   return { contentType: format.contentType, body: verdict === 'SUCCESS' ? format.success : format.failure };
 }
 
-/** To a self-check: each hash judged for itself. */
+/** The answer to a self-check, with a verdict for each hash. */
 export function selfCheckAnswer(valid: { readonly client: boolean; readonly verify: boolean }): Answer {
-  const word = (yes: boolean): Verdict => (yes ? 'SUCCESS' : 'FAILURE');
+  const verdict = (yes: boolean): Verdict => (yes ? 'SUCCESS' : 'FAILURE');
   return {
     contentType: 'application/json',
     body: JSON.stringify({
-      client_system_pubkey_hash_valid: word(valid.client),
-      verify_sign_pub_hash_valid: word(valid.verify),
+      client_system_pubkey_hash_valid: verdict(valid.client),
+      verify_sign_pub_hash_valid: verdict(valid.verify),
     }),
   };
 }

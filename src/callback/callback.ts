@@ -1,22 +1,22 @@
 import type { Failure } from '../errors.ts';
 import type { Amount } from '../values/amount.ts';
 
-/** What a callback asks about: a payment (section 6.1), a withdrawal (6.2) or a web3 transaction (6.3). */
+/** A payment (section 6.1), a withdrawal (6.2) or a web3 transaction (6.3). */
 export type Kind = 'payment' | 'transfer' | 'web3';
 
-/** SUCCESS or FAILURE: what the platform or the co-signer is told (sections 6.1 and 6.4). */
+/** The answer to the platform or the co-signer (sections 6.1 and 6.4). */
 export type Verdict = 'SUCCESS' | 'FAILURE';
 
 export type QuestionType = 'payment' | 'sign_prepare' | 'sign_start' | 'sign_success';
 
-/** What is asked about the subject. A speed-up (`pending_round: true`) is a question of its own. */
+/** The question about the subject. A speed-up (`pending_round: true`) is a separate question. */
 export interface Question {
   readonly type: QuestionType;
   readonly speedUp: boolean;
 }
 
 /**
- * Who is paid how much. A withdrawal to several addresses has one for each; any other callback at most one.
+ * The amount for one recipient. A withdrawal has one for each address; any other callback has at most one.
  */
 export interface Payout {
   readonly to: string;
@@ -24,24 +24,21 @@ export interface Payout {
 }
 
 interface CallbackBase {
-  /** The name of the source in the settings. */
+  /** The name of the sender in the settings. */
   readonly source: string;
-  /** `appOrderId` or `request_id`: with the source and the kind it names the subject. */
+  /** `appOrderId` or `request_id`. With the source and the kind it identifies the subject. */
   readonly id: string;
   readonly question: Question;
-  /** `unlimited` (a web3 `-1`) is above every limit. */
+  /** `unlimited` (`-1` of a web3 callback) exceeds every limit. */
   readonly amount: Amount | 'unlimited';
   /** The coin's symbol; for web3 the network's (`main_chain_symbol`). */
   readonly symbol: string;
   readonly payouts: readonly Payout[];
-  /**
-   * The members by the names that policies use, as comparable text; none for an optional member that is not
-   * there.
-   */
+  /** Members as comparable texts, by the names that policies use. A missing member has no text. */
   readonly values: ReadonlyMap<string, readonly string[]>;
-  /** All that says what is to be done. Two callbacks about one subject must agree in these. */
+  /** The members that determine the operation. All callbacks about one subject must have the same terms. */
   readonly terms: Readonly<Record<string, string>>;
-  /** Names of members that the specification does not define, kept in the journal. */
+  /** Names of members that the specification does not define. The journal keeps them. */
   readonly unknown: readonly string[];
 }
 
@@ -54,7 +51,7 @@ export interface TransferCallback extends CallbackBase {
   readonly kind: 'transfer';
   readonly from: string;
   readonly to: string;
-  /** Every address that is paid, as it is written: `to` and those of the outputs, each spelling once. */
+  /** All addresses that are paid, as written: `to` and those of the outputs, each spelling once. */
   readonly recipients: readonly string[];
   readonly memo: string | undefined;
   readonly txid: string | undefined;
@@ -71,7 +68,7 @@ export interface Web3Callback extends CallbackBase {
 
 export type Callback = PaymentCallback | TransferCallback | Web3Callback;
 
-/** The co-signer's `verify_public_hash`: no subject, no policies. */
+/** The co-signer's `verify_public_hash`. It has no subject, and no policy applies. */
 export interface SelfCheck {
   readonly kind: 'self-check';
   readonly source: string;
@@ -80,18 +77,18 @@ export interface SelfCheck {
   readonly verifyHash: string;
 }
 
-/** The most outputs of one withdrawal that any setting allows. */
+/** The highest bound on the outputs of a withdrawal that the settings allow. */
 export const OUTPUTS_MAX = 1000;
 
-/** What a callback may hold at most, beside the bounds of its body. */
+/** Bounds beside those of the body. */
 export interface ParseBounds {
-  /** Outputs of a withdrawal; OUTPUTS_MAX if it is not said. */
+  /** The most outputs of a withdrawal. The default is OUTPUTS_MAX. */
   readonly outputs: number;
 }
 
 export type Parsed<T> = { readonly ok: true; readonly callback: T } | Failure;
 
-/** The subject's name within its source: one decision stands for all callbacks that share it. */
+/** The name of the subject within its source. All callbacks with this name share one decision. */
 export function subjectOf(callback: Pick<Callback, 'kind' | 'id'>): string {
   return `${callback.kind}:${callback.id}`;
 }

@@ -4,15 +4,15 @@ import type { Callback, Kind, ParseBounds, Parsed, SelfCheck } from './callback.
 import { parsePayment, paymentAliases, paymentValues } from './payment.ts';
 import { parseTransfer, transferAliases, transferValues } from './transfer.ts';
 import { parseWeb3, web3Aliases, web3Values } from './web3.ts';
-import { VISIBLE, reading, requiredText } from './reading.ts';
+import { VISIBLE, parsing, requiredText } from './member-readers.ts';
 
-/** One row a kind of callback: how it is read, and the names by which policies may ask for its members. */
+/** How to parse one kind of callback, and the names that policies use for its members. */
 export interface CallbackKind {
   readonly parse: (members: Members, source: string, bounds?: ParseBounds) => Parsed<Callback>;
   readonly values: readonly string[];
-  /** Names on the wire that stand for another in `values`. */
+  /** Other names of members in `values`, as the wire has them. */
   readonly aliases: Readonly<Record<string, string>>;
-  /** Members by which this kind is told from the others, so that one URL can serve several. */
+  /** Members that only this kind has. They tell the kinds apart at a URL that serves several. */
   readonly marks: readonly string[];
 }
 
@@ -33,8 +33,9 @@ export const callbackKinds: Readonly<Record<Kind, CallbackKind>> = {
 };
 
 /**
- * A co-signer's callback, by what its members show it to be. It must be one of `expected`, the kinds that its
- * URL serves; one that could be either, or is neither, is refused. A member that is null shows nothing.
+ * Parses a co-signer's callback. Its members determine its kind, which must be one of `expected`, the kinds
+ * that the URL serves. A callback that fits no kind, or more than one, is refused. A member that is null
+ * doesn't count.
  */
 export function parseCosigner(
   members: Members,
@@ -47,36 +48,37 @@ export function parseCosigner(
       ? parseSelfCheck(members, source)
       : failure('KIND_UNEXPECTED', 'a self-check is sent to the URL for withdrawals');
   }
-  const shown = (['transfer', 'web3'] as const).filter((kind) =>
-    callbackKinds[kind].marks.some((name) => says(members.get(name))),
+  const found = (['transfer', 'web3'] as const).filter((kind) =>
+    callbackKinds[kind].marks.some((name) => isPresent(members.get(name))),
   );
-  const [kind] = shown;
-  if (kind === undefined || shown.length > 1 || !expected.includes(kind)) {
+  const [kind] = found;
+  if (kind === undefined || found.length > 1 || !expected.includes(kind)) {
+    const kinds = found.length === 0 ? 'no callback' : found.join(' and ');
     return failure(
       'KIND_UNEXPECTED',
-      `the members are those of ${shown.length === 0 ? 'no callback' : shown.join(' and ')}; this URL serves ${expected.join(' and ')}`,
-      { shown, expected },
+      `the members are those of ${kinds}; this URL serves ${expected.join(' and ')}`,
+      { shown: found, expected },
     );
   }
   return callbackKinds[kind].parse(members, source, bounds);
 }
 
-const says = (member: Member | undefined): boolean => member !== undefined && member.kind !== 'null';
+const isPresent = (member: Member | undefined): boolean => member !== undefined && member.kind !== 'null';
 
-export const SELF_CHECK_TYPE = 'verify_public_hash';
+const SELF_CHECK_TYPE = 'verify_public_hash';
 
-const TEXT = { pattern: VISIBLE, maxLength: 256 };
+const HASH = { pattern: VISIBLE, maxLength: 256 };
 
 /**
- * The co-signer's question whether both sides hold the same public keys; sent when its operator checks its
- * settings.
+ * The co-signer's question whether both sides hold the same public keys. The co-signer sends it when its
+ * operator checks the settings.
  */
-export function parseSelfCheck(members: Members, source: string): Parsed<SelfCheck> {
-  return reading(() => ({
+function parseSelfCheck(members: Members, source: string): Parsed<SelfCheck> {
+  return parsing(() => ({
     kind: 'self-check',
     source,
-    appId: requiredText(members, 'app_id', TEXT),
-    clientHash: requiredText(members, 'client_system_pubkey_hash', TEXT),
-    verifyHash: requiredText(members, 'verify_sign_pub_hash', TEXT),
+    appId: requiredText(members, 'app_id', HASH),
+    clientHash: requiredText(members, 'client_system_pubkey_hash', HASH),
+    verifyHash: requiredText(members, 'verify_sign_pub_hash', HASH),
   }));
 }

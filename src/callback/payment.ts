@@ -4,17 +4,17 @@ import type { Parsed, PaymentCallback } from './callback.ts';
 import {
   type Grammar,
   optionalText,
-  reading,
+  parsing,
   requiredAmount,
   requiredText,
-  unreadable,
+  reject,
   valuesOf,
-} from './reading.ts';
+} from './member-readers.ts';
 
 /**
- * The members of a payment confirmation (section 6.1) and what each may hold. The `md5` and `rsa` schemes
- * sign names and values run together, so a signed text proves something only if these grammars allow one
- * reading of it. That is why a symbol may not end like a `time` member.
+ * The members of a payment confirmation (section 6.1) and their grammars. The `md5` and `rsa` schemes sign
+ * the names and values without separators. The signature proves the members only if these grammars leave one
+ * way to split the signed text. That is why a symbol must not end like a `time` member.
  */
 export const PAYMENT_MEMBERS = {
   appKey: { pattern: /^[\x21-\x7e]+$/, maxLength: 128 },
@@ -25,25 +25,24 @@ export const PAYMENT_MEMBERS = {
   userId: { pattern: /^\d+$/, maxLength: 32 },
 } as const satisfies Readonly<Record<string, Grammar>>;
 
-/** Members that may be missing from a payment confirmation. */
+/** The optional members of a payment confirmation. */
 export const PAYMENT_OPTIONAL: ReadonlySet<string> = new Set(['time']);
 
 export const paymentValues = ['userId', 'appOrderId', 'amount', 'symbol'] as const;
 export const paymentAliases = { orderAmount: 'amount', payCoinSymbol: 'symbol' } as const;
 
 /**
- * A payment confirmation from its flat members, those of an envelope's plaintext included. A member that the
- * callback does not define refuses it: with no separators in the signed text, a stranger's name could change
- * the reading.
+ * Parses a payment confirmation from its members, which may come from the plaintext of an envelope. An
+ * unknown member is refused: without separators in the signed text, its name could make the text ambiguous.
  */
 export function parsePayment(members: Members, source: string): Parsed<PaymentCallback> {
-  return reading(() => {
-    const stranger = [...members.keys()].find(
+  return parsing(() => {
+    const unknownMember = [...members.keys()].find(
       (name) => name !== 'sign' && !Object.hasOwn(PAYMENT_MEMBERS, name),
     );
-    if (stranger !== undefined) {
-      unreadable('MEMBER_UNKNOWN', `a payment confirmation has no member ${JSON.stringify(stranger)}`, {
-        member: stranger,
+    if (unknownMember !== undefined) {
+      reject('MEMBER_UNKNOWN', `a payment confirmation has no member ${JSON.stringify(unknownMember)}`, {
+        member: unknownMember,
       });
     }
     optionalText(members, 'time', PAYMENT_MEMBERS.time);

@@ -20,14 +20,14 @@ import {
   oneOf,
   optionalFlag,
   optionalText,
-  reading,
+  parsing,
   requiredAmount,
-  requireOneSpelling,
+  requireUnambiguous,
   requiredText,
   unknownNames,
-  unreadable,
+  reject,
   valuesOf,
-} from './reading.ts';
+} from './member-readers.ts';
 
 const DEFINED = [
   'type',
@@ -46,7 +46,7 @@ const DEFINED = [
 
 const OUTPUT_DEFINED = ['address_to', 'amount'];
 
-/** Whatever the bound on outputs is, the body's size bounds what is read of them. */
+/** The size of the body bounds the outputs further, whatever the bound on their number is. */
 const OUTPUT_BOUNDS: Bounds = { bytes: 65_536, members: 4096, depth: 4, numberCharacters: 80 };
 
 export const transferValues = [
@@ -64,16 +64,16 @@ export const transferValues = [
 export const transferAliases = { withdraw_id: 'transfer_id' } as const;
 
 /**
- * A co-signer's withdrawal confirmation (section 6.2). Its id is `transfer_id` or `withdraw_id`, either may
- * be empty. Where there are `outputs`, they must sum to `amount` and include `to`, and `to` then stands for
- * every address paid.
+ * Parses a co-signer's withdrawal confirmation (section 6.2). Its id is `transfer_id` or `withdraw_id`;
+ * either may be empty. If there are `outputs`, they must sum to `amount` and include `to`. For policies, `to`
+ * is then the list of all addresses that are paid.
  */
 export function parseTransfer(
   members: Members,
   source: string,
   bounds: ParseBounds = { outputs: OUTPUTS_MAX },
 ): Parsed<TransferCallback> {
-  return reading(() => {
+  return parsing(() => {
     const type = oneOf(members, 'type', COSIGNER_TYPES);
     const id = requiredText(members, 'request_id', IDENTIFIER);
     const transferId = transferIdOf(members);
@@ -123,7 +123,7 @@ export function parseTransfer(
           outputs === undefined
             ? ''
             : payouts.map((each) => `${each.to} ${formatAmount(each.amount)}`).join('\n'),
-        // Only where there are any, so that all other terms stay what they were before these were looked at.
+        // Added only if there are unknown members, so that the digests of all other terms stay as they were.
         ...(outputs === undefined || outputs.more === '' ? {} : { outputMembers: outputs.more }),
       },
       unknown: [...unknownNames(members, DEFINED), ...(outputs?.unknown ?? [])],
@@ -133,12 +133,12 @@ export function parseTransfer(
 
 function transferIdOf(members: Members): string | undefined {
   if (!members.has('transfer_id') && !members.has('withdraw_id')) {
-    unreadable('MEMBER_MISSING', 'neither transfer_id nor withdraw_id is there', { member: 'transfer_id' });
+    reject('MEMBER_MISSING', 'transfer_id and withdraw_id are both missing', { member: 'transfer_id' });
   }
   const transferId = optionalText(members, 'transfer_id', WIRE_ID);
   const withdrawId = optionalText(members, 'withdraw_id', WIRE_ID);
   if (transferId !== undefined && withdrawId !== undefined && transferId !== withdrawId) {
-    unreadable(
+    reject(
       'MEMBER_INVALID',
       `transfer_id ${transferId} and withdraw_id ${withdrawId} name different withdrawals`,
       {
@@ -152,46 +152,48 @@ function transferIdOf(members: Members): string | undefined {
 const TAG = /^(?:0|[1-9]\d{0,9})$/;
 const TAG_MAX = 4_294_967_295;
 
-/** The memo in its one spelling; a number where one of the recipients is of a chain whose memo is one. */
+/** The memo. If a recipient is on Ripple, it must be a destination tag. */
 function memoOf(members: Members, recipients: readonly string[]): string | undefined {
   const memo = optionalText(members, 'memo', MEMO);
   if (memo === undefined) return undefined;
-  requireOneSpelling('memo', memo);
+  requireUnambiguous('memo', memo);
   if (recipients.some(takesNumber) && !(TAG.test(memo) && Number(memo) <= TAG_MAX)) {
-    const because = `memo is no destination tag, which Ripple wants as a whole number from 0 to ${TAG_MAX}; ask for it in digits, without leading zeros`;
-    unreadable('MEMBER_INVALID', because, { member: 'memo' });
+    const because =
+      `memo is not a destination tag, which on Ripple is a whole number from 0 to ${TAG_MAX}; ` +
+      'send it in digits, without leading zeros';
+    reject('MEMBER_INVALID', because, { member: 'memo' });
   }
   return memo;
 }
 
 interface Outputs {
-  /** One an address, in the order of the addresses. */
+  /** One for each address, in the order of the addresses. */
   readonly payouts: readonly Payout[];
-  /** The addresses as they are written, one for each output. */
+  /** The addresses as written, one for each output. */
   readonly written: readonly string[];
-  /** The names of members that the specification does not define, as `outputs[].name`, each once. */
+  /** The names of members that the specification does not define, as `outputs[].name`, without duplicates. */
   readonly unknown: readonly string[];
-  /**
-   * What these say, with the output that they are of, whatever the order; the empty text if there are none.
-   */
+  /** The unknown members with their outputs, in an order that does not depend on that of the outputs. */
   readonly more: string;
 }
 
-/** The outputs, or undefined where the withdrawal has none. */
+/** The outputs; undefined if the withdrawal has no outputs. */
 function outputsOf(
   members: Members,
   { to, amount, most }: { readonly to: string; readonly amount: Amount; readonly most: number },
 ): Outputs | undefined {
   const member = members.get('outputs');
   if (member === undefined || member.kind === 'null' || member.text === '') return undefined;
-  if (member.kind !== 'string') unreadable('OUTPUTS_INVALID', 'outputs is not a string that holds JSON');
+  if (member.kind !== 'string') reject('OUTPUTS_INVALID', 'outputs is not a string that holds JSON');
   const decoded = readObjects(member.text, OUTPUT_BOUNDS);
-  if (!decoded.ok) return unreadable('OUTPUTS_INVALID', `outputs can't be read: ${decoded.because}`);
+  if (!decoded.ok) return reject('OUTPUTS_INVALID', `outputs can't be read: ${decoded.because}`);
   const count = decoded.objects.length;
   if (count === 0) return undefined;
   if (count > most) {
-    const because = `the withdrawal has ${count} outputs; at most ${most} are read (public.limits.outputs); split it, or raise the setting`;
-    unreadable('TOO_MANY_OUTPUTS', because, { outputs: count, most });
+    const because =
+      `the withdrawal has ${count} outputs; at most ${most} are read (public.limits.outputs); ` +
+      'split it, or raise the setting';
+    reject('TOO_MANY_OUTPUTS', because, { outputs: count, most });
   }
   const paid = new Map<string, Amount>();
   const written: string[] = [];
@@ -209,26 +211,26 @@ function outputsOf(
   }
   const sum = [...paid.values()].reduce((total, each) => total + each, 0n);
   if (sum !== amount) {
-    unreadable(
+    reject(
       'OUTPUTS_INVALID',
       `the outputs sum to ${formatAmount(sum)}, the amount is ${formatAmount(amount)}`,
     );
   }
-  if (!paid.has(to)) unreadable('OUTPUTS_INVALID', `the outputs do not include ${to}, the address in to`);
+  if (!paid.has(to)) reject('OUTPUTS_INVALID', `the outputs do not include ${to}, the address in to`);
   const payouts = [...paid]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([address, each]) => ({ to: address, amount: each }));
   return { payouts, written, unknown: [...unknown], more: more.sort().join('\n') };
 }
 
-/** The unknown members of one output as a line: they may say whom it reaches, such as a memo of its own. */
+/** The unknown members of one output as a line. They may matter: a memo, for instance. */
 function moreOf(
   output: Members,
   names: readonly string[],
   of: { readonly address: string; readonly amount: string },
 ): string {
-  const said = names.map((name) => [name, output.get(name)?.kind ?? '', output.get(name)?.text ?? '']);
-  return canonicalJson([of.address, of.amount, ...said.sort(byName)]);
+  const members = names.map((name) => [name, output.get(name)?.kind ?? '', output.get(name)?.text ?? '']);
+  return canonicalJson([of.address, of.amount, ...members.sort(byName)]);
 }
 
 const byName = ([a = '']: readonly string[], [b = '']: readonly string[]): number => (a < b ? -1 : 1);

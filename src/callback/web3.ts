@@ -12,12 +12,12 @@ import {
   optionalFlag,
   optionalText,
   presentText,
-  reading,
+  parsing,
   requiredAmount,
   requiredText,
   unknownNames,
   valuesOf,
-} from './reading.ts';
+} from './member-readers.ts';
 
 const DEFINED = [
   'type',
@@ -51,11 +51,11 @@ export const web3Values = [
 export const web3Aliases = { main_chain_symbol: 'symbol' } as const;
 
 /**
- * A co-signer's web3 confirmation (section 6.3). `-1` means unlimited; `0` is in order; plain transfers have
- * no data, which is told by an empty text. A `trans_id`, unlike a withdrawal's id, is never empty.
+ * Parses a co-signer's web3 confirmation (section 6.3). The amount `-1` means unlimited, and `0` is valid. A
+ * plain transfer has empty call data. Unlike the id of a withdrawal, `trans_id` is never empty.
  */
 export function parseWeb3(members: Members, source: string): Parsed<Web3Callback> {
-  return reading(() => {
+  return parsing(() => {
     const type = oneOf(members, 'type', COSIGNER_TYPES);
     const id = requiredText(members, 'request_id', IDENTIFIER);
     const transId = requiredText(members, 'trans_id', WIRE_ID);

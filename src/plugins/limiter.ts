@@ -30,9 +30,10 @@ export type PluginEvent = 'inquiry-paused' | 'inquiry-resumed' | 'module-restart
 export type Limiter = (ask: () => Promise<PluginAnswer>, withinMs: number) => Promise<PluginAnswer>;
 
 /**
- * Limits the questions to one plugin: a time-out, a number of questions in flight, a queue, and a circuit breaker.
- * `ask` must end by itself within the plugin's own time-out. If the caller's time ends earlier, the caller gets a
- * failure at once, but the question stays in flight, and its failure counts, until `ask` has ended.
+ * Limits the questions to one plugin: a time-out, a number of questions in flight, a queue, and a circuit
+ * breaker. `ask` must end by itself within the plugin's own time-out. If the caller's time ends earlier, the
+ * caller gets a failure at once, but the question stays in flight, and its failure counts, until `ask` has
+ * ended.
  */
 export function createLimiter(plugin: string, limits: Limits, report: ReportPlugin): Limiter {
   const { timeoutMs, concurrency, waiting, breaker: after } = limits;

@@ -1,6 +1,6 @@
 /*
- * The input and the answer of a module: types alone, for `import type` or a JSDoc comment. A service gets the same
- * input over HTTP. A new member does not change `version`; a new meaning of a member does.
+ * The input and the answer of a module: types alone, for `import type` or a JSDoc comment. A service gets the
+ * same input over HTTP. A new member does not change `version`; a new meaning of a member does.
  */
 
 /** A callback as a plugin gets it. */
@@ -20,9 +20,9 @@ export interface PluginInput {
     readonly speedUp: boolean;
   };
   /**
-   * The members by the names that policies use, as text. Amounts are plain decimals, or `unlimited`. Hexadecimal
-   * addresses and call data are in lower case. Missing members are left out. Only `to` can be a list: the
-   * recipients of a withdrawal to several addresses.
+   * The members by the names that policies use, as text. Amounts are plain decimals, or `unlimited`.
+   * Hexadecimal addresses and call data are in lower case. Missing members are left out. Only `to` can be a
+   * list: the recipients of a withdrawal to several addresses.
    */
   readonly members: Readonly<Record<string, string | readonly string[]>>;
   /** The amount for each recipient, one entry for each address. */
@@ -42,5 +42,8 @@ export interface ModuleAnswer {
   readonly because?: string;
 }
 
-/** The default export of a module. A thrown error, a rejected promise and any other answer refuse the callback. */
+/**
+ * The default export of a module. A thrown error, a rejected promise and any other answer refuse the
+ * callback.
+ */
 export type OwnModule = (input: ModuleInput) => ModuleAnswer | Promise<ModuleAnswer>;

@@ -4,8 +4,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { ModuleInput, OwnModule } from './module-interface.ts';
 
 /*
- * The program of a module's thread. It loads the bytes that were hashed, from memory, and answers one question
- * after the other. The module can change anything here, so thread.ts trusts no message.
+ * The program of a module's thread. It loads the bytes that were hashed, from memory, and answers one
+ * question after the other. The module can change anything here, so thread.ts trusts no message.
  */
 
 /** A message from the thread. `externalBytes` is memory that the resource limits of a thread do not cover. */

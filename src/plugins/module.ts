@@ -19,8 +19,8 @@ const FILE_BYTES = 1024 * 1024;
 const CLOSE_MS = 1000;
 
 /**
- * Starts the threads of a module. Rejects with SETTINGS_INVALID if the file's SHA-256 is not that of the settings,
- * or if the module does not load.
+ * Starts the threads of a module. Rejects with SETTINGS_INVALID if the file's SHA-256 is not that of the
+ * settings, or if the module does not load.
  */
 export async function startModule(
   config: Pick<ModuleConfig, 'name' | 'file' | 'sha256' | 'timeoutMs' | 'memoryMb' | 'concurrency'>,
@@ -99,7 +99,7 @@ function readSmallFile(name: string, file: string): Uint8Array {
     }
     if (length <= FILE_BYTES && length < bytes.length) return bytes.subarray(0, length);
   } catch (thrown) {
-    const cure = `name an existing file that this user can read; a relative path starts in the settings' folder`;
+    const cure = 'name a file that this user can read; a relative path starts in the folder of the settings';
     throw moduleError(name, `can't read its file: ${messageOf(thrown)}`, cure);
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);

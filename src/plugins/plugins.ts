@@ -44,8 +44,8 @@ interface Plugin {
 }
 
 /**
- * Loads the modules and creates the clients of the services. Rejects with SETTINGS_INVALID or SECRET_UNREADABLE.
- * An unreachable service is not an error.
+ * Loads the modules and creates the clients of the services. Rejects with SETTINGS_INVALID or
+ * SECRET_UNREADABLE. An unreachable service is not an error.
  */
 export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
   const { services, modules, report, clock } = parts;

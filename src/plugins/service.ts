@@ -31,7 +31,9 @@ export interface ServiceClient {
   readonly close: () => void;
 }
 
-/** Idle connections close earlier than most servers close them, so that a question rarely meets a closed one. */
+/**
+ * Idle connections close earlier than most servers close them, so that a question rarely meets a closed one.
+ */
 const IDLE_MS = 4000;
 
 /** A client for one service. It keeps connections open between questions. */
@@ -88,8 +90,9 @@ function agentFor(url: URL, { concurrency }: ServiceConfig, ca: string | undefin
 const SIGNATURE_HEADER = 'countersign-signature';
 
 /**
- * `v1=` and the hexadecimal HMAC-SHA256 of `prefix` and `body`. The prefix is `timestamp.nonce.` for a question and
- * `answer.nonce.` for its answer. A timestamp begins with a digit, so neither signature can stand for the other.
+ * `v1=` and the hexadecimal HMAC-SHA256 of `prefix` and `body`. The prefix is `timestamp.nonce.` for a
+ * question and `answer.nonce.` for its answer. A timestamp begins with a digit, so neither signature is valid
+ * for the other.
  */
 function sign(secret: string, prefix: string, body: Uint8Array): string {
   return `v1=${createHmac('sha256', secret).update(prefix).update(body).digest('hex')}`;
@@ -139,9 +142,9 @@ const HEADER_BYTES = 8192;
 class ConnectionLost extends PluginError {}
 
 /**
- * One POST and its response, both within `timeoutMs` and the bounds of an answer. Rejects with PluginError. It uses
- * `node:http` because `fetch` has no bound on headers and no certificate authority for one request. It follows no
- * redirect and decompresses nothing.
+ * One POST and its response, both within `timeoutMs` and the bounds of an answer. Rejects with PluginError.
+ * It uses `node:http` because `fetch` has no bound on headers and no certificate authority for one request.
+ * It follows no redirect and decompresses nothing.
  */
 async function post({ url, agent, headers, body, timeoutMs }: Post): Promise<ServiceResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<ServiceResponse>();

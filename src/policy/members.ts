@@ -1,6 +1,6 @@
 import type { Callback, Kind } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
-import { VISIBLE, WIRE_ID } from '../callback/reading.ts';
+import { VISIBLE, WIRE_ID } from '../callback/member-readers.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
 import { comparable, ambiguityOf } from '../values/comparable.ts';
 

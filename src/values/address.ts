@@ -54,7 +54,7 @@ const table: Readonly<Record<Chain, ChainRow>> = chains;
 
 const isChain = (name: string): name is Chain => Object.hasOwn(table, name);
 
-/** The known chains. `text` stands for every other chain: its addresses are compared as exact text. */
+/** The known chains. `text` is any other chain: its addresses are compared as exact text. */
 export const CHAINS: readonly Chain[] = Object.keys(table).filter(isChain);
 
 /** A description of how the chain writes addresses. */

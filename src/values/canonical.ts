@@ -7,9 +7,9 @@ export type Json =
  * JSON in the canonical form of RFC 8785: member names in the order of their UTF-16 code units, no blanks,
  * numbers and strings as ECMAScript writes them. Members that are undefined are left out.
  *
- * RFC 8785 has no form for a string with an unpaired surrogate. A policy can contain one (`"\ud800"` in YAML),
- * so it keeps the lower-case escape that `JSON.stringify` writes, and the revision of such a policy stays valid.
- * Throws a RangeError for a number that is not finite (section 3.2.2.3).
+ * RFC 8785 has no form for a string with an unpaired surrogate. A policy can contain one (`"\ud800"` in
+ * YAML), so it keeps the lower-case escape that `JSON.stringify` writes, and the revision of such a policy
+ * stays valid. Throws a RangeError for a number that is not finite (section 3.2.2.3).
  */
 export function canonicalJson(value: Json): string {
   if (value === null || typeof value !== 'object') return scalar(value);

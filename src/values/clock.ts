@@ -12,8 +12,8 @@ const INSTANT = new RegExp(`^${DAY}T${TIME}${ZONE}$`);
 export const INSTANT_FORM = 'an instant like 2026-03-02T10:00:00Z or 2026-03-02T11:00:00+01:00';
 
 /**
- * Milliseconds since the epoch of an ISO 8601 date and time with a zone. Undefined for any other text, and for
- * a day that the calendar does not have.
+ * Milliseconds since the epoch of an ISO 8601 date and time with a zone. Undefined for any other text, and
+ * for a day that the calendar does not have.
  */
 export function readInstant(written: string): number | undefined {
   const [, day = '', hour = '', minute = '', second = '00', fraction = '', zone = ''] =

@@ -9,7 +9,10 @@ export interface Member {
   readonly text: string;
 }
 
-/** The members of one JSON object by name, in the order of the body. In a map, `__proto__` is an ordinary name. */
+/**
+ * The members of one JSON object by name, in the order of the body. In a map, `__proto__` is an ordinary
+ * name.
+ */
 export type Members = ReadonlyMap<string, Member>;
 
 export interface Bounds {

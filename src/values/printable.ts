@@ -20,7 +20,9 @@ export function printableJson(value: unknown): string {
   );
 }
 
-/** Untrusted text as one line for logs, journal and terminals: without control characters, bounded in length. */
+/**
+ * Untrusted text as one line for logs, journal and terminals: without control characters, bounded in length.
+ */
 export function printableSentence(text: string): string {
   const printable = text
     .slice(0, 4 * SENTENCE_CHARACTERS)

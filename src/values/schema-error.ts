@@ -11,7 +11,9 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 const FAULTS_MAX = 8;
 
-/** Says what is wrong with a value that a schema refused, one clause for each member. `whole` names the value. */
+/**
+ * Says what is wrong with a value that a schema refused, one clause for each member. `whole` names the value.
+ */
 export function formatSchemaError({ issues }: z.ZodError, value: unknown, whole = 'it'): string {
   const faults = issues.flatMap((issue) => faultsOf(issue, value, whole));
   const more = faults.length > FAULTS_MAX ? [`and ${faults.length - FAULTS_MAX} more`] : [];

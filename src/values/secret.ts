@@ -12,8 +12,8 @@ export function nameOfSecret(reference: SecretRef): string {
 }
 
 /**
- * Whether two texts are equal. It compares SHA-256 digests, so its time does not show where the texts differ or
- * whether their lengths do.
+ * Whether two texts are equal. It compares SHA-256 digests, so its time does not show where the texts differ
+ * or whether their lengths do.
  */
 export function equalInConstantTime(a: string, b: string): boolean {
   return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { z } from 'zod';
 import { callbackKinds } from '../../src/callback/kinds.ts';
 import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../../src/callback/payment.ts';
-import { ADDRESS, IDENTIFIER, MEMO, SYMBOL, WIRE_ID } from '../../src/callback/reading.ts';
+import { ADDRESS, IDENTIFIER, MEMO, SYMBOL, WIRE_ID } from '../../src/callback/member-readers.ts';
 import { canonicalString } from '../../src/signature/canonical.ts';
 import { openEnvelope } from '../../src/signature/envelope.ts';
 import { readPrivateKey, readPublicKey } from '../../src/signature/keys.ts';

@@ -54,10 +54,10 @@ describeOnBothStores('a memo with a second spelling is refused, and so evades no
     const because = (name: string): unknown =>
       JSON.parse(entries[DISGUISED.findIndex(([each]) => each === name)]?.detail ?? '{}').because;
     expect(because('a blank after')).toBe(
-      'memo begins or ends with white space, so one recipient would have two spellings; ask for it without',
+      'memo begins or ends with white space, so another text looks the same; send it without that',
     );
     expect(because('a zero-width space')).toBe(
-      'memo has a character that nobody sees (U+200B), so one recipient would have two spellings; ask for it without',
+      'memo has an invisible character (U+200B), so another text looks the same; send it without that',
     );
   });
 
@@ -103,7 +103,7 @@ describeOnBothStores('a memo with a second spelling is refused, and so evades no
     const refused = (await journalOf(service.store, 'vault')).filter(({ verdict }) => verdict === 'FAILURE');
     expect(new Set(refused.map(({ detail }) => JSON.parse(detail).because))).toEqual(
       new Set([
-        'memo is no destination tag, which Ripple wants as a whole number from 0 to 4294967295; ask for it in digits, without leading zeros',
+        'memo is not a destination tag, which on Ripple is a whole number from 0 to 4294967295; send it in digits, without leading zeros',
       ]),
     );
     expect(await send('0777', { ...EOS, outputs })).toBe('FAILURE');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SYMBOL } from '../../callback/reading.ts';
+import { SYMBOL } from '../../callback/member-readers.ts';
 import { type Amount, AMOUNT_SCALE, formatAmount, parseAmount } from '../../values/amount.ts';
 import { type Path, cureFor, shown } from '../fault.ts';
 import { SOURCE, memberNamed, memberNames, readMemberText } from '../members.ts';

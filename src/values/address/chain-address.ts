@@ -10,8 +10,8 @@ export type AddressRead =
 export type ReadAddress = (text: string) => AddressRead;
 
 /**
- * Accepts an address, unless its comparable text differs from the form of its chain: lists could not find such
- * an address.
+ * Accepts an address, unless its comparable text differs from the form of its chain: lists could not find
+ * such an address.
  */
 export function goodAddress(text: string, address: string): AddressRead {
   return comparable(text) === address

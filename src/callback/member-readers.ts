@@ -3,7 +3,7 @@ import { type Amount, parseAmount } from '../values/amount.ts';
 import { comparable, ambiguityOf } from '../values/comparable.ts';
 import type { Member, Members } from '../values/members.ts';
 
-/** What a text member may hold. */
+/** The texts that a member may have. */
 export interface Grammar {
   readonly pattern: RegExp;
   readonly maxLength: number;
@@ -11,7 +11,7 @@ export interface Grammar {
 
 /** Visible ASCII without blanks: ids, symbols, addresses, hashes. */
 export const VISIBLE = /^[\x21-\x7e]+$/;
-/** An integer of any size, as text. */
+/** An integer of any size. */
 const INTEGER = /^(?:0|[1-9]\d*)$/;
 
 export const COSIGNER_TYPES = ['sign_prepare', 'sign_start', 'sign_success'] as const;
@@ -19,11 +19,11 @@ export const IDENTIFIER: Grammar = { pattern: VISIBLE, maxLength: 128 };
 export const WIRE_ID: Grammar = { pattern: INTEGER, maxLength: 40 };
 export const ADDRESS: Grammar = { pattern: VISIBLE, maxLength: 256 };
 export const SYMBOL: Grammar = { pattern: VISIBLE, maxLength: 64 };
-/** A memo is free text; what it may not hold besides, {@link requireOneSpelling} says. */
+/** Free text. {@link requireUnambiguous} restricts it further. */
 export const MEMO: Grammar = { pattern: /^[^]+$/u, maxLength: 512 };
 
-/** Thrown by the readers below and turned into a {@link Failure} by {@link reading}. */
-class Unreadable extends Error {
+/** A rejected member. The readers below throw it; {@link parsing} returns its failure. */
+class Rejected extends Error {
   readonly failure: Failure;
   constructor(found: Failure) {
     super(found.because);
@@ -31,25 +31,23 @@ class Unreadable extends Error {
   }
 }
 
-/**
- * Runs a parser: its value, or the failure of the first member that is missing or not as its grammar says.
- */
-export function reading<T>(parse: () => T): { readonly ok: true; readonly callback: T } | Failure {
+/** Runs a parser. Returns its value, or the failure of the first member that is missing or rejected. */
+export function parsing<T>(parse: () => T): { readonly ok: true; readonly callback: T } | Failure {
   try {
     return { ok: true, callback: parse() };
   } catch (thrown) {
-    if (thrown instanceof Unreadable) return thrown.failure;
+    if (thrown instanceof Rejected) return thrown.failure;
     throw thrown;
   }
 }
 
-export function unreadable(code: FailureCode, because: string, data: Failure['data'] = {}): never {
-  throw new Unreadable(failure(code, because, data));
+export function reject(code: FailureCode, because: string, data: Failure['data'] = {}): never {
+  throw new Rejected(failure(code, because, data));
 }
 
 /**
- * A member's text, from a string, or from a number that is a plain integer (an id such as `1e5` would be a
- * second spelling of another). Undefined where it is missing, null or empty.
+ * The text of a member: a string, or a number that is a plain integer. An id such as `1e5` would be a second
+ * spelling of another id. Undefined if the member is missing, null or empty.
  */
 export function optionalText(members: Members, name: string, grammar: Grammar): string | undefined {
   const member = members.get(name);
@@ -65,39 +63,36 @@ export function optionalText(members: Members, name: string, grammar: Grammar): 
   return member.text;
 }
 
-/** As {@link optionalText}, but it must be there. */
+/** As {@link optionalText}, but the member must not be missing or empty. */
 export function requiredText(members: Members, name: string, grammar: Grammar): string {
   return (
     optionalText(members, name, grammar) ??
-    unreadable('MEMBER_MISSING', `${name} is missing or empty`, { member: name })
+    reject('MEMBER_MISSING', `${name} is missing or empty`, { member: name })
   );
 }
 
-/** As {@link optionalText}, but the member must be there, though it may be empty. */
+/** As {@link optionalText}, but the member must not be missing. It may be empty. */
 export function presentText(members: Members, name: string, grammar: Grammar): string {
-  if (!members.has(name)) unreadable('MEMBER_MISSING', `${name} is missing`, { member: name });
+  if (!members.has(name)) reject('MEMBER_MISSING', `${name} is missing`, { member: name });
   return optionalText(members, name, grammar) ?? '';
 }
 
-/**
- * Refuses a free text that looks like another: lists and limits by recipient would take the two for different
- * ones.
- */
-export function requireOneSpelling(name: string, text: string): void {
+/** Rejects a free text that looks like another one: lists and limits would take them for two recipients. */
+export function requireUnambiguous(name: string, text: string): void {
   const why = ambiguityOf(text);
   if (why === undefined) return;
-  const because = `${name} ${why}, so one recipient would have two spellings; ask for it without`;
-  unreadable('MEMBER_INVALID', because, { member: name });
+  const because = `${name} ${why}, so another text looks the same; send it without that`;
+  reject('MEMBER_INVALID', because, { member: name });
 }
 
-/** The names that the callback's kind does not define. */
+/** The names that the kind of callback does not define. */
 export function unknownNames(members: Members, defined: readonly string[]): readonly string[] {
   return [...members.keys()].filter((name) => !defined.includes(name));
 }
 
 /**
- * An amount from a string or a number, digit by digit. Above zero unless `zero` says that zero will do;
- * `pattern` narrows how it may be written.
+ * An exact amount from a string or a number. It must be above zero, unless `zero` allows zero. `pattern`
+ * restricts its spelling.
  */
 export function requiredAmount(
   members: Members,
@@ -105,7 +100,7 @@ export function requiredAmount(
   { zero = false, pattern }: { readonly zero?: boolean; readonly pattern?: RegExp } = {},
 ): Amount {
   const member = members.get(name);
-  if (member === undefined) return unreadable('MEMBER_MISSING', `${name} is missing`, { member: name });
+  if (member === undefined) return reject('MEMBER_MISSING', `${name} is missing`, { member: name });
   const readable =
     (member.kind === 'string' || member.kind === 'number') && pattern?.test(member.text) !== false;
   const amount = readable ? parseAmount(member.text) : undefined;
@@ -118,19 +113,17 @@ export function requiredAmount(
 export function oneOf<const T extends string>(members: Members, name: string, allowed: readonly T[]): T {
   const text = requiredText(members, name, { pattern: VISIBLE, maxLength: 64 });
   const found = allowed.find((each) => each === text);
-  return (
-    found ?? unreadable('MEMBER_INVALID', `${name} is not one of ${allowed.join(', ')}`, { member: name })
-  );
+  return found ?? reject('MEMBER_INVALID', `${name} is not one of ${allowed.join(', ')}`, { member: name });
 }
 
-/** True, or false where it is false or missing. Nothing else is a boolean. */
+/** True if the member is true; false if it is false or missing. Any other value is rejected. */
 export function optionalFlag(members: Members, name: string): boolean {
   const member = members.get(name);
   if (member === undefined) return false;
   return member.kind === 'boolean' ? member.text === 'true' : invalid(name, member, 'true or false');
 }
 
-/** The table of values that policies read: comparable texts by name, an absent member as no text. */
+/** The values that policies read: comparable texts by name. A missing member has no text. */
 export function valuesOf(
   table: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): ReadonlyMap<string, readonly string[]> {
@@ -145,7 +138,7 @@ function comparables(value: string | readonly string[] | undefined): readonly st
 }
 
 function invalid(name: string, member: Member, expected: string): never {
-  return unreadable('MEMBER_INVALID', `${name} is a ${member.kind} that is not ${expected}`, {
+  return reject('MEMBER_INVALID', `${name} is a ${member.kind} that is not ${expected}`, {
     member: name,
   });
 }
