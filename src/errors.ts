@@ -1,7 +1,6 @@
 /**
- * Why the program could not do what it was asked: a fault in settings, files, the store or a call. What
- * refuses a *callback* is no error but a {@link Failure} or a decision: bad callbacks are the ordinary case,
- * and cost no stack.
+ * The codes of errors in settings, files, the store or a command. A refused callback is not an error but a
+ * {@link Failure} or a decision: bad callbacks are ordinary, and a Failure costs no stack trace.
  */
 export type ErrorCode =
   | 'SETTINGS_INVALID'

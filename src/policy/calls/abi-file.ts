@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
 import type { AbiParameter } from './abi.ts';
 
-/** A method as a file has it; not yet known to be one that can be judged. */
+/** A method in an ABI file, not yet checked for unsupported types. */
 export interface AbiMethod {
   readonly name: string;
   readonly inputs: readonly AbiParameter[];
@@ -11,13 +11,13 @@ export interface AbiMethod {
 
 const ABI_BOUNDS = { characters: 262_144, lineCharacters: 4000, methods: 500, depth: 16 } as const;
 
-/** Lines that are of no method. One without `function` may well be called `error`. */
+/** Lines that declare no method. A line without `function` can be a method named `error`. */
 const OTHER = /^(?:(?:struct|event|error)\s|(?:constructor|fallback|receive)\b)/;
 
-/** A name where a parameter begins. */
+/** A name at the start of a parameter. */
 const TYPE_NAME = /([(,]\s*)([A-Za-z_$][\w$]*)(?![\w$])/g;
 
-/** Fields by the struct's name. */
+/** The fields of each struct, as a list of parameters. */
 type Structs = ReadonlyMap<string, string>;
 
 const parameter: z.ZodType<AbiParameter> = z.lazy(() =>
@@ -31,16 +31,16 @@ const item = z.looseObject({ type: z.string().default('function') });
 const method = z.object({ name: z.string().max(200), inputs: z.array(parameter).max(64).default([]) });
 
 /**
- * The methods of an ABI file: JSON (a list, or an object that has it as `abi`), or a human-readable signature
- * a line, with or without `function` before it, with `struct` lines, blank lines, and comments after `#` or
- * `//`. Throws, with what is wrong.
+ * Reads the methods of an ABI file. The file is JSON (a list, or an object with a list under `abi`), or has
+ * one human-readable signature on each line, with or without `function`. Such a file may also have `struct`
+ * lines, blank lines, and comments after `#` or `//`. Throws a RangeError that says what is wrong.
  */
 export function readAbiFile(text: string): readonly AbiMethod[] {
   if (text.length > ABI_BOUNDS.characters) {
     throw new RangeError(`it has ${text.length} characters; at most ${ABI_BOUNDS.characters} are read`);
   }
-  const bare = text.replace(/^\uFEFF/, '');
-  const methods = /^\s*[[{]/.test(bare) ? fromJson(bare) : fromLines(bare);
+  const content = text.replace(/^\uFEFF/, '');
+  const methods = /^\s*[[{]/.test(content) ? fromJson(content) : fromLines(content);
   if (methods.length === 0) throw new RangeError('it has no method');
   if (methods.length > ABI_BOUNDS.methods) {
     throw new RangeError(`it has ${methods.length} methods; at most ${ABI_BOUNDS.methods} are read`);
@@ -52,7 +52,7 @@ function fromJson(text: string): readonly AbiMethod[] {
   const written: unknown = JSON.parse(text);
   const wrapped = z.object({ abi: z.unknown() }).safeParse(written);
   const items = z.array(item).safeParse(wrapped.success ? wrapped.data.abi : written);
-  if (!items.success) throw new RangeError('it is JSON, and no list of ABI items');
+  if (!items.success) throw new RangeError('it is JSON, but not a list of ABI items');
   return items.data
     .filter(({ type }) => type === 'function')
     .map((each) => {
@@ -84,13 +84,13 @@ function fromLines(text: string): readonly AbiMethod[] {
   return lines.filter((line) => !OTHER.test(line.text)).map((line) => fromLine(line, structs));
 }
 
-/** What the structs are made of, as a list of parameters, by name. */
+/** Collects the structs, and refuses a name that is defined twice. */
 function structsIn(lines: readonly Line[]): Structs {
   const structs = new Map<string, string>();
   for (const { text, number } of lines.filter((line) => line.text.startsWith('struct '))) {
     const [, name, fields = ''] = /^struct ([A-Za-z_$][\w$]*) ?\{([^{}]*)\};?$/.exec(text) ?? [];
-    if (name === undefined) throw new RangeError(`line ${number} is no struct`);
-    if (structs.has(name)) throw new RangeError(`line ${number} has the struct ${name} a second time`);
+    if (name === undefined) throw new RangeError(`line ${number} is not a struct`);
+    if (structs.has(name)) throw new RangeError(`line ${number} defines the struct ${name} a second time`);
     const each = fields.split(';').map((field) => field.trim());
     structs.set(name, each.filter((field) => field !== '').join(', '));
   }
@@ -98,10 +98,10 @@ function structsIn(lines: readonly Line[]): Structs {
 }
 
 /**
- * The signature with each struct written out in its place, so that it has one reading by itself: what the
- * library makes of structs it remembers by less than their contents, and takes exponential time for some.
+ * Replaces the name of each struct by a tuple of its fields. The library is not given the structs, because it
+ * takes exponential time for some of them, and caches them by less than their contents.
  */
-function writtenOut(signature: string, structs: Structs): string {
+function withoutStructs(signature: string, structs: Structs): string {
   let text = signature;
   for (let depth = 0; depth < ABI_BOUNDS.depth; depth++) {
     const before = text;
@@ -120,13 +120,13 @@ function writtenOut(signature: string, structs: Structs): string {
 function fromLine({ text, number }: Line, structs: Structs): AbiMethod {
   const bare = text.replace(/;$/, '');
   try {
-    const signature = writtenOut(bare.startsWith('function ') ? bare : `function ${bare}`, structs);
+    const signature = withoutStructs(bare.startsWith('function ') ? bare : `function ${bare}`, structs);
     const lines: readonly string[] = [signature];
     const found = parseAbi(lines).find((each) => each.type === 'function');
-    if (found === undefined) throw new RangeError('it is no signature');
+    if (found === undefined) throw new RangeError('it is not a signature');
     return { name: found.name, inputs: found.inputs };
   } catch (thrown) {
     const [first] = messageOf(thrown).split('\n');
-    throw new RangeError(`line ${number} is no signature: ${first}`, { cause: thrown });
+    throw new RangeError(`line ${number} is not a signature: ${first}`, { cause: thrown });
   }
 }

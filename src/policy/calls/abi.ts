@@ -1,4 +1,4 @@
-/** A type of an argument, read once when the policy is compiled. Every type takes at least a word. */
+/** The type of an argument. Every type takes at least one word of call data. */
 export type Type =
   | { readonly kind: 'uint' | 'int'; readonly bits: number }
   | { readonly kind: 'address' | 'bool' | 'bytes' | 'string' }
@@ -8,26 +8,23 @@ export type Type =
   | { readonly kind: 'tuple'; readonly members: readonly Parameter[] };
 
 export interface Parameter {
-  /** Empty where the ABI gives none. */
+  /** Empty if the ABI has no name. */
   readonly name: string;
   readonly type: Type;
 }
 
-/** A parameter as JSON ABIs write it. */
+/** A parameter in a JSON ABI. */
 export interface AbiParameter {
   readonly type: string;
   readonly name?: string | undefined;
   readonly components?: readonly AbiParameter[] | undefined;
 }
 
-/**
- * An argument: numbers as bigint, addresses and bytes as lower-case hexadecimal, arrays and tuples as lists
- * in order.
- */
+/** The value of an argument. Addresses and bytes are lower-case hexadecimal; arrays and tuples are lists. */
 export type Value = bigint | boolean | string | readonly Value[];
 
 export const WORD_BYTES = 32;
-/** Arrays and tuples within each other, and members of one list; no method in use comes near. */
+/** Bounds far above those of methods in use. */
 const DEPTH_MAX = 8;
 const MEMBERS_MAX = 64;
 const LENGTH_MAX = 1024;
@@ -37,16 +34,14 @@ const ARRAY = /^(.+)\[(\d{0,4})\]$/;
 const INTEGER = /^(u?)int(\d{0,3})$/;
 const FIXED_BYTES = /^bytes([1-9]|[12]\d|3[0-2])$/;
 
-/**
- * Parameters from an ABI. Throws, with what is wrong, for a type that is none or that call data can't be
- * judged by.
- */
+/** Reads the parameters of an ABI. Throws a RangeError that names an invalid or unsupported type. */
 export function readParameters(written: readonly AbiParameter[], depth = 0): readonly Parameter[] {
   if (depth > DEPTH_MAX) throw new RangeError(`its types are nested more than ${DEPTH_MAX} deep`);
   if (written.length > MEMBERS_MAX) throw new RangeError(`a list of parameters has more than ${MEMBERS_MAX}`);
   const parameters = written.map((each) => ({ name: each.name ?? '', type: readType(each, depth) }));
-  if (headBytesOf(parameters) > HEAD_MAX_WORDS * WORD_BYTES)
+  if (headBytesOf(parameters) > HEAD_MAX_WORDS * WORD_BYTES) {
     throw new RangeError('its arguments are too large');
+  }
   return parameters;
 }
 
@@ -57,7 +52,7 @@ function readType(written: AbiParameter, depth: number): Type {
   if (array !== null) {
     const length = array[2] === '' ? undefined : Number(array[2]);
     if (length === 0 || (length ?? 0) > LENGTH_MAX) {
-      throw new RangeError(`an array of ${length} can't be judged; from 1 to ${LENGTH_MAX} can`);
+      throw new RangeError(`an array of ${length} items is not supported; from 1 to ${LENGTH_MAX} are`);
     }
     return { kind: 'array', of: readType({ ...written, type: array[1] ?? '' }, depth + 1), length };
   }
@@ -73,10 +68,10 @@ function readType(written: AbiParameter, depth: number): Type {
   }
   const fixed = FIXED_BYTES.exec(type);
   if (fixed !== null) return { kind: 'fixed-bytes', size: Number(fixed[1]) };
-  throw new RangeError(`${JSON.stringify(type.slice(0, 40))} is no type that can be judged`);
+  throw new RangeError(`${JSON.stringify(type.slice(0, 40))} is not a supported type`);
 }
 
-/** As it stands in a method's signature: `(address,uint256)[]`. */
+/** A type in a method's signature: `(address,uint256)[]`. */
 export function formatType(type: Type): string {
   switch (type.kind) {
     case 'uint':
@@ -101,14 +96,14 @@ export function formatTypes(parameters: readonly Parameter[]): string {
   return `(${parameters.map(({ type }) => formatType(type)).join(',')})`;
 }
 
-/** Whether its place in the head holds an offset to it, and not it. */
+/** Whether the head holds an offset to the value instead of the value. */
 export function isDynamic(type: Type): boolean {
   if (type.kind === 'array') return type.length === undefined || isDynamic(type.of);
   if (type.kind === 'tuple') return type.members.some((member) => isDynamic(member.type));
   return type.kind === 'bytes' || type.kind === 'string';
 }
 
-/** Bytes that it takes in the head. */
+/** The size of a type in the head. */
 export function headBytes(type: Type): number {
   if (isDynamic(type)) return WORD_BYTES;
   if (type.kind === 'array') return (type.length ?? 0) * headBytes(type.of);
@@ -123,23 +118,23 @@ export function headBytesOf(parameters: readonly Parameter[]): number {
 /** A single value within a method's arguments, or one in each item of an array. */
 export interface Argument {
   /**
-   * Names (or places counted from 1, where there is no name) from the outside in:
-   * `permitSingle.details.amount`.
+   * Names from the outside in, such as `permitSingle.details.amount`; a position from 1 replaces a missing
+   * name.
    */
   readonly path: string;
-  /** The same as indexes; `each` stands for all items of an array. */
+  /** The same path as indexes; `each` is all items of an array. */
   readonly steps: readonly (number | 'each')[];
   readonly type: Type;
 }
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
-/** All single values that a method's arguments have, in their order. */
+/** All single values within a method's arguments, in their order. */
 export function argumentsOf(parameters: readonly Parameter[]): readonly Argument[] {
-  return within(parameters, '', []);
+  return argumentsInList(parameters, '', []);
 }
 
-function within(
+function argumentsInList(
   parameters: readonly Parameter[],
   path: string,
   steps: Argument['steps'],
@@ -147,32 +142,33 @@ function within(
   return parameters.flatMap(({ name, type }, index) => {
     const unique = NAME.test(name) && parameters.filter((each) => each.name === name).length === 1;
     const own = unique ? name : String(index + 1);
-    return inside(type, path === '' ? own : `${path}.${own}`, [...steps, index]);
+    return argumentsInType(type, path === '' ? own : `${path}.${own}`, [...steps, index]);
   });
 }
 
-function inside(type: Type, path: string, steps: Argument['steps']): readonly Argument[] {
-  if (type.kind === 'array') return inside(type.of, path, [...steps, 'each']);
-  if (type.kind === 'tuple') return within(type.members, path, steps);
+function argumentsInType(type: Type, path: string, steps: Argument['steps']): readonly Argument[] {
+  if (type.kind === 'array') return argumentsInType(type.of, path, [...steps, 'each']);
+  if (type.kind === 'tuple') return argumentsInList(type.members, path, steps);
   return [{ path, steps, type }];
 }
 
 /**
- * The argument that a policy names, or all within a tuple that it names; at each level by name or by place.
+ * The argument that a policy names, or all arguments within a tuple. Each part is a name or a position from
+ * 1.
  */
 export function argumentsNamed(all: readonly Argument[], written: string): readonly Argument[] {
   const parts = written.split('.');
   return all.filter(({ path, steps }) => {
     const names = path.split('.');
-    const places = steps.filter((step) => step !== 'each');
+    const indexes = steps.filter((step) => step !== 'each');
     return (
       parts.length <= names.length &&
-      parts.every((part, level) => part === names[level] || part === String((places[level] ?? 0) + 1))
+      parts.every((part, level) => part === names[level] || part === String((indexes[level] ?? 0) + 1))
     );
   });
 }
 
-/** What a call has for an argument: one value, or those of all items in their order. */
+/** The values of an argument in a call: one value, or one for each item of an array. */
 export function valuesAt(values: readonly Value[], { steps }: Argument): readonly Value[] {
   let found: readonly Value[] = [values];
   for (const step of steps) {
@@ -186,12 +182,12 @@ export function valuesAt(values: readonly Value[], { steps }: Argument): readonl
   return found;
 }
 
-/** A value as lists hold it and people read it; numbers as they are, without decimals. */
+/** The text of a value, for lists and for people. Numbers are in the smallest units. */
 export function formatValue(value: Value | undefined): string {
   return typeof value === 'object' ? value.map(formatValue).join(' ') : String(value);
 }
 
-/** A whole number with the point `decimals` from the right: 1500000 with 6 is `1.5`. */
+/** A whole number with its decimal point: 1500000 with 6 decimals is `1.5`. */
 export function formatUnits(value: bigint, decimals: number): string {
   const sign = value < 0n ? '-' : '';
   const digits = (value < 0n ? -value : value).toString().padStart(decimals + 1, '0');

@@ -1,19 +1,21 @@
 import { z } from 'zod';
-import { comparableEntry, ambiguityOf } from '../../values/comparable.ts';
+import { messageOf } from '../../errors.ts';
+import { readAddress } from '../../values/address.ts';
+import { ambiguityOf, comparableEntry } from '../../values/comparable.ts';
 import { type Path, cureFor, shown } from '../fault.ts';
 import { textsText } from '../rules/parameter.ts';
 import type { RuleContext } from '../rules/rule.ts';
 import { type Argument, type Type, type Value, formatType, formatUnits, formatValue } from './abi.ts';
 
-import { messageOf } from '../../errors.ts';
-import { readAddress } from '../../values/address.ts';
-
 const TEXT = 'a text';
 const text = z.string({ error: TEXT });
 const ANY = 'any, or a mapping of conditions like { values: [0x…] }, { list: partners } or { max: 1000 }';
 
-/** What an argument must be. All that is given must hold. Strange names are found when it is compiled. */
-export const conditionShape = z
+/**
+ * The conditions on an argument, which must all be met. The compiler reports unknown names, because it knows
+ * the names that fit the argument.
+ */
+const conditionShape = z
   .looseObject({
     values: textsText.optional(),
     file: text.optional(),
@@ -32,58 +34,75 @@ export const conditionText = z.union([z.literal('any'), conditionShape], { error
 
 export type WrittenCondition = z.output<typeof conditionShape>;
 
-/** That a list of the source's holds all values of an argument, or none of them. */
+/** A list in the store must hold all values of an argument, or none of them. */
 export interface ListCondition {
   readonly list: string;
   readonly must: 'hold-all' | 'hold-none';
 }
 
+/** An argument, and how a policy writes its values. */
+export interface JudgedArgument {
+  readonly argument: Argument;
+  /** The decimals of its limits; undefined if neither the policy nor the method has them. */
+  readonly decimals: number | undefined;
+  readonly amount: boolean;
+  /** Whether its limits are for the sum over a transaction instead of each value. */
+  readonly summed: boolean;
+}
+
 export interface Condition {
   readonly argument: Argument;
-  /**
-   * Why a value won't do, as the end of a sentence; undefined if it will, as far as the callback alone can
-   * tell.
-   */
-  readonly wrong: (value: Value, sender: string) => string | undefined;
+  /** Why the callback alone refuses a value, as the end of a sentence; undefined if it does not. */
+  readonly violation: (value: Value, sender: string) => string | undefined;
   readonly lists: readonly ListCondition[];
   /** In the smallest units. */
   readonly limits: Limits;
-  /** Whether the limits are for all calls of a transaction together, and not only for each value. */
+  /** Whether the limits are for the sum over a transaction in addition to each value. */
   readonly summed: boolean;
-  /** As it is written: the same for all methods of an entry, whose amounts are added up together. */
+  /** The condition in the policy. All methods of an entry share it, and with it one sum. */
   readonly key: object;
+}
+
+interface Limits {
+  readonly min: bigint | undefined;
+  readonly max: bigint | undefined;
+}
+
+/** The allowed values in one place of the policy. */
+interface AllowedTexts {
+  readonly where: string;
+  readonly texts: ReadonlySet<string>;
 }
 
 const NAMES = Object.keys(conditionShape.shape);
 const LIST = /^[a-z][a-z0-9-]{0,63}$/;
 
-/** A condition on one argument; undefined, with faults, if it doesn't fit it. */
+/**
+ * Compiles a condition on one argument. Undefined, with faults, if the condition does not fit the argument.
+ */
 export function compileCondition(
   written: WrittenCondition,
-  judged: Judged,
+  judged: JudgedArgument,
   path: Path,
   context: RuleContext,
 ): Condition | undefined {
   const { argument } = judged;
   const given = Object.keys(written);
-  const fitting = namesFor(judged);
-  for (const name of given.filter((each) => !fitting.includes(each))) {
-    const known = NAMES.includes(name);
-    const message = known
-      ? `${name} does not fit ${formatArgument(argument)}`
-      : `${shown(name)} is not known here`;
-    return context.fault(
-      [...path, name],
-      message,
-      known ? `for it: any, ${fitting.join(', ')}` : cureFor(name, fitting),
-    );
+  const fitting = namesFor(argument.type);
+  const misfit = given.find((name) => !fitting.includes(name));
+  if (misfit !== undefined) {
+    const at = [...path, misfit];
+    return NAMES.includes(misfit)
+      ? context.fault(
+          at,
+          `${misfit} does not fit ${formatArgument(argument)}`,
+          `for it: any, ${fitting.join(', ')}`,
+        )
+      : context.fault(at, `${shown(misfit)} is not known here`, cureFor(misfit, fitting));
   }
   if (!given.some((name) => !['each', 'decimals', 'asset'].includes(name))) {
-    return context.fault(
-      path,
-      `it asks nothing of ${formatArgument(argument)}`,
-      'write any if it may be anything',
-    );
+    const message = `there is no condition on ${formatArgument(argument)}`;
+    return context.fault(path, message, 'write any if every value is allowed');
   }
   const limits = compileLimits(written, judged, path, context);
   const lists = compileLists(written, path, context);
@@ -95,16 +114,16 @@ export function compileCondition(
     limits,
     summed: judged.summed,
     lists,
-    wrong: wrongIn(
+    violation: violationOf(
       sets,
       limits,
-      { isSender: written.is === 'sender', isLooked: sets.length + lists.length > 0 },
+      { isSender: written.is === 'sender', isListed: sets.length + lists.length > 0 },
       judged,
     ),
   };
 }
 
-function namesFor({ argument: { type } }: Judged): readonly string[] {
+function namesFor(type: Type): readonly string[] {
   if (type.kind === 'uint' || type.kind === 'int') {
     return ['values', 'list', 'not-list', 'min', 'max', 'each', 'decimals', 'asset'];
   }
@@ -118,14 +137,9 @@ function formatArgument({ path, type }: Argument): string {
   return `${path} (${formatType(type)})`;
 }
 
-interface Limits {
-  readonly min: bigint | undefined;
-  readonly max: bigint | undefined;
-}
-
 function compileLimits(
   written: WrittenCondition,
-  judged: Judged,
+  judged: JudgedArgument,
   path: Path,
   context: RuleContext,
 ): Limits | undefined {
@@ -138,15 +152,14 @@ function compileLimits(
     if (!read.ok) return context.fault([...path, name], read.message, read.cure);
     limits[name] = read.value;
   }
-  // A signed amount's sign often says which way it goes: a maximum alone would let any size through below
-  // zero.
+  // The sign of an amount often says who pays. A maximum alone would allow any amount below zero.
   if (type.kind === 'int' && limits.max !== undefined) limits.min ??= 0n;
   if (limits.min !== undefined && limits.max !== undefined && limits.min > limits.max) {
     return context.fault(path, 'min is above max, so nothing could pass', 'exchange the two');
   }
   if (judged.amount && limits.max !== undefined && limits.max >= unlimitedFrom(type)) {
-    const cure = 'write a lower one; if unlimited amounts shall pass, write unlimited: allowed beside where';
-    return context.fault([...path, 'max'], 'this maximum is as good as none', cure);
+    const cure = 'write a lower one; to allow unlimited amounts, write unlimited: allowed beside where';
+    return context.fault([...path, 'max'], 'this maximum is so high that it limits nothing', cure);
   }
   return limits;
 }
@@ -173,12 +186,12 @@ function compileLists(
   return lists;
 }
 
-function wrongIn(
+function violationOf(
   sets: readonly AllowedTexts[],
   { min, max }: Limits,
-  { isSender, isLooked }: { readonly isSender: boolean; readonly isLooked: boolean },
-  { argument, decimals = 0 }: Judged,
-): Condition['wrong'] {
+  { isSender, isListed }: { readonly isSender: boolean; readonly isListed: boolean },
+  { argument, decimals = 0 }: JudgedArgument,
+): Condition['violation'] {
   const units = (value: bigint): string => formatUnits(value, decimals);
   const isText = argument.type.kind === 'string';
   return (value, sender) => {
@@ -187,50 +200,30 @@ function wrongIn(
       if (min !== undefined && value < min) return `is below the minimum ${units(min)}`;
       if (max !== undefined && value > max) return `is above the maximum ${units(max)}`;
     } else if (min !== undefined || max !== undefined) {
-      return `is no number, and ${argument.path} has a limit`;
+      return `is not a number, and ${argument.path} has a limit`;
     }
-    if (isLooked && isText && typeof value === 'string') {
-      const why = ambiguityOf(value);
-      if (why !== undefined) return `${why}, which no list can tell from the text without`;
+    if (isListed && isText && typeof value === 'string') {
+      const ambiguity = ambiguityOf(value);
+      if (ambiguity !== undefined) return `${ambiguity}, so another text looks the same`;
     }
     const missed = sets.find(({ texts }) => !texts.has(listText(value)));
     return missed === undefined ? undefined : `is not among ${missed.where}`;
   };
 }
 
-/** The text by which lists, in the store, in files and in the policy itself, know a value. */
+/** The text by which lists, in the store, in files and in the policy, know a value. */
 export function listText(value: Value): string {
   return comparableEntry(formatValue(value));
 }
 
-/** An argument, and how a policy writes its values. */
-export interface Judged {
-  readonly argument: Argument;
-  /** Digits after the point that its limits are written with; undefined if nobody said. */
-  readonly decimals: number | undefined;
-  readonly amount: boolean;
-  /** Whether its limits are for the sum over a transaction, and not for each value. */
-  readonly summed: boolean;
-}
-
-/** The values that will do, by where they are written. */
-export interface AllowedTexts {
-  readonly where: string;
-  readonly texts: ReadonlySet<string>;
-}
-
-/**
- * The values that `values` and `file` of a condition name; a fault for one that the argument could never
- * have.
- */
-export function compileTexts(
-  written: { readonly values?: readonly string[] | undefined; readonly file?: string | undefined },
-  judged: Judged,
+/** The values under `values` and `file`. Undefined, with a fault, if the argument can't have one of them. */
+function compileTexts(
+  { values, file }: WrittenCondition,
+  judged: JudgedArgument,
   path: Path,
   context: RuleContext,
 ): readonly AllowedTexts[] | undefined {
   const sets: AllowedTexts[] = [];
-  const { values, file } = written;
   if (values !== undefined) {
     const texts = readTexts(values, judged, [...path, 'values'], context);
     if (texts === undefined) return undefined;
@@ -240,7 +233,7 @@ export function compileTexts(
     const at = [...path, 'file'];
     const lines = linesOf(file, at, context);
     const texts = lines && readTexts(lines, judged, at, context);
-    if (texts === undefined || !checksumsStand(file, judged, at, context)) return undefined;
+    if (texts === undefined || !hasChecksums(file, judged, at, context)) return undefined;
     sets.push({ where: file, texts });
   }
   return sets;
@@ -250,22 +243,19 @@ function linesOf(file: string, path: Path, context: RuleContext): readonly strin
   try {
     return context.listFile(file);
   } catch (thrown) {
-    return context.fault(path, messageOf(thrown), 'put the file beside the policy, one value a line');
+    return context.fault(path, messageOf(thrown), 'put the file beside the policy, one value on each line');
   }
 }
 
-/**
- * The lines of a file are compared in lower case; whether an address was misspelt shows only as it is
- * written.
- */
-function checksumsStand(file: string, judged: Judged, path: Path, context: RuleContext): boolean {
+/** Verifies the checksums of a file's addresses as written, because the compared lines are in lower case. */
+function hasChecksums(file: string, judged: JudgedArgument, path: Path, context: RuleContext): boolean {
   if (judged.argument.type.kind !== 'address') return true;
   return readTexts(context.writtenList(file) ?? [], judged, path, context) !== undefined;
 }
 
 function readTexts(
   written: readonly string[],
-  judged: Judged,
+  judged: JudgedArgument,
   path: Path,
   context: RuleContext,
 ): ReadonlySet<string> | undefined {
@@ -273,7 +263,7 @@ function readTexts(
   for (const each of written) {
     const read = readText(each, judged);
     if (read.ok) texts.add(read.text);
-    // A revision in force from before this was a fault: nothing that is looked up is ever so.
+    // A revision from before this check stays valid: no argument ever equals such a text.
     else if (!context.again) return context.fault(path, read.message, read.cure);
   }
   return texts;
@@ -283,19 +273,19 @@ type TextRead =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly message: string; readonly cure: string };
 
-/** A value as the policy writes it, in the form in which those of a call are looked up. */
-function readText(written: string, { argument, decimals }: Judged): TextRead {
-  const { type } = argument;
-  const no = (cure: string): TextRead => ({
+/** The list text of a value that the policy gives. */
+function readText(written: string, { argument: { type }, decimals }: JudgedArgument): TextRead {
+  const refuse = (cure: string): TextRead => ({
     ok: false,
-    message: `no ${formatType(type)} is ever ${shown(written)}`,
+    message: `${shown(written)} is not a value of the type ${formatType(type)}`,
     cure,
   });
   switch (type.kind) {
     case 'address': {
       const read = readAddress('evm', written);
       if (read.ok) return { ok: true, text: read.address };
-      return { ok: false, message: `${shown(written)} is no address: ${read.because}`, cure: 'copy it anew' };
+      const message = `${shown(written)} is not an address: ${read.because}`;
+      return { ok: false, message, cure: 'copy it again' };
     }
     case 'uint':
     case 'int': {
@@ -305,50 +295,44 @@ function readText(written: string, { argument, decimals }: Judged): TextRead {
     case 'bool':
       return written === 'true' || written === 'false'
         ? { ok: true, text: written }
-        : no('write true or false');
+        : refuse('write true or false');
     case 'bytes':
       return /^0x(?:[0-9a-f]{2})*$/i.test(written)
         ? { ok: true, text: written.toLowerCase() }
-        : no('write 0x and hexadecimal digits');
+        : refuse('write 0x and hexadecimal digits');
     case 'fixed-bytes': {
       const digits = type.size * 2;
       return /^0x[0-9a-f]+$/i.test(written) && written.length === digits + 2
         ? { ok: true, text: written.toLowerCase() }
-        : no(`write 0x and ${digits} hexadecimal digits`);
+        : refuse(`write 0x and ${digits} hexadecimal digits`);
     }
     case 'string': {
-      const text = comparableEntry(written);
-      const why = ambiguityOf(text);
-      if (why === undefined) return { ok: true, text };
-      return {
-        ok: false,
-        message: `${shown(written)} ${why}, and such a text is refused`,
-        cure: 'leave that out',
-      };
+      const entry = comparableEntry(written);
+      const ambiguity = ambiguityOf(entry);
+      if (ambiguity === undefined) return { ok: true, text: entry };
+      const message = `${shown(written)} ${ambiguity}, and such a text is refused`;
+      return { ok: false, message, cure: 'write it without that' };
     }
     case 'array':
     case 'tuple':
       break;
   }
-  return no('name one of its members');
+  return refuse('name one of its members');
 }
 
 const DECIMAL = /^(-?)(0|[1-9]\d{0,77})(?:\.(\d{1,36}))?$/;
 
-export type LimitRead =
+type LimitRead =
   | { readonly ok: true; readonly value: bigint }
   | { readonly ok: false; readonly message: string; readonly cure: string };
 
-/** A number that a policy gives for an integer argument, in the smallest units: exact, or refused. */
-export function readLimit(written: string, type: Type, decimals: number): LimitRead {
+/** Reads a number that a policy gives for an integer argument. The result is exact, in the smallest units. */
+function readLimit(written: string, type: Type, decimals: number): LimitRead {
   const [, sign = '', whole = '', fraction = ''] = DECIMAL.exec(written) ?? [];
   if (whole === '') {
     const plain = decimals === 0 ? 'a whole number, like 10' : 'a plain decimal, like 10000 or 0.5';
-    return {
-      ok: false,
-      message: `${JSON.stringify(written.slice(0, 80))} will not do`,
-      cure: `write ${plain}`,
-    };
+    const message = `${JSON.stringify(written.slice(0, 80))} will not do`;
+    return { ok: false, message, cure: `write ${plain}` };
   }
   if (fraction.length > decimals) {
     return {
@@ -361,7 +345,7 @@ export function readLimit(written: string, type: Type, decimals: number): LimitR
   const value = sign === '' ? units : -units;
   const [least, greatest] = rangeOf(type);
   if (value >= least && value <= greatest) return { ok: true, value };
-  return { ok: false, message: `${written} is outside of what the argument can hold`, cure: 'leave it out' };
+  return { ok: false, message: `${written} is outside of the range of the argument`, cure: 'leave it out' };
 }
 
 function rangeOf(type: Type): readonly [least: bigint, greatest: bigint] {
@@ -370,7 +354,7 @@ function rangeOf(type: Type): readonly [least: bigint, greatest: bigint] {
   return [0n, 0n];
 }
 
-/** From here on an amount is as good as unlimited: half of what its type holds. */
+/** The least amount that counts as unlimited: half of the type's range. */
 export function unlimitedFrom(type: Type): bigint {
   if (type.kind === 'uint') return 2n ** BigInt(type.bits - 1);
   return type.kind === 'int' ? 2n ** BigInt(type.bits - 2) : 0n;

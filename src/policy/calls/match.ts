@@ -3,23 +3,49 @@ import { type Value, formatUnits, formatValue, valuesAt } from './abi.ts';
 import { type Condition, type ListCondition, listText, unlimitedFrom } from './condition.ts';
 import type { Entry } from './entry.ts';
 
-/** A call that was read. */
-export interface ReadCall {
+/** A decoded call. */
+export interface DecodedCall {
   readonly contract: string;
   readonly values: readonly Value[];
   readonly native: Amount | 'unlimited';
   /** The address that signs the transaction. */
   readonly sender: string;
-  /** The callback's `to`, for the transaction's own call; undefined for those within a wrapper. */
+  /** The callback's `to`, for the transaction's own call; undefined for inner calls. */
   readonly to: string | undefined;
+}
+
+/** Why a transaction is refused. */
+export interface Refusal {
+  /** A sentence. */
+  readonly because: string;
+  readonly values: Readonly<Record<string, string>>;
 }
 
 export type Match =
   | { readonly ok: true; readonly charges: readonly Charge[]; readonly lists: readonly ListedValues[] }
-  | { readonly ok: false; readonly because: string; readonly values: Readonly<Record<string, string>> };
+  | ({ readonly ok: false } & Refusal);
 
-/** Whether an entry for the call's contract and method allows it, as far as the callback alone can tell. */
-export function matchEntry(entry: Entry, call: ReadCall): Match {
+/** An amount that counts towards a limit on the sum over a transaction. */
+export interface Charge {
+  /** Identifies the limit: charges with the same key are summed. */
+  readonly key: object;
+  /** True for an amount below zero. Such amounts have a sum of their own. */
+  readonly below?: true;
+  readonly what: string;
+  /** Zero or more. */
+  readonly amount: bigint;
+  readonly max: bigint;
+  readonly format: (amount: bigint) => string;
+}
+
+/** The values of an argument that a list must hold, or must not hold. */
+export interface ListedValues extends ListCondition {
+  readonly argument: string;
+  readonly values: readonly string[];
+}
+
+/** Whether an entry for the call's contract and method allows the call. Sums and lists are checked later. */
+export function matchEntry(entry: Entry, call: DecodedCall): Match {
   return (
     wrongRecipient(entry, call) ??
     wrongUnlimited(entry, call) ??
@@ -35,37 +61,42 @@ export function matchEntry(entry: Entry, call: ReadCall): Match {
   );
 }
 
-function no(because: string, values: Readonly<Record<string, string>>): Match {
+function refusal(because: string, values: Readonly<Record<string, string>>): Match {
   return { ok: false, because, values };
 }
 
-function wrongRecipient({ recipient }: Entry, { to, contract, values }: ReadCall): Match | undefined {
+function wrongRecipient({ recipient }: Entry, { to, contract, values }: DecodedCall): Match | undefined {
   if (to === undefined || to === contract) return undefined;
   if (recipient === undefined) {
-    return no(`to is ${to}, and not the contract ${contract} that is called`, { to });
+    return refusal(`to is ${to}, and not the contract ${contract} that is called`, { to });
   }
   const [named] = valuesAt(values, recipient);
   if (to === named) return undefined;
-  return no(`to is ${to}, and neither the contract ${contract} nor ${recipient.path} of the call`, { to });
+  const because = `to is ${to}, and neither the contract ${contract} nor ${recipient.path} of the call`;
+  return refusal(because, { to });
 }
 
-/** Amounts and flags that allow somebody everything, and the callback's own `-1`. */
-function wrongUnlimited(entry: Entry, call: ReadCall): Match | undefined {
+/** Unlimited amounts, flags that approve everything, and the callback's own `-1`. */
+function wrongUnlimited(entry: Entry, call: DecodedCall): Match | undefined {
   const { method, unlimited } = entry;
-  const found = unlimitedIn(entry, call.values);
-  if (found !== undefined && !unlimited) {
-    return no(`${found} of ${method.signature} is unlimited, and that is not allowed`, { argument: found });
+  const argument = unlimitedIn(entry, call.values);
+  if (argument !== undefined && !unlimited) {
+    return refusal(`${argument} of ${method.signature} is unlimited, and that is not allowed`, { argument });
   }
-  if (call.native !== 'unlimited' || (unlimited && found !== undefined && method.approval)) return undefined;
+  if (call.native !== 'unlimited' || (unlimited && argument !== undefined && method.approval)) {
+    return undefined;
+  }
   const because = unlimited
-    ? 'and the call is no unlimited approval'
+    ? 'and the call is not an unlimited approval'
     : 'and unlimited amounts are not allowed';
-  return no(`the callback’s amount is unlimited (-1), ${because}`, { native: 'unlimited' });
+  return refusal(`the callback’s amount is unlimited (-1), ${because}`, { native: 'unlimited' });
 }
 
-/** The path of the first amount or flag that is unlimited. */
+/** The path of the first flag or amount that is unlimited. */
 function unlimitedIn({ method, amounts }: Entry, values: readonly Value[]): string | undefined {
-  const flag = [...method.blanket].find((each) => valuesAt(values, each).some((value) => value !== false));
+  const flag = [...method.blanketFlags].find((each) =>
+    valuesAt(values, each).some((value) => value !== false),
+  );
   const amount = [...amounts.keys()].find((each) =>
     valuesAt(values, each).some((value) => isUnlimited(value, unlimitedFrom(each.type))),
   );
@@ -76,31 +107,27 @@ function isUnlimited(value: Value, from: bigint): boolean {
   return typeof value !== 'bigint' || value >= from;
 }
 
-function wrongNative({ nativeMax, method }: Entry, { native }: ReadCall): Match | undefined {
+function wrongNative({ nativeMax, method }: Entry, { native }: DecodedCall): Match | undefined {
   if (native === 'unlimited' || native <= nativeMax) return undefined;
   const [value, max] = [formatNative(native), formatNative(nativeMax)];
-  return no(`the native value ${value} along with ${method.signature} is above the maximum ${max}`, {
-    native: value,
-    max,
-  });
+  const because = `the native value ${value} of ${method.signature} is above the maximum ${max}`;
+  return refusal(because, { native: value, max });
 }
 
-function wrongArgument(entry: Entry, { values, sender }: ReadCall): Match | undefined {
-  for (const { argument, wrong } of entry.conditions) {
+function wrongArgument(entry: Entry, { values, sender }: DecodedCall): Match | undefined {
+  for (const { argument, violation } of entry.conditions) {
     const found = valuesAt(values, argument);
     if (found.length === 0) {
-      return no(`${argument.path} is an empty list, so nothing says that it is allowed`, {
-        argument: argument.path,
-      });
+      const because = `${argument.path} is an empty list, so no value fulfils the condition`;
+      return refusal(because, { argument: argument.path });
     }
     for (const value of found) {
-      // Only an entry that allows unlimited amounts gets here with one; it is above every limit and passes
-      // all the same.
+      // Only an entry that allows unlimited amounts gets here with one. No limit applies to it.
       if (entry.amounts.has(argument) && isUnlimited(value, unlimitedFrom(argument.type))) continue;
-      const because = wrong(value, sender);
+      const because = violation(value, sender);
       if (because === undefined) continue;
       const shown = cut(inUnits(entry, argument, value));
-      return no(`${argument.path} ${shown} ${because}`, { argument: argument.path, found: shown });
+      return refusal(`${argument.path} ${shown} ${because}`, { argument: argument.path, found: shown });
     }
   }
   return undefined;
@@ -113,13 +140,13 @@ function inUnits({ amounts }: Entry, argument: Condition['argument'], value: Val
     : formatValue(value);
 }
 
-function nativeCharges(entry: Entry, { native }: ReadCall): readonly Charge[] {
+function nativeCharges(entry: Entry, { native }: DecodedCall): readonly Charge[] {
   if (native === 'unlimited') return [];
-  const what = `the native value along with ${entry.method.signature}`;
+  const what = `the native value of ${entry.method.signature}`;
   return [{ key: entry.key, what, amount: native, max: entry.nativeMax, format: formatNative }];
 }
 
-function chargesOf(entry: Entry, condition: Condition, { values }: ReadCall): readonly Charge[] {
+function chargesOf(entry: Entry, condition: Condition, { values }: DecodedCall): readonly Charge[] {
   const { argument, limits, summed } = condition;
   if (!summed || limits.max === undefined) return [];
   const { min = 0n, max } = limits;
@@ -133,34 +160,6 @@ function chargesOf(entry: Entry, condition: Condition, { values }: ReadCall): re
   });
 }
 
-/** Why a transaction is refused. */
-export interface Refusal {
-  /** A whole sentence. */
-  readonly because: string;
-  readonly values: Readonly<Record<string, string>>;
-}
-
-/** A share of a limit that holds for all calls of a transaction together. */
-export interface Charge {
-  /** Whose limit it is: charges with one key are added up. */
-  readonly key: object;
-  /** True if it counts what goes below zero, which has a sum of its own. */
-  readonly below?: true;
-  readonly what: string;
-  /** Zero or more. */
-  readonly amount: bigint;
-  readonly max: bigint;
-  readonly format: (amount: bigint) => string;
-}
-
-/** What must be on a list, or must not be. */
-export interface ListedValues extends ListCondition {
-  readonly argument: string;
-  readonly values: readonly string[];
-}
-
-const TEXT_MAX = 200;
-
 export function listedBy(condition: Condition, values: readonly Value[]): readonly ListedValues[] {
   return condition.lists.map(({ list, must }) => ({
     list,
@@ -173,6 +172,8 @@ export function listedBy(condition: Condition, values: readonly Value[]): readon
 export function formatNative(native: Amount | 'unlimited'): string {
   return native === 'unlimited' ? native : formatAmount(native);
 }
+
+const TEXT_MAX = 200;
 
 export function cut(text: string): string {
   return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}… (${text.length} characters)` : text;

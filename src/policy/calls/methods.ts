@@ -1,86 +1,128 @@
+import { keccak256, parseAbi, stringToHex } from 'viem/utils';
 import { messageOf } from '../../errors.ts';
 import { closestMatch } from '../../values/closest-match.ts';
 import type { Path } from '../fault.ts';
 import type { RuleContext } from '../rules/rule.ts';
-import { readAbiFile } from './abi-file.ts';
-import { keccak256, stringToHex, parseAbi } from 'viem/utils';
 import {
-  type Argument,
-  argumentsOf,
   type AbiParameter,
+  type Argument,
   type Parameter,
+  argumentsOf,
   formatTypes,
   readParameters,
 } from './abi.ts';
+import { readAbiFile } from './abi-file.ts';
 
-/** The methods that a rule knows: those known to all, then those of its ABI files. */
+/** A method, and what is known about its arguments. */
+export interface Method {
+  /** `transfer(address,uint256)`. */
+  readonly signature: string;
+  /** `0x` and eight digits, with which its call data begins. */
+  readonly selector: string;
+  readonly parameters: readonly Parameter[];
+  /** The parameters in the ABI. */
+  readonly inputs: readonly AbiParameter[];
+  readonly arguments: readonly Argument[];
+  /** Amounts of a token, in its units. They are summed over a transaction, and can be unlimited. */
+  readonly amounts: ReadonlySet<Argument>;
+  /** Flags that approve everything if they are true. */
+  readonly blanketFlags: ReadonlySet<Argument>;
+  /** Whether the method only approves a spender, and moves nothing. */
+  readonly approval: boolean;
+  /** Groups of lists that must have the same length. */
+  readonly sameLength: readonly (readonly Argument[])[];
+  /** Where a wrapper has its inner calls. */
+  readonly innerCalls: InnerCalls | undefined;
+  /** Whether only an ABI file defines it. Then which of its arguments are amounts is unknown. */
+  readonly fromAbiFile: boolean;
+  /** Why no policy may allow the method; undefined if a policy may. */
+  readonly unsupported: string | undefined;
+}
+
+/** The arguments that describe the calls of a wrapper. */
+export interface InnerCalls {
+  readonly data: Argument;
+  /** The called contract; undefined if it is the wrapper itself. */
+  readonly target: Argument | undefined;
+  /** The native value of each call in wei; `same` if every call sees the wrapper's own value; or `none`. */
+  readonly value: Argument | 'same' | 'none';
+}
+
+/** What an ABI does not say about a method. Arguments are given by their paths. */
+interface Traits {
+  readonly amounts?: readonly string[];
+  readonly blanketFlags?: readonly string[];
+  readonly approval?: true;
+  readonly sameLength?: readonly (readonly string[])[];
+  readonly innerCalls?: { readonly data: string; readonly target?: string; readonly value: string };
+  readonly fromAbiFile?: true;
+  readonly unsupported?: string;
+}
+
+/** The methods that a rule knows: the built-in ones, then those of its ABI files. */
 export interface MethodTable {
-  /** By signature; several where ABIs name the arguments differently. */
+  /** A signature has several methods if ABIs name its arguments differently. */
   readonly bySignature: ReadonlyMap<string, readonly Method[]>;
-  /** A signature a selector, for messages. */
+  /** The signature for each selector, for messages. */
   readonly bySelector: ReadonlyMap<string, string>;
 }
 
 const FILES_MAX = 20;
 
 /**
- * Methods from ABI files on top of those known; a fault for a file that can't be read, and for two methods
- * with one selector.
+ * The table of methods for a rule with these ABI files. Undefined, with a fault, if a file is invalid or if
+ * two methods have the same selector.
  */
 export function methodTable(files: readonly string[], context: RuleContext): MethodTable | undefined {
-  const bySignature = new Map<string, Method[]>();
-  const bySelector = new Map<string, string>();
-  for (const method of knownMethods()) add(method, bySignature, bySelector);
+  const table: WritableTable = { bySignature: new Map(), bySelector: new Map() };
+  for (const method of knownMethods()) addMethod(table, method);
   if (files.length > FILES_MAX) {
     return context.fault(['abis'], `there are ${files.length} ABI files`, `keep to ${FILES_MAX}`);
   }
-  let sound = true;
+  let valid = true;
   for (const [index, file] of files.entries()) {
-    sound = addFile(file, ['abis', index], { bySignature, bySelector }, context) && sound;
+    valid = addFile(table, file, ['abis', index], context) && valid;
   }
-  return sound ? { bySignature, bySelector } : undefined;
+  return valid ? table : undefined;
 }
 
-type Filling = { readonly bySignature: Map<string, Method[]>; readonly bySelector: Map<string, string> };
+interface WritableTable {
+  readonly bySignature: Map<string, Method[]>;
+  readonly bySelector: Map<string, string>;
+}
 
-function addFile(
-  file: string,
-  path: Path,
-  { bySignature, bySelector }: Filling,
-  context: RuleContext,
-): boolean {
+function addMethod({ bySignature, bySelector }: WritableTable, method: Method): void {
+  bySignature.set(method.signature, [...(bySignature.get(method.signature) ?? []), method]);
+  bySelector.set(method.selector, method.signature);
+}
+
+function addFile(table: WritableTable, file: string, path: Path, context: RuleContext): boolean {
   try {
     for (const { name, inputs } of readAbiFile(context.textFile(file))) {
-      const own = methodOf(name, inputs, { own: true });
-      const twin = bySelector.get(own.selector);
-      if (twin !== undefined && twin !== own.signature) {
-        context.fault(
-          path,
-          `${own.signature} of ${file} has the selector ${own.selector} of ${twin}: call data could be read either way`,
-          'leave the one that you don’t need out of the file',
-        );
+      const method = methodOf(name, inputs, { fromAbiFile: true });
+      const { signature, selector } = method;
+      const other = table.bySelector.get(selector);
+      if (other !== undefined && other !== signature) {
+        const message = `${signature} of ${file} has the selector ${selector} of ${other}: call data is ambiguous`;
+        context.fault(path, message, 'remove the one that you don’t need from the file');
         return false;
       }
-      const [known] = bySignature.get(own.signature) ?? [];
-      add(known === undefined ? own : renamed(known, inputs), bySignature, bySelector);
+      const [known] = table.bySignature.get(signature) ?? [];
+      addMethod(table, known === undefined ? method : withNamesOf(known, inputs));
     }
     return true;
   } catch (thrown) {
     const cure =
-      'put the file beside the policy: a JSON ABI, or a signature a line, like swap(uint256 amountIn, address to)';
+      'put the file beside the policy: a JSON ABI, or one signature on each line, ' +
+      'like swap(uint256 amountIn, address to)';
     context.fault(path, `${file}: ${messageOf(thrown)}`, cure);
     return false;
   }
 }
 
-function add(method: Method, bySignature: Map<string, Method[]>, bySelector: Map<string, string>): void {
-  bySignature.set(method.signature, [...(bySignature.get(method.signature) ?? []), method]);
-  bySelector.set(method.selector, method.signature);
-}
-
 /**
- * All methods of a signature as a policy writes it, blanks aside and `uint` for `uint256`; a fault if there
- * is none.
+ * The methods with a signature that a policy gives, with any blanks, and with `uint` for `uint256`. Empty,
+ * with a fault, if the signature is unknown or unsupported.
  */
 export function methodsNamed(
   { bySignature }: MethodTable,
@@ -92,15 +134,12 @@ export function methodsNamed(
   const found = bySignature.get(signature) ?? [];
   const [method] = found;
   if (method === undefined) {
-    context.fault(
-      path,
-      `no method ${JSON.stringify(written.slice(0, 100))} is known`,
-      cureForMethod(signature, bySignature),
-    );
+    const message = `no method ${JSON.stringify(written.slice(0, 100))} is known`;
+    context.fault(path, message, cureForMethod(signature, bySignature));
     return [];
   }
-  if (method.unreadable !== undefined) {
-    context.fault(path, `${signature} can't be judged: ${method.unreadable}`, 'leave it out');
+  if (method.unsupported !== undefined) {
+    context.fault(path, `${signature} can't be judged: ${method.unsupported}`, 'leave it out');
     return [];
   }
   return found;
@@ -115,61 +154,16 @@ function cureForMethod(signature: string, bySignature: MethodTable['bySignature'
       ? named
       : all.filter((each) => closestMatch(name, [each.split('(')[0] ?? '']) !== undefined);
   const other = 'name an ABI file that has it under abis';
-  return meant.length > 0 ? `did you mean ${meant.slice(0, 5).join(' or ')}? Else ${other}` : other;
-}
-
-/** A method that call data can be judged by. */
-export interface Method {
-  /** `transfer(address,uint256)`. */
-  readonly signature: string;
-  /** `0x` and the eight digits that its call data begins with. */
-  readonly selector: string;
-  readonly parameters: readonly Parameter[];
-  /** The parameters as the ABI has them. */
-  readonly inputs: readonly AbiParameter[];
-  readonly arguments: readonly Argument[];
-  /** Amounts of a token: in its units, added up over a transaction, and perhaps unlimited. */
-  readonly amounts: ReadonlySet<Argument>;
-  /** Flags that, if true, allow somebody everything. */
-  readonly blanket: ReadonlySet<Argument>;
-  /** Whether it does nothing but allow somebody to take what it names. */
-  readonly approval: boolean;
-  /** Lists that must be of one length. */
-  readonly together: readonly (readonly Argument[])[];
-  /** The calls that it holds, if it is a wrapper. */
-  readonly holds: HeldCalls | undefined;
-  /** Whether it comes from an ABI file alone, so that nobody knows which of its arguments are amounts. */
-  readonly own: boolean;
-  /** Why no policy may allow it; undefined if one may. */
-  readonly unreadable: string | undefined;
-}
-
-/** Where a wrapper has the calls that it makes. */
-export interface HeldCalls {
-  readonly data: Argument;
-  /** The contract called; without it, the wrapper's own. */
-  readonly target: Argument | undefined;
-  /** The native value of each in wei; or the wrapper's own value, which every call then sees; or nothing. */
-  readonly value: Argument | 'same' | 'none';
-}
-
-/** What is known of a method beyond its ABI; arguments by their paths. */
-export interface Traits {
-  readonly amounts?: readonly string[];
-  readonly blanket?: readonly string[];
-  readonly approval?: true;
-  readonly together?: readonly (readonly string[])[];
-  readonly holds?: { readonly data: string; readonly target?: string; readonly value: string };
-  readonly own?: true;
-  readonly unreadable?: string;
+  return meant.length > 0 ? `did you mean ${meant.slice(0, 5).join(' or ')}? If not, ${other}` : other;
 }
 
 const METHOD_NAME = /^[A-Za-z_$][\w$]{0,127}$/;
 
-/** A method from its ABI. Throws, with what is wrong, if call data can't be judged by it. */
+/** A method with this ABI. Throws a RangeError that names an invalid name or an unsupported type. */
 export function methodOf(name: string, inputs: readonly AbiParameter[], traits: Traits = {}): Method {
-  if (!METHOD_NAME.test(name))
-    throw new RangeError(`${JSON.stringify(name.slice(0, 40))} is no name of a method`);
+  if (!METHOD_NAME.test(name)) {
+    throw new RangeError(`${JSON.stringify(name.slice(0, 40))} is not a method name`);
+  }
   const parameters = readParameters(inputs);
   const signature = `${name}${formatTypes(parameters)}`;
   const all = argumentsOf(parameters);
@@ -178,7 +172,7 @@ export function methodOf(name: string, inputs: readonly AbiParameter[], traits: 
     if (found === undefined) throw new RangeError(`${signature} has no argument ${path}`);
     return found;
   };
-  const { holds } = traits;
+  const { innerCalls } = traits;
   return {
     signature,
     selector: keccak256(stringToHex(signature)).slice(0, 10),
@@ -186,62 +180,63 @@ export function methodOf(name: string, inputs: readonly AbiParameter[], traits: 
     inputs,
     arguments: all,
     amounts: new Set((traits.amounts ?? []).map(at)),
-    blanket: new Set((traits.blanket ?? []).map(at)),
+    blanketFlags: new Set((traits.blanketFlags ?? []).map(at)),
     approval: traits.approval ?? false,
-    together: (traits.together ?? []).map((paths) => paths.map(at)),
-    holds: holds && {
-      data: at(holds.data),
-      target: holds.target === undefined ? undefined : at(holds.target),
-      value: holds.value === 'same' || holds.value === 'none' ? holds.value : at(holds.value),
+    sameLength: (traits.sameLength ?? []).map((paths) => paths.map(at)),
+    innerCalls: innerCalls && {
+      data: at(innerCalls.data),
+      target: innerCalls.target === undefined ? undefined : at(innerCalls.target),
+      value:
+        innerCalls.value === 'same' || innerCalls.value === 'none' ? innerCalls.value : at(innerCalls.value),
     },
-    own: traits.own ?? false,
-    unreadable: traits.unreadable,
+    fromAbiFile: traits.fromAbiFile ?? false,
+    unsupported: traits.unsupported,
   };
 }
 
-/** The same method with the names of another ABI. What is known of it stays known, by place. */
-export function renamed(known: Method, inputs: readonly AbiParameter[]): Method {
+/** A known method with the names of another ABI. Its traits stay, by position. */
+function withNamesOf(known: Method, inputs: readonly AbiParameter[]): Method {
   const parameters = readParameters(inputs);
   const all = argumentsOf(parameters);
-  const twin = (argument: Argument): Argument => all[known.arguments.indexOf(argument)] ?? argument;
-  const { holds } = known;
+  const counterpart = (argument: Argument): Argument => all[known.arguments.indexOf(argument)] ?? argument;
+  const { innerCalls } = known;
   return {
     ...known,
     parameters,
     inputs,
     arguments: all,
-    amounts: new Set([...known.amounts].map(twin)),
-    blanket: new Set([...known.blanket].map(twin)),
-    together: known.together.map((group) => group.map(twin)),
-    holds: holds && {
-      data: twin(holds.data),
-      target: holds.target && twin(holds.target),
-      value: typeof holds.value === 'string' ? holds.value : twin(holds.value),
+    amounts: new Set([...known.amounts].map(counterpart)),
+    blanketFlags: new Set([...known.blanketFlags].map(counterpart)),
+    sameLength: known.sameLength.map((group) => group.map(counterpart)),
+    innerCalls: innerCalls && {
+      data: counterpart(innerCalls.data),
+      target: innerCalls.target && counterpart(innerCalls.target),
+      value: typeof innerCalls.value === 'string' ? innerCalls.value : counterpart(innerCalls.value),
     },
   };
 }
 
-/** Whether the argument says what a wrapper calls; entries for the calls inside judge it then. */
-export function isHeld({ holds }: Method, argument: Argument): boolean {
-  return holds !== undefined && [holds.data, holds.target, holds.value].includes(argument);
+/** Whether the argument describes the inner calls of a wrapper. The entries for those calls judge it. */
+export function describesInnerCalls({ innerCalls }: Method, argument: Argument): boolean {
+  return (
+    innerCalls !== undefined && [innerCalls.data, innerCalls.target, innerCalls.value].includes(argument)
+  );
 }
 
 const DETAILS = '(address token, uint160 amount, uint48 expiration, uint48 nonce)';
 const PERMITTED = '(address token, uint256 amount)';
 const REQUESTED = '(address to, uint256 requestedAmount)';
 const TARGETED = '(address target, bytes callData)';
+const V_R_S = 'uint8 v, bytes32 r, bytes32 s';
 
 const amount: Traits = { amounts: ['amount'] };
 const approval = (amounts: string): Traits => ({ amounts: [amounts], approval: true });
-const batched: Traits = { holds: { target: 'calls.target', data: 'calls.callData', value: 'none' } };
-const onSelf: Traits = { holds: { data: 'data', value: 'same' } };
+const batched: Traits = { innerCalls: { target: 'calls.target', data: 'calls.callData', value: 'none' } };
+const onSelf: Traits = { innerCalls: { data: 'data', value: 'same' } };
 
-/**
- * One row a method: its ABI, and what the ABI doesn't say. Where two share a signature, the first is the
- * default.
- */
-const ROWS: readonly (readonly [abi: string, traits?: Traits])[] = [
-  // ERC-20, and ERC-721 where it has the same signatures with a token's id in the place of an amount.
+/** The built-in methods, with their traits. If two share a signature, the first is the default. */
+const KNOWN: readonly (readonly [abi: string, traits?: Traits])[] = [
+  // ERC-20, and the methods of ERC-721 with the same signatures, which have a token id instead of an amount.
   ['transfer(address to, uint256 amount)', amount],
   ['transferFrom(address from, address to, uint256 amount)', amount],
   ['transferFrom(address from, address to, uint256 tokenId)'],
@@ -249,22 +244,19 @@ const ROWS: readonly (readonly [abi: string, traits?: Traits])[] = [
   ['approve(address to, uint256 tokenId)'],
   ['increaseAllowance(address spender, uint256 addedValue)', approval('addedValue')],
   ['decreaseAllowance(address spender, uint256 subtractedValue)', { amounts: ['subtractedValue'] }],
+  [`permit(address owner, address spender, uint256 value, uint256 deadline, ${V_R_S})`, approval('value')],
   [
-    'permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s)',
-    approval('value'),
-  ],
-  [
-    'permit(address holder, address spender, uint256 nonce, uint256 expiry, bool allowed, uint8 v, bytes32 r, bytes32 s)',
-    { blanket: ['allowed'], approval: true },
+    `permit(address holder, address spender, uint256 nonce, uint256 expiry, bool allowed, ${V_R_S})`,
+    { blanketFlags: ['allowed'], approval: true },
   ],
   // ERC-721 and ERC-1155.
   ['safeTransferFrom(address from, address to, uint256 tokenId)'],
   ['safeTransferFrom(address from, address to, uint256 tokenId, bytes data)'],
-  ['setApprovalForAll(address operator, bool approved)', { blanket: ['approved'], approval: true }],
+  ['setApprovalForAll(address operator, bool approved)', { blanketFlags: ['approved'], approval: true }],
   ['safeTransferFrom(address from, address to, uint256 id, uint256 amount, bytes data)', amount],
   [
     'safeBatchTransferFrom(address from, address to, uint256[] ids, uint256[] amounts, bytes data)',
-    { amounts: ['amounts'], together: [['ids', 'amounts']] },
+    { amounts: ['amounts'], sameLength: [['ids', 'amounts']] },
   ],
   // Permit2.
   ['approve(address token, address spender, uint160 amount, uint48 expiration)', approval('amount')],
@@ -274,22 +266,26 @@ const ROWS: readonly (readonly [abi: string, traits?: Traits])[] = [
     { amounts: ['transferDetails.amount'] },
   ],
   [
-    `permit(address owner, (${DETAILS} details, address spender, uint256 sigDeadline) permitSingle, bytes signature)`,
+    'permit(address owner, ' +
+      `(${DETAILS} details, address spender, uint256 sigDeadline) permitSingle, bytes signature)`,
     approval('permitSingle.details.amount'),
   ],
   [
-    `permit(address owner, (${DETAILS}[] details, address spender, uint256 sigDeadline) permitBatch, bytes signature)`,
+    'permit(address owner, ' +
+      `(${DETAILS}[] details, address spender, uint256 sigDeadline) permitBatch, bytes signature)`,
     approval('permitBatch.details.amount'),
   ],
   [
-    `permitTransferFrom((${PERMITTED} permitted, uint256 nonce, uint256 deadline) permit, ${REQUESTED} transferDetails, address owner, bytes signature)`,
+    `permitTransferFrom((${PERMITTED} permitted, uint256 nonce, uint256 deadline) permit, ` +
+      `${REQUESTED} transferDetails, address owner, bytes signature)`,
     { amounts: ['permit.permitted.amount', 'transferDetails.requestedAmount'] },
   ],
   [
-    `permitTransferFrom((${PERMITTED}[] permitted, uint256 nonce, uint256 deadline) permit, ${REQUESTED}[] transferDetails, address owner, bytes signature)`,
+    `permitTransferFrom((${PERMITTED}[] permitted, uint256 nonce, uint256 deadline) permit, ` +
+      `${REQUESTED}[] transferDetails, address owner, bytes signature)`,
     {
       amounts: ['permit.permitted.amount', 'transferDetails.requestedAmount'],
-      together: [['permit.permitted.amount', 'transferDetails.requestedAmount']],
+      sameLength: [['permit.permitted.amount', 'transferDetails.requestedAmount']],
     },
   ],
   ['lockdown((address token, address spender)[] approvals)'],
@@ -307,39 +303,42 @@ const ROWS: readonly (readonly [abi: string, traits?: Traits])[] = [
   ['aggregate3((address target, bool allowFailure, bytes callData)[] calls)', batched],
   [
     'aggregate3Value((address target, bool allowFailure, uint256 value, bytes callData)[] calls)',
-    { holds: { target: 'calls.target', data: 'calls.callData', value: 'calls.value' } },
+    { innerCalls: { target: 'calls.target', data: 'calls.callData', value: 'calls.value' } },
   ],
-  ['execute(address target, bytes data)', { holds: { target: 'target', data: 'data', value: 'same' } }],
+  ['execute(address target, bytes data)', { innerCalls: { target: 'target', data: 'data', value: 'same' } }],
   [
     'execute(address target, uint256 value, bytes data)',
-    { holds: { target: 'target', data: 'data', value: 'value' } },
+    { innerCalls: { target: 'target', data: 'data', value: 'value' } },
   ],
   [
     'executeBatch(address[] targets, bytes[] data)',
-    { holds: { target: 'targets', data: 'data', value: 'none' }, together: [['targets', 'data']] },
+    {
+      innerCalls: { target: 'targets', data: 'data', value: 'none' },
+      sameLength: [['targets', 'data']],
+    },
   ],
   [
     'executeBatch(address[] targets, uint256[] values, bytes[] data)',
     {
-      holds: { target: 'targets', data: 'data', value: 'values' },
-      together: [['targets', 'values', 'data']],
+      innerCalls: { target: 'targets', data: 'data', value: 'values' },
+      sameLength: [['targets', 'values', 'data']],
     },
   ],
   [
     'executeBatch((address target, uint256 value, bytes data)[] calls)',
-    { holds: { target: 'calls.target', data: 'calls.data', value: 'calls.value' } },
+    { innerCalls: { target: 'calls.target', data: 'calls.data', value: 'calls.value' } },
   ],
-  ['multiSend(bytes transactions)', { unreadable: 'it holds calls in a packed form of its own' }],
+  ['multiSend(bytes transactions)', { unsupported: 'it contains calls in a packed encoding' }],
 ];
 
 let known: readonly Method[] | undefined;
 
-/** The methods that are known without an ABI file; made when the first policy asks for them. */
-export function knownMethods(): readonly Method[] {
-  known ??= ROWS.map(([abi, traits]) => {
+/** The built-in methods. The first policy that needs them creates them. */
+function knownMethods(): readonly Method[] {
+  known ??= KNOWN.map(([abi, traits]) => {
     const lines: readonly string[] = [`function ${abi}`];
     const [item] = parseAbi(lines);
-    if (item?.type !== 'function') throw new RangeError(`${abi} is no method`);
+    if (item?.type !== 'function') throw new RangeError(`${abi} is not a method`);
     return methodOf(item.name, item.inputs, traits);
   });
   return known;

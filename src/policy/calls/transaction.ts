@@ -15,15 +15,16 @@ import {
   listedBy,
   matchEntry,
 } from './match.ts';
-import { type HeldCalls, type Method, isHeld } from './methods.ts';
+import { type InnerCalls, type Method, describesInnerCalls } from './methods.ts';
 
-/** What a rule allows, compiled. */
+/** The transactions that a rule allows. */
 export interface Allowed {
-  /** By contract, then by selector; several entries for a pair are alternatives, all of one signature. */
+  /** By contract, then by selector. Several entries for a pair are alternatives with the same signature. */
   readonly entries: ReadonlyMap<string, ReadonlyMap<string, readonly Entry[]>>;
   /** Signatures by selector, for messages. */
   readonly signatures: ReadonlyMap<string, string>;
   readonly plain: Plain | undefined;
+  /** Bounds on inner calls; undefined if wrappers are not allowed. */
   readonly nesting: { readonly depth: number; readonly calls: number } | undefined;
 }
 
@@ -33,30 +34,26 @@ export interface Plain {
   readonly to: Condition | undefined;
 }
 
-/** Call data is at most this long; what a callback can carry is no longer. */
+/** As long as the call data of the longest callback. */
 const DATA_MAX_BYTES = 32_768;
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const HEX = /^0x(?:[0-9a-fA-F]{2})*$/;
 
-/**
- * What the rule says to a transaction. Pure, and bounded by the size of the call data and by the number of
- * calls allowed.
- */
+/** Judges a transaction. The size of the call data and the bounds on inner calls bound its work. */
 export function judgeTransaction(allowed: Allowed, callback: Web3Callback): Outcome {
   const { inputData: data, interactiveContract: contract, to, from } = callback;
   const malformed = malformedIn(callback);
   if (malformed !== undefined) return refuse(malformed.because, malformed.values);
   const isCall = data !== '' && data !== '0x';
-  const judging = new Judging(allowed, from.toLowerCase(), isCall ? to.toLowerCase() : undefined);
-  const target = (isCall ? contract : to).toLowerCase();
-  const refusal = judging.judge({
-    target,
+  const judge = new TransactionJudge(allowed, from.toLowerCase(), isCall ? to.toLowerCase() : undefined);
+  const refusal = judge.judge({
+    target: (isCall ? contract : to).toLowerCase(),
     data: isCall ? data.toLowerCase() : '0x',
     native: callback.amount,
-    place: [],
+    position: [],
   });
-  return refusal === undefined ? judging.outcome() : refuse(refusal.because, refusal.values);
+  return refusal === undefined ? judge.outcome() : refuse(refusal.because, refusal.values);
 }
 
 function malformedIn({
@@ -65,25 +62,36 @@ function malformedIn({
   to,
   from,
 }: Web3Callback): Refusal | undefined {
-  const no = (because: string, values: Refusal['values'] = {}): Refusal => ({ because, values });
+  const refusal = (because: string, values: Refusal['values'] = {}): Refusal => ({ because, values });
   if (data.length > 2 + DATA_MAX_BYTES * 2) {
-    return no(`the call data has ${data.length} characters, more than ${DATA_MAX_BYTES} bytes`);
+    return refusal(`the call data has ${data.length} characters, more than ${DATA_MAX_BYTES} bytes`);
   }
   if (data !== '' && !HEX.test(data)) {
-    return no('the call data is not 0x and pairs of hexadecimal digits', { data: data.slice(0, 80) });
+    return refusal('the call data is not 0x and pairs of hexadecimal digits', { data: data.slice(0, 80) });
   }
-  if (!ADDRESS.test(from)) return no('from is no EVM address', { from });
-  if (!ADDRESS.test(to)) return no('to is no EVM address', { to });
+  if (!ADDRESS.test(from)) return refusal('from is not an EVM address', { from });
+  if (!ADDRESS.test(to)) return refusal('to is not an EVM address', { to });
   if (data !== '' && data !== '0x') {
     return ADDRESS.test(contract)
       ? undefined
-      : no('there is call data, and interactive_contract is no EVM address', { contract });
+      : refusal('there is call data, and interactive_contract is not an EVM address', { contract });
   }
   if (contract === '' || contract.toLowerCase() === to.toLowerCase()) return undefined;
-  return no(`there is no call data, and interactive_contract is not to`, { contract, to });
+  return refusal(`there is no call data, and interactive_contract is not to`, { contract, to });
 }
 
-class Judging {
+/** A call or a plain transfer: the transaction's own, or one within a wrapper. */
+interface Call {
+  /** The recipient, in lower case. */
+  readonly target: string;
+  /** `0x` and lower-case digits. */
+  readonly data: string;
+  readonly native: Amount | 'unlimited';
+  /** The position in each wrapper around it, from 1. Empty for the transaction's own call. */
+  readonly position: readonly number[];
+}
+
+class TransactionJudge {
   readonly #allowed: Allowed;
   readonly #sender: string;
   readonly #to: string | undefined;
@@ -97,20 +105,20 @@ class Judging {
   }
 
   judge(call: Call): Refusal | undefined {
-    if (call.place.length > 0) this.#totals.inner += 1;
+    if (call.position.length > 0) this.#totals.innerCalls += 1;
     const refusal = call.data === '0x' ? this.#judgePlain(call) : this.#judgeCall(call);
-    // The innermost call that is refused names its place; those around it pass that on.
-    if (refusal === undefined || call.place.length === 0 || 'call' in refusal.values) return refusal;
-    const place = call.place.join('.');
-    return { because: `call ${place}: ${refusal.because}`, values: { call: place, ...refusal.values } };
+    // The refusal of an inner call already names the innermost position.
+    if (refusal === undefined || call.position.length === 0 || 'call' in refusal.values) return refusal;
+    const position = call.position.join('.');
+    return { because: `call ${position}: ${refusal.because}`, values: { call: position, ...refusal.values } };
   }
 
   outcome(): Outcome {
     const { values, lists } = this.#totals;
     if (lists.length === 0) return { verdict: 'pass', because: `${this.#because} is allowed`, values };
     const wanted = lists.map(({ list, must, values: listed }) => {
-      const [first = '', ...more] = listed;
-      const named = more.length === 0 ? first : `${first} and ${more.length} more`;
+      const [first = '', ...others] = listed;
+      const named = others.length === 0 ? first : `${first} and ${others.length} more`;
       return `${named} ${must === 'hold-all' ? 'on' : 'not on'} the list ${list}`;
     });
     return {
@@ -121,33 +129,28 @@ class Judging {
     };
   }
 
-  #judgePlain({ target, native, place }: Call): Refusal | undefined {
+  #judgePlain({ target, native, position }: Call): Refusal | undefined {
     const { plain } = this.#allowed;
     const values = { to: target, native: formatNative(native) };
     if (plain === undefined) {
-      return {
-        because: 'there is no call data, and plain transfers of native coins are not allowed',
-        values,
-      };
+      const because = 'there is no call data, and plain transfers of native coins are not allowed';
+      return { because, values };
     }
     const max = formatNative(plain.max);
     if (native === 'unlimited' || native > plain.max) {
-      return {
-        because: `the plain transfer of ${values.native} is above the maximum ${max}`,
-        values: { ...values, max },
-      };
+      const because = `the plain transfer of ${values.native} is above the maximum ${max}`;
+      return { because, values: { ...values, max } };
     }
-    const wrong = plain.to?.wrong(target, this.#sender);
-    if (wrong !== undefined) return { because: `to ${target} of a plain transfer ${wrong}`, values };
-    for (const listed of plain.to === undefined ? [] : listedBy(plain.to, [target]))
-      this.#totals.claim(listed);
-    const prefix = prefixOf(place);
+    const violation = plain.to?.violation(target, this.#sender);
+    if (violation !== undefined) return { because: `to ${target} of a plain transfer ${violation}`, values };
+    if (plain.to !== undefined) this.#totals.claim(listedBy(plain.to, [target]));
+    const prefix = prefixOf(position);
     this.#totals.report(`${prefix}to`, target);
     this.#totals.report(`${prefix}native`, values.native);
     this.#because ||= `a plain transfer of ${values.native} to ${target}`;
     const refusal = this.#totals.charge({
       key: plain,
-      what: 'what plain transfers send',
+      what: 'the amount of plain transfers',
       amount: native,
       max: plain.max,
       format: formatNative,
@@ -163,19 +166,19 @@ class Judging {
     const selector = data.slice(0, SELECTOR_CHARACTERS);
     const entries = this.#allowed.entries.get(target)?.get(selector) ?? [];
     const [entry] = entries;
-    if (entry === undefined) return this.#unknown(target, selector);
+    if (entry === undefined) return this.#notAllowed(target, selector);
     const { method } = entry;
     const known = { contract: target, method: method.signature, selector };
     const read = readCall(method, data);
     if (!read.ok) return { because: read.because, values: { ...known, argument: read.argument } };
-    const judged = this.#match(entries, call, read.values);
-    if ('because' in judged) return { because: judged.because, values: { ...known, ...judged.values } };
+    const matched = this.#match(entries, call, read.values);
+    if ('because' in matched) return { because: matched.because, values: { ...known, ...matched.values } };
     this.#because ||= `${method.signature} of ${target}`;
-    this.#totals.reportCall(prefixOf(call.place), target, judged.entry, read.values, call.native);
-    return method.holds === undefined ? undefined : this.#judgeHeld(judged.entry.method, call, read.values);
+    this.#totals.reportCall(prefixOf(call.position), target, matched.entry, read.values, call.native);
+    return this.#judgeInnerCalls(matched.entry.method, call, read.values);
   }
 
-  #unknown(contract: string, selector: string): Refusal {
+  #notAllowed(contract: string, selector: string): Refusal {
     const signature = this.#allowed.signatures.get(selector);
     const values = { contract, selector, ...(signature === undefined ? {} : { method: signature }) };
     if (!this.#allowed.entries.has(contract)) {
@@ -185,19 +188,19 @@ class Judging {
     return { because: `${method} of ${contract} is not allowed`, values };
   }
 
-  /** The first entry that allows the call, one that asks no list before one that does. */
+  /** The first entry that allows the call. Entries without lists come before those with lists. */
   #match(
     entries: readonly Entry[],
-    { target: contract, native, place }: Call,
+    { target: contract, native, position }: Call,
     values: readonly Value[],
   ): { readonly entry: Entry } | Refusal {
-    const to = place.length === 0 ? this.#to : undefined;
+    const to = position.length === 0 ? this.#to : undefined;
     const call = { contract, values, native, sender: this.#sender, to };
     const tried = entries.map((entry) => ({ entry, match: matchEntry(entry, call) }));
     const found =
       tried.find(({ match }) => match.ok && match.lists.length === 0) ?? tried.find(({ match }) => match.ok);
     if (found?.match.ok !== true) return refusalOf(tried.map(({ match }) => match));
-    for (const listed of found.match.lists) this.#totals.claim(listed);
+    this.#totals.claim(found.match.lists);
     for (const charge of found.match.charges) {
       const refusal = this.#totals.charge(charge);
       if (refusal !== undefined) return refusal;
@@ -205,37 +208,35 @@ class Judging {
     return { entry: found.entry };
   }
 
-  /** Each call that a wrapper makes, as if it were alone. */
-  #judgeHeld(method: Method, call: Call, values: readonly Value[]): Refusal | undefined {
+  /** Judges each call of a wrapper like a call of its own. */
+  #judgeInnerCalls(method: Method, call: Call, values: readonly Value[]): Refusal | undefined {
+    const { innerCalls, signature } = method;
+    if (innerCalls === undefined) return undefined;
     const { nesting } = this.#allowed;
-    const { holds, signature } = method;
-    if (holds === undefined) return undefined;
-    const known = { contract: call.target, method: signature };
-    if (nesting === undefined)
-      return { because: `${signature} holds calls, and that is not allowed`, values: known };
-    if (call.place.length >= nesting.depth) {
-      const because = `${signature} holds calls at a depth of ${call.place.length + 1}; at most ${nesting.depth} is allowed`;
-      return { because, values: known };
+    const refusal = (because: string): Refusal => ({
+      because,
+      values: { contract: call.target, method: signature },
+    });
+    if (nesting === undefined) return refusal(`${signature} contains calls, and that is not allowed`);
+    if (call.position.length >= nesting.depth) {
+      const depth = call.position.length + 1;
+      return refusal(
+        `${signature} contains calls at a depth of ${depth}; at most ${nesting.depth} is allowed`,
+      );
     }
-    const held = heldCalls(holds, call, values);
-    if (held.length === 0) return { because: `${signature} holds no call`, values: known };
-    const count = this.#totals.inner + held.length;
+    const calls = callsWithin(innerCalls, call, values);
+    if (calls.length === 0) return refusal(`${signature} contains no call`);
+    const count = this.#totals.innerCalls + calls.length;
     if (count > nesting.calls) {
-      return {
-        because: `there are ${count} calls or more within others; at most ${nesting.calls} are allowed`,
-        values: known,
-      };
+      return refusal(`there are at least ${count} inner calls; at most ${nesting.calls} are allowed`);
     }
-    for (const each of held) {
-      const refusal = each === undefined ? lostCall(known) : this.judge(each);
-      if (refusal !== undefined) return refusal;
+    for (const each of calls) {
+      const found =
+        each === undefined ? refusal('an inner call has no selector, target or value') : this.judge(each);
+      if (found !== undefined) return found;
     }
     return undefined;
   }
-}
-
-function lostCall(values: Refusal['values']): Refusal {
-  return { because: 'a call within another has no selector, target or value', values };
 }
 
 function refusalOf(matches: readonly Match[]): Refusal {
@@ -250,62 +251,49 @@ function refusalOf(matches: readonly Match[]): Refusal {
   };
 }
 
-const prefixOf = (place: readonly number[]): string => (place.length === 0 ? '' : `call${place.join('.')}.`);
+const prefixOf = (position: readonly number[]): string =>
+  position.length === 0 ? '' : `call${position.join('.')}.`;
 
-/** Wei in units of 10^-36: an EVM's native coin has 18 decimals. */
+/** Wei in units of 10^-36: the native coin of an EVM network has 18 decimals. */
 const WEI: Amount = 10n ** 18n;
 
-/** A call or a transfer: the transaction's own, or one within a wrapper. */
-export interface Call {
-  /** Where it goes, lower-case. */
-  readonly target: string;
-  /** `0x` and lower-case digits. */
-  readonly data: string;
-  readonly native: Amount | 'unlimited';
-  /** Its place in each wrapper around it, counted from 1; none for the transaction's own. */
-  readonly place: readonly number[];
-}
-
-/** The calls of a wrapper; undefined for one that can't be told. */
-export function heldCalls(
-  holds: HeldCalls,
-  { target, native, place }: Call,
+/** The calls of a wrapper. A call without a selector, a target or a value is undefined. */
+function callsWithin(
+  innerCalls: InnerCalls,
+  { target, native, position }: Call,
   values: readonly Value[],
 ): readonly (Call | undefined)[] {
-  const targets = holds.target && valuesAt(values, holds.target);
-  const natives = typeof holds.value === 'string' ? undefined : valuesAt(values, holds.value);
-  return valuesAt(values, holds.data).map((data, index): Call | undefined => {
-    const to = targets === undefined ? target : targets[index];
+  const targets = innerCalls.target && valuesAt(values, innerCalls.target);
+  const natives = typeof innerCalls.value === 'string' ? undefined : valuesAt(values, innerCalls.value);
+  const nativeAt = (index: number): Call['native'] | undefined => {
+    if (innerCalls.value === 'same') return native;
+    if (innerCalls.value === 'none') return 0n;
     const wei = natives?.[index];
-    const own =
-      holds.value === 'same'
-        ? native
-        : holds.value === 'none'
-          ? 0n
-          : typeof wei === 'bigint'
-            ? wei * WEI
-            : undefined;
-    if (typeof data !== 'string' || typeof to !== 'string' || own === undefined) return undefined;
-    // A wrapper of its own methods does not send coins: a call without a selector is nothing that anybody
-    // meant.
+    return typeof wei === 'bigint' ? wei * WEI : undefined;
+  };
+  return valuesAt(values, innerCalls.data).map((data, index): Call | undefined => {
+    const to = targets === undefined ? target : targets[index];
+    const value = nativeAt(index);
+    if (typeof data !== 'string' || typeof to !== 'string' || value === undefined) return undefined;
+    // A wrapper of its own methods sends no coins to itself, so each of its calls needs a selector.
     if (targets === undefined && data.length < SELECTOR_CHARACTERS) return undefined;
-    return { target: to, data, native: own, place: [...place, index + 1] };
+    return { target: to, data, native: value, position: [...position, index + 1] };
   });
 }
 
 const NAMES_MAX = 100;
 
-/** What all calls of one transaction add up to. */
+/** The sums, list values and reported values of all calls of one transaction. */
 class TransactionTotals {
   readonly #values = new Map<string, string>();
   readonly #sums = new Map<object, bigint>();
   readonly #sumsBelow = new Map<object, bigint>();
   readonly #lists = new Map<string, { readonly first: ListedValues; readonly values: Set<string> }>();
   readonly #members = new Set<string>();
-  /** Calls within wrappers so far. */
-  inner = 0;
+  /** The number of inner calls so far. */
+  innerCalls = 0;
 
-  /** Adds it; a refusal if the sum is then above its limit. */
+  /** Adds an amount to its sum. Returns a refusal if the sum exceeds the limit. */
   charge({ key, below, what, amount, max, format }: Charge): Refusal | undefined {
     const sums = below === true ? this.#sumsBelow : this.#sums;
     const sum = (sums.get(key) ?? 0n) + amount;
@@ -318,31 +306,34 @@ class TransactionTotals {
     };
   }
 
-  claim(listed: ListedValues): void {
-    const key = `${listed.must} ${listed.list}`;
-    const known = this.#lists.get(key);
-    if (known === undefined) this.#lists.set(key, { first: listed, values: new Set(listed.values) });
-    else for (const value of listed.values) known.values.add(value);
-    this.#members.add(listed.argument);
+  claim(lists: readonly ListedValues[]): void {
+    for (const listed of lists) {
+      const key = `${listed.must} ${listed.list}`;
+      const known = this.#lists.get(key);
+      if (known === undefined) this.#lists.set(key, { first: listed, values: new Set(listed.values) });
+      else for (const value of listed.values) known.values.add(value);
+      this.#members.add(listed.argument);
+    }
   }
 
   report(name: string, text: string): void {
     if (this.#values.size < NAMES_MAX) this.#values.set(name, cut(text));
   }
 
-  /** The call, each of its arguments, and amounts in the token's units as well as in the smallest. */
+  /**
+   * Reports a call and its arguments. Amounts appear in the token's units and, as `.raw`, in the smallest.
+   */
   reportCall(
     prefix: string,
     contract: string,
-    entry: Entry,
+    { method, amounts }: Entry,
     values: readonly Value[],
     native: Amount | 'unlimited',
   ): void {
-    const { method, amounts } = entry;
     this.report(`${prefix}contract`, contract);
     this.report(`${prefix}method`, method.signature);
     this.report(`${prefix}native`, formatNative(native));
-    for (const argument of method.arguments.filter((each) => !isHeld(method, each))) {
+    for (const argument of method.arguments.filter((each) => !describesInnerCalls(method, each))) {
       const found = valuesAt(values, argument);
       const decimals = amounts.get(argument);
       const name = `${prefix}args.${argument.path}`;

@@ -204,7 +204,7 @@ function compileAllowed(
   const plainly = compilePlain(plain, context);
   if (table === undefined) return undefined;
   const entries = calls.map((entry, index) => compileEntry(entry, table, ['calls', index], context));
-  const holding = entries.findIndex((some) => some.some(({ method }) => method.holds !== undefined));
+  const holding = entries.findIndex((some) => some.some(({ method }) => method.innerCalls !== undefined));
   if (holding >= 0 && multicall === undefined) {
     const message = 'a method that holds other calls is allowed, and multicall is not given';
     context.fault(

@@ -40,13 +40,17 @@ describe('structs in a human-readable ABI', () => {
   });
 
   it.each([
-    ['that contain themselves', 'struct S { S[] a; }\nrun(S s)', 'line 2 is no signature'],
-    ['that contain each other', 'struct S { T a; }\nstruct T { S a; }\nrun(S s)', 'line 3 is no signature'],
+    ['that contain themselves', 'struct S { S[] a; }\nrun(S s)', 'line 2 is not a signature'],
+    [
+      'that contain each other',
+      'struct S { T a; }\nstruct T { S a; }\nrun(S s)',
+      'line 3 is not a signature',
+    ],
     ['that grow without end', `${doubling(40)}\nrun(S39 s)`, 'more than 4000 characters'],
     ['of one name', 'struct S { bool a; }\nstruct S { address a; }\nrun(S s)', 'the struct S a second time'],
-    ['that are none', 'struct S { bool a;\nrun(S s)', 'line 1 is no struct'],
-    ['without fields', 'struct S { }\nrun(S s)', 'line 2 is no signature'],
-    ['that nobody wrote', 'run(Unknown s)', 'line 1 is no signature'],
+    ['that are none', 'struct S { bool a;\nrun(S s)', 'line 1 is not a struct'],
+    ['without fields', 'struct S { }\nrun(S s)', 'line 2 is not a signature'],
+    ['that nobody wrote', 'run(Unknown s)', 'line 1 is not a signature'],
   ])('%s are at fault, at once', (_, text, fault) => {
     expect(() => readAbiFile(text)).toThrow(fault);
   });

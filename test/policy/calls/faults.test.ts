@@ -28,12 +28,12 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a method that nobody knows',
       method('transfr(address,uint256)'),
-      'calls[0].method: no method "transfr(address,uint256)" is known; did you mean transfer(address,uint256)? Else name an ABI file that has it under abis',
+      'calls[0].method: no method "transfr(address,uint256)" is known; did you mean transfer(address,uint256)? If not, name an ABI file that has it under abis',
     ],
     [
       'with a method by its name alone',
       method('approve'),
-      'calls[0].method: no method "approve" is known; did you mean approve(address,uint256) or approve(address,address,uint160,uint48)? Else name an ABI file that has it under abis',
+      'calls[0].method: no method "approve" is known; did you mean approve(address,uint256) or approve(address,address,uint160,uint48)? If not, name an ABI file that has it under abis',
     ],
     [
       'with a selector',
@@ -43,7 +43,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a method that holds packed calls',
       method('multiSend(bytes)'),
-      "calls[0].method: multiSend(bytes) can't be judged: it holds calls in a packed form of its own; leave it out",
+      "calls[0].method: multiSend(bytes) can't be judged: it contains calls in a packed encoding; leave it out",
     ],
     [
       'with a method that holds calls, and no multicall',
@@ -53,12 +53,12 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with half a contract',
       entry(`{ contract: '0x1234', method: deposit() }`),
-      'calls[0].contract: "0x1234" is no contract: it is not 0x and 40 hexadecimal digits; copy it anew',
+      'calls[0].contract: "0x1234" is not a contract address: it is not 0x and 40 hexadecimal digits; copy it again',
     ],
     [
       'with a slip in the checksum',
       entry(`{ contract: '0xdAC17F958D2ee523a2206206994597C13D831eC7', method: deposit() }`),
-      'calls[0].contract: "0xdAC17F958D2ee523a2206206994597C13D831eC7" is no contract: its checksum is wrong: the capitals in it are not those of EIP-55; copy it anew',
+      'calls[0].contract: "0xdAC17F958D2ee523a2206206994597C13D831eC7" is not a contract address: its checksum is wrong: the capitals in it are not those of EIP-55; copy it again',
     ],
     [
       'with a slip in its name',
@@ -73,12 +73,12 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with an argument left out',
       transfer(`{ to: any }`),
-      'calls[0].where: transfer(address,uint256): nothing is said of amount; under where, write a condition for each, or any',
+      'calls[0].where: transfer(address,uint256): there is no condition on amount; under where, write a condition for each, or any',
     ],
     [
       'with all arguments left out',
       method('approve(address,uint256)'),
-      'calls[0]: approve(address,uint256): nothing is said of spender, amount; under where, write a condition for each, or any',
+      'calls[0]: approve(address,uint256): there is no condition on spender, amount; under where, write a condition for each, or any',
     ],
     [
       'with an argument that the method does not have',
@@ -93,7 +93,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with an argument by name and by place',
       transfer(`{ to: any, amount: ${LATER}, 2: any }`),
-      'calls[0].where.amount: amount is spoken of twice; keep one of the two',
+      'calls[0].where.amount: amount is named twice; keep one of the two',
     ],
     [
       'with a limit on an address',
@@ -113,12 +113,12 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a condition that asks nothing',
       transfer(`{ to: {}, amount: any }`),
-      'calls[0].where.to: it asks nothing of to (address); write any if it may be anything',
+      'calls[0].where.to: there is no condition on to (address); write any if every value is allowed',
     ],
     [
       'with decimals alone',
       transfer(`{ to: any, amount: { decimals: 6 } }`),
-      'calls[0].where.amount: it asks nothing of amount (uint256); write any if it may be anything',
+      'calls[0].where.amount: there is no condition on amount (uint256); write any if every value is allowed',
     ],
     [
       'with a condition that is a text',
@@ -128,7 +128,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with an address that is none',
       transfer(`{ to: { values: [partner] }, amount: any }`),
-      'calls[0].where.to.values: "partner" is no address: it is not 0x and 40 hexadecimal digits; copy it anew',
+      'calls[0].where.to.values: "partner" is not an address: it is not 0x and 40 hexadecimal digits; copy it again',
     ],
     [
       'with a list of no name',
@@ -138,7 +138,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a file that is not there',
       transfer(`{ to: { file: partners.txt }, amount: any }`),
-      'calls[0].where.to.file: there is no file partners.txt; put the file beside the policy, one value a line',
+      'calls[0].where.to.file: there is no file partners.txt; put the file beside the policy, one value on each line',
     ],
     [
       'with more digits than the token has',
@@ -153,12 +153,12 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a maximum below zero',
       transfer(`{ to: any, amount: { max: -1 } }`),
-      'calls[0].where.amount.max: -1 is outside of what the argument can hold; leave it out',
+      'calls[0].where.amount.max: -1 is outside of the range of the argument; leave it out',
     ],
     [
       'with a maximum as good as none',
       transfer(`{ to: any, amount: { max: ${(2n ** 255n / 1_000_000n + 1n).toString()} } }`),
-      'calls[0].where.amount.max: this maximum is as good as none; write a lower one; if unlimited amounts shall pass, write unlimited: allowed beside where',
+      'calls[0].where.amount.max: this maximum is so high that it limits nothing; write a lower one; to allow unlimited amounts, write unlimited: allowed beside where',
     ],
     [
       'with a minimum above its maximum',
@@ -178,7 +178,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with an asset of another chain',
       method('withdraw(uint256)', `, asset: BTC, where: { wad: ${LATER} }`),
-      'calls[0].asset: BTC is on the chain bitcoin, where no EVM contract is; write decimals instead',
+      'calls[0].asset: BTC is on the chain bitcoin, which has no EVM contracts; write decimals instead',
     ],
     [
       'with decimals that are none',
@@ -193,7 +193,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with decimals of no amount',
       method('approve(address,uint256)', `, decimals: 6, where: { to: any, tokenId: any }`),
-      'calls[0]: which argument of approve(address,uint256) has decimals is not known; write them in the condition of the argument that is an amount',
+      'calls[0]: no argument of approve(address,uint256) is known to be an amount with decimals; write them in the condition of the argument that is an amount',
     ],
     [
       'with unlimited where nothing could be',
@@ -218,19 +218,19 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a recipient that is no address',
       transfer(`{ to: any, amount: any }`, ', recipient: amount'),
-      'calls[0].recipient: transfer(address,uint256) has no one address "amount"; known here: to',
+      'calls[0].recipient: transfer(address,uint256) has no single address "amount"; known here: to',
     ],
     [
       'with a flag that is neither true nor false',
       entry(
         `{ contract: '${USDT}', method: 'setApprovalForAll(address,bool)', where: { operator: any, approved: { values: no } } }`,
       ),
-      'calls[0].where.approved.values: no bool is ever "no"; write true or false',
+      'calls[0].where.approved.values: "no" is not a value of the type bool; write true or false',
     ],
     [
       'with a condition on what is called',
       `{ multicall: { depth: 1, calls: 1 }, calls: [{ contract: '${MULTICALL3}', method: 'aggregate((address,bytes)[])', where: { calls: any } }] }`,
-      'calls[0].where.calls: calls holds what is called, which entries of its own judge; leave it out here',
+      'calls[0].where.calls: calls describes the inner calls, which have entries of their own; leave it out here',
     ],
     [
       'with a condition on a whole tuple',
@@ -267,7 +267,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a plain recipient who is none',
       '{ plain: { max: 1, to: { values: x } } }',
-      'plain.to.values: "x" is no address: it is not 0x and 40 hexadecimal digits; copy it anew',
+      'plain.to.values: "x" is not an address: it is not 0x and 40 hexadecimal digits; copy it again',
     ],
   ])('%s', (_, parameters, fault) => {
     expect(faults(parameters)).toEqual([fault]);
@@ -306,7 +306,7 @@ describe('a file of addresses', () => {
   it('is at fault for one whose checksum is wrong, as the policy itself would be', () => {
     const wrong = CHECKED.replace('BeAed', 'BeAeD');
     expect(faults(using, { 'partners.txt': `${wrong}\n` })).toEqual([
-      expect.stringContaining(`calls[0].where.to.file: "${wrong}" is no address: its checksum is wrong`),
+      expect.stringContaining(`calls[0].where.to.file: "${wrong}" is not an address: its checksum is wrong`),
     ]);
   });
 });
@@ -341,25 +341,21 @@ describe('an ABI file', () => {
   it.each<[string, string, string]>([
     ['is empty', '', 'it has no method'],
     ['has events alone', 'event Staked(address who)', 'it has no method'],
-    ['has a line that is none', 'stake(uint256)\nhello', 'line 2 is no signature'],
-    ['has a type that is none', 'stake(uint257 a)', 'line 1 is no signature'],
+    ['has a line that is none', 'stake(uint256)\nhello', 'line 2 is not a signature'],
+    ['has a type that is none', 'stake(uint257 a)', 'line 1 is not a signature'],
     [
       'has a type that can’t be judged',
       '[{"type":"function","name":"stake","inputs":[{"type":"function"}]}]',
-      '"function" is no type that can be judged',
+      '"function" is not a supported type',
     ],
     ['is half of JSON', '[{"type":', 'own.abi: '],
-    ['is JSON of something else', '{"a":1}', 'it is JSON, and no list of ABI items'],
+    ['is JSON of something else', '{"a":1}', 'it is JSON, but not a list of ABI items'],
     [
       'is JSON with a method that is none',
       '[{"type":"function","name":7}]',
       "its function 7 can't be read at name",
     ],
-    [
-      'is JSON with a name that is none',
-      '[{"type":"function","name":"a b"}]',
-      '"a b" is no name of a method',
-    ],
+    ['is JSON with a name that is none', '[{"type":"function","name":"a b"}]', '"a b" is not a method name'],
     ['is too long', `stake() // ${'x'.repeat(262_144)}`, 'at most 262144 are read'],
     [
       'has too long a line',
@@ -379,7 +375,7 @@ describe('an ABI file', () => {
     [
       'has two methods with one selector',
       'transfer(bytes4[9],bytes5[6],int48[11])\nmany_msg_babbage(bytes1 a)',
-      'has the selector 0xa9059cbb of transfer(address,uint256): call data could be read either way',
+      'has the selector 0xa9059cbb of transfer(address,uint256): call data is ambiguous',
     ],
     [
       'has two methods of its own with one selector',

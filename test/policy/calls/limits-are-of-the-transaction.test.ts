@@ -45,7 +45,7 @@ const settle = (deadline: bigint, ...amounts: readonly bigint[]): string =>
   );
 
 const CURE =
-  'max of an argument of an own ABI does not say what it limits; write decimals (or asset) beside it, and max is for the whole transaction (decimals: 0 counts the smallest units); where it is no amount but an id, a time or a rate, write each: true, and max is for each value';
+  'max of an argument of an own ABI does not say what it limits; for an amount, write decimals (or asset) beside it: max then limits the whole transaction (decimals: 0 counts the smallest units); for an id, a time or a rate, write each: true: max then limits each value';
 
 describe('a maximum on an argument of an own ABI is at fault without decimals', () => {
   it.each<[string, string, string, string]>([
@@ -84,7 +84,7 @@ describe('a maximum on an argument of an own ABI is at fault without decimals', 
   });
 
   it.each<[string, string]>([
-    ['{ delta: { max: 5, decimals: 6, each: true } }', 'an amount is limited over the whole transaction'],
+    ['{ delta: { max: 5, decimals: 6, each: true } }', 'the limit of an amount is for the whole transaction'],
     ['{ delta: { min: 5, each: true } }', 'each says what max limits, and there is no max'],
     ['{ delta: { max: 5, each: yes } }', 'write true, or leave it out'],
   ])('each is at fault in %s', (where, fault) => {
@@ -94,7 +94,7 @@ describe('a maximum on an argument of an own ABI is at fault without decimals', 
   it('each does not fit an amount of a known method, nor an address', () => {
     const transfer = (where: string): string => entry('transfer(address,uint256)', `${where}, decimals: 6`);
     expect(faultsOf(transfer('{ to: any, amount: { max: 5, each: true } }'), FILES)).toEqual([
-      expect.stringContaining('an amount is limited over the whole transaction'),
+      expect.stringContaining('the limit of an amount is for the whole transaction'),
     ]);
     expect(faultsOf(transfer('{ to: { each: true }, amount: any }'), FILES)).toEqual([
       expect.stringContaining('each does not fit to (address)'),

@@ -261,12 +261,12 @@ describe('contract-calls refuses', () => {
     [
       'an unlimited amount that is no approval, given as -1',
       at(WETH, call('withdraw(uint256)', MAX), { amount: '-1' }),
-      'the callback’s amount is unlimited (-1), and the call is no unlimited approval',
+      'the callback’s amount is unlimited (-1), and the call is not an unlimited approval',
     ],
     [
       'a limited approval whose amount is said to be -1',
       at(DAI, approveFor(ROUTER, 1n), { amount: '-1' }),
-      'the callback’s amount is unlimited (-1), and the call is no unlimited approval',
+      'the callback’s amount is unlimited (-1), and the call is not an unlimited approval',
     ],
     [
       'a limited transfer whose amount is said to be -1',
@@ -320,7 +320,7 @@ describe('contract-calls refuses', () => {
     [
       'a method whose selector is that of transfer',
       usdt(call('many_msg_babbage(bytes1)', '0x01')),
-      'transfer(address,uint256): to is no address: its upper bytes are not zero',
+      'transfer(address,uint256): to is not an address: its upper bytes are not zero',
     ],
     [
       'a selector alone, which is no call of transfer',
@@ -355,12 +355,12 @@ describe('contract-calls refuses', () => {
     [
       'an address with a dirty byte above it',
       usdt(withWord(pay, 0, (1n << 160n) + BigInt(PARTNER))),
-      'transfer(address,uint256): to is no address: its upper bytes are not zero',
+      'transfer(address,uint256): to is not an address: its upper bytes are not zero',
     ],
     [
       'an address with a dirty byte at the very front',
       usdt(withWord(pay, 0, (1n << 255n) + BigInt(PARTNER))),
-      'transfer(address,uint256): to is no address: its upper bytes are not zero',
+      'transfer(address,uint256): to is not an address: its upper bytes are not zero',
     ],
     [
       'a flag that is 2',
@@ -408,12 +408,12 @@ describe('contract-calls refuses', () => {
     [
       'a Permit2 batch of none',
       at(PERMIT2, batch()),
-      'transferDetails.from is an empty list, so nothing says that it is allowed',
+      'transferDetails.from is an empty list, so no value fulfils the condition',
     ],
     [
       'a batch of items with fewer amounts',
       at(ITEMS, items([7n, 8n], [1n])),
-      'safeBatchTransferFrom(address,address,uint256[],uint256[],bytes): ids and amounts are not of one length',
+      'safeBatchTransferFrom(address,address,uint256[],uint256[],bytes): ids and amounts have different lengths',
     ],
     [
       'a batch of items with one of another id',
@@ -439,7 +439,7 @@ describe('contract-calls refuses', () => {
     [
       'a swap through no token',
       at(ROUTER, swap(1n, [])),
-      'path is an empty list, so nothing says that it is allowed',
+      'path is an empty list, so no value fulfils the condition',
     ],
     [
       'a swap without a least amount',
@@ -465,12 +465,12 @@ describe('contract-calls refuses', () => {
     [
       'coins along with a transfer',
       usdt(pay, { amount: '0.000000000000000001' }),
-      'none of the 2 entries allows it: the native value 0.000000000000000001 along with transfer(address,uint256) is above the maximum 0',
+      'none of the 2 entries allows it: the native value 0.000000000000000001 of transfer(address,uint256) is above the maximum 0',
     ],
     [
       'more coins than a deposit may have',
       at(WETH, call('deposit()'), { amount: '1.000000000000000001' }),
-      'the native value 1.000000000000000001 along with deposit() is above the maximum 1',
+      'the native value 1.000000000000000001 of deposit() is above the maximum 1',
     ],
     [
       'a to that is not the contract',
@@ -485,22 +485,22 @@ describe('contract-calls refuses', () => {
     [
       'call data without a contract',
       at('', pay, { to: USDT }),
-      'there is call data, and interactive_contract is no EVM address',
+      'there is call data, and interactive_contract is not an EVM address',
     ],
     [
       'a contract of another chain',
       at('TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', pay, { to: USDT }),
-      'there is call data, and interactive_contract is no EVM address',
+      'there is call data, and interactive_contract is not an EVM address',
     ],
     [
       'a to of another chain',
       usdt(pay, { to: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t' }),
-      'to is no EVM address',
+      'to is not an EVM address',
     ],
     [
       'a from of another chain',
       usdt(pay, { from: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t' }),
-      'from is no EVM address',
+      'from is not an EVM address',
     ],
     [
       'a plain transfer above its limit',
@@ -541,28 +541,24 @@ describe('contract-calls refuses', () => {
     [
       'a multicall nested over the bound',
       at(ROUTER, multicall(multicall(multicall(swap(1n))))),
-      'call 1.1: multicall(bytes[]) holds calls at a depth of 3; at most 2 is allowed',
+      'call 1.1: multicall(bytes[]) contains calls at a depth of 3; at most 2 is allowed',
     ],
     [
       'more calls than may be',
       at(ROUTER, multicall(...Array.from({ length: 5 }, () => swap(1n)))),
-      'there are 5 calls or more within others; at most 4 are allowed',
+      'there are at least 5 inner calls; at most 4 are allowed',
     ],
     [
       'more calls than may be, over two wrappers',
       at(ROUTER, multicall(multicall(swap(1n), swap(1n)), multicall(swap(1n)))),
-      'call 2: there are 5 calls or more within others; at most 4 are allowed',
+      'call 2: there are at least 5 inner calls; at most 4 are allowed',
     ],
-    ['a multicall of none', at(ROUTER, multicall()), 'multicall(bytes[]) holds no call'],
-    [
-      'a multicall of nothing',
-      at(ROUTER, multicall('0x')),
-      'a call within another has no selector, target or value',
-    ],
+    ['a multicall of none', at(ROUTER, multicall()), 'multicall(bytes[]) contains no call'],
+    ['a multicall of nothing', at(ROUTER, multicall('0x')), 'an inner call has no selector, target or value'],
     [
       'a multicall of half a selector',
       at(ROUTER, multicall('0xdead')),
-      'a call within another has no selector, target or value',
+      'an inner call has no selector, target or value',
     ],
     [
       'a multicall whose swaps pass the limit together',
@@ -572,7 +568,7 @@ describe('contract-calls refuses', () => {
     [
       'a multicall in which two calls see the same coins',
       at(ROUTER, multicall(swap(1n), swap(1n)), { amount: '0.6' }),
-      'call 2: the native value along with swap(uint256,uint256,address[],address) is 1.2 over all calls together, above the maximum 1',
+      'call 2: the native value of swap(uint256,uint256,address[],address) is 1.2 over all calls together, above the maximum 1',
     ],
     [
       'a wrapper that has no entry',
@@ -597,7 +593,7 @@ describe('contract-calls refuses', () => {
     [
       'coins smuggled into an inner transfer',
       at(MULTICALL3, aggregate3Value([USDT, false, 1n, pay])),
-      'call 1: none of the 2 entries allows it: the native value 0.000000000000000001 along with transfer(address,uint256) is above the maximum 0',
+      'call 1: none of the 2 entries allows it: the native value 0.000000000000000001 of transfer(address,uint256) is above the maximum 0',
     ],
     [
       'coins for two deposits above the limit together',
@@ -606,7 +602,7 @@ describe('contract-calls refuses', () => {
         aggregate3Value([WETH, false, ETHER, call('deposit()')], [WETH, false, 1n, call('deposit()')]),
         { amount: '2' },
       ),
-      'call 2: the native value along with deposit() is 1.000000000000000001 over all calls together, above the maximum 1',
+      'call 2: the native value of deposit() is 1.000000000000000001 over all calls together, above the maximum 1',
     ],
     [
       'an unlimited approval through a proxy',
@@ -632,12 +628,12 @@ describe('contract-calls refuses', () => {
           [OTHER, ETHER, '0x'],
         ]),
       ),
-      'call 2: what plain transfers send is 2 over all calls together, above the maximum 1.5',
+      'call 2: the amount of plain transfers is 2 over all calls together, above the maximum 1.5',
     ],
     [
-      'a batch whose lists are not of one length',
+      'a batch whose lists have different lengths',
       at(ACCOUNT, call('executeBatch(address[],uint256[],bytes[])', [USDT, USDT], [0n, 0n], [pay])),
-      'executeBatch(address[],uint256[],bytes[]): targets and values and data are not of one length',
+      'executeBatch(address[],uint256[],bytes[]): targets and values and data have different lengths',
     ],
     [
       'calls in the packed form of multiSend',
@@ -647,17 +643,17 @@ describe('contract-calls refuses', () => {
     [
       'an offset that is not where it belongs',
       at(ROUTER, withWord(multicall(swap(1n)), 0, 0x40n)),
-      'multicall(bytes[]): the offset of data is 64, and not 32, where it belongs',
+      'multicall(bytes[]): the offset of data is 64 and must be 32',
     ],
     [
       'two items that share one offset',
       at(ROUTER, withWord(multicall(swap(1n), swap(1n)), 3, 0x40n)),
-      'multicall(bytes[]): the offset of data.2 is 64, and not 352, where it belongs',
+      'multicall(bytes[]): the offset of data.2 is 64 and must be 352',
     ],
     [
       'an offset beyond everything',
       at(ROUTER, withWord(multicall(swap(1n)), 0, MAX)),
-      `multicall(bytes[]): the offset of data is 0x${'f'.repeat(64)}, and not 32, where it belongs`,
+      `multicall(bytes[]): the offset of data is 0x${'f'.repeat(64)} and must be 32`,
     ],
     [
       'a list that claims a huge length',
@@ -672,12 +668,12 @@ describe('contract-calls refuses', () => {
     [
       'padding that is not zero',
       at(ROUTER, `${multicall(swap(1n)).slice(0, -2)}01`),
-      'multicall(bytes[]): the bytes that fill up data.1 are not all zero',
+      'multicall(bytes[]): the padding of data.1 is not zero',
     ],
     [
       'text that is no UTF-8',
       at(ROUTER, fill(1n).replace('68656c6c6f', 'ff656c6c6f')),
-      'fill((address,int256,string,bytes4),uint8[2]): order.note is no UTF-8 text',
+      'fill((address,int256,string,bytes4),uint8[2]): order.note is not UTF-8 text',
     ],
   ])('%s', (_, transaction, because) => {
     const result = judge(transaction);
