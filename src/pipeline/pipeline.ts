@@ -152,7 +152,7 @@ async function takeSteps(
 
 /** Checks the address of a co-signer before a byte of the body is read. */
 function unknownAddress(authenticator: Authenticator, { route, address }: Arrival): Failure | undefined {
-  return route.callback === 'payment' ? undefined : authenticator.stranger(route.source, address);
+  return route.callback === 'payment' ? undefined : authenticator.checkAddress(route.source, address);
 }
 
 function authenticate(

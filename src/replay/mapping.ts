@@ -1,6 +1,5 @@
-import { jsonOf } from '../signature/body.ts';
 import { comparable } from '../values/comparable.ts';
-import { type Member, type Members, readObjects } from '../values/members.ts';
+import { type Member, type Members, membersJson, readObjects } from '../values/members.ts';
 
 /** How sources, ids and addresses of the record are called where it is replayed. */
 export interface Mapping {
@@ -82,9 +81,9 @@ function outputs(text: string, address: (recorded: string) => string): string {
   let same = true;
   const written = read.objects.map((output) => {
     const to = output.get('address_to');
-    if (to?.kind !== 'string' || address(to.text) === to.text) return jsonOf(output);
+    if (to?.kind !== 'string' || address(to.text) === to.text) return membersJson(output);
     same = false;
-    return jsonOf(new Map(output).set('address_to', { kind: 'string', text: address(to.text) }));
+    return membersJson(new Map(output).set('address_to', { kind: 'string', text: address(to.text) }));
   });
   return same ? text : `[${written.join(',')}]`;
 }

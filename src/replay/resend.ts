@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { AnswerFormat } from '../callback/answer.ts';
 import { CountersignError } from '../errors.ts';
-import { jsonOf, stringMember, without } from '../signature/body.ts';
 import type { Signer } from '../signature/scheme.ts';
 import type { RecordedEntry } from '../simulation/record.ts';
-import { type Members, readMembers } from '../values/members.ts';
+import { type Members, membersJson, readMembers, stringMember, withoutMembers } from '../values/members.ts';
 import type { Mapping } from './mapping.ts';
 
 /** A recorded callback as it is to be sent again. */
@@ -77,14 +76,14 @@ export function resend(
     return { path: sender.path, headers: {}, body, queue: queue, answer };
   }
   if (sent.kind === 'payment') return mismatch(sent.kind, sender);
-  const body = members === decoded.members ? sent.body : jsonOf(members);
+  const body = members === decoded.members ? sent.body : membersJson(members);
   return { path: sender.path(sent.kind), headers: sender.headers, body, queue: queue, answer };
 }
 
 const SECONDS_DIGITS = 10;
 
 function paymentMembers(recorded: Members, { appKey }: PaymentSender, nowMs: number): Members {
-  const members = without(recorded, 'sign').set('appKey', stringMember(appKey));
+  const members = withoutMembers(recorded, 'sign').set('appKey', stringMember(appKey));
   const time = members.get('time');
   if (time === undefined || time.kind === 'null' || time.text === '') return members;
   const text = String(time.text.length === SECONDS_DIGITS ? Math.floor(nowMs / 1000) : nowMs);

@@ -1,22 +1,19 @@
 import { type Failure, failure } from '../errors.ts';
 import { type Canonical, byCodePoint } from './canonical.ts';
 
-/** What one member may hold. */
+/** The allowed values of one member. */
 interface MemberGrammar {
   readonly pattern: RegExp;
   readonly maxLength: number;
 }
 
-/** The members that a callback defines, and those of them that may be missing. */
+/** The members that a callback defines, and which of them are optional. */
 export interface MemberTable {
   readonly grammar: Readonly<Record<string, MemberGrammar>>;
   readonly optional: ReadonlySet<string>;
 }
 
-/**
- * Undefined where the signed text can be read in one way only, and that way is the body's; else
- * SIGN_AMBIGUOUS.
- */
+/** Undefined if the body is the only reading of the signed text; otherwise SIGN_AMBIGUOUS. */
 export type CheckAmbiguity = (canonical: Canonical, appKey: string) => Failure | undefined;
 
 type Reading = readonly (readonly [name: string, value: string])[];
@@ -24,10 +21,10 @@ type Reading = readonly (readonly [name: string, value: string])[];
 const END = -1;
 
 /**
- * Compiles the check that a verified signature over names and values without separators proves this body and
- * no other: the defined names in order, each with a value of its grammar, must account for the signed text in
- * exactly one way. The appKey is taken as known, since it named the key. Text longer than all members at
- * their longest together has no reading, so time is bounded by the grammar and not by the body.
+ * Without separators, one signed text may have several readings as names and values. This check accepts a verified
+ * signature only if the defined names, in order, with values of their grammar, match the text in exactly one way,
+ * which is the body. The appKey is known, since it selected the key. A text longer than all members at their maximum
+ * has no reading, so the grammar bounds the time, not the body.
  */
 export function compileAmbiguityCheck({ grammar, optional }: MemberTable): CheckAmbiguity {
   const names = Object.keys(grammar).sort(byCodePoint);
@@ -48,7 +45,7 @@ export function compileAmbiguityCheck({ grammar, optional }: MemberTable): Check
     const found: Reading[] = [];
     if (text.length > longest) return found;
 
-    // `names[index]` stands at `at`; `before` is what was read up to there.
+    // `names[index]` is at `at`; `before` has the members in front of it.
     const read = (index: number, at: number, before: Reading): void => {
       const name = names[index] ?? '';
       const start = at + name.length;
@@ -82,29 +79,26 @@ export function compileAmbiguityCheck({ grammar, optional }: MemberTable): Check
     const other = readings.find((reading) => !same(reading, signed));
     return failure(
       'SIGN_AMBIGUOUS',
-      `the signature is right, but proves no reading of the body: ${reason(signed, other, { grammar, optional })}`,
+      `the signature is valid, but the signed text is ambiguous: ${reason(signed, other, { grammar, optional })}`,
       { members: signed.map(([name]) => name), otherReading: other?.map(([name]) => name) },
     );
   };
 }
 
-/**
- * Whether the text holds just the names of the body, each once, and the body defined ones only: then there is
- * nothing else to read in it. Most callbacks are so, and need no search.
- */
+/** Whether the text contains each name of the body once and no other name. Most do, and need no search. */
 function isPlain(text: string, signed: Reading, names: readonly string[]): boolean {
-  let held = 0;
+  let found = 0;
   for (const name of names) {
     const first = text.indexOf(name);
     if (first === -1) continue;
-    // Both are in code-point order, so the next name that the text holds can only be the body's next.
-    if (signed[held]?.[0] !== name || text.includes(name, first + 1)) return false;
-    held++;
+    // Both are in code-point order, so the next name in the text must be the body's next.
+    if (signed[found]?.[0] !== name || text.includes(name, first + 1)) return false;
+    found++;
   }
-  return held === signed.length;
+  return found === signed.length;
 }
 
-/** The names that may come next, up to the first that must; END where all that is left may be missing. */
+/** The names that may follow, up to the first required one; END if all remaining ones are optional. */
 function followersOf(
   index: number,
   names: readonly string[],
@@ -115,7 +109,7 @@ function followersOf(
   return required === -1 ? [...rest, END] : rest.slice(0, required + 1);
 }
 
-/** Where a value may end, at `from` or later: where `next` stands; without one, at the end of the text. */
+/** The next possible end of a value, from `from` on: the name `next`, or the end of the text without one. */
 function endOf(text: string, next: string | undefined, from: number): number {
   if (next === undefined) return from > text.length ? Infinity : text.length;
   const at = text.indexOf(next, from);
@@ -128,15 +122,15 @@ function same(a: Reading, b: Reading): boolean {
 
 function reason(signed: Reading, other: Reading | undefined, { grammar, optional }: MemberTable): string {
   const values = new Map(signed);
-  const stranger = signed.find(([name]) => !Object.hasOwn(grammar, name));
-  if (stranger !== undefined) return `the callback defines no member ${JSON.stringify(stranger[0])}`;
+  const unknown = signed.find(([name]) => !Object.hasOwn(grammar, name));
+  if (unknown !== undefined) return `the callback defines no member ${JSON.stringify(unknown[0])}`;
   const missing = Object.keys(grammar).find((name) => !values.has(name) && !optional.has(name));
   if (missing !== undefined) return `${missing} is missing`;
   const wrong = signed.find(([name, value]) => {
     const rule = grammar[name];
     return rule === undefined || value.length > rule.maxLength || !rule.pattern.test(value);
   });
-  if (wrong !== undefined) return `${wrong[0]} does not hold what the callback defines for it`;
+  if (wrong !== undefined) return `${wrong[0]} has a value that the callback does not allow`;
   const differs = signed.find(([name, value], at) => other?.[at]?.[0] !== name || other[at][1] !== value);
-  return `without separators it also stands for another ${differs?.[0] ?? 'one'}`;
+  return `without separators it can also be read with another ${differs?.[0] ?? 'member'}`;
 }

@@ -1,33 +1,28 @@
 import { type Failure, failure, failureWhy } from '../errors.ts';
 import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
+import type { MemberTable } from './ambiguity.ts';
 import type { SchemeName, SourceConfig } from './config.ts';
-import { type CosignerSource, compileCosigner } from './cosigners.ts';
+import {
+  type CosignerSource,
+  type SelfCheckHashes,
+  type SelfCheckResult,
+  compileCosigner,
+} from './cosigners.ts';
+import type { Arrival } from './credentials.ts';
 import { collectFaults } from './faults.ts';
 import { type Payments, compilePayments } from './payments.ts';
-import type { Arrival } from './credentials.ts';
-import type { MemberTable } from './ambiguity.ts';
 import type { KeyInUse } from './scheme.ts';
-import type { SelfCheckHashes, SelfCheckResult } from './self-check.ts';
 
-/**
- * The second of the five steps: who sent a callback, shown by what they hold. Nothing here throws or does
- * I/O.
- */
+/** The second of the five steps: who sent a callback. No method throws or does I/O. */
 export interface Authenticator {
-  /** A payment confirmation by its `appKey` and signature (sections 5 and 6.1). */
+  /** Authenticates a payment confirmation by its `appKey` and signature (sections 5 and 6.1). */
   payment(decoded: { readonly members: Members }): Authenticated | Failure;
-  /**
-   * A co-signer's callback by all that its source must show; the body itself proves nothing (sections 6.2 and
-   * 6.3).
-   */
+  /** Authenticates a co-signer by the credentials of its source; its body is not signed (sections 6.2 and 6.3). */
   cosigner(source: string, arrival: Arrival & { readonly members: Members }): Authenticated | Failure;
-  /**
-   * Why nobody at this address may call a co-signer's URL: known before its body is read, or any secret
-   * looked at.
-   */
-  stranger(source: string, address: string): Failure | undefined;
-  /** Whether the co-signer holds the same public keys; both false where the settings name none. */
+  /** Checks whether this address may call a co-signer's URL, before the body is read. */
+  checkAddress(source: string, address: string): Failure | undefined;
+  /** Whether the co-signer has the same public keys; both false if the settings name none. */
   selfCheck(source: string, hashes: SelfCheckHashes): SelfCheckResult;
   describe(): readonly SourceDescription[];
 }
@@ -39,9 +34,9 @@ export interface Authenticated {
   readonly scheme: SchemeName | undefined;
   /** For logs: `rsa SHA256:…`, `addresses+header`. */
   readonly by: string;
-  /** The callback's own members, from an envelope too; of a payment without `sign` and with `appKey`. */
+  /** The members of the callback, also from an envelope. Those of a payment include `appKey` and not `sign`. */
   readonly members: Members;
-  /** What an envelope held. */
+  /** The content of an envelope. */
   readonly plaintext: string | undefined;
 }
 
@@ -49,7 +44,7 @@ export interface Authenticated {
 export interface SourceDescription {
   readonly source: string;
   readonly callback: 'payment' | 'cosigner';
-  /** The schemes that are accepted, or the proofs that are asked for. */
+  /** The accepted schemes, or the required credentials. */
   readonly accepts: readonly string[];
   readonly keys: readonly KeyInUse[];
   readonly warnings: readonly string[];
@@ -58,9 +53,9 @@ export interface SourceDescription {
 export type AuthenticatorParts = MemberTable & { readonly readSecret: ReadSecret };
 
 /**
- * Reads all keys and secrets once. `grammar` and `optional` are the members of a payment confirmation. Throws
- * one CountersignError (KEY_UNREADABLE, SECRET_UNREADABLE or SETTINGS_INVALID) that lists every fault and its
- * cure.
+ * Reads all keys and secrets once, for sources that the settings have checked. `grammar` and `optional` are the
+ * members of a payment confirmation. Throws one CountersignError (KEY_UNREADABLE, SECRET_UNREADABLE or
+ * SETTINGS_INVALID) that lists all faults.
  */
 export function compileAuthenticator(
   sources: readonly SourceConfig[],
@@ -74,16 +69,8 @@ export function compileAuthenticator(
   );
   const cosigners = new Map<string, CosignerSource>();
   for (const config of sources) {
-    if (sources.find(({ name }) => name === config.name) !== config) {
-      faults.add(
-        `source ${config.name}`,
-        'SETTINGS_INVALID',
-        'is there twice: give each source its own name',
-      );
-    }
-    if (config.callback === 'cosigner') {
-      cosigners.set(config.name, compileCosigner(config, parts.readSecret, faults));
-    }
+    if (config.callback !== 'cosigner') continue;
+    cosigners.set(config.name, compileCosigner(config, parts.readSecret, faults));
   }
   faults.throwIfAny();
 
@@ -92,19 +79,20 @@ export function compileAuthenticator(
     cosigner(name, arrival) {
       const source = cosigners.get(name);
       if (source === undefined)
-        return failure('SOURCE_UNKNOWN', `no co-signer of the settings is called ${name}`);
-      const lacking = source.check(arrival);
-      if (lacking !== undefined) return lacking;
+        return failure('SOURCE_UNKNOWN', `the settings have no co-signer called ${name}`);
+      const refusal = source.check(arrival);
+      if (refusal !== undefined) return refusal;
+      const { by } = source;
       return {
         ok: true,
         source: name,
         scheme: undefined,
-        by: source.by,
+        by,
         members: arrival.members,
         plaintext: undefined,
       };
     },
-    stranger: (name, address) => cosigners.get(name)?.stranger(address),
+    checkAddress: (name, address) => cosigners.get(name)?.checkAddress(address),
     selfCheck: (name, hashes) =>
       cosigners.get(name)?.selfCheck?.check(hashes) ?? { client: false, verify: false },
     describe: () => [
@@ -148,4 +136,33 @@ function describeCosigner({ name, by, selfCheck, warnings }: CosignerSource): So
     keys: selfCheck?.keys ?? [],
     warnings,
   };
+}
+
+/**
+ * A warning for each two sources with a common platform key. `md5` and `rsa` sign the appKey. Nothing signs the
+ * `app_id` of an envelope, so only its merchant key shows whom it is for.
+ */
+export function sharedKeys(sources: readonly SourceDescription[]): readonly string[] {
+  return sources.flatMap((one, at) =>
+    sources.slice(at + 1).flatMap((other) => {
+      const theirs = platformKeys(other);
+      const shared = [...platformKeys(one)].filter((key) => theirs.has(key));
+      return shared.map((key) => sharedKeyWarning(one, other, key));
+    }),
+  );
+}
+
+function sharedKeyWarning(one: SourceDescription, other: SourceDescription, key: string): string {
+  const envelopes = [one, other].every(({ accepts }) => accepts.includes('rsa-envelope'));
+  const worse = envelopes
+    ? ', and an rsa-envelope for one, encrypted again, passes as one for the other'
+    : '';
+  return (
+    `the sources ${one.source} and ${other.source} share the platform key ${key}: its owner can sign for both` +
+    `${worse}; have the platform use a key for each`
+  );
+}
+
+function platformKeys({ keys }: SourceDescription): ReadonlySet<string> {
+  return new Set(keys.flatMap(({ role, fingerprint }) => (role === 'platform key' ? [fingerprint] : [])));
 }

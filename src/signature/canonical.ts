@@ -3,19 +3,18 @@ import type { Members } from '../values/members.ts';
 
 export type EmptyValues = 'keep' | 'skip';
 
-/** What the flat schemes sign (the secret not included). */
+/** The text that the flat schemes sign, without the secret. */
 export interface Canonical {
   readonly ok: true;
   readonly text: string;
-  /** The names and values that `text` runs together, in its order. */
+  /** The names and values of `text`, in its order. */
   readonly signed: readonly (readonly [name: string, value: string])[];
 }
 
 /**
- * The text that the `md5` and `rsa` schemes sign: every member but `sign` and those that are JSON null, in
- * code-point order of the names, name and value run together, numbers and booleans as the body writes them.
- * An empty string adds its name alone, or with `skip` nothing. Fails MEMBER_INVALID for an object or array,
- * which has no agreed text.
+ * Joins the names and values of all members, sorted by code points of the names, without separators. It leaves out
+ * `sign` and JSON nulls. Numbers and booleans are as in the body. An empty string adds its name, or with `skip`
+ * nothing. An object or array fails as MEMBER_INVALID, since no text is defined for it.
  */
 export function canonicalString(members: Members, emptyValues: EmptyValues): Canonical | Failure {
   const signed: [string, string][] = [];
@@ -25,14 +24,14 @@ export function canonicalString(members: Members, emptyValues: EmptyValues): Can
         member: name,
       });
     }
-    const left = name === 'sign' || kind === 'null' || (text === '' && emptyValues === 'skip');
-    if (!left) signed.push([name, text]);
+    const isLeftOut = name === 'sign' || kind === 'null' || (text === '' && emptyValues === 'skip');
+    if (!isLeftOut) signed.push([name, text]);
   }
   signed.sort(([a], [b]) => byCodePoint(a, b));
   return { ok: true, text: signed.map(([name, value]) => name + value).join(''), signed };
 }
 
-/** Order by code points. JavaScript's own is by UTF-16 units, where U+FF5E follows U+1F600. */
+/** Compares by code points. JavaScript compares UTF-16 units, by which U+FF5E follows U+1F600. */
 export function byCodePoint(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length);
   let at = 0;
@@ -41,7 +40,7 @@ export function byCodePoint(a: string, b: string): number {
   return rank(a.charCodeAt(at)) - rank(b.charCodeAt(at));
 }
 
-// Surrogates (D800-DFFF) stand for code points above all that one unit can say.
+// Surrogates (D800-DFFF) encode code points above those of one unit.
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x1_0000 : unit;
 }

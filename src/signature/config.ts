@@ -1,8 +1,6 @@
 import type { SecretRef } from '../values/secret.ts';
 
-/**
- * One way in which a payment source may sign. Two entries of one scheme are two keys: one is being rotated.
- */
+/** One accepted scheme of a payment source. Two entries of one scheme are two keys, such as during a rotation. */
 export type SchemeConfig =
   | { readonly scheme: 'md5'; readonly secret: SecretRef; readonly emptyValues: 'keep' | 'skip' }
   | { readonly scheme: 'rsa-envelope'; readonly platformKey: SecretRef; readonly merchantKey: SecretRef }
@@ -10,7 +8,7 @@ export type SchemeConfig =
       readonly scheme: 'rsa';
       readonly platformKey: SecretRef;
       readonly digest: 'sha256' | 'sha1';
-      /** What is signed: the canonical string, or its MD5 in lower-case hexadecimal. */
+      /** The signed text: the canonical string, or its MD5 in lower-case hexadecimal. */
       readonly signs: 'string' | 'md5-hex';
       readonly emptyValues: 'keep' | 'skip';
     };
@@ -24,18 +22,15 @@ export interface PaymentSourceConfig {
   readonly signatures: readonly SchemeConfig[];
 }
 
-/** One thing that a co-signer must show. All that are listed must hold; `none` stands alone. */
+/** One credential that a co-signer must present. All are required; `none` is the only one in its list. */
 export type CosignerCredential =
   | { readonly addresses: readonly string[] }
   | { readonly header: { readonly name: string; readonly secret: SecretRef } }
-  /** A last path segment after the source's paths, known to the co-signer alone. */
+  /** A last path segment after the source's paths, which only the co-signer knows. */
   | { readonly path: { readonly secret: SecretRef } }
   | {
       readonly certificate: {
-        /**
-         * The gateway's header with the fingerprint or subject; without it, the certificate of the TLS
-         * connection.
-         */
+        /** The gateway's header with the fingerprint or subject. Without it, the certificate of the TLS connection. */
         readonly header?: string | undefined;
         /** SHA-256, hexadecimal, with or without colons. */
         readonly fingerprints?: readonly string[] | undefined;
@@ -50,7 +45,7 @@ export interface CosignerSourceConfig {
   readonly callback: 'cosigner';
   readonly paths: { readonly withdraw?: string | undefined; readonly web3?: string | undefined };
   readonly authenticate: readonly CosignerCredential[];
-  /** The two public keys of the self-check; without them it is answered FAILURE for both. */
+  /** The two public keys of the self-check. Without them both answers are FAILURE. */
   readonly selfCheck?: { readonly clientSystemKey: SecretRef; readonly verifySignKey: SecretRef } | undefined;
 }
 

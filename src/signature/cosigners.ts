@@ -1,21 +1,41 @@
-import { type Failure, failure } from '../errors.ts';
-import type { ReadSecret } from '../values/secret.ts';
-import type { CosignerCredential, CosignerSourceConfig } from './config.ts';
-import type { Faults } from './faults.ts';
-import { type Arrival, CREDENTIAL_ORDER, type Credential, compileCredential } from './credentials.ts';
-import { type SelfChecker, compileSelfCheck } from './self-check.ts';
+import { createHmac } from 'node:crypto';
 
-/** One co-signer with its secrets and keys read. */
+import { type Failure, failure } from '../errors.ts';
+import { type ReadSecret, equalInConstantTime } from '../values/secret.ts';
+import type { CosignerCredential, CosignerSourceConfig } from './config.ts';
+import { type Arrival, CREDENTIAL_ORDER, type Credential, compileCredential } from './credentials.ts';
+import type { Faults } from './faults.ts';
+import { type PublicKey, readPublicKeyFrom } from './keys.ts';
+import type { KeyInUse } from './scheme.ts';
+
+/** One co-signer with its secrets and keys. */
 export interface CosignerSource {
   readonly name: string;
   /** For logs: `addresses+header`, or `none`. */
   readonly by: string;
   readonly warnings: readonly string[];
   readonly selfCheck: SelfChecker | undefined;
-  /** Why this address may not call at all; it's asked before there is a body, and `check` asks again. */
-  stranger(address: string): Failure | undefined;
-  /** Undefined where the sender has shown all that is listed; else what is missing first. */
+  /** Checks the address alone, before the body is read. `check` checks it again. */
+  checkAddress(address: string): Failure | undefined;
+  /** Undefined if the sender presents all credentials; otherwise the first that is missing. */
   check(arrival: Arrival): Failure | undefined;
+}
+
+/** The hashes of a co-signer's `verify_public_hash` callback. */
+export interface SelfCheckHashes {
+  readonly appId: string;
+  readonly clientHash: string;
+  readonly verifyHash: string;
+}
+
+export interface SelfCheckResult {
+  readonly client: boolean;
+  readonly verify: boolean;
+}
+
+interface SelfChecker {
+  readonly keys: readonly KeyInUse[];
+  check(hashes: SelfCheckHashes): SelfCheckResult;
 }
 
 export function compileCosigner(
@@ -25,16 +45,6 @@ export function compileCosigner(
 ): CosignerSource {
   const where = `source ${config.name}`;
   const { authenticate, selfCheck } = config;
-  if (authenticate.length === 0) {
-    faults.add(where, 'SETTINGS_INVALID', 'authenticate: list what the co-signer must show, or write none');
-  }
-  if (authenticate.includes('none') && authenticate.length > 1) {
-    faults.add(
-      where,
-      'SETTINGS_INVALID',
-      'authenticate: none stands beside proofs: delete none, so that they count',
-    );
-  }
   const credentials = authenticate
     .filter((credential) => credential !== 'none')
     .flatMap((credential) => faults.attempt(where, () => compileCredential(credential, readSecret)) ?? [])
@@ -48,25 +58,25 @@ export function compileCosigner(
     warnings: warningsOf(authenticate, credentials),
     selfCheck:
       selfCheck && faults.attempt(`${where}, selfCheck`, () => compileSelfCheck(selfCheck, readSecret)),
-    stranger(address) {
-      const lacking = addresses?.check({ ...NOTHING_SHOWN, address });
-      return lacking && { ...lacking, data: { ...lacking.data, source: config.name } };
+    checkAddress(address) {
+      const refusal = addresses?.check({ ...NOTHING_PRESENTED, address });
+      return refusal && { ...refusal, data: { ...refusal.data, source: config.name } };
     },
     check(arrival) {
       if (open) return undefined;
       if (credentials.length === 0)
-        return failure('KEYS_UNAVAILABLE', `${where} has nothing to tell its co-signer by`);
+        return failure('KEYS_UNAVAILABLE', `${where} has no credential: list one under authenticate`);
       for (const credential of credentials) {
-        const lacking = credential.check(arrival);
-        if (lacking !== undefined) return { ...lacking, data: { ...lacking.data, source: config.name } };
+        const refusal = credential.check(arrival);
+        if (refusal !== undefined) return { ...refusal, data: { ...refusal.data, source: config.name } };
       }
       return undefined;
     },
   };
 }
 
-/** All that the proof of an address may not look at. */
-const NOTHING_SHOWN: Omit<Arrival, 'address'> = {
+/** The credential `addresses` uses the address alone. */
+const NOTHING_PRESENTED: Omit<Arrival, 'address'> = {
   header: () => undefined,
   fromProxy: false,
   pathSecret: undefined,
@@ -80,7 +90,8 @@ function warningsOf(
   const kept = credentials.flatMap(({ warnings }) => warnings);
   if (authenticate.includes('none')) {
     return [
-      'authenticate: none believes whoever reaches the port: list addresses, a header, a path or a certificate',
+      'authenticate: none trusts every caller that reaches the port: ' +
+        'list addresses, a header, a path or a certificate',
       ...kept,
     ];
   }
@@ -90,8 +101,33 @@ function warningsOf(
   );
   return byHeader && !credentials.some(({ name }) => name === 'addresses')
     ? [
-        "certificate from a header is as good as the gateway's grip on it: list the gateway under addresses as well",
+        'a certificate in a header is only as safe as the gateway that writes it: ' +
+          'list the gateway under addresses as well',
         ...kept,
       ]
     : kept;
+}
+
+/** Checks that the co-signer has the two public keys of the settings. Throws KEY_UNREADABLE or SECRET_UNREADABLE. */
+function compileSelfCheck(
+  { clientSystemKey, verifySignKey }: NonNullable<CosignerSourceConfig['selfCheck']>,
+  readSecret: ReadSecret,
+): SelfChecker {
+  const client = readPublicKeyFrom(clientSystemKey, readSecret);
+  const verify = readPublicKeyFrom(verifySignKey, readSecret);
+  return {
+    keys: [
+      { role: 'client system key', fingerprint: client.fingerprint },
+      { role: 'verify sign key', fingerprint: verify.fingerprint },
+    ],
+    check: ({ appId, clientHash, verifyHash }) => ({
+      client: equalInConstantTime(selfCheckHash(appId, client), clientHash),
+      verify: equalInConstantTime(selfCheckHash(appId, verify), verifyHash),
+    }),
+  };
+}
+
+/** Lower-case hexadecimal HMAC-SHA256, keyed with the app_id, of the base64 of a public key. */
+function selfCheckHash(appId: string, { base64 }: Pick<PublicKey, 'base64'>): string {
+  return createHmac('sha256', appId).update(base64).digest('hex');
 }

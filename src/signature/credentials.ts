@@ -1,34 +1,36 @@
+import { BlockList, isIP } from 'node:net';
+
 import { CountersignError, type Failure, failure } from '../errors.ts';
 import { type ReadSecret, type SecretRef, equalInConstantTime, nameOfSecret } from '../values/secret.ts';
-import { compileAddresses } from './addresses.ts';
 import type { CosignerCredential } from './config.ts';
 
-/** What is known of a callback's sender beside the body. */
+/** What is known about the sender of a callback, apart from the body. */
 export interface Arrival {
   /** The peer's address, behind trusted proxies. */
   readonly address: string;
-  /** A header's value; none of one that was sent twice. */
+  /** The value of a header; undefined if it was sent twice. */
   readonly header: (name: string) => string | undefined;
-  /** Whether the connection is one of a trusted proxy, whose word about the client's certificate counts. */
+  /** Whether the peer is a trusted proxy. Only its header about the client's certificate counts. */
   readonly fromProxy: boolean;
   /** The path segment after the source's path. */
   readonly pathSecret: string | undefined;
-  /** The client certificate of the TLS connection, only where its chain was verified. */
+  /** The client certificate of the TLS connection, only if its chain was verified. */
   readonly certificate: { readonly fingerprint256: string; readonly subject: string } | undefined;
 }
 
-/** One thing that a sender must show, ready to be checked. */
+/** One thing that a sender must present, ready to be checked. */
 export interface Credential {
   readonly name: CredentialName;
   readonly warnings: readonly string[];
+  /** Undefined if the sender presents it. */
   check(arrival: Arrival): Failure | undefined;
 }
 
-/** In the order in which they are checked: strangers are turned away before a secret is looked at. */
+/** The order of the checks: addresses first, so that unknown addresses can't probe secrets. */
 export const CREDENTIAL_ORDER = ['addresses', 'path', 'header', 'certificate'] as const;
 type CredentialName = (typeof CREDENTIAL_ORDER)[number];
 
-/** Throws SETTINGS_INVALID or SECRET_UNREADABLE. */
+/** Throws SECRET_UNREADABLE. */
 export function compileCredential(
   credential: Exclude<CosignerCredential, 'none'>,
   readSecret: ReadSecret,
@@ -40,23 +42,39 @@ export function compileCredential(
 }
 
 function addressCredential(ranges: readonly string[]): Credential {
-  const { includes, everyone } = compileAddresses(ranges);
+  const list = new BlockList();
+  let everyone = false;
+  for (const range of ranges) {
+    const [address = '', prefix] = range.split('/');
+    const width = isIP(address) === 4 ? 32 : 128;
+    const bits = prefix === undefined ? width : Number.parseInt(prefix, 10);
+    list.addSubnet(address, bits, width === 32 ? 'ipv4' : 'ipv6');
+    everyone ||= bits === 0;
+  }
+  const includes = (address: string): boolean => {
+    const version = isIP(address);
+    // A range has no zone, so an address with one (`fe80::1%eth0`) is in none.
+    if (version === 0 || address.includes('%')) return false;
+    return list.check(address, version === 4 ? 'ipv4' : 'ipv6');
+  };
   return {
     name: 'addresses',
-    warnings: everyone ? ['addresses: a range ending in /0 lets every address in'] : [],
+    warnings: everyone
+      ? ['addresses: a range that ends in /0 allows every address: list the right ones']
+      : [],
     check: ({ address }) =>
       includes(address)
         ? undefined
         : failure(
             'ADDRESS_NOT_ALLOWED',
-            `${address} is in none of ${ranges.join(', ')}: check the list, and public.trustedProxies if this is a proxy`,
+            `${address} is in none of ${ranges.join(', ')}: ` +
+              'check the list, and public.trustedProxies if this is a proxy',
             { address, allowed: ranges },
           ),
   };
 }
 
-// A comma could also come from two headers that Node joined; other characters never arrive as they were
-// written.
+// Node joins two headers by a comma. Other characters are changed on the way.
 const HEADER_SECRET = /^[\x21-\x2b\x2d-\x7e](?:[\x20-\x2b\x2d-\x7e]*[\x21-\x2b\x2d-\x7e])?$/;
 
 function headerCredential(
@@ -73,8 +91,8 @@ function headerCredential(
       return failure(
         'HEADER_WRONG',
         value === undefined
-          ? `the header ${name} is missing: set it in the co-signer or in the gateway before it`
-          : `the header ${name} does not hold what is in ${nameOfSecret(secret)}; the whole value counts, and it may be sent once only`,
+          ? `the header ${name} is missing: set it in the co-signer or in its gateway`
+          : `the header ${name} differs from ${nameOfSecret(secret)}: send the whole value, and only once`,
         { header: name },
       );
     },
@@ -91,36 +109,24 @@ function pathCredential({ secret }: { readonly secret: SecretRef }, readSecret: 
         ? undefined
         : failure(
             'PATH_WRONG',
-            `the URL does not end in the secret of ${nameOfSecret(secret)}: check the URL that the co-signer calls`,
+            `the URL does not end with the secret of ${nameOfSecret(secret)}: check the co-signer's callback URL`,
           ),
   };
 }
 
 /**
- * A certificate from a header proves no more than that the sender can write this header. So it counts
- * only from a trusted proxy, which must overwrite what its own clients send.
+ * A certificate in a header only proves that the sender can write this header. So it counts only from a trusted
+ * proxy, which must overwrite the header of its own clients.
  */
 function certificateCredential({
   header: headerName,
   fingerprints = [],
   subjects = [],
 }: Extract<CosignerCredential, { certificate: unknown }>['certificate']): Credential {
-  const wanted = new Set(fingerprints.map(plainFingerprint));
-  for (const fingerprint of wanted) {
-    if (!/^[0-9a-f]{64}$/.test(fingerprint)) {
-      invalid(
-        `certificate: ${fingerprint} is no SHA-256 fingerprint (openssl x509 -noout -fingerprint -sha256)`,
-      );
-    }
-  }
-  if (wanted.size === 0 && subjects.length === 0) {
-    invalid('certificate: list the fingerprints or the subjects that are accepted');
-  }
-  if (headerName !== undefined && wanted.size > 0 && subjects.length > 0) {
-    invalid('certificate: a header holds a fingerprint or a subject; list only those that the gateway sends');
-  }
-  const holds = (fingerprint: string | undefined, subject: string | undefined): boolean =>
-    (wanted.size === 0 || (fingerprint !== undefined && wanted.has(plainFingerprint(fingerprint)))) &&
+  const accepted = new Set(fingerprints.map(plainFingerprint));
+  const isAccepted = (fingerprint: string | undefined, subject: string | undefined): boolean =>
+    accepted.size + subjects.length > 0 &&
+    (accepted.size === 0 || (fingerprint !== undefined && accepted.has(plainFingerprint(fingerprint)))) &&
     (subjects.length === 0 || (subject !== undefined && subjects.includes(subject)));
 
   return {
@@ -130,16 +136,17 @@ function certificateCredential({
       const shown = headerName === undefined || !fromProxy ? undefined : header(headerName);
       const good =
         headerName === undefined
-          ? holds(certificate?.fingerprint256, certificate?.subject)
-          : holds(shown, shown);
+          ? isAccepted(certificate?.fingerprint256, certificate?.subject)
+          : isAccepted(shown, shown);
       if (good) return undefined;
       const where = headerName === undefined ? 'the TLS connection' : `the header ${headerName}`;
       const missing = headerName === undefined ? certificate === undefined : shown === undefined;
+      const untrusted = headerName !== undefined && !fromProxy;
       return failure(
         'CERTIFICATE_WRONG',
         missing
-          ? `${where} shows no client certificate${headerName === undefined || fromProxy ? '' : ': only a proxy of public.trustedProxies may say so'}`
-          : `the certificate of ${where} is not one of those accepted`,
+          ? `${where} has no client certificate${untrusted ? ': only a proxy of public.trustedProxies may send one' : ''}`
+          : `the certificate of ${where} is not an accepted one`,
         { shown: headerName === undefined ? certificate : shown?.slice(0, 512) },
       );
     },
@@ -150,9 +157,7 @@ function plainFingerprint(fingerprint: string): string {
   return fingerprint.replaceAll(':', '').toLowerCase();
 }
 
-/**
- * Compares with the secret behind a reference, in a time that depends on neither. Undefined never matches.
- */
+/** Compares texts with the secret behind a reference, in constant time. Undefined never matches. */
 function secretMatcher(
   reference: SecretRef,
   readSecret: ReadSecret,
@@ -164,11 +169,10 @@ function secretMatcher(
   if (secret === '')
     throw new CountersignError('SECRET_UNREADABLE', `${place} is empty: put the secret there`);
   if (!pattern.test(secret)) {
-    throw new CountersignError('SECRET_UNREADABLE', `${place} could never arrive as it is: use ${allowed}`);
+    throw new CountersignError(
+      'SECRET_UNREADABLE',
+      `${place} has characters that can't be sent unchanged: use ${allowed}`,
+    );
   }
   return (shown) => shown !== undefined && equalInConstantTime(shown, secret);
-}
-
-function invalid(because: string): never {
-  throw new CountersignError('SETTINGS_INVALID', because);
 }

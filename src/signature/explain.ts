@@ -6,26 +6,20 @@ import { collectFaults } from './faults.ts';
 import { compilePayments } from './payments.ts';
 import type { Explanation } from './scheme.ts';
 
-/**
- * What can be said about one callback's signature. It may hold the right `sign`: for the holder of the keys
- * alone.
- */
+/** The explanation of one callback's signature. It may contain the right `sign`, so it is for the owner of the keys. */
 export interface SignatureExplanation {
   readonly ok: true;
   readonly source: string;
   readonly scheme: SchemeName;
   /** One for each key of the scheme. */
   readonly tried: readonly (Explanation | Failure)[];
-  /** What the service would answer FAILURE for; undefined where it accepts the signature. */
+  /** Why the service would answer FAILURE; undefined if it accepts the signature. */
   readonly refusal: Failure | undefined;
-  /** The first thing to mend. */
+  /** The first thing to fix. */
   readonly next: string | undefined;
 }
 
-/**
- * Explains a payment confirmation's signature offline. Fails where it doesn't get as far as a key, and throws
- * as {@link compileAuthenticator} does.
- */
+/** Explains the signature of a payment confirmation. Fails if it names no key. Throws like {@link compileAuthenticator}. */
 export function explainSignature(
   body: Uint8Array,
   sources: readonly SourceConfig[],
@@ -47,6 +41,6 @@ export function explainSignature(
   const tried = verifiers.map((verifier) => verifier.explain(members, sign));
   const outcome = payments.verify(candidate, members);
   const refusal = outcome.ok ? undefined : outcome;
-  const mended = tried.map((each) => (each.ok ? each.next : each.because)).find((next) => next !== undefined);
-  return { ok: true, source, scheme, tried, refusal, next: refusal && (mended ?? refusal.because) };
+  const fix = tried.map((each) => (each.ok ? each.next : each.because)).find((next) => next !== undefined);
+  return { ok: true, source, scheme, tried, refusal, next: refusal && (fix ?? refusal.because) };
 }

@@ -1,11 +1,11 @@
 import { CountersignError, type ErrorCode } from '../errors.ts';
 
-/** Faults of the settings' keys and secrets, gathered so that all of them can be mended at once. */
+/** Collects the faults of keys and secrets, so that one start reports all of them. */
 export interface Faults {
   add(where: string, code: ErrorCode, because: string): void;
-  /** What `build` returns; undefined, with the fault noted, where it throws a CountersignError. */
+  /** The result of `build`; undefined, after adding the fault, if it throws a CountersignError. */
   attempt<T>(where: string, build: () => T): T | undefined;
-  /** Throws one CountersignError with the code of the first fault and all of them in its message and data. */
+  /** Throws one CountersignError with the code of the first fault, and all faults in its message and data. */
   throwIfAny(): void;
 }
 

@@ -1,6 +1,5 @@
 import { CountersignError, failureWhy } from '../errors.ts';
-import type { Members } from '../values/members.ts';
-import { jsonOf, stringMember, without } from './body.ts';
+import { type Members, membersJson, stringMember, withoutMembers } from '../values/members.ts';
 import { type Canonical, type EmptyValues, canonicalString } from './canonical.ts';
 import type { SchemeName } from './config.ts';
 import { type KeyInUse, type Signer, type Verifier, measured, signFailure, signedOf } from './scheme.ts';
@@ -12,23 +11,23 @@ export interface FlatParts {
   readonly key: KeyInUse;
   readonly emptyValues: EmptyValues;
   readonly warnings?: readonly string[];
-  /** What of the canonical string is signed. Default: the string itself. */
+  /** The signed text: the canonical string (the default), or its MD5. */
   readonly signs?: 'string' | 'md5-hex';
-  /** In constant time as far as secrets go. */
+  /** Compares secrets in constant time. */
   matches(text: string, sign: string): boolean;
-  /** The right `sign`, where the verifier can make it: a credential. */
+  /** The right `sign`, if the verifier can make it. It is a credential. */
   expected(text: string): string | undefined;
-  /** What to mend, for a sign that doesn't match. It accepts nothing. */
+  /** What to fix, for a sign that doesn't match. */
   cure(text: string, sign: string, variants: readonly Variant[]): string;
 }
 
-/** Another text that the sender may have signed, and what to do if so. */
+/** Another text that the sender may have signed, and what to do about it. */
 export interface Variant {
   readonly text: string;
   readonly cure: string;
 }
 
-/** A verifier over the canonical string. Its `Verified` still has to be the only reading (readings.ts). */
+/** Verifies a canonical string. The ambiguity check (ambiguity.ts) must follow. */
 export function flatVerifier(parts: FlatParts): Verifier {
   const { scheme, by, emptyValues, warnings = [] } = parts;
   const keys = [parts.key];
@@ -42,7 +41,7 @@ export function flatVerifier(parts: FlatParts): Verifier {
       const canonical = canonicalString(members, emptyValues);
       if (!canonical.ok) return canonical;
       if (parts.matches(canonical.text, sign)) {
-        return { ok: true, members: without(members, 'sign'), plaintext: undefined, canonical };
+        return { ok: true, members: withoutMembers(members, 'sign'), plaintext: undefined, canonical };
       }
       return failureWhy('SIGN_WRONG', () => {
         const cure = parts.cure(canonical.text, sign, variantsOf(members, canonical, emptyValues));
@@ -83,7 +82,7 @@ export function flatSigner(
     sign(members) {
       const canonical = canonicalString(members, emptyValues);
       if (!canonical.ok) throw new CountersignError('USAGE', canonical.because, canonical.data);
-      return jsonOf(without(members, 'sign').set('sign', stringMember(signText(canonical.text))));
+      return membersJson(withoutMembers(members, 'sign').set('sign', stringMember(signText(canonical.text))));
     },
   };
 }
@@ -110,7 +109,7 @@ function variantsOf(members: Members, canonical: Canonical, emptyValues: EmptyVa
       cure: 'it is right with null as a text: the sender must leave out null members',
     },
     {
-      text: textOf(without(members, 'appKey'), emptyValues),
+      text: textOf(withoutMembers(members, 'appKey'), emptyValues),
       cure: 'it is right without appKey: the sender must sign appKey as well',
     },
   ].filter(({ text }) => text !== canonical.text);

@@ -1,7 +1,9 @@
 import {
   type KeyObject,
+  X509Certificate,
   constants,
   createHash,
+  createPrivateKey,
   createPublicKey,
   privateDecrypt,
   publicDecrypt,
@@ -10,23 +12,24 @@ import {
 
 import { type FormatDer, NodeRSA } from 'node-rsa';
 
-import { readKey, unreadable } from './key-text.ts';
+import { CountersignError } from '../errors.ts';
+import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
 
 export type Digest = 'sha256' | 'sha1';
 
 interface RsaKey {
-  /** `SHA256:` and the base64, without padding, of the digest of the public half's SPKI DER. */
+  /** `SHA256:` and the base64, without padding, of the SHA-256 of the public key's SPKI DER. */
   readonly fingerprint: string;
-  /** Bytes of the modulus, and so of a signature and of an encrypted block. */
+  /** Size of the modulus, of a signature and of an encrypted block. */
   readonly bytes: number;
 }
 
 export interface PublicKey extends RsaKey {
   /** The SPKI DER in base64 without line breaks. */
   readonly base64: string;
-  /** PKCS#1 v1.5. False for whatever is no signature. */
+  /** PKCS#1 v1.5. False for anything that is not a valid signature. */
   verify(data: string, signature: Uint8Array): boolean;
-  /** The digest in a signature that the owner of this key made; undefined for one that is not theirs. */
+  /** The digest inside a signature by this key; undefined for a signature by another key. */
   digestIn(signature: Uint8Array): SignedDigest | undefined;
   /** PKCS#1 v1.5, one block of at most `bytes - 11`. */
   encrypt(block: Uint8Array): Uint8Array;
@@ -35,8 +38,8 @@ export interface PublicKey extends RsaKey {
 export interface PrivateKey extends RsaKey {
   sign(data: string): Uint8Array;
   /**
-   * PKCS#1 v1.5, whole blocks joined. Undefined, or other bytes than were encrypted, where one is not for
-   * this key; undefined where one holds nothing.
+   * PKCS#1 v1.5, whole blocks joined. A block for another key gives undefined or random bytes; an empty block gives
+   * undefined.
    */
   decrypt(blocks: Uint8Array): Uint8Array | undefined;
 }
@@ -47,7 +50,28 @@ export interface SignedDigest {
   readonly hash: string;
 }
 
-/** A public key from its text, for verifying with `digest`. Throws KEY_UNREADABLE. */
+/** The public key behind a reference. Throws KEY_UNREADABLE or SECRET_UNREADABLE, naming the reference. */
+export function readPublicKeyFrom(reference: SecretRef, readSecret: ReadSecret, digest?: Digest): PublicKey {
+  const text = readSecret(reference);
+  return named(reference, () => readPublicKey(text, digest));
+}
+
+/** The private key behind a reference. Throws KEY_UNREADABLE or SECRET_UNREADABLE, naming the reference. */
+export function readPrivateKeyFrom(reference: SecretRef, readSecret: ReadSecret): PrivateKey {
+  const text = readSecret(reference);
+  return named(reference, () => readPrivateKey(text));
+}
+
+function named<T>(reference: SecretRef, read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    if (!(thrown instanceof CountersignError)) throw thrown;
+    throw new CountersignError(thrown.code, `${nameOfSecret(reference)} ${thrown.message}`, thrown.data);
+  }
+}
+
+/** A public key from its text, which verifies with `digest`. Throws KEY_UNREADABLE. */
 export function readPublicKey(text: string, digest: Digest = 'sha256'): PublicKey {
   const key = readKey(text, 'public');
   const der = key.export({ type: 'spki', format: 'der' });
@@ -56,8 +80,7 @@ export function readPublicKey(text: string, digest: Digest = 'sha256'): PublicKe
   return {
     ...describe(key),
     base64: der.toString('base64'),
-    // Not by node-rsa, which names the padding at each call: reading it takes as long as half of the
-    // verification.
+    // Node verifies faster than node-rsa, which passes the padding with each call.
     verify: (data, signature) => verify(algorithm, Buffer.from(data), key, signature),
     digestIn: (signature) => {
       const info = quietly(() => publicDecrypt({ key, padding: constants.RSA_PKCS1_PADDING }, signature));
@@ -67,7 +90,7 @@ export function readPublicKey(text: string, digest: Digest = 'sha256'): PublicKe
   };
 }
 
-/** A private key from its text, for signing with `digest`. Throws KEY_UNREADABLE. */
+/** A private key from its text, which signs with `digest`. Throws KEY_UNREADABLE. */
 export function readPrivateKey(text: string, digest: Digest = 'sha256'): PrivateKey {
   const key = readKey(text, 'private');
   const rsa = nodeRsa(key.export({ type: 'pkcs1', format: 'der' }), 'pkcs1-private-der', digest);
@@ -78,10 +101,21 @@ export function readPrivateKey(text: string, digest: Digest = 'sha256'): Private
   };
 }
 
+/** The fingerprint of the key in a text; undefined if the text is a secret, which must not have one. */
+export function fingerprintOf(text: string): string | undefined {
+  for (const read of [readPublicKey, readPrivateKey]) {
+    try {
+      return read(text).fingerprint;
+    } catch (thrown) {
+      if (!(thrown instanceof CountersignError)) throw thrown;
+    }
+  }
+  return undefined;
+}
+
 /**
- * PKCS#1 v1.5 by Node's own OpenSSL and not by node-rsa, whose way is in JavaScript: 10 ms a block at 2048
- * bits instead of 0.9, in a time that depends on the values. OpenSSL rejects implicitly: a block for another
- * key gives other bytes, no error.
+ * OpenSSL decrypts in constant time, which node-rsa doesn't. It rejects implicitly: a block for another key gives
+ * random bytes, not an error.
  */
 function decryptBlocks(key: KeyObject, blocks: Uint8Array): Uint8Array | undefined {
   const size = (key.asymmetricKeyDetails?.modulusLength ?? 0) / 8;
@@ -91,11 +125,11 @@ function decryptBlocks(key: KeyObject, blocks: Uint8Array): Uint8Array | undefin
       blocks.subarray(at * size, (at + 1) * size),
     ),
   );
-  // Of 245 blocks of noise about one deciphers to nothing, and could be put beside the others unnoticed.
+  // About one in 245 random blocks decrypts to nothing, and could be inserted unnoticed.
   return parts.some(({ length }) => length === 0) ? undefined : Buffer.concat(parts);
 }
 
-/** The node-rsa key. It must be kept: signing runs natively on the key object that it caches. */
+/** Keep the result: it caches the key object with which it signs. */
 function nodeRsa(der: Buffer, format: FormatDer, digest: Digest): NodeRSA {
   try {
     return new NodeRSA(der, format, {
@@ -134,11 +168,104 @@ function readDigestInfo(info: Uint8Array): SignedDigest {
     : { digest: found.digest, hash: hex.slice(found.prefix.length) };
 }
 
-// node-rsa throws where a block is not as it should be; why, nobody may learn.
+// The cause of a failed decryption must not be revealed.
 function quietly(run: () => Uint8Array | undefined): Uint8Array | undefined {
   try {
     return run();
   } catch {
     return undefined;
   }
+}
+
+/** Shorter keys are refused. */
+export const KEY_BITS_MIN = 2048;
+/** Longer keys are refused: a single operation would take too long. */
+export const KEY_BITS_MAX = 8192;
+
+/**
+ * The RSA key in a text: PEM (PKCS#1, PKCS#8, SPKI or a certificate), or the bare base64 or base64url of its DER. The
+ * text may have quotes, missing padding, and line breaks anywhere, also as `\n`. Throws KEY_UNREADABLE, without
+ * quoting the text.
+ */
+export function readKey(text: string, wanted: 'public' | 'private'): KeyObject {
+  const key = parseKey(text);
+  if (key.type !== wanted) {
+    unreadable(
+      wanted === 'public'
+        ? "is a private key where a public one is wanted: put the other side's public key here, " +
+            'and keep the private key where it belongs'
+        : 'is a public key (or a certificate) where a private one is wanted: ' +
+            'put the private key of your own pair here',
+    );
+  }
+  if (key.asymmetricKeyType !== 'rsa')
+    unreadable(`is a key of type ${key.asymmetricKeyType}, not RSA: make an RSA key`);
+  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
+  if (bits < KEY_BITS_MIN || bits > KEY_BITS_MAX || bits % 8 !== 0) {
+    unreadable(`has ${bits} bits: make a key of ${KEY_BITS_MIN} to ${KEY_BITS_MAX} bits, a multiple of 8`);
+  }
+  return key;
+}
+
+/** Whether a text is a key, to detect one where a shared secret belongs. */
+export function isKey(text: string): boolean {
+  try {
+    parseKey(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function unreadable(because: string): never {
+  throw new CountersignError('KEY_UNREADABLE', because);
+}
+
+const FORMS: readonly ((der: Buffer) => KeyObject)[] = [
+  (key) => createPrivateKey({ key, format: 'der', type: 'pkcs8' }),
+  (key) => createPrivateKey({ key, format: 'der', type: 'pkcs1' }),
+  (key) => createPublicKey({ key, format: 'der', type: 'spki' }),
+  (key) => createPublicKey({ key, format: 'der', type: 'pkcs1' }),
+  (der) => new X509Certificate(der).publicKey,
+];
+
+// The label of a PEM block is ignored: many PKCS#8 keys have a wrong one.
+function parseKey(text: string): KeyObject {
+  const der = derOf(unquoted(text));
+  for (const read of FORMS) {
+    try {
+      return read(der);
+    } catch {
+      // Another form, perhaps. The error of OpenSSL helps nobody.
+    }
+  }
+  return unreadable(
+    'is not an RSA key: write the whole key as PEM (PKCS#1, PKCS#8, SPKI or a certificate) ' +
+      'or as the base64 of its DER',
+  );
+}
+
+function unquoted(text: string): string {
+  const lines = text
+    .replace(/^\uFEFF/, '')
+    .replaceAll(/\\r|\r/g, '')
+    .replaceAll('\\n', '\n')
+    .trim();
+  return lines.replace(/^(["'`])([^]*)\1$/, '$2');
+}
+
+function derOf(text: string): Buffer {
+  if (/-----BEGIN ENCRYPTED|Proc-Type:.*ENCRYPTED/.test(text)) {
+    unreadable('is encrypted with a passphrase: decrypt it first (openssl pkey -in KEY -out KEY.pem)');
+  }
+  const blocks = [...text.matchAll(/-----BEGIN [A-Z0-9 ]+-----([^-]*)-----END [A-Z0-9 ]+-----/g)];
+  if (blocks.length > 1) unreadable(`contains ${blocks.length} PEM blocks: keep only the right one`);
+  if (blocks.length === 0 && text.includes('-----')) {
+    unreadable('is an incomplete PEM block: write it with its BEGIN line, its END line and all between');
+  }
+  const base64 = (blocks[0]?.[1] ?? text).replaceAll(/\s/g, '');
+  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(base64)) {
+    unreadable('is neither PEM nor base64: write the whole key in one of them');
+  }
+  return Buffer.from(base64, 'base64');
 }

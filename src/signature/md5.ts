@@ -3,14 +3,14 @@ import { hash } from 'node:crypto';
 import { CountersignError } from '../errors.ts';
 import { equalInConstantTime, nameOfSecret } from '../values/secret.ts';
 import { flatSigner, flatVerifier } from './flat.ts';
-import { isKey } from './key-text.ts';
+import { isKey } from './keys.ts';
 import type { Scheme } from './scheme.ts';
 
-/** 32 hexadecimal digits: the MD5 of the canonical string and the secret run together (section 5, rule 2). */
+/** 32 hexadecimal digits: the MD5 of the canonical string followed by the secret (section 5, rule 2). */
 export const md5: Scheme<'md5'> = {
   name: 'md5',
   shape: 'flat',
-  bears: (sign) => /^[0-9a-fA-F]{32}$/.test(sign),
+  matchesForm: (sign) => /^[0-9a-fA-F]{32}$/.test(sign),
 
   verifier({ secret: reference, emptyValues }, readSecret) {
     const secret = readSecret(reference);
@@ -34,7 +34,7 @@ export const md5: Scheme<'md5'> = {
       expected: (text) => signOf(text, secret),
       cure: (_, sign, variants) =>
         variants.find(({ text }) => matches(text, sign))?.cure ??
-        'compare the length and the digest of the signed string with the sender; where they agree, the secrets differ',
+        'compare the length and the digest of the signed string with the sender; if they agree, the secrets differ',
     });
   },
 

@@ -7,13 +7,13 @@ import { type MemberTable, compileAmbiguityCheck } from './ambiguity.ts';
 import type { Shape, Verified, Verifier } from './scheme.ts';
 import { compileVerifier, schemeOf, shapeOf } from './schemes.ts';
 
-/** One payment source with its keys read. */
+/** One payment source with its keys. */
 interface PaymentSource {
   readonly name: string;
   readonly verifiers: readonly Verifier[];
 }
 
-/** A signed callback whose source and scheme are known, and the keys that may have signed it. */
+/** The source and scheme that a callback claims, and the keys that may have signed it. */
 interface Candidate {
   readonly ok: true;
   readonly source: string;
@@ -25,7 +25,7 @@ interface Candidate {
 
 export interface Payments {
   readonly sources: readonly PaymentSource[];
-  /** Who could have signed, by `appKey` and by the shape of the callback; nothing is verified yet. */
+  /** Finds the keys by the `appKey` and the shape of the callback. Nothing is verified yet. */
   candidate(members: Members): Candidate | Failure;
   verify(candidate: Candidate, members: Members): { verified: Verified; by: string; ok: true } | Failure;
 }
@@ -38,15 +38,8 @@ export function compilePayments(
   const checkAmbiguity = compileAmbiguityCheck(parts);
   const byAppKey = new Map<string, PaymentSource>();
   for (const config of configs) {
-    const where = `source ${config.name}`;
-    const other = byAppKey.get(config.appKey);
-    if (other !== undefined) {
-      faults.add(where, 'SETTINGS_INVALID', `has the appKey of source ${other.name}: give each its own`);
-    }
-    byAppKey.set(config.appKey, {
-      name: config.name,
-      verifiers: compileVerifiers(config, where, parts.readSecret, faults),
-    });
+    const verifiers = compileVerifiers(config, parts.readSecret, faults);
+    byAppKey.set(config.appKey, { name: config.name, verifiers });
   }
 
   const sources = [...byAppKey.values()];
@@ -75,12 +68,12 @@ export function compilePayments(
         }
         failures.push(verified);
       }
-      return joined(failures);
+      return joinFailures(failures);
     },
   };
 }
 
-/** Nothing signs an envelope's app_id: sources with the same two keys would accept each other's callbacks. */
+/** Nothing signs an envelope's app_id, so sources with the same two keys would accept each other's callbacks. */
 function refuseSharedEnvelopes(sources: readonly PaymentSource[], faults: Faults): void {
   const owners = new Map<string, PaymentSource>();
   for (const source of sources) {
@@ -93,29 +86,27 @@ function refuseSharedEnvelopes(sources: readonly PaymentSource[], faults: Faults
       faults.add(
         `source ${source.name}`,
         'SETTINGS_INVALID',
-        `has both rsa-envelope keys of source ${owner.name}, so one's callbacks could pass for the other's: give each its own merchant key`,
+        `has both rsa-envelope keys of source ${owner.name}, so each accepts the other's callbacks: ` +
+          'give each its own merchant key',
       );
     }
   }
 }
 
 function compileVerifiers(
-  { signatures }: PaymentSourceConfig,
-  where: string,
+  { name, signatures }: PaymentSourceConfig,
   readSecret: ReadSecret,
   faults: Faults,
 ): readonly Verifier[] {
-  if (signatures.length === 0)
-    faults.add(where, 'SETTINGS_INVALID', 'accepts no scheme: list one under signatures');
   return signatures.flatMap(
     (config, at) =>
-      faults.attempt(`${where}, signatures[${at}] (${config.scheme})`, () =>
+      faults.attempt(`source ${name}, signatures[${at}] (${config.scheme})`, () =>
         compileVerifier(config, readSecret),
       ) ?? [],
   );
 }
 
-/** The appKey that a callback names, of which nothing is verified. */
+/** The appKey that a callback names. Nothing is verified yet. */
 export function claimedAppKey(members: Members): string | undefined {
   const named = appKeyOf(members, shapeOf(members));
   return typeof named === 'string' ? named : undefined;
@@ -126,7 +117,7 @@ function appKeyOf(members: Members, shape: Shape): string | Failure {
   const member = members.get(name);
   return member?.kind === 'string' && member.text !== ''
     ? member.text
-    : failure('SOURCE_UNKNOWN', `${name}, a string, is missing: it says which source signs`, {
+    : failure('SOURCE_UNKNOWN', `the string ${name} is missing: it names the source`, {
         member: name,
       });
 }
@@ -144,8 +135,9 @@ function candidateOf(
   if (scheme === undefined) {
     return failure(
       'SIGN_MALFORMED',
-      `sign, a ${sign.kind} of ${sign.text.length} characters, is neither 32 hexadecimal digits nor the base64 of an RSA signature` +
-        (shape === 'envelope' ? ', of which an envelope has the latter' : ''),
+      `sign, a ${sign.kind} of ${sign.text.length} characters, is ` +
+        (shape === 'envelope' ? 'not ' : 'neither 32 hexadecimal digits nor ') +
+        'the base64 of an RSA signature',
       { source: source.name, kind: sign.kind, length: sign.text.length },
     );
   }
@@ -162,12 +154,13 @@ function candidateOf(
   );
 }
 
-/** The failures of several keys as one, with what is to be said about each. */
-function joined(failures: readonly Failure[]): Failure {
+/** Joins the failures of several keys into one. */
+function joinFailures(failures: readonly Failure[]): Failure {
   const [first] = failures;
-  if (first === undefined) return failure('KEYS_UNAVAILABLE', 'there is no key to verify the sign with');
+  if (first === undefined)
+    return failure('KEYS_UNAVAILABLE', 'no key could verify the sign: list one under signatures');
   if (failures.length === 1) return first;
-  // A key whose signature was right says more than one that the callback was not signed for.
+  // Another code comes from a key that verified the signature, and says more.
   const specific = failures.find((each) => each.code !== 'SIGN_WRONG') ?? first;
   return failureWhy(specific.code, () => {
     const because = failures.map((each) => each.because).join('; ');

@@ -1,28 +1,41 @@
+import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
+
 import { CountersignError, type Failure, failure } from '../errors.ts';
-import { type Members, decodeMembers } from '../values/members.ts';
-import { decodeBase64 } from './base64.ts';
-import { jsonOf, stringMember, without } from './body.ts';
-import { type Opened, openEnvelope, sealEnvelope } from './envelope.ts';
-import { readPrivateKeyOf, readPublicKeyOf } from './key-of.ts';
-import { readPrivateKey, readPublicKey } from './keys.ts';
+import { type Members, decodeMembers, membersJson, stringMember, withoutMembers } from '../values/members.ts';
+import {
+  type PrivateKey,
+  type PublicKey,
+  readPrivateKey,
+  readPrivateKeyFrom,
+  readPublicKey,
+  readPublicKeyFrom,
+} from './keys.ts';
 import { isRsaSized } from './rsa.ts';
-import { type Explanation, type KeyInUse, type Scheme, measured, signFailure, signedOf } from './scheme.ts';
+import {
+  type Explanation,
+  type KeyInUse,
+  type Scheme,
+  decodeBase64,
+  measured,
+  signFailure,
+  signedOf,
+} from './scheme.ts';
 
 const ENVELOPE_MEMBERS: ReadonlySet<string> = new Set(['app_id', 'time', 'data', 'sign']);
 
 /**
- * `{app_id, time, data, sign}`: the flat members but for `appKey` and `sign` as one JSON text, encrypted
- * block by block for the merchant key and signed with the platform's. `time` is covered by neither and is not
- * looked at.
+ * `{app_id, time, data, sign}`: the flat members, without `appKey` and `sign`, as one JSON text. It is encrypted block
+ * by block for the merchant key and signed with the platform's key. Nothing protects `time`, so it is ignored.
  */
 export const rsaEnvelope: Scheme<'rsa-envelope'> = {
   name: 'rsa-envelope',
   shape: 'envelope',
-  bears: isRsaSized,
+  matchesForm: isRsaSized,
 
   verifier({ platformKey, merchantKey }, readSecret) {
-    const senderKey = readPublicKeyOf(platformKey, readSecret);
-    const receiverKey = readPrivateKeyOf(merchantKey, readSecret);
+    const senderKey = readPublicKeyFrom(platformKey, readSecret);
+    const receiverKey = readPrivateKeyFrom(merchantKey, readSecret);
     const keys: readonly KeyInUse[] = [
       { role: 'platform key', fingerprint: senderKey.fingerprint },
       { role: 'merchant key', fingerprint: receiverKey.fingerprint },
@@ -43,10 +56,10 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
       verify(members, sign, appKey) {
         const opened = open(members, sign);
         if (!opened.ok) return signFailure(opened.code, opened.because, { scheme, keys });
-        const held = contentOf(opened.plaintext, appKey);
-        return held.ok
-          ? held
-          : signFailure(held.code, held.because, { scheme, keys }, measured(opened.plaintext));
+        const content = contentOf(opened.plaintext, appKey);
+        return content.ok
+          ? content
+          : signFailure(content.code, content.because, { scheme, keys }, measured(opened.plaintext));
       },
       explain(members, sign) {
         const explained = (plaintext: Uint8Array, next: string | undefined): Explanation => ({
@@ -61,10 +74,10 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
         });
         const opened = open(members, sign);
         if (opened.ok) return explained(opened.plaintext, undefined);
-        // Unlike the service, a holder of the keys may see what an envelope with a wrong sign holds.
+        // The owner of the keys may see the content of an envelope with a wrong sign, unlike the service.
         const data = decodeBase64(members.get('data')?.text ?? '');
         const plaintext = data && receiverKey.decrypt(data);
-        // What is not for this key deciphers to random bytes, which can be text by chance, and not members.
+        // An envelope for another key decrypts to random bytes, which are never members.
         return plaintext === undefined || !decodeMembers(plaintext).ok
           ? signFailure(opened.code, opened.because, { scheme, keys })
           : explained(plaintext, opened.because);
@@ -80,7 +93,7 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
       sign(members, nowMs) {
         const appKey = members.get('appKey');
         if (appKey === undefined) throw new CountersignError('USAGE', 'an envelope needs the member appKey');
-        const plaintext = jsonOf(without(members, 'appKey', 'sign'));
+        const plaintext = membersJson(withoutMembers(members, 'appKey', 'sign'));
         const { data, sign } = sealEnvelope(plaintext, { senderKey, receiverKey });
         return JSON.stringify({ app_id: appKey.text, time: nowMs, data, sign });
       },
@@ -89,31 +102,120 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
 };
 
 function dataOf(members: Members): string | Failure {
-  const stranger = [...members.keys()].find((name) => !ENVELOPE_MEMBERS.has(name));
-  if (stranger !== undefined) {
+  const unknown = [...members.keys()].find((name) => !ENVELOPE_MEMBERS.has(name));
+  if (unknown !== undefined) {
     return failure(
       'ENVELOPE_MALFORMED',
-      `${JSON.stringify(stranger)} stands beside an envelope, where nothing signs it: it belongs into data`,
+      `${JSON.stringify(unknown)} is not signed beside an envelope: put it into data`,
     );
   }
   const data = members.get('data');
   return data?.kind === 'string'
     ? data.text
-    : failure('ENVELOPE_MALFORMED', 'data is missing, or is no string');
+    : failure('ENVELOPE_MALFORMED', 'data is missing or not a string');
 }
 
-/** The members in a verified plaintext, with `appKey` as the flat schemes have it. */
+/** The members of a verified plaintext, with `appKey` as in the flat schemes. */
 function contentOf(
   plaintext: Uint8Array,
   appKey: string,
 ): { readonly ok: true; members: Members; plaintext: string; canonical: undefined } | Failure {
-  const held = decodeMembers(plaintext);
-  if (!held.ok) return { ...held, because: `in the envelope's plaintext, ${held.because}` };
-  if (held.members.has('sign')) return failure('ENVELOPE_MALFORMED', 'the plaintext holds a sign of its own');
-  const inner = held.members.get('appKey') ?? stringMember(appKey);
+  const decoded = decodeMembers(plaintext);
+  if (!decoded.ok) return { ...decoded, because: `in the envelope's plaintext, ${decoded.because}` };
+  if (decoded.members.has('sign'))
+    return failure('ENVELOPE_MALFORMED', 'the plaintext has a sign of its own');
+  const inner = decoded.members.get('appKey') ?? stringMember(appKey);
   if (inner.kind !== 'string' || inner.text !== appKey) {
     return failure('ENVELOPE_MALFORMED', 'the plaintext names another appKey than app_id');
   }
-  const members = new Map([['appKey', inner], ...held.members]);
-  return { ok: true, members, plaintext: held.text, canonical: undefined };
+  const members = new Map([['appKey', inner], ...decoded.members]);
+  return { ok: true, members, plaintext: decoded.text, canonical: undefined };
+}
+
+/** Blocks of the receiver's key size in an envelope's `data`: 3,920 bytes of plaintext at 2048 bits. */
+const ENVELOPE_BLOCKS_MAX = 16;
+
+/** The padding of PKCS#1 v1.5 in each block (RFC 8017, section 7.2.1). */
+const PADDING_BYTES = 11;
+
+interface Sealed {
+  readonly data: string;
+  readonly sign: string;
+}
+
+type Opened = { readonly ok: true; readonly plaintext: Uint8Array } | Failure;
+
+/** Encrypts a plaintext for one receiver and signs it: `data` and `sign` as base64url without padding. */
+export function sealEnvelope(
+  plaintext: string,
+  { senderKey, receiverKey }: { readonly senderKey: PrivateKey; readonly receiverKey: PublicKey },
+): Sealed {
+  const bytes = Buffer.from(plaintext);
+  const room = receiverKey.bytes - PADDING_BYTES;
+  const blocks = Array.from({ length: Math.ceil(bytes.length / room) }, (_, at) =>
+    receiverKey.encrypt(bytes.subarray(at * room, (at + 1) * room)),
+  );
+  return {
+    data: Buffer.concat(blocks).toString('base64url'),
+    sign: Buffer.from(senderKey.sign(hash('md5', bytes, 'hex'))).toString('base64url'),
+  };
+}
+
+/**
+ * Decrypts an envelope and verifies its signature. Any mismatch between `data` and the signed plaintext is
+ * ENVELOPE_UNDECIPHERABLE: a block for another key decrypts to random bytes.
+ *
+ * Decryption is slow, and PKCS#1 v1.5 lets an attacker learn from trying ciphertexts. So only an envelope whose `sign`
+ * was made by the owner of the sender's key is decrypted. A failure costs the same verification as a success.
+ */
+export function openEnvelope(
+  { data, sign }: Sealed,
+  { senderKey, receiverKey }: { readonly senderKey: PublicKey; readonly receiverKey: PrivateKey },
+): Opened {
+  const blocks = decodeBase64(data);
+  if (blocks === undefined || blocks.length === 0 || blocks.length % receiverKey.bytes !== 0) {
+    return failure(
+      'ENVELOPE_MALFORMED',
+      `data is not the base64 of whole blocks of ${receiverKey.bytes} bytes, the size of the merchant key: ` +
+        'check that the sender has this key, and that data is complete',
+    );
+  }
+  if (blocks.length / receiverKey.bytes > ENVELOPE_BLOCKS_MAX) {
+    return failure(
+      'ENVELOPE_TOO_LARGE',
+      `data has ${blocks.length / receiverKey.bytes} blocks; at most ${ENVELOPE_BLOCKS_MAX} are deciphered`,
+    );
+  }
+  const signature = decodeBase64(sign);
+  if (signature?.length !== senderKey.bytes) {
+    return failure(
+      'SIGN_WRONG',
+      `the platform key makes signs of ${senderKey.bytes} bytes and this one has ${signature?.length}`,
+    );
+  }
+  const signed = senderKey.digestIn(signature);
+  if (signed?.digest !== 'sha256') {
+    return failure(
+      'SIGN_WRONG',
+      signed === undefined
+        ? "the sign was made with another key: check the platform's key in the settings"
+        : `the platform key is right, but it signed with ${signed.digest}: the sender must sign with SHA256withRSA`,
+    );
+  }
+  const plaintext = receiverKey.decrypt(blocks);
+  const verifies = senderKey.verify(hash('md5', plaintext ?? blocks, 'hex'), signature);
+  if (plaintext !== undefined && verifies) return { ok: true, plaintext };
+  if (plaintext !== undefined && hash('sha256', plaintext, 'hex') === signed.hash) {
+    return failure(
+      'SIGN_WRONG',
+      'the sign is over the plaintext itself: the sender must sign its MD5 in lower-case hexadecimal',
+    );
+  }
+  // The cause is a guess, so only the advice depends on it.
+  return failure(
+    'ENVELOPE_UNDECIPHERABLE',
+    plaintext === undefined || !isUtf8(plaintext)
+      ? 'data does not decipher with the merchant key: check that the platform has its public half'
+      : 'data does not decipher to what the platform key signed: the data was changed, or the sender signed another text',
+  );
 }

@@ -1,12 +1,9 @@
 import { hash } from 'node:crypto';
 
-import { decodeBase64 } from './base64.ts';
 import type { SchemeConfig } from './config.ts';
 import { type Variant, flatSigner, flatVerifier } from './flat.ts';
-import { KEY_BITS_MAX, KEY_BITS_MIN } from './key-text.ts';
-import { type SignedDigest, readPrivateKey } from './keys.ts';
-import { readPublicKeyOf } from './key-of.ts';
-import type { Scheme } from './scheme.ts';
+import { KEY_BITS_MAX, KEY_BITS_MIN, type SignedDigest, readPrivateKey, readPublicKeyFrom } from './keys.ts';
+import { type Scheme, decodeBase64 } from './scheme.ts';
 
 type Signs = Extract<SchemeConfig, { readonly scheme: 'rsa' }>['signs'];
 
@@ -17,17 +14,20 @@ type Signs = Extract<SchemeConfig, { readonly scheme: 'rsa' }>['signs'];
 export const rsa: Scheme<'rsa'> = {
   name: 'rsa',
   shape: 'flat',
-  bears: isRsaSized,
+  matchesForm: isRsaSized,
 
   verifier({ platformKey, digest, signs, emptyValues }, readSecret) {
-    const key = readPublicKeyOf(platformKey, readSecret, digest);
+    const key = readPublicKeyFrom(platformKey, readSecret, digest);
     return flatVerifier({
       scheme: 'rsa',
       by: `rsa ${key.fingerprint}`,
       key: { role: 'platform key', fingerprint: key.fingerprint },
       emptyValues,
       signs,
-      warnings: digest === 'sha1' ? ['rsa with digest: sha1 can be forged by whoever finds a collision'] : [],
+      warnings:
+        digest === 'sha1'
+          ? ['rsa with digest: sha1 can be forged by a SHA-1 collision: agree on sha256 with the platform']
+          : [],
       matches: (text, sign) => {
         const signature = decodeBase64(sign);
         return signature?.length === key.bytes && key.verify(signedText(text, signs), signature);
@@ -36,7 +36,7 @@ export const rsa: Scheme<'rsa'> = {
       cure: (text, sign, variants) => {
         const signature = decodeBase64(sign);
         if (signature?.length !== key.bytes) {
-          return `the key makes signs of ${key.bytes} bytes and this one has ${signature?.length}: it is another key's`;
+          return `the key makes signs of ${key.bytes} bytes and this one has ${signature?.length}: it is of another key`;
         }
         const own = { text, cure: '' };
         return cureOf(key.digestIn(signature), [own, ...variants], { digest, signs });
@@ -52,7 +52,7 @@ export const rsa: Scheme<'rsa'> = {
   },
 };
 
-/** Base64 of a signature of some key that could be in use. */
+/** Whether a sign is the base64 of a signature by a key of an allowed size. */
 export function isRsaSized(sign: string): boolean {
   const bytes = decodeBase64(sign)?.length ?? 0;
   return bytes >= KEY_BITS_MIN / 8 && bytes <= KEY_BITS_MAX / 8;
@@ -62,11 +62,11 @@ function signedText(text: string, signs: Signs): string {
   return signs === 'string' ? text : hash('md5', text, 'hex');
 }
 
-/** What the digest in the signature tells: whose it is, made by which digest, over which text. */
+/** Finds the setting that is wrong, by comparing the digest in the signature with those of other texts. */
 function cureOf(
   signed: SignedDigest | undefined,
   variants: readonly Variant[],
-  set: { readonly digest: string; readonly signs: Signs },
+  configured: { readonly digest: string; readonly signs: Signs },
 ): string {
   if (signed === undefined) return "it was made with another key: check the platform's key in the settings";
   const { digest } = signed;
@@ -76,12 +76,15 @@ function cureOf(
     for (const signs of ['string', 'md5-hex'] as const) {
       if (hash(digest, signedText(text, signs), 'hex') !== signed.hash) continue;
       const settings = [
-        ...(digest === set.digest ? [] : [`set digest: ${digest}`]),
-        ...(signs === set.signs ? [] : [`set signs: ${signs}`]),
+        ...(digest === configured.digest ? [] : [`set digest: ${digest}`]),
+        ...(signs === configured.signs ? [] : [`set signs: ${signs}`]),
         ...(cure === '' ? [] : [cure]),
       ];
       return `the key is right; ${settings.join(', ')}`;
     }
   }
-  return 'the key is right, but it signed another text: compare the length and the digest of the signed string with the sender';
+  return (
+    'the key is right, but it signed another text: ' +
+    'compare the length and the digest of the signed string with the sender'
+  );
 }

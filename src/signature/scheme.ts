@@ -7,7 +7,7 @@ import type { Canonical, EmptyValues } from './canonical.ts';
 import type { SchemeConfig, SchemeName } from './config.ts';
 import type { Digest } from './keys.ts';
 
-/** What a sender signs with, as texts: the platform's side of a callback, or the merchant's of a request. */
+/** The keys of a sender, as texts: the platform for a callback, the merchant for a request. */
 export type SignerConfig =
   | { readonly scheme: 'md5'; readonly secret: string; readonly emptyValues: EmptyValues }
   /** `senderKey` is the sender's private key, `receiverKey` the other side's public one. */
@@ -23,49 +23,46 @@ export type SignerConfig =
 export type ConfigOf<N extends SchemeName> = Extract<SchemeConfig, { readonly scheme: N }>;
 export type SignerConfigOf<N extends SchemeName> = Extract<SignerConfig, { readonly scheme: N }>;
 
-/** One row of the registry: how a callback of this scheme looks, how it is verified, and how it is made. */
+/** One row of the registry: the form of a callback of this scheme, its verification and its signing. */
 export interface Scheme<N extends SchemeName> {
   readonly name: N;
   readonly shape: Shape;
-  /** Whether a `sign` could be one of this scheme's, by length and alphabet alone. */
-  readonly bears: (sign: string) => boolean;
+  /** Whether a `sign` has the length and alphabet of this scheme. */
+  readonly matchesForm: (sign: string) => boolean;
   /** Throws KEY_UNREADABLE or SECRET_UNREADABLE. */
   readonly verifier: (config: ConfigOf<N>, readSecret: ReadSecret) => Verifier;
   /** Throws KEY_UNREADABLE. */
   readonly signer: (config: SignerConfigOf<N>) => Signer;
 }
 
-/** Members of the callback itself, or an envelope that holds them. */
+/** The members themselves, or an envelope that contains them. */
 export type Shape = 'flat' | 'envelope';
 
-/** One key (or pair of keys) of a source, read once. */
+/** One key, or pair of keys, of a source. */
 export interface Verifier {
   readonly scheme: SchemeName;
-  /** For logs: the scheme and the key's fingerprint, or where its secret is kept. */
+  /** For logs: the scheme and the key's fingerprint, or the place of its secret. */
   readonly by: string;
   readonly keys: readonly KeyInUse[];
   readonly warnings: readonly string[];
   verify(members: Members, sign: string, appKey: string): Verified | Failure;
-  /**
-   * What a person needs to mend a signature. `expected` may be a credential: for the holder of the keys
-   * alone.
-   */
+  /** Explains a signature to the owner of the keys. `expected` may be a credential. */
   explain(members: Members, sign: string): Explanation | Failure;
 }
 
 export interface KeyInUse {
   readonly role: 'secret' | 'platform key' | 'merchant key' | 'client system key' | 'verify sign key';
-  /** The fingerprint; of a secret, which must not have one, the place where it is kept. */
+  /** The fingerprint. For a secret, which must not have one, its place. */
   readonly fingerprint: string;
 }
 
 export interface Verified {
   readonly ok: true;
-  /** The callback's own members, `appKey` among them, without `sign`. */
+  /** The members of the callback, with `appKey` and without `sign`. */
   readonly members: Members;
-  /** What an envelope held. */
+  /** The content of an envelope. */
   readonly plaintext: string | undefined;
-  /** The signed text of a flat scheme, which may still have another reading. */
+  /** The signed text of a flat scheme, which may still be ambiguous. */
   readonly canonical: Canonical | undefined;
 }
 
@@ -73,23 +70,17 @@ export interface Explanation {
   readonly ok: true;
   readonly scheme: SchemeName;
   readonly keys: readonly KeyInUse[];
-  /**
-   * The text that the signature is over: the exact canonical string (without the secret), or the MD5 of
-   * `hashed`.
-   */
+  /** The signed text: the canonical string without the secret, or the MD5 of `hashed`. */
   readonly signed: string;
   readonly signedBytes: number;
   readonly signedSha256: string;
-  /**
-   * The envelope's plaintext or the canonical string, where its MD5 in lower-case hexadecimal is what is
-   * signed.
-   */
+  /** The plaintext or canonical string whose MD5 in lower-case hexadecimal is signed. */
   readonly hashed: Hashed | undefined;
-  /** The `sign` that would have been right, where the verifier's key can make it: a credential. */
+  /** The right `sign`, if the verifier's key can make it. It is a credential. */
   readonly expected: string | undefined;
   readonly received: string;
   readonly verifies: boolean;
-  /** The first thing to mend; undefined where it verifies. */
+  /** The first thing to fix; undefined if the signature is valid. */
   readonly next: string | undefined;
 }
 
@@ -99,17 +90,14 @@ export interface Hashed {
   readonly sha256: string;
 }
 
-/** Makes what a {@link Verifier} accepts. */
+/** Signs what a {@link Verifier} accepts. */
 export interface Signer {
   readonly scheme: SchemeName;
-  /**
-   * The body of a callback or request from its flat members, `appKey` among them. Only an envelope uses
-   * `nowMs`.
-   */
+  /** Returns the body, from the flat members with `appKey`. Only an envelope uses `nowMs`. */
   sign(members: Members, nowMs: number): string;
 }
 
-/** The length and digest by which two sides compare what they signed without showing it. */
+/** Two sides can compare length and digest of the signed text without revealing it. */
 export interface Measured {
   readonly signedBytes: number;
   readonly signedSha256: string;
@@ -119,22 +107,19 @@ export function measured(signed: string | Uint8Array): Measured {
   return { signedBytes: Buffer.byteLength(signed), signedSha256: sha256Hex(signed) };
 }
 
-/** What an explanation says is signed: the text itself, or its MD5. */
+/** The signed text of an explanation: the text itself, or its MD5. */
 export function signedOf(
   text: string | Uint8Array,
   signs: 'string' | 'md5-hex',
 ): Pick<Explanation, 'signed' | 'signedBytes' | 'signedSha256' | 'hashed'> {
-  const written = typeof text === 'string' ? text : Buffer.from(text).toString();
-  if (signs === 'string') return { signed: written, ...measured(text), hashed: undefined };
+  const plain = typeof text === 'string' ? text : Buffer.from(text).toString();
+  if (signs === 'string') return { signed: plain, ...measured(text), hashed: undefined };
   const { signedBytes: bytes, signedSha256: sha256 } = measured(text);
   const signed = hash('md5', text, 'hex');
-  return { signed, ...measured(signed), hashed: { text: written, bytes, sha256 } };
+  return { signed, ...measured(signed), hashed: { text: plain, bytes, sha256 } };
 }
 
-/**
- * A failure of a signature, with the keys that were tried and, where it is known, the measure of what was
- * signed.
- */
+/** A failure of a signature. It names the keys that were tried and the measure of the signed text, if it is known. */
 export function signFailure(
   code: FailureCode,
   because: string,
@@ -149,4 +134,17 @@ export function signFailure(
     keys: tried,
     ...signed,
   });
+}
+
+/**
+ * Bytes from base64 or base64url, with or without padding; undefined for anything else. Mixed alphabets, blanks, wrong
+ * padding and stray bits at the end are refused, so each value has one spelling in each alphabet.
+ */
+export function decodeBase64(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  const padded = bytes.toString('base64');
+  if (text === padded) return bytes;
+  const url = bytes.toString('base64url');
+  const others = [url, url + padded.slice(url.length), padded.slice(0, url.length)];
+  return others.includes(text) ? bytes : undefined;
 }

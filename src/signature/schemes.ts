@@ -6,29 +6,29 @@ import { rsaEnvelope } from './rsa-envelope.ts';
 import { rsa } from './rsa.ts';
 import type { ConfigOf, Scheme, Shape, Signer, SignerConfigOf, Verifier } from './scheme.ts';
 
-/** How a callback may be signed: one row a scheme. */
+/** The registry of schemes. */
 const schemes: { readonly [N in SchemeName]: Scheme<N> } = {
   md5,
   rsa,
   'rsa-envelope': rsaEnvelope,
 };
 
-/** One key of a source, ready to verify. Throws KEY_UNREADABLE or SECRET_UNREADABLE. */
+/** Reads one key of a source. Throws KEY_UNREADABLE or SECRET_UNREADABLE. */
 export function compileVerifier<N extends SchemeName>(config: ConfigOf<N>, readSecret: ReadSecret): Verifier {
   return schemes[config.scheme].verifier(config, readSecret);
 }
 
-/** The sender's side: makes bodies that {@link compileVerifier} accepts. Throws KEY_UNREADABLE. */
+/** The sender's side: signs bodies that {@link compileVerifier} accepts. Throws KEY_UNREADABLE. */
 export function compileSigner<N extends SchemeName>(config: SignerConfigOf<N>): Signer {
   return schemes[config.scheme].signer(config);
 }
 
-/** An envelope is told by `app_id` or `data`, which no flat callback has. */
+/** Only an envelope has `app_id` or `data`. */
 export function shapeOf(members: Members): Shape {
   return members.has('app_id') || members.has('data') ? 'envelope' : 'flat';
 }
 
-/** The scheme that a callback of this shape with this `sign` can only be of; undefined where it is none's. */
+/** The scheme of a callback with this shape and `sign`; undefined if no scheme has them. */
 export function schemeOf(shape: Shape, sign: string): SchemeName | undefined {
-  return Object.values(schemes).find((scheme) => scheme.shape === shape && scheme.bears(sign))?.name;
+  return Object.values(schemes).find((scheme) => scheme.shape === shape && scheme.matchesForm(sign))?.name;
 }

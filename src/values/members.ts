@@ -243,3 +243,23 @@ class Reader {
 function isBlank(unit: number): boolean {
   return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09;
 }
+
+/** JSON of members, each value in its own text. */
+export function membersJson(members: Members): string {
+  const written = Array.from(
+    members,
+    ([name, { kind, text }]) => `${JSON.stringify(name)}:${kind === 'string' ? JSON.stringify(text) : text}`,
+  );
+  return `{${written.join(',')}}`;
+}
+
+/** A copy without some members. */
+export function withoutMembers(members: Members, ...names: readonly string[]): Map<string, Member> {
+  const rest = new Map<string, Member>();
+  for (const [name, member] of members) if (!names.includes(name)) rest.set(name, member);
+  return rest;
+}
+
+export function stringMember(text: string): Member {
+  return { kind: 'string', text };
+}

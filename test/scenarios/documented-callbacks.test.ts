@@ -10,7 +10,7 @@ import { callbackKinds } from '../../src/callback/kinds.ts';
 import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../../src/callback/payment.ts';
 import { ADDRESS, IDENTIFIER, MEMO, SYMBOL, WIRE_ID } from '../../src/callback/member-readers.ts';
 import { canonicalString } from '../../src/signature/canonical.ts';
-import { openEnvelope } from '../../src/signature/envelope.ts';
+import { openEnvelope } from '../../src/signature/rsa-envelope.ts';
 import { readPrivateKey, readPublicKey } from '../../src/signature/keys.ts';
 import { compileSigner } from '../../src/signature/schemes.ts';
 import { readMembers } from '../../src/values/members.ts';

@@ -31,9 +31,9 @@ function withStall(signatures: (file: (name: string) => object) => readonly obje
 }
 
 const SHARED =
-  /^the sources shop and stall have one platform key, SHA256:[A-Za-z0-9+/]{43}: whoever holds it speaks for both/;
+  /^the sources shop and stall share the platform key SHA256:[A-Za-z0-9+/]{43}: its owner can sign for both/;
 const ENVELOPES =
-  /, and an rsa-envelope for one, encrypted anew, passes for one of the other; have the platform use a key for each$/;
+  /, and an rsa-envelope for one, encrypted again, passes as one for the other; have the platform use a key for each$/;
 
 async function told(given: ReturnType<typeof withStall>): Promise<readonly unknown[]> {
   const service = await startTestService(given);
@@ -49,7 +49,7 @@ async function told(given: ReturnType<typeof withStall>): Promise<readonly unkno
 }
 
 describe(
-  'a platform key that two sources share is told of at the start and by doctor',
+  'a platform key that two sources share is reported at the start and by doctor',
   { timeout: 60_000 },
   () => {
     it('where both accept envelopes', async () => {

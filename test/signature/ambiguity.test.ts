@@ -33,7 +33,7 @@ describe('a signed text with one reading', () => {
   });
 });
 
-describe('a signed text that proves no reading', () => {
+describe('an ambiguous signed text', () => {
   const { orderAmount: _, ...amountless } = payment;
   const refused: readonly [string, Readonly<Record<string, unknown>>, string][] = [
     ['a stranger', { ...payment, note: 'x' }, 'the callback defines no member "note"'],
@@ -56,29 +56,29 @@ describe('a signed text that proves no reading', () => {
     [
       'an amount that ends in an order of its own',
       { ...payment, appOrderId: '1', orderAmount: '5orderAmount100' },
-      'orderAmount does not hold what the callback defines for it',
+      'orderAmount has a value that the callback does not allow',
     ],
     [
       'an order id that holds all that follows',
       { ...payment, appOrderId: '1orderAmount2payCoinSymbolX' },
-      'without separators it also stands for another appOrderId',
+      'without separators it can also be read with another appOrderId',
     ],
     [
       'a symbol that holds an amount and a symbol of its own',
       { ...payment, payCoinSymbol: 'AorderAmount3payCoinSymbolB' },
-      'without separators it also stands for another appOrderId',
+      'without separators it can also be read with another appOrderId',
     ],
     [
       'a time in the symbol',
       { ...payment, payCoinSymbol: 'USDTtime1522055680' },
-      'payCoinSymbol does not hold',
+      'payCoinSymbol has a value that the callback does not allow',
     ],
-    ['an empty time', { ...payment, time: '' }, 'time does not hold'],
-    ['a time of 11 digits', { ...payment, time: '15220556801' }, 'time does not hold'],
-    ['a user id with a letter', { ...payment, userId: '12a' }, 'userId does not hold'],
-    ['an amount with a sign', { ...payment, orderAmount: -5 }, 'orderAmount does not hold'],
-    ['an order id of 129', { ...payment, appOrderId: 'a'.repeat(129) }, 'appOrderId does not hold'],
-    ['64 KiB', { ...payment, appOrderId: 'orderAmount1'.repeat(5000) }, 'appOrderId does not hold'],
+    ['an empty time', { ...payment, time: '' }, 'time has a value that the callback does not allow'],
+    ['a time of 11 digits', { ...payment, time: '15220556801' }, 'time has a value that the callback does not allow'],
+    ['a user id with a letter', { ...payment, userId: '12a' }, 'userId has a value that the callback does not allow'],
+    ['an amount with a sign', { ...payment, orderAmount: -5 }, 'orderAmount has a value that the callback does not allow'],
+    ['an order id of 129', { ...payment, appOrderId: 'a'.repeat(129) }, 'appOrderId has a value that the callback does not allow'],
+    ['64 KiB', { ...payment, appOrderId: 'orderAmount1'.repeat(5000) }, 'appOrderId has a value that the callback does not allow'],
   ];
   it.each(refused)('%s', (_what, body, because) => {
     const judged = judge(body);

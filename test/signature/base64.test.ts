@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { decodeBase64 } from '../../src/signature/base64.ts';
+import { decodeBase64 } from '../../src/signature/scheme.ts';
 
 describe('base64 has one spelling in each alphabet, padded or not', () => {
   it('decodes each of them', () => {

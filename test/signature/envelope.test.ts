@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parsePayment } from '../../src/callback/payment.ts';
 import type { Failure } from '../../src/errors.ts';
 import type { Authenticated } from '../../src/signature/authenticate.ts';
-import { openEnvelope, sealEnvelope } from '../../src/signature/envelope.ts';
+import { openEnvelope, sealEnvelope } from '../../src/signature/rsa-envelope.ts';
 import { readPrivateKey, readPublicKey } from '../../src/signature/keys.ts';
 import { compileSigner } from '../../src/signature/schemes.ts';
 import { makePair } from './pairs.ts';

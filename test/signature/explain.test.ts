@@ -53,7 +53,7 @@ describe('signature explain', () => {
     });
   });
 
-  it('says so where the sign is right and yet proves no reading', () => {
+  it('says so if the sign is right but the text is ambiguous', () => {
     const body = compileSigner({ scheme: 'md5', secret: 'demoSecret', emptyValues: 'keep' }).sign(
       membersOf({ ...payment, note: 'x' }),
       0,

@@ -6,7 +6,7 @@ import { messageOf } from '../../errors.ts';
 import { demoCredentials } from '../../settings/secrets.ts';
 import type { Settings, SourceSettings } from '../../settings/schema.ts';
 import type { ReadSecret } from '../../values/secret.ts';
-import { sharedKeys } from '../../signature/shared-keys.ts';
+import { sharedKeys } from '../../signature/authenticate.ts';
 import { type Finding, guarded } from './finding.ts';
 import { isoTime } from '../print.ts';
 import type { Session } from '../session.ts';

@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { CountersignError, messageOf } from '../../errors.ts';
 import type { SourceSettings } from '../../settings/schema.ts';
-import { readKey } from '../../signature/key-text.ts';
+import { readKey } from '../../signature/keys.ts';
 import type { SignerConfig } from '../../signature/scheme.ts';
 import type { ReadSecret } from '../../values/secret.ts';
 
