@@ -10,7 +10,7 @@ import type { ReportCallback } from '../observe/report.ts';
 import { type Follower, createFollower } from '../release/follow.ts';
 import { pushWhenEmpty } from '../release/push.ts';
 import type { Settings } from '../settings/schema.ts';
-import { freezeChanges, freezeText, isFrozenForLoss, lossesIn } from '../store/freezes.ts';
+import { freezeChanges, freezeText, lossesIn } from '../store/freezes.ts';
 import type { Control, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { type Expiries, storeExpiries } from './certificates.ts';
@@ -266,5 +266,5 @@ function approvals(frozen: Control['frozen']): HealthState {
   if (frozen.length === 0) return { ok: true, because: 'nothing is frozen' };
   const losses = lossesIn(frozen);
   const texts = [...losses, ...frozen.filter((freeze) => !losses.includes(freeze))].map(freezeText);
-  return { ok: !isFrozenForLoss(frozen), because: `frozen: ${texts.join('; ')}` };
+  return { ok: losses.length === 0, because: `frozen: ${texts.join('; ')}` };
 }

@@ -1,7 +1,7 @@
 import { CountersignError } from '../errors.ts';
 import { compileRelease } from '../policy/compile.ts';
 import type { Release } from '../policy/release.ts';
-import { isFrozenForLoss } from '../store/freezes.ts';
+import { lossesIn } from '../store/freezes.ts';
 import type { Control, HistoryEntry, Store } from '../store/store.ts';
 import { invalidPolicies, readPolicyDirectory } from './files.ts';
 
@@ -117,7 +117,7 @@ export async function releaseHistory(
  */
 export async function pushWhenEmpty(store: Store, directory: string, by: string): Promise<boolean> {
   const { revision: inForce, frozen } = await store.control();
-  if (inForce !== '' || isFrozenForLoss(frozen)) return false;
+  if (inForce !== '' || lossesIn(frozen).length > 0) return false;
   const { revision, document } = await readPolicyDirectory(directory);
   const message = `first start, from ${directory}`;
   const { outcome } = await store.push({ revision, document, expected: '', by, message });

@@ -48,11 +48,6 @@ export function lossesIn(frozen: Control['frozen']): readonly Freeze[] {
   return frozen.filter(({ kind }) => kind === 'loss');
 }
 
-/** True if the store is frozen because data was lost, whatever else it is frozen for. */
-export function isFrozenForLoss(frozen: Control['frozen']): boolean {
-  return lossesIn(frozen).length > 0;
-}
-
 /** `f3 by ada: drill`. */
 export function freezeText({ id, by, reason }: Freeze): string {
   return `${id} by ${by}: ${reason}`;

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { isFrozenForLoss } from '../../src/store/freezes.ts';
+import { lossesIn } from '../../src/store/freezes.ts';
 import { placeIn } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
@@ -97,7 +97,7 @@ describe('a service whose Redis lost its data', () => {
     await thaw(await operatorOn(redis));
     await untilReady(service.ops);
     expect(await paid(service, 'kept')).toBe('SUCCESS');
-    expect(isFrozenForLoss((await service.store.control()).frozen)).toBe(false);
+    expect(lossesIn((await service.store.control()).frozen)).toEqual([]);
   });
 
   it('and can not be told so: approves nothing, and says why', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { connectorFor } from '../../src/store/redis/connector.ts';
+import { connectorFor } from '../../src/store/redis/client.ts';
 
 describe('the connector of a client', () => {
   it('rejects for TLS options that are refused at once, so that the client counts a failed connection', async () => {

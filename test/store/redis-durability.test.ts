@@ -1,9 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createAssurance } from '../../src/store/redis/assurance.ts';
-import { type Durability, type Effect, createBarrier } from '../../src/store/redis/barrier.ts';
 import { createConnection } from '../../src/store/redis/connection.ts';
 import { createKeys } from '../../src/store/redis/keys.ts';
 import type { RedisStore } from '../../src/store/redis/open.ts';
+import {
+  type Durability,
+  type Write,
+  createAcknowledgements,
+  createReplicaWait,
+} from '../../src/store/redis/replication.ts';
 import type { SettleRequest, Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
 import type { RedisProcess } from '../redis-process.ts';
@@ -93,7 +97,7 @@ describe('an approval that must be on a replica', () => {
     expect(all).toBe(300);
   });
 
-  it('shares its barrier with all others that came meanwhile', async () => {
+  it('shares its wait with all others that came meanwhile', async () => {
     const { url, primary } = await replicated(1);
     const store = await durableOn({ url });
     const before = await calls(primary, 'wait');
@@ -112,7 +116,10 @@ describe('an approval that must be on a replica', () => {
     const asked = store.settle(request());
     await expect(asked).rejects.toMatchObject({ ...unreachable, data: { replicas: 1, had: 0 } });
     await expect(asked).rejects.toThrow(
-      'the SUCCESS of shop for payment:1 stands on the primary, but not certainly on its replicas: 0 of the 1 replica that store.durability.replicas asks for had it within 50 ms (store.durability.timeoutMs); look at `INFO replication` of the primary, and start or mend its replicas; ask again, and it is given once they have it',
+      'the SUCCESS of shop for payment:1 is on the primary, but perhaps not on its replicas: 0 of the 1 replica that ' +
+        'store.durability.replicas asks for had it within 50 ms (store.durability.timeoutMs); look at ' +
+        '`INFO replication` of the primary, and start or repair its replicas. ' +
+        'Ask again: the answer is SUCCESS once they have it',
     );
   });
 
@@ -321,7 +328,7 @@ describe('what stops approvals', () => {
     pauseAll(replicas);
     const made = make(store);
     await expect(made).rejects.toMatchObject({ ...unreachable, data: { replicas: 1, had: 0 } });
-    await expect(made).rejects.toThrow(/stands on the primary.*0 of the 1 replica.*make it once more/);
+    await expect(made).rejects.toThrow(/is on the primary.*0 of the 1 replica.*Repeat the change/);
     await stands(store);
 
     resumeAll(replicas);
@@ -332,17 +339,17 @@ describe('what stops approvals', () => {
   });
 });
 
-describe('a barrier on a primary with another history', () => {
-  async function barrierOn({ port }: RedisProcess, waitMs = 5000) {
+describe('waiting for replicas of a primary with another history', () => {
+  async function acknowledgementsOf({ port }: RedisProcess, waitMs = 5000) {
     const connection = createConnection(
       { url: `redis://127.0.0.1:${port}` },
       { commandTimeoutMs: 5000, connectTimeoutMs: 2000 },
     );
     onTestFinished(() => connection.close());
     await connection.settled();
-    return createBarrier(connection, keys, { replicas: 1, timeoutMs: 4000 }, waitMs);
+    return createAcknowledgements(connection, keys, { replicas: 1, timeoutMs: 4000 }, waitMs);
   }
-  const entry = (id: string, subject: string, terms: string): Effect => ({
+  const entry = (id: string, subject: string, terms: string): Write => ({
     source: 'shop',
     keys: [keys.of('shop').journal, keys.of('shop').subject(subject)],
     args: ['entry', id, subject, terms],
@@ -353,8 +360,8 @@ describe('a barrier on a primary with another history', () => {
     const store = await durableOn({ url });
     const id = idOf(await store.settle(request()));
     const refused = idOf(await store.settle(refusal({ subject: 'payment:2' })));
-    const barrier = await barrierOn(primary);
-    const standing = await Promise.all(
+    const acknowledge = await acknowledgementsOf(primary);
+    const results = await Promise.all(
       [
         entry(id, 'payment:1', TERMS),
         entry(id, 'payment:1', ''),
@@ -362,18 +369,18 @@ describe('a barrier on a primary with another history', () => {
         entry(id, 'payment:2', TERMS),
         entry(refused, 'payment:2', TERMS),
         entry('1-0', 'payment:1', TERMS),
-      ].map((effect) => barrier.reached(effect)),
+      ].map(acknowledge),
     );
-    expect(standing.map(({ stands }) => stands)).toEqual([true, true, false, false, false, false]);
-    expect(standing.map(({ replicas }) => replicas)).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(results.map(({ isPresent }) => isPresent)).toEqual([true, true, false, false, false, false]);
+    expect(results.map(({ replicas }) => replicas)).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
   it('says of a number whether it was reached, and of a text whether it is the same', async () => {
     const { primary } = await replicated(1);
     await primary.ask('HSET', 'h', 'version', '10|5|6', 'state', 'cancelled', 'odd', 'x');
-    const barrier = await barrierOn(primary);
-    const of = (...args: Effect['args']): Effect => ({ source: 'shop', keys: ['h'], args });
-    const effects = [
+    const acknowledge = await acknowledgementsOf(primary);
+    const of = (...args: Write['args']): Write => ({ source: 'shop', keys: ['h'], args });
+    const writes = [
       of('least', 'version', '10'),
       of('least', 'version', '9'),
       of('least', 'version', '11'),
@@ -383,8 +390,8 @@ describe('a barrier on a primary with another history', () => {
       of('same', 'state', 'cancel'),
       of('same', 'none', ''),
     ];
-    const standing = await Promise.all(effects.map((effect) => barrier.reached(effect)));
-    expect(standing.map(({ stands }) => stands)).toEqual([
+    const results = await Promise.all(writes.map(acknowledge));
+    expect(results.map(({ isPresent }) => isPresent)).toEqual([
       true,
       true,
       false,
@@ -399,40 +406,40 @@ describe('a barrier on a primary with another history', () => {
   it('says that an approval which a failover lost is lost, and marks nothing late', async () => {
     const { primary } = await replicated(1);
     const late: string[] = [];
-    const assured = createAssurance(
-      await barrierOn(primary),
+    const wait = createReplicaWait(
+      await acknowledgementsOf(primary),
       { replicas: 1, timeoutMs: 100 },
-      (_thing, because) => void late.push(because),
+      (_change, because) => void late.push(because),
     );
-    const asked = assured({
+    const asked = wait({
       name: 'the SUCCESS of shop for payment:1',
-      repeat: 'ask again',
-      effects: [entry('1-0', 'payment:1', TERMS)],
+      cure: 'ask again',
+      writes: [entry('1-0', 'payment:1', TERMS)],
     });
     await expect(asked).rejects.toMatchObject({ ...unreachable, data: { replicas: 1, had: 1 } });
-    await expect(asked).rejects.toThrow(/is lost: the primary that answers now does not have it/);
+    await expect(asked).rejects.toThrow(/is lost: the current primary does not have it/);
     expect(late).toEqual([]);
   });
 
   it('rejects what waits too long, and serves what comes after', async () => {
     const { primary } = await replicated(1);
-    const barrier = await barrierOn(primary, 100);
+    const acknowledge = await acknowledgementsOf(primary, 100);
     primary.pause();
     const askedAtMs = performance.now();
-    await expect(barrier.reached(entry('1-0', 'a', ''))).rejects.toThrow(/not within 100 ms/);
+    await expect(acknowledge(entry('1-0', 'a', ''))).rejects.toThrow(/no reply within 100 ms/);
     expect(performance.now() - askedAtMs).toBeLessThan(5000);
     primary.resume();
-    const standing = await untilAnswered(() => barrier.reached(entry('1-0', 'a', '')));
-    expect(standing.stands).toBe(false);
+    const result = await untilAnswered(() => acknowledge(entry('1-0', 'a', '')));
+    expect(result.isPresent).toBe(false);
   });
 
   it('rejects at once, not after a wait, while there is no connection', async () => {
     const { primary } = await replicated(1);
-    const barrier = await barrierOn(primary, 5000);
+    const acknowledge = await acknowledgementsOf(primary, 5000);
     await primary.kill();
-    await expect(barrier.reached(entry('1-0', 'a', ''))).rejects.toMatchObject(unreachable);
+    await expect(acknowledge(entry('1-0', 'a', ''))).rejects.toMatchObject(unreachable);
     const askedAtMs = performance.now();
-    await expect(barrier.reached(entry('1-0', 'a', ''))).rejects.toThrow(/does not answer/);
+    await expect(acknowledge(entry('1-0', 'a', ''))).rejects.toThrow(/does not answer/);
     expect(performance.now() - askedAtMs).toBeLessThan(4000);
   });
 
@@ -440,8 +447,8 @@ describe('a barrier on a primary with another history', () => {
     const { replicas } = await replicated(1);
     const [replica] = replicas;
     if (replica === undefined) throw new Error('no replica');
-    const barrier = await barrierOn(replica);
-    await expect(barrier.reached(entry('1-0', 'a', ''))).rejects.toMatchObject(unreachable);
-    await expect(barrier.reached(entry('1-0', 'a', ''))).rejects.toThrow(/replica|does not answer/);
+    const acknowledge = await acknowledgementsOf(replica);
+    await expect(acknowledge(entry('1-0', 'a', ''))).rejects.toMatchObject(unreachable);
+    await expect(acknowledge(entry('1-0', 'a', ''))).rejects.toThrow(/replica|does not answer/);
   });
 });

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createKeys } from '../../src/store/redis/keys.ts';
-import { isFrozenForLoss } from '../../src/store/freezes.ts';
+import { lossesIn } from '../../src/store/freezes.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { eventually } from '../eventually.ts';
 import { startRedisCluster } from '../redis-cluster.ts';
@@ -40,7 +40,7 @@ describe('one shard of a Cluster that was emptied', () => {
     await empty(key);
     await eventually('it is frozen', async () => {
       const { frozen } = await store.control();
-      return isFrozenForLoss(frozen) || undefined;
+      return lossesIn(frozen).length > 0 || undefined;
     });
     for (const source of SOURCES) {
       expect(await store.settle(request({ source }))).toMatchObject({ code: 'FROZEN' });

@@ -81,7 +81,7 @@ describe('a change of prices on Redis', () => {
     const store = await readyOn(server, { prefix });
     await store.changePrices(priceChange({ BTC: '1' }));
     await store.changePrices(priceChange({ BTC: '2' }));
-    const { source } = loadScript('take-2');
+    const { source } = loadScript('update-copy-2');
     const { control, journal } = createKeys(prefix).of('shop');
     const client = rawClient(server);
     for (const [sequence, prices] of [

@@ -76,7 +76,7 @@ describe('what is in force, spread to the sources', () => {
     const prefix = freshPrefix();
     const store = await readyOn(server, { prefix });
     await store.push(push('second', REVISION));
-    const { source } = loadScript('take-2');
+    const { source } = loadScript('update-copy-2');
     const { control, journal } = createKeys(prefix).of('shop');
     const client = rawClient(server);
     for (const sequence of ['0', '1', '2']) {

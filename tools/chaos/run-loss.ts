@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isFrozenForLoss } from '../../src/store/freezes.ts';
+import { lossesIn } from '../../src/store/freezes.ts';
 import type { JournalEntry } from '../../src/store/store.ts';
 import { audit } from './auditor.ts';
 import { eventually } from '../../test/eventually.ts';
@@ -86,7 +86,7 @@ export async function runLoss(topology: LossTopology, options: RunOptions): Prom
 async function untilFrozen({ store }: LossTopology): Promise<void> {
   await eventually('a receiver has frozen the store that lost its data', () =>
     store.control().then(
-      ({ frozen }) => isFrozenForLoss(frozen) || undefined,
+      ({ frozen }) => lossesIn(frozen).length > 0 || undefined,
       () => undefined,
     ),
   ).catch(() => undefined);

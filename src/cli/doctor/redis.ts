@@ -21,7 +21,7 @@ export async function checkRedis(
   if (!servers.ok) return [withoutInfo(servers.fault)];
   const clock = await attempt('store', () => clockAhead({ connection }));
   const findings = servers.value.flatMap((facts) => {
-    const name = connection.spreads ? `the primary on port ${facts.port}` : 'Redis';
+    const name = connection.isCluster ? `the primary on port ${facts.port}` : 'Redis';
     return serverFindings(facts, name, clock.ok ? clock.value : undefined, durability.replicas);
   });
   findings.push(...(clock.ok ? clockFindings(clock.value) : [clock.fault]));

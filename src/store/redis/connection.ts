@@ -1,43 +1,44 @@
 import { Cluster, type Redis } from 'ioredis';
+import { createInFlight } from '../../values/in-flight.ts';
 import {
   type RedisClient,
   type RedisServer,
   type RedisTimeouts,
   createClient,
   nameOf,
-  speaksTls,
+  usesTls,
 } from './client.ts';
-import { createInFlight } from '../../values/in-flight.ts';
-import { isReply, storeFault } from './fault.ts';
-import { type Command, together } from './together.ts';
-import { createTroubles } from './trouble.ts';
+import { createConnectionErrors, isReplyError, storeFault } from './faults.ts';
 
 export type { RedisServer, RedisTimeouts };
 
+export type Command = readonly [name: string, ...args: (string | number)[]];
+
 /**
- * A connection that makes itself anew for as long as it takes, and never lets a command wait for that: while
- * there is no connection a command rejects at once. No command is ever sent twice. Rejections are
- * CountersignErrors.
+ * A connection to Redis. It reconnects for as long as it takes. Without a connection, a command rejects at once. No
+ * command is sent twice, except as `pipeline` says. Rejections are CountersignErrors.
  */
 export interface Connection {
-  /** True on a Cluster: keys of different slots may lie on different servers. */
-  readonly spreads: boolean;
+  /** True on a Cluster: keys of different slots may be on different servers. */
+  readonly isCluster: boolean;
   call(command: string, args: readonly (string | number)[]): Promise<unknown>;
   /**
-   * Sends commands over one connection, in order, at once. Resolves with the answers, in order, and rejects
-   * if any of them is an error. On a Cluster all their keys lie in one slot, and what a server answers that
-   * has it no more is asked once again of the one that has: all of it, so it must be harmless to ask twice.
+   * Sends commands over one connection, in order and without waiting between them. Resolves with the replies in order,
+   * and rejects if one of them is an error.
+   *
+   * On a Cluster all keys must be in one slot. If the slot has moved, all commands are sent once more to its new owner, so
+   * it must be harmless to repeat them.
    */
-  together(commands: readonly Command[]): Promise<readonly unknown[]>;
+  pipeline(commands: readonly Command[]): Promise<readonly unknown[]>;
   /** `INFO` of the server, or of each primary of a Cluster. */
   infos(): Promise<readonly string[]>;
-  /** Resolves once connected, or when the time for connecting is over. */
+  /** Resolves once connected, or after `connectTimeoutMs`. */
   settled(): Promise<void>;
-  /** Calls back for each message on the channel, and after each time that messages may have been missed. */
-  subscribe(channel: string, heard: () => void): Subscription;
-  /** Leaves the connection for a new one; what is under way rejects. */
+  /** Calls back for each message on the channel, and each time that it may have missed messages. */
+  subscribe(channel: string, onMessage: () => void): Subscription;
+  /** Replaces the connection. Commands in flight reject. */
   renew(): void;
-  /** Once what was asked is answered, or has failed. */
+  /** Closes the connection once every command in flight has a reply or has failed. */
   close(): Promise<void>;
 }
 
@@ -48,33 +49,33 @@ export interface Subscription {
 const SUBSCRIPTION_PING_MS = 5000;
 
 export function createConnection(server: RedisServer, timeouts: RedisTimeouts): Connection {
-  const troubles = createTroubles();
-  const { redis: client, end } = createClient(server, timeouts, troubles.beside);
-  troubles.follow(client);
-  const [name, tls] = [nameOf(server), speaksTls(server)];
+  const errors = createConnectionErrors();
+  const { redis: client, end } = createClient(server, timeouts, errors.onPeerError);
+  errors.follow(client);
+  const [name, tls] = [nameOf(server), usesTls(server)];
 
   if (client instanceof Cluster) connectToNodes(client);
   const inFlight = createInFlight();
-  const gather = client instanceof Cluster ? () => undefined : gatherWrites(client);
+  const batchWrites = client instanceof Cluster ? () => undefined : createWriteBatches(client);
 
-  async function guarded<T>(ask: () => Promise<T>): Promise<T> {
-    gather();
+  async function guarded<T>(send: () => Promise<T>): Promise<T> {
+    batchWrites();
     inFlight.enter();
     try {
-      return await ask();
+      return await send();
     } catch (thrown) {
-      if (isReply(thrown) && thrown.message.startsWith('NOSCRIPT')) throw thrown;
-      const asked = { server: name, tls, wasReady: troubles.wasReady(), timeouts };
-      throw storeFault(asked, thrown, troubles.last());
+      if (isReplyError(thrown) && thrown.message.startsWith('NOSCRIPT')) throw thrown;
+      const target = { server: name, tls, wasReady: errors.wasReady(), timeouts };
+      throw storeFault(target, thrown, errors.last());
     } finally {
       inFlight.leave();
     }
   }
 
   return {
-    spreads: client instanceof Cluster,
+    isCluster: client instanceof Cluster,
     call: (command, args) => guarded(() => client.call(command, [...args])),
-    together: (commands) => guarded(() => together(client, commands)),
+    pipeline: (commands) => guarded(() => sendPipeline(client, commands)),
     infos: () =>
       guarded(() =>
         Promise.all(
@@ -82,7 +83,7 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
         ),
       ),
     settled: () => settledWithin(client, timeouts.connectTimeoutMs),
-    subscribe: (channel, heard) => subscribe(createClient(server, timeouts), channel, heard),
+    subscribe: (channel, onMessage) => subscribe(createClient(server, timeouts), channel, onMessage),
     renew: () => client.disconnect(true),
     async close() {
       await inFlight.none();
@@ -92,27 +93,26 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
 }
 
 /**
- * What is asked in one turn of the event loop is written at once: under load, writing costs more than all
- * else here. Unlike ioredis' own pipelining it waits for no reply, so that nothing is sent later than it was
- * asked.
+ * Writes all commands of one turn of the event loop to the socket at once. Unlike the auto-pipelining of ioredis it waits
+ * for no reply, so it delays no command.
  */
-function gatherWrites(client: Redis): () => void {
-  let gathering = false;
+function createWriteBatches(client: Redis): () => void {
+  let corked = false;
   return () => {
     const { stream } = client;
-    if (gathering || client.status !== 'ready') return;
-    gathering = true;
+    if (corked || client.status !== 'ready') return;
+    corked = true;
     stream.cork();
     setImmediate(() => {
-      gathering = false;
+      corked = false;
       stream.uncork();
     });
   };
 }
 
 /**
- * Connects to each server as soon as it is known. Otherwise the first command would, and all others that come
- * before this is done would be rejected.
+ * Connects to each server as soon as the client knows it. Otherwise the first command would start the connection, and
+ * all commands until it is ready would reject.
  */
 function connectToNodes(cluster: Cluster): void {
   cluster.on('+node', (node: Redis) => {
@@ -141,14 +141,18 @@ function readyWithin(client: Redis | Cluster, withinMs: number): Promise<void> {
   });
 }
 
-function subscribe({ redis: client, end }: RedisClient, channel: string, heard: () => void): Subscription {
+function subscribe(
+  { redis: client, end }: RedisClient,
+  channel: string,
+  onMessage: () => void,
+): Subscription {
   const ignore = (): void => {};
   client.on('error', ignore);
   client.on('ready', () => {
-    client.subscribe(channel).then(heard, ignore);
+    client.subscribe(channel).then(onMessage, ignore);
   });
-  client.on('message', heard);
-  // Nothing else is sent here, by which a silent peer would be noticed.
+  client.on('message', onMessage);
+  // This connection sends nothing else, so only a ping detects that the server is silent.
   const pinging = setInterval(() => void client.ping().catch(ignore), SUBSCRIPTION_PING_MS).unref();
   return {
     close() {
@@ -157,3 +161,36 @@ function subscribe({ redis: client, end }: RedisClient, channel: string, heard: 
     },
   };
 }
+
+// ---- pipelines ----
+
+async function sendPipeline(
+  client: Redis | Cluster,
+  commands: readonly Command[],
+): Promise<readonly unknown[]> {
+  const replies = await execute(client, commands);
+  const error = errorIn(replies);
+  if (error === undefined) return replies.map(([, reply]) => reply);
+  if (!(client instanceof Cluster) || !error.message.startsWith('MOVED')) throw error;
+  // ioredis does not redirect a pipeline. A command that got MOVED had no effect, so it can be sent again.
+  await new Promise<void>((resolve) => client.refreshSlotsCache(() => resolve()));
+  const repeated = await execute(client, commands);
+  const repeatedError = errorIn(repeated);
+  if (repeatedError !== undefined) throw repeatedError;
+  return repeated.map(([, reply]) => reply);
+}
+
+type Replies = readonly (readonly [error: Error | null, reply: unknown])[];
+
+async function execute(client: Redis | Cluster, commands: readonly Command[]): Promise<Replies> {
+  // Without this check, a pipeline of a Cluster waits until the Cluster is ready.
+  if (client.status !== 'ready') throw new Error('Connection is closed.');
+  const pipeline = client.pipeline();
+  for (const [name, ...args] of commands) pipeline.call(name, ...args);
+  const replies = (await pipeline.exec()) ?? [];
+  if (replies.length !== commands.length) throw new Error('some commands have no reply');
+  return replies;
+}
+
+const errorIn = (replies: Replies): Error | undefined =>
+  replies.find(([error]) => error !== null)?.[0] ?? undefined;

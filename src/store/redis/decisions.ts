@@ -9,27 +9,43 @@ import {
   TXIDS_MAX,
 } from '../store.ts';
 import { claimArguments, claimKey, flag, readClaims, standing } from './claims.ts';
+import { type LossDetection, rememberApproval } from './data-loss.ts';
 import { atMsOf } from './entry.ts';
-import { type Known, type Loss, losses } from './lost.ts';
-import { knownOf, lostInSettle } from './lost-settle.ts';
+import { type ExpectedCopy, type Loss, lossKinds } from './in-force.ts';
 import { type RedisParts, journalArguments } from './parts.ts';
 import { digits, expectReply, text } from './reply.ts';
+import type { Approval } from './replication.ts';
 import { loadScript, run } from './script.ts';
 import { keepTime } from './time.ts';
 
 const settleScript = loadScript('settle');
 const noticeScript = loadScript('notice-3');
 
-export function createDecisions(parts: RedisParts): Decisions {
+/** `replicated` resolves when enough replicas have an approval, and rejects otherwise: see replication.ts. */
+export function createDecisions(
+  parts: RedisParts,
+  losses: LossDetection,
+  replicated: (approval: Approval) => Promise<void>,
+): Decisions {
   return {
-    // What looks like a jump may be an outage, which only a look beside the clock can tell.
-    async settle(request) {
-      const settled = await settle(parts, request);
-      if (settled.outcome !== 'jumped') return settled;
-      await keepTime(parts, [request.source]);
-      return settle(parts, request);
+    settle: (request) =>
+      rememberApproval(losses, request.source, async (expected) => {
+        let result = await settle(parts, losses, request, expected);
+        if (result.outcome === 'jumped') {
+          // An outage looks like a jump of the clock, until keepTime compares it with the time that passed here.
+          await keepTime(parts, [request.source]);
+          result = await settle(parts, losses, request, losses.expected(request.source));
+        }
+        if ('verdict' in result && result.verdict === 'SUCCESS') {
+          const { source, subject, terms } = request;
+          await replicated({ source, subject, terms, id: result.id });
+        }
+        return result;
+      }),
+    async notice(request) {
+      losses.assertNonePending();
+      return notice(parts, request);
     },
-    notice: (request) => notice(parts, request),
   };
 }
 
@@ -45,18 +61,22 @@ const code = z.enum([
   'SCHEME_CHANGED',
 ]);
 const outcomes = z.enum(['lost', 'jumped', 'stale', 'expired', 'decided', 'repeated']);
-const lost = z.tuple([text, losses]);
+const lost = z.tuple([text, lossKinds]);
 const jumped = z.tuple([text, digits, digits]);
 const stale = z.tuple([text, text, digits]);
 const expiredReply = z.tuple([text, digits]);
 const settled = z.tuple([text, text, text, verdict, code, text]);
 const repeated = z.tuple([text, text, text, verdict, code, text, text]);
 
-/** One round trip, unless the clock has jumped. The keys all lie in the source's slot. */
-async function settle(parts: RedisParts, request: SettleRequest): Promise<SettleResult> {
+/** One round trip. All keys are in the source's slot. */
+async function settle(
+  parts: RedisParts,
+  losses: LossDetection,
+  request: SettleRequest,
+  expected: ExpectedCopy,
+): Promise<SettleResult> {
   const keys = parts.keys.of(request.source);
   const subject = keys.subject(request.subject);
-  const known = knownOf(parts, request.source);
   const reply = await run(
     parts.connection,
     settleScript,
@@ -67,11 +87,11 @@ async function settle(parts: RedisParts, request: SettleRequest): Promise<Settle
       keys.lists,
       ...request.claims.map((claim) => claimKey(keys, request.subject, claim)),
     ],
-    settleArguments(parts, request, known),
+    settleArguments(parts, request, expected),
   );
   const about = `${subject} ${request.terms} ${request.question} ${flag(request.speedUp)}`;
-  const result = readSettled(reply, ownAnswer(parts, about));
-  if (result.outcome === 'lost') throw lostInSettle(parts, request.source, { loss: result.loss, known });
+  const result = readSettled(reply, expectOwnReply(parts, about));
+  if (result.outcome === 'lost') throw losses.foundBySettle(request.source, result.loss, expected);
   return result;
 }
 
@@ -102,16 +122,17 @@ function readSettled(
 }
 
 /**
- * Throws unless an answer is about what was asked. Answers are told apart by their order alone, and one that
- * is lost or comes twice would shift all that follow, so the connection is made anew.
+ * Throws if a reply is not about the request. Redis replies in order and without ids, so one lost or duplicated reply would
+ * shift all that follow. The connection is then replaced.
  */
-function ownAnswer({ connection }: RedisParts, asked: string): (about: string) => void {
+function expectOwnReply({ connection }: RedisParts, asked: string): (about: string) => void {
   return (about) => {
     if (about === asked) return;
     connection.renew();
     throw new CountersignError(
       'STORE_UNREACHABLE',
-      'Redis answered another question than was asked: the answers of the connection are out of order, and it is made anew; look what stands between the service and Redis',
+      'Redis answered another question than was asked: the replies on the connection are out of order, so it is ' +
+        'replaced; check what is between the service and Redis',
     );
   };
 }
@@ -120,7 +141,7 @@ function decisionOf([, , id, said, why, claims]: z.output<typeof settled>) {
   return { id, atMs: atMsOf(id), verdict: said, code: why, claims: readClaims(claims) };
 }
 
-function settleArguments(parts: RedisParts, request: SettleRequest, known: Known): string[] {
+function settleArguments(parts: RedisParts, request: SettleRequest, expected: ExpectedCopy): string[] {
   return [
     ...journalArguments(parts),
     String(parts.retention.subjectsMs),
@@ -136,9 +157,9 @@ function settleArguments(parts: RedisParts, request: SettleRequest, known: Known
     standing(request),
     String(request.prices),
     request.detail,
-    known.epoch,
-    known.witness,
-    known.newest,
+    expected.epoch,
+    expected.field,
+    expected.highWaterMark,
     request.scheme,
     ...request.claims.flatMap(claimArguments),
   ];
@@ -153,7 +174,6 @@ const noted = z.tuple([
 
 async function notice(parts: RedisParts, request: NotificationRequest): Promise<NotificationResult> {
   const keys = parts.keys.of(request.source);
-  knownOf(parts, request.source);
   const reply = await run(
     parts.connection,
     noticeScript,
@@ -169,6 +189,6 @@ async function notice(parts: RedisParts, request: NotificationRequest): Promise<
     ],
   );
   const [about, id, said, why] = expectReply(noted, 'a notice', reply);
-  ownAnswer(parts, `${keys.subject(request.subject)} ${request.terms} ${request.txid}`)(about);
+  expectOwnReply(parts, `${keys.subject(request.subject)} ${request.terms} ${request.txid}`)(about);
   return { id, atMs: atMsOf(id), verdict: said, code: why };
 }

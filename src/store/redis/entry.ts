@@ -3,14 +3,14 @@ import { JOURNAL_TYPES, type JournalEntry } from '../store.ts';
 import { readClaims } from './claims.ts';
 import { expectReply, pairs, text } from './reply.ts';
 
-/** An id of a stream: milliseconds, and a number that tells entries of one millisecond apart. */
+/** An id of a stream: milliseconds, and a number within that millisecond. */
 const ID = /^(0|[1-9]\d{0,15})-(0|[1-9]\d{0,15})$/;
 
 export function isEntryId(id: string): boolean {
   return ID.test(id);
 }
 
-/** When the entry was written; NaN for what is no id. */
+/** When the entry was written; NaN if the text is not an id. */
 export function atMsOf(id: string): number {
   return Number(ID.exec(id)?.[1] ?? Number.NaN);
 }
@@ -24,7 +24,7 @@ const entries = z.array(z.tuple([text, pairs]));
 const types = z.enum(JOURNAL_TYPES);
 const verdicts = z.enum(['SUCCESS', 'FAILURE', '']);
 
-/** The answer to XRANGE as entries of the source's journal. */
+/** Reads the reply to XRANGE as entries of the source's journal. */
 export function readEntries(source: string, reply: unknown): JournalEntry[] {
   return expectReply(entries, `the journal of ${source}`, reply).map(([id, fields]) => ({
     id,

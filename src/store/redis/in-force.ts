@@ -1,140 +1,232 @@
+import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { CountersignError } from '../../errors.ts';
-import { lossesIn } from '../freezes.ts';
-import type { Control, Freeze, Releases } from '../store.ts';
-import {
-  type InForce,
-  type Spread,
-  type StoreState,
-  enrol,
-  inForce,
-  knownSources,
-  spread,
-  spreadTo,
-  publishChange,
-} from './copies.ts';
-import { lossError, sourceLost } from './lost.ts';
-import { freezeForLoss } from './lost-freeze.ts';
-import { look } from './lost-look.ts';
-import { type RedisParts, clockArgument } from './parts.ts';
-import { digits, expectJson, expectReply, text } from './reply.ts';
+import type { Control, Freeze } from '../store.ts';
+import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
+import { digits, expectJson, expectReply, optionalText, text, texts } from './reply.ts';
 import { loadScript, run } from './script.ts';
-import { keepTime } from './time.ts';
-
-export { type InForce, inForce };
 
 /*
- * What is in force stands in one place, and a copy of it with each source, for settle to read. A change is
- * made in that place and then spread: it resolves once every source has it. Whatever a change that broke off
- * left undone, the next `control` of any process completes. A copy that a source has lost is no such thing:
- * see lost.ts.
+ * What is in force is one record under one key: the sequence, the revision, the freezes and the version of the prices.
+ * Each source has a copy of it in its own slot, because `settle` reads it in the same atomic step. A change updates the
+ * record and then every copy, and resolves once every source has it. If a change breaks off in between, the next
+ * `control` of any process completes it. The sequence increases with each change, so no copy goes back to an older record.
+ *
+ * A copy also has the epoch of the store and the high-water marks of the processes: see data-loss.ts.
  */
 
-const raiseScript = loadScript('raise-1');
-const unfreezeScript = loadScript('unfreeze-1');
-const isOne = z.number().transform((reply) => reply === 1);
-/** How often a change is spread again because another one was made meanwhile. */
-const ATTEMPTS = 50;
+const startScript = loadScript('start-epoch-1');
+const registerScript = loadScript('register-source-1');
+const upgradeScript = loadScript('upgrade-freezes-1');
+const removeEventsScript = loadScript('remove-freeze-events-1');
+const updateCopyScript = loadScript('update-copy-2');
 
 /**
- * Reads what is in force, and gives it to sources that do not have it yet. Freezes the store if data was
- * lost.
+ * The record as scripts pass it. `frozen` is one of the freezes, as older versions know it; `freezes` are all of them.
+ * Freezes are JSON, or the empty text if there are none.
  */
-export async function complete(parts: RedisParts): Promise<Control> {
-  const state = await look(parts, { changes: true });
-  return controlOf((await frozenIfLost(parts, state, await spread(parts, state))).current);
+export type InForce = readonly [
+  sequence: string,
+  revision: string,
+  frozen: string,
+  prices: string,
+  freezes: string,
+  lifted: string,
+];
+export const inForce = z.tuple([text, text, text, text, text, text]);
+
+/** The record, and what else a process must know to update the copies. */
+export interface StoreState {
+  readonly current: InForce;
+  /** Undefined if the store has none, which only a process that knows one can find. */
+  readonly epoch: string | undefined;
+  /** The epochs that were declared lost. */
+  readonly lostEpochs: readonly string[];
+  /** The store is frozen for a loss, until an operator acknowledges it. */
+  readonly isFrozenForLoss: boolean;
+  /** Freezes and unfreezes that some source may not have in its journal yet, as JSON, or the empty text. */
+  readonly freezeEvents: string;
+  /** The number in the newest id of a freeze. */
+  readonly lastFreezeNumber: number;
+}
+
+const FIELDS = [
+  'sequence',
+  'revision',
+  'frozen',
+  'prices',
+  'freezes',
+  'lifted',
+  'epoch',
+  'lost',
+  'stopped',
+  'told',
+  'acts',
+  'ids',
+];
+const fields = z.array(optionalText).length(FIELDS.length);
+
+/**
+ * Reads the record. With `start` it starts an epoch if the store has none. A record that a version with a single freeze
+ * wrote is upgraded first.
+ */
+export async function readState(
+  parts: RedisParts,
+  options: { readonly start: boolean },
+): Promise<StoreState> {
+  const { state, isCurrent } = await readFields(parts, options);
+  if (isCurrent) return state;
+  await run(parts.connection, upgradeScript, [parts.keys.inForce], [clockArgument(parts)]);
+  return (await readFields(parts, options)).state;
+}
+
+async function readFields(
+  parts: RedisParts,
+  { start }: { readonly start: boolean },
+): Promise<{ readonly state: StoreState; readonly isCurrent: boolean }> {
+  const { connection, keys } = parts;
+  const newest = newEpoch();
+  const reply = start
+    ? await run(connection, startScript, [keys.inForce], [newest])
+    : await connection.call('hmget', [keys.inForce, ...FIELDS]);
+  const found = expectReply(fields, 'what is in force', reply);
+  const [sequence = '0', revision = '', frozen = '', prices = '0', freezes = '', lifted = '', ...rest] =
+    found;
+  const [epoch, lost = '', stopped = '', upgraded = '', freezeEvents = '', ids = '0'] = rest;
+  // Processes that know another epoch must look before anything is pushed.
+  if (epoch === newest) await publishChange(parts, sequence);
+  const state: StoreState = {
+    current: [sequence, revision, frozen, prices, freezes, lifted],
+    epoch,
+    lostEpochs: lost.split(' '),
+    isFrozenForLoss: stopped !== '',
+    freezeEvents,
+    lastFreezeNumber: Number(ids),
+  };
+  return { state, isCurrent: frozen === upgraded };
+}
+
+export function newEpoch(): string {
+  return randomBytes(8).toString('hex');
+}
+
+/** Wakes the watchers of all processes. A message can be lost, so watchers poll as well. */
+export async function publishChange({ connection, keys }: RedisParts, sequence: string): Promise<void> {
+  await connection.call('publish', [keys.changed, sequence]).catch(() => undefined);
+}
+
+// ---- the copies ----
+
+/**
+ * What a source has lost. `gone`: its copy. `other`: its copy is of another epoch. `behind`: an approval that a process
+ * was given.
+ */
+export type Loss = 'gone' | 'other' | 'behind';
+export const lossKinds = z.enum(['gone', 'other', 'behind']);
+
+/** What a process expects of a source's copy; each the empty text if it knows nothing. */
+export interface ExpectedCopy {
+  readonly epoch: string;
+  /** The field of the copy that has this process's high-water mark. */
+  readonly field: string;
+  /** The id of the newest approval that this process was given. */
+  readonly highWaterMark: string;
+}
+
+export interface CopyResults {
+  /** 0 if every source has the record, else the highest sequence that a source has instead. */
+  readonly highestOther: number;
+  readonly lost: readonly (readonly [source: string, loss: Loss])[];
+}
+
+/** Updates the copies of some sources, each unless it has lost data. */
+export async function updateCopies(
+  parts: RedisParts,
+  state: StoreState,
+  sources: readonly string[],
+  expectedOf: (source: string) => ExpectedCopy,
+): Promise<CopyResults> {
+  const results = await Promise.all(
+    sources.map(
+      async (source) => [source, await updateCopy(parts, source, state, expectedOf(source))] as const,
+    ),
+  );
+  return {
+    highestOther: Math.max(0, ...results.map(([, result]) => (typeof result === 'number' ? result : 0))),
+    lost: results.flatMap(([source, result]) =>
+      typeof result === 'number' ? [] : [[source, result] as const],
+    ),
+  };
+}
+
+/** Updates the copies of all known sources. Each then has all freeze events in its journal, so they are removed. */
+export async function updateAllCopies(
+  parts: RedisParts,
+  state: StoreState,
+  expectedOf: (source: string) => ExpectedCopy,
+): Promise<CopyResults> {
+  const results = await updateCopies(parts, state, await knownSources(parts), expectedOf);
+  if (state.freezeEvents !== '') {
+    // If this fails, the sources get the events again, and journal none of them twice.
+    await run(parts.connection, removeEventsScript, [parts.keys.inForce], [state.freezeEvents]).catch(
+      () => undefined,
+    );
+  }
+  return results;
+}
+
+const updateResult = z.union([lossKinds, digits]);
+
+async function updateCopy(
+  parts: RedisParts,
+  source: string,
+  { current, freezeEvents }: StoreState,
+  expected: ExpectedCopy,
+): Promise<number | Loss> {
+  const { connection, keys } = parts;
+  const [sequence, revision, frozen, prices] = current;
+  const { control, journal } = keys.of(source);
+  const args = [
+    sequence,
+    revision,
+    frozen,
+    prices,
+    expected.epoch,
+    expected.field,
+    expected.highWaterMark,
+    ...journalArguments(parts),
+    freezeEvents,
+  ];
+  const reply = await run(connection, updateCopyScript, [control, journal], args);
+  return expectReply(updateResult, `the copy of ${source}`, reply);
 }
 
 /**
- * Spreads a change until every source has it, or a later one, and tells whoever watches. A failover may have
- * lost a change that sources have taken already, and by its sequence they take this one for an older: its
- * sequence is then raised.
+ * Gives sources the epoch. Without `overwrite`, only sources that never had one get it. A source settles nothing until
+ * its copy is updated.
  */
-export async function bringAbout(parts: RedisParts, changed: InForce): Promise<Control> {
-  let own = changed;
-  let state = await look(parts);
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const taken = await spread(parts, state);
-    const after = await frozenIfLost(parts, state, taken);
-    if (after !== state || taken.kept === 0) {
-      await publishChange(parts, after.current[0]);
-      const now = controlOf(after.current);
-      // A loss that was found on the way is told of with the change.
-      return after === state ? { ...controlOf(own), frozen: now.frozen, lifted: now.lifted } : now;
-    }
-    const [before] = state.current;
-    state = await look(parts);
-    if (state.current[0] !== before) continue;
-    const above = [clockArgument(parts), taken.kept];
-    const raised = await run(parts.connection, raiseScript, [parts.keys.inForce], above);
-    state = { ...state, current: expectReply(inForce, 'what is in force', raised) };
-    if (own[0] === before) own = state.current;
-  }
-  throw new CountersignError(
-    'STORE_UNREACHABLE',
-    `what is in force was changed again each of ${ATTEMPTS} times that it was given to the sources; look whether it is as it should be, and change it again if not`,
+export async function registerSources(
+  { connection, keys }: RedisParts,
+  { epoch = '' }: StoreState,
+  { sources, overwrite }: { readonly sources: readonly string[]; readonly overwrite: boolean },
+): Promise<void> {
+  const args = [epoch, overwrite ? '1' : '0'];
+  await Promise.all(
+    sources.map((source) => run(connection, registerScript, [keys.of(source).control], args)),
   );
 }
 
-/**
- * Makes sources known: those that are new get the epoch first, so that one that is known and has none has
- * lost it; then all their names, then what is in force. A change in between finds the names; a change before
- * is what is read. Until a source has its copy, its settles are stale.
- */
-export async function register(parts: RedisParts, sources: readonly string[]): Promise<void> {
-  if (sources.length === 0) return;
-  const { connection, keys, memory } = parts;
-  memory.serve(sources);
-  const before = await look(parts);
-  const known = await connection.call('smismember', [keys.sources, ...sources]);
-  const isKnown = expectReply(z.array(isOne), 'the sources', known);
-  await enrol(parts, before, { sources: sources.filter((_, index) => !isKnown[index]), anyhow: false });
-  await connection.call('sadd', [keys.sources, ...sources]);
-  const state = await look(parts);
-  await frozenIfLost(parts, state, await spreadTo(parts, state, sources));
-  await keepTime(parts, sources);
+export async function knownSources({ connection, keys }: RedisParts): Promise<readonly string[]> {
+  return expectReply(texts, 'the sources', await connection.call('smembers', [keys.sources]));
 }
 
-type Unfrozen = Awaited<ReturnType<Releases['unfreeze']>>;
+// ---- reading the record ----
 
-/**
- * Lifts freezes. If that acknowledges what was lost, it is what enrols the sources again, while all is still
- * frozen.
- */
-export async function unfreeze(
-  parts: RedisParts,
-  { by, ids, acknowledgeLoss = false }: Parameters<Releases['unfreeze']>[0],
-): Promise<Unfrozen> {
-  const state = await look(parts);
-  const losses = lossesIn(controlOf(state.current).frozen);
-  const acknowledges = acknowledgeLoss && losses.some(({ id }) => ids.includes(id));
-  if (acknowledges && losses.every(({ id }) => ids.includes(id))) {
-    await enrol(parts, state, { sources: await knownSources(parts), anyhow: true });
-  }
-  const given = [clockArgument(parts), acknowledges ? (state.epoch ?? '') : '', by, ...ids];
-  const reply = await run(parts.connection, unfreezeScript, [parts.keys.inForce], given);
-  if (reply === null) throw lossError('more was lost while it was unfrozen');
-  const unfrozen = z.tuple([text, ...inForce.def.items]);
-  const [lifted, ...changed] = expectReply(unfrozen, 'an unfreeze', reply);
-  return { lifted: freezesOf(lifted), control: await bringAbout(parts, changed) };
-}
-
-/**
- * What is in force, or after it was frozen for what sources have lost. While it is frozen for a loss, no more
- * is one.
- */
-async function frozenIfLost(parts: RedisParts, state: StoreState, { lost }: Spread): Promise<StoreState> {
-  if (state.stopped || lost.length === 0) return state;
-  const found = lost.map(([source, loss]) => sourceLost(source, loss)).join(', and ');
-  await freezeForLoss(parts, { found, epoch: state.epoch });
-  return look(parts);
-}
-
-function controlOf([sequence, revision, frozen, prices, freezes, lifted]: InForce): Control {
+export function controlOf({ current }: Pick<StoreState, 'current'>): Control {
+  const [sequence, revision, frozen, prices, freezes, lifted] = current;
   return {
     sequence: expectReply(digits, 'the sequence in force', sequence),
     revision,
-    // Whatever the list of them says, it is frozen if the sources are told so.
+    // If `frozen` says so, the sources are frozen, and the list must have at least one freeze.
     frozen: frozen === '' ? [] : expectReply(oneOrMore, 'the freezes', freezesOf(freezes)),
     lifted: lifted === '' ? [] : expectJson(z.array(liftedRow), 'the freezes that were lifted', lifted),
     prices: expectReply(digits, 'the version of the prices', prices),
@@ -148,5 +240,5 @@ export const freezeRow = z
 const liftedRow = z.tuple([text, text, digits]).transform(([id, by, atMs]) => ({ id, by, atMs }));
 const oneOrMore = z.array(z.custom<Freeze>()).min(1);
 
-const freezesOf = (json: string): readonly Freeze[] =>
+export const freezesOf = (json: string): readonly Freeze[] =>
   json === '' ? [] : expectJson(z.array(freezeRow), 'the freezes', json);

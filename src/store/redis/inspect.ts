@@ -10,36 +10,38 @@ interface Connected {
  * What an operator must know about a Redis, of the first primary of a Cluster unless another one is worse.
  */
 export interface RedisFacts {
-  /** The oldest. */
+  /** The oldest version. */
   readonly version: string;
-  /** `noeviction`, unless some primary has another one. */
+  /** `noeviction` if every primary has it, else the policy of another primary. */
   readonly maxmemoryPolicy: string;
-  /** True if every primary writes an append-only file, so that a decision outlives a crash. */
+  /** True if every primary writes an append-only file, so that decisions survive a crash. */
   readonly appendOnly: boolean;
-  /** Replicas that have all data and follow, of the primary that has fewest. */
+  /** How many replicas are in sync, of the primary that has the fewest. */
   readonly replicas: number;
+  /** Memory is that of the first primary. */
   readonly usedMemoryBytes: number;
-  /** 0: no bound is set. */
+  /** 0 if `maxmemory` is not set. */
   readonly maxMemoryBytes: number;
-  /** How far Redis' clock is ahead of this machine's; the way to Redis and back makes it uncertain. */
+  /** How far Redis' clock is ahead of this machine's, with an error of up to the round-trip time. */
   readonly clockAheadMs: number;
 }
 
-/** What one server says of itself: the one there is, or a primary of a Cluster. */
+/** Facts of one server: the only one, or a primary of a Cluster. */
 export interface ServerFacts {
-  /** The port that it listens on, by which it is told from others. */
+  /** Identifies the server in messages. */
   readonly port: string;
   readonly version: string;
   /** `master`, or `slave` for a replica. */
   readonly role: string;
-  /** Replicas that have all data and follow. */
+  /** How many replicas are in sync. */
   readonly replicas: number;
   readonly maxmemoryPolicy: string;
   readonly usedMemoryBytes: number;
   readonly maxMemoryBytes: number;
   readonly appendOnly: boolean;
-  /** False if the last write to the append-only file, or its last rewriting, failed. */
+  /** False if the last write to the append-only file failed. */
   readonly appends: boolean;
+  /** False if the last rewrite of the append-only file failed. */
   readonly rewrites: boolean;
   /** False if the last snapshot failed. */
   readonly snapshots: boolean;
@@ -47,7 +49,7 @@ export interface ServerFacts {
   readonly unsaved: number;
 }
 
-/** Rejects as a command does: with STORE_UNREACHABLE also where the user may not ask for INFO or the TIME. */
+/** Rejects like any command, with STORE_UNREACHABLE also if the user lacks the right to INFO or TIME. */
 export async function inspectRedis({ connection }: Connected): Promise<RedisFacts> {
   const clockAheadMs = await clockAhead({ connection });
   const servers = await inspectServers({ connection });
@@ -71,7 +73,7 @@ export async function inspectServers({ connection }: Connected): Promise<readonl
   return (await connection.infos()).map((info) => factsOf(fieldsOf(info)));
 }
 
-/** By how many milliseconds Redis' clock is ahead of this machine's. */
+/** How many milliseconds Redis' clock is ahead of this machine's. */
 export async function clockAhead({ connection }: Connected): Promise<number> {
   const askedAtMs = Date.now();
   const [seconds = '', micros = ''] = expectReply(texts, 'the time', await connection.call('time', []));
@@ -119,16 +121,16 @@ function fieldsOf(info: string): ReadonlyMap<string, string> {
   );
 }
 
-/** Scripts and streams need what came with it. */
+/** The scripts and the ACL users need it. */
 const OLDEST_RELEASE = 7;
 
-/** `7` of `7.0.15`; undefined for what is no version. */
+/** `7` for `7.0.15`; undefined if the text is not a version. */
 function releaseOf(version: string): number | undefined {
   const release = /^\d{1,4}(?=\.)/.exec(version)?.[0];
   return release === undefined ? undefined : Number(release);
 }
 
-/** Why this Redis must not be used, and the cure; undefined if nothing speaks against it. */
+/** Why this Redis must not be used, and the cure; undefined if it may be used. */
 export function unsafeReason({
   version,
   maxmemoryPolicy,
@@ -137,5 +139,8 @@ export function unsafeReason({
     return `Redis ${version} is too old; run ${OLDEST_RELEASE}.0 or newer`;
   }
   if (maxmemoryPolicy === 'noeviction') return undefined;
-  return `Redis may evict keys (maxmemory-policy is ${maxmemoryPolicy}), and with them decisions and limits; set \`maxmemory-policy noeviction\` in redis.conf`;
+  return (
+    `Redis may evict keys (maxmemory-policy is ${maxmemoryPolicy}), and with them decisions and limits; ` +
+    'set `maxmemory-policy noeviction` in redis.conf'
+  );
 }

@@ -6,7 +6,7 @@ import { count, expectReply, readHash, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
 const recordScript = loadScript('record-3');
-const MOST_ENTRIES = 1000;
+const ENTRIES_MAX = 1000;
 
 export function createJournal(parts: RedisParts): Journal {
   const { connection, keys } = parts;
@@ -36,8 +36,8 @@ export function createJournal(parts: RedisParts): Journal {
   };
 }
 
-/** Entries of one step at most. */
-const DROPPED_AT_ONCE = 1000;
+/** At most so many entries per step. */
+const DROPPED_PER_STEP = 1000;
 
 async function dropEntries({ connection, keys }: RedisParts, source: string, upTo: string): Promise<number> {
   if (!isEntryId(upTo)) return 0;
@@ -48,12 +48,12 @@ async function dropEntries({ connection, keys }: RedisParts, source: string, upT
   ]);
   const [last] = readEntries(source, newest);
   if (readEntries(source, found).length === 0 || last === undefined) return 0;
-  // The first id that stays: the one after `upTo`, or the newest.
+  // The first id to keep: the one after `upTo`, or the newest.
   const kept = last.id === upTo ? upTo : idAfter(upTo);
   const trim = async (...how: readonly (string | number)[]): Promise<number> =>
     expectReply(count, `dropped entries of ${source}`, await connection.call('xtrim', [journal, ...how]));
-  // Whole blocks of the stream first; `=` alone would delete all there is in one step.
-  const blocks = await trim('MINID', '~', kept, 'LIMIT', DROPPED_AT_ONCE);
+  // First whole blocks of the stream, because `=` alone would delete everything in one unbounded step.
+  const blocks = await trim('MINID', '~', kept, 'LIMIT', DROPPED_PER_STEP);
   return blocks > 0 ? blocks : trim('MINID', '=', kept);
 }
 
@@ -75,15 +75,15 @@ async function writeRecord(parts: RedisParts, record: JournalRecord): Promise<st
 }
 
 function checkQuery(query: JournalQuery): void {
-  if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > MOST_ENTRIES) {
-    throw new CountersignError('USAGE', `limit is ${query.limit}; ask for 1 to ${MOST_ENTRIES} entries`);
+  if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > ENTRIES_MAX) {
+    throw new CountersignError('USAGE', `limit is ${query.limit}; ask for 1 to ${ENTRIES_MAX} entries`);
   }
   if (query.after !== undefined && query.after !== '' && !isEntryId(query.after)) {
     throw new CountersignError('USAGE', `after is ${JSON.stringify(query.after)}, not the id of an entry`);
   }
 }
 
-/** The bounds of a query as ids, both exclusive; undefined where there is none. */
+/** The bounds of a query as ids, both exclusive. */
 function boundsOf(query: JournalQuery): { readonly after?: string; readonly before?: string } {
   const from =
     query.fromMs === undefined || query.fromMs <= 0 ? undefined : `${Math.ceil(query.fromMs) - 1}-${LAST}`;
@@ -94,7 +94,7 @@ function boundsOf(query: JournalQuery): { readonly after?: string; readonly befo
   return { ...(after !== undefined && { after }), ...(before !== undefined && { before }) };
 }
 
-/** More entries than one millisecond ever holds. */
+/** Higher than the number of any entry within its millisecond. */
 const LAST = Number.MAX_SAFE_INTEGER;
 
 const laterOf = (a: string | undefined, b: string | undefined): string | undefined =>

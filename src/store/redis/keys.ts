@@ -1,7 +1,7 @@
 /**
- * Names of keys. Everything that one settle touches carries its source's hash tag, and so lies in one slot of
- * a Cluster; what holds for all sources carries a tag of its own. No two kinds share a name, so a source may
- * be called `global`.
+ * The names of keys. All keys that one `settle` uses carry the hash tag of their source, so they are in one slot of a
+ * Cluster. Keys that hold for all sources carry the tag `global`. No key of a source can equal one of those, so a source
+ * may be called `global`.
  */
 export interface Keys {
   readonly inForce: string;
@@ -10,11 +10,10 @@ export interface Keys {
   readonly prices: string;
   readonly priceHistory: string;
   readonly sources: string;
-  /** The services that run. */
   readonly services: string;
-  /** What a barrier writes, so that there is something to wait for. */
+  /** Written before each `WAIT`, which waits only for writes: see replication.ts. */
   readonly barrier: string;
-  /** Not a key: the channel on which a change of what is in force is told. */
+  /** A channel, not a key: it carries a message for each change of what is in force. */
   readonly changed: string;
   readonly of: (source: string) => SourceKeys;
 }
@@ -28,13 +27,12 @@ export interface SourceKeys {
   readonly counter: (key: string) => string;
   readonly list: (list: string) => string;
   readonly mark: (key: string) => string;
-  /** The order that was announced for a subject. */
   readonly order: (subject: string) => string;
 }
 
 export function createKeys(prefix: string): Keys {
-  const begin = escaped(prefix);
-  const global = `${begin}:{global}`;
+  const start = escaped(prefix);
+  const global = `${start}:{global}`;
   return {
     inForce: `${global}:in-force`,
     history: `${global}:history`,
@@ -46,7 +44,7 @@ export function createKeys(prefix: string): Keys {
     barrier: `${global}:barrier`,
     changed: `${global}:changed`,
     of(source) {
-      const own = `${begin}:{${escaped(source)}}`;
+      const own = `${start}:{${escaped(source)}}`;
       return {
         control: `${own}:control`,
         barrier: `${own}:barrier`,
@@ -62,7 +60,7 @@ export function createKeys(prefix: string): Keys {
   };
 }
 
-/** A brace would end or begin a hash tag, and an empty tag is none. */
+/** Escapes braces, which delimit hash tags, and the empty name, because an empty tag does not count as one. */
 function escaped(name: string): string {
   return name === '' ? '%' : name.replaceAll(/[%{}]/g, (character) => encodeURIComponent(character));
 }

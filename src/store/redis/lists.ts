@@ -12,8 +12,8 @@ const changeScript = loadScript('change-list-4');
  * How many values one change may name. All of them are one step, for which settles wait: some 0.2 s for so
  * many.
  */
-const MOST_VALUES = 50_000;
-const ENTRIES_AT_ONCE = 1000;
+const VALUES_MAX = 50_000;
+const ENTRIES_PER_SCAN = 1000;
 
 /** A list is a hash, so that a hundred thousand entries cost settle no more than ten. */
 export function createLists(parts: RedisParts): Lists {
@@ -35,28 +35,28 @@ async function changeList(parts: RedisParts, change: ListChange): Promise<Change
   const keys = parts.keys.of(change.source);
   const { list, add, remove, by, message } = change;
   const values = add.length + remove.length;
-  if (values > MOST_VALUES) {
+  if (values > VALUES_MAX) {
     throw new CountersignError(
       'LIST_INVALID',
-      `the change of ${list} names ${values} values; make it in several of at most ${MOST_VALUES}`,
+      `the change of ${list} names ${values} values; split it into changes of at most ${VALUES_MAX}`,
       { list, values },
     );
   }
   const detail = JSON.stringify({ list, add, remove, by, message });
-  const ask = (): Promise<unknown> =>
+  const send = (): Promise<unknown> =>
     run(
       parts.connection,
       changeScript,
       [keys.control, keys.lists, keys.list(list), keys.journal],
       [...journalArguments(parts), list, detail, add.length, ...add, ...remove],
     );
-  let reply = await ask();
+  let reply = await send();
   if (jumped.safeParse(reply).success) {
     await keepTime(parts, [change.source]);
-    reply = await ask();
+    reply = await send();
   }
-  const held = jumped.safeParse(reply).data;
-  if (held !== undefined) throw clockJumped(held[1]);
+  const stillJumped = jumped.safeParse(reply).data;
+  if (stillJumped !== undefined) throw clockJumped(stillJumped[1]);
   if (reply === null) throw missing(change.source, list);
   const [added, removed, entries, version, changedAtMs] = expectReply(changed, `the list ${list}`, reply);
   return { added, removed, summary: { list, entries, version, changedAtMs } };
@@ -68,7 +68,7 @@ function summaryOf(list: string, row: string): ListSummary {
   return { list, entries, version, changedAtMs };
 }
 
-/** An entry may come twice if the list grows or shrinks meanwhile. */
+/** Yields an entry twice if the list grows or shrinks meanwhile, as HSCAN does. */
 async function* listEntries(parts: RedisParts, source: string, list: string): AsyncGenerator<ListEntry> {
   const keys = parts.keys.of(source);
   if ((await parts.connection.call('hexists', [keys.lists, list])) !== 1) {
@@ -76,7 +76,7 @@ async function* listEntries(parts: RedisParts, source: string, list: string): As
   }
   let cursor = '0';
   do {
-    const reply = await parts.connection.call('hscan', [keys.list(list), cursor, 'COUNT', ENTRIES_AT_ONCE]);
+    const reply = await parts.connection.call('hscan', [keys.list(list), cursor, 'COUNT', ENTRIES_PER_SCAN]);
     const [next, flat] = expectReply(z.tuple([text, texts]), `the list ${list}`, reply);
     for (const [value, addedAt] of expectReply(pairs, `the list ${list}`, flat)) {
       yield { value, addedAtMs: expectReply(digits, `an entry of the list ${list}`, addedAt) };

@@ -2,7 +2,6 @@ import type { Clock } from '../../values/clock.ts';
 import type { ClockBounds } from '../clock-state.ts';
 import { type Elapsed, systemElapsed } from '../elapsed.ts';
 import type { Store, StoreHealth } from '../store.ts';
-import type { Durability } from './barrier.ts';
 import {
   type Connection,
   type RedisServer,
@@ -10,33 +9,31 @@ import {
   type Subscription,
   createConnection,
 } from './connection.ts';
+import { createLossDetection } from './data-loss.ts';
 import { createDecisions } from './decisions.ts';
-import { createDurableStore } from './durability.ts';
 import { inspectRedis } from './inspect.ts';
 import { createJournal } from './journal.ts';
 import { createKeys } from './keys.ts';
-import { register } from './in-force.ts';
 import { createLists } from './lists.ts';
-import { createMemory } from './lost-memory.ts';
-import { lossOf, rememberApprovals } from './lost-settle.ts';
 import { createOrders } from './orders.ts';
 import type { RedisParts, Retention } from './parts.ts';
 import { createPrices } from './prices.ts';
 import { createReleases } from './releases.ts';
+import { type Durability, createReplication } from './replication.ts';
 import { createServices } from './services.ts';
 import { createTime, lookAt } from './time.ts';
 
 export type RedisStoreOptions = RedisServer &
   Partial<RedisTimeouts> & {
-    /** What every key begins with; stores with different prefixes share a Redis. Default `countersign`. */
+    /** The start of each key. Stores with different prefixes can share a Redis. Default `countersign`. */
     readonly prefix?: string;
     /** Default 400 days each. */
     readonly retention?: Retention;
-    /** What an approval waits for. Default: no replicas. `timeoutMs` counts up to `commandTimeoutMs`. */
+    /** Default: no replicas. `timeoutMs` must not exceed `commandTimeoutMs`. */
     readonly durability?: Durability;
-    /** Without them, every step of the clock is believed, as tests and simulations want it. */
+    /** Without it, the store accepts every step of the clock, as tests and simulations need it. */
     readonly clockBounds?: ClockBounds;
-    /** Only for tests: the time instead of Redis' own, and what passes beside it. */
+    /** For tests: replaces the time of Redis, and the time that passes in this process. */
     readonly clock?: Clock;
     readonly elapsed?: Elapsed;
   };
@@ -53,9 +50,8 @@ const NO_REPLICAS: Durability = { replicas: 0, timeoutMs: 0 };
 const DEFAULT_TIMEOUTS: RedisTimeouts = { commandTimeoutMs: 1000, connectTimeoutMs: 2000 };
 
 /**
- * Opens the store on Redis 7.0 or newer. Resolves also while Redis is down, at the latest after
- * `connectTimeoutMs`: every verb then rejects with STORE_UNREACHABLE at once, until the connection has come
- * about by itself.
+ * Opens the store on Redis 7.0 or newer. Resolves after `connectTimeoutMs` at the latest, also while Redis is down: each
+ * verb then rejects with STORE_UNREACHABLE at once, until the connection is ready.
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
   const timeouts: RedisTimeouts = {
@@ -67,40 +63,39 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     connection,
     keys: createKeys(options.prefix ?? 'countersign'),
     retention: options.retention ?? DEFAULT_RETENTION,
-    memory: createMemory(),
     clock: options.clock,
     clockBounds: options.clockBounds,
     elapsed: options.elapsed ?? systemElapsed(),
-    witnesses: new Map(),
+    lastRight: new Map(),
   };
-  const watching = createWatching(parts);
+  const losses = createLossDetection(parts);
+  const journal = createJournal(parts);
+  const { durability = NO_REPLICAS } = options;
+  const replication =
+    durability.replicas > 0 ? createReplication(parts, options, timeouts, durability, journal) : undefined;
   const verbs = {
-    ...createDecisions(parts),
-    ...createReleases(parts),
+    ...createDecisions(parts, losses, replication?.approval ?? (() => Promise.resolve())),
+    ...createReleases(parts, losses),
     ...createLists(parts),
     ...createOrders(parts),
-    ...createPrices(parts),
-    ...createJournal(parts),
-    ...createTime(parts),
+    ...createPrices(parts, losses),
+    ...journal,
+    ...createTime(parts, losses.sources),
     ...createServices(parts),
   };
-  const { durability = NO_REPLICAS } = options;
-  const durable =
-    durability.replicas > 0 ? createDurableStore(parts, options, timeouts, durability, verbs) : undefined;
-  await Promise.all([connection.settled(), durable?.settled()]);
+  await Promise.all([connection.settled(), replication?.settled()]);
+  const watchers = createWatchers(parts);
   return {
     name: 'redis',
     connection,
     ...verbs,
-    ...durable?.verbs,
-    settle: rememberApprovals(parts, (request) => (durable?.verbs ?? verbs).settle(request)),
-    loss: () => lossOf(parts),
-    register: (sources) => register(parts, sources),
+    ...replication?.replicated(verbs),
+    loss: () => losses.pendingReason(),
     health: () => health(parts),
-    watch: watching.watch,
+    watch: watchers.watch,
     async close() {
-      watching.close();
-      await durable?.close();
+      watchers.close();
+      await replication?.close();
       await connection.close();
     },
   };
@@ -115,8 +110,8 @@ async function health(parts: RedisParts): Promise<StoreHealth> {
   };
 }
 
-/** Whoever watches shares one connection, made when the first one comes. */
-function createWatching({ connection, keys }: RedisParts): Pick<Store, 'watch'> & { close(): void } {
+/** All watchers share one connection, which the first one opens. */
+function createWatchers({ connection, keys }: RedisParts): Pick<Store, 'watch'> & { close(): void } {
   const watchers = new Set<{ readonly changed: () => void }>();
   let subscription: Subscription | undefined;
   return {

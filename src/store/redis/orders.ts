@@ -10,14 +10,14 @@ const expectScript = loadScript('expect-order-4');
 const cancelScript = loadScript('cancel-order-4');
 const lookUpScript = loadScript('order-2');
 
-/** An order lies in the slot of its source, for settle to use it up. */
+/** An order is in the slot of its source, so that `settle` can use it in the same step. */
 export function createOrders(parts: RedisParts): Orders {
   return {
     expectOrder: (announcement) => expectOrder(parts, announcement),
     async order(source, subject) {
       const keys = parts.keys.of(source);
-      const asked = [keys.control, keys.order(subject)];
-      const reply = await run(parts.connection, lookUpScript, asked, [clockArgument(parts)]);
+      const names = [keys.control, keys.order(subject)];
+      const reply = await run(parts.connection, lookUpScript, names, [clockArgument(parts)]);
       if (reply === null) return undefined;
       const [state, fields] = expectReply(z.tuple([states, pairs]), nameOf(source, subject), reply);
       return orderOf(source, subject, state, fields);
@@ -41,8 +41,8 @@ async function expectOrder(
   expectAnnouncement(announcement);
   const { source, subject, members, expiresAtMs, by } = announcement;
   const detail = JSON.stringify({ change: 'expect', members, expiresAtMs, by });
-  const given = [expiresAtMs, by, detail, ...Object.entries(members).flat()];
-  const reply = await change(parts, expectScript, { source, subject }, given);
+  const args = [expiresAtMs, by, detail, ...Object.entries(members).flat()];
+  const reply = await change(parts, expectScript, { source, subject }, args);
   const expected = z.tuple([z.enum(['expected', 'unchanged', 'conflict']), states, pairs]);
   const [outcome, state, fields] = expectReply(expected, nameOf(source, subject), reply);
   return { outcome, order: orderOf(source, subject, state, fields) };
@@ -52,14 +52,14 @@ function change(
   parts: RedisParts,
   script: typeof expectScript,
   { source, subject }: Pick<Order, 'source' | 'subject'>,
-  given: readonly (string | number)[],
+  args: readonly (string | number)[],
 ): Promise<unknown> {
   const keys = parts.keys.of(source);
   return run(
     parts.connection,
     script,
     [keys.control, keys.order(subject), keys.subject(subject), keys.journal],
-    [...journalArguments(parts), parts.retention.subjectsMs, subject, ...given],
+    [...journalArguments(parts), parts.retention.subjectsMs, subject, ...args],
   );
 }
 

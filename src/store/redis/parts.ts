@@ -3,42 +3,38 @@ import type { ClockBounds } from '../clock-state.ts';
 import type { Elapsed } from '../elapsed.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import type { Memory } from './lost-memory.ts';
-import type { Witness } from './time.ts';
 
-/** For how long Redis keeps what it was told, in milliseconds; longer than the longest window. */
+/** How long Redis keeps data, in milliseconds. Both must be longer than the longest window. */
 export interface Retention {
   /**
-   * A subject, counted from the last time that it was asked about; a mark, from its last approval; an order,
-   * from its expiry.
+   * A subject, counted from its last callback; a mark, from its last approval; an order, from its expiry.
    */
   readonly subjectsMs: number;
-  /** A journal entry, and a change of prices in their history; they may stay a little longer. */
+  /** A journal entry, and a change of prices in the history. Redis may keep them a little longer. */
   readonly journalMs: number;
 }
 
-/** What every verb works with. */
+/** What every verb of the store uses. */
 export interface RedisParts {
   readonly connection: Connection;
   readonly keys: Keys;
   readonly retention: Retention;
-  readonly memory: Memory;
-  /** Only for tests; else undefined, and the time is that of Redis. */
+  /** A test's clock. Undefined otherwise: the time is that of Redis. */
   readonly clock: Clock | undefined;
-  /** Without them, every step of the clock is believed. */
+  /** Undefined for tests and simulations: the store then accepts every step of the clock. */
   readonly clockBounds: ClockBounds | undefined;
   readonly elapsed: Elapsed;
-  /** By the key of the control. */
-  readonly witnesses: Map<string, Witness>;
+  /** When this process last found the clock right, by the key that keeps the time: see time.ts. */
+  readonly lastRight: Map<string, { readonly clockMs: number; readonly elapsedMs: number }>;
 }
 
-/** The clock as scripts are given it: without one they ask Redis. See include/time.lua. */
+/** The clock as `time_clock` of include/time.lua reads it. */
 export function clockArgument({ clock, clockBounds }: RedisParts): string {
   const at = clock === undefined ? '' : String(clock());
   return clockBounds === undefined ? at : `${at}+${clockBounds.maxStepMs}`;
 }
 
-/** The first arguments of scripts that write to the journal. */
+/** The first arguments of each script that writes to the journal. */
 export function journalArguments(parts: RedisParts): string[] {
   return [clockArgument(parts), String(parts.retention.journalMs)];
 }

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import type { Price, PriceTable } from '../../policy/facts.ts';
 import { expectPriceChange, expectPriceQuery } from '../price-change.ts';
 import type { PriceChange, PriceHistoryEntry, Prices } from '../store.ts';
-import { bringAbout, inForce } from './in-force.ts';
+import type { LossDetection } from './data-loss.ts';
+import { inForce } from './in-force.ts';
 import { type RedisParts, journalArguments } from './parts.ts';
+import { completeChange } from './releases.ts';
 import { digits, expectJson, expectReply, pairs, readHash, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
@@ -14,26 +16,25 @@ const ASSET = 'a:';
  * The table stands in one place for all sources; to these its version is spread, with all else that is in
  * force.
  */
-export function createPrices(parts: RedisParts): Prices {
+export function createPrices(parts: RedisParts, losses: LossDetection): Prices {
   const { connection, keys } = parts;
   return {
     prices: async () => tableOf(await readHash(connection, 'the prices', keys.prices)),
-    changePrices: (change) => changePrices(parts, change),
+    changePrices: (change) => changePrices(parts, losses, change),
     async priceHistory({ after, limit }) {
       expectPriceQuery({ after, limit });
-      const reply = await connection.call('xrange', [
-        keys.priceHistory,
-        `(${after}-0`,
-        '+',
-        'COUNT',
-        String(limit),
-      ]);
+      const range = [`(${after}-0`, '+', 'COUNT', String(limit)];
+      const reply = await connection.call('xrange', [keys.priceHistory, ...range]);
       return expectReply(z.array(z.tuple([text, pairs])), 'the history of prices', reply).map(historyOf);
     },
   };
 }
 
-async function changePrices(parts: RedisParts, change: PriceChange): Promise<PriceTable> {
+async function changePrices(
+  parts: RedisParts,
+  losses: LossDetection,
+  change: PriceChange,
+): Promise<PriceTable> {
   expectPriceChange(change);
   const { set, remove, by } = change;
   const rows = set.map(({ asset, price, asOfMs }) => [asset, String(price), asOfMs] as const);
@@ -51,15 +52,22 @@ async function changePrices(parts: RedisParts, change: PriceChange): Promise<Pri
   );
   const changed = z.tuple([...inForce.def.items, pairs]);
   const { 6: fields, ...current } = expectReply(changed, 'a change of prices', reply);
-  await bringAbout(parts, [current[0], current[1], current[2], current[3], current[4], current[5]]);
+  await completeChange(parts, losses, [
+    current[0],
+    current[1],
+    current[2],
+    current[3],
+    current[4],
+    current[5],
+  ]);
   return tableOf(fields);
 }
 
-const above0 = z
+const positive = z
   .string()
   .regex(/^[1-9]\d*$/)
   .transform((decimal) => BigInt(decimal));
-const price = z.tuple([above0, digits]).transform(([units, asOfMs]): Price => ({ price: units, asOfMs }));
+const price = z.tuple([positive, digits]).transform(([units, asOfMs]): Price => ({ price: units, asOfMs }));
 
 function tableOf(fields: ReadonlyMap<string, string>): PriceTable {
   const prices = [...fields].flatMap(([field, value]) => {
@@ -72,7 +80,7 @@ function tableOf(fields: ReadonlyMap<string, string>): PriceTable {
 }
 
 const row = z
-  .tuple([text, above0, z.number()])
+  .tuple([text, positive, z.number()])
   .transform(([asset, units, asOfMs]) => ({ asset, price: units, asOfMs }));
 const recorded = z.object({ set: z.array(row), remove: z.array(text), by: text });
 

@@ -1,18 +1,37 @@
 import { z } from 'zod';
-import { expectFreeze } from '../freezes.ts';
-import type { Releases } from '../store.ts';
-import { bringAbout, complete, freezeRow, inForce, unfreeze } from './in-force.ts';
+import { CountersignError } from '../../errors.ts';
+import { expectFreeze, lossesIn } from '../freezes.ts';
+import type { Control, Releases, Store, Unfreeze } from '../store.ts';
+import { type LossDetection, lossError } from './data-loss.ts';
+import {
+  type InForce,
+  type StoreState,
+  controlOf,
+  freezeRow,
+  freezesOf,
+  inForce,
+  knownSources,
+  publishChange,
+  registerSources,
+} from './in-force.ts';
 import { type RedisParts, clockArgument } from './parts.ts';
 import { digits, expectJson, expectReply, optionalText, text, texts } from './reply.ts';
 import { loadScript, run } from './script.ts';
+import { keepTime } from './time.ts';
 
 const pushScript = loadScript('push-3');
 const freezeScript = loadScript('freeze-1');
+const unfreezeScript = loadScript('unfreeze-1');
+const incrementScript = loadScript('increment-sequence-1');
 
-export function createReleases(parts: RedisParts): Releases {
+export function createReleases(parts: RedisParts, losses: LossDetection): Releases & Pick<Store, 'register'> {
   const { connection, keys } = parts;
   return {
-    control: () => complete(parts),
+    register: (sources) => register(parts, losses, sources),
+    async control() {
+      const state = await losses.readState({ sequence: true });
+      return controlOf((await losses.updateCopies(state)).state);
+    },
     async push(push) {
       const reply = await run(
         connection,
@@ -22,7 +41,7 @@ export function createReleases(parts: RedisParts): Releases {
       );
       const pushed = z.tuple([z.enum(['in-force', 'conflict']), ...inForce.def.items]);
       const [outcome, ...current] = expectReply(pushed, 'a push', reply);
-      return { outcome, control: await bringAbout(parts, current) };
+      return { outcome, control: await completeChange(parts, losses, current) };
     },
     async document(revision) {
       const reply = await connection.call('hget', [keys.documents, revision]);
@@ -30,26 +49,118 @@ export function createReleases(parts: RedisParts): Releases {
     },
     async history(limit) {
       if (limit < 1) return [];
-      const rows = expectReply(
-        texts,
-        'the history',
-        await connection.call('lrange', [keys.history, 0, limit - 1]),
-      );
-      return rows.map((row) => {
+      const reply = await connection.call('lrange', [keys.history, 0, limit - 1]);
+      return expectReply(texts, 'the history', reply).map((row) => {
         const [sequence, revision, by, message, atMs] = expectJson(historyRow, 'the history', row);
         return { sequence, revision, by, message, atMs };
       });
     },
     async freeze({ reason, by }) {
       expectFreeze({ reason, by });
-      const given = [clockArgument(parts), reason, by, parts.memory.seen().ids];
-      const reply = await run(connection, freezeScript, [keys.inForce], given);
+      const args = [clockArgument(parts), reason, by, losses.seen().lastFreezeNumber];
+      const reply = await run(connection, freezeScript, [keys.inForce], args);
       const [row, ...current] = expectReply(z.tuple([text, ...inForce.def.items]), 'a freeze', reply);
-      const control = await bringAbout(parts, current);
+      const control = await completeChange(parts, losses, current);
       return { freeze: expectJson(freezeRow, 'a freeze', row), control };
     },
-    unfreeze: (request) => unfreeze(parts, request),
+    unfreeze: (request) => unfreeze(parts, losses, request),
   };
 }
 
 const historyRow = z.tuple([digits, text, text, text, digits]);
+
+/** How often a change is copied again because another change came in between. */
+const ATTEMPTS = 50;
+
+/**
+ * Copies a change to every source, until each has it or a later one, and wakes the watchers.
+ *
+ * A failover can lose a change that some sources already have. Their copies then have a higher sequence than the record,
+ * and they reject this change as older: the sequence of the record is increased until they accept it.
+ */
+export async function completeChange(
+  parts: RedisParts,
+  losses: LossDetection,
+  change: InForce,
+): Promise<Control> {
+  let own = change;
+  let state = await losses.readState();
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const { state: after, highestOther } = await losses.updateCopies(state);
+    if (after !== state || highestOther === 0) {
+      await publishChange(parts, after.current[0]);
+      const now = controlOf(after);
+      // A loss that was found meanwhile is part of the result.
+      return after === state
+        ? { ...controlOf({ current: own }), frozen: now.frozen, lifted: now.lifted }
+        : now;
+    }
+    const [sequence] = state.current;
+    state = await losses.readState();
+    if (state.current[0] !== sequence) continue;
+    state = await incrementSequence(parts, state, highestOther);
+    if (own[0] === sequence) own = state.current;
+  }
+  throw new CountersignError(
+    'STORE_UNREACHABLE',
+    `what is in force changed during each of ${ATTEMPTS} attempts to copy it to the sources; ` +
+      'check what is in force, and repeat the change if it is not',
+  );
+}
+
+async function incrementSequence(parts: RedisParts, state: StoreState, above: number): Promise<StoreState> {
+  const reply = await run(
+    parts.connection,
+    incrementScript,
+    [parts.keys.inForce],
+    [clockArgument(parts), above],
+  );
+  return { ...state, current: expectReply(inForce, 'what is in force', reply) };
+}
+
+const isOne = z.number().transform((reply) => reply === 1);
+
+/**
+ * Registers sources, in this order:
+ *
+ * 1. New sources get the epoch. So a known source without an epoch has lost it.
+ * 2. All names are added to the known sources. A change from now on updates their copies too.
+ * 3. The copies are updated, with every change before that. Until then, settles are `stale`.
+ */
+async function register(parts: RedisParts, losses: LossDetection, sources: readonly string[]): Promise<void> {
+  if (sources.length === 0) return;
+  const { connection, keys } = parts;
+  losses.addSources(sources);
+  const before = await losses.readState();
+  const reply = await connection.call('smismember', [keys.sources, ...sources]);
+  const isKnown = expectReply(z.array(isOne), 'the sources', reply);
+  const added = sources.filter((_, index) => !isKnown[index]);
+  await registerSources(parts, before, { sources: added, overwrite: false });
+  await connection.call('sadd', [keys.sources, ...sources]);
+  await losses.updateCopies(await losses.readState(), sources);
+  await keepTime(parts, sources);
+}
+
+type Unfrozen = Awaited<ReturnType<Releases['unfreeze']>>;
+
+/**
+ * Lifts freezes. If this acknowledges every loss, the sources are registered again first, while everything is still frozen.
+ */
+async function unfreeze(
+  parts: RedisParts,
+  losses: LossDetection,
+  { by, ids, acknowledgeLoss = false }: Unfreeze,
+): Promise<Unfrozen> {
+  const state = await losses.readState();
+  const lossFreezes = lossesIn(controlOf(state).frozen);
+  const acknowledges = acknowledgeLoss && lossFreezes.some(({ id }) => ids.includes(id));
+  if (acknowledges && lossFreezes.every(({ id }) => ids.includes(id))) {
+    await registerSources(parts, state, { sources: await knownSources(parts), overwrite: true });
+  }
+  const args = [clockArgument(parts), acknowledges ? (state.epoch ?? '') : '', by, ...ids];
+  const reply = await run(parts.connection, unfreezeScript, [parts.keys.inForce], args);
+  if (reply === null) throw lossError('more was lost during the unfreeze');
+  const unfrozen = z.tuple([text, ...inForce.def.items]);
+  const [lifted, ...current] = expectReply(unfrozen, 'an unfreeze', reply);
+  return { lifted: freezesOf(lifted), control: await completeChange(parts, losses, current) };
+}

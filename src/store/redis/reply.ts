@@ -1,36 +1,37 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import type { Connection } from './connection.ts';
 import { formatSchemaError } from '../../values/schema-error.ts';
+import type { Connection } from './connection.ts';
 
 export const text = z.string();
 export const texts = z.array(z.string());
 export const optionalText = z.union([z.string(), z.null()]).transform((value) => value ?? undefined);
 export const count = z.number().int().nonnegative();
-/** Digits, as scripts give milliseconds and sequences. */
+/** Scripts return milliseconds and sequences as digits. */
 export const digits = z
   .string()
   .regex(/^\d{1,16}$/)
   .transform(Number);
-/** Field, value, field, value: how Redis gives a hash. */
+/** A hash as Redis returns it: field, value, field, value. */
 export const pairs = texts.transform((flat) => {
   const fields = new Map<string, string>();
   for (let at = 0; at + 1 < flat.length; at += 2) fields.set(flat[at] ?? '', flat[at + 1] ?? '');
   return fields;
 });
 
-/** What Redis answered, as it must be. Throws STORE_CORRUPT if it is anything else. */
+/** Reads a reply by its schema. Throws STORE_CORRUPT if it does not match. */
 export function expectReply<T>(schema: z.ZodType<T>, what: string, reply: unknown): T {
   const read = schema.safeParse(reply);
   if (read.success) return read.data;
   throw new CountersignError(
     'STORE_CORRUPT',
-    `Redis holds something else than expected for ${what}: ${formatSchemaError(read.error, reply)}. Give the store a database or a prefix of its own, or restore it`,
+    `Redis holds something else than expected for ${what}: ${formatSchemaError(read.error, reply)}. ` +
+      'Give the store a database or a prefix of its own, or restore a backup',
     { what },
   );
 }
 
-/** A text of JSON within an answer. */
+/** Reads JSON text within a reply. Throws STORE_CORRUPT if it does not match. */
 export function expectJson<T>(schema: z.ZodType<T>, what: string, json: string): T {
   let value: unknown;
   try {
@@ -41,10 +42,7 @@ export function expectJson<T>(schema: z.ZodType<T>, what: string, json: string):
   return expectReply(schema, what, value);
 }
 
-/**
- * All fields of a hash. In capitals, for the client turns the answer to `hgetall` into an object, which loses
- * `__proto__`.
- */
+/** Reads a hash. The command is in capitals because ioredis turns the reply to `hgetall` into an object, which loses `__proto__`. */
 export async function readHash(
   connection: Connection,
   what: string,

@@ -1,21 +1,19 @@
-import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { Connection } from './connection.ts';
-import { isReply } from './fault.ts';
+import { isReplyError } from './faults.ts';
 
-/** One operation in Lua, as Redis is given it. */
+/** A Lua script as Redis runs it. */
 export interface Script {
   readonly source: string;
   readonly sha: string;
-  /** From the file's name (`notice-3.lua`); undefined where the number of keys varies. */
+  /** How many keys it takes, from the name of its file (`push-3.lua`); undefined if the number varies. */
   readonly keys: number | undefined;
 }
 
 const FOLDER = new URL('scripts/', import.meta.url);
 
-/**
- * Reads `scripts/<name>.lua`. A line `--- @include amount` is replaced by `scripts/include/amount.lua`, once.
- */
+/** Reads `scripts/<name>.lua`. A line `--- @include x` stands for `scripts/include/x.lua`, which is included once. */
 export function loadScript(name: string): Script {
   return scriptFrom(name, readFileSync(new URL(`${name}.lua`, FOLDER), 'utf8'));
 }
@@ -38,7 +36,7 @@ function withIncludes(text: string, included: Set<string>): string {
   });
 }
 
-/** Runs a script in one round trip; in a second one, with its text, if Redis does not know it (any more). */
+/** Runs a script by its hash in one round trip. If Redis does not know the script, a second one sends its text. */
 export async function run(
   connection: Connection,
   script: Script,
@@ -49,7 +47,7 @@ export async function run(
   try {
     return await connection.call('evalsha', [script.sha, ...rest]);
   } catch (thrown) {
-    if (!isReply(thrown)) throw thrown;
+    if (!isReplyError(thrown)) throw thrown;
     return connection.call('eval', [script.source, ...rest]);
   }
 }

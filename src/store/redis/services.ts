@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ServiceSeen, Services } from '../store.ts';
-import { publishChange } from './copies.ts';
+import { publishChange } from './in-force.ts';
 import { type RedisParts, clockArgument } from './parts.ts';
 import { digits, expectJson, expectReply, readHash, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
@@ -9,9 +9,9 @@ import { lookAt } from './time.ts';
 const attendScript = loadScript('attend-1');
 const callScript = loadScript('call-services-1');
 
-/** Beside the services, by their ids, the hash has the number of the last call. */
+/** The field of the hash with the number of the last call. The other fields are ids of services. */
 const CALL = 'call';
-/** For so long a service that gives no sign is known. */
+/** How long a silent service stays listed. */
 const LIFETIME_MS = 86_400_000;
 const row = z.tuple([text, digits, digits, text, digits]);
 
@@ -19,27 +19,20 @@ export function createServices(parts: RedisParts): Services {
   const { connection, keys } = parts;
   return {
     async attend({ id, name, sequence, trouble }) {
-      await run(
-        connection,
-        attendScript,
-        [keys.services],
-        [clockArgument(parts), LIFETIME_MS, id, name, sequence, trouble],
-      );
+      const args = [clockArgument(parts), LIFETIME_MS, id, name, sequence, trouble];
+      await run(connection, attendScript, [keys.services], args);
     },
     async leave(id) {
       await connection.call('hdel', [keys.services, id]);
     },
     async callServices() {
-      const call = expectReply(
-        digits,
-        'a call',
-        await run(connection, callScript, [keys.services], [LIFETIME_MS]),
-      );
+      const reply = await run(connection, callScript, [keys.services], [LIFETIME_MS]);
+      const call = expectReply(digits, 'a call', reply);
       await publishChange(parts, String(call));
       return call;
     },
     async services() {
-      // As `attend` has it: the clock, whether it is believed or not.
+      // `attend` stores the time of the clock, even while that has jumped.
       const { clockMs } = await lookAt(parts, keys.inForce, 'look');
       const rows = await readHash(connection, 'the services', keys.services);
       const services = [...rows].flatMap(([id, json]) => (id === CALL ? [] : [seenOf(id, json)]));

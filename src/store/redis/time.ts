@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ClockFound, type ClockState, clockStateOf } from '../clock-state.ts';
 import type { Store } from '../store.ts';
-import { knownSources } from './copies.ts';
+import { knownSources } from './in-force.ts';
 import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
 import { digits, expectReply } from './reply.ts';
 import { loadScript, run } from './script.ts';
@@ -9,33 +9,30 @@ import { loadScript, run } from './script.ts';
 const clockScript = loadScript('clock-1');
 const acceptScript = loadScript('accept-clock-2');
 
-/** What this process counted since it last believed the clock that keeps the time of one control. */
-export interface Witness {
-  readonly clockMs: number;
-  readonly elapsedMs: number;
-}
-
 /*
- * Time is kept with each source, and with what is in force, since each may lie on another server, whose clock
- * is another.
+ * The record of what is in force and the control of each source keep a time of their own, because they may be on
+ * different servers with different clocks.
  */
 
-export function createTime(parts: RedisParts): Pick<Store, 'clock' | 'lookAtClock' | 'acceptClock'> {
-  const worst = async (controls: readonly string[], mode: 'keep' | 'look'): Promise<ClockState> =>
+/** `registered` are the sources that this process registered. */
+export function createTime(
+  parts: RedisParts,
+  registered: () => readonly string[],
+): Pick<Store, 'clock' | 'lookAtClock' | 'acceptClock'> {
+  const worst = async (controls: readonly string[], mode: ClockMode): Promise<ClockState> =>
     worstOf(await Promise.all(controls.map((control) => lookAt(parts, control, mode))));
-  const all = async (): Promise<readonly string[]> => controlsOf(parts, await knownSources(parts));
   return {
-    clock: () => worst(controlsOf(parts, parts.memory.sources()), 'keep'),
-    lookAtClock: async () => worst(await all(), 'look'),
+    clock: () => worst(controlsOf(parts, registered()), 'keep'),
+    lookAtClock: async () => worst(controlsOf(parts, await knownSources(parts)), 'look'),
     async acceptClock({ by }) {
       const { connection, keys } = parts;
-      const given = [...journalArguments(parts), by];
+      const args = [...journalArguments(parts), by];
       const sources = await knownSources(parts);
       const accepted = sources.map((source) => {
         const { control, journal } = keys.of(source);
-        return run(connection, acceptScript, [control, journal], given);
+        return run(connection, acceptScript, [control, journal], args);
       });
-      await Promise.all([run(connection, acceptScript, [keys.inForce, keys.inForce], given), ...accepted]);
+      await Promise.all([run(connection, acceptScript, [keys.inForce, keys.inForce], args), ...accepted]);
       return worst(controlsOf(parts, sources), 'keep');
     },
   };
@@ -46,11 +43,14 @@ const controlsOf = ({ keys }: RedisParts, sources: readonly string[]): readonly 
   ...sources.map((source) => keys.of(source).control),
 ];
 
-/** Moves the time of sources on that this process serves, and of what is in force. */
+/** Advances the time of what is in force and of these sources. */
 export async function keepTime(parts: RedisParts, sources: readonly string[]): Promise<void> {
   if (parts.clockBounds === undefined) return;
   await Promise.all(controlsOf(parts, sources).map((control) => lookAt(parts, control, 'keep')));
 }
+
+/** `look` writes nothing. */
+type ClockMode = 'keep' | 'look';
 
 const found = z
   .tuple([z.enum(['right', 'jumped', 'forgotten']), digits, digits, digits])
@@ -61,17 +61,20 @@ const found = z
     heldAheadMs,
   }));
 
-/** Looks at the clock of a control. */
-export async function lookAt(parts: RedisParts, control: string, mode: 'keep' | 'look'): Promise<ClockState> {
-  const { witnesses, elapsed, clockBounds } = parts;
+/**
+ * Compares Redis' clock with the time that a control keeps, and with the time that passed in this process since the clock
+ * was last right.
+ */
+export async function lookAt(parts: RedisParts, control: string, mode: ClockMode): Promise<ClockState> {
+  const { lastRight, elapsed, clockBounds } = parts;
   const elapsedMs = elapsed.elapsedMs();
-  const witness = witnesses.get(control);
-  const witnessMs = witness === undefined ? '' : witness.clockMs + elapsedMs - witness.elapsedMs;
-  const given = [clockArgument(parts), mode, clockBounds?.maxGapMs ?? 0, witnessMs];
-  const reply = await run(parts.connection, clockScript, [control], given);
-  const looked = expectReply(found, 'the time', reply);
-  if (looked.found === 'right') witnesses.set(control, { clockMs: looked.clockMs, elapsedMs });
-  return clockStateOf(looked, clockBounds?.maxStepMs ?? Number.POSITIVE_INFINITY, 'Redis');
+  const last = lastRight.get(control);
+  const expectedMs = last === undefined ? '' : last.clockMs + elapsedMs - last.elapsedMs;
+  const args = [clockArgument(parts), mode, clockBounds?.maxGapMs ?? 0, expectedMs];
+  const reply = await run(parts.connection, clockScript, [control], args);
+  const state = expectReply(found, 'the time', reply);
+  if (state.found === 'right') lastRight.set(control, { clockMs: state.clockMs, elapsedMs });
+  return clockStateOf(state, clockBounds?.maxStepMs ?? Number.POSITIVE_INFINITY, 'Redis');
 }
 
 const RANK = { right: 0, behind: 1, jumped: 2 } as const;

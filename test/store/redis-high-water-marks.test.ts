@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { type Seen, createHighWaterMarks, rememberApproval } from '../../src/store/redis/data-loss.ts';
 import { createKeys } from '../../src/store/redis/keys.ts';
-import { type Seen, createMemory } from '../../src/store/redis/lost-memory.ts';
-import { rememberApprovals } from '../../src/store/redis/lost-settle.ts';
-import type { RedisParts } from '../../src/store/redis/parts.ts';
 import type { SettleResult } from '../../src/store/store.ts';
 import { rawClient, readyOn, redisOfItsOwn } from './redis-under-test.ts';
 import { idOf, request } from './requests.ts';
 
-const seen = (sequence: number): Seen => ({ sequence, freezes: '', ids: 0 });
+const seen = (sequence: number): Seen => ({ sequence, freezes: '', lastFreezeNumber: 0 });
 
 const approval = (id: string): SettleResult => {
   const verdict = 'SUCCESS';
@@ -19,53 +17,53 @@ const refusal = (id: string): SettleResult => {
 };
 const lost = { code: 'STORE_LOST' };
 
-/** Nothing but the memory is used of the parts; the answer comes when the test says so. */
+/** The store answers when the test says so. */
 function inFlight(epoch = 'one') {
-  const memory = createMemory();
-  memory.serve(['shop']);
-  memory.see(epoch, seen(1));
+  const marks = createHighWaterMarks();
+  marks.addSources(['shop']);
+  marks.see(epoch, seen(1));
   const { promise, resolve } = Promise.withResolvers<SettleResult>();
-  const settle = rememberApprovals({ memory } as RedisParts, () => promise);
-  return { memory, settle, answer: resolve };
+  const settle = () => rememberApproval(marks, 'shop', () => promise);
+  return { marks, settle, answer: resolve };
 }
 
-describe('an approval that is under way', () => {
+describe('an approval in flight', () => {
   it('is given, and remembered as the newest', async () => {
-    const { memory, settle, answer } = inFlight();
-    const asked = settle(request());
+    const { marks, settle, answer } = inFlight();
+    const asked = settle();
     answer(approval('7-1'));
     expect(await asked).toMatchObject({ verdict: 'SUCCESS' });
-    expect(memory.newest('shop')).toBe('7-1');
+    expect(marks.highWaterMark('shop')).toBe('7-1');
   });
 
   it('is not given once a loss is known', async () => {
-    const { memory, settle, answer } = inFlight();
-    const asked = settle(request());
-    memory.bar({ found: 'Redis lost something', epoch: 'one' });
+    const { marks, settle, answer } = inFlight();
+    const asked = settle();
+    marks.setPending({ found: 'Redis lost something', epoch: 'one' });
     answer(approval('7-1'));
     await expect(asked).rejects.toMatchObject(lost);
     await expect(asked).rejects.toThrow(/^data was lost: Redis lost something\. /);
-    expect(memory.newest('shop')).toBe('');
+    expect(marks.highWaterMark('shop')).toBe('');
   });
 
   it('is not given once its epoch was left', async () => {
-    const { memory, settle, answer } = inFlight();
-    const asked = settle(request());
-    memory.see('two', seen(2));
+    const { marks, settle, answer } = inFlight();
+    const asked = settle();
+    marks.see('two', seen(2));
     answer(approval('7-1'));
     await expect(asked).rejects.toMatchObject(lost);
-    expect(memory.newest('shop')).toBe('');
+    expect(marks.highWaterMark('shop')).toBe('');
   });
 
   it.each([refusal('7-1'), { outcome: 'expired', nowMs: 1 }] as const)(
     'is none if it is refused, and that is given: %o',
     async (result) => {
-      const { memory, settle, answer } = inFlight();
-      const asked = settle(request());
-      memory.see('two', seen(2));
+      const { marks, settle, answer } = inFlight();
+      const asked = settle();
+      marks.see('two', seen(2));
       answer(result);
       expect(await asked).toBe(result);
-      expect(memory.newest('shop')).toBe('');
+      expect(marks.highWaterMark('shop')).toBe('');
     },
   );
 });
@@ -81,30 +79,30 @@ describe('what a process remembers', () => {
       [older, newer],
       [newer, older],
     ]) {
-      const memory = createMemory();
-      for (const id of ids) memory.approved('shop', id);
-      expect(memory.newest('shop')).toBe(newer);
-      expect(memory.newest('vault')).toBe('');
+      const marks = createHighWaterMarks();
+      for (const id of ids) marks.approved('shop', id);
+      expect(marks.highWaterMark('shop')).toBe(newer);
+      expect(marks.highWaterMark('vault')).toBe('');
     }
   });
 
   it('is forgotten with its epoch, and not with a change', () => {
-    const memory = createMemory();
-    memory.see('one', seen(1));
-    memory.approved('shop', '7-1');
-    memory.see('one', seen(2));
-    expect([memory.newest('shop'), memory.seen().sequence]).toEqual(['7-1', 2]);
-    memory.see('two', seen(1));
-    expect([memory.newest('shop'), memory.seen().sequence, memory.epoch()]).toEqual(['', 1, 'two']);
+    const marks = createHighWaterMarks();
+    marks.see('one', seen(1));
+    marks.approved('shop', '7-1');
+    marks.see('one', seen(2));
+    expect([marks.highWaterMark('shop'), marks.seen().sequence]).toEqual(['7-1', 2]);
+    marks.see('two', seen(1));
+    expect([marks.highWaterMark('shop'), marks.seen().sequence, marks.epoch()]).toEqual(['', 1, 'two']);
   });
 
   it('stays barred if a freeze fails, and until one is written', async () => {
-    const memory = createMemory();
-    memory.bar({ found: 'x', epoch: 'one' });
-    await expect(memory.freezing(() => Promise.reject(new Error('down')))).rejects.toThrow('down');
-    expect(memory.loss()).toEqual({ found: 'x', epoch: 'one' });
-    await memory.freezing(() => Promise.resolve());
-    expect(memory.loss()).toBeUndefined();
+    const marks = createHighWaterMarks();
+    marks.setPending({ found: 'x', epoch: 'one' });
+    await expect(marks.whileFreezing(() => Promise.reject(new Error('down')))).rejects.toThrow('down');
+    expect(marks.pending()).toEqual({ found: 'x', epoch: 'one' });
+    await marks.whileFreezing(() => Promise.resolve());
+    expect(marks.pending()).toBeUndefined();
   });
 });
 

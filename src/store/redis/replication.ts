@@ -1,0 +1,389 @@
+import { z } from 'zod';
+import { CountersignError, messageOf } from '../../errors.ts';
+import type { Control, Store } from '../store.ts';
+import { type Connection, type RedisServer, type RedisTimeouts, createConnection } from './connection.ts';
+import { knownSources } from './in-force.ts';
+import type { Keys } from './keys.ts';
+import type { RedisParts } from './parts.ts';
+import { count, expectReply } from './reply.ts';
+import { loadScript } from './script.ts';
+
+/*
+ * Replica acknowledgement. Redis replicates asynchronously: it acknowledges a write before its replicas have it, and a
+ * failover to a replica then loses the write. With `store.durability.replicas` above 0, the store waits with `WAIT` until
+ * so many replicas have acknowledged a write, and only then resolves. It does so for each SUCCESS, and for each change
+ * that can stop approvals: a push, a freeze, an unfreeze, a change of a list or of prices, a cancelled order. A refusal
+ * doesn't wait, because losing a refusal approves nothing.
+ *
+ * A write that is not acknowledged in time rejects with STORE_UNREACHABLE, at the latest `commandTimeoutMs` after the
+ * write itself. It stays on the primary. A SUCCESS that rejects so gets a journal entry of type `late`, because the
+ * answer is FAILURE. A repeat waits for the replicas again.
+ *
+ * `WAIT` holds up all later commands of its connection, so the waits have a connection of their own. It is not the
+ * connection that wrote, and it may reach another primary than the one that has the write. So each wait is one pipeline of
+ * two commands:
+ *
+ * 1. `check-writes.lua` checks that this primary still has the write: the journal entry by its id, subject and terms, or
+ *    the field by its value. If not, a failover has lost it. Then it writes the key `barrier`, because `WAIT` waits only
+ *    for writes of its own connection. Replication is in order, so a replica with the later write has the earlier one.
+ * 2. `WAIT` returns how many replicas have acknowledged it.
+ *
+ * One wait at a time is in flight; the writes that arrive meanwhile share the next one. On a Cluster, each source has waits
+ * of its own, since its slot has its own replicas.
+ */
+
+/** How many replicas must acknowledge a write, and within what time. */
+export interface Durability {
+  readonly replicas: number;
+  readonly timeoutMs: number;
+}
+
+/** The verbs that resolve only when enough replicas have what they wrote. */
+export type ReplicatedVerbs = Pick<
+  Store,
+  'notice' | 'record' | 'push' | 'freeze' | 'unfreeze' | 'changeList' | 'changePrices' | 'cancelOrder'
+>;
+
+export interface Approval {
+  readonly source: string;
+  /** The id of its journal entry. */
+  readonly id: string;
+  readonly subject: string;
+  /** The empty text if the subject keeps none. */
+  readonly terms: string;
+}
+
+export interface Replication {
+  /** Resolves when enough replicas have the approval. Rejects with STORE_UNREACHABLE otherwise. */
+  readonly approval: (approval: Approval) => Promise<void>;
+  /** The same verbs, which wait for the replicas. */
+  replicated(verbs: ReplicatedVerbs): ReplicatedVerbs;
+  /** Resolves when its connection is ready, or after `connectTimeoutMs`. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createReplication(
+  parts: RedisParts,
+  server: RedisServer,
+  timeouts: RedisTimeouts,
+  durability: Durability,
+  journal: Pick<Store, 'record'>,
+): Replication {
+  const connection = createConnection(server, timeouts);
+  const acknowledge = createAcknowledgements(connection, parts.keys, durability, timeouts.commandTimeoutMs);
+  const waitForApproval = createReplicaWait(acknowledge, durability, recordLate(journal));
+  const waitForChange = createReplicaWait(acknowledge, durability);
+  const approval = (given: Approval): Promise<void> => waitForApproval(approvalChange(parts, given));
+  return {
+    approval,
+    replicated: (verbs) => ({
+      ...replicatedDecisions(approval, verbs),
+      ...replicatedChanges(waitForChange, parts, verbs),
+    }),
+    settled: () => connection.settled(),
+    close: () => connection.close(),
+  };
+}
+
+function approvalChange({ keys }: RedisParts, approval: Approval): Change {
+  const { source, id, subject, terms } = approval;
+  return {
+    name: subject === '' ? `the entry ${source}/${id}` : `the SUCCESS of ${source} for ${subject}`,
+    cure: 'Ask again: the answer is SUCCESS once they have it',
+    approval,
+    writes: [
+      {
+        source,
+        keys: [keys.of(source).journal, keys.of(source).subject(subject)],
+        args: ['entry', id, subject, terms],
+      },
+    ],
+  };
+}
+
+function replicatedDecisions(
+  approval: (approval: Approval) => Promise<void>,
+  verbs: ReplicatedVerbs,
+): Pick<ReplicatedVerbs, 'notice' | 'record'> {
+  return {
+    async notice(request) {
+      const result = await verbs.notice(request);
+      if (result.verdict === 'SUCCESS') await approval({ ...request, id: result.id });
+      return result;
+    },
+    async record(record) {
+      const id = await verbs.record(record);
+      if (record.verdict === 'SUCCESS') await approval({ ...record, id, terms: '' });
+      return id;
+    },
+  };
+}
+
+const REPEAT = 'Repeat the change';
+
+function replicatedChanges(
+  wait: ReplicaWait,
+  parts: RedisParts,
+  verbs: ReplicatedVerbs,
+): Omit<ReplicatedVerbs, 'notice' | 'record'> {
+  const { keys } = parts;
+  /** A field of what is in force has this number or a higher one, in the record and in each copy. */
+  async function inForce(name: string, field: 'sequence' | 'prices', number: number): Promise<void> {
+    const args = ['least', field, String(number)] as const;
+    const sources = await knownSources(parts);
+    const copies = sources.map((source) => ({ source, keys: [keys.of(source).control], args }));
+    const record = { source: undefined, keys: [keys.inForce], args };
+    await wait({ name, cure: REPEAT, writes: [record, ...copies] });
+  }
+  const control = (name: string, { sequence }: Control): Promise<void> => inForce(name, 'sequence', sequence);
+  return {
+    async push(push) {
+      const result = await verbs.push(push);
+      await control(`the push of ${push.revision}`, result.control);
+      return result;
+    },
+    async freeze(freeze) {
+      const result = await verbs.freeze(freeze);
+      await control(`the freeze ${result.freeze.id}`, result.control);
+      return result;
+    },
+    async unfreeze(unfreeze) {
+      const result = await verbs.unfreeze(unfreeze);
+      await control(`the end of ${unfreeze.ids.join(', ')}`, result.control);
+      return result;
+    },
+    async changePrices(change) {
+      const table = await verbs.changePrices(change);
+      await inForce('the change of prices', 'prices', table.version);
+      return table;
+    },
+    async changeList(change) {
+      const result = await verbs.changeList(change);
+      const { list, version } = result.summary;
+      const { source } = change;
+      const name = `the change of the list ${list} of ${source}`;
+      const args = ['least', list, String(version)] as const;
+      await wait({ name, cure: REPEAT, writes: [{ source, keys: [keys.of(source).lists], args }] });
+      return result;
+    },
+    async cancelOrder(cancel) {
+      const result = await verbs.cancelOrder(cancel);
+      if (result.order.state !== 'cancelled') return result;
+      const { source, subject } = cancel;
+      const name = `the cancellation of the order of ${source} for ${subject}`;
+      const args = ['same', 'state', 'cancelled'] as const;
+      await wait({ name, cure: REPEAT, writes: [{ source, keys: [keys.of(source).order(subject)], args }] });
+      return result;
+    },
+  };
+}
+
+// ---- waiting for a change ----
+
+/** Writes that must be on replicas, with the words for an error. */
+export interface Change {
+  readonly name: string;
+  readonly cure: string;
+  readonly writes: readonly Write[];
+  readonly approval?: Approval;
+}
+
+type ReplicaWait = (change: Change) => Promise<void>;
+
+/** Rejects with STORE_UNREACHABLE unless enough replicas have all writes. Calls `onLate` before if the primary has them. */
+export function createReplicaWait(
+  acknowledge: Acknowledge,
+  durability: Durability,
+  onLate: (change: Change, because: string) => void = () => {},
+): ReplicaWait {
+  return async (change) => {
+    const shortfall = await shortfallOf(acknowledge, durability, change);
+    if (shortfall === undefined) return;
+    if (!shortfall.isLost) onLate(change, shortfall.because);
+    throw notReplicated(change, shortfall, durability);
+  };
+}
+
+interface Shortfall {
+  /** The current primary does not have the writes. */
+  readonly isLost: boolean;
+  readonly because: string;
+  /** How many replicas had them; undefined if unknown. */
+  readonly had?: number;
+}
+
+async function shortfallOf(
+  acknowledge: Acknowledge,
+  durability: Durability,
+  { writes }: Change,
+): Promise<Shortfall | undefined> {
+  let results: readonly Acknowledgement[];
+  try {
+    results = await Promise.all(writes.map(acknowledge));
+  } catch (thrown) {
+    const because = `it is not known whether ${replicasOf(durability)} have it: ${messageOf(thrown)}`;
+    return { isLost: false, because };
+  }
+  const had = Math.min(...results.map(({ replicas }) => replicas));
+  if (!results.every(({ isPresent }) => isPresent)) {
+    const because = 'the current primary does not have it, because a failover came in between';
+    return { isLost: true, because, had };
+  }
+  if (had >= durability.replicas) return undefined;
+  const because =
+    `${had} of ${replicasOf(durability)} had it within ${durability.timeoutMs} ms (store.durability.timeoutMs); ` +
+    'look at `INFO replication` of the primary, and start or repair its replicas';
+  return { isLost: false, because, had };
+}
+
+const replicasOf = ({ replicas }: Durability): string =>
+  `the ${replicas} replica${replicas === 1 ? '' : 's'} that store.durability.replicas asks for`;
+
+function notReplicated(
+  { name, cure }: Change,
+  { isLost, because, had }: Shortfall,
+  { replicas }: Durability,
+): CountersignError {
+  const where = isLost ? 'is lost' : 'is on the primary, but perhaps not on its replicas';
+  return new CountersignError('STORE_UNREACHABLE', `${name} ${where}: ${because}. ${cure}`, {
+    replicas,
+    ...(had !== undefined && { had }),
+  });
+}
+
+/** Tries to record in the journal that an approval, which is in the journal, was not answered as SUCCESS. */
+function recordLate({ record }: Pick<Store, 'record'>): (change: Change, because: string) => void {
+  return ({ approval }, because) => {
+    if (approval === undefined) return;
+    const { source, subject, id } = approval;
+    const detail = JSON.stringify({ because });
+    record({ source, type: 'late', subject, verdict: 'FAILURE', code: 'NOT_DURABLE', of: id, detail }).catch(
+      () => undefined,
+    );
+  };
+}
+
+// ---- waiting for a write ----
+
+/** A write, as `check-writes.lua` finds it again. */
+export interface Write {
+  /** The source in whose slot it is; undefined for what holds for all sources. */
+  readonly source: string | undefined;
+  readonly keys: readonly string[];
+  readonly args: readonly [kind: 'entry' | 'least' | 'same', ...rest: string[]];
+}
+
+export interface Acknowledgement {
+  /** False if the current primary does not have the write: a failover lost it. */
+  readonly isPresent: boolean;
+  /** How many replicas acknowledged it in time. */
+  readonly replicas: number;
+}
+
+type Acknowledge = (write: Write) => Promise<Acknowledgement>;
+
+const WRITES_PER_WAIT = 100;
+/** For how long Redis keeps the key that a wait writes; the key itself is not read. */
+const KEY_LIFETIME_MS = '60000';
+
+const checkScript = loadScript('check-writes');
+
+/**
+ * Returns a function that resolves once `replicas` have a write, or after `timeoutMs`. It rejects if that can't be found out
+ * within `waitMs`. The connection must not be used for anything else.
+ */
+export function createAcknowledgements(
+  connection: Connection,
+  keys: Keys,
+  durability: Durability,
+  waitMs: number,
+): Acknowledge {
+  const queues = new Map<string, Acknowledge>();
+  const wait: WaitFor = (writes) => waitForWrites(connection, keys, durability, writes);
+  return (write) => {
+    const slot = connection.isCluster ? JSON.stringify(write.source ?? null) : '';
+    const queue = queues.get(slot) ?? createQueue(wait, waitMs);
+    queues.set(slot, queue);
+    return queue(write);
+  };
+}
+
+type WaitFor = (writes: readonly Write[]) => Promise<readonly Acknowledgement[]>;
+
+async function waitForWrites(
+  connection: Connection,
+  keys: Keys,
+  { replicas, timeoutMs }: Durability,
+  writes: readonly Write[],
+): Promise<readonly Acknowledgement[]> {
+  const source = writes[0]?.source;
+  const { barrier } = source === undefined ? keys : keys.of(source);
+  const names = [barrier, ...writes.flatMap((write) => write.keys)];
+  const args = [KEY_LIFETIME_MS, ...writes.flatMap((write) => write.args)];
+  // As text, not by its hash: a pipeline can't send the text only after NOSCRIPT.
+  const [checked, acknowledged] = await connection.pipeline([
+    ['eval', checkScript.source, names.length, ...names, ...args],
+    ['wait', replicas, timeoutMs],
+  ]);
+  const present = expectReply(z.array(count).length(writes.length), 'the writes to wait for', checked);
+  const had = expectReply(count, 'the replicas that have them', acknowledged);
+  return present.map((each) => ({ isPresent: each === 1, replicas: had }));
+}
+
+interface Waiting {
+  readonly write: Write;
+  readonly resolve: (result: Acknowledgement) => void;
+  readonly reject: (reason: unknown) => void;
+  readonly timer: NodeJS.Timeout;
+  isOver: boolean;
+}
+
+/** Runs one wait at a time. Each write waits in the queue for at most `waitMs`. */
+function createQueue(wait: WaitFor, waitMs: number): Acknowledge {
+  let waiting: Waiting[] = [];
+  let isRunning = false;
+
+  async function run(): Promise<void> {
+    while (waiting.length > 0) {
+      const open = waiting.filter(({ isOver }) => !isOver);
+      waiting = open.slice(WRITES_PER_WAIT);
+      await settleBatch(open.slice(0, WRITES_PER_WAIT), wait);
+    }
+    isRunning = false;
+  }
+
+  return (write) =>
+    new Promise((resolve, reject) => {
+      const end = (): void => {
+        entry.isOver = true;
+        clearTimeout(entry.timer);
+      };
+      const entry: Waiting = {
+        write,
+        isOver: false,
+        resolve: (result) => (end(), resolve(result)),
+        reject: (reason) => (end(), reject(reason)),
+        timer: setTimeout(() => entry.reject(new Error(`there was no reply within ${waitMs} ms`)), waitMs),
+      };
+      waiting.push(entry);
+      if (isRunning) return;
+      isRunning = true;
+      // All writes of this turn of the event loop share the first wait as well.
+      setImmediate(() => void run());
+    });
+}
+
+async function settleBatch(batch: readonly Waiting[], wait: WaitFor): Promise<void> {
+  if (batch.length === 0) return;
+  try {
+    const results = await wait(batch.map(({ write }) => write));
+    for (const [index, each] of batch.entries()) {
+      const result = results[index];
+      if (result === undefined) each.reject(new Error('the reply does not mention this write'));
+      else each.resolve(result);
+    }
+  } catch (thrown) {
+    for (const each of batch) each.reject(thrown);
+  }
+}
