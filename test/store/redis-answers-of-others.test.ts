@@ -59,7 +59,7 @@ describe('an answer that is about something else', () => {
       code: 'STORE_UNREACHABLE',
       message: expect.stringMatching(/another question/) as string,
     });
-    // What had shifted is left with the connection.
+    // The shifted replies are dropped with their connection.
     const after = await untilAnswered(() => store.settle(request({ subject: 'payment:3', approves: false })));
     expect(after).toMatchObject({ verdict: 'FAILURE' });
   });

@@ -303,7 +303,7 @@ describe('an order on Redis', () => {
     }
   });
 
-  it('is kept for as long as the subject that goes on using it after the expiry', async () => {
+  it('is kept as long as the subject that uses it after the expiry', async () => {
     const prefix = freshPrefix();
     const store = await readyOn(server, { prefix, retention: RETENTION });
     const client = rawClient(server);
@@ -374,7 +374,7 @@ describe('an order on Redis', () => {
     expect(announced.filter(({ outcome }) => outcome === 'conflict')).toHaveLength(39);
   });
 
-  it('is either used or cancelled, and used by one set of terms alone, whoever comes at once', async () => {
+  it('is either used or cancelled, and used by one set of terms only, under concurrency', async () => {
     const prefix = freshPrefix();
     const stores = [await readyOn(server, { prefix }), await readyOn(server, { prefix })] as const;
     for (let round = 0; round < 30; round++) {
@@ -399,7 +399,7 @@ describe('an order on Redis', () => {
     }
   });
 
-  it('names itself and the cure where there is none to cancel', async () => {
+  it('names itself and the cure if there is no order to cancel', async () => {
     const store = await readyOn(server, { prefix: freshPrefix() });
     await expect(store.cancelOrder({ source: 'shop', subject: 'payment:9', by: 'ada' })).rejects.toThrow(
       'the source shop has no order for payment:9; `countersign orders expect` announces one',

@@ -11,7 +11,7 @@ afterAll(() => cluster.stop());
 
 const TIMES = 300;
 
-it('a Cluster that is there is connected to at the first attempt, whichever of its connections is made first', async () => {
+it('connects to a Cluster at the first attempt, in whatever order its connections are made', async () => {
   const [node] = cluster.nodes;
   if (node === undefined) throw new Error('the Cluster has no node');
   let again = 0;

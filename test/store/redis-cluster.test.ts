@@ -132,7 +132,7 @@ describe('the store on a Redis Cluster of three primaries', () => {
       for (const rejection of under.rejections) expect(rejection).toMatchObject(unreachable);
       expect(under.longestMs()).toBeLessThan(ANSWERED_MS);
 
-      // What was rejected may have been decided: to ask again tells. What was approved is repeated.
+      // A rejected question may have been decided, and a second one shows it. Approvals are repeated.
       for (const { index } of under.asked) await store.settle(load.request(index, '100000'));
       for (const { index, result } of approvalsIn(under.asked)) {
         expect(await store.settle(load.request(index, '100000'))).toMatchObject({
@@ -148,7 +148,7 @@ describe('the store on a Redis Cluster of three primaries', () => {
   );
 
   it(
-    'answers rightly or rejects in the middle of a move, and goes on after it',
+    'answers correctly or rejects while a slot moves, and recovers after it',
     { timeout: TEST_MS },
     async () => {
       const rig = await clusterOfItsOwn();
@@ -256,7 +256,7 @@ describe('the store on a Redis Cluster with replicas, waiting for one', () => {
   });
 
   it(
-    'goes on after the slot of its source moved, with the replica of the new primary',
+    'continues after the slot of its source moved, with the replica of the new primary',
     { timeout: TEST_MS },
     async () => {
       const rig = await clusterOfItsOwn({ replicas: 1 });

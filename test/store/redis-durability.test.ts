@@ -116,9 +116,9 @@ describe('an approval that must be on a replica', () => {
     const asked = store.settle(request());
     await expect(asked).rejects.toMatchObject({ ...unreachable, data: { replicas: 1, had: 0 } });
     await expect(asked).rejects.toThrow(
-      'the SUCCESS of shop for payment:1 is on the primary, but perhaps not on its replicas: 0 of the 1 replica that ' +
-        'store.durability.replicas asks for had it within 50 ms (store.durability.timeoutMs); look at ' +
-        '`INFO replication` of the primary, and start or repair its replicas. ' +
+      'the SUCCESS of shop for payment:1 is on the primary, but perhaps not on its replicas: 0 of the 1 ' +
+        'replica that store.durability.replicas asks for had it within 50 ms (store.durability.timeoutMs); ' +
+        'look at `INFO replication` of the primary, and start or repair its replicas. ' +
         'Ask again: the answer is SUCCESS once they have it',
     );
   });
@@ -139,7 +139,7 @@ describe('an approval that must be on a replica', () => {
     expect(await store.settle(request())).toMatchObject({ verdict: 'SUCCESS' });
   });
 
-  it('stands in the journal with a late entry, and a repeat gets it once the replica is back', async () => {
+  it('is in the journal with a late entry, and a repeat gets it once the replica is back', async () => {
     const { url, replicas } = await replicated(1);
     const store = await durableOn({ url }, HASTY);
     pauseAll(replicas);
@@ -197,7 +197,7 @@ describe('an approval that must be on a replica', () => {
     expect(await store.journalSize('shop')).toBe(0);
   });
 
-  it('is not given when the primary is gone in the middle, and none waits longer than a command may', async () => {
+  it('is not given if the primary dies, and no answer takes longer than a command may', async () => {
     const { url, primary, replicas } = await replicated(1);
     const store = await durableOn({ url }, { replicas: 1, timeoutMs: 900 }, 1000);
     pauseAll(replicas);

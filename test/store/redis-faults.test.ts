@@ -41,14 +41,14 @@ describe('a fault of the Redis store names the cure', () => {
     expect(fault.message).toMatch(/is a replica; name the primary/);
   });
 
-  it('a key of somebody else, without the hash of a script', async () => {
+  it('a key of another program, without the hash of a script', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     const client = rawClient(server);
     const before = await client.keys('*');
     for (const key of before) {
       await client.del(key);
-      await client.set(key, 'of somebody else');
+      await client.set(key, 'of another program');
     }
     const faults = await Promise.all(
       [
@@ -139,7 +139,7 @@ describe('a fault of the Redis store names the cure', () => {
     },
   );
 
-  it('a counter whose head is damaged or gone is corruption, not room, and the subject stays unknown', async () => {
+  it('a counter with a damaged or missing head is corruption, and the subject stays unknown', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     const claim = windowClaim('1', '10');

@@ -225,14 +225,14 @@ describe('a freeze for lost data', () => {
     expect(await store.settle(fresh())).toMatchObject({ code: 'FROZEN' });
   });
 
-  it('stands with the freeze that was ordered of an emptied store, by whoever is first', async () => {
+  it('stands beside the freeze that an operator ordered of an emptied store, in either order', async () => {
     const { server, store, client } = await ready();
     const { freeze: old } = await store.freeze({ reason: 'leak', by: 'bob' });
     await client.flushall();
     const { freeze, control } = await store.freeze({ reason: 'what is this', by });
     expect(freeze.id).not.toBe(old.id);
     expect(control.frozen).toMatchObject([old, freeze, { kind: 'loss' }]);
-    // One that remembers nothing begins the emptied store anew, and may give an id again that others
+    // A process that remembers nothing starts the emptied store over, and may give an id again that others
     // remember.
     await client.flushall();
     const operator = await storeOn(server);
@@ -263,7 +263,7 @@ describe('a freeze for lost data', () => {
 });
 
 describe('the journal of a source that could not be reached', () => {
-  it('tells of each freeze, and of its end, once that is possible, and once', async () => {
+  it('has each freeze and each unfreeze exactly once, as soon as possible', async () => {
     const { store, client } = await ready();
     const { control } = keys.of('vault');
     await client.rename(control, 'aside');

@@ -28,7 +28,7 @@ function inFlight(epoch = 'one') {
 }
 
 describe('an approval in flight', () => {
-  it('is given, and remembered as the newest', async () => {
+  it('is given, and becomes the mark', async () => {
     const { marks, settle, answer } = inFlight();
     const asked = settle();
     answer(approval('7-1'));
@@ -36,7 +36,7 @@ describe('an approval in flight', () => {
     expect(marks.highWaterMark('shop')).toBe('7-1');
   });
 
-  it('is not given once a loss is known', async () => {
+  it('is not given once a loss is pending', async () => {
     const { marks, settle, answer } = inFlight();
     const asked = settle();
     marks.setPending({ found: 'Redis lost something', epoch: 'one' });
@@ -46,7 +46,7 @@ describe('an approval in flight', () => {
     expect(marks.highWaterMark('shop')).toBe('');
   });
 
-  it('is not given once its epoch was left', async () => {
+  it('is not given once the epoch is another one', async () => {
     const { marks, settle, answer } = inFlight();
     const asked = settle();
     marks.see('two', seen(2));
@@ -56,7 +56,7 @@ describe('an approval in flight', () => {
   });
 
   it.each([refusal('7-1'), { outcome: 'expired', nowMs: 1 }] as const)(
-    'is none if it is refused, and that is given: %o',
+    'in flight that ends as a refusal is given: %o',
     async (result) => {
       const { marks, settle, answer } = inFlight();
       const asked = settle();
@@ -68,13 +68,13 @@ describe('an approval in flight', () => {
   );
 });
 
-describe('what a process remembers', () => {
+describe('the high-water mark in a process', () => {
   it.each([
     ['7-1', '7-2'],
     ['7-9', '7-10'],
     ['9-0', '10-0'],
     ['999-5', '1000-0'],
-  ])('is the newest approval, whichever is answered first: %s, %s', (older, newer) => {
+  ])('is the newest approval, in whatever order they are answered: %s, %s', (older, newer) => {
     for (const ids of [
       [older, newer],
       [newer, older],
@@ -86,7 +86,7 @@ describe('what a process remembers', () => {
     }
   });
 
-  it('is forgotten with its epoch, and not with a change', () => {
+  it('is cleared by another epoch, not by a change', () => {
     const marks = createHighWaterMarks();
     marks.see('one', seen(1));
     marks.approved('shop', '7-1');
@@ -96,7 +96,7 @@ describe('what a process remembers', () => {
     expect([marks.highWaterMark('shop'), marks.seen().sequence, marks.epoch()]).toEqual(['', 1, 'two']);
   });
 
-  it('stays barred if a freeze fails, and until one is written', async () => {
+  it('has a pending loss until a freeze succeeds', async () => {
     const marks = createHighWaterMarks();
     marks.setPending({ found: 'x', epoch: 'one' });
     await expect(marks.whileFreezing(() => Promise.reject(new Error('down')))).rejects.toThrow('down');
@@ -106,8 +106,8 @@ describe('what a process remembers', () => {
   });
 });
 
-/** A store that has approved twice, and the field of the source's copy that says so. */
-async function witnessed() {
+/** A store that has approved twice, and the field of the source's copy with the process's mark. */
+async function marked() {
   const server = await redisOfItsOwn();
   const store = await readyOn(server);
   await store.settle(request());
@@ -118,9 +118,9 @@ async function witnessed() {
   return { store, client, control, field, id: idOf(second) };
 }
 
-describe('the witness of a process', () => {
-  it('is the newest approval, and not moved by a refusal', async () => {
-    const { store, client, control, field, id } = await witnessed();
+describe('the high-water mark of a process in Redis', () => {
+  it('is the newest approval, and stays after a refusal', async () => {
+    const { store, client, control, field, id } = await marked();
     expect(await client.hget(control, field)).toBe(id);
     await store.settle(request({ subject: 'payment:3', approves: false }));
     expect(await client.hget(control, field)).toBe(id);
@@ -130,17 +130,17 @@ describe('the witness of a process', () => {
     ['older', (id) => `${Number(id.split('-')[0]) - 1}-99`],
     ['gone', () => undefined],
     ['damaged', () => 'x'],
-  ])('that is %s is a loss, to settle and to a look', async (_name, other) => {
-    const { store, client, control, field, id } = await witnessed();
-    const witness = other(id);
-    if (witness === undefined) await client.hdel(control, field);
-    else await client.hset(control, field, witness);
+  ])('that is %s is a loss, for settle and for control', async (_name, other) => {
+    const { store, client, control, field, id } = await marked();
+    const mark = other(id);
+    if (mark === undefined) await client.hdel(control, field);
+    else await client.hset(control, field, mark);
     await expect(store.settle(request({ subject: 'payment:3' }))).rejects.toMatchObject(lost);
     expect((await store.control()).frozen[0]?.reason).toMatch(/no longer has an approval of the source shop/);
   });
 
-  it('may be newer, for others may share it', async () => {
-    const { store, client, control, field } = await witnessed();
+  it('may be newer, because processes may share the field', async () => {
+    const { store, client, control, field } = await marked();
     await client.hset(control, field, '9999999999999-0');
     expect(await store.settle(request({ subject: 'payment:3' }))).toMatchObject({ code: 'APPROVED' });
     expect((await store.control()).frozen).toEqual([]);

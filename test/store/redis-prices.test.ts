@@ -63,7 +63,7 @@ describe('a change of prices on Redis', () => {
     });
   });
 
-  it('is stale for a source that lost its copy of the version, and that one alone, until anybody looks', async () => {
+  it('is stale only for a source that lost its copy of the version, until the next control', async () => {
     const prefix = freshPrefix();
     const store = await readyOn(server, { prefix });
     await store.changePrices(priceChange({ BTC: '1' }));

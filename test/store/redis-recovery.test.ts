@@ -65,8 +65,8 @@ const verbs: readonly (readonly [string, (store: Store) => Promise<unknown>])[] 
 /** One unit for each of many subjects. */
 const load = (index: number) => request({ subject: `payment:${index}`, claims: [windowClaim('1', '1000')] });
 
-describe('the Redis store, whatever becomes of Redis', () => {
-  it('opens while Redis is down, rejects every verb at once, and comes about by itself', async () => {
+describe('the Redis store during faults of Redis', () => {
+  it('opens while Redis is down, rejects every verb at once, and connects by itself', async () => {
     const server = await redisOfItsOwn();
     await server.kill();
     const store = await storeOn(server, { connectTimeoutMs: 200, commandTimeoutMs: 20_000 });
@@ -83,7 +83,7 @@ describe('the Redis store, whatever becomes of Redis', () => {
     expect(await store.settle(request())).toMatchObject({ outcome: 'stale' });
   });
 
-  it('keeps every acknowledged decision when Redis is killed in the middle, and decides none twice', async () => {
+  it('keeps every acknowledged decision when Redis is killed, and decides none twice', async () => {
     const server = await redisOfItsOwn({ durable: true });
     const store = await readyOn(server);
     const subjects = Array.from({ length: 300 }, (_, index) => index);

@@ -101,7 +101,7 @@ describe('what Redis keeps', () => {
     expect(Math.max(...(await of('{SOURCE}:order')))).toBeLessThanOrEqual(60_000 + RETENTION_MS);
   });
 
-  it('forgets subjects, marks and expired orders by themselves, and then holds nothing of a decision but its journal entry', async () => {
+  it('expires subjects, marks and orders, and then keeps only the journal entry of a decision', async () => {
     const { client } = await filled();
     const left = await eventually('what has expired is gone', async () => {
       const kinds = (await lives(client)).map(({ kind }) => kind);

@@ -20,7 +20,7 @@ async function approvedOn(server: RedisProcess): Promise<ReadonlySet<string>> {
   return found;
 }
 
-it('a service that waits for a replica loses no approval that it answered when the primary is killed under load, and goes on by itself', async () => {
+it('waits for a replica: loses no approval if the primary is killed under load, and recovers', async () => {
   const rig = await sentinelsOfItsOwn();
   const service = await startTestService({
     settings: {

@@ -85,7 +85,7 @@ const approvesAgain = (given: readonly string[]): Promise<true> => {
 
 describe('the store on Redis under Sentinel', () => {
   it(
-    'loses no approval that it gave when the primary is killed, rejects meanwhile, and goes on by itself',
+    'loses no approval when the primary is killed, rejects meanwhile, and recovers',
     { timeout: TEST_MS },
     async () => {
       const rig = await sentinelsOfItsOwn();
@@ -113,7 +113,7 @@ describe('the store on Redis under Sentinel', () => {
   );
 
   it(
-    'leaves a primary that went silent and was replaced, and gives nothing that only this one has when it comes back',
+    'leaves a silent primary that was replaced, and approves nothing on it when it comes back',
     { timeout: TEST_MS },
     async () => {
       const rig = await sentinelsOfItsOwn();
@@ -197,7 +197,8 @@ describe('the store on Redis under Sentinel', () => {
       await expect(asked).rejects.toMatchObject(unreachable);
       await expect(asked).rejects.toThrow(
         new RegExp(
-          `Sentinels 127.0.0.1:${rig.sentinels[0]?.port}.*the Sentinel 127.0.0.1:.* does not answer: connect ECONNREFUSED`,
+          `Sentinels 127.0.0.1:${rig.sentinels[0]?.port}.*` +
+            'the Sentinel 127.0.0.1:.* does not answer: connect ECONNREFUSED',
         ),
       );
       await Promise.all(rig.sentinels.map((sentinel) => sentinel.restart()));

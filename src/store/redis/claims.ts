@@ -15,7 +15,10 @@ export function claimKey(keys: SourceKeys, subject: string, claim: Claim): strin
   return keys.list(claim.list);
 }
 
-/** A claim as `settle.lua` reads it: one argument with its head, then its texts. No part of a head holds a blank. */
+/**
+ * A claim as `settle.lua` reads it: one argument with its head, then its texts. No part of a head holds a
+ * blank.
+ */
 export function claimArguments(claim: Claim): string[] {
   if (claim.type === 'window') return [windowHead(claim)];
   if (claim.type === 'mark') return [head(claim, `${flag(claim.exempt)} ${claim.ageMs}`)];
@@ -48,7 +51,9 @@ function head(claim: Claim, rest: string): string {
 
 export const flag = (value: boolean): string => (value ? '1' : '0');
 
-/** How long a refusal stands: 1 for good, 2 until the next question, 0 until the revision or a list changes. */
+/**
+ * How long a refusal stands: 1 for good, 2 until the next question, 0 until the revision or a list changes.
+ */
 export function standing(of: { readonly final: boolean; readonly afresh: boolean }): string {
   return of.final ? '1' : of.afresh ? '2' : '0';
 }
@@ -96,7 +101,10 @@ const RESULTS: ReadonlyMap<unknown, z.ZodType<ClaimResult>> = new Map<Claim['typ
 ]);
 const lists = z.array(z.array(z.unknown()));
 
-/** The results of claims, as scripts answer and journal them: JSON of texts. Throws STORE_CORRUPT for anything else. */
+/**
+ * The results of claims, as scripts answer and journal them: JSON of texts. Throws STORE_CORRUPT for anything
+ * else.
+ */
 export function readClaims(json: string): readonly ClaimResult[] {
   if (json === '[]') return [];
   return expectJson(lists, 'the results of claims', json).map((result) =>

@@ -3,7 +3,8 @@ import { connect } from 'node:tls';
 import { AbstractConnector, Cluster, Redis, type RedisOptions, SentinelConnector } from 'ioredis';
 
 /**
- * Where Redis is: a URL (`redis://` or `rediss://`), options of ioredis (such as Sentinels), or nodes of a Cluster.
+ * Where Redis is: a URL (`redis://` or `rediss://`), options of ioredis (such as Sentinels), or nodes of a
+ * Cluster.
  */
 export type RedisServer =
   | { readonly url: string; readonly client?: RedisOptions }
@@ -26,15 +27,15 @@ const SLOTS_REFRESH_MS = 1000;
 export interface RedisClient {
   readonly redis: Redis | Cluster;
   /**
-   * Closes all connections, including those to Sentinels. `disconnect` of ioredis is not enough: it emits no `end`
-   * while the client waits for its next attempt to connect.
+   * Closes all connections, including those to Sentinels. `disconnect` of ioredis is not enough: it emits no
+   * `end` while the client waits for its next attempt to connect.
    */
   readonly end: () => void;
 }
 
 /**
- * Receives the errors of connections other than the client's own: those to a Sentinel or to a node of a Cluster.
- * `error` is undefined when that connection is ready.
+ * Receives the errors of connections other than the client's own: those to a Sentinel or to a node of a
+ * Cluster. `error` is undefined when that connection is ready.
  */
 export type OnPeerError = (peer: string, error: Error | undefined) => void;
 
@@ -48,7 +49,8 @@ export function createClient(
   if ('cluster' in server) {
     const cluster = new Cluster([...server.cluster], {
       enableOfflineQueue: false,
-      // ioredis may send the ready check to a server before its connection is ready, and would then start over.
+      // ioredis may send the ready check to a server before its connection is ready, and would then start
+      // over.
       enableReadyCheck: false,
       clusterRetryStrategy: retryDelayMs,
       clusterNodeRetryStrategy: retryDelayMs,
@@ -137,18 +139,20 @@ export function nameOf(server: RedisServer): string {
 const CHANNEL = '+switch-master';
 
 /**
- * Disconnects the client from a primary as soon as a Sentinel announces its replacement, so that the client asks the
- * Sentinels again. An old primary that is only partly cut off would accept commands until it learns that it is a
- * replica now. Returns a function that stops this. Without Sentinels in the options it does nothing.
+ * Disconnects the client from a primary as soon as a Sentinel announces its replacement, so that the client
+ * asks the Sentinels again. An old primary that is only partly cut off would accept commands until it learns
+ * that it is a replica now. Returns a function that stops this. Without Sentinels in the options it does
+ * nothing.
  *
- * The detector of ioredis does not serve: it also leaves the new primary each time that another Sentinel announces it,
- * and it writes to the console when a Sentinel is down.
+ * The detector of ioredis does not serve: it also leaves the new primary each time that another Sentinel
+ * announces it, and it writes to the console when a Sentinel is down.
  */
 function followFailovers(client: Redis, options: RedisOptions, onPeerError: OnPeerError): () => void {
   const { sentinels = [], name = '' } = options;
   let announced: Address | undefined;
 
-  // Acts once for each announcement. If ioredis is told to disconnect while it connects, it gives up for good.
+  // Acts once for each announcement. If ioredis is told to disconnect while it connects, it gives up for
+  // good.
   function leaveOldPrimary(): void {
     if (client.status !== 'ready' || announced === undefined) return;
     const { host, port } = announced;
@@ -216,9 +220,9 @@ function sentinelOptions(options: RedisOptions): SentinelOptions {
 type Socket = Awaited<ReturnType<SentinelConnector['connect']>>;
 
 /**
- * The `Connector` for a client with these options. A TLS socket can fail twice: its certificate isn't trusted, and then
- * the peer reports how the connection ended. ioredis handles only the first error, and the second one would end the
- * process, so these connectors handle every error.
+ * The `Connector` for a client with these options. A TLS socket can fail twice: its certificate isn't
+ * trusted, and then the peer reports how the connection ended. ioredis handles only the first error, and the
+ * second one would end the process, so these connectors handle every error.
  */
 export function connectorFor({ sentinels }: Pick<RedisOptions, 'sentinels'>): RedisOptions['Connector'] {
   return sentinels === undefined ? DirectConnector : PrimaryConnector;
@@ -252,7 +256,8 @@ class PrimaryConnector extends SentinelConnector {
   constructor(options: unknown) {
     super(optionsOf(options));
     // ioredis asks the Sentinels through a client of its own.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- ioredis declares it private, without its type
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- ioredis declares it private, without
+    // its type
     const inner = this as unknown as { connectToSentinel: ConnectToSentinel };
     const connectToSentinel = inner.connectToSentinel.bind(this);
     inner.connectToSentinel = (sentinel, more) =>

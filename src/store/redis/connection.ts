@@ -15,19 +15,19 @@ export type { RedisServer, RedisTimeouts };
 export type Command = readonly [name: string, ...args: (string | number)[]];
 
 /**
- * A connection to Redis. It reconnects for as long as it takes. Without a connection, a command rejects at once. No
- * command is sent twice, except as `pipeline` says. Rejections are CountersignErrors.
+ * A connection to Redis. It reconnects for as long as it takes. Without a connection, a command rejects at
+ * once. No command is sent twice, except as `pipeline` says. Rejections are CountersignErrors.
  */
 export interface Connection {
   /** True on a Cluster: keys of different slots may be on different servers. */
   readonly isCluster: boolean;
   call(command: string, args: readonly (string | number)[]): Promise<unknown>;
   /**
-   * Sends commands over one connection, in order and without waiting between them. Resolves with the replies in order,
-   * and rejects if one of them is an error.
+   * Sends commands over one connection, in order and without waiting between them. Resolves with the replies
+   * in order, and rejects if one of them is an error.
    *
-   * On a Cluster all keys must be in one slot. If the slot has moved, all commands are sent once more to its new owner, so
-   * it must be harmless to repeat them.
+   * On a Cluster all keys must be in one slot. If the slot has moved, all commands are sent once more to its
+   * new owner, so it must be harmless to repeat them.
    */
   pipeline(commands: readonly Command[]): Promise<readonly unknown[]>;
   /** `INFO` of the server, or of each primary of a Cluster. */
@@ -93,8 +93,8 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
 }
 
 /**
- * Writes all commands of one turn of the event loop to the socket at once. Unlike the auto-pipelining of ioredis it waits
- * for no reply, so it delays no command.
+ * Writes all commands of one turn of the event loop to the socket at once. Unlike the auto-pipelining of
+ * ioredis it waits for no reply, so it delays no command.
  */
 function createWriteBatches(client: Redis): () => void {
   let corked = false;
@@ -111,8 +111,8 @@ function createWriteBatches(client: Redis): () => void {
 }
 
 /**
- * Connects to each server as soon as the client knows it. Otherwise the first command would start the connection, and
- * all commands until it is ready would reject.
+ * Connects to each server as soon as the client knows it. Otherwise the first command would start the
+ * connection, and all commands until it is ready would reject.
  */
 function connectToNodes(cluster: Cluster): void {
   cluster.on('+node', (node: Redis) => {

@@ -17,66 +17,70 @@ import { type RedisParts, clockArgument } from './parts.ts';
 import { loadScript, run } from './script.ts';
 
 /*
- * Data-loss detection. Redis can lose data: by FLUSHALL, a restart without persistence, a restored backup, or a failover
- * to a replica that was behind. The store then forgets approvals, and limits count too little, so Countersign could
- * approve an order twice. Each running process detects a loss by comparing Redis with what the process remembers.
+ * Data-loss detection. Redis can lose data: by FLUSHALL, a restart without persistence, a restored backup, or
+ * a failover to a replica that was behind. The store then forgets approvals, and limits count too little, so
+ * Countersign could approve an order twice. Each running process detects a loss by comparing Redis with what
+ * the process remembers.
  *
  * What Redis keeps
  * - The store has an epoch: a random id, in the record of what is in force.
- * - Each source has a copy of the epoch. It gets this copy when it is first registered, and never again by itself.
- * - Next to that copy, each process keeps its high-water mark in a field `w:N`: the id of the newest approval that the
- *   process was given for this source. `settle` writes it in the same step as the approval.
+ * - Each source has a copy of the epoch. It gets this copy when it is first registered, and never again by
+ *   itself.
+ * - Next to that copy, each process keeps its high-water mark in a field `w:N`: the id of the newest approval
+ *   that the process was given for this source. `settle` writes it in the same step as the approval.
  *
  * What a process remembers
  * - The epoch and, for each source that it registered, its high-water mark.
  * - The sequence, the freezes and the newest id of a freeze that it saw in force.
  *
  * What counts as a loss
- * - A source's copy is missing (`gone`), has another epoch (`other`), or has an older high-water mark (`behind`).
- *   `settle` and each update of the copies check this inside Redis.
- * - The record of what is in force is missing, has an unknown epoch, or has a lower sequence than the process saw.
- *   `readState` checks this.
+ * - A source's copy is missing (`gone`), has another epoch (`other`), or has an older high-water mark
+ *   (`behind`). `settle` and each update of the copies check this inside Redis.
+ * - The record of what is in force is missing, has an unknown epoch, or has a lower sequence than the process
+ *   saw. `readState` checks this.
  *
  * What follows
- * 1. From this moment the process approves nothing. `settle` and `notice` reject with STORE_LOST, including an approval
- *    that was already in flight, because it may be among the lost data.
- * 2. The process starts another epoch and adds the old one to the epochs that were declared lost, so that two processes
- *    do not declare the same loss twice. It freezes the store under the new epoch, for all processes. Freezes that were
- *    lost stand again. If this fails, the next look tries again.
- * 3. Until an operator acknowledges the loss, sources accept only frozen records. `unfreeze` with `acknowledgeLoss`
- *    registers all sources in the new epoch.
+ * 1. From this moment the process approves nothing. `settle` and `notice` reject with STORE_LOST, including
+ *    an approval that was already in flight, because it may be among the lost data.
+ * 2. The process starts another epoch and adds the old one to the epochs that were declared lost, so that two
+ *    processes do not declare the same loss twice. It freezes the store under the new epoch, for all
+ *    processes. Freezes that were lost stand again. If this fails, the next read tries again.
+ * 3. Until an operator acknowledges the loss, sources accept only frozen records. `unfreeze` with
+ *    `acknowledgeLoss` registers all sources in the new epoch.
  * 4. A process that finds its epoch among those declared lost forgets its high-water marks.
  *
- * What stays undetected: a process that starts after the loss remembers nothing, and starts an emptied Redis over. Other
- * running processes freeze the store with their next look; until then, the new process may approve an order again. If no
- * other process runs, nobody detects the loss.
+ * What stays undetected: a process that starts after the loss remembers nothing, and starts an emptied Redis
+ * over. Other running processes freeze the store with their next read; until then, the new process may
+ * approve an order again. If no other process runs, nobody detects the loss.
  */
 
 const declareLossScript = loadScript('declare-loss-1');
 
 export interface LossDetection extends HighWaterMarks {
   /**
-   * Reads what is in force, compares it with what this process remembers, and remembers it. Freezes the store for a
-   * loss, including one that could not be frozen before. Throws STORE_LOST if that fails.
+   * Reads what is in force, compares it with what this process remembers, and remembers it. Freezes the store
+   * for a loss, including one that could not be frozen before. Throws STORE_LOST if that fails.
    *
-   * `sequence`: a lower sequence than this process saw is a loss as well. A caller that makes a change omits it, because
-   * the change raises the sequence.
+   * `sequence`: a lower sequence than this process saw is a loss as well. A caller that makes a change omits
+   * it, because the change raises the sequence.
    */
   readState(options?: { readonly sequence: boolean }): Promise<StoreState>;
   /**
-   * Updates the copies of the sources, by default of all, and freezes the store if a source has lost data. `state` is the
-   * state given, or the state after such a freeze.
+   * Updates the copies of the sources, by default of all, and freezes the store if a source has lost data.
+   * `state` is the state given, or the state after such a freeze.
    */
   updateCopies(
     state: StoreState,
     sources?: readonly string[],
   ): Promise<{ readonly state: StoreState; readonly highestOther: number }>;
   /**
-   * Freezes the store for a loss that a settle found, and returns the error to reject with. Doesn't wait for the freeze: if it
-   * fails, the next look repeats it.
+   * Freezes the store for a loss that a settle found, and returns the error to reject with. Doesn't wait for
+   * the freeze: if it fails, the next read repeats it.
    */
   foundBySettle(source: string, loss: Loss, expected: ExpectedCopy): CountersignError;
-  /** Why this process approves nothing until it has frozen the store for a loss; undefined if it found none. */
+  /**
+   * Why this process approves nothing until it has frozen the store for a loss; undefined if it found none.
+   */
   pendingReason(): string | undefined;
 }
 
@@ -93,8 +97,9 @@ export function createLossDetection(parts: RedisParts): LossDetection {
     });
 
   /**
-   * Freezes the store for a loss. From this call on, this process approves nothing, even if the call rejects; it must then
-   * be repeated. If the loss was declared before, Redis stays as it is, even if an operator has acknowledged it.
+   * Freezes the store for a loss. From this call on, this process approves nothing, even if the call rejects;
+   * it must then be repeated. If the loss was declared before, Redis stays as it is, even if an operator has
+   * acknowledged it.
    */
   function freeze(loss: FoundLoss): Promise<void> {
     marks.setPending(loss);
@@ -197,10 +202,13 @@ export interface FoundLoss {
   readonly epoch: string | undefined;
 }
 
-/** What the last look found in force. */
+/** What the last read found in force. */
 export interface Seen {
   readonly sequence: number;
-  /** The freezes that stood, as JSON, or the empty text. If they are lost, the freeze for the loss restores them. */
+  /**
+   * The freezes that stood, as JSON, or the empty text. If they are lost, the freeze for the loss restores
+   * them.
+   */
   readonly freezes: string;
   /** The number in the newest id of a freeze, so that no id is given twice. */
   readonly lastFreezeNumber: number;
@@ -208,7 +216,10 @@ export interface Seen {
 
 /** What one process remembers of the store. */
 export interface HighWaterMarks {
-  /** The field of each source's copy that has this process's mark. Processes may share a field: it has their newest mark. */
+  /**
+   * The field of each source's copy that has this process's mark. Processes may share a field: it has their
+   * newest mark.
+   */
   readonly field: string;
   readonly epoch: () => string | undefined;
   readonly seen: () => Seen;
@@ -221,7 +232,9 @@ export interface HighWaterMarks {
   readonly expected: (source: string) => ExpectedCopy;
   /** Throws STORE_LOST while a loss is pending. */
   readonly assertNonePending: () => void;
-  /** The loss that was found and could not be frozen yet. While there is one, this process approves nothing. */
+  /**
+   * The loss that was found and could not be frozen yet. While there is one, this process approves nothing.
+   */
   readonly pending: () => FoundLoss | undefined;
   readonly setPending: (loss: FoundLoss) => void;
   /** Remembers what is in force. A new epoch clears the marks. */
@@ -291,8 +304,9 @@ export function createHighWaterMarks(): HighWaterMarks {
 }
 
 /**
- * Settles, and remembers an approval once it may be answered. `settle` waits for the replicas as well. Throws STORE_LOST if
- * a loss was found meanwhile: the approval may be among the lost data, and it is safe to ask again.
+ * Settles, and remembers an approval once it may be answered. `settle` waits for the replicas as well. Throws
+ * STORE_LOST if a loss was found meanwhile: the approval may be among the lost data, and it is safe to ask
+ * again.
  */
 export async function rememberApproval(
   marks: HighWaterMarks,
@@ -319,13 +333,17 @@ const LOSS_TEXT: Readonly<Record<Loss, (source: string) => string>> = {
 };
 const ALL_LOST = 'Redis holds nothing any more of what this process saw in it';
 
-/** The author of the freeze, and how its reason starts. Older versions recognise a loss by them: see include/in_force.lua. */
+/**
+ * The author of the freeze, and how its reason starts. Older versions recognise a loss by them: see
+ * include/in_force.lua.
+ */
 const BY = 'countersign';
 const START = 'data was lost: ';
 const CURE =
-  'Approvals and the used amounts of limits may be forgotten. Find out why, and push the policies again if none are ' +
-  'in force. Enter lists, prices and orders again if they are gone. Compare with the platform what was approved. ' +
-  'Then run `countersign unfreeze --acknowledge-loss`: repeats and limits begin from what Redis still has';
+  'Approvals and the used amounts of limits may be forgotten. Find out why, and push the policies again ' +
+  'if none are in force. Enter lists, prices and orders again if they are gone. Compare with the platform ' +
+  'what was approved. Then run `countersign unfreeze --acknowledge-loss`: repeats and limits begin from ' +
+  'what Redis still has';
 /** In characters: there is a sentence for each source, and there may be many sources. */
 const FOUND_MAX = 1000;
 

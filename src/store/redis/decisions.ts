@@ -32,7 +32,8 @@ export function createDecisions(
       rememberApproval(losses, request.source, async (expected) => {
         let result = await settle(parts, losses, request, expected);
         if (result.outcome === 'jumped') {
-          // An outage looks like a jump of the clock, until keepTime compares it with the time that passed here.
+          // An outage looks like a jump of the clock, until keepTime compares it with the time that passed
+          // here.
           await keepTime(parts, [request.source]);
           result = await settle(parts, losses, request, losses.expected(request.source));
         }
@@ -122,8 +123,8 @@ function readSettled(
 }
 
 /**
- * Throws if a reply is not about the request. Redis replies in order and without ids, so one lost or duplicated reply would
- * shift all that follow. The connection is then replaced.
+ * Throws if a reply is not about the request. Redis replies in order and without ids, so one lost or
+ * duplicated reply would shift all that follow. The connection is then replaced.
  */
 function expectOwnReply({ connection }: RedisParts, asked: string): (about: string) => void {
   return (about) => {
@@ -131,8 +132,8 @@ function expectOwnReply({ connection }: RedisParts, asked: string): (about: stri
     connection.renew();
     throw new CountersignError(
       'STORE_UNREACHABLE',
-      'Redis answered another question than was asked: the replies on the connection are out of order, so it is ' +
-        'replaced; check what is between the service and Redis',
+      'Redis answered another question than was asked: the replies on the connection are out of order, ' +
+        'so it is replaced; check what is between the service and Redis',
     );
   };
 }

@@ -46,7 +46,7 @@ const TLS_ERRORS: readonly (readonly [pattern: RegExp, meaning: string, cure: st
     'Write a name in store.url that the certificate has, or issue one that has this name',
   ],
   [
-    /alert (?:certificate|bad certificate|unsupported certificate|unknown ca|handshake failure|access denied)/,
+    /alert (?:(?:bad |unsupported )?certificate|unknown ca|handshake failure|access denied)/,
     'refuses the client certificate, or the lack of one',
     'Name a client certificate that it trusts in store.tls.certificate, and its key in store.tls.key',
   ],
@@ -68,8 +68,8 @@ export interface Target {
 }
 
 /**
- * Turns an error of ioredis into a CountersignError with the cure. The original error is dropped: it carries the command,
- * and so callback bodies or a password. `last` is the last error of connecting, if any.
+ * Turns an error of ioredis into a CountersignError with the cure. The original error is dropped: it carries
+ * the command, and so callback bodies or a password. `last` is the last error of connecting, if any.
  */
 export function storeFault(
   target: Target,
@@ -91,8 +91,8 @@ export function storeFault(
   if (isReplyError(thrown)) {
     return new CountersignError(
       'STORE_CORRUPT',
-      `Redis at ${server} could not run a command: ${reason}. Another program may have written a key, or a key ` +
-        'is damaged; give the store a database or a prefix of its own, or restore a backup',
+      `Redis at ${server} could not run a command: ${reason}. Another program may have written a key, ` +
+        'or a key is damaged; give the store a database or a prefix of its own, or restore a backup',
       { server },
     );
   }
@@ -190,7 +190,8 @@ const UNINFORMATIVE = [
   /^Reached the max retries per request limit/,
   /^All sentinels are unreachable/,
   /^timeout$/,
-  // A server reports this if the client leaves during a handshake, such as that with another node of a Cluster.
+  // A server reports this if the client leaves during a handshake, such as that with another node of a
+  // Cluster.
   /\balert decode error\b/,
 ];
 
@@ -205,9 +206,9 @@ const SENTINEL_REPLY =
 const NO_PRIMARY = /^(?:ERR No such master with that name|an invalid reply: null)/;
 const NO_REPLY = 'Command timed out';
 
-/** Stands for the reply of a Sentinel that knows no primary of the name. */
+/** The reply of a Sentinel that knows no primary of the name. */
 const UNKNOWN_PRIMARY = 'it knows no primary of this name';
-/** Stands for a connection that the server closed without an error. */
+/** The error of a connection that the server closed without one. */
 const CLOSED = 'it closed the connection';
 
 type ErrorsByPeer = Map<string, Error>;

@@ -6,10 +6,11 @@ import { digits, expectJson, expectReply, optionalText, text, texts } from './re
 import { loadScript, run } from './script.ts';
 
 /*
- * What is in force is one record under one key: the sequence, the revision, the freezes and the version of the prices.
- * Each source has a copy of it in its own slot, because `settle` reads it in the same atomic step. A change updates the
- * record and then every copy, and resolves once every source has it. If a change breaks off in between, the next
- * `control` of any process completes it. The sequence increases with each change, so no copy goes back to an older record.
+ * The store keeps what is in force as one record under one key: the sequence, the revision, the freezes and
+ * the version of the prices. Each source has a copy of it in its own slot, because `settle` reads it in the
+ * same atomic step. A change updates the record and then every copy, and resolves once every source has it.
+ * If a change breaks off in between, the next `control` of any process completes it. The sequence increases
+ * with each change, so no copy goes back to an older record.
  *
  * A copy also has the epoch of the store and the high-water marks of the processes: see data-loss.ts.
  */
@@ -21,8 +22,8 @@ const removeEventsScript = loadScript('remove-freeze-events-1');
 const updateCopyScript = loadScript('update-copy-2');
 
 /**
- * The record as scripts pass it. `frozen` is one of the freezes, as older versions know it; `freezes` are all of them.
- * Freezes are JSON, or the empty text if there are none.
+ * The record as scripts pass it. `frozen` is one of the freezes, as older versions know it; `freezes` are all
+ * of them. Freezes are JSON; no freezes are the empty text.
  */
 export type InForce = readonly [
   sequence: string,
@@ -37,7 +38,7 @@ export const inForce = z.tuple([text, text, text, text, text, text]);
 /** The record, and what else a process must know to update the copies. */
 export interface StoreState {
   readonly current: InForce;
-  /** Undefined if the store has none, which only a process that knows one can find. */
+  /** Undefined if the store lost its epoch. Only a process that remembers one can see that. */
   readonly epoch: string | undefined;
   /** The epochs that were declared lost. */
   readonly lostEpochs: readonly string[];
@@ -66,8 +67,8 @@ const FIELDS = [
 const fields = z.array(optionalText).length(FIELDS.length);
 
 /**
- * Reads the record. With `start` it starts an epoch if the store has none. A record that a version with a single freeze
- * wrote is upgraded first.
+ * Reads the record. With `start` it starts an epoch unless the store has one. A record that a version with a
+ * single freeze wrote is upgraded first.
  */
 export async function readState(
   parts: RedisParts,
@@ -117,8 +118,8 @@ export async function publishChange({ connection, keys }: RedisParts, sequence: 
 // ---- the copies ----
 
 /**
- * What a source has lost. `gone`: its copy. `other`: its copy is of another epoch. `behind`: an approval that a process
- * was given.
+ * A loss of a source. `gone`: its copy. `other`: its copy is of another epoch. `behind`: an approval that
+ * a process was given.
  */
 export type Loss = 'gone' | 'other' | 'behind';
 export const lossKinds = z.enum(['gone', 'other', 'behind']);
@@ -158,7 +159,10 @@ export async function updateCopies(
   };
 }
 
-/** Updates the copies of all known sources. Each then has all freeze events in its journal, so they are removed. */
+/**
+ * Updates the copies of all known sources. Each then has all freeze events in its journal, so they are
+ * removed.
+ */
 export async function updateAllCopies(
   parts: RedisParts,
   state: StoreState,
@@ -201,8 +205,8 @@ async function updateCopy(
 }
 
 /**
- * Gives sources the epoch. Without `overwrite`, only sources that never had one get it. A source settles nothing until
- * its copy is updated.
+ * Gives sources the epoch. Without `overwrite`, only sources that never had one get it. A source settles
+ * nothing until its copy is updated.
  */
 export async function registerSources(
   { connection, keys }: RedisParts,

@@ -1,7 +1,7 @@
 /**
- * The names of keys. All keys that one `settle` uses carry the hash tag of their source, so they are in one slot of a
- * Cluster. Keys that hold for all sources carry the tag `global`. No key of a source can equal one of those, so a source
- * may be called `global`.
+ * The names of keys. All keys that one `settle` uses carry the hash tag of their source, so they are in one
+ * slot of a Cluster. Keys that hold for all sources carry the tag `global`. No key of a source can equal one
+ * of those, so a source may be called `global`.
  */
 export interface Keys {
   readonly inForce: string;
@@ -60,7 +60,9 @@ export function createKeys(prefix: string): Keys {
   };
 }
 
-/** Escapes braces, which delimit hash tags, and the empty name, because an empty tag does not count as one. */
+/**
+ * Escapes braces, which delimit hash tags, and the empty name, because an empty tag does not count as one.
+ */
 function escaped(name: string): string {
   return name === '' ? '%' : name.replaceAll(/[%{}]/g, (character) => encodeURIComponent(character));
 }

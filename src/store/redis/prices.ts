@@ -12,10 +12,7 @@ import { loadScript, run } from './script.ts';
 const changeScript = loadScript('change-prices-3');
 const ASSET = 'a:';
 
-/**
- * The table stands in one place for all sources; to these its version is spread, with all else that is in
- * force.
- */
+/** One table holds for all sources. Its version is in the record of what is in force and in its copies. */
 export function createPrices(parts: RedisParts, losses: LossDetection): Prices {
   const { connection, keys } = parts;
   return {

@@ -75,8 +75,9 @@ const ATTEMPTS = 50;
 /**
  * Copies a change to every source, until each has it or a later one, and wakes the watchers.
  *
- * A failover can lose a change that some sources already have. Their copies then have a higher sequence than the record,
- * and they reject this change as older: the sequence of the record is increased until they accept it.
+ * A failover can lose a change that some sources already have. Their copies then have a higher sequence than
+ * the record, and they reject this change as older: the sequence of the record is increased until they accept
+ * it.
  */
 export async function completeChange(
   parts: RedisParts,
@@ -144,7 +145,8 @@ async function register(parts: RedisParts, losses: LossDetection, sources: reado
 type Unfrozen = Awaited<ReturnType<Releases['unfreeze']>>;
 
 /**
- * Lifts freezes. If this acknowledges every loss, the sources are registered again first, while everything is still frozen.
+ * Lifts freezes. If this acknowledges every loss, the sources are registered again first, while everything is
+ * still frozen.
  */
 async function unfreeze(
   parts: RedisParts,

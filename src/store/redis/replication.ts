@@ -9,27 +9,28 @@ import { count, expectReply } from './reply.ts';
 import { loadScript } from './script.ts';
 
 /*
- * Replica acknowledgement. Redis replicates asynchronously: it acknowledges a write before its replicas have it, and a
- * failover to a replica then loses the write. With `store.durability.replicas` above 0, the store waits with `WAIT` until
- * so many replicas have acknowledged a write, and only then resolves. It does so for each SUCCESS, and for each change
- * that can stop approvals: a push, a freeze, an unfreeze, a change of a list or of prices, a cancelled order. A refusal
- * doesn't wait, because losing a refusal approves nothing.
+ * Replica acknowledgement. Redis replicates asynchronously: it acknowledges a write before its replicas have
+ * it, and a failover to a replica then loses the write. With `store.durability.replicas` above 0, the store
+ * waits with `WAIT` until so many replicas have acknowledged a write, and only then resolves. It does so for
+ * each SUCCESS, and for each change that can stop approvals: a push, a freeze, an unfreeze, a change of a
+ * list or of prices, a cancelled order. A refusal doesn't wait, because losing a refusal approves nothing.
  *
- * A write that is not acknowledged in time rejects with STORE_UNREACHABLE, at the latest `commandTimeoutMs` after the
- * write itself. It stays on the primary. A SUCCESS that rejects so gets a journal entry of type `late`, because the
- * answer is FAILURE. A repeat waits for the replicas again.
+ * A write that is not acknowledged in time rejects with STORE_UNREACHABLE, at the latest `commandTimeoutMs`
+ * after the write itself. It stays on the primary. A SUCCESS that rejects so gets a journal entry of type
+ * `late`, because the answer is FAILURE. A repeat waits for the replicas again.
  *
- * `WAIT` holds up all later commands of its connection, so the waits have a connection of their own. It is not the
- * connection that wrote, and it may reach another primary than the one that has the write. So each wait is one pipeline of
- * two commands:
+ * `WAIT` holds up all later commands of its connection, so the waits have a connection of their own. It is
+ * not the connection that wrote, and it may reach another primary than the one that has the write. So each
+ * wait is one pipeline of two commands:
  *
- * 1. `check-writes.lua` checks that this primary still has the write: the journal entry by its id, subject and terms, or
- *    the field by its value. If not, a failover has lost it. Then it writes the key `barrier`, because `WAIT` waits only
- *    for writes of its own connection. Replication is in order, so a replica with the later write has the earlier one.
+ * 1. `check-writes.lua` checks that this primary still has the write: the journal entry by its id, subject
+ *    and terms, or the field by its value. If not, a failover has lost it. Then it writes the key `barrier`,
+ *    because `WAIT` waits only for writes of its own connection. Replication is in order, so a replica with
+ *    the later write has the earlier one.
  * 2. `WAIT` returns how many replicas have acknowledged it.
  *
- * One wait at a time is in flight; the writes that arrive meanwhile share the next one. On a Cluster, each source has waits
- * of its own, since its slot has its own replicas.
+ * One wait at a time is in flight; the writes that arrive meanwhile share the next one. On a Cluster, each
+ * source has waits of its own, since its slot has its own replicas.
  */
 
 /** How many replicas must acknowledge a write, and within what time. */
@@ -191,7 +192,10 @@ export interface Change {
 
 type ReplicaWait = (change: Change) => Promise<void>;
 
-/** Rejects with STORE_UNREACHABLE unless enough replicas have all writes. Calls `onLate` before if the primary has them. */
+/**
+ * Rejects with STORE_UNREACHABLE unless enough replicas have all writes. Calls `onLate` before if the primary
+ * has them.
+ */
 export function createReplicaWait(
   acknowledge: Acknowledge,
   durability: Durability,
@@ -232,8 +236,9 @@ async function shortfallOf(
   }
   if (had >= durability.replicas) return undefined;
   const because =
-    `${had} of ${replicasOf(durability)} had it within ${durability.timeoutMs} ms (store.durability.timeoutMs); ` +
-    'look at `INFO replication` of the primary, and start or repair its replicas';
+    `${had} of ${replicasOf(durability)} had it within ${durability.timeoutMs} ms ` +
+    '(store.durability.timeoutMs); look at `INFO replication` of the primary, ' +
+    'and start or repair its replicas';
   return { isLost: false, because, had };
 }
 
@@ -290,7 +295,8 @@ const KEY_LIFETIME_MS = '60000';
 const checkScript = loadScript('check-writes');
 
 /**
- * Returns a function that resolves once `replicas` have a write, or after `timeoutMs`. It rejects if that can't be found out
+ * Returns a function that resolves once `replicas` have a write, or after `timeoutMs`. It rejects if that
+ *      can't be found out
  * within `waitMs`. The connection must not be used for anything else.
  */
 export function createAcknowledgements(

@@ -42,7 +42,10 @@ export function expectJson<T>(schema: z.ZodType<T>, what: string, json: string):
   return expectReply(schema, what, value);
 }
 
-/** Reads a hash. The command is in capitals because ioredis turns the reply to `hgetall` into an object, which loses `__proto__`. */
+/**
+ * Reads a hash. The command is in capitals because ioredis turns the reply to `hgetall` into an object, which
+ * loses `__proto__`.
+ */
 export async function readHash(
   connection: Connection,
   what: string,

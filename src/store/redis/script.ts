@@ -13,7 +13,7 @@ export interface Script {
 
 const FOLDER = new URL('scripts/', import.meta.url);
 
-/** Reads `scripts/<name>.lua`. A line `--- @include x` stands for `scripts/include/x.lua`, which is included once. */
+/** Reads `scripts/<name>.lua`. Each line `--- @include x` inserts `scripts/include/x.lua` once. */
 export function loadScript(name: string): Script {
   return scriptFrom(name, readFileSync(new URL(`${name}.lua`, FOLDER), 'utf8'));
 }
@@ -36,7 +36,10 @@ function withIncludes(text: string, included: Set<string>): string {
   });
 }
 
-/** Runs a script by its hash in one round trip. If Redis does not know the script, a second one sends its text. */
+/**
+ * Runs a script by its hash in one round trip. If Redis does not know the script, a second one sends its
+ * text.
+ */
 export async function run(
   connection: Connection,
   script: Script,

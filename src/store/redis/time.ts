@@ -10,8 +10,8 @@ const clockScript = loadScript('clock-1');
 const acceptScript = loadScript('accept-clock-2');
 
 /*
- * The record of what is in force and the control of each source keep a time of their own, because they may be on
- * different servers with different clocks.
+ * The record of what is in force and the control of each source keep a time of their own, because they may be
+ * on different servers with different clocks.
  */
 
 /** `registered` are the sources that this process registered. */
@@ -62,8 +62,8 @@ const found = z
   }));
 
 /**
- * Compares Redis' clock with the time that a control keeps, and with the time that passed in this process since the clock
- * was last right.
+ * Compares Redis' clock with the time that a control keeps, and with the time that passed in this process
+ * since the clock was last right.
  */
 export async function lookAt(parts: RedisParts, control: string, mode: ClockMode): Promise<ClockState> {
   const { lastRight, elapsed, clockBounds } = parts;

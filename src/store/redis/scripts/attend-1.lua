@@ -1,4 +1,5 @@
--- A running service shows itself, and answers the last call. Those that have not for a lifetime are forgotten.
+-- Lists a running service, which thereby answers the last call. Removes services that were silent for a
+-- lifetime.
 --
 -- KEYS 1 services
 -- ARGV 1 clock, 2 lifetime ms, 3 id, 4 name, 5 sequence, 6 trouble

@@ -1,4 +1,4 @@
--- Asks all services that run to show themselves. It then has to be published.
+-- Calls all running services. The caller must publish it.
 --
 -- KEYS 1 services
 -- ARGV 1 lifetime ms

@@ -1,8 +1,8 @@
--- Cancels an order that is expected.
+-- Cancels an order, if it is expected.
 --
 -- KEYS 1 control, 2 order, 3 subject, 4 journal
 -- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 by
--- Returns {cancelled | ended, state, the order's fields}, or nothing if there is none
+-- Returns {cancelled | ended, state, the order's fields}; nothing if there is no order
 --- @include journal
 --- @include order
 
@@ -14,10 +14,11 @@ local state = order_state(order, now)
 if state ~= 'expected' then return { 'ended', state, order.flat } end
 local known = redis.call('HGET', subject, 'entries')
 
--- As text, for a number would lose digits.
-local detail = '{"change":"cancel","members":' .. cjson.encode(order.members) .. ',"expiresAtMs":' .. order.expires
-  .. ',"by":' .. cjson.encode(ARGV[5]) .. '}'
-local id = journal_append(journal, control, now, ARGV[2], { type = 'order', subject = ARGV[4], detail = detail })
+-- As text, because cjson writes a number with 14 digits only.
+local detail = '{"change":"cancel","members":' .. cjson.encode(order.members)
+  .. ',"expiresAtMs":' .. order.expires .. ',"by":' .. cjson.encode(ARGV[5]) .. '}'
+local entry = { type = 'order', subject = ARGV[4], detail = detail }
+local id = journal_append(journal, control, now, ARGV[2], entry)
 journal_about(subject, known, id, ARGV[3])
 redis.call('HSET', key, 'state', 'cancelled', 'ended', ms(now))
 return { 'cancelled', 'cancelled', order_read(key).flat }

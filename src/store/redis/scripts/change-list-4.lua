@@ -1,12 +1,14 @@
--- Adds values to a list and removes values from it. A value that is there already keeps its time.
+-- Adds values to a list and removes values from it. A value that the list already has keeps its time.
 --
 -- KEYS 1 control, 2 lists, 3 list, 4 journal
--- ARGV 1 clock, 2 journal retention ms, 3 list's name, 4 detail, 5 number of values to add, these, the values to remove
--- Returns {added, removed, entries, version, now ms}; {jumped, ms the clock is ahead} for values to add while it is; or nothing if it is to remove only, from a list that does not exist
+-- ARGV 1 clock, 2 journal retention ms, 3 name of the list, 4 detail, 5 number of values to add, then these
+--      values, then the values to remove
+-- Returns {added, removed, entries, version, now ms}; {jumped, ms that the clock is ahead} if values are to
+--      be added while the clock is ahead; nothing if the change only removes and the list does not exist
 --- @include journal
 
--- Lua unpacks no more than some thousands.
-local VALUES_AT_ONCE = 1000
+-- `unpack` is limited to some thousands of values.
+local VALUES_PER_CALL = 1000
 
 local control, lists, list, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local now, ahead = time_now(control, ARGV[1])
@@ -18,8 +20,8 @@ local version = tonumber(string.match(row or '', '^%d+') or '0') + 1
 journal_append(journal, control, now, ARGV[2], { type = 'list', detail = ARGV[4] })
 local last = 5 + tonumber(ARGV[5])
 local added, removed = 0, 0
-for from = 6, last, VALUES_AT_ONCE do
-  local to = math.min(from + VALUES_AT_ONCE - 1, last)
+for from = 6, last, VALUES_PER_CALL do
+  local to = math.min(from + VALUES_PER_CALL - 1, last)
   local found, new = redis.call('HMGET', list, unpack(ARGV, from, to)), {}
   for offset = 1, to - from + 1 do
     if not found[offset] then
@@ -29,8 +31,9 @@ for from = 6, last, VALUES_AT_ONCE do
   end
   if #new > 0 then added = added + redis.call('HSET', list, unpack(new)) end
 end
-for from = last + 1, #ARGV, VALUES_AT_ONCE do
-  removed = removed + redis.call('HDEL', list, unpack(ARGV, from, math.min(from + VALUES_AT_ONCE - 1, #ARGV)))
+for from = last + 1, #ARGV, VALUES_PER_CALL do
+  local to = math.min(from + VALUES_PER_CALL - 1, #ARGV)
+  removed = removed + redis.call('HDEL', list, unpack(ARGV, from, to))
 end
 local entries = redis.call('HLEN', list)
 redis.call('HSET', lists, ARGV[3], ms(version) .. '|' .. ms(now) .. '|' .. ms(entries))

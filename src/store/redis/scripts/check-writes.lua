@@ -1,59 +1,62 @@
--- Says which effects stand in this primary's history, and writes, so that a WAIT after it waits for them and all before.
+-- Checks which writes this primary has, and writes a key, so that a WAIT after it waits for the replicas to
+-- have them all.
 --
--- KEYS 1 barrier, then for each effect in order its keys: an entry's journal and subject, any other's hash
--- ARGV 1 lifetime of the barrier ms, then for each effect, an argument each
---      entry, its id, subject, terms: the journal has it, as a SUCCESS about this subject; if terms are given, these
---      least, field, number: the hash's field begins with this number or a higher one
---      same, field, text: the hash's field holds this text
--- Returns 1 or 0 for each effect, in order
+-- KEYS 1 barrier, then the keys of each write in order: for an entry its journal and its subject, otherwise a
+--      hash
+-- ARGV 1 lifetime of the barrier ms, then for each write its kind and the arguments of the kind:
+--      entry, its id, subject, terms: the journal has it, as a SUCCESS about this subject; if terms are not
+--        empty, the subject has these
+--      least, field, number: the field starts with this number or a higher one
+--      same, field, text: the field is this text
+-- Returns 1 or 0 for each write, in order
 local key, at = 2, 2
 
-local function take_key()
+local function next_key()
   key = key + 1
   return KEYS[key - 1]
 end
 
-local function take()
+local function next_argument()
   at = at + 1
   return ARGV[at - 1]
 end
 
-local function named(flat)
+local function fields_of(flat)
   local fields = {}
   for index = 1, #flat, 2 do fields[flat[index]] = flat[index + 1] end
   return fields
 end
 
--- An id alone says too little: after a failover that lost it, another entry may have been given it again.
-local function entry(journal, subject_key, id, subject, terms)
+-- Compares more than the id: after a failover that lost the entry, another entry may have got the same id.
+local function has_entry(journal, subject_key, id, subject, terms)
   local found = redis.call('XRANGE', journal, id, id)[1]
   if not found then return false end
-  local fields = named(found[2])
+  local fields = fields_of(found[2])
   if fields.subject ~= subject or fields.verdict ~= 'SUCCESS' then return false end
   return terms == '' or redis.call('HGET', subject_key, 'terms') == terms
 end
 
 local KINDS = {
   entry = function()
-    local journal, subject_key = take_key(), take_key()
-    local id, subject, terms = take(), take(), take()
-    return entry(journal, subject_key, id, subject, terms)
+    local journal, subject_key = next_key(), next_key()
+    local id, subject, terms = next_argument(), next_argument(), next_argument()
+    return has_entry(journal, subject_key, id, subject, terms)
   end,
   least = function()
-    local held = redis.call('HGET', take_key(), take())
-    return tonumber(string.match(held or '', '^%d+') or '-1') >= tonumber(take())
+    local held = redis.call('HGET', next_key(), next_argument())
+    return tonumber(string.match(held or '', '^%d+') or '-1') >= tonumber(next_argument())
   end,
   same = function()
-    local held = redis.call('HGET', take_key(), take())
-    return held == take()
+    local held = redis.call('HGET', next_key(), next_argument())
+    return held == next_argument()
   end,
 }
 
-local stands = {}
+local present = {}
 while at <= #ARGV do
-  local kind = KINDS[take()]
-  if not kind then error('unknown effect: ' .. ARGV[at - 1]) end
-  stands[#stands + 1] = kind() and 1 or 0
+  local kind = KINDS[next_argument()]
+  if not kind then error('unknown kind of write: ' .. ARGV[at - 1]) end
+  present[#present + 1] = kind() and 1 or 0
 end
 redis.call('SET', KEYS[1], '', 'PX', ARGV[1])
-return stands
+return present

@@ -1,14 +1,15 @@
--- Declares an epoch lost: freezes everything, until that is acknowledged under another epoch. Freezes that were lost as well
--- stand again. It then has to be spread to the sources.
+-- Declares an epoch lost and starts another one. Freezes all sources, until an operator acknowledges the
+-- loss. Freezes that were lost stand again. The caller must then update the copies.
 --
 -- KEYS 1 in force
--- ARGV 1 clock, 2 reason, 3 by, 4 epoch that was lost; empty: the one there is, 5 the next epoch, 6 the sequence that the caller
---      saw last, 7 the freezes that stood then, 8 the number of the last id that it saw
--- Returns 1 if it was declared, 0 if it had been before
+-- ARGV 1 clock, 2 reason, 3 by, 4 the epoch that was lost; empty: the current one, 5 the next epoch, 6 the
+--      last sequence that the caller saw, 7 the freezes that the caller saw, 8 the number in the newest id of
+--      a freeze that it saw
+-- Returns 1 if this declared the loss, 0 if it was declared before
 --- @include in_force
 
--- Processes that were away for longer than so many losses find one more.
-local REMEMBERED = 20
+-- A process that missed more losses than this finds another loss.
+local LOST_EPOCHS = 20
 
 local state = in_force_read(KEYS[1], ARGV[1])
 local epoch, lost, seen = state.epoch, state.lost, tonumber(ARGV[6])
@@ -19,14 +20,14 @@ if epoch ~= known and string.find(' ' .. lost .. ' ', ' ' .. known .. ' ', 1, tr
 local epochs = { known }
 if epoch and epoch ~= known then table.insert(epochs, epoch) end
 for before in string.gmatch(lost, '%S+') do
-  if #epochs < REMEMBERED then table.insert(epochs, before) end
+  if #epochs < LOST_EPOCHS then table.insert(epochs, before) end
 end
 
 if epoch ~= known or state.sequence < seen then
   local stands, standing = {}, {}
   for _, freeze in ipairs(state.freezes) do stands[freeze[1]] = cjson.encode(freeze) end
   for _, freeze in ipairs(in_force_list(ARGV[7])) do
-    -- A process that knew nothing of it may have given its id to another.
+    -- A process that did not know this freeze may have given its id to another one.
     local other = stands[freeze[1]]
     if other and other ~= cjson.encode(freeze) then freeze[1], other = in_force_id(state), nil end
     if not other then table.insert(standing, freeze) end

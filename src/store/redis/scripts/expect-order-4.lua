@@ -1,4 +1,5 @@
--- Announces an order, in place of none, of a cancelled one, or of one that has expired unused.
+-- Announces an order, unless another announcement for the subject stands. It replaces a cancelled order, and
+-- one that expired unused.
 --
 -- KEYS 1 control, 2 order, 3 subject, 4 journal
 -- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 expires at ms, 6 by, 7 detail,
@@ -30,7 +31,8 @@ if stands then
 end
 local known = redis.call('HGET', subject, 'entries')
 
-local id = journal_append(journal, control, now, ARGV[2], { type = 'order', subject = ARGV[4], detail = ARGV[7] })
+local entry = { type = 'order', subject = ARGV[4], detail = ARGV[7] }
+local id = journal_append(journal, control, now, ARGV[2], entry)
 journal_about(subject, known, id, ARGV[3])
 local fields = { 'state', 'expected', 'announced', ms(now), 'expires', ARGV[5], 'ended', '0', 'by', ARGV[6] }
 for at = MEMBERS_FROM, #ARGV, 2 do

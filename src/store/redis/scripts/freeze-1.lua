@@ -1,7 +1,7 @@
--- Freezes everything. It then has to be spread to the sources.
+-- Freezes all sources. The caller must then update the copies.
 --
 -- KEYS 1 in force
--- ARGV 1 clock, 2 reason, 3 by, 4 the number of the last id that the caller saw
+-- ARGV 1 clock, 2 reason, 3 by, 4 the number in the newest id of a freeze that the caller saw
 -- Returns {the freeze, sequence, revision, frozen, version of the prices, freezes, lifted}
 --- @include in_force
 

@@ -1,7 +1,7 @@
--- Gives what is in force a sequence above one that some source keeps. It then has to be spread to the sources.
+-- Increases the sequence above one that a source has. The caller must then update the copies.
 --
 -- KEYS 1 in force
--- ARGV 1 clock, 2 the sequence that it is to be above
+-- ARGV 1 clock, 2 the sequence to exceed
 -- Returns {sequence, revision, frozen, version of the prices, freezes, lifted}
 --- @include in_force
 

@@ -1,8 +1,8 @@
--- Notes a `sign_success`: see NoticeResult in src/store/store.ts.
+-- Records a notification (`sign_success`): see NotificationResult in src/store/store.ts.
 --
 -- KEYS 1 control, 2 subject, 3 journal
--- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 txid or empty, 7 detail,
---      8 most txids
+-- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 txid or empty, 7
+--      detail, 8 most txids of a subject
 -- Returns {about, id, verdict, code}, where about is KEYS 2, ARGV 5 and 6 with blanks between: see settle.lua
 --- @include journal
 
@@ -20,7 +20,7 @@ local function approved(question)
   return decision and cjson.decode(decision)[1] == 'SUCCESS'
 end
 
--- A speed-up's question carries the number of txids there were, so there are no others than these.
+-- The name of a speed-up's question ends with the number of txids at that time, so these are all speed-ups.
 local start, speed_ups = approved('d:sign_start'), 0
 for count = 0, #txids do
   if approved('d:sign_start+' .. count) then speed_ups = speed_ups + 1 end

@@ -1,8 +1,8 @@
--- Looks an order up, without a change.
+-- Reads an order and changes nothing.
 --
 -- KEYS 1 control, 2 order
 -- ARGV 1 clock
--- Returns {state, the order's fields}, or nothing if there is none
+-- Returns {state, the order's fields}; nothing if there is no order
 --- @include order
 
 local order = order_read(KEYS[2])

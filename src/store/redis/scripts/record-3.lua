@@ -1,8 +1,8 @@
 -- Writes a journal entry that decides nothing.
 --
--- KEYS 1 control, 2 subject (of the empty name where there is none), 3 journal
--- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject or empty, 5 type, 6 verdict, 7 code, 8 of,
---      9 detail
+-- KEYS 1 control, 2 subject (unused if ARGV 4 is empty), 3 journal
+-- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject or empty, 5 type, 6 verdict, 7
+--      code, 8 of, 9 detail
 -- Returns its id
 --- @include journal
 

@@ -1,65 +1,49 @@
--- Settles one question about one subject: see SettleResult in src/store/store.ts, whose numbers the steps carry.
+-- Settles one question about one subject, in the numbered steps of SettleResult in src/store/store.ts.
 --
--- KEYS 1 control, 2 subject, 3 journal, 4 lists, then one for each claim in order: its list, its counter, its mark, its
---      order, or, for a speed-up, the subject again
--- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 question, 7 speed-up (1 or 0),
---      8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13 how the proposal's refusal
---      stands, 14 version of the prices (0: it does not depend on them), 15 detail, 16 epoch that the caller knows, 17 its
---      witness, 18 its newest approval or empty (see lost-memory.ts), 19 scheme or empty, then for each claim
---      a head in one, with blanks between: kind, decides (1 or 0), how its refusal stands, and what include/claim_*.lua
---      says of the kind; then the claim's texts, an argument each
---      A refusal stands: 1 for good, 0 until the revision or a list changes, 2 until it is asked again
--- Returns {lost, gone | other | behind} | {jumped, ms the clock is ahead, now ms} | {stale, revision in force, now ms}
---      | {expired, now ms}
+-- KEYS 1 control, 2 subject, 3 journal, 4 lists, then one for each claim in order: its list, its counter, its
+--      mark, its order, or, for a speed-up, the subject again
+-- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 question, 7 speed-up (1
+--      or 0), 8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13 how
+--      the proposal's refusal stands, 14 version of the prices (0: it does not depend on them), 15 detail, 16
+--      epoch that the caller knows, 17 field of its high-water mark, 18 its high-water mark or empty (see
+--      data-loss.ts), 19 scheme or empty, then for each claim its head: kind, decides (1 or 0), how its
+--      refusal stands, and the parameters of the kind, with blanks between; then the claim's texts, an
+--      argument each (see include/claims.lua)
+--      A refusal stands: 1 for good, 0 until the revision or a list changes, 2 until the next question
+-- Returns {lost, gone | other | behind} | {jumped, ms that the clock is ahead, now ms}
+--      | {stale, revision in force, now ms} | {expired, now ms}
 --      | {decided, about, id, verdict, code, claims} | {repeated, about, id, verdict, code, claims, of}
---      where about is KEYS 2, ARGV 5, 6 and 7 with blanks between: what was asked, by which an answer is known to be its own
+--      where about is KEYS 2, ARGV 5, 6 and 7 with blanks between, by which the caller knows that the reply
+--      is its own
 --- @include journal
---- @include lost
---- @include claim_list
---- @include claim_window
-
--- Each kind reads a claim's head from `rest` on, and its texts from the argument `at` on, and returns where
--- they end; it checks the claim, which then knows whether it `holds`, and returns its result, in which that
--- is still open; and it reserves what it has to reserve, adding to the fields by which the subject remembers
--- it.
-local KINDS = { list = list_kind, window = window_kind }
-
--- Few claims are of these kinds, and to make their functions takes time.
-local rare_kinds
-local function rare_kind(name)
-  if rare_kinds then return rare_kinds[name] end
---- @include claim_aged
---- @include claim_mark
---- @include claim_order
---- @include claim_speed_up
-  rare_kinds = { aged = aged_kind, mark = mark_kind, order = order_kind, ['speed-up'] = speed_up_kind }
-  return rare_kinds[name]
-end
+--- @include data_loss
+--- @include claims
 
 local CLAIMS_FROM = 20
 
 local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]
 local terms, revision, proposed, prices, scheme = ARGV[5], ARGV[8], ARGV[11] == '1', ARGV[14], ARGV[19]
-local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices', 'epoch', ARGV[17], 'held')
+local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices', 'epoch',
+  ARGV[17], 'held')
 local now, ahead, clock = time_of(in_force[4], in_force[8], ARGV[1])
--- What the kinds of claims know: the question that is asked and the decision on it, where that is kept, the
--- txids, and the versions of the lists that they looked into.
+-- For the claims: the question and the decision on it, the subject's txids, and the versions of the lists
+-- that they read.
 local step = {
-  now = now, clock = clock, lists = KEYS[4], subject_ms = ARGV[3], asked = ARGV[6], question = 'd:' .. ARGV[6],
-  decision = false, txids = false, versions = {},
+  now = now, clock = clock, lists = KEYS[4], subject_ms = ARGV[3], asked = ARGV[6],
+  question = 'd:' .. ARGV[6], decision = false, txids = false, versions = {},
 }
 
--- All that is needed of the subject is read in one look: what it is, and what it remembers of the claims.
+-- The subject is read once: its own fields, and those that claims need.
 local claims, names, at = {}, { 'terms', 'txids', 'entries', step.question, 'scheme' }, CLAIMS_FROM
 for number = 5, #KEYS do
   local head = ARGV[at]
-  local name, decides, refusal, rest = string.match(head, '^(%S+) ([01]) ([012]) ()')
-  local kind = KINDS[name] or rare_kind(name)
-  if not kind then error('unknown claim: ' .. head) end
-  -- With a place for what most kinds add, for a table that grows is made anew.
+  local name, decides, refusal, rest = string.match(head or '', '^(%S+) ([01]) ([012]) ()')
+  local kind = CLAIM_KINDS[name]
+  if not kind then error('unknown claim: ' .. tostring(head)) end
+  -- With all fields from the start, because a table that grows is reallocated.
   local claim = {
-    kind = kind, key = KEYS[number], decides = decides == '1', refusal = refusal, holds = false, remembered = false,
-    known = false, reserved = false, window = false,
+    kind = kind, key = KEYS[number], decides = decides == '1', refusal = refusal, holds = false,
+    remembered = false, known = false, reserved = false, window = false,
   }
   at = kind.read(claim, head, rest, at + 1, step)
   claims[#claims + 1] = claim
@@ -75,7 +59,7 @@ for _, claim in ipairs(claims) do
   end
 end
 
--- Appends to the journal, and writes the subject's fields along.
+-- Appends a journal entry, and writes fields of the subject.
 local function append(entry, fields)
   entry.subject, entry.revision, entry.detail = ARGV[4], revision, ARGV[15]
   local id = journal_append(journal, control, now, ARGV[2], entry, entry.verdict == 'SUCCESS' and ARGV[17])
@@ -83,11 +67,12 @@ local function append(entry, fields)
   return id
 end
 
--- Whoever asked compares it: an answer to somebody else's question must never be taken for one's own.
+-- The caller compares it, so that it never takes another question's reply for its own.
 local about = subject .. ' ' .. terms .. ' ' .. ARGV[6] .. ' ' .. ARGV[7]
 
 local function refuse(code)
-  return { 'decided', about, append({ type = 'decision', verdict = 'FAILURE', code = code }), 'FAILURE', code, '[]' }
+  local id = append({ type = 'decision', verdict = 'FAILURE', code = code })
+  return { 'decided', about, id, 'FAILURE', code, '[]' }
 end
 
 local function reserve(fields)
@@ -99,7 +84,7 @@ end
 
 -- 1, 2: what is in force
 if in_force[1] and in_force[3] ~= '' then return refuse('FROZEN') end
-local lost = lost_what(in_force[6], ARGV[16], in_force[7], ARGV[18])
+local lost = loss_in(in_force[6], ARGV[16], in_force[7], ARGV[18])
 if lost then return { 'lost', lost } end
 if ahead > 0 then return { 'jumped', ms(ahead), ms(now) } end
 if not in_force[1] then return { 'stale', '', ms(now) } end
@@ -110,7 +95,7 @@ if now < tonumber(ARGV[9]) or now >= tonumber(ARGV[10]) then return { 'expired',
 
 -- 3: the subject
 if known_terms and known_terms ~= terms then return refuse('TERMS_CHANGED') end
--- What was decided without a scheme, or before schemes were kept, is bound to none.
+-- A subject whose decisions have no scheme, because older versions kept none, is bound to none.
 if known_scheme and scheme ~= '' and known_scheme ~= scheme then return refuse('SCHEME_CHANGED') end
 local stands = step.decision
 if ARGV[7] == '1' then
@@ -118,10 +103,9 @@ if ARGV[7] == '1' then
   stands = redis.call('HGET', subject, step.question)
 end
 
--- 4: the claims
--- Under no revision there is no policy that could approve.
+-- No policy approves under no revision.
 local approves = proposed and revision ~= ''
--- How the refusal stands, by what refuses: one that is for good is decisive; to be asked again, all must be.
+-- A refusal is final if one of its causes is. It stands until the next question only if all of its causes do.
 local refusal = not proposed and ARGV[13]
 local results = {}
 for index, claim in ipairs(claims) do
@@ -140,9 +124,9 @@ for index, claim in ipairs(claims) do
 end
 local results_json = #results == 0 and '[]' or cjson.encode(results)
 
--- 5: the decision that stands. Kept as JSON: verdict, code, id, and of a refusal also the revision, how it
--- stands, and the names and versions of lists. (An approval is short enough for Redis to keep the subject
--- compactly.)
+-- 5: the standing decision. It is JSON: verdict, code, id, and for a refusal also the revision, how it
+-- stands, and the names and versions of lists. Without these, an approval is short enough for Redis to store
+-- the subject compactly.
 stands = stands and cjson.decode(stands)
 local function still_refuses()
   if stands[5] == '1' then return true end
@@ -154,13 +138,14 @@ local function still_refuses()
 end
 if stands and (stands[1] == 'SUCCESS' and approves or stands[1] ~= 'SUCCESS' and still_refuses()) then
   local verdict, code, of = stands[1], stands[2], stands[3]
-  local id = append({ type = 'repeat', verdict = verdict, code = code, of = of, claims = results_json }, function()
+  local entry = { type = 'repeat', verdict = verdict, code = code, of = of, claims = results_json }
+  local id = append(entry, function()
     return verdict == 'SUCCESS' and reserve({}) or nil
   end)
   return { 'repeated', about, id, verdict, code, results_json, of }
 end
 
--- 6: a decision afresh
+-- 6: a new decision
 local verdict, code = 'SUCCESS', 'APPROVED'
 if not approves then
   verdict, code = 'FAILURE', proposed and 'RULE_REFUSED' or ARGV[12]

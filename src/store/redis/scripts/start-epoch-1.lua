@@ -1,9 +1,10 @@
--- Gives the store its epoch, unless it has one, and reads what is in force.
+-- Gives the store an epoch unless it has one, and reads what is in force.
 --
 -- KEYS 1 in force
 -- ARGV 1 epoch
--- Returns {sequence, revision, frozen, version of the prices, freezes, lifted, epoch, epochs that were lost, stopped, what
---      `frozen` was when `freezes` was written, acts, number of the last id}, false for what is not there
+-- Returns {sequence, revision, frozen, version of the prices, freezes, lifted, epoch, lost epochs, whether it
+--      is frozen for a loss, `frozen` as of the last write of `freezes`, freeze events, number in the newest
+--      id of a freeze}, each false if missing
 redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1])
-return redis.call('HMGET', KEYS[1], 'sequence', 'revision', 'frozen', 'prices', 'freezes', 'lifted', 'epoch', 'lost', 'stopped',
-  'told', 'acts', 'ids')
+return redis.call('HMGET', KEYS[1], 'sequence', 'revision', 'frozen', 'prices', 'freezes', 'lifted', 'epoch',
+  'lost', 'stopped', 'told', 'acts', 'ids')

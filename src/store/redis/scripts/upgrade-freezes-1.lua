@@ -1,4 +1,5 @@
--- Takes over what a version wrote that knows of one freeze only, so that no freeze ends by it. It then has to be spread.
+-- Upgrades a record of a version that knows only one freeze, so that no freeze ends by it. The caller must
+-- then update the copies.
 --
 -- KEYS 1 in force
 -- ARGV 1 clock

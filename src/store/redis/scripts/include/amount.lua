@@ -1,14 +1,14 @@
--- Exact arithmetic on amounts, whole numbers of any length. Most end in 28 zeros and have at most 15 digits
--- before: such an amount is kept as the number of those, which a double holds exactly. Any other is its
--- decimal text without leading zeros, and is worked on in chunks of 14 digits: each, and a sum of two, is
--- exact below 2^53.
+-- Exact arithmetic on amounts, which are whole numbers of any length. Most have 28 trailing zeros and at most
+-- 15 digits before them. Such an amount is stored as the number of these digits, which a double holds
+-- exactly. Any other amount is its decimal text without leading zeros. It is processed in chunks of 14
+-- digits, whose sums are exact below 2^53.
 local TAIL = string.rep('0', 28)
 local SHORT_DIGITS = 15
 local SHORT = #TAIL + SHORT_DIGITS
 local CHUNK = 14
 local BASE = 1e14
 
--- An amount from a text that is known to be of digits alone.
+-- Returns the amount of a text that has only digits.
 local function amount_of(digits)
   if #digits <= SHORT and string.sub(digits, -28) == TAIL then
     return tonumber(string.sub(digits, 1, -29)) or error('not an amount: ' .. digits)
@@ -16,7 +16,7 @@ local function amount_of(digits)
   return digits == '0' and 0 or digits
 end
 
--- An amount from any text: digits, the last 28 of which may be written as `e28` if they are zeros.
+-- Returns the amount of any text: digits, of which 28 trailing zeros may be written as `e28`.
 local function amount_read(text)
   local digits, zeros = string.match(text, '^(%d+)(.*)$')
   if zeros == '' then return amount_of(digits) end
@@ -24,7 +24,7 @@ local function amount_read(text)
   return #digits > SHORT_DIGITS and digits .. TAIL or tonumber(digits)
 end
 
--- Its digits.
+-- Returns the digits of an amount.
 local function amount_text(amount)
   if type(amount) == 'string' then return amount end
   return amount == 0 and '0' or string.format('%d', amount) .. TAIL
@@ -34,7 +34,7 @@ local function chunk(text, last)
   return last < 1 and 0 or tonumber(string.sub(text, math.max(1, last - CHUNK + 1), last))
 end
 
--- a + sign * b, for a sign of 1 or -1; an error if the result would be below zero.
+-- Returns a + sign * b, where sign is 1 or -1. Fails if the result is below zero.
 local function amount_combine(a, b, sign)
   a, b = amount_text(a), amount_text(b)
   local text, carry, i, j = '', 0, #a, #b

@@ -4,9 +4,11 @@
 -- An order is one hash: `state` (expected, used or cancelled), `announced`, `expires` and `ended` in ms,
 -- `by`, and the text of each member under `m:` and its name.
 
+-- An order is one hash: `state` (expected, used or cancelled), `announced`, `expires` and `ended` in ms,
+-- `by`, and the text of each member in a field `m:` and its name.
 local STATES = { expected = true, used = true, cancelled = true }
 
--- The order with its members by name; nothing if there is none.
+-- Returns the order with its members by name; nil without an order.
 local function order_read(key)
   local flat = redis.call('HGETALL', key)
   if #flat == 0 then return nil end
@@ -21,19 +23,21 @@ local function order_read(key)
   end
   if not STATES[order.state] then error('order without a state: ' .. key) end
   for _, field in ipairs({ 'announced', 'expires', 'ended' }) do
-    if not string.match(order[field] or '', '^%d+$') then error('order without its ' .. field .. ': ' .. key) end
+    if not string.match(order[field] or '', '^%d+$') then
+      error('order without its ' .. field .. ': ' .. key)
+    end
   end
   order.members, order.flat = members, flat
   return order
 end
 
--- Expired is what was neither used nor cancelled in time.
+-- An order that was neither used nor cancelled in time is expired.
 local function order_state(order, now)
   if order.state == 'expected' and tonumber(order.expires) <= now then return 'expired' end
   return order.state
 end
 
--- Keeps it for as long as subjects, from its expiry or from now on, whichever is later.
+-- Keeps the order as long as a subject, counted from its expiry or from now, whichever is later.
 local function order_keep(key, expires, clock, subject_ms)
   redis.call('PEXPIRE', key, ms(math.max(0, tonumber(expires) - clock) + tonumber(subject_ms)))
 end

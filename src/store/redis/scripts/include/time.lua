@@ -1,19 +1,19 @@
--- What is larger has no digits that could be trusted; a time in milliseconds is far below.
+-- Doubles above this have no exact digits. A time in milliseconds is far below.
 local TOO_LARGE = 1e18
 
--- How long a counter outlives what it holds. Redis expires keys by its own clock, also while that is wrong:
--- what counts is not lost by a jump of at most this.
+-- How long a counter outlives its content. Redis expires keys by its own clock, even while that is wrong: a
+-- jump of up to this length deletes no counter that still counts.
 local EXPIRY_SLACK_MS = 86400000
 
--- A whole number as its digits, which `..` would round to the first 14.
+-- Formats a whole number exactly. `..` would keep only the first 14 digits.
 local function ms(number)
   if not (number < TOO_LARGE) then error('not a number of milliseconds: ' .. tostring(number)) end
   return string.format('%d', number)
 end
 
--- The clock as it stands, in milliseconds, and how far it may be ahead of time. `given` is `+` and the
--- latter; without it the clock may be anywhere. What stands before that is a test's clock; else Redis is
--- asked.
+-- Returns the clock in ms, and how far it may be ahead of the time. `given` is a test's clock, or the empty
+--      text for that
+-- of Redis, then `+` and the latter. Without `+` the clock may be ahead by any amount.
 local function time_clock(given)
   local clock, step = string.match(given, '^(%d*)%+?(%d*)$')
   step = tonumber(step) or math.huge
@@ -22,9 +22,10 @@ local function time_clock(given)
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), step
 end
 
--- Milliseconds now, which never run backwards, nor far ahead of what is kept in the control's `now`; by how
--- many the clock is ahead of it, if it is not believed, else 0; the clock. `held` is the control's field of
--- that name: see clock-1.lua.
+-- Returns the time in ms, how many ms the clock is ahead if it has jumped, else 0, and the clock. The time
+--      never runs
+-- backwards. While the clock is too far ahead, the time stays at the control's field `now`. `held` is the
+-- control's field of that name: see clock-1.lua.
 local function time_of(kept, held, given)
   local clock, step = time_clock(given)
   kept = tonumber(kept or '0')

@@ -7,13 +7,18 @@
 -- counts while its end lies later than now - length. A calendar period is one bucket that ends with the
 -- period, of length 0.
 
+-- A counter is a queue of buckets in one hash, ordered by their ends. The field `head` has, separated by
+-- blanks: the total of all buckets, the numbers of the first and of the last bucket, the end and the sum of
+-- the last bucket, and the end of the first bucket. Each earlier bucket is a field of its own, by its number:
+-- `end|sum`. A bucket counts while its end is later than now - length. A calendar period is one bucket that
+-- ends with the period, of length 0.
 local function window_bucket(key, index)
   local ends, sum = string.match(redis.call('HGET', key, ms(index)) or '', '^(%d+)|(%d+)$')
   if not ends then error('counter without its bucket: ' .. key) end
   return tonumber(ends), amount_of(sum)
 end
 
--- Leaves the first bucket out of the total, to be deleted by window_add.
+-- Removes the first bucket from the total. window_add deletes it.
 local function window_drop(window)
   local sum = window.sum
   if window.first < window.last then
@@ -32,29 +37,34 @@ local function window_drop(window)
   end
 end
 
--- Reads only, and all that window_add needs. `asked` is what would be used if all that was asked so far were
+-- Reads the counter and writes nothing. `asked` is the total if all amounts of this settle so far are
 -- granted.
 local function window_read(key, now, length_ms)
   local head = redis.call('HGET', key, 'head')
   if not head then
-    -- What has lost its head would be taken for empty.
+    -- A counter without its head must not count as empty.
     if redis.call('EXISTS', key) == 1 then error('counter without its head: ' .. key) end
-    return { key = key, length_ms = length_ms, expired = {}, total = 0, first = 1, last = 0, ends = 0, sum = 0, oldest = 0, asked = 0, new = true }
+    return {
+      key = key, length_ms = length_ms, expired = {}, total = 0, first = 1, last = 0, ends = 0, sum = 0,
+      oldest = 0, asked = 0, new = true,
+    }
   end
-  local total, span, first, last, ends, sum, oldest = string.match(head, '^(%d+) ((%d+) (%d+) (%d+)) (%d+) (%d+)$')
+  local total, span, first, last, ends, sum, oldest =
+    string.match(head, '^(%d+) ((%d+) (%d+) (%d+)) (%d+) (%d+)$')
   if not total then error('counter without a head that can be read: ' .. key) end
   local window = {
-    key = key, length_ms = length_ms, expired = {}, total = amount_of(total), span = span, first = tonumber(first),
-    last = tonumber(last), ends = tonumber(ends), sum = amount_of(sum), oldest = tonumber(oldest), asked = 0,
+    key = key, length_ms = length_ms, expired = {}, total = amount_of(total), span = span,
+    first = tonumber(first), last = tonumber(last), ends = tonumber(ends), sum = amount_of(sum),
+    oldest = tonumber(oldest), asked = 0,
   }
   while window.first <= window.last and window.oldest <= now - length_ms do window_drop(window) end
   window.asked = window.total
   return window
 end
 
--- Grants one amount of those asked, in the bucket that ends at `ends`; whoever grants one grants all. Where
--- the last bucket ends later (the buckets were longer once), it takes the amount, which then counts for
--- longer than it must.
+-- Adds an amount in the bucket that ends at `ends`, and writes `asked` as the total: all amounts of a settle
+-- are granted, or none. If the last bucket ends later, because buckets were longer before, it gets the
+-- amount, which then counts longer than necessary.
 local function window_add(window, amount, ends, clock)
   local key, begins, closed, closed_text = window.key, window.ends < ends, nil, nil
   if begins then
@@ -68,7 +78,8 @@ local function window_add(window, amount, ends, clock)
     window.sum = amount_add(window.sum, amount)
   end
   window.span = window.span or ms(window.first) .. ' ' .. ms(window.last) .. ' ' .. ms(window.ends)
-  local head = amount_text(window.asked) .. ' ' .. window.span .. ' ' .. amount_text(window.sum) .. ' ' .. ms(window.oldest)
+  local head = amount_text(window.asked) .. ' ' .. window.span .. ' ' .. amount_text(window.sum)
+    .. ' ' .. ms(window.oldest)
   if closed then
     redis.call('HSET', key, 'head', head, closed, closed_text)
   else

@@ -20,7 +20,7 @@ async function frozenReason(store: RedisStore): Promise<string> {
   return lossesIn(frozen).at(-1)?.reason ?? '';
 }
 
-/** Approved is nothing, whether it is refused as frozen, or rejected because the loss is just being found. */
+/** The question is refused as FROZEN, or rejected because the loss is being detected. */
 async function expectNoApproval(store: RedisStore, source = 'shop'): Promise<void> {
   const result = await store.settle(fresh(source)).catch((thrown: unknown) => thrown);
   expect(result).not.toMatchObject({ verdict: 'SUCCESS' });
@@ -33,7 +33,7 @@ const untilFrozen = (store: RedisStore) =>
   });
 
 describe('a Redis that was emptied under a running process', () => {
-  it('is noticed by the next question, which is not approved, and frozen for every replica', async () => {
+  it('is detected by the next question, which is not approved, and frozen for every process', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     const other = await storeOn(server);
@@ -48,7 +48,7 @@ describe('a Redis that was emptied under a running process', () => {
     for (const each of [store, other]) expect(await each.settle(fresh())).toMatchObject({ code: 'FROZEN' });
   });
 
-  it('is noticed by the next look, without any question', async () => {
+  it('is detected by the next read, without any question', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     await rawClient(server).flushall();
@@ -56,7 +56,7 @@ describe('a Redis that was emptied under a running process', () => {
     expect(await store.settle(fresh('vault'))).toMatchObject({ code: 'FROZEN' });
   });
 
-  it('is noticed after a restart without persistence', async () => {
+  it('is detected after a restart without persistence', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     await store.settle(request());
@@ -66,7 +66,7 @@ describe('a Redis that was emptied under a running process', () => {
     expect((await untilFrozen(store)).by).toBe('countersign');
   });
 
-  it('stays frozen for a process that starts then, whatever that pushes', async () => {
+  it('stays frozen for a process that starts later, whatever it pushes', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     await rawClient(server).flushall();
@@ -80,12 +80,12 @@ describe('a Redis that was emptied under a running process', () => {
     }
   });
 
-  it('is frozen by those that remember, also if another process has begun it anew meanwhile', async () => {
+  it('is frozen by processes that remember it, even if another process has started it over', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     await rawClient(server).flushall();
     const anew = await readyOn(server);
-    // As far as it can know, it is the first; until somebody who remembers looks, it approves.
+    // It can't know that it is not the first process; it approves until a process that remembers reads.
     expect(await anew.settle(fresh())).toMatchObject({ code: 'APPROVED' });
     await expect(store.settle(fresh())).rejects.toMatchObject(lostError);
     await untilFrozen(store);
@@ -93,19 +93,19 @@ describe('a Redis that was emptied under a running process', () => {
     expect(await frozenReason(anew)).toMatch(/what Redis keeps for the source shop is not what it kept/);
   });
 
-  it('is told to those that watch, as soon as another process begins it anew', async () => {
+  it('is announced to watchers as soon as another process starts it over', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     let heard = 0;
     store.watch(() => (heard += 1));
-    await eventually('it listens', () => heard > 0 || undefined);
+    await eventually('it subscribed', () => heard > 0 || undefined);
     await rawClient(server).flushall();
     const before = heard;
     await (await storeOn(server)).register(['shop']);
     expect(await eventually('it heard', () => heard > before || undefined)).toBe(true);
   });
 
-  it('goes on when an operator says so, with what is pushed, for every process', async () => {
+  it('continues in every process once an operator acknowledges the loss', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     const away = await readyOnAnother(server);
@@ -117,7 +117,7 @@ describe('a Redis that was emptied under a running process', () => {
     await operator.push(push('first', ''));
     expect(await thaw(operator)).toMatchObject({ frozen: [], revision: REVISION });
     expect(await store.settle(request())).toMatchObject({ outcome: 'decided', code: 'APPROVED' });
-    // It was not there when it was frozen: it learns now that the loss was declared, and freezes nothing.
+    // It missed the freeze. It learns now that the loss was declared, and freezes nothing.
     await untilAnswered(() => away.settle(fresh()));
     for (const each of [store, away, operator]) {
       expect((await each.control()).frozen).toEqual([]);
@@ -125,7 +125,7 @@ describe('a Redis that was emptied under a running process', () => {
     }
   });
 
-  it('is noticed again if it happens again', async () => {
+  it('is detected again if it happens again', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     for (let round = 0; round < 3; round++) {
@@ -138,7 +138,7 @@ describe('a Redis that was emptied under a running process', () => {
     expect(await store.settle(fresh())).toMatchObject({ code: 'APPROVED' });
   });
 
-  it('keeps what somebody froze it for', async () => {
+  it('keeps the freeze of an operator', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     const { freeze } = await store.freeze({ reason: 'drill', by });
@@ -167,7 +167,7 @@ describe('a Redis that came back with older data', () => {
     return { server, store };
   }
 
-  it('is noticed by the next question', async () => {
+  it('is detected by the next question', async () => {
     const forgotten = fresh();
     const { store } = await restored((before) => before.settle(forgotten));
     await expect(store.settle(forgotten)).rejects.toMatchObject(lostError);
@@ -175,7 +175,7 @@ describe('a Redis that came back with older data', () => {
     expect(await store.settle(forgotten)).toMatchObject({ code: 'FROZEN' });
   });
 
-  it('is noticed by the next look', async () => {
+  it('is detected by the next read', async () => {
     const { store } = await restored((before) => before.settle(fresh('vault')));
     expect(await frozenReason(store)).toMatch(/no longer has an approval of the source vault/);
     for (const source of ['shop', 'vault']) {
@@ -183,7 +183,7 @@ describe('a Redis that came back with older data', () => {
     }
   });
 
-  it('is noticed also if others have written meanwhile', async () => {
+  it('is detected also if others have written meanwhile', async () => {
     const forgotten = fresh();
     const { server, store } = await restored((before) => before.settle(forgotten));
     const other = await storeOn(server);
@@ -206,7 +206,7 @@ describe('a Redis that came back with older data', () => {
   it.each<[string, (store: RedisStore) => Promise<unknown>]>([
     ['a freeze', (store) => store.freeze({ reason: 'drill', by })],
     ['a push', (store) => store.push(push('second', REVISION))],
-  ])('is noticed if %s is what was lost', async (_name, make) => {
+  ])('is detected if %s is what was lost', async (_name, make) => {
     const { store } = await restored(async (before) => {
       await make(before);
       await before.control();
@@ -221,7 +221,7 @@ describe('a Redis that came back with older data', () => {
     expect(await store.settle(fresh())).toMatchObject({ code: 'APPROVED' });
   });
 
-  it('goes on when an operator says so, and still knows what the older data have', async () => {
+  it('continues once an operator acknowledges the loss, with the decisions of the older data', async () => {
     const { store } = await restored((before) => before.settle(fresh()));
     await frozenReason(store);
     await thaw(store);
@@ -236,7 +236,7 @@ describe('one source that was lost', () => {
     ['settle', (store) => store.settle(request()).catch(() => undefined)],
     ['control', (store) => store.control()],
     ['a process that starts', async (_store, url) => (await storeOn({ url })).register(['shop'])],
-  ])('freezes all: noticed by %s', async (_name, look) => {
+  ])('freezes all: detected by %s', async (_name, look) => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     await store.settle(request());
@@ -253,7 +253,7 @@ describe('one source that was lost', () => {
     }
   });
 
-  it('is not made again by what writes to its journal or its lists', async () => {
+  it('is not hidden by writes to its journal or its lists', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     await rawClient(server).del(keys.of('shop').control);
@@ -270,7 +270,7 @@ describe('one source that was lost', () => {
     expect(await frozenReason(store)).toMatch(/the source shop/);
   });
 
-  it('is not made again by a push, which is in force and frozen', async () => {
+  it('is not hidden by a push, which is in force and frozen', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     await rawClient(server).del(keys.of('shop').control);
@@ -279,7 +279,7 @@ describe('one source that was lost', () => {
     expect(lossesIn(control.frozen)).not.toEqual([]);
   });
 
-  it('is not made again by the end of a freeze that somebody ordered', async () => {
+  it('is not hidden by an unfreeze of the freeze of an operator', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     const { freeze } = await store.freeze({ reason: 'drill', by });
@@ -301,7 +301,7 @@ describe('one source that was lost', () => {
   });
 });
 
-describe('while a loss is known and can not be frozen', () => {
+describe('while a loss is known and cannot be frozen', () => {
   it('nothing is approved, and it is frozen once that is possible', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
@@ -323,7 +323,7 @@ describe('while a loss is known and can not be frozen', () => {
 describe('with replicas to wait for', () => {
   const durability = { replicas: 1, timeoutMs: 500 };
 
-  it('an approval that was not given for want of them is none that could be lost', async () => {
+  it('an approval that was rejected for lack of replicas cannot count as lost', async () => {
     const server = await redisOfItsOwn();
     await readyOn(server);
     const store = await storeOn(server, { durability });
@@ -336,7 +336,7 @@ describe('with replicas to wait for', () => {
     expect((await store.control()).frozen).toEqual([]);
   });
 
-  it('what an operator does before the unfreeze is acknowledged', async () => {
+  it('a push and a change of prices before the unfreeze are acknowledged', async () => {
     const primary = await redisOfItsOwn({ args: ['--repl-diskless-sync-delay', '0'] });
     await redisOfItsOwn({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
     const client = rawClient(primary);

@@ -9,8 +9,8 @@ const keys = createKeys('countersign');
 const NEW = 'new';
 const asked = (source: string) => request({ source, subject: `payment:${source}` });
 
-describe('a store that was never begun', () => {
-  it('is no loss: it is registered, waits for a push, and then approves', async () => {
+describe('a new store', () => {
+  it('is no loss: the source is registered, waits for a push, and then approves', async () => {
     const store = await storeOn(await redisOfItsOwn());
     await store.register(['shop']);
     expect(await store.control()).toEqual({ sequence: 0, revision: '', frozen: [], lifted: [], prices: 0 });
@@ -19,7 +19,7 @@ describe('a store that was never begun', () => {
     expect(await store.settle(asked('shop'))).toMatchObject({ code: 'APPROVED' });
   });
 
-  it('has one epoch, however many processes begin it at once', async () => {
+  it('has one epoch, even if many processes start it at once', async () => {
     const server = await redisOfItsOwn();
     const stores = await Promise.all(Array.from({ length: 5 }, () => storeOn(server)));
     await Promise.all(stores.map((store) => store.register(['shop', 'vault'])));
@@ -30,7 +30,7 @@ describe('a store that was never begun', () => {
     }
   });
 
-  it('may be given its policies before any source', async () => {
+  it('may get its policies before any source', async () => {
     const store = await storeOn(await redisOfItsOwn());
     await store.push(push('first', ''));
     await store.register(['shop']);
@@ -38,12 +38,12 @@ describe('a store that was never begun', () => {
   });
 });
 
-/** What registering a source does, step by step, as its process could break off after each. */
+/** The steps of registering a source; its process could end after each. */
 const STEPS = ['its epoch', 'its name'] as const;
 
-describe('registering that broke off', () => {
+describe('an interrupted registration', () => {
   it.each(STEPS)(
-    'after %s is no loss to others, approves nothing, and is completed by the next',
+    'after %s is no loss to other processes, approves nothing, and is completed by the next one',
     async (last) => {
       const server = await redisOfItsOwn();
       const store = await readyOn(server);
@@ -57,28 +57,29 @@ describe('registering that broke off', () => {
       expect((await store.control()).frozen).toEqual([]);
       const other = await storeOn(server);
       await other.register([NEW]);
-      // What was pushed in between is what it has, and not what was in force when it began.
+      // It has the revision that was pushed in between, not the one of the start.
       expect(await other.settle(asked(NEW))).toMatchObject({ outcome: 'stale' });
       const { revision } = await other.control();
       expect(await other.settle({ ...asked(NEW), revision })).toMatchObject({ code: 'APPROVED' });
     },
   );
 
-  it('gives no source an epoch that has one, or a copy, unless an operator said so', async () => {
+  it('gives a source that has an epoch, or a copy, no other epoch unless asked to overwrite it', async () => {
     const client = rawClient(await redisOfItsOwn());
     const { source } = loadScript('register-source-1');
-    const enrol = (control: string, anyhow: string) => client.eval(source, 1, control, 'another', anyhow);
+    const register = (control: string, overwrite: string) =>
+      client.eval(source, 1, control, 'another', overwrite);
     await client.hset('has-epoch', 'epoch', 'one');
     await client.hset('has-copy', 'sequence', '3', 'frozen', '');
-    for (const control of ['has-epoch', 'has-copy']) expect(await enrol(control, '0')).toBe(0);
+    for (const control of ['has-epoch', 'has-copy']) expect(await register(control, '0')).toBe(0);
     expect(await client.hgetall('has-epoch')).toEqual({ epoch: 'one' });
-    expect(await enrol('has-copy', '1')).toBe(1);
+    expect(await register('has-copy', '1')).toBe(1);
     expect(await client.hgetall('has-copy')).toEqual({ epoch: 'another' });
   });
 });
 
-describe('an unfreeze after a loss that broke off', () => {
-  it('leaves all frozen, and is done by the next', async () => {
+describe('an interrupted unfreeze after a loss', () => {
+  it('leaves all frozen, and is completed by the next one', async () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     const client = rawClient(server);
@@ -130,7 +131,7 @@ describe('a store from before there were epochs', () => {
     expect(lossesIn((await store.control()).frozen)).not.toEqual([]);
   });
 
-  it('is not begun anew if what is in force was lost', async () => {
+  it('is not started over if what is in force was lost', async () => {
     const { server, client } = await old();
     await client.del(keys.inForce);
     const store = await storeOn(server);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { connectorFor } from '../../src/store/redis/client.ts';
 
 describe('the connector of a client', () => {
-  it('rejects for TLS options that are refused at once, so that the client counts a failed connection', async () => {
+  it('rejects if node:tls refuses the options, so that the client counts a failed connection', async () => {
     const Connector = connectorFor({});
     const connector = new Connector!({
       host: '127.0.0.1',

@@ -1,0 +1,247 @@
+--- @include fields
+--- @include time
+--- @include order
+--- @include window
+
+-- The kinds of claims. An argument of settle.lua is a claim's head: its kind, whether it decides, how its
+-- refusal stands, and then the parameters of its kind, separated by blanks. The claim's texts follow, an
+-- argument each. Each kind has:
+--
+-- read(claim, head, rest, at, step): reads the parameters from position `rest` of the head, and the texts
+--   from argument `at` on. Returns the position of the next argument. Sets `claim.remembered` to a field of
+--   the subject that it needs.
+-- check(claim, step): sets `claim.holds` and returns the result, whose second text is '0' until settle.lua
+--   sets it.
+-- reserve(claim, step, fields): on approval, writes what the claim uses, and adds to the fields of the
+--   subject.
+
+-- list: the list has all of the values, or none. Head: hold-all or hold-none, number of values. Texts: name
+-- of the list, the values.
+
+local function list_texts(claim, count, at)
+  claim.name, claim.values = ARGV[at], {}
+  for index = 1, count do claim.values[index] = ARGV[at + index] end
+  return at + count + 1
+end
+
+local function list_version(lists, name)
+  return string.match(redis.call('HGET', lists, name) or '', '^%d+') or '0'
+end
+
+-- Returns for each value when it was added, or false; then whether the list is missing. A refusal depends on
+--      the list, so
+-- its version is kept.
+local function list_look_up(claim, step)
+  local version = list_version(step.lists, claim.name)
+  step.versions[claim.name] = version
+  return fields_get(claim.key, claim.values), version == '0'
+end
+
+local list_kind = {}
+
+function list_kind.read(claim, head, rest, at)
+  local must, count = string.match(head, '^(hold%-%l+) (%d+)$', rest)
+  if not must then error('unknown claim: ' .. head) end
+  claim.must = must
+  return list_texts(claim, tonumber(count), at)
+end
+
+function list_kind.check(claim, step)
+  local added, missing = list_look_up(claim, step)
+  local result, present = { 'list', '0', missing and '1' or '0' }, 0
+  for index, value in ipairs(claim.values) do
+    if added[index] then
+      present = present + 1
+      result[3 + present] = value
+    end
+  end
+  if claim.must == 'hold-all' then
+    claim.holds = not missing and present == #claim.values
+  else
+    claim.holds = not missing and claim.must == 'hold-none' and present == 0
+  end
+  return result
+end
+
+-- aged: the list has had all of the values for some time. Head: least age in ms, number of values. Texts:
+-- name of the list, the values.
+
+local aged_kind = {}
+
+function aged_kind.read(claim, head, rest, at)
+  local age_ms, count = string.match(head, '^(%d+) (%d+)$', rest)
+  if not age_ms then error('unknown claim: ' .. head) end
+  claim.age_ms = tonumber(age_ms)
+  return list_texts(claim, tonumber(count), at)
+end
+
+function aged_kind.check(claim, step)
+  local added, missing = list_look_up(claim, step)
+  local result, old = { 'aged', '0', missing and '1' or '0' }, 0
+  for index, value in ipairs(claim.values) do
+    local at = added[index]
+    if at then
+      if not string.match(at, '^%d+$') then error('list entry without its time: ' .. claim.key) end
+      if tonumber(at) <= step.now - claim.age_ms then old = old + 1 end
+      table.insert(result, { value, at })
+    end
+  end
+  claim.holds = not missing and #claim.values > 0 and old == #claim.values
+  return result
+end
+
+-- window: a counter has room for an amount. Head: the field in which the subject keeps until when its
+-- reservation counts, amount, maximum, length ms, bucket ms (0 for a calendar period), end of a calendar
+-- period in ms.
+
+local window_kind, windows = {}, {}
+
+function window_kind.read(claim, head, rest, at, step)
+  local remembered, amount, max, length_ms, bucket_ms, end_ms =
+    string.match(head, '^(r:%x+) (%w+) (%w+) (%d+) (%d+) (%d+)$', rest)
+  if not remembered then error('unknown claim: ' .. head) end
+  claim.remembered, claim.amount, claim.max = remembered, amount_read(amount), amount_read(max)
+  claim.length_ms, claim.ends = tonumber(length_ms), tonumber(end_ms)
+  local bucket = tonumber(bucket_ms)
+  if bucket > 0 then claim.ends = step.now - step.now % bucket + bucket end
+  return at
+end
+
+function window_kind.check(claim, step)
+  local window = windows[claim.key] or window_read(claim.key, step.now, claim.length_ms)
+  if window.length_ms ~= claim.length_ms then error('one counter with two lengths: ' .. claim.key) end
+  windows[claim.key], claim.window = window, window
+  claim.reserved = tonumber(claim.known or '0') > step.now
+  local used = window.asked
+  if claim.reserved then
+    claim.holds = true
+  else
+    window.asked = amount_add(used, claim.amount)
+    claim.holds = amount_at_most(window.asked, claim.max)
+  end
+  return { 'window', '0', claim.reserved and '1' or '0', amount_text(used) }
+end
+
+-- Adds the amount to the counter, unless the subject has reserved it. The reservation ends with the window:
+-- otherwise a repeat after it would be approved without a limit.
+function window_kind.reserve(claim, step, fields)
+  if claim.reserved then return end
+  window_add(claim.window, claim.amount, claim.ends, step.clock)
+  fields[#fields + 1] = claim.remembered
+  fields[#fields + 1] = ms(claim.window.ends + claim.length_ms)
+end
+
+-- mark: a key with the ms at which it was made is old enough. Head: exempt (1 or 0), least age in ms.
+
+local mark_kind = {}
+
+function mark_kind.read(claim, head, rest, at)
+  local exempt, age_ms = string.match(head, '^([01]) (%d+)$', rest)
+  if not exempt then error('unknown claim: ' .. head) end
+  claim.exempt, claim.age_ms = exempt == '1', tonumber(age_ms)
+  return at
+end
+
+function mark_kind.check(claim, step)
+  local marked = redis.call('GET', claim.key)
+  if marked and not string.match(marked, '^%d+$') then error('mark without its time: ' .. claim.key) end
+  claim.marked = marked
+  claim.holds = claim.exempt or marked and tonumber(marked) <= step.now - claim.age_ms
+  return { 'mark', '0', marked or '0' }
+end
+
+-- Makes the mark, or keeps it as long as the subject from now.
+function mark_kind.reserve(claim, step)
+  if claim.marked then
+    redis.call('PEXPIRE', claim.key, step.subject_ms)
+  else
+    redis.call('SET', claim.key, ms(step.now), 'PX', step.subject_ms, 'NX')
+  end
+end
+
+-- order: the callback agrees with the order that was announced for the subject. Head: number of members.
+-- Texts: name and text of each. Both the order and the subject keep when the order was used, so that a
+-- subject which Redis forgot does not use the order a second time.
+
+local order_kind = {}
+
+function order_kind.read(claim, head, rest, at)
+  local count = tonumber(string.match(head, '^(%d+)$', rest))
+  if not count then error('unknown claim: ' .. head) end
+  claim.remembered, claim.members = 'order', {}
+  for text = at, at + 2 * count - 2, 2 do claim.members[ARGV[text]] = ARGV[text + 1] end
+  return at + 2 * count
+end
+
+local function order_found(order, claim, step, differs)
+  if not order then return 'missing' end
+  claim.in_use = order.state == 'used' and order.ended == claim.known
+  local state = order_state(order, step.now)
+  if state ~= 'expected' and not claim.in_use then return state end
+  for name, text in pairs(order.members) do
+    if claim.members[name] ~= text then table.insert(differs, name) end
+  end
+  return #differs == 0 and 'agrees' or 'differs'
+end
+
+function order_kind.check(claim, step)
+  local differs = {}
+  claim.order = order_read(claim.key)
+  local found = order_found(claim.order, claim, step, differs)
+  claim.holds = found == 'agrees'
+  claim.usable = claim.holds or found == 'differs'
+  local result = { 'order', '0', found }
+  for _, name in ipairs(differs) do table.insert(result, name) end
+  return result
+end
+
+-- Uses an expected order; if the claim only observes, also one that differs. Never uses an expired order: it
+-- would hold from then on, once the rule is enforced.
+function order_kind.reserve(claim, step, fields)
+  local order = claim.order
+  if not claim.usable then return end
+  if order.state == 'expected' then
+    redis.call('HSET', claim.key, 'state', 'used', 'ended', ms(step.now))
+    table.insert(fields, 'order')
+    table.insert(fields, ms(step.now))
+  end
+  order_keep(claim.key, order.expires, step.clock, step.subject_ms)
+end
+
+-- speed-up: the subject was approved before, not too long ago, with few other speed-ups. Head: most other
+-- speed-ups, within how many ms. The subject keeps the decision on a question in the field `d:` and the
+-- question, and that on each speed-up in the same field with `+` and the number of txids at that time.
+
+local speed_up_kind = {}
+
+function speed_up_kind.read(claim, head, rest, at)
+  local max, within_ms = string.match(head, '^(%d+) (%d+)$', rest)
+  if not max then error('unknown claim: ' .. head) end
+  claim.max, claim.within_ms = tonumber(max), tonumber(within_ms)
+  return at
+end
+
+-- Returns when an approval was decided, in ms; 0 for any other decision.
+local function approved_at(decision)
+  local stands = decision and cjson.decode(decision) or {}
+  return stands[1] == 'SUCCESS' and tonumber(string.match(stands[3], '^(%d+)%-')) or 0
+end
+
+function speed_up_kind.check(claim, step)
+  local question, others = 'd:' .. step.asked, {}
+  for txids = 0, #cjson.decode(step.txids or '[]') do
+    local other = question .. '+' .. txids
+    if other ~= step.question then table.insert(others, other) end
+  end
+  local at, speed_ups = approved_at(step.decision), 0
+  for _, decision in ipairs(fields_get(claim.key, others)) do
+    if approved_at(decision) > 0 then speed_ups = speed_ups + 1 end
+  end
+  claim.holds = at > 0 and step.now - at <= claim.within_ms and speed_ups < claim.max
+  return { 'speed-up', '0', ms(at), ms(speed_ups) }
+end
+
+local CLAIM_KINDS = {
+  list = list_kind, aged = aged_kind, window = window_kind, mark = mark_kind, order = order_kind,
+  ['speed-up'] = speed_up_kind,
+}
