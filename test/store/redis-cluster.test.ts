@@ -15,6 +15,7 @@ const SOURCES = ['shop', 'vault', 'second-shop', 'third-shop', 'kiosk', 'till'];
 const TIMEOUTS = { commandTimeoutMs: 1000, connectTimeoutMs: 1000 };
 const ANSWERED_MS = 2 * TIMEOUTS.commandTimeoutMs + 5000;
 const TEST_MS = 60_000;
+const LIMIT = 400;
 
 async function readyOn(rig: RedisCluster, replicas = 0): Promise<RedisStore> {
   const unhurried = await storeOnCluster(rig, UNHURRIED);
@@ -122,7 +123,7 @@ describe('the store on a Redis Cluster of three primaries', () => {
     async () => {
       const rig = await clusterOfItsOwn();
       const store = await readyOn(rig);
-      const under = load(store, '400');
+      const under = load(store, String(LIMIT));
       await under.answered(50);
       for (let move = 0; move < 4; move++) {
         await rig.moveSlot(keys.of('shop').control, await elsewhere(rig, keys.of('shop').control));
@@ -133,7 +134,10 @@ describe('the store on a Redis Cluster of three primaries', () => {
       expect(under.longestMs()).toBeLessThan(ANSWERED_MS);
 
       // A rejected question may have been decided, and a second one shows it. Approvals are repeated.
-      for (const { index } of under.asked) await store.settle(load.request(index, '100000'));
+      const again: Asked[] = [];
+      for (const { index } of under.asked) {
+        again.push({ index, result: await store.settle(load.request(index, '100000')) });
+      }
       for (const { index, result } of approvalsIn(under.asked)) {
         expect(await store.settle(load.request(index, '100000'))).toMatchObject({
           outcome: 'repeated',
@@ -141,9 +145,12 @@ describe('the store on a Redis Cluster of three primaries', () => {
           of: standing(result),
         });
       }
-      const used = await usedOf(store);
+      const approved = approvalsIn(again).length;
       expect(approvalsIn(under.asked).length).toBeGreaterThan(0);
-      expect(used).toBe(units(String(under.asked.length)));
+      expect(approvalsIn(under.asked).length).toBeLessThanOrEqual(LIMIT);
+      // A busy machine may ask for more than the limit; a refusal for the limit stands.
+      expect(approved).toBeGreaterThanOrEqual(Math.min(under.asked.length, LIMIT));
+      expect(await usedOf(store)).toBe(units(String(approved)));
     },
   );
 
