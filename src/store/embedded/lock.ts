@@ -5,7 +5,7 @@ import { isBusy } from './sqlite-errors.ts';
 /** How a process waits for SQLite's write lock. The wait blocks the thread that writes. */
 export interface LockWait {
   readonly waitMs: number;
-  /** Whether writers without priority let this process write first, once it has waited for 20 ms. */
+  /** Whether writers without priority yield to this process. */
   readonly hasPriority: boolean;
 }
 
@@ -18,9 +18,7 @@ export const SERVICE_WAITS: LockWait = { waitMs: 500, hasPriority: false };
 export const COMMAND_WAITS: LockWait = { waitMs: 30_000, hasPriority: true };
 
 const RETRY_MS = 0.5;
-/** A process with priority requests it after this wait, */
-const REQUEST_AFTER_MS = 20;
-/** and repeats the request this often: a request that isn't repeated is from a process that was killed. */
+/** A request is repeated this often: one that isn't repeated is from a process that was killed. */
 const REQUEST_EVERY_MS = 100;
 /** The longest time that a writer yields before one transaction, and to one request. */
 const YIELD_MS = 400;
@@ -36,8 +34,9 @@ const requestFileOf = (file: string): string => `${file}-waits`;
 /**
  * Begins a transaction that writes. SQLite's own wait retries up to 100 ms apart, so it can miss every gap
  * between the transactions of busy writers; and several busy writers can take every gap between themselves.
- * Therefore a process with priority requests that the others yield. Throws what SQLite throws at the end of
- * the wait.
+ * Therefore a process with priority requests that the others yield. It does so before its first try: while
+ * others write, `BEGIN` itself retries inside SQLite for up to ten seconds, because the head of the write-ahead
+ * log changes under it. Throws what SQLite throws at the end of the wait.
  */
 export function createBegin(file: string, connection: DatabaseSync, wait: LockWait): () => void {
   const begin = connection.prepare('BEGIN IMMEDIATE');
@@ -47,10 +46,15 @@ export function createBegin(file: string, connection: DatabaseSync, wait: LockWa
   const mustYield = wait.hasPriority ? () => false : createRequestCheck(file);
   const requestFile = requestFileOf(file);
 
-  const beginInTime = (onRequest: () => void): void => {
+  const beginInTime = (): void => {
     const sinceMs = performance.now();
-    let requestAtMs = sinceMs + REQUEST_AFTER_MS;
+    let requestAtMs = sinceMs;
     for (let nowMs = sinceMs; ; nowMs = performance.now()) {
+      if (wait.hasPriority && nowMs >= requestAtMs) {
+        requestPriority(requestFile);
+        if (nowMs === sinceMs) pause(CHECK_EVERY_MS + RETRY_MS);
+        requestAtMs = nowMs + REQUEST_EVERY_MS;
+      }
       const yields = nowMs < sinceMs + YIELD_MS && mustYield(nowMs);
       if (!yields) {
         try {
@@ -59,24 +63,18 @@ export function createBegin(file: string, connection: DatabaseSync, wait: LockWa
         } catch (thrown) {
           if (!isBusy(thrown) || nowMs >= sinceMs + wait.waitMs) throw thrown;
         }
-        if (wait.hasPriority && nowMs >= requestAtMs) {
-          requestPriority(requestFile);
-          onRequest();
-          requestAtMs = nowMs + REQUEST_EVERY_MS;
-        }
       }
-      pause();
+      pause(RETRY_MS);
     }
   };
 
   return () => {
-    let hasRequested = false;
     waitNever.get();
     try {
-      beginInTime(() => (hasRequested = true));
+      beginInTime();
     } finally {
       waitAsUsual.get();
-      if (hasRequested) withdrawRequest(requestFile);
+      if (wait.hasPriority) withdrawRequest(requestFile);
     }
   };
 }
@@ -122,8 +120,8 @@ function modifiedAt(path: string): bigint | undefined {
   }
 }
 
-/** Blocks the thread for RETRY_MS. */
-function createPause(): () => void {
+/** Blocks the thread. */
+function createPause(): (pauseMs: number) => void {
   const cell = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  return () => void Atomics.wait(cell, 0, 0, RETRY_MS);
+  return (pauseMs) => void Atomics.wait(cell, 0, 0, pauseMs);
 }

@@ -17,8 +17,8 @@ export function storeClosedError(file: string): CountersignError {
   return new CountersignError('STORE_UNREACHABLE', `the store ${file} is closed: open it again`, { file });
 }
 
-/** Whether another connection holds the write lock. */
-export const isBusy = (thrown: unknown): boolean => (errcodeOf(thrown) & 0xff) === BUSY;
+/** Whether other connections kept this one from the lock. */
+export const isBusy = (thrown: unknown): boolean => [BUSY, PROTOCOL].includes(errcodeOf(thrown) & 0xff);
 
 /** Whether SQLite threw it, and not a verb that refused its argument. */
 export const isFromSqlite = ({ data }: CountersignError): boolean => 'errcode' in data;
@@ -35,16 +35,21 @@ interface Cause {
 }
 
 const BUSY = 5;
+/** Others wrote so often that SQLite never read the same head of the write-ahead log twice. */
+const PROTOCOL = 15;
 const IO_FAILED = 10;
 const FULL = 13;
 
+const locked: Cause = {
+  code: 'STORE_UNREACHABLE',
+  problem: 'is locked by another process',
+  cure: 'try again; if it stays locked, find the other process with `fuser FILE`',
+};
+
 /** By SQLite's primary result code (https://sqlite.org/rescode.html). */
 const causes: Readonly<Record<number, Cause>> = {
-  [BUSY]: {
-    code: 'STORE_UNREACHABLE',
-    problem: 'is locked by another process',
-    cure: 'try again; if it stays locked, find the other process with `fuser FILE`',
-  },
+  [BUSY]: locked,
+  [PROTOCOL]: locked,
   8: {
     code: 'STORE_UNREACHABLE',
     problem: 'is read-only',
