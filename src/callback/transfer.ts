@@ -29,21 +29,6 @@ import {
   valuesOf,
 } from './member-readers.ts';
 
-const DEFINED = [
-  'type',
-  'transfer_id',
-  'withdraw_id',
-  'request_id',
-  'pending_round',
-  'from',
-  'to',
-  'memo',
-  'amount',
-  'symbol',
-  'txid',
-  'outputs',
-];
-
 const OUTPUT_DEFINED = ['address_to', 'amount'];
 
 /** The size of the body bounds the outputs further, whatever the bound on their number is. */
@@ -62,6 +47,8 @@ export const transferValues = [
   'txid',
 ] as const;
 export const transferAliases = { withdraw_id: 'transfer_id' } as const;
+
+const DEFINED = [...transferValues, 'withdraw_id', 'outputs'];
 
 /**
  * Parses a co-signer's withdrawal confirmation (section 6.2). Its id is `transfer_id` or `withdraw_id`;

@@ -19,19 +19,6 @@ import {
   valuesOf,
 } from './member-readers.ts';
 
-const DEFINED = [
-  'type',
-  'trans_id',
-  'request_id',
-  'pending_round',
-  'from',
-  'to',
-  'amount',
-  'main_chain_symbol',
-  'input_data',
-  'interactive_contract',
-  'txid',
-];
 const UNLIMITED = /^-1(?:\.0{1,36})?$/;
 const CALL_DATA = { pattern: /^[\x21-\x7e]+$/, maxLength: 65_536 };
 
@@ -49,6 +36,8 @@ export const web3Values = [
   'txid',
 ] as const;
 export const web3Aliases = { main_chain_symbol: 'symbol' } as const;
+
+const DEFINED = web3Values.map((name) => (name === 'symbol' ? 'main_chain_symbol' : name));
 
 /**
  * Parses a co-signer's web3 confirmation (section 6.3). The amount `-1` means unlimited, and `0` is valid. A

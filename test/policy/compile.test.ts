@@ -100,6 +100,23 @@ describe('a release', () => {
     }
   });
 
+  it('keeps the revision that it always had if it holds half a surrogate pair', () => {
+    const text = String.raw`policy: one
+callback: web3
+when: { symbol: ETH }
+rules:
+  - contract-calls:
+      abis: x.abi
+      calls:
+        - contract: '0xdac17f958d2ee523a2206206994597c13d831ec7'
+          method: 'note(string)'
+          where: { s: { values: ["\ud800"] } }
+`;
+    const { revision, document } = release(text, { 'x.abi': 'note(string s)' });
+    expect(document).toContain(String.raw`{"values":["\ud800"]}`);
+    expect(revision).toBe('62f8e67c987ac54abb3ef86d1b9f6a912a3376ddc03325070caa2a7538be9bf0');
+  });
+
   it('compiles to the same revision again whatever texts it holds', () => {
     const text = fc.string({ minLength: 1, unit: 'binary' }).filter((each) => each.isWellFormed());
     fc.assert(

@@ -103,7 +103,9 @@ function addFile(table: WritableTable, file: string, path: Path, context: RuleCo
       const { signature, selector } = method;
       const other = table.bySelector.get(selector);
       if (other !== undefined && other !== signature) {
-        const message = `${signature} of ${file} has the selector ${selector} of ${other}: call data is ambiguous`;
+        const message =
+          `${signature} of ${file} has the selector ${selector} of ${other}: ` +
+          'call data would be ambiguous';
         context.fault(path, message, 'remove the one that you don’t need from the file');
         return false;
       }

@@ -375,7 +375,7 @@ describe('an ABI file', () => {
     [
       'has two methods with one selector',
       'transfer(bytes4[9],bytes5[6],int48[11])\nmany_msg_babbage(bytes1 a)',
-      'has the selector 0xa9059cbb of transfer(address,uint256): call data is ambiguous',
+      'has the selector 0xa9059cbb of transfer(address,uint256): call data would be ambiguous',
     ],
     [
       'has two methods of its own with one selector',
