@@ -8,9 +8,6 @@ import type { Route } from '../pipeline/arrival.ts';
 import type { Unserved } from './load.ts';
 import { bodyReader } from './body.ts';
 
-/** Where the platform sends payment confirmations (section 6.1), spelt as it spells it. */
-export const PAYMENT_PATH = '/nofity/transferToMerchantAuthCheck';
-
 /**
  * One URL that callbacks are posted to. With `secret` it is followed by one more segment, known to the sender
  * alone.

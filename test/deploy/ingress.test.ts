@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { PAYMENT_PATH } from '../../src/http/public.ts';
+import { PAYMENT_PATH } from '../../src/settings/sources.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { ROOT } from './documents.ts';
 import { schemaFaults } from './kubernetes-schemas.ts';

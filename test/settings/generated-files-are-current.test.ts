@@ -2,12 +2,10 @@ import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { PAYMENT_PATH as servedPath } from '../../src/http/public.ts';
 import { generatedSettingsFiles } from '../../src/settings/generated.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/schema.ts';
 import { type JsonSchema, settingKeys, settingsJsonSchema } from '../../src/settings/keys.ts';
-import { PAYMENT_PATH } from '../../src/settings/sources.ts';
 import type { SourceConfig } from '../../src/signature/config.ts';
 import { SHOP, settingsOf } from './written.ts';
 
@@ -102,10 +100,6 @@ describe('the schema', () => {
         signatures: [{ scheme: 'md5', secret: { env: 'S' }, emptyValues: 'keep' }],
       },
     ]);
-  });
-
-  it('keeps co-signers off the path that payments are served at', () => {
-    expect(PAYMENT_PATH).toBe(servedPath);
   });
 });
 

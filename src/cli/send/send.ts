@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { CountersignError } from '../../errors.ts';
-import { PAYMENT_PATH } from '../../http/public.ts';
+import { PAYMENT_PATH } from '../../settings/sources.ts';
 import type { SignerConfig } from '../../signature/scheme.ts';
 import { compileSigner } from '../../signature/schemes.ts';
 import type { Call, CommandRow } from '../command.ts';
