@@ -1,14 +1,14 @@
-// What Node makes of the sources, types removed and code compiled, kept for the next start.
+// Keeps Node's compile cache for the next start: sources without types, and compiled code.
 import { lstatSync, mkdirSync } from 'node:fs';
 import { enableCompileCache, getCompileCacheDir } from 'node:module';
 
-/** Rights to write of anybody but the owner. */
+/** Write permission of the group and of others. */
 const WRITABLE_BY_OTHERS = 0o022;
 
 /**
- * Keeps it in `folder`, which is made if it can be, unless NODE_COMPILE_CACHE names another. Whoever can write there says what
- * the program does: so it is used only where it belongs to this user or to root, and nobody else may write to it. Without
- * it the program starts as well, only later.
+ * Keeps the cache in `folder`, unless NODE_COMPILE_CACHE names another folder. Who can write to the cache
+ * controls the program, so the folder must belong to this user or to root, and nobody else may write to it.
+ * Otherwise the program starts without a cache.
  */
 export function keepCompiled(folder) {
   if (getCompileCacheDir() === undefined && isOurs(folder)) enableCompileCache(folder);

@@ -29,8 +29,8 @@ export interface Health {
 }
 
 /**
- * The service is ready if it has decisive checks and all of them pass. The checks run in parallel, each for at
- * most `timeoutMs`.
+ * The service is ready if it has decisive checks and all of them pass. The checks run in parallel, each for
+ * at most `timeoutMs`.
  */
 export function createHealth({
   checks,
@@ -57,7 +57,9 @@ export function createHealth({
   };
 }
 
-/** Settles as `work` does, or rejects after `timeoutMs`. The work isn't stopped; its later result is ignored. */
+/**
+ * Settles as `work` does, or rejects after `timeoutMs`. The work isn't stopped; its later result is ignored.
+ */
 export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);

@@ -14,7 +14,9 @@ interface Window {
   suppressedBefore: number;
 }
 
-/** Admits `lines` lines of each kind in a window of `windowMs`. The first line of a kind starts its window. */
+/**
+ * Admits `lines` lines of each kind in a window of `windowMs`. The first line of a kind starts its window.
+ */
 export function createLineLimit({
   clock,
   lines,

@@ -5,8 +5,8 @@ import { printableJson } from '../values/printable.ts';
 import { type Step, steps } from './report.ts';
 
 /*
- * The fields that a line may have beside time, level and event. There is no field for bodies, headers, keys or
- * secrets, so they can't enter the log.
+ * The fields that a line may have beside time, level and event. There is no field for bodies, headers, keys
+ * or secrets, so they can't enter the log.
  */
 const kindOfField = {
   requestId: 'text',
@@ -48,8 +48,8 @@ type LogFields = {
 };
 
 /**
- * Writes JSON lines without control characters. `event` is a constant such as `callback`; values belong in the
- * fields. No method throws.
+ * Writes JSON lines without control characters. `event` is a constant such as `callback`; values belong in
+ * the fields. No method throws.
  */
 export interface Log {
   info(event: string, fields?: LogFields): void;
@@ -135,8 +135,8 @@ function shortened(text: string): string {
 const BATCH_MS = 10;
 
 /**
- * Joins the lines of 10 ms into one write to `destination`, since Node writes standard output synchronously. The
- * rest is written at the end of the stream and when the process exits.
+ * Joins the lines of 10 ms into one write to `destination`, since Node writes standard output synchronously.
+ * The rest is written at the end of the stream and when the process exits.
  */
 export function batchWrites(destination: Writable): Writable {
   let lines = '';

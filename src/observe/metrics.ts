@@ -271,7 +271,8 @@ function scrapedMetrics(
     ),
     storeReplicas: scraped(
       'store_replicas',
-      'Replicas of Redis: connected, and wanted by an approval. On a Cluster, of the primary that has fewest.',
+      'Replicas of Redis: connected, and wanted by an approval. On a Cluster, of the primary that has ' +
+        'fewest.',
       ['state'],
     ),
   };

@@ -4,8 +4,8 @@ import { type Settings, type SourceSettings, settingsSchema } from './schema.ts'
 import { PAYMENT_PATH } from './sources.ts';
 
 /**
- * The settings with the conditions between them. Conditions are also checked if single settings are faulty, so
- * that one start reports all faults.
+ * The settings with the conditions between them. Conditions are also checked if single settings are faulty,
+ * so that one start reports all faults.
  */
 export const checkedSettings = settingsSchema.superRefine(
   (found, context) => {

@@ -19,8 +19,9 @@ export interface EnvironmentSettings {
 }
 
 /**
- * Reads the settings among the variables that begin with COUNTERSIGN_. It skips COUNTERSIGN_CONFIG, the variables in
- * `secrets`, which hold secrets, and those that Kubernetes sets for a service called countersign.
+ * Reads the settings among the variables that begin with COUNTERSIGN_. It skips COUNTERSIGN_CONFIG, the
+ * variables in `secrets`, which hold secrets, and those that Kubernetes sets for a service called
+ * countersign.
  */
 export function settingsFromEnvironment(env: Environment, secrets: ReadonlySet<string>): EnvironmentSettings {
   const overrides: Override[] = [];
@@ -115,7 +116,9 @@ function cureOf(keys: readonly SettingKey[], variable: string): string {
     : `did you mean ${VARIABLE_PREFIX}${meant}? Otherwise unset it`;
 }
 
-/** Kubernetes sets variables for each service of a namespace, such as COUNTERSIGN_PORT=tcp://10.0.0.1:8080. */
+/**
+ * Kubernetes sets variables for each service of a namespace, such as COUNTERSIGN_PORT=tcp://10.0.0.1:8080.
+ */
 function isServiceLink(variable: string, value: string): boolean {
   return (
     /_SERVICE_(?:HOST|PORT(?:_[A-Z0-9_]+)?)$/.test(variable) ||

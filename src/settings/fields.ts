@@ -2,8 +2,9 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 
 /*
- * The kinds of values that settings have. Every scalar arrives as text, from the file and from the environment.
- * The error message of a check is the cure. It never quotes the value, which may be a misplaced secret.
+ * The kinds of values that settings have. Every scalar arrives as text, from the file and from the
+ * environment. The error message of a check is the cure. It never quotes the value, which may be a misplaced
+ * secret.
  */
 
 /** A mapping with exactly these settings. */
@@ -22,7 +23,8 @@ export function list<T extends z.ZodType>(element: T, min: number, max: number, 
 
 /** A whole number in decimal digits, with a default. */
 export function wholeNumberOr(otherwise: number, min: number, max: number) {
-  const error = `write a whole number from ${min} to ${max}, or delete the line for the default, ${otherwise}`;
+  const range = `a whole number from ${min} to ${max}`;
+  const error = `write ${range}, or delete the line for the default, ${otherwise}`;
   return z.preprocess(numberOfDigits, z.int({ error }).min(min, error).max(max, error).default(otherwise));
 }
 

@@ -1,6 +1,8 @@
 import { type SettingKey, settingKeys, settingsJsonSchema, variableOf } from './keys.ts';
 
-/** The checked-in files that are generated from the schema of the settings: path from the root, and content. */
+/**
+ * The checked-in files that are generated from the schema of the settings: path from the root, and content.
+ */
 export function generatedSettingsFiles(): readonly (readonly [path: string, content: string])[] {
   return [
     ['config/schemas/settings.schema.json', `${JSON.stringify(settingsJsonSchema(), null, 2)}\n`],
@@ -14,18 +16,19 @@ const INTRODUCTION = `# Settings
 <!-- Generated from the schema of the settings by \`npm run generate\`. -->
 
 The settings are one YAML file: the one that \`--config\` names, or \`COUNTERSIGN_CONFIG\`, or
-\`config/countersign.yaml\`. \`config/countersign.example.yaml\` shows every setting at its default. Editors can complete
-and check the file with \`config/schemas/settings.schema.json\`.
+\`config/countersign.yaml\`. \`config/countersign.example.yaml\` shows every setting at its default.
+Editors can complete and check the file with \`config/schemas/settings.schema.json\`.
 
-**Environment variables** override the file. The name is \`COUNTERSIGN_\` and the path of the setting in capitals. List
-elements are numbered from 0. A variable with this prefix that names no setting is refused, unless it holds a secret
-that the settings refer to. To use no file at all, set \`COUNTERSIGN_CONFIG=/dev/null\`.
+**Environment variables** override the file. The name is \`COUNTERSIGN_\` and the path of the setting in
+capitals. List elements are numbered from 0. A variable with this prefix that names no setting is refused,
+unless it holds a secret that the settings refer to. To use no file at all, set
+\`COUNTERSIGN_CONFIG=/dev/null\`.
 
-**Secrets** are never written in the settings. The settings name their place: \`{ file: PATH }\` or \`{ env: NAME }\`. A
-file is read again when it changes, without a restart.
+**Secrets** are never written in the settings. The settings name their place: \`{ file: PATH }\` or
+\`{ env: NAME }\`. A file is read again when it changes, without a restart.
 
-**Relative paths** are resolved against the folder of the settings file, also in variables. Without a settings file
-(\`/dev/null\`), and on the command line, they are resolved against the working directory.
+**Relative paths** are resolved against the folder of the settings file, also in variables. Without a
+settings file (\`/dev/null\`), and on the command line, they are resolved against the working directory.
 
 **Times** are in milliseconds if the name ends in \`Ms\`.
 
@@ -93,7 +96,9 @@ function startsWith(path: readonly string[], beginning: readonly string[]): bool
   return beginning.every((step, index) => path[index] === step);
 }
 
-/** The value of a setting without a default: `{ file: PATH }` for a reference, `{ a: …, b: … }` for a section. */
+/**
+ * The value of a setting without a default: `{ file: PATH }` for a reference, `{ a: …, b: … }` for a section.
+ */
 function formOf(key: SettingKey, keys: readonly SettingKey[]): string {
   const children = keys.filter((child) => isAbove(key, child) && child.path.length === key.path.length + 1);
   const names = children.map(({ path }) => path.at(-1) ?? '');

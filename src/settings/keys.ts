@@ -18,8 +18,8 @@ export const VARIABLE_PREFIX = 'COUNTERSIGN_';
 let known: readonly SettingKey[] | undefined;
 
 /**
- * All settings in the order of the schema, with sections and lists. A setting that several forms share appears
- * once. They are derived on first use: only faults, variables and the reference need them.
+ * All settings in the order of the schema, with sections and lists. A setting that several forms share
+ * appears once. They are derived on first use: only faults, variables and the reference need them.
  */
 export function settingKeys(): readonly SettingKey[] {
   known ??= readKeys();

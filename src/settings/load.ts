@@ -20,9 +20,9 @@ export type { Settings } from './schema.ts';
 export const DEFAULT_SETTINGS_FILE = 'config/countersign.yaml';
 
 /**
- * Loads the settings file: `file`, or the one that COUNTERSIGN_CONFIG names, or config/countersign.yaml. Variables
- * of the environment override it. Relative paths in the result are resolved against the folder of the file.
- * Throws SETTINGS_INVALID with all faults at once.
+ * Loads the settings file: `file`, or the one that COUNTERSIGN_CONFIG names, or config/countersign.yaml.
+ * Variables of the environment override it. Relative paths in the result are resolved against the folder of
+ * the file. Throws SETTINGS_INVALID with all faults at once.
  */
 export function loadSettings(from: {
   readonly file?: string | undefined;
@@ -107,8 +107,9 @@ const PATH_NAMES: ReadonlySet<string> = new Set(['file', 'directory', 'certifica
 const EMBEDDED = 'embedded:';
 
 /**
- * The folder against which relative paths are resolved: that of the settings file, so that a command finds the same
- * files from any working directory. Without a regular file, such as for /dev/null, it is the working directory.
+ * The folder against which relative paths are resolved: that of the settings file, so that a command finds
+ * the same files from any working directory. Without a regular file, such as for /dev/null, it is the working
+ * directory.
  */
 function baseFolder(file: string): string {
   const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
@@ -130,8 +131,8 @@ function resolvePaths(settings: Settings, folder: string): void {
 }
 
 /**
- * Earlier versions resolved the store against the working directory. If the store is still there, a new and empty
- * store would know no decision and no limit, so the start is refused.
+ * Earlier versions resolved the store against the working directory. If the store is still there, a new and
+ * empty store would know no decision and no limit, so the start is refused.
  */
 function storeLeftBehind({ store }: Settings, folder: string): readonly FoundFault[] {
   const path = embeddedPath(store.url);
@@ -141,7 +142,9 @@ function storeLeftBehind({ store }: Settings, folder: string): readonly FoundFau
   return [
     {
       path: ['store', 'url'],
-      problem: `is ${now}, which does not exist, but a store exists at ${before}, the path in earlier versions`,
+      problem:
+        `is ${now}, which does not exist, but a store exists at ${before}, ` +
+        'where earlier versions looked',
       cure: `move that file with its -wal and -shm files, or write embedded:${before} to use it there`,
     },
   ];

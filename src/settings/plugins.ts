@@ -45,7 +45,8 @@ export const services = list(
     ca: filePath
       .optional()
       .describe(
-        'PEM file of the certificate authority of an https server. Without it, the authorities that Node trusts.',
+        'PEM file of the certificate authority of an https server. Without it, the authorities that Node ' +
+          'trusts.',
       ),
   }),
   0,

@@ -40,8 +40,8 @@ const limits = section({
     'Time limit for a whole request to arrive, and for its answer to be read.',
   ),
   keepAliveTimeoutMs: wholeNumberOr(65000, 0, 600000).describe(
-    'How long an idle connection is kept. Make it longer than the idle time-out of the gateway, often 60 s. ' +
-      'Otherwise the gateway may send a callback on a connection that is being closed.',
+    'How long an idle connection is kept. Make it longer than the idle time-out of the gateway, ' +
+      'often 60 s. Otherwise the gateway may send a callback on a connection that is being closed.',
   ),
   connections: wholeNumberOr(1024, 1, 65536).describe('Open connections; more are closed.'),
   connectionsPerAddress: wholeNumberOr(512, 1, 65536).describe(
@@ -49,20 +49,20 @@ const limits = section({
       'Only `connections` limits those of trustedProxies.',
   ),
   callbacks: wholeNumberOr(512, 1, 65536).describe(
-    'Callbacks in flight at once; one more is answered FAILURE at once. This number within answerTimeoutMs is ' +
-      'the slowest pace at which all are answered in time: 512 within 2 s are 256 a second. ' +
-      'A higher number only makes more of them late.',
+    'Callbacks in flight at once; one more is answered FAILURE at once. This number within ' +
+      'answerTimeoutMs is the slowest pace at which all are answered in time: 512 within 2 s are 256 a ' +
+      'second. A higher number only makes more of them late.',
   ),
   failuresPerSecond: wholeNumberOr(200, 1, 100000).describe(
-    'Callbacks of one address (one /64 of IPv6) that may fail to authenticate in a second. ' +
-      'For the rest of that second, all its callbacks are answered FAILURE unread. ' +
-      'An envelope that does not decipher counts ten times. A request that is answered 404 or 405 counts too. ' +
-      'A connection that is closed for misuse counts ten times: a request sent before the last one was ' +
-      'answered, an answer left unread, or no HTTP. Further connections of an unknown address that does this ' +
-      'are then closed unread. An IPv6 /48 has ten times the budget of a /64. ' +
-      'An address with a decided callback in the last day has a budget of its own. ' +
-      'An address with an authenticated sender in the last minute has ten times the budget, since other ' +
-      'callers may use the same gateway. List gateways in trustedProxies, so that each caller is counted alone.',
+    'Callbacks of one address (one /64 of IPv6) that may fail to authenticate in a second. For the rest ' +
+      'of that second, all its callbacks are answered FAILURE unread. An envelope that does not decipher ' +
+      'counts ten times. A request that is answered 404 or 405 counts too. A connection that is closed for ' +
+      'misuse counts ten times: a request sent before the last one was answered, an answer left unread, or ' +
+      'no HTTP. Further connections of an unknown address that does this are then closed unread. An IPv6 ' +
+      '/48 has ten times the budget of a /64. An address with a decided callback in the last day has a ' +
+      'budget of its own. An address with an authenticated sender in the last minute has ten times the ' +
+      'budget, since other callers may use the same gateway. List gateways in trustedProxies, so that each ' +
+      'caller is counted alone.',
   ),
   outputs: wholeNumberOr(200, 1, 1000).describe(
     'Outputs of one withdrawal; more are refused (TOO_MANY_OUTPUTS). ' +
@@ -102,7 +102,8 @@ const hostName = text(
 /** The port for operators: health, readiness, metrics, and the API. */
 const opsPort = section({
   host: host.describe(
-    'Address to listen on. Health and metrics have no authentication: do not expose this port to the outside.',
+    'Address to listen on. Health and metrics have no authentication: do not expose this port to the ' +
+      'outside.',
   ),
   port: wholeNumberOr(9090, 0, 65535).describe(
     'Port for health, readiness, metrics and the API; 0 takes any free port.',

@@ -13,8 +13,8 @@ export interface Secrets {
   /** Adds a file that isn't a secret to `watch`, such as a certificate. Call it before reading the file. */
   readonly follow: (file: string) => void;
   /**
-   * Calls `changed` about `pollMs` after a file that was read has changed, appeared or disappeared. `changed` must
-   * read again and must not throw. Returns a function that ends the watch.
+   * Calls `changed` about `pollMs` after a file that was read has changed, appeared or disappeared. `changed`
+   * must read again and must not throw. Returns a function that ends the watch.
    */
   readonly watch: (changed: () => void) => () => void;
   /** Warns of each secret file read so far that every user of the machine can read. */
@@ -162,7 +162,10 @@ const demoDigests: ReadonlySet<string> = new Set([
   '42ec966f18fe50ebfbbba764434d7eb81b41a0d5d0f8df1056d45f0c8976a4e1', // merchant.public.pem
 ]);
 
-/** Whether the content is one of the published demo secrets and keys, with or without PEM lines and line breaks. */
+/**
+ * Whether the content is one of the published demo secrets and keys, with or without PEM lines and line
+ * breaks.
+ */
 export function isDemoCredential(content: string): boolean {
   return demoDigests.has(createHash('sha256').update(bare(content)).digest('hex'));
 }
@@ -172,7 +175,9 @@ function bare(content: string): string {
   return letters.replaceAll('-', '+').replaceAll('_', '/').replaceAll('=', '');
 }
 
-/** A sentence for each secret and key of the settings that is a published one. Unreadable ones are skipped. */
+/**
+ * A sentence for each secret and key of the settings that is a published one. Unreadable ones are skipped.
+ */
 export function demoCredentials(settings: Settings, read: ReadSecret): readonly string[] {
   return secretsOf(settings).flatMap(({ setting, reference }) => {
     const content = contentOf(reference, read);

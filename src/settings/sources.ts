@@ -80,10 +80,10 @@ const paymentSource = section({
   answer: answer
     .default('plain')
     .describe(
-      'Format of the answer to a payment confirmation: plain is SUCCESS or FAILURE, json an envelope with a ' +
-        'code. An unauthenticated sender gets the refusal that all payment sources share. If they differ, it ' +
-        'gets that of the source whose appKey the body names. If the body names none or was not read, it ' +
-        'gets FAILURE.',
+      'Format of the answer to a payment confirmation: plain is SUCCESS or FAILURE, json an envelope ' +
+        'with a code. An unauthenticated sender gets the refusal that all payment sources share. If they ' +
+        'differ, it gets that of the source whose appKey the body names. If the body names none or ' +
+        'was not read, it gets FAILURE.',
     ),
 });
 

@@ -30,7 +30,8 @@ const STORE_FORMS =
   'redis-cluster://HOST:PORT,HOST:PORT';
 const FORMS_CURE = `write one of ${STORE_FORMS}; rediss for TLS`;
 const CREDENTIALS_CURE =
-  'remove them from the URL and set store.username and store.password, such as store.password: { env: REDIS_PASSWORD }';
+  'remove them from the URL and set store.username and store.password, ' +
+  'such as store.password: { env: REDIS_PASSWORD }';
 
 const DAY_MS = 86_400_000;
 
@@ -78,14 +79,14 @@ export const store = section({
   ),
   durability: section({
     replicas: wholeNumberOr(0, 0, 16).describe(
-      'Number of replicas that must have an approval before it is answered SUCCESS. The same holds before a ' +
-        'push, a freeze, its end, a change of a list or of prices, or a cancelled order is acknowledged. ' +
-        'Otherwise the answer is FAILURE, and a repeat is approved once the replicas have it. ' +
-        'The replicas of the primary count; on a Cluster, those of the primary that holds the source. ' +
-        'With 0, the memory of the primary is enough, and a failover may lose the last approvals. ' +
-        'To lose none in any failover, name the number of all replicas that can be promoted; then all must be ' +
-        'up. With fewer, and one `replica-priority` for all, none is lost when the primary dies, because the ' +
-        'most recent replica is promoted. Some may be lost when a working primary is replaced, such as by ' +
+      'Number of replicas that must have an approval before it is answered SUCCESS. The same holds before ' +
+        'a push, a freeze, its end, a change of a list or of prices, or a cancelled order is acknowledged. ' +
+        'Otherwise the answer is FAILURE, and a repeat is approved once the replicas have it. The replicas ' +
+        'of the primary count; on a Cluster, those of the primary that holds the source. With 0, the ' +
+        'memory of the primary is enough, and a failover may lose the last approvals. To lose none in any ' +
+        'failover, name the number of all replicas that can be promoted; then all must be up. With fewer, ' +
+        'and one `replica-priority` for all, none is lost when the primary dies, because the most recent ' +
+        'replica is promoted. Some may be lost when a working primary is replaced, such as by ' +
         '`SENTINEL FAILOVER`. Set `min-replicas-to-write` of Redis to the same number, so that a primary ' +
         'without its replicas decides nothing.',
     ),

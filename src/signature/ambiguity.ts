@@ -21,10 +21,10 @@ type Reading = readonly (readonly [name: string, value: string])[];
 const END = -1;
 
 /**
- * Without separators, one signed text may have several readings as names and values. This check accepts a verified
- * signature only if the defined names, in order, with values of their grammar, match the text in exactly one way,
- * which is the body. The appKey is known, since it selected the key. A text longer than all members at their maximum
- * has no reading, so the grammar bounds the time, not the body.
+ * Without separators, one signed text may have several readings as names and values. This check accepts a
+ * verified signature only if the defined names, in order, with values of their grammar, match the text in
+ * exactly one way, which is the body. The appKey is known, since it selected the key. A text longer than all
+ * members at their maximum has no reading, so the grammar bounds the time, not the body.
  */
 export function compileAmbiguityCheck({ grammar, optional }: MemberTable): CheckAmbiguity {
   const names = Object.keys(grammar).sort(byCodePoint);
@@ -79,7 +79,8 @@ export function compileAmbiguityCheck({ grammar, optional }: MemberTable): Check
     const other = readings.find((reading) => !same(reading, signed));
     return failure(
       'SIGN_AMBIGUOUS',
-      `the signature is valid, but the signed text is ambiguous: ${reason(signed, other, { grammar, optional })}`,
+      'the signature is valid, but the signed text is ambiguous: ' +
+        reason(signed, other, { grammar, optional }),
       { members: signed.map(([name]) => name), otherReading: other?.map(([name]) => name) },
     );
   };

@@ -18,7 +18,10 @@ import type { KeyInUse } from './scheme.ts';
 export interface Authenticator {
   /** Authenticates a payment confirmation by its `appKey` and signature (sections 5 and 6.1). */
   payment(decoded: { readonly members: Members }): Authenticated | Failure;
-  /** Authenticates a co-signer by the credentials of its source; its body is not signed (sections 6.2 and 6.3). */
+  /**
+   * Authenticates a co-signer by the credentials of its source; its body is not signed (sections 6.2 and
+   * 6.3).
+   */
   cosigner(source: string, arrival: Arrival & { readonly members: Members }): Authenticated | Failure;
   /** Checks whether this address may call a co-signer's URL, before the body is read. */
   checkAddress(source: string, address: string): Failure | undefined;
@@ -34,7 +37,9 @@ export interface Authenticated {
   readonly scheme: SchemeName | undefined;
   /** For logs: `rsa SHA256:…`, `addresses+header`. */
   readonly by: string;
-  /** The members of the callback, also from an envelope. Those of a payment include `appKey` and not `sign`. */
+  /**
+   * The members of the callback, also from an envelope. Those of a payment include `appKey` and not `sign`.
+   */
   readonly members: Members;
   /** The content of an envelope. */
   readonly plaintext: string | undefined;
@@ -53,8 +58,8 @@ export interface SourceDescription {
 export type AuthenticatorParts = MemberTable & { readonly readSecret: ReadSecret };
 
 /**
- * Reads all keys and secrets once, for sources that the settings have checked. `grammar` and `optional` are the
- * members of a payment confirmation. Throws one CountersignError (KEY_UNREADABLE, SECRET_UNREADABLE or
+ * Reads all keys and secrets once, for sources that the settings have checked. `grammar` and `optional` are
+ * the members of a payment confirmation. Throws one CountersignError (KEY_UNREADABLE, SECRET_UNREADABLE or
  * SETTINGS_INVALID) that lists all faults.
  */
 export function compileAuthenticator(
@@ -139,8 +144,8 @@ function describeCosigner({ name, by, selfCheck, warnings }: CosignerSource): So
 }
 
 /**
- * A warning for each two sources with a common platform key. `md5` and `rsa` sign the appKey. Nothing signs the
- * `app_id` of an envelope, so only its merchant key shows whom it is for.
+ * A warning for each two sources with a common platform key. `md5` and `rsa` sign the appKey. Nothing signs
+ * the `app_id` of an envelope, so only its merchant key shows whom it is for.
  */
 export function sharedKeys(sources: readonly SourceDescription[]): readonly string[] {
   return sources.flatMap((one, at) =>
@@ -158,8 +163,8 @@ function sharedKeyWarning(one: SourceDescription, other: SourceDescription, key:
     ? ', and an rsa-envelope for one, encrypted again, passes as one for the other'
     : '';
   return (
-    `the sources ${one.source} and ${other.source} share the platform key ${key}: its owner can sign for both` +
-    `${worse}; have the platform use a key for each`
+    `the sources ${one.source} and ${other.source} share the platform key ${key}: its owner can sign for ` +
+    `both${worse}; have the platform use a key for each`
   );
 }
 

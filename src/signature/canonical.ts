@@ -12,9 +12,9 @@ export interface Canonical {
 }
 
 /**
- * Joins the names and values of all members, sorted by code points of the names, without separators. It leaves out
- * `sign` and JSON nulls. Numbers and booleans are as in the body. An empty string adds its name, or with `skip`
- * nothing. An object or array fails as MEMBER_INVALID, since no text is defined for it.
+ * Joins the names and values of all members, sorted by code points of the names, without separators. It
+ * leaves out `sign` and JSON nulls. Numbers and booleans are as in the body. An empty string adds its name,
+ * or with `skip` nothing. An object or array fails as MEMBER_INVALID, since no text is defined for it.
  */
 export function canonicalString(members: Members, emptyValues: EmptyValues): Canonical | Failure {
   const signed: [string, string][] = [];

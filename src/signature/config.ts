@@ -1,6 +1,8 @@
 import type { SecretRef } from '../values/secret.ts';
 
-/** One accepted scheme of a payment source. Two entries of one scheme are two keys, such as during a rotation. */
+/**
+ * One accepted scheme of a payment source. Two entries of one scheme are two keys, such as during a rotation.
+ */
 export type SchemeConfig =
   | { readonly scheme: 'md5'; readonly secret: SecretRef; readonly emptyValues: 'keep' | 'skip' }
   | { readonly scheme: 'rsa-envelope'; readonly platformKey: SecretRef; readonly merchantKey: SecretRef }
@@ -30,7 +32,10 @@ export type CosignerCredential =
   | { readonly path: { readonly secret: SecretRef } }
   | {
       readonly certificate: {
-        /** The gateway's header with the fingerprint or subject. Without it, the certificate of the TLS connection. */
+        /**
+         * The gateway's header with the fingerprint or subject. Without it, the certificate of the TLS
+         * connection.
+         */
         readonly header?: string | undefined;
         /** SHA-256, hexadecimal, with or without colons. */
         readonly fingerprints?: readonly string[] | undefined;

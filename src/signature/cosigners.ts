@@ -108,7 +108,10 @@ function warningsOf(
     : kept;
 }
 
-/** Checks that the co-signer has the two public keys of the settings. Throws KEY_UNREADABLE or SECRET_UNREADABLE. */
+/**
+ * Checks that the co-signer has the two public keys of the settings. Throws KEY_UNREADABLE or
+ * SECRET_UNREADABLE.
+ */
 function compileSelfCheck(
   { clientSystemKey, verifySignKey }: NonNullable<CosignerSourceConfig['selfCheck']>,
   readSecret: ReadSecret,

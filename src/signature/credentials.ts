@@ -109,14 +109,15 @@ function pathCredential({ secret }: { readonly secret: SecretRef }, readSecret: 
         ? undefined
         : failure(
             'PATH_WRONG',
-            `the URL does not end with the secret of ${nameOfSecret(secret)}: check the co-signer's callback URL`,
+            `the URL does not end with the secret of ${nameOfSecret(secret)}: check the co-signer's ` +
+              'callback URL',
           ),
   };
 }
 
 /**
- * A certificate in a header only proves that the sender can write this header. So it counts only from a trusted
- * proxy, which must overwrite the header of its own clients.
+ * A certificate in a header only proves that the sender can write this header. So it counts only from a
+ * trusted proxy, which must overwrite the header of its own clients.
  */
 function certificateCredential({
   header: headerName,
@@ -145,7 +146,8 @@ function certificateCredential({
       return failure(
         'CERTIFICATE_WRONG',
         missing
-          ? `${where} has no client certificate${untrusted ? ': only a proxy of public.trustedProxies may send one' : ''}`
+          ? `${where} has no client certificate` +
+              (untrusted ? ': only a proxy of public.trustedProxies may send one' : '')
           : `the certificate of ${where} is not an accepted one`,
         { shown: headerName === undefined ? certificate : shown?.slice(0, 512) },
       );

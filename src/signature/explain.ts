@@ -6,7 +6,10 @@ import { collectFaults } from './faults.ts';
 import { compilePayments } from './payments.ts';
 import type { Explanation } from './scheme.ts';
 
-/** The explanation of one callback's signature. It may contain the right `sign`, so it is for the owner of the keys. */
+/**
+ * The explanation of one callback's signature. It may contain the right `sign`, so it is for the owner of the
+ * keys.
+ */
 export interface SignatureExplanation {
   readonly ok: true;
   readonly source: string;
@@ -19,7 +22,10 @@ export interface SignatureExplanation {
   readonly next: string | undefined;
 }
 
-/** Explains the signature of a payment confirmation. Fails if it names no key. Throws like {@link compileAuthenticator}. */
+/**
+ * Explains the signature of a payment confirmation. Fails if it names no key. Throws like {@link
+ * compileAuthenticator}.
+ */
 export function explainSignature(
   body: Uint8Array,
   sources: readonly SourceConfig[],

@@ -38,8 +38,8 @@ export interface PublicKey extends RsaKey {
 export interface PrivateKey extends RsaKey {
   sign(data: string): Uint8Array;
   /**
-   * PKCS#1 v1.5, whole blocks joined. A block for another key gives undefined or random bytes; an empty block gives
-   * undefined.
+   * PKCS#1 v1.5, whole blocks joined. A block for another key gives undefined or random bytes; an empty block
+   * gives undefined.
    */
   decrypt(blocks: Uint8Array): Uint8Array | undefined;
 }
@@ -114,8 +114,8 @@ export function fingerprintOf(text: string): string | undefined {
 }
 
 /**
- * OpenSSL decrypts in constant time, which node-rsa doesn't. It rejects implicitly: a block for another key gives
- * random bytes, not an error.
+ * OpenSSL decrypts in constant time, which node-rsa doesn't. It rejects implicitly: a block for another key
+ * gives random bytes, not an error.
  */
 function decryptBlocks(key: KeyObject, blocks: Uint8Array): Uint8Array | undefined {
   const size = (key.asymmetricKeyDetails?.modulusLength ?? 0) / 8;
@@ -183,9 +183,9 @@ export const KEY_BITS_MIN = 2048;
 export const KEY_BITS_MAX = 8192;
 
 /**
- * The RSA key in a text: PEM (PKCS#1, PKCS#8, SPKI or a certificate), or the bare base64 or base64url of its DER. The
- * text may have quotes, missing padding, and line breaks anywhere, also as `\n`. Throws KEY_UNREADABLE, without
- * quoting the text.
+ * The RSA key in a text: PEM (PKCS#1, PKCS#8, SPKI or a certificate), or the bare base64 or base64url of its
+ * DER. The text may have quotes, missing padding, and line breaks anywhere, also as `\n`. Throws
+ * KEY_UNREADABLE, without quoting the text.
  */
 export function readKey(text: string, wanted: 'public' | 'private'): KeyObject {
   const key = parseKey(text);

@@ -34,7 +34,8 @@ export const md5: Scheme<'md5'> = {
       expected: (text) => signOf(text, secret),
       cure: (_, sign, variants) =>
         variants.find(({ text }) => matches(text, sign))?.cure ??
-        'compare the length and the digest of the signed string with the sender; if they agree, the secrets differ',
+        'compare the length and the digest of the signed string with the sender; if they agree, the ' +
+          'secrets differ',
     });
   },
 

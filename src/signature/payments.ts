@@ -73,7 +73,9 @@ export function compilePayments(
   };
 }
 
-/** Nothing signs an envelope's app_id, so sources with the same two keys would accept each other's callbacks. */
+/**
+ * Nothing signs an envelope's app_id, so sources with the same two keys would accept each other's callbacks.
+ */
 function refuseSharedEnvelopes(sources: readonly PaymentSource[], faults: Faults): void {
   const owners = new Map<string, PaymentSource>();
   for (const source of sources) {

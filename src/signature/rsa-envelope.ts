@@ -25,8 +25,9 @@ import {
 const ENVELOPE_MEMBERS: ReadonlySet<string> = new Set(['app_id', 'time', 'data', 'sign']);
 
 /**
- * `{app_id, time, data, sign}`: the flat members, without `appKey` and `sign`, as one JSON text. It is encrypted block
- * by block for the merchant key and signed with the platform's key. Nothing protects `time`, so it is ignored.
+ * `{app_id, time, data, sign}`: the flat members, without `appKey` and `sign`, as one JSON text. It is
+ * encrypted block by block for the merchant key and signed with the platform's key. Nothing protects `time`,
+ * so it is ignored.
  */
 export const rsaEnvelope: Scheme<'rsa-envelope'> = {
   name: 'rsa-envelope',
@@ -165,8 +166,9 @@ export function sealEnvelope(
  * Decrypts an envelope and verifies its signature. Any mismatch between `data` and the signed plaintext is
  * ENVELOPE_UNDECIPHERABLE: a block for another key decrypts to random bytes.
  *
- * Decryption is slow, and PKCS#1 v1.5 lets an attacker learn from trying ciphertexts. So only an envelope whose `sign`
- * was made by the owner of the sender's key is decrypted. A failure costs the same verification as a success.
+ * Decryption is slow, and PKCS#1 v1.5 lets an attacker learn from trying ciphertexts. So only an envelope
+ * whose `sign` was made by the owner of the sender's key is decrypted. A failure costs the same verification
+ * as a success.
  */
 export function openEnvelope(
   { data, sign }: Sealed,
@@ -199,7 +201,8 @@ export function openEnvelope(
       'SIGN_WRONG',
       signed === undefined
         ? "the sign was made with another key: check the platform's key in the settings"
-        : `the platform key is right, but it signed with ${signed.digest}: the sender must sign with SHA256withRSA`,
+        : `the platform key is right, but it signed with ${signed.digest}: ` +
+            'the sender must sign with SHA256withRSA',
     );
   }
   const plaintext = receiverKey.decrypt(blocks);
@@ -216,6 +219,7 @@ export function openEnvelope(
     'ENVELOPE_UNDECIPHERABLE',
     plaintext === undefined || !isUtf8(plaintext)
       ? 'data does not decipher with the merchant key: check that the platform has its public half'
-      : 'data does not decipher to what the platform key signed: the data was changed, or the sender signed another text',
+      : 'data does not decipher to what the platform key signed: ' +
+          'the data was changed, or the sender signed another text',
   );
 }

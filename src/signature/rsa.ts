@@ -36,7 +36,8 @@ export const rsa: Scheme<'rsa'> = {
       cure: (text, sign, variants) => {
         const signature = decodeBase64(sign);
         if (signature?.length !== key.bytes) {
-          return `the key makes signs of ${key.bytes} bytes and this one has ${signature?.length}: it is of another key`;
+          const sizes = `the key makes signs of ${key.bytes} bytes and this one has ${signature?.length}`;
+          return `${sizes}: it is of another key`;
         }
         const own = { text, cure: '' };
         return cureOf(key.digestIn(signature), [own, ...variants], { digest, signs });

@@ -119,7 +119,10 @@ export function signedOf(
   return { signed, ...measured(signed), hashed: { text: plain, bytes, sha256 } };
 }
 
-/** A failure of a signature. It names the keys that were tried and the measure of the signed text, if it is known. */
+/**
+ * A failure of a signature. It names the keys that were tried and the measure of the signed text, if it is
+ * known.
+ */
 export function signFailure(
   code: FailureCode,
   because: string,
@@ -137,8 +140,9 @@ export function signFailure(
 }
 
 /**
- * Bytes from base64 or base64url, with or without padding; undefined for anything else. Mixed alphabets, blanks, wrong
- * padding and stray bits at the end are refused, so each value has one spelling in each alphabet.
+ * Bytes from base64 or base64url, with or without padding; undefined for anything else. Mixed alphabets,
+ * blanks, wrong padding and stray bits at the end are refused, so each value has one spelling in each
+ * alphabet.
  */
 export function decodeBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');

@@ -13,18 +13,17 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /*
- * Builds the image of the Dockerfile where no registry of images can be reached: `npm run image`, as root, on
- * Debian.
+ * Builds the image of the Dockerfile without an image registry: `npm run image`, as root, on Debian.
  *
- * The base that the Dockerfile names is made here, by mmdebstrap from the mirrors that apt is configured
- * with, with the Node that package-lock.json pins and the npm that runs this. Then buildah builds the
- * Dockerfile as it stands. Nothing of a daemon is needed. The base is for trying the image: it gets no
- * updates from anybody. What goes into production is built on the Dockerfile's own base.
+ * It makes the base image that the Dockerfile names: mmdebstrap from the mirrors of apt, with the Node that
+ * package-lock.json pins and the npm that runs this. Then buildah, without a daemon, builds the Dockerfile.
+ * Use the result for trials only, since nobody updates this base. Build images for production on the
+ * Dockerfile's own base.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
 const [, VERSION = ''] = /"version": "(.*)"/.exec(readFileSync(join(ROOT, 'package.json'), 'utf8')) ?? [];
-/** As compose.yaml names it, unless another name is given. */
+/** The name in compose.yaml, unless another one is given. */
 const IMAGE = process.argv[2] ?? `countersign:${VERSION}`;
 const [, BASE = ''] = /^FROM (\S+)/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')) ?? [];
 const NODE = join(ROOT, 'node_modules/node/bin/node');
@@ -50,7 +49,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Debian, the user `node`, Node and npm: what the Dockerfile finds in the base that it names. */
+/** Makes the base image: Debian, the user `node`, Node and npm. */
 function makeBase(scratch: string): void {
   const [, suite = ''] = /^VERSION_CODENAME=(\w+)/m.exec(readFileSync('/etc/os-release', 'utf8')) ?? [];
   const system = join(scratch, 'base.tar');
@@ -68,7 +67,7 @@ function makeBase(scratch: string): void {
   cpSync(NODE, join(local, 'bin/node'));
   cpSync(npmFolder(), join(local, 'lib/node_modules/npm'), { recursive: true, dereference: true });
   configureNpm(local);
-  const container = said('buildah', 'from', 'scratch');
+  const container = outputOf('buildah', 'from', 'scratch');
   try {
     run('buildah', 'add', '--quiet', container, system, '/');
     run('buildah', 'add', '--quiet', container, local, '/usr/local');
@@ -80,7 +79,7 @@ function makeBase(scratch: string): void {
     run('buildah', 'config', '--env', 'PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', container);
     run('buildah', 'commit', '--quiet', container, BASE);
   } finally {
-    said('buildah', 'rm', container);
+    outputOf('buildah', 'rm', container);
   }
 }
 
@@ -98,14 +97,14 @@ function aptSources(): readonly string[] {
 
 function npmFolder(): string {
   const npm = process.env['npm_execpath'];
-  if (npm === undefined) return fail('npm is not known: run this by `npm run image`');
+  if (npm === undefined) return fail('npm is unknown: run this with `npm run image`');
   return dirname(dirname(npm));
 }
 
-/** npm asks the registry that it asks here, and trusts the same authorities. */
+/** Gives the image's npm the registry and the certificate authorities of this machine's npm. */
 function configureNpm(local: string): void {
   mkdirSync(join(local, 'etc'));
-  const setting = (name: string): string => said('npm', 'config', 'get', name);
+  const setting = (name: string): string => outputOf('npm', 'config', 'get', name);
   const lines = [`registry=${setting('registry')}`];
   const own = setting('cafile');
   const authorities = own === 'null' ? process.env['NODE_EXTRA_CA_CERTS'] : own;
@@ -124,16 +123,16 @@ function requirePrograms(...names: readonly string[]): void {
 
 function run(program: string, ...args: readonly string[]): void {
   const { status, error } = spawnSync(program, args, { stdio: ['ignore', 'inherit', 'inherit'] });
-  if (error !== undefined || status !== 0) fail(`${program} ${args[0]} failed: see what it said above`);
+  if (error !== undefined || status !== 0) fail(`${program} ${args[0]} failed: see its output above`);
 }
 
-/** What it printed, without the line break. */
-function said(program: string, ...args: readonly string[]): string {
+/** Returns the output of a program, without the line break. */
+function outputOf(program: string, ...args: readonly string[]): string {
   const { status, stdout } = spawnSync(program, args, {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  if (status !== 0) fail(`${program} ${args[0]} failed: see what it said above`);
+  if (status !== 0) fail(`${program} ${args[0]} failed: see its output above`);
   return stdout.trim();
 }
 

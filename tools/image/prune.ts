@@ -4,22 +4,21 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /*
- * Takes out of an installation for production what the service never reads. The Dockerfile runs it:
+ * Removes from a production installation what the service never reads. The Dockerfile runs it:
  *
  *   node prune.ts node_modules
  *
- * - TypeScript, which npm installs as an optional peer of viem since development has it.
- * - Types, sources of types and source maps: Node reads none of them.
- * - viem, and what is there for viem alone: all but the modules that ENTRIES load, which are a fortieth of
- *   it.
- * - zod: the copies for `require` and the sources. The service imports it.
+ * - TypeScript, which npm installs as an optional peer of viem.
+ * - Types, sources of types and source maps, which Node doesn't read.
+ * - viem and its own dependencies, except for the few modules that ENTRIES load.
+ * - The parts of zod for `require` and its sources. The service uses `import`.
  *
- * Licences and package.json stay wherever something stays.
+ * Licences and package.json stay in each package that stays.
  */
 
-/** Optional peers of viem, installed because development has them. Nothing imports them. */
+/** Optional peers of viem, which development needs. Nothing in the service imports them. */
 const UNUSED: readonly string[] = ['typescript', '@typescript'];
-/** What the service imports of the packages in OF_VIEM. */
+/** The imports of the service from the packages in OF_VIEM. */
 export const ENTRIES: readonly string[] = ['viem/utils', '@scure/base'];
 /** viem and its dependencies, which nothing else depends on. */
 export const OF_VIEM: readonly string[] = [
@@ -36,17 +35,17 @@ export const OF_VIEM: readonly string[] = [
 
 const isUnread = (path: string): boolean => /\.(?:map|[cm]?tsx?|flow|tsbuildinfo)$/.test(path);
 const isModule = (path: string): boolean => /\.[cm]?js$/.test(path);
-const isOfZodForOthers = (path: string): boolean => /\.cjs$|\/zod\/src\//.test(path);
+const isUnusedZod = (path: string): boolean => /\.cjs$|\/zod\/src\//.test(path);
 
 if (import.meta.main) {
   const folder = process.argv[2];
-  if (folder === undefined) throw new Error('no folder is named: node prune.ts node_modules');
+  if (folder === undefined) throw new Error('the folder is missing: run node prune.ts node_modules');
   const modules = resolve(folder);
   const loaded = await loadedBy(ENTRIES, modules);
   const before = bytesIn(modules);
   for (const name of UNUSED) rmSync(join(modules, name), { recursive: true, force: true });
   remove(modules, isUnread);
-  remove(join(modules, 'zod'), isOfZodForOthers);
+  remove(join(modules, 'zod'), isUnusedZod);
   for (const name of OF_VIEM) remove(join(modules, name), (path) => isModule(path) && !loaded.has(path));
   for (const name of OF_VIEM.flatMap((each) => packagesAt(modules, each))) {
     const inside = `${join(modules, name)}/`;
@@ -58,7 +57,7 @@ if (import.meta.main) {
   console.log(`node_modules: ${megabytes(bytesIn(modules))} MB of ${megabytes(before)} MB stay`);
 }
 
-/** The files that these load, also those that they would load later. */
+/** The files that the entries load, with those of their dynamic imports. */
 async function loadedBy(entries: readonly string[], modules: string): Promise<ReadonlySet<string>> {
   const files = new Set<string>();
   let importer = '';
@@ -83,7 +82,7 @@ async function loadedBy(entries: readonly string[], modules: string): Promise<Re
   return files;
 }
 
-/** The package, or those of a scope. */
+/** The package itself, or the packages of a scope. */
 function packagesAt(modules: string, name: string): readonly string[] {
   if (!existsSync(join(modules, name))) return [];
   return name.startsWith('@') ? readdirSync(join(modules, name)).map((each) => join(name, each)) : [name];
@@ -95,8 +94,8 @@ function filesIn(folder: string): readonly string[] {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-function remove(folder: string, isUseless: (path: string) => boolean): void {
-  for (const path of filesIn(folder)) if (isUseless(path)) rmSync(path);
+function remove(folder: string, isUnneeded: (path: string) => boolean): void {
+  for (const path of filesIn(folder)) if (isUnneeded(path)) rmSync(path);
 }
 
 function removeEmptyFolders(folder: string): void {
