@@ -7,9 +7,8 @@ import type { SpeedUpClaim, SpeedUpResult } from '../../claims/speed-up.ts';
 import type { WindowClaim, WindowResult } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
 import type { Order, SettleRequest } from '../store.ts';
-import type { Counters } from './counters.ts';
+import type { Counters, Marks } from './counters.ts';
 import type { ListTables } from './lists.ts';
-import type { Marks } from './marks.ts';
 import type { OrderTables } from './orders.ts';
 import { type Reservation, type Reserved, type SubjectRecord, hasReserved, questionOf } from './subjects.ts';
 
@@ -40,7 +39,10 @@ export function checkClaims(
   return request.claims.map(check);
 }
 
-/** Checks the window claims of one request in turn. The amounts of several claims on one counter are added up. */
+/**
+ * Checks the window claims of one request in turn. The amounts of several claims on one counter are added
+ * up.
+ */
 function createWindowCheck(
   counters: Counters,
   source: string,
@@ -121,8 +123,8 @@ function checkSpeedUp(
 }
 
 /**
- * Makes the reservations of an approval: window amounts that the subject has not reserved yet, marks, and the use of its
- * order. Claims of rules that only observe reserve too, whether they hold or not.
+ * Makes the reservations of an approval: window amounts that the subject has not reserved yet, marks, and
+ * the use of its order. Claims of rules that only observe reserve too, whether they hold or not.
  */
 export function reserve(
   { counters, marks, orders }: ClaimTables,
@@ -147,8 +149,8 @@ export function reserve(
 }
 
 /**
- * Whether an approval uses the order up. An order that had expired when it was used would hold from then on, once the rule
- * is enforced.
+ * Whether an approval uses the order up. An order that had expired when it was used would hold from then on,
+ * once the rule is enforced.
  */
 const isUsable = (found: OrderFound): boolean => found === 'agrees' || found === 'differs';
 

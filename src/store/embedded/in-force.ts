@@ -10,7 +10,7 @@ type PushResult = Awaited<ReturnType<Releases['push']>>;
 type FreezeResult = Awaited<ReturnType<Releases['freeze']>>;
 type UnfreezeResult = Awaited<ReturnType<Releases['unfreeze']>>;
 
-/** What a decision needs to know of what is in force. */
+/** The part of what is in force that a decision depends on. */
 export interface InForce {
   readonly revision: string;
   readonly prices: number;

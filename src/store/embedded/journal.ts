@@ -1,10 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { z } from 'zod';
+import { type ClaimResult, claimResults } from '../../claims/claims.ts';
 import { CountersignError } from '../../errors.ts';
-import type { JournalEntry, JournalQuery, JournalRecord } from '../store.ts';
-import { journalEntry, storedClaims } from './entry.ts';
-import { type Row, integer } from './rows.ts';
+import { JOURNAL_TYPES, type JournalEntry, type JournalQuery, type JournalRecord } from '../store.ts';
+import { type Row, integer, text } from './rows.ts';
 
-/** What is left out is stored as the empty text, and as no claims. */
+/** A missing text is stored as the empty text, and missing claims as an empty list. */
 type Append = Pick<JournalEntry, 'source' | 'atMs' | 'type' | 'detail'> & Partial<Omit<JournalEntry, 'id'>>;
 
 export interface JournalTable {
@@ -140,4 +141,48 @@ function createDrop(connection: DatabaseSync): JournalTable['drop'] {
     const dropped = drop.run(source, integer(last, 'at_ms'), Number(upTo), integer(kept, 'id'));
     return Number(dropped.changes);
   };
+}
+
+// ---- rows ----
+
+const unitsSchema = z
+  .string()
+  .regex(/^\d+$/)
+  .transform((digits) => BigInt(digits));
+const claimsSchema = claimResults(unitsSchema);
+const typeSchema = z.enum(JOURNAL_TYPES);
+const verdictSchema = z.enum(['SUCCESS', 'FAILURE', '']);
+
+/** Claim results as JSON, with amounts as the digits of their units. */
+function storedClaims(results: readonly ClaimResult[]): string {
+  return JSON.stringify(results, (_name, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
+}
+
+/** An entry from its row. Throws STORE_CORRUPT. */
+function journalEntry(row: Row): JournalEntry {
+  const id = String(integer(row, 'id'));
+  try {
+    return {
+      id,
+      source: text(row, 'source'),
+      atMs: integer(row, 'at_ms'),
+      type: typeSchema.parse(row['type']),
+      subject: text(row, 'subject'),
+      verdict: verdictSchema.parse(row['verdict']),
+      code: text(row, 'code'),
+      revision: text(row, 'revision'),
+      of: text(row, 'of'),
+      claims: claimsSchema.parse(JSON.parse(text(row, 'claims'))),
+      detail: text(row, 'detail'),
+    };
+  } catch (thrown) {
+    throw new CountersignError(
+      'STORE_CORRUPT',
+      `the journal entry ${id} can't be read: restore the store from a backup`,
+      { id },
+      thrown,
+    );
+  }
 }

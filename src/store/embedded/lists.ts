@@ -46,26 +46,23 @@ export function createLists(connection: DatabaseSync, journal: JournalTable): Li
     `SELECT value, added_ms FROM list_entry WHERE list = ? AND value > ? ORDER BY value LIMIT ${PAGE_SIZE}`,
   );
 
+  const findAdded: ListTables['added'] = (source, list, values) => {
+    const row = find.get(source, list);
+    if (row === undefined) return undefined;
+    const id = integer(row, 'id');
+    return values.flatMap((value): readonly Added[] => {
+      const entry = holds.get(id, value);
+      return entry === undefined ? [] : [[value, integer(entry, 'added_ms')]];
+    });
+  };
+
   return {
     version(source, list) {
       const row = find.get(source, list);
       return row === undefined ? 0 : integer(row, 'version');
     },
-    present(source, list, values) {
-      const row = find.get(source, list);
-      if (row === undefined) return undefined;
-      const id = integer(row, 'id');
-      return values.filter((value) => holds.get(id, value) !== undefined);
-    },
-    added(source, list, values) {
-      const row = find.get(source, list);
-      if (row === undefined) return undefined;
-      const id = integer(row, 'id');
-      return values.flatMap((value): readonly Added[] => {
-        const entry = holds.get(id, value);
-        return entry === undefined ? [] : [[value, integer(entry, 'added_ms')]];
-      });
-    },
+    present: (source, list, values) => findAdded(source, list, values)?.map(([value]) => value),
+    added: findAdded,
     change({ source, list, add: adding, remove: removing, by, message }, nowMs) {
       // A misspelt name would create an empty list, which passes every rule that denies listed values.
       if (adding.length === 0 && removing.length > 0 && find.get(source, list) === undefined)

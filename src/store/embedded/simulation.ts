@@ -18,7 +18,7 @@ import { cacheInForce, createTables } from './tables.ts';
 /**
  * A private store to simulate policies in. It has the embedded store's own tables and steps, so it settles
  * as production does, but one call after the other, each at a given instant that must not be before the last
- * one. Nothing is durable, and nothing expires. The journal keeps only the latest refusals that have a
+ * one. It is not durable, and its rows never expire. The journal keeps only the latest refusals that have a
  * detail.
  */
 export interface SimulationStore {
@@ -30,7 +30,7 @@ export interface SimulationStore {
   /** Throws NOT_FOUND for a removal from a list that does not exist. */
   changeList(change: ListChange, atMs: number): void;
   expectOrder(announcement: OrderAnnouncement, atMs: number): void;
-  /** Throws NOT_FOUND if there is none. */
+  /** Throws NOT_FOUND without an order. */
   cancelOrder(cancel: Pick<OrderAnnouncement, 'source' | 'subject' | 'by'>, atMs: number): void;
   /** Throws USAGE (see Prices). */
   changePrices(change: PriceChange, atMs: number): void;

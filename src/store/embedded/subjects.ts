@@ -28,7 +28,7 @@ const storedDecision = z.strictObject({
   lists: z.array(z.tuple([z.string(), z.number()])).readonly(),
 });
 
-/** What is known about a subject, as it is stored. */
+/** A subject's stored record. */
 const subjectRecord = z.strictObject({
   terms: z.string(),
   /** The scheme of its first decision that was bound to one; absent if none was. */

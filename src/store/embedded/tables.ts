@@ -1,9 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { createCounters } from './counters.ts';
+import { createCounters, createMarks } from './counters.ts';
 import { type InForce, type SourceTable, createReleases, createSources } from './in-force.ts';
 import type { JournalTable } from './journal.ts';
 import { createLists } from './lists.ts';
-import { createMarks } from './marks.ts';
 import { createOrders } from './orders.ts';
 import { type PriceTables, createPrices } from './prices.ts';
 import { type ServiceTables, createServices } from './services.ts';
