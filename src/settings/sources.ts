@@ -93,7 +93,7 @@ const callbackPath = text(
 );
 
 const callerAddress = addressRange.refine((range) => !/^::ffff:/i.test(range), {
-  error: 'write the IPv4 address or range that it stands for',
+  error: 'write it as an IPv4 address or range',
 });
 
 const credential = z.union(

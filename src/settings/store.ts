@@ -35,7 +35,7 @@ const CREDENTIALS_CURE =
 
 const DAY_MS = 86_400_000;
 
-const url = z
+const storeUrl = z
   .string({ error: FORMS_CURE })
   .check((context) => {
     const credentials = holdsCredentials(context.value);
@@ -51,7 +51,7 @@ const url = z
   .meta({ title: 'store URL' });
 
 export const store = section({
-  url: url.describe(
+  url: storeUrl.describe(
     `Where decisions are kept: ${STORE_FORMS}. With rediss instead of redis, connections use TLS. ` +
       'The embedded store serves one machine; Redis serves any number of replicas.',
   ),

@@ -47,7 +47,7 @@ export function flatVerifier(parts: FlatParts): Verifier {
         const cure = parts.cure(canonical.text, sign, variantsOf(members, canonical, emptyValues));
         return signFailure(
           'SIGN_WRONG',
-          `the sign is not that of the body: ${cure}`,
+          `the sign does not match the body: ${cure}`,
           { scheme, keys },
           measured(canonical.text),
         );

@@ -107,7 +107,7 @@ function dataOf(members: Members): string | Failure {
   if (unknown !== undefined) {
     return failure(
       'ENVELOPE_MALFORMED',
-      `${JSON.stringify(unknown)} is not signed beside an envelope: put it into data`,
+      `${JSON.stringify(unknown)} is outside the envelope, where nothing signs it: put it into data`,
     );
   }
   const data = members.get('data');

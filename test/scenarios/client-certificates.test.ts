@@ -153,7 +153,7 @@ describe('TLS that the service ends itself', () => {
         event: 'callback',
         outcome: 'unauthenticated',
         code: 'CERTIFICATE_WRONG',
-        because: 'the TLS connection shows no client certificate',
+        because: 'the TLS connection has no client certificate',
       }),
     );
     expect(JSON.stringify(service.log)).not.toContain(TOKEN);

@@ -390,7 +390,7 @@ describe('a fault of a co-signer', () => {
 
   it.each(['::ffff:10.0.0.0/104', '::FFFF:10.0.0.1'])('the IPv4 range %j in IPv6 notation', (range) => {
     expect(linesOf(refusalOf(credential(`{ addresses: ["${range}"] }`)))).toEqual([
-      'FILE:2:69: sources[0].authenticate[0].addresses[0] has an invalid value: write the IPv4 address or range that it stands for',
+      'FILE:2:69: sources[0].authenticate[0].addresses[0] has an invalid value: write it as an IPv4 address or range',
     ]);
   });
 

@@ -74,11 +74,31 @@ describe('an ambiguous signed text', () => {
       'payCoinSymbol has a value that the callback does not allow',
     ],
     ['an empty time', { ...payment, time: '' }, 'time has a value that the callback does not allow'],
-    ['a time of 11 digits', { ...payment, time: '15220556801' }, 'time has a value that the callback does not allow'],
-    ['a user id with a letter', { ...payment, userId: '12a' }, 'userId has a value that the callback does not allow'],
-    ['an amount with a sign', { ...payment, orderAmount: -5 }, 'orderAmount has a value that the callback does not allow'],
-    ['an order id of 129', { ...payment, appOrderId: 'a'.repeat(129) }, 'appOrderId has a value that the callback does not allow'],
-    ['64 KiB', { ...payment, appOrderId: 'orderAmount1'.repeat(5000) }, 'appOrderId has a value that the callback does not allow'],
+    [
+      'a time of 11 digits',
+      { ...payment, time: '15220556801' },
+      'time has a value that the callback does not allow',
+    ],
+    [
+      'a user id with a letter',
+      { ...payment, userId: '12a' },
+      'userId has a value that the callback does not allow',
+    ],
+    [
+      'an amount with a sign',
+      { ...payment, orderAmount: -5 },
+      'orderAmount has a value that the callback does not allow',
+    ],
+    [
+      'an order id of 129',
+      { ...payment, appOrderId: 'a'.repeat(129) },
+      'appOrderId has a value that the callback does not allow',
+    ],
+    [
+      '64 KiB',
+      { ...payment, appOrderId: 'orderAmount1'.repeat(5000) },
+      'appOrderId has a value that the callback does not allow',
+    ],
   ];
   it.each(refused)('%s', (_what, body, because) => {
     const judged = judge(body);
