@@ -256,8 +256,8 @@ class PrimaryConnector extends SentinelConnector {
   constructor(options: unknown) {
     super(optionsOf(options));
     // ioredis asks the Sentinels through a client of its own.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- ioredis declares it private, without
-    // its type
+    // It declares the method private, without its type.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
     const inner = this as unknown as { connectToSentinel: ConnectToSentinel };
     const connectToSentinel = inner.connectToSentinel.bind(this);
     inner.connectToSentinel = (sentinel, more) =>

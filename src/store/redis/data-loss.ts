@@ -1,16 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { CountersignError } from '../../errors.ts';
 import type { SettleResult } from '../store.ts';
-import { compareIds } from './entry.ts';
+import { compareIds } from './journal.ts';
 import {
-  type CopyResults,
   type ExpectedCopy,
   type Loss,
   type StoreState,
   newEpoch,
   publishChange,
   readState,
-  updateAllCopies,
   updateCopies,
 } from './in-force.ts';
 import { type RedisParts, clockArgument } from './parts.ts';
@@ -86,53 +84,18 @@ export interface LossDetection extends HighWaterMarks {
 
 export function createLossDetection(parts: RedisParts): LossDetection {
   const marks = createHighWaterMarks();
-
-  const read = (): Promise<StoreState> => readState(parts, { start: marks.epoch() === undefined });
-  const expectedIn =
-    ({ epoch = '' }: StoreState) =>
-    (source: string): ExpectedCopy => ({
-      epoch,
-      field: marks.field,
-      highWaterMark: epoch === marks.epoch() ? marks.highWaterMark(source) : '',
-    });
-
-  /**
-   * Freezes the store for a loss. From this call on, this process approves nothing, even if the call rejects;
-   * it must then be repeated. If the loss was declared before, Redis stays as it is, even if an operator has
-   * acknowledged it.
-   */
-  function freeze(loss: FoundLoss): Promise<void> {
-    marks.setPending(loss);
-    return marks.whileFreezing(() => writeFreeze(loss));
-  }
-
-  async function writeFreeze({ found, epoch = '' }: FoundLoss): Promise<void> {
-    const { connection, keys } = parts;
-    const { reason, by } = freezeFor(found);
-    const { sequence, freezes, lastFreezeNumber } = marks.seen();
-    const args = [clockArgument(parts), reason, by, epoch, newEpoch(), sequence, freezes, lastFreezeNumber];
-    await run(connection, declareLossScript, [keys.inForce], args);
-    // An emptied Redis does not know the sources, and each needs the freeze.
-    const sources = marks.sources();
-    if (sources.length > 0) await connection.call('sadd', [keys.sources, ...sources]);
-    const state = await read();
-    if (state.epoch === undefined) throw lossError(found);
-    await publishChange(parts, state.current[0]);
-    await updateAllCopies(parts, state, expectedIn(state));
-    // Only now: if an update fails, the next attempt must declare the old epoch lost, not the new one.
-    marks.see(state.epoch, seenIn(state));
-  }
+  const freeze = createLossFreeze(parts, marks);
 
   async function readAndCompare(options = { sequence: false }): Promise<StoreState> {
     const pending = marks.pending();
     if (pending !== undefined) await freeze(pending);
-    let state = await read();
+    let state = await read(parts, marks);
     // While a Cluster moves a slot, a reply can be outdated: a loss must be found twice.
-    if (lossIn(marks, state, options) !== undefined) state = await read();
+    if (lossIn(marks, state, options) !== undefined) state = await read(parts, marks);
     const found = lossIn(marks, state, options);
     if (found !== undefined) {
       await freeze({ found, epoch: marks.epoch() });
-      state = await read();
+      state = await read(parts, marks);
     }
     const again = lossIn(marks, state, { sequence: false });
     if (again !== undefined || state.epoch === undefined) throw lossError(again ?? found ?? ALL_LOST);
@@ -140,23 +103,16 @@ export function createLossDetection(parts: RedisParts): LossDetection {
     return state;
   }
 
-  async function frozenIfLost(state: StoreState, { lost }: CopyResults): Promise<StoreState> {
-    // While the store is frozen for a loss, sources that have not registered again are no further loss.
-    if (state.isFrozenForLoss || lost.length === 0) return state;
-    const found = lost.map(([source, loss]) => LOSS_TEXT[loss](source)).join(', and ');
-    await freeze({ found, epoch: state.epoch });
-    return readAndCompare();
-  }
-
   return {
     ...marks,
     readState: readAndCompare,
     async updateCopies(state, sources) {
-      const expected = expectedIn(state);
-      const results = await (sources === undefined
-        ? updateAllCopies(parts, state, expected)
-        : updateCopies(parts, state, sources, expected));
-      return { state: await frozenIfLost(state, results), highestOther: results.highestOther };
+      const { lost, highestOther } = await updateCopies(parts, state, expectedIn(marks, state), sources);
+      // While the store is frozen for a loss, a source that has not registered again is no further loss.
+      if (state.isFrozenForLoss || lost.length === 0) return { state, highestOther };
+      const found = lost.map(([source, loss]) => LOSS_TEXT[loss](source)).join(', and ');
+      await freeze({ found, epoch: state.epoch });
+      return { state: await readAndCompare(), highestOther };
     },
     foundBySettle(source, loss, expected) {
       const found = LOSS_TEXT[loss](source);
@@ -169,6 +125,49 @@ export function createLossDetection(parts: RedisParts): LossDetection {
       return loss === undefined ? undefined : freezeFor(loss.found).reason;
     },
   };
+}
+
+/**
+ * Returns a function that freezes the store for a loss. From its call on, this process approves nothing, even
+ *      if the call
+ * rejects; it must then be repeated. If the loss was declared before, Redis stays as it is, even if an
+ * operator has acknowledged it.
+ */
+function createLossFreeze(parts: RedisParts, marks: HighWaterMarks): (loss: FoundLoss) => Promise<void> {
+  const { connection, keys } = parts;
+
+  async function write({ found, epoch = '' }: FoundLoss): Promise<void> {
+    const { reason, by } = freezeFor(found);
+    const { sequence, freezes, lastFreezeNumber } = marks.seen();
+    const args = [clockArgument(parts), reason, by, epoch, newEpoch(), sequence, freezes, lastFreezeNumber];
+    await run(connection, declareLossScript, [keys.inForce], args);
+    // An emptied Redis does not know the sources, and each needs the freeze.
+    const sources = marks.sources();
+    if (sources.length > 0) await connection.call('sadd', [keys.sources, ...sources]);
+    const state = await read(parts, marks);
+    if (state.epoch === undefined) throw lossError(found);
+    await publishChange(parts, state.current[0]);
+    await updateCopies(parts, state, expectedIn(marks, state));
+    // Only now: if an update fails, the next attempt must declare the old epoch lost, not the new one.
+    marks.see(state.epoch, seenIn(state));
+  }
+
+  return (loss) => {
+    marks.setPending(loss);
+    return marks.whileFreezing(() => write(loss));
+  };
+}
+
+const read = (parts: RedisParts, marks: HighWaterMarks): Promise<StoreState> =>
+  readState(parts, { start: marks.epoch() === undefined });
+
+/** Returns what each copy must have. Marks of another epoch mean nothing for it. */
+function expectedIn(marks: HighWaterMarks, { epoch = '' }: StoreState): (source: string) => ExpectedCopy {
+  return (source) => ({
+    epoch,
+    field: marks.field,
+    highWaterMark: epoch === marks.epoch() ? marks.highWaterMark(source) : '',
+  });
 }
 
 function seenIn({ current, lastFreezeNumber }: StoreState): Seen {
@@ -347,7 +346,7 @@ const CURE =
 /** In characters: there is a sentence for each source, and there may be many sources. */
 const FOUND_MAX = 1000;
 
-export function freezeFor(found: string): { readonly reason: string; readonly by: string } {
+function freezeFor(found: string): { readonly reason: string; readonly by: string } {
   const short = found.length > FOUND_MAX ? `${found.slice(0, FOUND_MAX)}…` : found;
   return { reason: `${START}${short}. ${CURE}`, by: BY };
 }

@@ -10,7 +10,7 @@ import {
 } from '../store.ts';
 import { claimArguments, claimKey, flag, readClaims, standing } from './claims.ts';
 import { type LossDetection, rememberApproval } from './data-loss.ts';
-import { atMsOf } from './entry.ts';
+import { atMsOf } from './journal.ts';
 import { type ExpectedCopy, type Loss, lossKinds } from './in-force.ts';
 import { type RedisParts, journalArguments } from './parts.ts';
 import { digits, expectReply, text } from './reply.ts';

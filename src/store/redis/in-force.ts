@@ -139,69 +139,56 @@ export interface CopyResults {
   readonly lost: readonly (readonly [source: string, loss: Loss])[];
 }
 
-/** Updates the copies of some sources, each unless it has lost data. */
+/**
+ * Updates the copies of some sources, by default of all, except those of sources that have lost data. Once
+ * all sources have the freeze events in their journals, the events are removed.
+ */
 export async function updateCopies(
   parts: RedisParts,
   state: StoreState,
-  sources: readonly string[],
   expectedOf: (source: string) => ExpectedCopy,
+  sources?: readonly string[],
 ): Promise<CopyResults> {
+  const names = sources ?? (await knownSources(parts));
   const results = await Promise.all(
-    sources.map(
-      async (source) => [source, await updateCopy(parts, source, state, expectedOf(source))] as const,
-    ),
+    names.map(async (source) => ({
+      source,
+      ...(await updateCopy(parts, source, state, expectedOf(source))),
+    })),
   );
+  if (sources === undefined && state.freezeEvents !== '') {
+    // If this fails, the sources get the events again, and journal none of them twice.
+    const { connection, keys } = parts;
+    await run(connection, removeEventsScript, [keys.inForce], [state.freezeEvents]).catch(() => undefined);
+  }
   return {
-    highestOther: Math.max(0, ...results.map(([, result]) => (typeof result === 'number' ? result : 0))),
-    lost: results.flatMap(([source, result]) =>
-      typeof result === 'number' ? [] : [[source, result] as const],
-    ),
+    highestOther: Math.max(0, ...results.map(({ other = 0 }) => other)),
+    lost: results.flatMap(({ source, loss }) => (loss === undefined ? [] : [[source, loss] as const])),
   };
 }
 
-/**
- * Updates the copies of all known sources. Each then has all freeze events in its journal, so they are
- * removed.
- */
-export async function updateAllCopies(
-  parts: RedisParts,
-  state: StoreState,
-  expectedOf: (source: string) => ExpectedCopy,
-): Promise<CopyResults> {
-  const results = await updateCopies(parts, state, await knownSources(parts), expectedOf);
-  if (state.freezeEvents !== '') {
-    // If this fails, the sources get the events again, and journal none of them twice.
-    await run(parts.connection, removeEventsScript, [parts.keys.inForce], [state.freezeEvents]).catch(
-      () => undefined,
-    );
-  }
-  return results;
+/** The sequence that the source has instead of the record's, or its loss. */
+interface CopyResult {
+  readonly other?: number;
+  readonly loss?: Loss;
 }
-
-const updateResult = z.union([lossKinds, digits]);
+const copyResult = z.union([
+  lossKinds.transform((loss): CopyResult => ({ loss })),
+  digits.transform((other): CopyResult => ({ other })),
+]);
 
 async function updateCopy(
   parts: RedisParts,
   source: string,
   { current, freezeEvents }: StoreState,
-  expected: ExpectedCopy,
-): Promise<number | Loss> {
-  const { connection, keys } = parts;
+  { epoch, field, highWaterMark }: ExpectedCopy,
+): Promise<CopyResult> {
   const [sequence, revision, frozen, prices] = current;
-  const { control, journal } = keys.of(source);
-  const args = [
-    sequence,
-    revision,
-    frozen,
-    prices,
-    expected.epoch,
-    expected.field,
-    expected.highWaterMark,
-    ...journalArguments(parts),
-    freezeEvents,
-  ];
-  const reply = await run(connection, updateCopyScript, [control, journal], args);
-  return expectReply(updateResult, `the copy of ${source}`, reply);
+  const { control, journal } = parts.keys.of(source);
+  const expected = [epoch, field, highWaterMark];
+  const args = [sequence, revision, frozen, prices, ...expected, ...journalArguments(parts), freezeEvents];
+  const reply = await run(parts.connection, updateCopyScript, [control, journal], args);
+  return expectReply(copyResult, `the copy of ${source}`, reply);
 }
 
 /**

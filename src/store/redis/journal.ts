@@ -1,8 +1,15 @@
+import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import type { Journal, JournalEntry, JournalQuery, JournalRecord } from '../store.ts';
-import { compareIds, isEntryId, readEntries } from './entry.ts';
+import {
+  JOURNAL_TYPES,
+  type Journal,
+  type JournalEntry,
+  type JournalQuery,
+  type JournalRecord,
+} from '../store.ts';
+import { readClaims } from './claims.ts';
 import { type RedisParts, journalArguments } from './parts.ts';
-import { count, expectReply, readHash, text } from './reply.ts';
+import { count, expectReply, pairs, readHash, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
 const recordScript = loadScript('record-3');
@@ -132,4 +139,44 @@ async function idsAbout(parts: RedisParts, query: JournalQuery, subject: string)
     .filter((id) => before === undefined || compareIds(id, before) < 0)
     .sort(query.newestFirst === true ? (a, b) => compareIds(b, a) : compareIds);
   return ids.slice(0, query.limit);
+}
+
+// ---- entries and their ids ----
+
+/** An id of a stream: milliseconds, and a number within that millisecond. */
+const ID = /^(0|[1-9]\d{0,15})-(0|[1-9]\d{0,15})$/;
+
+function isEntryId(id: string): boolean {
+  return ID.test(id);
+}
+
+/** When the entry was written; NaN if the text is not an id. */
+export function atMsOf(id: string): number {
+  return Number(ID.exec(id)?.[1] ?? Number.NaN);
+}
+
+/** Negative if `a` was written before `b`. */
+export function compareIds(a: string, b: string): number {
+  return atMsOf(a) - atMsOf(b) || Number(ID.exec(a)?.[2]) - Number(ID.exec(b)?.[2]);
+}
+
+const entries = z.array(z.tuple([text, pairs]));
+const types = z.enum(JOURNAL_TYPES);
+const verdicts = z.enum(['SUCCESS', 'FAILURE', '']);
+
+/** Reads the reply to XRANGE as entries of the source's journal. */
+function readEntries(source: string, reply: unknown): JournalEntry[] {
+  return expectReply(entries, `the journal of ${source}`, reply).map(([id, fields]) => ({
+    id,
+    source,
+    atMs: atMsOf(id),
+    type: expectReply(types, `the type of entry ${id}`, fields.get('type')),
+    subject: fields.get('subject') ?? '',
+    verdict: expectReply(verdicts, `the verdict of entry ${id}`, fields.get('verdict')),
+    code: fields.get('code') ?? '',
+    revision: fields.get('revision') ?? '',
+    of: fields.get('of') ?? '',
+    claims: readClaims(fields.get('claims') ?? ''),
+    detail: fields.get('detail') ?? '',
+  }));
 }
