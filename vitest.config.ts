@@ -12,9 +12,16 @@ const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
  */
 const maxWorkers = availableParallelism() + 1;
 
-/** The scenarios put load on services, so they run after the others and two files at a time. */
+const LONG = 'test/**/*.long.test.ts';
+
+/**
+ * The scenarios put load on services, so they run after the others and two files at a time. The long ones kill
+ * processes in loops, fill disks or wait for time-outs: `npm test` leaves them to `npm run test:long`.
+ */
 export default defineConfig({
   test: {
+    // A terminal shows what runs; a log holds the failures and the counts.
+    reporters: [process.stdout.isTTY ? 'default' : 'minimal'],
     projects: [
       {
         test: {
@@ -22,7 +29,7 @@ export default defineConfig({
           maxWorkers,
           name: 'parts',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/scenarios/**'],
+          exclude: ['test/scenarios/**', LONG],
           sequence: { groupOrder: 0 },
         },
       },
@@ -31,9 +38,13 @@ export default defineConfig({
           ...patience,
           name: 'scenarios',
           include: ['test/scenarios/**/*.test.ts'],
+          exclude: [LONG],
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
+      },
+      {
+        test: { ...patience, name: 'long', include: [LONG], maxWorkers: 2, sequence: { groupOrder: 2 } },
       },
     ],
   },
