@@ -1,5 +1,6 @@
 import type { Failure } from '../errors.ts';
 import type { Amount } from '../values/amount.ts';
+import { canonicalJson, sha256Hex } from '../values/canonical.ts';
 
 /** A payment (section 6.1), a withdrawal (6.2) or a web3 transaction (6.3). */
 export type Kind = 'payment' | 'transfer' | 'web3';
@@ -91,4 +92,14 @@ export type Parsed<T> = { readonly ok: true; readonly callback: T } | Failure;
 /** The name of the subject within its source. All callbacks with this name share one decision. */
 export function subjectOf(callback: Pick<Callback, 'kind' | 'id'>): string {
   return `${callback.kind}:${callback.id}`;
+}
+
+/** SHA-256, in hexadecimal, of the canonical terms. Two callbacks about one subject must agree in it. */
+export function termsOf({ terms }: Pick<Callback, 'terms'>): string {
+  return sha256Hex(canonicalJson(terms));
+}
+
+/** The transaction's id; the empty text if the callback has none. */
+export function txidOf(callback: Callback): string {
+  return callback.kind === 'payment' ? '' : (callback.txid ?? '');
 }

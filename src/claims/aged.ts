@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { type ClaimOrigin, claimMembers, formatInstant, formatValues } from './kind.ts';
 import { explainMissingList } from './list.ts';
 
-/** A list of the source must hold all of the values, each for at least `ageMs`. The claim fails if the list does not exist. */
+/**
+ * A list of the source must hold all of the values, each for at least `ageMs`. The claim fails if the list
+ * does not exist.
+ */
 export const agedClaim = z.strictObject({
   ...claimMembers,
   type: z.literal('aged'),
@@ -36,5 +39,6 @@ export function explainAged(
   const absent = wanted.filter((value) => !times.has(value));
   if (absent.length > 0) return `${member} ${formatValues(absent)} is not on the list ${list}`;
   const [youngest = '', addedAtMs = 0] = added.toSorted(([, a], [, b]) => b - a)[0] ?? [];
-  return `${member} ${youngest} is on the list ${list} only since ${formatInstant(addedAtMs)}, and counts from ${formatInstant(addedAtMs + ageMs)} on`;
+  const [since, from] = [formatInstant(addedAtMs), formatInstant(addedAtMs + ageMs)];
+  return `${member} ${youngest} is on the list ${list} only since ${since}, and counts from ${from} on`;
 }

@@ -14,7 +14,10 @@ import {
 } from './speed-up.ts';
 import { type WindowClaim, type WindowResult, explainWindow, windowClaim, windowResult } from './window.ts';
 
-/** A condition that only the store can check, inside settle. An approval needs it to hold, and makes its reservation. */
+/**
+ * A condition that only the store can check, inside settle. An approval needs it to hold, and makes its
+ * reservation.
+ */
 export type Claim = ListClaim | AgedClaim | WindowClaim | MarkClaim | OrderClaim | SpeedUpClaim;
 
 /** What the store found for a claim. Each kind has a member of its own by which it is known. */
@@ -25,8 +28,8 @@ type Requested<C> = C extends unknown ? Omit<C, 'result' | 'decides' | 'final' |
 export type ClaimRequest = Requested<Claim>;
 
 /**
- * How much one decision may ask of the store. Settle is one step, and the store does nothing else meanwhile. At these bounds
- * it takes Redis some 30 ms (docs/sizing.md).
+ * How much one decision may ask of the store. Settle is one step, and the store does nothing else meanwhile.
+ * At these bounds it takes Redis some 30 ms (docs/sizing.md).
  */
 export const BOUNDS = { claims: 1000, values: 4000 } as const;
 

@@ -5,11 +5,16 @@ import { type Amount, parseAmount } from '../values/amount.ts';
 export const claimMembers = {
   /** Which of the proposal's results the claim belongs to: an index into `results`. */
   result: z.number(),
-  /** False for a rule in `mode: observe`: the claim is checked, reserved and reported, and refuses nothing. */
+  /**
+   * False for a rule in `mode: observe`: the claim is checked, reserved and reported, and refuses nothing.
+   */
   decides: z.boolean().default(true),
   /** True if the policy says `refusals: final`: a refusal by this claim stands for good. */
   final: z.boolean().default(false),
-  /** True if a refusal by this claim alone does not stand: it depends on something that changes without a push. */
+  /**
+   * True if a refusal by this claim alone does not stand: it depends on something that changes without a
+   * push.
+   */
   afresh: z.boolean().default(false),
 };
 
@@ -25,7 +30,9 @@ export interface ClaimOrigin {
   readonly because: string;
   /** The values that the rule looked at. */
   readonly values: Readonly<Record<string, string>>;
-  /** ` for to ADDRESS` if the rule makes a claim for each address of a withdrawal; otherwise the empty text. */
+  /**
+   * ` for to ADDRESS` if the rule makes a claim for each address of a withdrawal; otherwise the empty text.
+   */
   readonly forAddress: string;
 }
 

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { type ClaimOrigin, claimMembers, formatValues } from './kind.ts';
 
-/** A list of the source must hold all of the values, or none of them. The claim fails if the list does not exist. */
+/**
+ * A list of the source must hold all of the values, or none of them. The claim fails if the list does not
+ * exist.
+ */
 export const listClaim = z.strictObject({
   ...claimMembers,
   type: z.literal('list'),
@@ -34,5 +37,6 @@ export function explainList(
 }
 
 export function explainMissingList(list: string): string {
-  return `there is no list ${list}; \`countersign list show\` names those there are, \`countersign list add\` makes one`;
+  const cure = '`countersign list show` names those there are, `countersign list add` makes one';
+  return `there is no list ${list}; ${cure}`;
 }

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { type ClaimOrigin, claimMembers, formatInstant } from './kind.ts';
 
 /**
- * The mark `key` must have been made at least `ageMs` ago, or `exempt` must be true. An approval makes the mark if it does
- * not exist. A mark lives as long as a subject, counted from the last approval that claimed it.
+ * The mark `key` must have been made at least `ageMs` ago, or `exempt` must be true. An approval makes the
+ * mark if it does not exist. A mark lives as long as a subject, counted from the last approval that claimed
+ * it.
  */
 export const markClaim = z.strictObject({
   ...claimMembers,
@@ -11,7 +12,10 @@ export const markClaim = z.strictObject({
   /** 32 hexadecimal digits, like a counter's. */
   key: z.string(),
   ageMs: z.number(),
-  /** The claim holds without the mark, because the amount is within the limit for a first use. An approval makes the mark too. */
+  /**
+   * The claim holds without the mark, because the amount is within the limit for a first use. An approval
+   * makes the mark too.
+   */
   exempt: z.boolean(),
 });
 export type MarkClaim = Readonly<z.output<typeof markClaim>>;

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { claimMembers, formatValues } from './kind.ts';
 
 /**
- * An announced order must exist for the subject and agree: every member that the announcement names has the same text in
- * `members`. An approval uses the order up. From then on it holds for this subject alone, also after its expiry. It fails
- * for a subject that was forgotten and came again (see Orders in src/store/store.ts).
+ * An announced order must exist for the subject and agree: every member that the announcement names has the
+ * same text in `members`. An approval uses the order up. From then on it holds for this subject alone, also
+ * after its expiry. It fails for a subject that was forgotten and came again (see Orders in
+ * src/store/store.ts).
  */
 export const orderClaim = z.strictObject({
   ...claimMembers,

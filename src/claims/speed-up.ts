@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { type ClaimOrigin, claimMembers, formatInstant } from './kind.ts';
 
 /**
- * The same question without a speed-up must have been approved about this subject, at most `withinMs` ago, and fewer than
- * `max` other speed-ups of it are approved. Nothing is reserved: the decision itself counts.
+ * The same question without a speed-up must have been approved about this subject, at most `withinMs` ago,
+ * and fewer than `max` other speed-ups of it are approved. Nothing is reserved: the decision itself counts.
  */
 export const speedUpClaim = z.strictObject({
   ...claimMembers,

@@ -3,9 +3,9 @@ import { type Amount, formatAmount } from '../values/amount.ts';
 import { type ClaimOrigin, amountText, claimMembers } from './kind.ts';
 
 /**
- * A rolling window is counted in buckets of `bucketMs`: bucket b holds [b*bucketMs, (b+1)*bucketMs) and counts as long as any
- * instant of it lies within the last `lengthMs`. So a sum may err by one bucket, to the safe side. A calendar window is
- * the period [startMs, endMs) that holds the proposal's whole validity.
+ * A rolling window is counted in buckets of `bucketMs`: bucket b holds [b*bucketMs, (b+1)*bucketMs) and
+ * counts as long as any instant of it lies within the last `lengthMs`. So a sum may err by one bucket, to the
+ * safe side. A calendar window is the period [startMs, endMs) that holds the proposal's whole validity.
  */
 const windowSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('rolling'), lengthMs: z.number(), bucketMs: z.number() }).readonly(),
@@ -13,11 +13,16 @@ const windowSchema = z.discriminatedUnion('type', [
 ]);
 export type Window = z.output<typeof windowSchema>;
 
-/** A counter must have room for `amount` below or at `max` in its window. An approval adds the amount to the counter. */
+/**
+ * A counter must have room for `amount` below or at `max` in its window. An approval adds the amount to the
+ * counter.
+ */
 export const windowClaim = z.strictObject({
   ...claimMembers,
   type: z.literal('window'),
-  /** The counter: 32 hexadecimal digits, from the rule and the members it counts by; unique within the source. */
+  /**
+   * The counter: 32 hexadecimal digits, from the rule and the members it counts by; unique within the source.
+   */
   key: z.string(),
   /** Units of 10^-36; a velocity limit counts whole ones. */
   amount: amountText,

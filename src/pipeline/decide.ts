@@ -1,28 +1,26 @@
-import type { Callback } from '../callback/callback.ts';
+import { type Callback, subjectOf, txidOf } from '../callback/callback.ts';
 import { failure } from '../errors.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { type PluginAnswer, type PluginQuestion, type PriceTable, factsAt } from '../policy/facts.ts';
 import { pluginQuestionsOf } from '../policy/plugins.ts';
-import { explainBriefly } from '../policy/explain.ts';
+import { explainBriefly, explainEntry } from '../policy/explain.ts';
 import { type Proposal, proposalToJson } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { Authenticated } from '../signature/authenticate.ts';
 import { spanText } from '../store/clock-state.ts';
-import type { SettleRequest, SettleResult, Store } from '../store/store.ts';
+import type { SettleResult, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import type { Outcome, Track } from './outcome.ts';
-import { firstRefusal } from './first-refusal.ts';
-import { notificationRequestOf, settleRequestOf, termsOf } from './settle-request.ts';
 
-/** The policies as they are followed from the store. */
+/** The policies and prices in force, as this process last read them from the store. */
 export interface Following {
   current(): Release | undefined;
   prices(): PriceTable;
-  /** Reads what is in force now; resolves when `current` is that, or when it can't be. */
+  /** Reads again what is in force. Resolves when `current` and `prices` have it, or when it can't be read. */
   refresh(): Promise<void>;
 }
 
-/** Asks a service or a module; resolves within the time given, never rejects. */
+/** Asks a service or a module. Resolves within the time given, and never rejects. */
 export type AskPlugin = (
   question: PluginQuestion,
   callback: Callback,
@@ -34,15 +32,15 @@ export interface DecideParts {
   readonly following: Following;
   readonly ask: AskPlugin;
   /**
-   * Whether orders of a source are bound to the scheme that they first came by (`bindScheme`); true if it is
-   * not given.
+   * Whether a source's orders are bound to the scheme that they first came by (`bindScheme`). Default: they
+   * are.
    */
   readonly bindsScheme?: (source: string) => boolean;
   readonly clock: Clock;
   readonly answerTimeoutMs: number;
 }
 
-/** A parsed callback with what the journal keeps of its arrival. */
+/** A parsed callback, with the data about its arrival that the journal keeps. */
 export interface Question {
   readonly callback: Callback;
   readonly body: string;
@@ -50,38 +48,30 @@ export interface Question {
   readonly address: string;
 }
 
-/** How often a proposal is made without what is in force having been seen to move on in between. */
-const ATTEMPTS = 3;
-/**
- * How often in all, where each time policies or prices have moved on: prices may change every few
- * milliseconds.
- */
+/** Proposals that the store may call stale or expired without a change of policies or prices in between. */
+const FRUITLESS_ATTEMPTS_MAX = 3;
+/** Proposals in all. Prices may change every few milliseconds, and each change needs a new proposal. */
 const ATTEMPTS_MAX = 20;
-/**
- * How much of the time for an answer asking may take: whatever somebody else does, some is left to settle in.
- */
-const ASKING_SHARE = 0.9;
+/** The share of the answer's time that plugins may take. The rest is for settling. */
+const PLUGIN_SHARE = 0.9;
 
-/**
- * Evaluate and settle: the last two steps. What the store says is the decision; nothing here can make a yes
- * of a no.
- */
+/** Evaluates and settles: the last two steps. The store decides; an approval here is only a proposal. */
 export async function decide(parts: DecideParts, run: Track, question: Question): Promise<Outcome> {
   const { callback } = question;
-  const terms = termsOf(callback);
-  if (callback.question.type === 'sign_success') return notice(parts, run, question, terms);
+  if (callback.question.type === 'sign_success') return notify(parts, run, question);
 
   const { scheme } = question.sender;
   const bound = scheme !== undefined && parts.bindsScheme?.(callback.source) !== false ? scheme : '';
   let nowMs: number | undefined;
   const answers = new Map<string, PluginAnswer>();
   let attempts = 0;
-  for (let fruitless = 0; fruitless < ATTEMPTS && attempts < ATTEMPTS_MAX; attempts++) {
+  for (let fruitless = 0; fruitless < FRUITLESS_ATTEMPTS_MAX && attempts < ATTEMPTS_MAX; attempts++) {
     if (run.elapsedMs() >= parts.answerTimeoutMs) break;
     const release = parts.following.current();
     const open = openQuestions(release, callback, answers);
     if (open.length > 0) await askPlugins(parts, run, { callback, open, answers });
-    // Not before all is answered: the instant that is judged is that of the decision.
+    // The clock is read after the plugins have answered, because the evaluation's time is that of the
+    // decision.
     const prices = parts.following.prices();
     const facts = factsAt(nowMs ?? parts.clock(), { scheme, prices, answers });
     const proposal = run.timed('evaluate', () => evaluate(release, callback, facts));
@@ -89,14 +79,15 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
       ...(answers.size > 0 ? { answers: Object.fromEntries(answers) } : {}),
       proposal: proposalToJson(proposal),
     });
-    const request = settleRequestOf(callback, { terms, scheme: bound, detail }, proposal);
-    const result = await run.timedAsync('settle', () => parts.store.settle(request));
-    if (result.outcome === 'jumped')
-      return jumped(parts, run, { question, request, aheadMs: result.aheadMs });
+    const result = await run.timedAsync('settle', () =>
+      parts.store.settle({ callback, proposal, scheme: bound, detail }),
+    );
+    if (result.outcome === 'jumped') return refuseByClock(parts, run, question, result.aheadMs);
     if (result.outcome === 'stale') await parts.following.refresh();
-    else if (result.outcome !== 'expired') return settled(parts, run, { request, proposal, result });
-    if (parts.following.current() === release && parts.following.prices().version === prices.version)
+    else if (result.outcome !== 'expired') return settled(parts, run, { callback, proposal, result });
+    if (parts.following.current() === release && parts.following.prices().version === prices.version) {
       fruitless += 1;
+    }
     nowMs = result.nowMs;
   }
   return run.failed(
@@ -109,7 +100,7 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
 
 type OpenQuestion = readonly [key: string, question: PluginQuestion];
 
-/** What the rules that apply need to know and is not answered yet. */
+/** The questions of the rules that apply, without those that have an answer. */
 function openQuestions(
   release: Release | undefined,
   callback: Callback,
@@ -118,7 +109,7 @@ function openQuestions(
   return [...pluginQuestionsOf(release, callback)].filter(([key]) => !answers.has(key));
 }
 
-/** Asks all at once. */
+/** Asks all plugins at the same time. */
 async function askPlugins(
   { ask, answerTimeoutMs }: DecideParts,
   run: Track,
@@ -133,7 +124,7 @@ async function askPlugins(
   },
 ): Promise<void> {
   await run.timedAsync('ask', async () => {
-    const leftMs = answerTimeoutMs * ASKING_SHARE - run.elapsedMs();
+    const leftMs = answerTimeoutMs * PLUGIN_SHARE - run.elapsedMs();
     const asked = open.map(async ([key, question]) =>
       answers.set(key, await ask(question, callback, leftMs)),
     );
@@ -145,19 +136,19 @@ async function settled(
   { store }: DecideParts,
   run: Track,
   {
-    request,
+    callback,
     proposal,
     result,
   }: {
-    readonly request: SettleRequest;
+    readonly callback: Callback;
     readonly proposal: Proposal;
     readonly result: Exclude<SettleResult, { outcome: 'stale' | 'expired' | 'jumped' }>;
   },
 ): Promise<Outcome> {
   let { deciding, because } = explainBriefly(proposal, result);
   if (result.outcome === 'repeated' && result.code === 'RULE_REFUSED' && deciding === undefined) {
-    const entry = await store.entry(request.source, result.of).catch(() => undefined);
-    const first = entry && firstRefusal(entry);
+    const entry = await store.entry(callback.source, result.of).catch(() => undefined);
+    const first = entry && explainEntry(entry)?.deciding;
     ({ deciding, because } = explainBriefly(proposal, { ...result, first }));
   }
   return run.end({
@@ -173,23 +164,23 @@ async function settled(
 }
 
 /**
- * Nothing is decided by a clock that is not believed; what came is kept for whoever asks why it was refused.
+ * The store does not decide while it can't trust its clock. The journal keeps the callback, to say why it was
+ * refused.
  */
-async function jumped(
+async function refuseByClock(
   { store }: DecideParts,
   run: Track,
-  {
-    question,
-    request: { source, subject },
-    aheadMs,
-  }: { readonly question: Question; readonly request: SettleRequest; readonly aheadMs: number },
+  question: Question,
+  aheadMs: number,
 ): Promise<Outcome> {
-  const because = `the store's clock is ${spanText(aheadMs)} ahead of its time, and nothing is approved until it is put right or accepted; see /readyz, or \`countersign clock show\``;
+  const because =
+    `the store's clock is ${spanText(aheadMs)} ahead of its time, so nothing is approved until ` +
+    'it is corrected or accepted; see /readyz, or run `countersign clock show`';
   const refusal = failure('CLOCK_JUMPED', because, { aheadMs });
   const id = await store.record({
-    source,
+    source: question.callback.source,
     type: 'refused',
-    subject,
+    subject: subjectOf(question.callback),
     verdict: 'FAILURE',
     code: refusal.code,
     of: '',
@@ -205,12 +196,12 @@ export const NOTIFICATION_REASONS = {
   FROZEN: 'signed as approved, but all is frozen',
 } as const;
 
-/** `sign_success`: it tells, and asks nothing of the policies. */
-async function notice(parts: DecideParts, run: Track, question: Question, terms: string): Promise<Outcome> {
-  const request = notificationRequestOf(question.callback, terms, '');
-  const { txid } = request;
+/** `sign_success`: a notification, which no policy decides. */
+async function notify(parts: DecideParts, run: Track, question: Question): Promise<Outcome> {
+  const { callback } = question;
+  const txid = txidOf(callback);
   const detail = detailOf(question, run, { txid });
-  const result = await run.timedAsync('settle', () => parts.store.notice({ ...request, detail }));
+  const result = await run.timedAsync('settle', () => parts.store.notice({ callback, txid, detail }));
   return run.end({
     verdict: result.verdict,
     outcome: 'notice',

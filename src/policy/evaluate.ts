@@ -7,17 +7,16 @@ import type { CompiledPolicy, CompiledRule, Release } from './release.ts';
 import { type Outcome, refuse } from './rules/rule.ts';
 import { appliesTo } from './when.ts';
 
-/** No instant of a callback lies outside. */
+/** The validity of an evaluation that does not depend on the time. */
 const ALWAYS = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;
 
 /**
- * What the policies in force say to a callback, given the facts (the fourth of the five steps). Pure: it asks
- * nobody, and leaves to the store, as claims, what only the store can know. It refuses if nothing is in
- * force, if no policy that enforces a rule applies, or if any enforcing rule of a policy that applies refuses
- * or throws.
+ * Evaluates the policies in force for a callback, given the facts: the fourth of the five steps. Pure:
+ * whatever only the store can know is returned as claims. It refuses if nothing is in force, if no policy
+ * with an enforcing rule applies, or if an enforcing rule of a policy that applies refuses or throws.
  */
 export function evaluate(release: Release | undefined, callback: Callback, facts: Facts): Proposal {
-  if (release === undefined) return refusedUnheard('', 'NOTHING_IN_FORCE');
+  if (release === undefined) return refuseUnevaluated('', 'NOTHING_IN_FORCE');
   const proposal = new Proposing(release.revision, facts.prices.version);
   for (const policy of release.policiesFor(callback)) {
     const { applies, mixed } = appliesTo(policy.when, callback);
@@ -28,12 +27,12 @@ export function evaluate(release: Release | undefined, callback: Callback, facts
   return proposal.done();
 }
 
-/** Each rule is guarded by itself: whatever it throws is its refusal. */
+/** Guards each rule by itself: a rule that throws refuses. */
 function judge(rule: CompiledRule, callback: Callback, facts: Facts): Outcome {
   try {
     const outcome = rule.evaluate(callback, facts);
     return outcome.verdict === 'claim' && (outcome.claims ?? []).length === 0
-      ? refuse('the rule claims nothing, and so would hold by itself')
+      ? refuse('the rule claims nothing, so nothing would be checked')
       : outcome;
   } catch (thrown) {
     return { ...refuse(`the rule failed: ${messageOf(thrown)}`), afresh: true };
@@ -44,7 +43,7 @@ class Proposing {
   readonly #revision: string;
   readonly #results: RuleResult[] = [];
   readonly #claims: Claim[] = [];
-  /** Values that the claims look up in lists. */
+  /** The number of values that the claims look up in lists. */
   #values = 0;
   #validFromMs: number = ALWAYS.fromMs;
   #validUntilMs: number = ALWAYS.untilMs;
@@ -98,14 +97,14 @@ class Proposing {
 
   done(): Proposal {
     const tooMany = this.#claims.length > BOUNDS.claims || this.#values > BOUNDS.values;
-    // Where a rule refuses, that says more.
+    // A rule's refusal is the better reason.
     const excess = tooMany && !this.#refuses ? 'TOO_MANY_CLAIMS' : undefined;
     return {
       revision: this.#revision,
       approves: this.#enforcing && !this.#refuses && !tooMany,
       refusal: this.#enforcing ? excess : 'NO_POLICY',
       results: this.#results,
-      // What is refused for asking too much asks nothing.
+      // A proposal with too many claims is refused, and asks the store for none of them.
       claims: tooMany ? [] : this.#claims,
       final: this.#final,
       afresh: this.#refuses && this.#afresh,
@@ -116,7 +115,7 @@ class Proposing {
   }
 }
 
-function refusedUnheard(revision: string, refusal: Proposal['refusal']): Proposal {
+function refuseUnevaluated(revision: string, refusal: Proposal['refusal']): Proposal {
   return {
     revision,
     approves: false,

@@ -1,6 +1,7 @@
+import { z } from 'zod';
 import { BOUNDS, type Claim, type ClaimResult, explainClaim } from '../claims/claims.ts';
 import type { Amount } from '../values/amount.ts';
-import type { Proposal, RuleResult } from './proposal.ts';
+import { type Proposal, type RuleResult, proposalFromJson } from './proposal.ts';
 
 /** The store's decision on a proposal. */
 export interface Decided {
@@ -27,8 +28,8 @@ export interface Explanation {
   /** The first enforcing rule that refused; undefined if none did. */
   readonly deciding: Refusing | undefined;
   /**
-   * The enforcing rule that would have refused next: the second rule that refused, or the first if something other than a
-   * rule refused. Undefined if no further rule that was checked refuses.
+   * The enforcing rule that would have refused next: the second rule that refused, or the first if something
+   * other than a rule refused. Undefined if no further rule that was checked refuses.
    */
   readonly next: Refusing | undefined;
   /** One sentence: what was decided, by which rule, with the values. */
@@ -65,6 +66,25 @@ export function explainBriefly(
   return { deciding: undefined, because: reasonOf(decided, proposal.results) };
 }
 
+const entryDetail = z.object({ proposal: z.unknown() });
+
+/**
+ * Explains a decision from its journal entry; undefined if this version of the program can't read it. Never
+ * throws.
+ */
+export function explainEntry({
+  code,
+  claims,
+  detail,
+}: Decided & { readonly detail: string }): Explanation | undefined {
+  try {
+    const { proposal } = entryDetail.parse(JSON.parse(detail));
+    return explain(proposalFromJson(proposal), { code, claims });
+  } catch {
+    return undefined;
+  }
+}
+
 /** False if the store had to give the rule's verdict, and refused before it checked the claims. */
 export function wasAsked(
   { results }: Pick<Proposal, 'results'>,
@@ -80,14 +100,18 @@ const refuses = (rule: RuleExplanation): boolean => rule.mode === 'enforce' && r
 
 const REASONS: Readonly<Record<string, string>> = {
   RULE_REFUSED:
-    'a refusal that was decided before stands: for good under `refusals: final`, otherwise until the policies or a list that it depends on change',
+    'a refusal that was decided before stands: for good under `refusals: final`, otherwise until the ' +
+    'policies or a list that it depends on change',
   NO_POLICY:
     'no policy with a rule that enforces applies to this callback; see callback and when of the policies',
-  TOO_MANY_CLAIMS: `the rules ask the store for more than ${BOUNDS.claims} claims or ${BOUNDS.values} values of lists at once; send fewer outputs or calls in one callback, or limit and look up by fewer rules`,
+  TOO_MANY_CLAIMS:
+    `the rules ask the store for more than ${BOUNDS.claims} claims or ${BOUNDS.values} values of lists ` +
+    'at once; send fewer outputs or calls in one callback, or limit and look up by fewer rules',
   NOTHING_IN_FORCE: 'no policies are in force; push some with `countersign policy push`',
   FROZEN: 'approvals are frozen; `countersign unfreeze` starts them again',
   SCHEME_CHANGED:
-    'the same order came before signed by another scheme; if the platform has changed its scheme, have it send the order under a new id, or write bindScheme: false at the source',
+    'the same order came before signed by another scheme; if the platform has changed its scheme, ' +
+    'have it send the order under a new id, or write bindScheme: false at the source',
   TERMS_CHANGED: 'the same id came before with other terms: another user, coin, amount, address or call',
 };
 
@@ -100,7 +124,9 @@ function reasonOf(
   }
   if (code !== 'APPROVED') return REASONS[code] ?? `refused: ${code}`;
   const enforcing = rules.filter(({ mode }) => mode === 'enforce').length;
-  return `approved: ${enforcing === 1 ? 'the rule that enforces passes' : `all ${enforcing} rules that enforce pass`}`;
+  return enforcing === 1
+    ? 'approved: the rule that enforces passes'
+    : `approved: all ${enforcing} rules that enforce pass`;
 }
 
 interface CheckedClaim {

@@ -2,61 +2,58 @@ import type { Amount } from '../values/amount.ts';
 import type { Json } from '../values/canonical.ts';
 
 /**
- * What evaluation needs beside the policies and the callback. All of it is given, so that a recorded callback
- * can be judged again.
+ * The data that evaluation needs beside the policies and the callback. With them a recorded callback can be
+ * evaluated again.
  */
 export interface Facts {
   readonly nowMs: number;
-  /** The scheme that a payment was signed with; undefined for a co-signer, whose callbacks are not signed. */
+  /** The scheme that signed a payment; undefined for a co-signer, whose callbacks are not signed. */
   readonly scheme: string | undefined;
   readonly prices: PriceTable;
-  /**
-   * What services and modules answered, by {@link pluginQuestionKey}. A question without an answer counts as
-   * failed.
-   */
+  /** The answers of services and modules, by {@link pluginQuestionKey}. A missing answer counts as failed. */
   readonly answers: ReadonlyMap<string, PluginAnswer>;
 }
 
 /**
- * The prices in force for all sources, in one currency of the operator's choice. Each change of any price is
- * a version.
+ * The prices in force for all sources, in one currency that the operator chooses. Each change makes a new
+ * version.
  */
 export interface PriceTable {
-  /** 0 while no price was ever set. */
+  /** 0 before the first change of prices. */
   readonly version: number;
   /** By asset, as callbacks name it in `symbol`. */
   readonly prices: ReadonlyMap<string, Price>;
 }
 
 export interface Price {
-  /** Of one whole unit of the asset, in units of 10^-36. */
+  /** The price of one whole unit of the asset, in units of 10^-36. */
   readonly price: Amount;
-  /** The instant of which it is true. */
+  /** The instant at which the price was true. */
   readonly asOfMs: number;
 }
 
 /**
- * What must be asked of somebody before a rule can judge: a service over HTTP, or a module in a thread of its
- * own.
+ * A question that a rule asks before it is evaluated: of a service over HTTP, or of a module in its own
+ * thread.
  */
 export interface PluginQuestion {
   readonly of: 'service' | 'module';
-  /** As the settings name it. */
+  /** The plugin's name in the settings. */
   readonly name: string;
-  /** What the policy gives it, as texts, lists and objects. */
+  /** What the policy passes to the plugin: texts, lists and objects. */
   readonly parameters: Json;
 }
 
-/** `failed` is no answer: refused like a `no`, and told apart for whoever has to mend it. */
+/** `failed` refuses like `no`, and says that the plugin needs to be repaired. */
 export interface PluginAnswer {
   readonly verdict: 'yes' | 'no' | 'failed';
-  /** A sentence: what was answered, or what failed. At most 500 characters. */
+  /** The plugin's sentence, or the reason why it failed. At most 500 characters. */
   readonly because: string;
 }
 
 export const NO_PRICES: PriceTable = { version: 0, prices: new Map() };
 
-/** Facts at an instant; without more, nothing else is known. */
+/** Facts at an instant. Whatever `more` leaves out is unknown. */
 export function factsAt(nowMs: number, more: Partial<Omit<Facts, 'nowMs'>> = {}): Facts {
   return { nowMs, scheme: undefined, prices: NO_PRICES, answers: new Map(), ...more };
 }

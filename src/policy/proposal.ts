@@ -32,27 +32,42 @@ const listedResult = z
     values: looked,
   }));
 
-/** A proposal in its form for the journal. Old entries have results as objects, and neither `afresh` nor `prices`. */
+/**
+ * A proposal in its form for the journal. Old entries have results as objects, and neither `afresh` nor
+ * `prices`.
+ */
 const proposalSchema = z.strictObject({
   /** The revision that was evaluated; the empty text if no revision was in force. */
   revision: z.string(),
   approves: z.boolean(),
-  /** Why it refuses before any rule: nothing is in force, no policy applies, or there are more claims than BOUNDS allow. */
+  /**
+   * Why it refuses before any rule: nothing is in force, no policy applies, or there are more claims than
+   * BOUNDS allow.
+   */
   refusal: z.enum(['NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS']).optional(),
   results: z.array(z.union([listedResult, ruleResult])).readonly(),
   claims: z.array(claimSchema).readonly(),
   /** True if an enforcing result that refuses is of a policy with `refusals: final`. */
   final: z.boolean(),
-  /** True if it refuses, and every enforcing result that refuses depends on something that changes without a push. */
+  /**
+   * True if it refuses, and every enforcing result that refuses depends on something that changes without a
+   * push.
+   */
   afresh: z.boolean().default(false),
-  /** The version of the price table that it was evaluated with; 0 if no rule read a price. Settle checks that it is current. */
+  /**
+   * The version of the price table that it was evaluated with; 0 if no rule read a price. Settle checks that
+   * it is current.
+   */
   prices: z.number().default(0),
   /** The instants [validFromMs, validUntilMs) at which the evaluation would have the same outcome. */
   validFromMs: z.number(),
   validUntilMs: z.number(),
 });
 
-/** The outcome of evaluate. An approval needs that no enforcing result refuses and, in the store, that every claim holds. */
+/**
+ * The outcome of evaluate. An approval needs that no enforcing result refuses and, in the store, that every
+ * claim holds.
+ */
 export type Proposal = Readonly<z.output<typeof proposalSchema>>;
 
 /** A proposal in its form for the journal. Every decision has one, so it is kept short. */
@@ -73,6 +88,7 @@ export function proposalFromJson(json: unknown): Proposal {
   if (parsed.success) return parsed.data;
   throw new CountersignError(
     'STORE_CORRUPT',
-    `the journal entry holds no proposal that can be read: ${formatSchemaError(parsed.error, json)}; it was written by another version of the program`,
+    `the journal entry holds no proposal that can be read: ${formatSchemaError(parsed.error, json)}; ` +
+      'another version of the program wrote it, so read it with that version',
   );
 }

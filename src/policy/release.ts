@@ -19,7 +19,7 @@ export interface CompiledPolicy {
   readonly rules: readonly CompiledRule[];
 }
 
-/** Compiled policies, and the text that they can be compiled from again. */
+/** Compiled policies, and the document from which they can be compiled again. */
 export interface Release {
   /** SHA-256, in hexadecimal, of the document. */
   readonly revision: string;
@@ -29,7 +29,8 @@ export interface Release {
   readonly policies: readonly CompiledPolicy[];
   readonly assets: AssetTable;
   /**
-   * Those that may apply to a callback, by its kind, source and symbol: all of `when` is still to be asked.
+   * The policies that may apply to a callback, by its kind, source and symbol. The rest of `when` is still to
+   * be checked.
    */
   readonly policiesFor: (callback: Pick<Callback, 'kind' | 'source' | 'values'>) => readonly CompiledPolicy[];
 }
@@ -42,8 +43,8 @@ export function indexPolicies(
 ): Release {
   const sources = namedUnder(SOURCE, policies);
   const symbols = namedUnder(SYMBOL, policies);
-  // All that no policy names share one place, so that callbacks can't make it grow.
-  const found = new Map<string, readonly CompiledPolicy[]>();
+  // All sources and symbols that no policy names share one entry, so that callbacks can't make the map grow.
+  const indexed = new Map<string, readonly CompiledPolicy[]>();
   return {
     revision,
     document,
@@ -51,14 +52,14 @@ export function indexPolicies(
     assets,
     policiesFor({ kind, source, values }) {
       const symbol = values.get(SYMBOL)?.[0] ?? '';
-      const place = `${kind} ${sources.has(source) ? source : ''} ${symbols.has(symbol) ? symbol : ''}`;
-      const known = found.get(place);
+      const key = `${kind} ${sources.has(source) ? source : ''} ${symbols.has(symbol) ? symbol : ''}`;
+      const known = indexed.get(key);
       if (known !== undefined) return known;
       const may = policies.filter(
         ({ callback, when }) =>
           callback === kind && mayBe(when, SOURCE, source) && mayBe(when, SYMBOL, symbol),
       );
-      found.set(place, may);
+      indexed.set(key, may);
       return may;
     },
   };

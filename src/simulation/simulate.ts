@@ -1,9 +1,7 @@
-import type { Callback, Verdict } from '../callback/callback.ts';
+import { type Callback, type Verdict, txidOf } from '../callback/callback.ts';
 import { NOTIFICATION_REASONS } from '../pipeline/decide.ts';
-import { firstRefusal } from '../pipeline/first-refusal.ts';
-import { notificationRequestOf, settleRequestOf, termsOf } from '../pipeline/settle-request.ts';
 import { evaluate } from '../policy/evaluate.ts';
-import { type Explanation, type Refusing, explain } from '../policy/explain.ts';
+import { type Explanation, type Refusing, explain, explainEntry } from '../policy/explain.ts';
 import { type PluginAnswer, type PriceTable, factsAt } from '../policy/facts.ts';
 import { type Proposal, proposalToJson } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
@@ -41,21 +39,20 @@ export function simulate(
   callback: Callback,
   { atMs, scheme, prices, answers }: EvaluationContext,
 ): Simulated {
-  const terms = termsOf(callback);
   if (callback.question.type === 'sign_success') {
-    const { verdict, code } = store.notice(notificationRequestOf(callback, terms, ''), atMs);
+    const { verdict, code } = store.notice({ callback, txid: txidOf(callback), detail: '' }, atMs);
     return { verdict, code, proposal: undefined };
   }
   const proposal = evaluate(release, callback, factsAt(atMs, { scheme, prices, answers }));
   // Only a refusal that is final is ever repeated without a rule that refuses.
   const isFinal = proposal.final || proposal.claims.some((claim) => claim.final);
   const detail = isFinal ? JSON.stringify({ proposal: proposalToJson(proposal) }) : '';
-  const result = store.settle(settleRequestOf(callback, { terms, scheme: '', detail }, proposal), atMs);
+  const result = store.settle({ callback, proposal, scheme: '', detail }, atMs);
   if (result.outcome === 'stale' || result.outcome === 'expired' || result.outcome === 'jumped') {
     return { verdict: 'FAILURE', code: 'STALE_POLICIES', proposal, result, first: undefined };
   }
   const refusal = result.outcome === 'repeated' ? store.refusal(result.of) : undefined;
-  const first = refusal && firstRefusal(refusal);
+  const first = refusal && explainEntry(refusal)?.deciding;
   return { verdict: result.verdict, code: result.code, proposal, result, first };
 }
 

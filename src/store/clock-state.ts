@@ -1,53 +1,54 @@
 import { CountersignError } from '../errors.ts';
 
 /*
- * The store's time is its clock's (Redis' own, or this machine's for the embedded store), and never runs
- * backwards: the latest instant is remembered. So a clock that jumps ahead does harm twice. Windows look
- * over, and limits pass once more; and once such an instant is written, time stands still for as long as the
- * jump was. Therefore a clock that is more than `maxStepMs` ahead of the remembered time is neither written
- * nor believed. Whoever runs moves that time on every few seconds, so that hours without a callback are no
- * jump. What else makes a clock late is told from a jump by a witness, what the kernel counts independently
- * of the clock (see Elapsed): after an outage, a suspended machine, or, in the embedded store, a restart on
- * the same boot. Where there is none, because nobody ran, up to `maxGapMs` counts as time in which nobody
- * ran.
+ * The store's time follows its clock (that of Redis, or of this machine for the embedded store) and never
+ * runs backwards: the store keeps the latest instant. A clock that jumps ahead would do harm twice. Windows
+ * would be over, so that limits pass again. And once such an instant is written, time would stand still for
+ * as long as the jump. Therefore a clock that is more than `maxStepMs` ahead of the store's time is neither
+ * used nor written. Services advance that time every few seconds, so that hours without a callback are not a
+ * jump.
+ *
+ * An outage, a suspended machine or, for the embedded store, a restart on the same boot look like a jump too.
+ * They are recognized by the time that the kernel counted meanwhile, which does not depend on the clock (see
+ * Elapsed). If no process was running to compare it, a difference of up to `maxGapMs` counts as time without
+ * a process.
  */
 
-/** How far the clock may be ahead of the time that is remembered, in milliseconds. */
+/** How far the clock may be ahead of the store's time, in milliseconds. */
 export interface ClockBounds {
-  /** While somebody runs. */
+  /** While a process runs. */
   readonly maxStepMs: number;
-  /** After a time in which nobody ran. */
+  /** After a time without any process. */
   readonly maxGapMs: number;
 }
 
-/** How the store's clock stands to the store's time. */
+/** The clock, compared with the store's time. */
 export interface ClockState {
   /**
-   * `jumped`: ahead of time by more than may be, so nothing is approved until it is put right or accepted.
-   * `behind`: it was set back, and time stands still until it has caught up.
+   * `jumped`: the clock is too far ahead, so nothing is approved until it is corrected or accepted. `behind`:
+   * the clock was set back, and the store's time stands still until it has caught up.
    */
   readonly state: 'right' | 'jumped' | 'behind';
   readonly clockMs: number;
   readonly nowMs: number;
-  /** By how much the clock is ahead of time; negative where it is behind. */
+  /** How far the clock is ahead of the store's time; negative if it is behind. */
   readonly aheadMs: number;
-  /** A sentence with the cure, where it is not right. */
+  /** A sentence with the cure, if the clock is not right. */
   readonly because: string;
 }
 
 /**
- * What was found in the store: `forgotten` is a jump by which counters may have been lost, also once the
- * clock is right again.
+ * What the store found. `forgotten`: counters may have been lost by a jump, also if the clock is right again.
  */
 export interface ClockFound {
   readonly found: 'right' | 'jumped' | 'forgotten';
   readonly clockMs: number;
   readonly nowMs: number;
-  /** The most by which it was found ahead in this jump. */
+  /** The furthest that the clock was found ahead in this jump. */
   readonly heldAheadMs: number;
 }
 
-/** `whose` is the clock's, such as `Redis`. */
+/** `whose` names the clock's machine, such as `Redis`. */
 export function clockStateOf(
   { found, clockMs, nowMs, heldAheadMs }: ClockFound,
   maxStepMs: number,
@@ -61,24 +62,36 @@ export function clockStateOf(
     return { ...known, state: 'jumped', because };
   }
   if (-aheadMs <= maxStepMs) return { ...known, state: 'right', because: 'the clock and the time agree' };
-  const because = `the clock of ${whose} is ${spanText(-aheadMs)} behind the store's time, which stands still until it has caught up, and so frees no limit: look whether NTP runs there`;
+  const because =
+    `the clock of ${whose} is ${spanText(-aheadMs)} behind the store's time, which stands still until ` +
+    'the clock has caught up, so that no limit is freed; check that NTP runs there';
   return { ...known, state: 'behind', because };
 }
 
 function jumped(whose: string, { aheadMs, clockMs, nowMs }: Omit<ClockState, 'state' | 'because'>): string {
   const instants = `it says ${instantText(clockMs)}, and the store's time is ${instantText(nowMs)}`;
-  return `the clock of ${whose} is ${spanText(aheadMs)} ahead of the store's time (${instants}), so nothing is approved: it jumped, or nobody ran for as long. If it is wrong, put it right, and all goes on by itself; if it is right, \`countersign clock accept\``;
+  return (
+    `the clock of ${whose} is ${spanText(aheadMs)} ahead of the store's time (${instants}), so nothing ` +
+    'is approved: it jumped, or no process ran for that long. If the clock is wrong, correct it, and ' +
+    'approvals go on by themselves; if it is right, run `countersign clock accept`'
+  );
 }
 
 function forgotten(whose: string, heldAheadMs: number): string {
-  return `the clock of ${whose} is, or was, ${spanText(heldAheadMs)} ahead of the store's time, so nothing is approved: it jumped, or nobody ran for as long. It may have expired by that clock what limits still count: if it is wrong, put it right, and look at the limits; then \`countersign clock accept\``;
+  return (
+    `the clock of ${whose} is, or was, ${spanText(heldAheadMs)} ahead of the store's time, so nothing ` +
+    'is approved: it jumped, or no process ran for that long. Amounts that limits still need may have ' +
+    'expired by that clock. If the clock is wrong, correct it, and check the limits; then run ' +
+    '`countersign clock accept`'
+  );
 }
 
-/** For whoever would write an instant that can't be known. */
+/** The error of a write that needs the time, while the time can't be known. */
 export function clockJumped(aheadMs: number): CountersignError {
   return new CountersignError(
     'CLOCK_JUMPED',
-    `the store's clock is ${spanText(aheadMs)} ahead of its time, so what is added now would look older than it is: put the clock right, or, if it is right, \`countersign clock accept\`, then try again`,
+    `the store's clock is ${spanText(aheadMs)} ahead of its time, so a new entry would look older than ` +
+      'it is; correct the clock or, if it is right, run `countersign clock accept`, then try again',
     { aheadMs },
   );
 }

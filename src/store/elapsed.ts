@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** Time that passes, whatever the clock is set to. */
+/** The time that passes, independent of the clock. */
 export interface Elapsed {
-  /** Two readings can be compared if they are of one id. */
+  /** Two readings can be compared if they have the same id. */
   readonly id: string;
   readonly elapsedMs: () => number;
 }
@@ -12,8 +12,8 @@ const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 const UPTIME = '/proc/uptime';
 
 /**
- * On Linux since the machine was booted, times in which it was suspended included; so each process of one
- * boot counts alike. Elsewhere since this process began.
+ * On Linux the time since the machine was booted, including times in which it was suspended. All processes of
+ * one boot share it. On other systems the time since this process began.
  */
 export function systemElapsed(): Elapsed {
   try {
@@ -21,7 +21,7 @@ export function systemElapsed(): Elapsed {
     uptimeMs();
     if (id !== '') return { id, elapsedMs: uptimeMs };
   } catch {
-    // This is no Linux, or /proc is not there.
+    // This is not Linux, or /proc is not mounted.
   }
   return { id: `process ${randomUUID()}`, elapsedMs: () => Math.round(performance.now()) };
 }

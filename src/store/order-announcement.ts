@@ -2,14 +2,14 @@ import { CountersignError } from '../errors.ts';
 import type { OrderAnnouncement } from './store.ts';
 
 /**
- * Throws USAGE unless an announcement names a member (one of none would agree with whatever comes) and has a
- * whole expiry.
+ * Throws USAGE unless an announcement names a member and has a whole expiry. One without members would agree
+ * with any callback.
  */
 export function expectAnnouncement({ source, subject, members, expiresAtMs }: OrderAnnouncement): void {
   if (Object.keys(members).length === 0) {
     throw new CountersignError(
       'USAGE',
-      `the order for ${subject} of ${source} names no members, and would agree with whatever comes: name some`,
+      `the order for ${subject} of ${source} names no members, so any callback would agree; name some`,
       { source, subject },
     );
   }

@@ -1,29 +1,29 @@
 import { CountersignError } from '../errors.ts';
 import type { PriceChange } from './store.ts';
 
-/** Assets that one change of prices can name, and entries of their history that one look can give. */
-const MANY = 1000;
+/** The most assets that one change of prices can name, and the most history entries of one query. */
+const ENTRIES_MAX = 1000;
 
 /** Throws USAGE unless a change names 1 to 1000 assets, set or removed, each once, with prices above zero. */
 export function expectPriceChange({ set, remove }: PriceChange): void {
   const assets = [...set.map(({ asset }) => asset), ...remove];
-  if (assets.length === 0 || assets.length > MANY) {
-    throw wrong(`a change of ${assets.length} prices: give 1 to ${MANY}`, { assets: assets.length });
+  if (assets.length === 0 || assets.length > ENTRIES_MAX) {
+    throw wrong(`a change of ${assets.length} prices; give 1 to ${ENTRIES_MAX}`, { assets: assets.length });
   }
   const seen = new Set<string>();
   const twice = assets.find((asset) => seen.size === seen.add(asset).size);
   if (twice !== undefined) {
-    throw wrong(`the price of ${JSON.stringify(twice)} is changed twice: name it once`, { asset: twice });
+    throw wrong(`the price of ${JSON.stringify(twice)} is changed twice; name it once`, { asset: twice });
   }
   for (const { asset, price, asOfMs } of set) {
     if (price <= 0n) {
-      throw wrong(`the price of ${JSON.stringify(asset)} is not above zero: give one, or remove it`, {
+      throw wrong(`the price of ${JSON.stringify(asset)} is not above zero; give one that is, or remove it`, {
         asset,
       });
     }
     if (!Number.isSafeInteger(asOfMs) || asOfMs < 0) {
       throw wrong(
-        `the price of ${JSON.stringify(asset)} is as of ${asOfMs}: give whole milliseconds since 1970`,
+        `the price of ${JSON.stringify(asset)} is as of ${asOfMs}; give whole milliseconds since 1970`,
         { asset, asOfMs },
       );
     }
@@ -32,11 +32,11 @@ export function expectPriceChange({ set, remove }: PriceChange): void {
 
 /** Throws USAGE unless `after` is 0 or a version and `limit` is 1 to 1000. */
 export function expectPriceQuery({ after, limit }: { readonly after: number; readonly limit: number }): void {
-  if (!Number.isInteger(limit) || limit < 1 || limit > MANY) {
-    throw wrong(`a limit of ${limit} price changes: give 1 to ${MANY}`, { limit });
+  if (!Number.isInteger(limit) || limit < 1 || limit > ENTRIES_MAX) {
+    throw wrong(`a limit of ${limit} price changes; give 1 to ${ENTRIES_MAX}`, { limit });
   }
   if (!Number.isSafeInteger(after) || after < 0) {
-    throw wrong(`${after} is no version of the prices: give 0 or one of them`, { after });
+    throw wrong(`${after} is not a version of the prices; give 0 or a version`, { after });
   }
 }
 

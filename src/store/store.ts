@@ -1,37 +1,35 @@
-import type { QuestionType, Verdict } from '../callback/callback.ts';
+import type { Callback, Verdict } from '../callback/callback.ts';
 import type { PriceTable } from '../policy/facts.ts';
-import type { Claim, ClaimResult } from '../claims/claims.ts';
+import type { Proposal } from '../policy/proposal.ts';
+import type { ClaimResult } from '../claims/claims.ts';
 import type { Amount } from '../values/amount.ts';
 import type { ClockState } from './clock-state.ts';
 
 /**
- * Where decisions are settled and kept. Two adapters, embedded (SQLite) and Redis, pass one conformance
- * suite.
+ * Settles decisions and keeps them. There are two implementations, embedded (SQLite) and Redis, which pass
+ * one conformance suite.
  *
- * Every verb rejects with a CountersignError STORE_UNREACHABLE if its effect is not certain; whoever asked
- * then answers FAILURE. Time is the store's own (Redis `TIME`, or the clock given to the embedded store) and
- * never runs backwards: after a step back it stands still until it has caught up. A clock that jumped ahead
- * is neither believed nor written.
+ * Every verb rejects with a CountersignError STORE_UNREACHABLE if its effect is not certain. The caller then
+ * answers FAILURE. Time is the store's own (Redis `TIME`, or the clock given to the embedded store) and never
+ * runs backwards: after a step back it stands still until the clock has caught up. A clock that jumped ahead
+ * is neither used nor written.
  */
 export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journal, Services {
   readonly name: 'embedded' | 'redis';
   /**
-   * Makes the sources known: what is in force, and whether all is frozen, holds for them from here on. On a
-   * store that was never begun it begins it; a source that was known and has lost its data freezes the store.
+   * Registers the sources, so that the revision in force and the freezes hold for them. Starts an empty
+   * store. If a source was registered before and its data is lost, the store is frozen.
    */
   register(sources: readonly string[]): Promise<void>;
   health(): Promise<StoreHealth>;
   /**
-   * Moves the store's time on with its clock, unless that has jumped ahead. Whoever runs for long calls it
-   * every few seconds.
+   * Advances the store's time to its clock, unless the clock has jumped ahead. A service calls it every few
+   * seconds.
    */
   clock(): Promise<ClockState>;
-  /** The same, and nothing is written. */
+  /** Like `clock`, but writes nothing. */
   lookAtClock(): Promise<ClockState>;
-  /**
-   * Takes the clock as it stands, also after a jump ahead. Journalled for each source, as an entry of type
-   * `clock`.
-   */
+  /** Accepts the clock, also after a jump ahead. The journal of each source gets an entry of type `clock`. */
   acceptClock(accept: { readonly by: string }): Promise<ClockState>;
   /**
    * Describes the data that this process found lost, while it could not yet freeze the store; undefined if none.
@@ -40,8 +38,8 @@ export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journ
    */
   loss(): string | undefined;
   /**
-   * Calls back after a push, a freeze, an unfreeze, a change of prices or a call of the services, by this
-   * process or another. A notice can be lost: poll as well.
+   * Calls `changed` after a push, a freeze, an unfreeze, a change of prices or a call of the services, by any
+   * process. Notifications can be lost, so poll too.
    */
   watch(changed: () => void): () => void;
   close(): Promise<void>;
@@ -49,7 +47,7 @@ export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journ
 
 export interface StoreHealth {
   readonly nowMs: number;
-  /** What an operator would want to know, such as the server's version. */
+  /** Facts for an operator, such as the server's version. */
   readonly details: Readonly<Record<string, string | number>>;
 }
 
@@ -60,37 +58,17 @@ export interface Decisions {
   notice(request: NotificationRequest): Promise<NotificationResult>;
 }
 
+/** The members of a callback that a store needs. */
+export type SettledCallback = Pick<Callback, 'kind' | 'source' | 'id' | 'question' | 'terms'>;
+
 export interface SettleRequest {
-  readonly source: string;
-  /** `payment:11321`; see subjectOf. */
-  readonly subject: string;
-  /** SHA-256, in hexadecimal, of the canonical terms. */
-  readonly terms: string;
+  readonly callback: SettledCallback;
+  readonly proposal: Proposal;
   /**
-   * The scheme that it was signed by, which the subject is then bound to; the empty text where it is bound to
-   * none.
+   * The scheme that the callback was signed by, to which its subject is then bound; the empty text to bind it
+   * to none.
    */
   readonly scheme: string;
-  readonly question: QuestionType;
-  readonly speedUp: boolean;
-  /** The revision that the proposal was evaluated under. */
-  readonly revision: string;
-  readonly validFromMs: number;
-  readonly validUntilMs: number;
-  readonly approves: boolean;
-  /**
-   * The code of the decision if the proposal itself refuses: RULE_REFUSED, NO_POLICY, NOTHING_IN_FORCE or
-   * TOO_MANY_CLAIMS.
-   */
-  readonly refusalCode: RefusalCode;
-  readonly final: boolean;
-  /** The proposal refuses, and only for what may change without a push. */
-  readonly afresh: boolean;
-  /**
-   * The version of the price table that the proposal was evaluated with; 0 if it does not depend on prices.
-   */
-  readonly prices: number;
-  readonly claims: readonly Claim[];
   /**
    * JSON for the journal: the body, its members, every rule's result, times, who was authenticated and how.
    */
@@ -103,30 +81,29 @@ export type DecisionCode = 'APPROVED' | RefusalCode | 'FROZEN' | 'TERMS_CHANGED'
 /**
  * One atomic step:
  *
- * 1. Frozen: `decided` FROZEN is journalled; the subject is not touched.
- *    The clock has jumped ahead: `jumped`, nothing is written (see clock-state.ts).
- * 2. `revision` is not the one in force, or `prices` is neither 0 nor the version in force: `stale`, nothing
- *    is written. Now is outside the proposal's validity: `expired`,
- *    nothing is written.
- * 3. The subject is known with other terms: `decided` TERMS_CHANGED is journalled; the subject is not
- *    touched. The same with
- *    SCHEME_CHANGED if its decisions and the request are of two schemes: the subject keeps that of its first decision that has one.
- * 4. The claims are checked, all of them, in order, so that each can be reported. A window claim whose key
- *    the subject has
- *    reserved before holds and is not reserved again, for as long as that reservation counts in its window; after that it is
- *    a claim like any other, or what was prepared hours apart could pass the limit in one instant. The proposal approves if
- *    it says so and every deciding claim holds.
- *    Marks, orders and speed-ups are described with their claims; a mark and an order are made and used up only on approval.
- * 5. The same question was decided before. A refusal that is final, or whose revision and list versions are
- *    still
- *    the same, is repeated, unless all that refused (the proposal, with `afresh`, or deciding claims with `afresh`) may
- *    change without a push: then it is decided afresh. Repeated so is an approval if the proposal approves now. `repeated`; the journal gets an entry of type
- *    `repeat` that names the first; window claims that were never reserved (a policy came in between) are reserved.
- * 6. Else the subject, its question's decision, the reservations (only on approval; also those of claims that
- *    only
- *    observe, if they hold or not) and the journal entry of type `decision` are written: `decided`.
+ * 1. If the store is frozen, `decided` FROZEN is journalled, and the subject stays as it is. If the clock has
+ *    jumped ahead, the result is `jumped`, and nothing is written (see clock-state.ts).
+ * 2. If the proposal's `revision` is not in force, or its `prices` are neither 0 nor the version in force,
+ *    the result is `stale`. If the time is outside the proposal's validity, the result is `expired`. Nothing
+ *    is written for either.
+ * 3. If the subject has other terms, `decided` TERMS_CHANGED is journalled, and the subject stays as it is.
+ *    The same happens with SCHEME_CHANGED if the subject is bound to another scheme: that of its first
+ *    decision that has one.
+ * 4. All claims are checked, in order, so that each can be reported. A window claim whose key the subject has
+ *    reserved before holds and is not reserved again, as long as the window counts that reservation. After
+ *    that it is checked like any other: otherwise payments that were prepared hours apart could pass the
+ *    limit together. The settlement approves if the proposal approves and every deciding claim holds. Marks,
+ *    orders and speed-ups are described with their claims. Only an approval makes a mark or uses up an order.
+ * 5. If the same question was decided before, that decision may be repeated. An approval is repeated if the
+ *    settlement approves now. A refusal is repeated if it is final, or if its revision and its lists'
+ *    versions are still the same. It is decided again if everything that refused (the proposal, deciding
+ *    claims) is marked `afresh`: such a refusal may change without a push. A repeat is journalled as
+ *    `repeat`, and names the first decision. It reserves window claims that were not reserved, because a new
+ *    policy made them.
+ * 6. Otherwise the step writes the decision, the reservations of an approval (also those of claims that only
+ *    observe, whether they hold or not) and a journal entry of type `decision`: `decided`.
  *
- * A speed-up's question is told from the next speed-up's by the number of txids that the subject has by then.
+ * The number of a subject's txids tells the question of one speed-up from that of the next.
  */
 export type SettleResult =
   | { readonly outcome: 'stale'; readonly inForce: string; readonly nowMs: number }
@@ -147,31 +124,29 @@ export type SettleResult =
       readonly atMs: number;
       readonly verdict: Verdict;
       readonly code: DecisionCode;
-      /** The journal entry of the decision that stands. */
+      /** The journal entry of the decision that is repeated. */
       readonly of: string;
       readonly claims: readonly ClaimResult[];
     };
 
 export interface NotificationRequest {
-  readonly source: string;
-  readonly subject: string;
-  readonly terms: string;
-  /** The empty text where the notice carries none. */
+  readonly callback: SettledCallback;
+  /** The empty text if the notification has none. */
   readonly txid: string;
   readonly detail: string;
 }
 
-/** Txids of one subject; without a bound each notice would cost more than the one before. */
+/** Txids of one subject. Without this bound each notification would cost more than the one before. */
 export const TXIDS_MAX = 100;
 
 export type NotificationCode = 'NOTED' | 'SIGNED_WITHOUT_APPROVAL' | 'TXID_UNEXPECTED' | 'FROZEN';
 
 /**
- * `sign_success`, in one atomic step. SIGNED_WITHOUT_APPROVAL unless the subject is known with the same terms
- * and some `sign_start` about it stands approved. TXID_UNEXPECTED if the txid is new and the subject already
- * has as many as one plus its approved speed-ups of `sign_start`, or TXIDS_MAX. Else NOTED: SUCCESS, unless
- * frozen (FROZEN: FAILURE). A new txid of a known subject with the same terms is recorded in every case, as
- * long as there are fewer than TXIDS_MAX. Journalled as an entry of type `notice`.
+ * `sign_success`, in one atomic step. The code is SIGNED_WITHOUT_APPROVAL unless the subject is known with
+ * the same terms and a `sign_start` about it is approved. It is TXID_UNEXPECTED if the txid is new and the
+ * subject already has one more than its approved speed-ups of `sign_start`, or TXIDS_MAX. Otherwise the code
+ * is NOTED with SUCCESS, or, while the store is frozen, FROZEN with FAILURE. In every case a new txid of a
+ * known subject with the same terms is recorded, up to TXIDS_MAX. The journal gets an entry of type `notice`.
  */
 export interface NotificationResult {
   readonly id: string;
@@ -182,16 +157,16 @@ export interface NotificationResult {
 
 // ---- what is in force ----
 
-/** What holds for all sources: moved on as one, so that its sequence tells the newer from the older. */
+/** The state that all sources share. It changes as a whole, and each change increments its sequence. */
 export interface Control {
   readonly sequence: number;
-  /** The revision in force; the empty text where there is none. */
+  /** The revision in force; the empty text if there is no such revision. */
   readonly revision: string;
-  /** The freezes that stand, oldest first. Nothing is approved unless there are none. */
+  /** The freezes in effect, oldest first. Approvals need this list to be empty. */
   readonly frozen: readonly Freeze[];
-  /** The freezes that were lifted last, oldest first: some twenty, for those who follow to say by whom. */
+  /** The last twenty freezes that were lifted, oldest first, so that followers can report who lifted them. */
   readonly lifted: readonly Lifted[];
-  /** The version of the price table; 0 while there is none. */
+  /** The version of the price table; 0 before the first change of prices. */
   readonly prices: number;
 }
 
@@ -199,8 +174,8 @@ export interface Freeze {
   /** `f7`: unique in the store, and not given again. */
   readonly id: string;
   /**
-   * Who froze: an operator, or the services, because data was lost; `unknown` is a later version's, which
-   * alone lifts it.
+   * Who froze: an operator, or the services because data was lost. A freeze of kind `unknown` was made by a
+   * later version, and only such a version can lift it.
    */
   readonly kind: 'operator' | 'loss' | 'unknown';
   readonly reason: string;
@@ -216,9 +191,9 @@ export interface Lifted {
 
 export interface Unfreeze {
   readonly by: string;
-  /** Those to lift. One that does not stand is passed over. */
+  /** The freezes to lift. Ids that are not in effect are ignored. */
   readonly ids: readonly string[];
-  /** Without it no freeze for lost data is lifted, named or not. */
+  /** Needed to lift freezes for lost data. Without it they stay, also if `ids` names them. */
   readonly acknowledgeLoss?: boolean;
 }
 
@@ -226,7 +201,7 @@ export interface Push {
   readonly revision: string;
   /** The release in its canonical JSON, whose SHA-256 is the revision. */
   readonly document: string;
-  /** The revision it was compared against; the push fails if another is in force by now. */
+  /** The revision that the push was compared with. The push fails if another one is in force by then. */
   readonly expected: string;
   readonly by: string;
   readonly message: string;
@@ -241,32 +216,32 @@ export interface HistoryEntry {
 }
 
 /**
- * Freezes hold for all sources, and each source's journal tells of them: a freeze, and each end of some, is
- * an entry of type `freeze` in the journal of every source that is known then (see FreezeDetail in
- * freezes.ts). So a source's journal alone, also once it is archived, says why its callbacks were refused as
- * FROZEN, and who went on. Of what the store freezes by itself the author is `countersign`.
+ * Freezes hold for all sources. Each freeze, and each end of freezes, is an entry of type `freeze` in the
+ * journal of every source that is registered then (see FreezeDetail in freezes.ts). So each source's journal
+ * explains by itself, also in an archive, why its callbacks were refused as FROZEN, and who ended that. The
+ * author of the store's own freezes is `countersign`.
  */
 export interface Releases {
   control(): Promise<Control>;
-  /** When it resolves with `in-force`, no source settles under another revision any more. */
+  /** Once it resolves, no source settles under another revision any more. */
   push(push: Push): Promise<{ readonly outcome: 'in-force' | 'conflict'; readonly control: Control }>;
   /** The document of a revision that was ever pushed. */
   document(revision: string): Promise<string | undefined>;
   /** Newest first. */
   history(limit: number): Promise<readonly HistoryEntry[]>;
   /**
-   * When it resolves, no source approves any more. Freezes stack, and each is lifted by its id. A hundred
-   * stand at once; none is refused for their number: a further one joins the newest that an operator ordered,
-   * and gets its id. Throws USAGE for a reason of more than 1000 characters, or an author of more than 200.
+   * Once it resolves, no source approves any more. Several freezes can be in effect, and each is lifted by
+   * its id. At most a hundred are kept; a further one joins the newest freeze of an operator, and gets its
+   * id. Throws USAGE for a reason of more than 1000 characters, or an author of more than 200.
    */
   freeze(freeze: {
     readonly reason: string;
     readonly by: string;
   }): Promise<{ readonly freeze: Freeze; readonly control: Control }>;
   /**
-   * Lifts the freezes that it names; the others stand. With `acknowledgeLoss` also those for lost data: what
-   * is remembered and used of limits then begins from what the store still has. Throws STORE_LOST if more is
-   * found lost meanwhile: all then stays frozen.
+   * Lifts the freezes in `ids`. With `acknowledgeLoss` this includes those for lost data; repeats and limits
+   * then continue from the data that the store still has. Throws STORE_LOST if more data is found lost
+   * meanwhile. Everything then stays frozen.
    */
   unfreeze(unfreeze: Unfreeze): Promise<{ readonly lifted: readonly Freeze[]; readonly control: Control }>;
 }
@@ -276,7 +251,7 @@ export interface Releases {
 export interface ListChange {
   readonly source: string;
   readonly list: string;
-  /** Comparable texts; adding none makes an empty list. */
+  /** Comparable texts. To add nothing creates an empty list. */
   readonly add: readonly string[];
   readonly remove: readonly string[];
   readonly by: string;
@@ -297,29 +272,29 @@ export interface ListEntry {
 }
 
 /**
- * Lists belong to a source. A change is one atomic step with one journal entry of type `list`. One that only
- * removes, from a list that does not exist, throws NOT_FOUND.
+ * Lists belong to a source. A change is one atomic step with one journal entry of type `list`. A change that
+ * only removes, from a list that does not exist, throws NOT_FOUND.
  */
 export interface Lists {
   changeList(
     change: ListChange,
   ): Promise<{ readonly added: number; readonly removed: number; readonly summary: ListSummary }>;
   lists(source: string): Promise<readonly ListSummary[]>;
-  /** In no promised order, with bounded memory. Throws NOT_FOUND if there is no such list. */
+  /** In any order, with bounded memory. Throws NOT_FOUND if there is no such list. */
   listEntries(source: string, list: string): AsyncIterable<ListEntry>;
 }
 
 // ---- orders ----
 
 /**
- * What the merchant's back end says will come: only a callback that agrees in every member may then pass
- * `expected-order`.
+ * A merchant's announcement of a callback. `expected-order` passes only callbacks that agree with it in every
+ * member.
  */
 export interface OrderAnnouncement {
   readonly source: string;
   /** Of the callback that is to come: `payment:11321`; see subjectOf. */
   readonly subject: string;
-  /** The announced members, as comparable texts, by the names that an order claim uses; at least one. */
+  /** At least one member, as comparable text, by the names that an order claim uses. */
   readonly members: Readonly<Record<string, string>>;
   readonly expiresAtMs: number;
   readonly by: string;
@@ -327,8 +302,8 @@ export interface OrderAnnouncement {
 
 export interface Order extends OrderAnnouncement {
   /**
-   * `used` once an approval has used it up; `cancelled` orders are kept, to say so. `expired` is derived from
-   * the time.
+   * `used`: by an approval. `cancelled` orders are kept to explain refusals. `expired` is derived from the
+   * time.
    */
   readonly state: 'expected' | 'used' | 'cancelled' | 'expired';
   readonly announcedAtMs: number;
@@ -337,21 +312,26 @@ export interface Order extends OrderAnnouncement {
 }
 
 /**
- * Orders belong to a source and are kept for as long as subjects, from their expiry on. Each change is one
+ * Orders belong to a source and are kept as long as subjects, counted from their expiry. Each change is one
  * atomic step with one journal entry of type `order`, whose detail is JSON: change (expect or cancel),
  * members, expiresAtMs, by.
  *
- * An order claim finds: no order `missing`; a cancelled one `cancelled`; one in use by another (its use is
- * not among the reservations of this subject) `used`; not used and now is at or past `expiresAtMs`:
- * `expired`; a member whose text is another or missing among the claim's: `differs`; else `agrees`, the only
- * one that holds. An approval uses up what agrees and, where the claim only observes, what differs; any other
- * order stays as it is.
+ * The check of an order claim finds the first of these states that is true:
+ * - `missing`: there is no order.
+ * - `cancelled`: it was cancelled.
+ * - `used`: an approval used it that this subject does not remember.
+ * - `expired`: it is not used, and the time is at or past `expiresAtMs`.
+ * - `differs`: the claim lacks one of the announced members, or has another text for it.
+ * - `agrees`: only then the claim holds.
+ *
+ * An approval uses up an order that agrees and, if the claim only observes, one that differs. Other orders
+ * stay as they are.
  */
 export interface Orders {
   /**
-   * `expected`: the order is announced (also in place of a cancelled or expired one that was never used).
-   * `unchanged`: the very same announcement stands, nothing is written. `conflict`: another one stands, or it
-   * is used; nothing is written. Throws USAGE without a member, and for an expiry that is no whole number of
+   * `expected`: the order is announced, also in place of one that was cancelled or that expired unused.
+   * `unchanged`: the same announcement is already there. `conflict`: another one is there, or it is used.
+   * Only `expected` writes. Throws USAGE without a member, and for an expiry that is not a whole number of
    * milliseconds since 1970.
    */
   expectOrder(
@@ -359,7 +339,8 @@ export interface Orders {
   ): Promise<{ readonly outcome: 'expected' | 'unchanged' | 'conflict'; readonly order: Order }>;
   order(source: string, subject: string): Promise<Order | undefined>;
   /**
-   * `ended`: it was used, cancelled or expired before; nothing is written. Throws NOT_FOUND if there is none.
+   * `ended`: the order was used, cancelled or expired before, so nothing is written. Throws NOT_FOUND for an
+   * unknown order.
    */
   cancelOrder(cancel: {
     readonly source: string;
@@ -384,12 +365,12 @@ export interface PriceHistoryEntry extends PriceChange {
 }
 
 /**
- * One table for all sources. Each change is one atomic step with one entry in the history, kept as long as
+ * One table for all sources. Each change is one atomic step with one entry in the history, which is kept like
  * the journal.
  */
 export interface Prices {
   prices(): Promise<PriceTable>;
-  /** When it resolves, no source settles with the prices before any more. */
+  /** Once it resolves, no source settles with the old prices any more. */
   changePrices(change: PriceChange): Promise<PriceTable>;
   /** Oldest first, after a version; at most `limit` (1 to 1000). */
   priceHistory(query: {
@@ -405,36 +386,36 @@ export interface Attendance {
   readonly id: string;
   /** For people: where it runs. */
   readonly name: string;
-  /** The sequence of what is in force that it follows. */
+  /** The sequence of the Control that it follows. */
   readonly sequence: number;
-  /** Why it is not ready; the empty text if it is. */
+  /** Why it is not ready; the empty text if it is ready. */
   readonly trouble: string;
-  /** Writes as much as the largest decision would, where a store can be full. */
+  /** Writes as much as the largest decision, to find out whether the store is full. */
   readonly probe?: boolean;
 }
 
 /** A service as it last showed itself. */
 export interface ServiceSeen extends Omit<Attendance, 'probe'> {
-  /** The last call that it had seen by then. */
+  /** The last call that it had read by then. */
   readonly answered: number;
   readonly atMs: number;
 }
 
-/** Which services run on this store, and have seen what it holds. */
+/** The services that run on this store, and the latest state that each has read. */
 export interface Services {
   /**
-   * To be repeated every few seconds, and after each call. It is a real write: where it fails, nothing can be
-   * approved.
+   * Called every few seconds, and after each call of the services. It is a real write: if it fails, approvals
+   * would fail too.
    */
   attend(attendance: Attendance): Promise<void>;
-  /** The service ends. */
+  /** To be called when a service ends. */
   leave(id: string): Promise<void>;
   /**
-   * Asks all services to show themselves; resolves with the call's number, which they then give as
+   * Asks all services to show themselves. Resolves with the number of the call, which they then give as
    * `answered`.
    */
   callServices(): Promise<number>;
-  /** Those that have shown themselves within a day and have not left. */
+  /** The services that showed themselves within the last day and have not left. */
   services(): Promise<{ readonly nowMs: number; readonly services: readonly ServiceSeen[] }>;
 }
 
@@ -443,23 +424,21 @@ export interface Services {
 export const JOURNAL_TYPES = [
   /** A callback was decided. */
   'decision',
-  /** The decision that `of` names was repeated. */
+  /** The decision `of` was repeated. */
   'repeat',
   /** A `sign_success`. */
   'notice',
-  /** An authenticated callback that was no question: a self-check, or one that could not be parsed. */
+  /** An authenticated callback that could not be parsed, or came while the clock was wrong. */
   'refused',
   'self-check',
-  /**
-   * The decision that `of` names was made, but FAILURE was answered, for it was late or the client had gone.
-   */
+  /** The decision `of` was made, but FAILURE was answered: it came late, or the client had gone. */
   'late',
   'list',
   /** An order was announced or cancelled. */
   'order',
   /** The store's clock was accepted as it stood. Its detail is JSON: by, fromMs, toMs. */
   'clock',
-  /** All was frozen, or freezes were lifted. */
+  /** The store was frozen, or freezes were lifted. */
   'freeze',
 ] as const;
 
@@ -471,14 +450,14 @@ export interface JournalEntry {
   readonly source: string;
   readonly atMs: number;
   readonly type: JournalType;
-  /** The empty text where there is none, here and below. */
+  /** The empty text if the entry has no subject; the same for the members below. */
   readonly subject: string;
   readonly verdict: Verdict | '';
   readonly code: string;
   readonly revision: string;
   readonly of: string;
   readonly claims: readonly ClaimResult[];
-  /** As it was given, byte for byte. */
+  /** The text that was given, byte for byte. */
   readonly detail: string;
 }
 
@@ -506,7 +485,7 @@ export interface JournalQuery {
 }
 
 export interface Journal {
-  /** Writes an entry that decides nothing; resolves with its id once it is as durable as a decision. */
+  /** Writes an entry that decides nothing. Resolves with its id once it is as durable as a decision. */
   record(record: JournalRecord): Promise<string>;
   entry(source: string, id: string): Promise<JournalEntry | undefined>;
   entries(query: JournalQuery): Promise<readonly JournalEntry[]>;
@@ -514,9 +493,9 @@ export interface Journal {
   journalSize(source: string): Promise<number>;
   /**
    * Deletes some of the source's oldest entries, up to and including `upTo`, in one bounded step. Resolves
-   * with how many it deleted; 0 says that none is left, and so does an `upTo` that the journal does not have
-   * (any more), for `upTo` goes last. The newest entry stays in any case, so that a journal never looks as if
-   * it had been lost. Subjects, counters and all else stay.
+   * with the number of deleted entries; 0 if there are none left. An unknown `upTo` gives 0 too, because
+   * `upTo` is deleted last. The newest entry of a journal is never deleted, so that the journal doesn't look
+   * lost. Subjects, counters and all other data stay.
    */
   dropEntries(drop: { readonly source: string; readonly upTo: string }): Promise<number>;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { termsOf } from '../../src/pipeline/settle-request.ts';
+import { termsOf } from '../../src/callback/callback.ts';
 import { callbackOf, parse, payment, readable, transfer as wire, web3 } from '../callback/wire.ts';
 import { TO, transfer } from '../service.ts';
 import { journalOf } from './audit.ts';

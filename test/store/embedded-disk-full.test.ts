@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../src/store/embedded/database.ts';
 import { DEFAULT_RETENTION, type Write, createEngine } from '../../src/store/embedded/engine.ts';
 import { temporaryPath } from './embedded-folder.ts';
+import { notificationStepOf, settleStepOf } from '../../src/store/settle-step.ts';
 import { REVISION, START_MS, announcement, change, notice, priceChange, push, request } from './requests.ts';
 
 const CHILD = fileURLToPath(new URL('./embedded-full.ts', import.meta.url));
@@ -60,8 +61,8 @@ describe('a full disk under the embedded store', () => {
     connection.exec(`PRAGMA max_page_count = ${pages}`);
     const detail = 'x'.repeat(100_000);
     const writes: readonly Write[] = [
-      { verb: 'settle', argument: request({ detail }) },
-      { verb: 'notice', argument: notice({ detail }) },
+      { verb: 'settle', argument: settleStepOf(request({ detail })) },
+      { verb: 'notice', argument: notificationStepOf(notice({ detail })) },
       { verb: 'push', argument: push('second', REVISION, { document: detail }) },
       { verb: 'changeList', argument: change('blocked', [detail]) },
       { verb: 'expectOrder', argument: announcement({ members: { memo: detail } }) },

@@ -17,6 +17,7 @@ import {
   orderClaim,
   request,
   speedUpClaim,
+  storedTerms,
 } from './requests.ts';
 
 describe('opening the embedded store', () => {
@@ -85,7 +86,7 @@ describe('opening the embedded store', () => {
       decision('payment', 'SUCCESS', 'APPROVED'),
       decision('sign_start', 'FAILURE', 'RULE_REFUSED'),
     ];
-    const record = JSON.stringify({ terms: TERMS, decisions, reserved: [], txids: [] });
+    const record = JSON.stringify({ terms: storedTerms(TERMS), decisions, reserved: [], txids: [] });
     older.prepare('INSERT INTO subject VALUES (?, ?, ?, ?)').run('shop', 'payment:1', record, START_MS);
     older.close();
 

@@ -11,6 +11,7 @@ import { DEFAULT_RETENTION } from '../../src/store/embedded/engine.ts';
 import { SERVICE_WAITS } from '../../src/store/embedded/lock.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { startWriterThread } from '../../src/store/embedded/writer-thread.ts';
+import { settleStepOf } from '../../src/store/settle-step.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
 import { readied, temporaryPath } from './embedded-folder.ts';
@@ -121,7 +122,7 @@ const pushing = [{ verb: 'push', argument: push('first', '') }] as const;
 const settling = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => {
     const subject = `payment:${from + index}`;
-    return { verb: 'settle', argument: request({ subject }) } as const;
+    return { verb: 'settle', argument: settleStepOf(request({ subject })) } as const;
   });
 
 function committerWith(

@@ -21,6 +21,7 @@ import {
   orderClaim,
   request,
   speedUpClaim,
+  storedTerms,
   windowClaim,
 } from './requests.ts';
 
@@ -49,8 +50,7 @@ async function prepare(store: Store, subject = 'payment:1'): Promise<void> {
   await store.settle(request({ subject }));
 }
 
-const spedUp = (over: Partial<SettleRequest> = {}): SettleRequest =>
-  request({ speedUp: true, claims: everyKind, ...over });
+const spedUp = (): SettleRequest => request({ speedUp: true, claims: everyKind });
 
 /** The commands that scripts made while `ask` ran, and the keys that the callers of scripts named. */
 async function watched(ask: () => Promise<unknown>) {
@@ -249,7 +249,7 @@ describe('what the subject knows of a decision', () => {
     const prefix = freshPrefix();
     const store = await readyOn(server, { prefix });
     const written = JSON.stringify([verdict, code, '1750000000000-0', REVISION, '0', 'allowed', '0']);
-    await rawClient(server).hset(subjectOf(prefix), 'terms', TERMS, 'd:payment', written);
+    await rawClient(server).hset(subjectOf(prefix), 'terms', storedTerms(TERMS), 'd:payment', written);
     const repeated = { outcome: 'repeated', verdict, code, of: '1750000000000-0' };
     expect(await store.settle(request({ approves }))).toMatchObject(repeated);
     await store.changeList(change('allowed', ['a']));
@@ -346,12 +346,12 @@ describe('an order on Redis', () => {
     const prefix = freshPrefix();
     const store = await readyOn(server, { prefix });
     await store.expectOrder(announcement({ expiresAtMs: Date.now() + HOUR_MS }));
-    const claiming = request({ claims: [orderClaim(MEMBERS, { afresh: true })] });
-    expect(await store.settle(claiming)).toMatchObject({ verdict: 'SUCCESS' });
+    const claims = [orderClaim(MEMBERS, { afresh: true })];
+    expect(await store.settle(request({ claims }))).toMatchObject({ verdict: 'SUCCESS' });
     const client = rawClient(server);
-    for (const terms of ['other', claiming.terms]) {
+    for (const terms of ['other', TERMS]) {
       await client.del(createKeys(prefix).of('shop').subject('payment:1'));
-      const again = await store.settle({ ...claiming, terms });
+      const again = await store.settle(request({ claims, terms }));
       expect(again).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
       expect(claimsOf(again)).toEqual([{ holds: false, order: 'used', differs: [] }]);
     }

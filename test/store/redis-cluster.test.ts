@@ -1,3 +1,4 @@
+import { subjectOf } from '../../src/callback/callback.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createKeys } from '../../src/store/redis/keys.ts';
@@ -169,7 +170,8 @@ describe('the store on a Redis Cluster of three primaries', () => {
       const [wrong, rejections]: [string[], unknown[]] = [[], []];
       for (const [at, each] of known.entries()) {
         const again = await store.settle(each).catch((thrown: unknown) => void rejections.push(thrown));
-        if (again !== undefined && standing(again) !== standing(decided[at])) wrong.push(each.subject);
+        if (again !== undefined && standing(again) !== standing(decided[at]))
+          wrong.push(subjectOf(each.callback));
         if (at % 2 === 1) await move.moveKeys(5);
       }
       expect(wrong).toEqual([]);

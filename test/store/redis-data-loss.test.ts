@@ -1,10 +1,11 @@
+import { subjectOf } from '../../src/callback/callback.ts';
 import { describe, expect, it } from 'vitest';
 import { createKeys } from '../../src/store/redis/keys.ts';
 import { lossesIn } from '../../src/store/freezes.ts';
 import type { RedisStore } from '../../src/store/redis/open.ts';
 import { eventually } from '../eventually.ts';
 import { rawClient, readyOn, redisOfItsOwn, storeOn, untilAnswered } from './redis-under-test.ts';
-import { REVISION, change, priceChange, push, request, thaw } from './requests.ts';
+import { REVISION, change, notice, priceChange, push, request, thaw } from './requests.ts';
 
 const keys = createKeys('countersign');
 const lostError = { name: 'CountersignError', code: 'STORE_LOST' };
@@ -189,11 +190,10 @@ describe('a Redis that came back with older data', () => {
     const other = await storeOn(server);
     await other.register(['shop', 'vault']);
     expect(await other.settle(fresh())).toMatchObject({ code: 'APPROVED' });
-    const { subject } = forgotten;
     await other.record({
       source: 'shop',
       type: 'refused',
-      subject,
+      subject: subjectOf(forgotten.callback),
       verdict: '',
       code: '',
       of: '',
@@ -216,7 +216,9 @@ describe('a Redis that came back with older data', () => {
   });
 
   it('is no loss if only refusals were lost', async () => {
-    const { store } = await restored((before) => before.settle({ ...fresh(), approves: false }));
+    const { callback, proposal, ...more } = fresh();
+    const refused = { callback, proposal: { ...proposal, approves: false }, ...more };
+    const { store } = await restored((before) => before.settle(refused));
     expect((await store.control()).frozen).toEqual([]);
     expect(await store.settle(fresh())).toMatchObject({ code: 'APPROVED' });
   });
@@ -311,8 +313,7 @@ describe('while a loss is known and cannot be frozen', () => {
     await expect(store.control()).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
     expect(store.loss()).toMatch(/Redis holds nothing any more/);
     await expect(store.settle(fresh())).rejects.toMatchObject(lostError);
-    const signed = { source: 'vault', subject: 's', terms: 't', txid: '', detail: '{}' };
-    await expect(store.notice(signed)).rejects.toMatchObject(lostError);
+    await expect(store.notice(notice({ txid: '' }))).rejects.toMatchObject(lostError);
     await client.del(keys.sources);
     expect(await frozenReason(store)).toMatch(/Redis holds nothing any more/);
     expect(store.loss()).toBeUndefined();

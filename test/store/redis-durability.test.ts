@@ -14,6 +14,7 @@ import type { RedisProcess } from '../redis-process.ts';
 import { startSentinels } from '../redis-sentinel.ts';
 import { readyOn, storeOn, untilAnswered } from './redis-under-test.ts';
 import {
+  type Asked,
   OTHER_TERMS,
   REVISION,
   TERMS,
@@ -27,6 +28,7 @@ import {
   revisionOf,
   signing,
   thaw,
+  storedTerms,
 } from './requests.ts';
 
 const unreachable = { name: 'CountersignError', code: 'STORE_UNREACHABLE' };
@@ -71,7 +73,7 @@ async function heldBy(server: RedisProcess, id: string, source = 'shop'): Promis
   return Array.isArray(found) ? found.length : 0;
 }
 
-const refusal = (over: Partial<SettleRequest> = {}): SettleRequest => request({ approves: false, ...over });
+const refusal = (over: Partial<Asked> = {}): SettleRequest => request({ approves: false, ...over });
 
 async function calls(server: RedisProcess, command: string): Promise<number> {
   const info = String(await server.ask('INFO', 'commandstats'));
@@ -363,12 +365,12 @@ describe('waiting for replicas of a primary with another history', () => {
     const acknowledge = await acknowledgementsOf(primary);
     const results = await Promise.all(
       [
-        entry(id, 'payment:1', TERMS),
+        entry(id, 'payment:1', storedTerms(TERMS)),
         entry(id, 'payment:1', ''),
-        entry(id, 'payment:1', OTHER_TERMS),
-        entry(id, 'payment:2', TERMS),
-        entry(refused, 'payment:2', TERMS),
-        entry('1-0', 'payment:1', TERMS),
+        entry(id, 'payment:1', storedTerms(OTHER_TERMS)),
+        entry(id, 'payment:2', storedTerms(TERMS)),
+        entry(refused, 'payment:2', storedTerms(TERMS)),
+        entry('1-0', 'payment:1', storedTerms(TERMS)),
       ].map(acknowledge),
     );
     expect(results.map(({ isPresent }) => isPresent)).toEqual([true, true, false, false, false, false]);
@@ -414,7 +416,7 @@ describe('waiting for replicas of a primary with another history', () => {
     const asked = wait({
       name: 'the SUCCESS of shop for payment:1',
       cure: 'ask again',
-      writes: [entry('1-0', 'payment:1', TERMS)],
+      writes: [entry('1-0', 'payment:1', storedTerms(TERMS))],
     });
     await expect(asked).rejects.toMatchObject({ ...unreachable, data: { replicas: 1, had: 1 } });
     await expect(asked).rejects.toThrow(/is lost: the current primary does not have it/);

@@ -3,11 +3,12 @@ import { createKeys } from '../../src/store/redis/keys.ts';
 import { lossesIn } from '../../src/store/freezes.ts';
 import { loadScript } from '../../src/store/redis/script.ts';
 import { rawClient, readyOn, redisOfItsOwn, storeOn } from './redis-under-test.ts';
-import { REVISION, push, request, thaw } from './requests.ts';
+import { type Asked, REVISION, push, request, thaw } from './requests.ts';
 
 const keys = createKeys('countersign');
 const NEW = 'new';
-const asked = (source: string) => request({ source, subject: `payment:${source}` });
+const asked = (source: string, over: Partial<Asked> = {}) =>
+  request({ source, subject: `payment:${source}`, ...over });
 
 describe('a new store', () => {
   it('is no loss: the source is registered, waits for a push, and then approves', async () => {
@@ -60,7 +61,7 @@ describe('an interrupted registration', () => {
       // It has the revision that was pushed in between, not the one of the start.
       expect(await other.settle(asked(NEW))).toMatchObject({ outcome: 'stale' });
       const { revision } = await other.control();
-      expect(await other.settle({ ...asked(NEW), revision })).toMatchObject({ code: 'APPROVED' });
+      expect(await other.settle(asked(NEW, { revision }))).toMatchObject({ code: 'APPROVED' });
     },
   );
 

@@ -1,3 +1,5 @@
+import { type Question, type QuestionType, termsOf } from '../../src/callback/callback.ts';
+import type { Proposal } from '../../src/policy/proposal.ts';
 import type { AgedClaim } from '../../src/claims/aged.ts';
 import type { ListClaim } from '../../src/claims/list.ts';
 import type { MarkClaim } from '../../src/claims/mark.ts';
@@ -14,6 +16,7 @@ import type {
   Push,
   SettleRequest,
   SettleResult,
+  SettledCallback,
   Store,
 } from '../../src/store/store.ts';
 import { type Amount, parseAmount } from '../../src/values/amount.ts';
@@ -29,8 +32,10 @@ export const revisionOf = (name: string): string => sha256Hex(documentOf(name));
 /** The revision that `ready` puts in force. */
 export const REVISION = revisionOf('first');
 
-export const TERMS = sha256Hex('terms');
-export const OTHER_TERMS = sha256Hex('other terms');
+export const TERMS = 'terms';
+export const OTHER_TERMS = 'other terms';
+/** The terms of {@link request}, as a store keeps them. */
+export const storedTerms = (terms: string): string => termsOf({ terms: { terms } });
 
 /** A push of the release `name`, compared against the revision `expected`. */
 export function push(name: string, expected: string, over: Partial<Push> = {}): Push {
@@ -44,36 +49,71 @@ export function push(name: string, expected: string, over: Partial<Push> = {}): 
   };
 }
 
+/**
+ * What tests set of a settle request. `terms` is any text; `subject` is `payment:ID`, `transfer:ID` or
+ * `web3:ID`.
+ */
+export interface Asked extends Omit<Proposal, 'results'> {
+  readonly source: string;
+  readonly subject: string;
+  readonly terms: string;
+  readonly scheme: string;
+  readonly question: QuestionType;
+  readonly speedUp: boolean;
+  readonly detail: string;
+}
+
+const APPROVING: Asked = {
+  source: 'shop',
+  subject: 'payment:1',
+  terms: TERMS,
+  scheme: '',
+  question: 'payment',
+  speedUp: false,
+  revision: REVISION,
+  validFromMs: 0,
+  validUntilMs: Number.MAX_SAFE_INTEGER,
+  approves: true,
+  refusal: undefined,
+  final: false,
+  afresh: false,
+  prices: 0,
+  claims: [],
+  detail: '{}',
+};
+
 /** An approving payment proposal without claims, valid at any time. */
-export function request(over: Partial<SettleRequest> = {}): SettleRequest {
-  return {
-    source: 'shop',
-    subject: 'payment:1',
-    terms: TERMS,
-    scheme: '',
-    question: 'payment',
-    speedUp: false,
-    revision: REVISION,
-    validFromMs: 0,
-    validUntilMs: Number.MAX_SAFE_INTEGER,
-    approves: true,
-    refusalCode: 'RULE_REFUSED',
-    final: false,
-    afresh: false,
-    prices: 0,
-    claims: [],
-    detail: '{}',
-    ...over,
-  };
+export function request(over: Partial<Asked> = {}): SettleRequest {
+  const asked = { ...APPROVING, ...over };
+  const { source, subject, terms, scheme, question, speedUp, detail, ...proposal } = asked;
+  const callback = callbackOf({ source, subject, terms }, { type: question, speedUp });
+  return { callback, proposal: { ...proposal, results: [] }, scheme, detail };
 }
 
 /** `sign_start` about `transfer:1` of the source `vault`. */
-export function signing(over: Partial<SettleRequest> = {}): SettleRequest {
+export function signing(over: Partial<Asked> = {}): SettleRequest {
   return request({ source: 'vault', subject: 'transfer:1', question: 'sign_start', ...over });
 }
 
-export function notice(over: Partial<NotificationRequest> = {}): NotificationRequest {
-  return { source: 'vault', subject: 'transfer:1', terms: TERMS, txid: '0xaa', detail: '{}', ...over };
+/** What tests set of a notification. */
+export interface Noted extends Pick<Asked, 'source' | 'subject' | 'terms' | 'detail'> {
+  readonly txid: string;
+}
+
+export function notice(over: Partial<Noted> = {}): NotificationRequest {
+  const noted = { source: 'vault', subject: 'transfer:1', terms: TERMS, txid: '0xaa', detail: '{}', ...over };
+  const { txid, detail } = noted;
+  return { callback: callbackOf(noted, { type: 'sign_success', speedUp: false }), txid, detail };
+}
+
+function callbackOf(
+  { source, subject, terms }: Pick<Asked, 'source' | 'subject' | 'terms'>,
+  question: Question,
+): SettledCallback {
+  const [kind, ...id] = subject.split(':');
+  if (kind !== 'payment' && kind !== 'transfer' && kind !== 'web3')
+    throw new Error(`${subject} is no subject`);
+  return { source, kind, id: id.join(':'), question, terms: { terms } };
 }
 
 export function units(text: string): Amount {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../../src/callback/payment.ts';
+import { subjectOf, termsOf } from '../../src/callback/callback.ts';
 import { plainAnswer } from '../../src/callback/answer.ts';
 import { createPipeline } from '../../src/pipeline/pipeline.ts';
 import { readPolicyFiles } from '../../src/policy/compile.ts';
@@ -9,7 +10,7 @@ import { createFollower } from '../../src/release/follow.ts';
 import { pushRelease } from '../../src/release/push.ts';
 import { compileAuthenticator } from '../../src/signature/authenticate.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { SettleRequest, Store } from '../../src/store/store.ts';
 import type { Sent } from './reference/reading.ts';
 import { POLICY_FILES, environment, sources } from './settings.ts';
 
@@ -118,9 +119,11 @@ async function putInForce(store: Store): Promise<void> {
 
 /** The store itself, and what it was asked to settle, by the id of the request. */
 function watched(store: Store, settled: Map<string, Settled>): Store {
-  const note = ({ detail, source, subject, terms }: Settled): void => {
+  const note = ({ callback, detail }: Pick<SettleRequest, 'callback' | 'detail'>): void => {
     const id = /"requestId":"(fuzz-\d+)"/.exec(detail)?.[1];
-    if (id !== undefined) settled.set(id, { detail, source, subject, terms });
+    if (id === undefined) return;
+    const { source } = callback;
+    settled.set(id, { detail, source, subject: subjectOf(callback), terms: termsOf(callback) });
   };
   return {
     ...store,

@@ -2,9 +2,14 @@ import { z } from 'zod';
 import { resultToJson } from '../../claims/claims.ts';
 import { CountersignError } from '../../errors.ts';
 import { NOTIFICATION_REASONS } from '../../pipeline/decide.ts';
-import { firstRefusal } from '../../pipeline/first-refusal.ts';
 import { proposalFromJson } from '../../policy/proposal.ts';
-import { type Explanation, type RuleExplanation, explain, wasAsked } from '../../policy/explain.ts';
+import {
+  type Explanation,
+  type RuleExplanation,
+  explain,
+  explainEntry,
+  wasAsked,
+} from '../../policy/explain.ts';
 import { spanText } from '../../store/clock-state.ts';
 import type { JournalEntry } from '../../store/store.ts';
 import { columns, isoTime, jsonOrText, printable } from '../print.ts';
@@ -83,7 +88,7 @@ const matches = (valid: boolean | undefined): string =>
 function explained(entry: JournalEntry, detail: Detail, first: JournalEntry | undefined): Decision {
   try {
     const proposal = proposalFromJson(detail.proposal);
-    const decided = { ...entry, first: first && firstRefusal(first) };
+    const decided = { ...entry, first: first && explainEntry(first)?.deciding };
     const { because, deciding, next, rules } = explain(proposal, decided);
     return {
       because:

@@ -6,7 +6,8 @@ import type { OrderClaim, OrderFound, OrderResult } from '../../claims/order.ts'
 import type { SpeedUpClaim, SpeedUpResult } from '../../claims/speed-up.ts';
 import type { WindowClaim, WindowResult } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
-import type { Order, SettleRequest } from '../store.ts';
+import type { SettleStep } from '../settle-step.ts';
+import type { Order } from '../store.ts';
 import type { Counters, Marks } from './counters.ts';
 import type { ListTables } from './lists.ts';
 import type { OrderTables } from './orders.ts';
@@ -22,7 +23,7 @@ export interface ClaimTables {
 /** The results of all claims, in order; reserves nothing. */
 export function checkClaims(
   { lists, counters, marks, orders }: ClaimTables,
-  request: SettleRequest,
+  request: SettleStep,
   subject: SubjectRecord | undefined,
   nowMs: number,
 ): readonly ClaimResult[] {
@@ -40,8 +41,7 @@ export function checkClaims(
 }
 
 /**
- * Checks the window claims of one request in turn. The amounts of several claims on one counter are added
- * up.
+ * Checks the window claims of one request in turn. The amounts of several claims on one counter are added up.
  */
 function createWindowCheck(
   counters: Counters,
@@ -107,7 +107,7 @@ function orderState(order: Order | undefined, usesOrder: boolean): OrderFound {
 /** A decision that was stored without its time doesn't count as an approval. */
 function checkSpeedUp(
   subject: SubjectRecord | undefined,
-  request: Pick<SettleRequest, 'question' | 'speedUp'>,
+  request: Pick<SettleStep, 'question' | 'speedUp'>,
   { max, withinMs }: SpeedUpClaim,
   nowMs: number,
 ): SpeedUpResult {
@@ -123,12 +123,12 @@ function checkSpeedUp(
 }
 
 /**
- * Makes the reservations of an approval: window amounts that the subject has not reserved yet, marks, and
- * the use of its order. Claims of rules that only observe reserve too, whether they hold or not.
+ * Makes the reservations of an approval: window amounts that the subject has not reserved yet, marks, and the
+ * use of its order. Claims of rules that only observe reserve too, whether they hold or not.
  */
 export function reserve(
   { counters, marks, orders }: ClaimTables,
-  { source, subject, claims }: SettleRequest,
+  { source, subject, claims }: SettleStep,
   known: { readonly results: readonly ClaimResult[]; readonly usesOrder: boolean },
   nowMs: number,
 ): Reserved {
@@ -157,7 +157,7 @@ const isUsable = (found: OrderFound): boolean => found === 'agrees' || found ===
 /** Each list that the claims name, with its version. */
 export function listVersions(
   { lists }: ClaimTables,
-  { source, claims }: SettleRequest,
+  { source, claims }: SettleStep,
 ): readonly [string, number][] {
   const names = claims
     .filter((claim) => claim.type === 'list' || claim.type === 'aged')

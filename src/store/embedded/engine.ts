@@ -1,5 +1,6 @@
 import { type ClockFound, clockJumped } from '../clock-state.ts';
-import type { Store } from '../store.ts';
+import type { NotificationStep, SettleStep } from '../settle-step.ts';
+import type { NotificationResult, SettleResult, Store } from '../store.ts';
 import type { Database } from './database.ts';
 import { createJournal } from './journal.ts';
 import { recordNotification, settle } from './settle.ts';
@@ -10,8 +11,6 @@ import { type BatchResult, createCommit } from './transaction.ts';
 /** The verbs that write. Each runs inside a transaction, at the store's time. */
 export interface WriteVerbs extends Pick<
   Store,
-  | 'settle'
-  | 'notice'
   | 'push'
   | 'freeze'
   | 'unfreeze'
@@ -26,6 +25,8 @@ export interface WriteVerbs extends Pick<
   | 'leave'
   | 'callServices'
 > {
+  settle(step: SettleStep): Promise<SettleResult>;
+  notice(step: NotificationStep): Promise<NotificationResult>;
   moveClock(look: MoveClock): Promise<ClockFound>;
 }
 
@@ -114,8 +115,8 @@ function createHandlers(
       return result;
     };
   return {
-    settle: (request, now) => settle(tables, request, now),
-    notice: (request, { nowMs }) => recordNotification(tables, request, nowMs),
+    settle: (step, now) => settle(tables, step, now),
+    notice: (step, { nowMs }) => recordNotification(tables, step, nowMs),
     push: changingInForce((push, nowMs) => releases.push(push, nowMs)),
     freeze: changingInForce((freeze, nowMs) => releases.freeze(freeze, nowMs)),
     unfreeze: changingInForce((unfreeze, nowMs) => releases.unfreeze(unfreeze, nowMs)),

@@ -1,5 +1,6 @@
 import type { Claim, ClaimResult } from '../../claims/claims.ts';
-import type { NotificationRequest, NotificationResult, SettleRequest, SettleResult } from '../store.ts';
+import type { NotificationStep, SettleStep } from '../settle-step.ts';
+import type { NotificationResult, SettleResult } from '../store.ts';
 import { type ClaimTables, checkClaims, listVersions, reserve } from './claims.ts';
 import type { JournalTable } from './journal.ts';
 import type { ReleaseTables } from './in-force.ts';
@@ -24,11 +25,7 @@ export interface SettleTables extends ClaimTables {
 }
 
 /** The atomic step that SettleResult describes. Runs inside a transaction. */
-export function settle(
-  tables: SettleTables,
-  request: SettleRequest,
-  { nowMs, aheadMs }: Instant,
-): SettleResult {
+export function settle(tables: SettleTables, request: SettleStep, { nowMs, aheadMs }: Instant): SettleResult {
   const { isFrozen, revision, prices } = tables.releases.inForce();
   if (isFrozen) return refuse(tables, request, nowMs, 'FROZEN');
   if (aheadMs > 0) return { outcome: 'jumped', aheadMs, nowMs };
@@ -61,7 +58,7 @@ export function settle(
 /** The atomic step that NotificationResult describes. Runs inside a transaction. */
 export function recordNotification(
   { releases, subjects, journal }: SettleTables,
-  request: NotificationRequest,
+  request: NotificationStep,
   atMs: number,
 ): NotificationResult {
   const { source, subject, terms, txid, detail } = request;
@@ -86,7 +83,7 @@ function passes(claim: Claim, result: ClaimResult | undefined): boolean {
 /** Whether the earlier decision about the same question is repeated. */
 function isRepeated(
   { lists }: SettleTables,
-  { source, revision }: SettleRequest,
+  { source, revision }: SettleStep,
   before: StoredDecision,
   approves: boolean,
 ): boolean {
@@ -98,7 +95,7 @@ function isRepeated(
 
 function refuse(
   { journal }: SettleTables,
-  { source, subject, revision, detail }: SettleRequest,
+  { source, subject, revision, detail }: SettleStep,
   atMs: number,
   code: 'FROZEN' | 'TERMS_CHANGED' | 'SCHEME_CHANGED',
 ): SettleResult {
@@ -109,7 +106,7 @@ function refuse(
 
 function repeat(
   tables: SettleTables,
-  request: SettleRequest,
+  request: SettleStep,
   atMs: number,
   known: {
     readonly subject: SubjectRecord;
@@ -133,7 +130,7 @@ function repeat(
 
 function decide(
   tables: SettleTables,
-  request: SettleRequest,
+  request: SettleStep,
   atMs: number,
   known: {
     readonly subject: SubjectRecord | undefined;
@@ -172,7 +169,7 @@ function decide(
  * change of one of its lists.
  */
 function permanenceOf(
-  request: SettleRequest,
+  request: SettleStep,
   claims: readonly ClaimResult[],
 ): Pick<StoredDecision, 'final' | 'afresh'> {
   const failed = request.claims.filter((claim, index) => !passes(claim, claims[index]));

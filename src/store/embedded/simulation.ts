@@ -10,6 +10,7 @@ import type {
   SettleRequest,
   SettleResult,
 } from '../store.ts';
+import { notificationStepOf, settleStepOf } from '../settle-step.ts';
 import type { JournalTable } from './journal.ts';
 import { migrations } from './schema.ts';
 import { recordNotification, settle } from './settle.ts';
@@ -65,8 +66,8 @@ export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
       tables.releases.push({ revision, document: '', expected, by: '', message: '' }, atMs);
       tables.invalidate();
     },
-    settle: (request, atMs) => settle(tables, request, { nowMs: atMs, aheadMs: 0 }),
-    notice: (request, atMs) => recordNotification(tables, request, atMs),
+    settle: (request, atMs) => settle(tables, settleStepOf(request), { nowMs: atMs, aheadMs: 0 }),
+    notice: (request, atMs) => recordNotification(tables, notificationStepOf(request), atMs),
     refusal: (id) => refusals.get(id),
     changeList: (change, atMs) => void tables.lists.change(change, atMs),
     expectOrder: (announcement, atMs) => void tables.orders.expect(announcement, atMs),

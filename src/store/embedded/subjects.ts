@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import { type NotificationCode, type SettleRequest, TXIDS_MAX } from '../store.ts';
+import type { SettleStep } from '../settle-step.ts';
+import { type NotificationCode, TXIDS_MAX } from '../store.ts';
 import { text } from './rows.ts';
 
 export interface Subjects {
@@ -92,20 +93,20 @@ function recordOf(stored: string, source: string, subject: string): SubjectRecor
 /** The question's name within its subject. The number of txids tells each speed-up from the next. */
 export function questionOf(
   subject: SubjectRecord | undefined,
-  { question, speedUp }: Pick<SettleRequest, 'question' | 'speedUp'>,
+  { question, speedUp }: Pick<SettleStep, 'question' | 'speedUp'>,
 ): string {
   return speedUp ? `${question}+${subject?.txids.length ?? 0}` : question;
 }
 
 /** Whether a request is signed by another scheme than the one that its subject is bound to. */
-export function changesScheme({ scheme }: SubjectRecord, request: Pick<SettleRequest, 'scheme'>): boolean {
+export function changesScheme({ scheme }: SubjectRecord, request: Pick<SettleStep, 'scheme'>): boolean {
   return scheme !== undefined && request.scheme !== '' && request.scheme !== scheme;
 }
 
 /** The subject with a decision, which replaces an earlier one about the same question. */
 export function withDecision(
   subject: SubjectRecord | undefined,
-  request: Pick<SettleRequest, 'terms' | 'scheme'>,
+  request: Pick<SettleStep, 'terms' | 'scheme'>,
   decision: StoredDecision,
 ): SubjectRecord {
   const others = subject?.decisions.filter((each) => each.question !== decision.question) ?? [];

@@ -3,6 +3,7 @@ import { CountersignError } from '../../errors.ts';
 import type { Clock } from '../../values/clock.ts';
 import { type ClockBounds, type ClockFound, type ClockState, clockStateOf } from '../clock-state.ts';
 import type { Elapsed } from '../elapsed.ts';
+import { notificationStepOf, settleStepOf } from '../settle-step.ts';
 import type { Store } from '../store.ts';
 import type { ArgumentOf, ResultOf, Write, WriteVerbs } from './engine.ts';
 import type { Tables } from './tables.ts';
@@ -106,10 +107,11 @@ function createWriteVerbs(
   return {
     // What looks like a jump may be an outage: only moveClock can tell, by the time that the kernel counted.
     async settle(request) {
-      const settled = await write('settle', request);
+      const step = settleStepOf(request);
+      const settled = await write('settle', step);
       if (settled.outcome !== 'jumped') return settled;
       await moveClock();
-      return write('settle', request);
+      return write('settle', step);
     },
     async changeList(change) {
       try {
@@ -125,7 +127,7 @@ function createWriteVerbs(
       const known = new Set(await parts.read(() => parts.tables.sources.names()));
       if (sources.some((source) => !known.has(source))) await write('register', sources);
     },
-    notice: verb('notice'),
+    notice: (request) => write('notice', notificationStepOf(request)),
     push: verb('push'),
     freeze: verb('freeze'),
     unfreeze: verb('unfreeze'),

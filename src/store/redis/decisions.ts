@@ -1,13 +1,7 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import {
-  type Decisions,
-  type NotificationRequest,
-  type NotificationResult,
-  type SettleRequest,
-  type SettleResult,
-  TXIDS_MAX,
-} from '../store.ts';
+import { type NotificationStep, type SettleStep, notificationStepOf, settleStepOf } from '../settle-step.ts';
+import { type Decisions, type NotificationResult, type SettleResult, TXIDS_MAX } from '../store.ts';
 import { claimArguments, claimKey, flag, readClaims, standing } from './claims.ts';
 import { type LossDetection, rememberApproval } from './data-loss.ts';
 import { atMsOf } from './journal.ts';
@@ -28,24 +22,26 @@ export function createDecisions(
   replicated: (approval: Approval) => Promise<void>,
 ): Decisions {
   return {
-    settle: (request) =>
-      rememberApproval(losses, request.source, async (expected) => {
-        let result = await settle(parts, losses, request, expected);
+    async settle(request) {
+      const step = settleStepOf(request);
+      const { source, subject, terms } = step;
+      return rememberApproval(losses, source, async (expected) => {
+        let result = await settle(parts, losses, step, expected);
         if (result.outcome === 'jumped') {
           // An outage looks like a jump of the clock, until keepTime compares it with the time that passed
           // here.
-          await keepTime(parts, [request.source]);
-          result = await settle(parts, losses, request, losses.expected(request.source));
+          await keepTime(parts, [source]);
+          result = await settle(parts, losses, step, losses.expected(source));
         }
         if ('verdict' in result && result.verdict === 'SUCCESS') {
-          const { source, subject, terms } = request;
           await replicated({ source, subject, terms, id: result.id });
         }
         return result;
-      }),
+      });
+    },
     async notice(request) {
       losses.assertNonePending();
-      return notice(parts, request);
+      return notice(parts, notificationStepOf(request));
     },
   };
 }
@@ -73,7 +69,7 @@ const repeated = z.tuple([text, text, text, verdict, code, text, text]);
 async function settle(
   parts: RedisParts,
   losses: LossDetection,
-  request: SettleRequest,
+  request: SettleStep,
   expected: ExpectedCopy,
 ): Promise<SettleResult> {
   const keys = parts.keys.of(request.source);
@@ -142,7 +138,7 @@ function decisionOf([, , id, said, why, claims]: z.output<typeof settled>) {
   return { id, atMs: atMsOf(id), verdict: said, code: why, claims: readClaims(claims) };
 }
 
-function settleArguments(parts: RedisParts, request: SettleRequest, expected: ExpectedCopy): string[] {
+function settleArguments(parts: RedisParts, request: SettleStep, expected: ExpectedCopy): string[] {
   return [
     ...journalArguments(parts),
     String(parts.retention.subjectsMs),
@@ -173,7 +169,7 @@ const noted = z.tuple([
   z.enum(['NOTED', 'SIGNED_WITHOUT_APPROVAL', 'TXID_UNEXPECTED', 'FROZEN']),
 ]);
 
-async function notice(parts: RedisParts, request: NotificationRequest): Promise<NotificationResult> {
+async function notice(parts: RedisParts, request: NotificationStep): Promise<NotificationResult> {
   const keys = parts.keys.of(request.source);
   const reply = await run(
     parts.connection,

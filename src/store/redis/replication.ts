@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CountersignError, messageOf } from '../../errors.ts';
+import { notificationStepOf } from '../settle-step.ts';
 import type { Control, Store } from '../store.ts';
 import { type Connection, type RedisServer, type RedisTimeouts, createConnection } from './connection.ts';
 import { knownSources } from './in-force.ts';
@@ -110,7 +111,7 @@ function replicatedDecisions(
   return {
     async notice(request) {
       const result = await verbs.notice(request);
-      if (result.verdict === 'SUCCESS') await approval({ ...request, id: result.id });
+      if (result.verdict === 'SUCCESS') await approval({ ...notificationStepOf(request), id: result.id });
       return result;
     },
     async record(record) {

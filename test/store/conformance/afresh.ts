@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { SettleRequest } from '../../../src/store/store.ts';
 import {
+  type Asked,
   HOUR_MS,
   OTHER_TERMS,
   REVISION,
@@ -25,7 +25,7 @@ const lasting = windowClaim('11', '10', { key: keyOf('lasting') });
 
 export function describeAfresh(open: OpenStore): void {
   describe('a refusal for what changes without a push', () => {
-    const changeable: readonly (readonly [string, Partial<SettleRequest>])[] = [
+    const changeable: readonly (readonly [string, Partial<Asked>])[] = [
       ['by the proposal', { approves: false, afresh: true }],
       ['by a claim', { claims: [changing] }],
       ['by a list that does not exist', { claims: [listClaim('none', 'hold-all', ['a'], { afresh: true })] }],
@@ -58,7 +58,7 @@ export function describeAfresh(open: OpenStore): void {
       });
     });
 
-    const lastingOnes: readonly (readonly [string, Partial<SettleRequest>])[] = [
+    const lastingOnes: readonly (readonly [string, Partial<Asked>])[] = [
       ['the proposal does not ask for it', { approves: false }],
       ['a failing claim does not ask for it', { claims: [lasting] }],
       ['one of the failing claims does not', { claims: [changing, lasting] }],

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { type NotificationCode, type Store, TXIDS_MAX } from '../../../src/store/store.ts';
 import {
-  type NotificationCode,
-  type NotificationRequest,
-  type Store,
-  TXIDS_MAX,
-} from '../../../src/store/store.ts';
-import {
+  type Noted,
   OTHER_TERMS,
   REVISION,
   START_MS,
@@ -20,7 +16,7 @@ import {
 import { type OpenStore, ready } from './store-under-test.ts';
 
 export function describeNotifications(open: OpenStore): void {
-  const codeOf = async (store: Store, over: Partial<NotificationRequest> = {}): Promise<NotificationCode> => {
+  const codeOf = async (store: Store, over: Partial<Noted> = {}): Promise<NotificationCode> => {
     const result = await store.notice(notice(over));
     expect(result.verdict).toBe(result.code === 'NOTED' ? 'SUCCESS' : 'FAILURE');
     return result.code;

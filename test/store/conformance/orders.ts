@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ClaimResult } from '../../../src/claims/claims.ts';
-import type { Order, Store } from '../../../src/store/store.ts';
+import type { Order, SettleRequest, Store } from '../../../src/store/store.ts';
 import type { OrderFound } from '../../../src/claims/order.ts';
 import {
+  type Asked,
   HOUR_MS,
   MEMBERS,
   OTHER_TERMS,
@@ -31,7 +32,8 @@ const cancel = { source: 'shop', subject: 'payment:1', by: 'bob' } as const;
 const found = (state: OrderFound, ...differs: readonly string[]): readonly ClaimResult[] => [
   { holds: state === 'agrees', order: state, differs },
 ];
-const claiming = request({ claims: [orderClaim()] });
+const claimingWith = (over: Partial<Asked>): SettleRequest => request({ claims: [orderClaim()], ...over });
+const claiming = claimingWith({});
 
 export function describeOrders(open: OpenStore): void {
   describe('announcing orders', () => {
@@ -317,13 +319,13 @@ export function describeOrders(open: OpenStore): void {
       const { store } = await ready(open);
       await store.settle(request({ approves: false, afresh: true }));
       await store.expectOrder(announcement());
-      expect(await store.settle({ ...claiming, terms: OTHER_TERMS })).toMatchObject({
+      expect(await store.settle(claimingWith({ terms: OTHER_TERMS }))).toMatchObject({
         code: 'TERMS_CHANGED',
         claims: [],
       });
       expect(await store.order('shop', 'payment:1')).toEqual(order());
       expect(await store.settle(claiming)).toMatchObject({ verdict: 'SUCCESS' });
-      expect(await store.settle({ ...claiming, terms: OTHER_TERMS })).toMatchObject({
+      expect(await store.settle(claimingWith({ terms: OTHER_TERMS }))).toMatchObject({
         code: 'TERMS_CHANGED',
       });
     });
@@ -358,7 +360,8 @@ export function describeOrders(open: OpenStore): void {
   });
 
   describe('an order claim that only observes', () => {
-    const observing = (members = MEMBERS) => request({ claims: [orderClaim(members, { decides: false })] });
+    const observing = (members = MEMBERS, over: Partial<Asked> = {}) =>
+      request({ claims: [orderClaim(members, { decides: false })], ...over });
 
     it.each([
       ['is missing', 'missing', async () => undefined],
@@ -387,7 +390,7 @@ export function describeOrders(open: OpenStore): void {
       expect(claimsOf(await store.settle(observing()))).toEqual(found('agrees'));
       expect(await store.order('shop', 'payment:1')).toMatchObject({ state: 'used' });
       await store.expectOrder(announcement({ subject: 'payment:2' }));
-      const differing = { ...observing({}), subject: 'payment:2' };
+      const differing = observing({}, { subject: 'payment:2' });
       expect(claimsOf(await store.settle(differing))).toMatchObject([{ order: 'differs' }]);
       expect(await store.order('shop', 'payment:2')).toMatchObject({ state: 'used' });
     });
@@ -396,12 +399,12 @@ export function describeOrders(open: OpenStore): void {
       const { store, clock } = await ready(open);
       await store.expectOrder(announcement());
       clock.advance(HOUR_MS);
-      const prepared = await store.settle({ ...observing(), question: 'sign_prepare' });
+      const prepared = await store.settle(observing(MEMBERS, { question: 'sign_prepare' }));
       expect(prepared).toMatchObject({ verdict: 'SUCCESS' });
       expect(claimsOf(prepared)).toEqual(found('expired'));
       expect(await store.order('shop', 'payment:1')).toEqual(order({ state: 'expired' }));
       for (const question of ['sign_prepare', 'sign_start'] as const) {
-        const enforced = await store.settle({ ...claiming, question });
+        const enforced = await store.settle(claimingWith({ question }));
         expect(enforced).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
         expect(claimsOf(enforced)).toEqual(found('expired'));
       }
@@ -424,7 +427,7 @@ export function describeOrders(open: OpenStore): void {
     it('does not use the order of a refused decision up', async () => {
       const { store } = await ready(open);
       await store.expectOrder(announcement());
-      await store.settle({ ...observing(), approves: false });
+      await store.settle(observing(MEMBERS, { approves: false }));
       expect(await store.order('shop', 'payment:1')).toEqual(order());
     });
   });
@@ -467,8 +470,9 @@ export function describeOrders(open: OpenStore): void {
       const first = await store.settle(request());
       await store.settle(request({ subject: 'payment:2' }));
       await store.push(push('second', REVISION));
-      const asked = { ...claiming, revision: revisionOf('second') };
-      expect(await store.settle({ ...asked, subject: 'payment:2' })).toMatchObject({
+      const revision = revisionOf('second');
+      const asked = claimingWith({ revision });
+      expect(await store.settle(claimingWith({ revision, subject: 'payment:2' }))).toMatchObject({
         outcome: 'decided',
         verdict: 'FAILURE',
       });
@@ -509,7 +513,7 @@ export function describeOrders(open: OpenStore): void {
         subjects.map(async (subject, index) => {
           const [settling, cancelling] = index % 2 === 0 ? [store, other] : [other, store];
           const [settled, cancelled] = await Promise.all([
-            settling.settle({ ...claiming, subject }),
+            settling.settle(claimingWith({ subject })),
             cancelling.cancelOrder({ ...cancel, subject }),
           ]);
           const state = (await store.order('shop', subject))?.state;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { SettleRequest, Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import {
+  type Asked,
   HOUR_MS,
   OTHER_TERMS,
   REVISION,
@@ -62,7 +63,7 @@ export function describeRepeats(open: OpenStore): void {
       const claims = [windowClaim('10', '10')];
       const first = await store.settle(request({ claims }));
       await store.push(push('second', REVISION));
-      const tightened = request({ revision: second, approves: false, refusalCode: 'NO_POLICY', claims });
+      const tightened = request({ revision: second, approves: false, refusal: 'NO_POLICY', claims });
       const refused = await store.settle(tightened);
       expect(refused).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'NO_POLICY' });
       expect(await store.settle(request({ revision: second, claims }))).toMatchObject({
@@ -121,15 +122,17 @@ export function describeRepeats(open: OpenStore): void {
       expect(await store.settle(late)).toMatchObject({ outcome: 'repeated', of: idOf(refused) });
       expect(await usedOf(store)).toBe(0n);
       await store.push(push('second', REVISION));
-      expect(await store.settle({ ...late, revision: second })).toMatchObject({
-        outcome: 'decided',
-        verdict: 'SUCCESS',
-      });
+      expect(await store.settle({ ...late, proposal: { ...late.proposal, revision: second } })).toMatchObject(
+        {
+          outcome: 'decided',
+          verdict: 'SUCCESS',
+        },
+      );
     });
 
     it('decides a refusal afresh after a new revision, which may refuse again', async () => {
       const { store } = await ready(open);
-      await store.settle(request({ approves: false, refusalCode: 'NO_POLICY' }));
+      await store.settle(request({ approves: false, refusal: 'NO_POLICY' }));
       await store.push(push('second', REVISION));
       const again = await store.settle(request({ revision: second, approves: false }));
       expect(again).toMatchObject({ outcome: 'decided', code: 'RULE_REFUSED' });
@@ -188,7 +191,7 @@ export function describeRepeats(open: OpenStore): void {
   });
 
   describe('a final refusal', () => {
-    const unforgiving: readonly (readonly [string, Partial<SettleRequest>])[] = [
+    const unforgiving: readonly (readonly [string, Partial<Asked>])[] = [
       ['by the proposal', { approves: false, final: true }],
       ['by a list', { claims: [listClaim('allowed', 'hold-all', ['bob'], { final: true })] }],
       ['by a window', { claims: [windowClaim('11', '10', { final: true })] }],
@@ -211,7 +214,7 @@ export function describeRepeats(open: OpenStore): void {
       }
     });
 
-    const forgiving: readonly (readonly [string, Partial<SettleRequest>])[] = [
+    const forgiving: readonly (readonly [string, Partial<Asked>])[] = [
       ['a final claim that held', { approves: false, claims: [windowClaim('1', '10', { final: true })] }],
       [
         'a final claim that only observes',

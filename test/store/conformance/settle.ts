@@ -1,3 +1,4 @@
+import { subjectOf } from '../../../src/callback/callback.ts';
 import { describe, expect, it } from 'vitest';
 import {
   HOUR_MS,
@@ -45,24 +46,26 @@ export function describeSettle(open: OpenStore): void {
       });
     });
 
-    it.each(['RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS'] as const)(
-      "refuses with the proposal's own code %s",
-      async (refusalCode) => {
-        const { store } = await ready(open);
-        const result = await store.settle(request({ approves: false, refusalCode }));
-        expect(result).toMatchObject({
-          outcome: 'decided',
-          verdict: 'FAILURE',
-          code: refusalCode,
-          claims: [],
-        });
-      },
-    );
+    it.each([
+      ['RULE_REFUSED', undefined],
+      ['NO_POLICY', 'NO_POLICY'],
+      ['NOTHING_IN_FORCE', 'NOTHING_IN_FORCE'],
+      ['TOO_MANY_CLAIMS', 'TOO_MANY_CLAIMS'],
+    ] as const)("refuses with the proposal's own code %s", async (refusalCode, refusal) => {
+      const { store } = await ready(open);
+      const result = await store.settle(request({ approves: false, refusal }));
+      expect(result).toMatchObject({
+        outcome: 'decided',
+        verdict: 'FAILURE',
+        code: refusalCode,
+        claims: [],
+      });
+    });
 
     it('refuses by rule if a claim fails, whatever code the proposal brought', async () => {
       const { store } = await ready(open);
       const result = await store.settle(
-        request({ refusalCode: 'NO_POLICY', claims: [windowClaim('10.1', '10')] }),
+        request({ refusal: 'NO_POLICY', claims: [windowClaim('10.1', '10')] }),
       );
       expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
     });
@@ -70,7 +73,7 @@ export function describeSettle(open: OpenStore): void {
     it('decides where nothing is in force, and decides afresh once something is', async () => {
       const { store } = await opened(open);
       await store.register(['shop']);
-      const nothing = request({ revision: '', approves: false, refusalCode: 'NOTHING_IN_FORCE' });
+      const nothing = request({ revision: '', approves: false, refusal: 'NOTHING_IN_FORCE' });
       expect(await store.settle(nothing)).toMatchObject({ outcome: 'decided', code: 'NOTHING_IN_FORCE' });
       expect(await store.settle(request())).toMatchObject({ outcome: 'stale', inForce: '' });
       await store.push(push('first', ''));
@@ -103,7 +106,7 @@ export function describeSettle(open: OpenStore): void {
         request({ revision: revisionOf('older') }),
         request({ validUntilMs: START_MS }),
         request({ terms: OTHER_TERMS }),
-        request({ approves: false, refusalCode: 'NO_POLICY', final: true }),
+        request({ approves: false, refusal: 'NO_POLICY', final: true }),
         request({
           subject: 'payment:3',
           claims: [windowClaim('1', '10'), listClaim('none', 'hold-none', ['x'])],
@@ -116,7 +119,7 @@ export function describeSettle(open: OpenStore): void {
           type: 'decision',
           verdict: 'FAILURE',
           code: 'FROZEN',
-          subject: attempt.subject,
+          subject: subjectOf(attempt.callback),
         });
       }
       await thaw(store);
@@ -239,16 +242,16 @@ export function describeSettle(open: OpenStore): void {
     });
 
     it.each([
-      ['another kind', { subject: 'transfer:1' }],
+      ['another kind', { subject: 'transfer:a1' }],
       ['another source', { source: 'vault' }],
-      ['another case', { subject: 'Payment:1' }],
-      ['a longer id', { subject: 'payment:11' }],
-      ['an odd id', { subject: 'payment:1 "\\\':{}*?[é\u{1f512}' }],
-      ['a name of the language', { subject: '__proto__' }],
+      ['another case', { subject: 'payment:A1' }],
+      ['a longer id', { subject: 'payment:a11' }],
+      ['an odd id', { subject: 'payment:a1 "\\\':{}*?[é\u{1f512}' }],
+      ['a name of the language', { subject: 'payment:__proto__' }],
     ])('takes for another subject: %s', async (_name, over) => {
       const { store } = await ready(open);
-      await store.settle(request());
-      const other = request({ terms: OTHER_TERMS, ...over });
+      await store.settle(request({ subject: 'payment:a1' }));
+      const other = request({ subject: 'payment:a1', terms: OTHER_TERMS, ...over });
       const decided = await store.settle(other);
       expect(decided).toMatchObject({ outcome: 'decided', code: 'APPROVED' });
       expect(await store.settle(other)).toMatchObject({ outcome: 'repeated', of: idOf(decided) });

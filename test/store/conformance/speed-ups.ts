@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ClaimResult } from '../../../src/claims/claims.ts';
 import type { SettleRequest, Store } from '../../../src/store/store.ts';
 import {
+  type Asked,
   HOUR_MS,
   OTHER_TERMS,
   REVISION,
@@ -19,7 +20,7 @@ import { type OpenStore, ready } from './store-under-test.ts';
 
 export function describeSpeedUps(open: OpenStore): void {
   /** A speed-up of `sign_start` about `transfer:1`, at most `max` of them and within an hour. */
-  const speedUp = (max: number, over: Partial<SettleRequest> = {}): SettleRequest =>
+  const speedUp = (max: number, over: Partial<Asked> = {}): SettleRequest =>
     signing({ speedUp: true, claims: [speedUpClaim(max, HOUR_MS)], ...over });
 
   const found = (holds: boolean, approvedAtMs: number, speedUps: number): readonly ClaimResult[] => [
