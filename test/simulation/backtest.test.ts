@@ -237,7 +237,9 @@ describe('what a backtest can not know', () => {
     ['failed', 'FAILURE'],
   ] as const)('while a recorded %s is an answer', async (answered, verdict) => {
     const made = recorder(asks);
-    const [question] = asks.policies.flatMap(({ rules }) => rules.flatMap(({ questions }) => questions));
+    const [question] = asks.policies.flatMap(({ rules }) =>
+      rules.flatMap(({ questions }) => questions ?? []),
+    );
     if (question === undefined) throw new Error('the rule asks nothing');
     const answers = new Map([[pluginQuestionKey(question), { verdict: answered, because: 'so' }]]);
     expect(withdraw(made, '1', { answers }).verdict).toBe(verdict);
