@@ -69,7 +69,7 @@ const entriesOf = (cache: string): readonly string[] =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 
-describe('what was compiled is kept', () => {
+describe('compiled code is kept', () => {
   it('in a folder that only its owner may read or write, and taken from there', () => {
     const { cache, run } = program();
     const { answer, inUse } = run();
@@ -80,7 +80,7 @@ describe('what was compiled is kept', () => {
     expect(run()).toEqual({ answer, inUse });
   });
 
-  it('and not believed of a source that has changed since', () => {
+  it('and is not used for a source that has changed since', () => {
     const { write, run } = program();
     expect(run().answer).toBe('FAILURE');
     write('SUCCESS');
@@ -101,7 +101,7 @@ describe('what was compiled is kept', () => {
     expect(run().answer).toBe('FAILURE');
   });
 
-  it('where NODE_COMPILE_CACHE says, if it is set, and nowhere if it is turned off', () => {
+  it('where NODE_COMPILE_CACHE says, and nowhere if it is turned off', () => {
     const { cache, run } = program();
     const named = `${cache}-named`;
     expect(run({ NODE_COMPILE_CACHE: named }).inUse?.startsWith(named)).toBe(true);

@@ -48,7 +48,7 @@ describe('the program under a Node that is too old', () => {
     expect(starts()).toBe(0);
   });
 
-  it('starts the installed Node where that is new enough', () => {
+  it('starts the installed Node if that is new enough', () => {
     const { run, starts } = checkout('999.0.0');
     run();
     expect(starts()).toBeGreaterThan(0);

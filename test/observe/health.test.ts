@@ -56,14 +56,14 @@ describe('readiness', () => {
   });
 });
 
-describe('a check that decides nothing', () => {
+describe('a check that is not decisive', () => {
   const load: HealthCheck = {
     name: 'load',
     check: () => ({ ok: false, because: 'turned away' }),
     decisive: false,
   };
 
-  it('is told, and leaves the service ready', async () => {
+  it('is shown, and leaves the service ready', async () => {
     expect(await createHealth({ checks: [good, load] }).readiness()).toEqual({
       ready: true,
       checks: [

@@ -31,14 +31,14 @@ describe('a line', () => {
     ]);
   });
 
-  it('stays one line, whatever a text holds', () => {
+  it('stays one line with any text', () => {
     const because = 'a\nb\r{"level":"info"}\u2028\u0000\ud800';
     expect(logged((log) => log.warn('x', { because }))).toEqual([
       { time: '2026-01-02T03:04:05.006Z', level: 'warn', event: 'x', because },
     ]);
   });
 
-  it('cannot steer a terminal, and says the same', () => {
+  it('has no control characters, and keeps its meaning', () => {
     const steering = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
     const { stream, text, lines } = createLines();
     const log = createLog({ level: 'info', stream, clock });
@@ -70,11 +70,11 @@ describe('a line', () => {
   });
 });
 
-describe('nothing gets into a line', () => {
+describe('nothing enters a line', () => {
   const secret = fc.string({ minLength: 8, maxLength: 40 }).map((text) => `s3cret-${text}`);
   const reported = new Set(Object.keys(APPROVED).filter((name) => name !== 'data' && name !== 'alarm'));
 
-  it('by a name that is not of the lines', () => {
+  it('by an unknown field', () => {
     fc.assert(
       fc.property(
         secret,

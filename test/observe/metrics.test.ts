@@ -43,7 +43,7 @@ describe('the metrics of callbacks', () => {
 });
 
 describe('a label', () => {
-  it('never holds the name that a stranger gives', async () => {
+  it('never has a name from an unauthenticated sender', async () => {
     const metrics = createMetrics(plain);
     metrics.callback({ ...STRANGER, source: 'stranger', kind: 'payment', rule: 'stranger' });
     const { text } = await metrics.text();
@@ -105,7 +105,7 @@ describe('the state of the service', () => {
     ]);
   });
 
-  it('names each freeze that stands, and none that was lifted', async () => {
+  it('names each freeze in force, and no lifted one', async () => {
     const metrics = createMetrics(plain);
     const loss = { id: 'f7', kind: 'loss', by: 'countersign' };
     metrics.frozen([{ id: 'f3', kind: 'operator', by: 'a"d\na' }, loss]);
@@ -122,7 +122,7 @@ describe('the state of the service', () => {
     ]);
   });
 
-  it('asks for the journal whenever it is read', async () => {
+  it('reads the journal for each scrape', async () => {
     const metrics = createMetrics(plain);
     let sizes = new Map([
       ['shop', 1],

@@ -4,11 +4,11 @@ import { SHOP, linesOf, refusalOf, settingsOf } from './written.ts';
 const redis = 'url: redis://redis:6379/0';
 
 describe('the durability of a store', () => {
-  it('is the memory of the primary where nothing is written', () => {
+  it('defaults to the memory of the primary', () => {
     expect(settingsOf(SHOP).store.durability).toEqual({ replicas: 0, timeoutMs: 100 });
   });
 
-  it('is what is written, and what the environment says in its place', () => {
+  it('is that of the file, or of the environment', () => {
     const written = `${SHOP}store: { ${redis}, durability: { replicas: 2, timeoutMs: 250 } }\n`;
     expect(settingsOf(written).store.durability).toEqual({ replicas: 2, timeoutMs: 250 });
     const env = { COUNTERSIGN_STORE_DURABILITY_REPLICAS: '1' };
@@ -26,7 +26,7 @@ describe('the durability of a store', () => {
     expect(settingsOf(written).store.durability.replicas).toBe(1);
   });
 
-  it('may be written for an embedded store only if it asks for nothing', () => {
+  it('may be set for an embedded store only to 0 replicas', () => {
     const written = `${SHOP}store: { url: "embedded:a.db", durability: { replicas: 0, timeoutMs: 5000 } }\n`;
     expect(settingsOf(written).store.durability.replicas).toBe(0);
   });

@@ -78,7 +78,7 @@ describe('a variable sets', () => {
     });
   });
 
-  it('everything, where the file is empty', () => {
+  it('everything, if the file is empty', () => {
     const env = {
       COUNTERSIGN_CONFIG: fileOf('# nothing\n'),
       COUNTERSIGN_SOURCES_0_NAME: 'vault',
@@ -195,7 +195,7 @@ describe('a variable is left alone', () => {
     expect(settingsOf(SHOP, env)).toEqual(settingsOf(SHOP));
   });
 
-  it('that begins otherwise', () => {
+  it('with another prefix', () => {
     expect(settingsOf(SHOP, { PUBLIC_PORT: 'x', COUNTERSIGNED_PORT: 'x' })).toEqual(settingsOf(SHOP));
   });
 });

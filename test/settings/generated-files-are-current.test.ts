@@ -65,7 +65,7 @@ describe('the schema', () => {
     expect(new Set(variables).size).toBe(variables.length);
   });
 
-  it('allows no names beside its own, at any depth', () => {
+  it('allows no other names, at any depth', () => {
     const open: JsonSchema[] = [];
     const visit = (schema: JsonSchema): void => {
       if (schema.properties !== undefined && schema['additionalProperties'] !== false) open.push(schema);
@@ -88,7 +88,7 @@ describe('the schema', () => {
     ]);
   });
 
-  it('yields sources as authentication wants them', () => {
+  it('yields sources as authentication needs them', () => {
     const sources: readonly SourceConfig[] = settingsOf(SHOP).sources satisfies Settings['sources'];
     expect(sources).toEqual([
       {

@@ -51,7 +51,7 @@ function valuesAt(node: unknown, [step, ...rest]: readonly string[]): readonly u
 }
 
 describe('a relative path of the settings begins in the folder of their file', () => {
-  it('whatever setting it is', () => {
+  it('for every setting', () => {
     const folder = folderWith({ 'countersign.yaml': EVERY_PATH });
     const settings = loadSettings({ file: relative('.', join(folder, 'countersign.yaml')), env: {} });
     const paths = settingKeys().filter(({ types }) =>
@@ -89,7 +89,7 @@ describe('a relative path of the settings begins in the folder of their file', (
     expect(JSON.stringify(sources)).toContain(join(process.cwd(), 'config', 'demo', 'shop.secret'));
   });
 
-  it('and at the working directory where the settings are no file', () => {
+  it('or at the working directory without a settings file', () => {
     const { policies } = loadSettings({
       file: '/dev/null',
       env: {
@@ -106,8 +106,8 @@ describe('a relative path of the settings begins in the folder of their file', (
   });
 });
 
-describe('a store that lies where earlier versions looked', () => {
-  it('is not taken for none, until it was moved', () => {
+describe('a store at the path of earlier versions', () => {
+  it('refuses the start until it is moved', () => {
     const folder = folderWith({ 'countersign.yaml': `${SHOP}store: embedded:data/old.db\n` });
     const before = process.cwd();
     const elsewhere = folderWith({});

@@ -10,7 +10,7 @@ const services = (...written: readonly string[]): string => `${SHOP}services: [$
 const modules = (...written: readonly string[]): string => `${SHOP}modules: [${written.join(', ')}]\n`;
 
 describe('services and modules', () => {
-  it('have defaults for all but what only the user can know', () => {
+  it('have defaults for all that the user need not choose', () => {
     const found: readonly ServiceConfig[] = settingsOf(services(service())).services;
     expect(found).toEqual([
       {

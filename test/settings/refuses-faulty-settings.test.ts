@@ -45,7 +45,7 @@ describe('a fault of the file as YAML', () => {
     expect(linesOf(refusalOf(yaml))).toEqual([line]);
   });
 
-  it('a file that is not there names the working directory', () => {
+  it('a missing file, with the working directory', () => {
     expect(linesOf(refusalOfFile('/nowhere/countersign.yaml'))).toEqual(
       [
         `/nowhere/countersign.yaml: cannot be read (ENOENT): name an existing file with --config or COUNTERSIGN_CONFIG; a relative path is resolved against the working directory, ${process.cwd()}`,
@@ -496,14 +496,14 @@ describe('all faults together', () => {
     ]);
   });
 
-  it('are all in the message, a line each', () => {
+  it('have a line each in the message', () => {
     expect(refusal.message.split('\n')).toEqual([
       'The settings have 9 faults.',
       ...linesOf(refusal).map((line) => `  ${line}`),
     ]);
   });
 
-  it('repeat nothing of what was written as a value', () => {
+  it('quote no value', () => {
     expect(JSON.stringify(refusal)).not.toContain('hunter2');
   });
 });

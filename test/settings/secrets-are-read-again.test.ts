@@ -109,7 +109,7 @@ describe('a watched secret is read again after', () => {
     expect(secrets.read({ file })).toBe('version 2');
   });
 
-  it('the file was taken away, and after one was put there', async () => {
+  it('the file was removed, and after it was put back', async () => {
     const [file, secrets] = [written('old'), secretsOf()];
     secrets.read({ file });
     await seen(secrets, () => unlinkSync(file));
@@ -129,7 +129,7 @@ describe('a watched secret is read again after', () => {
 });
 
 describe('a watch', () => {
-  it('that has ended is not called any more, while another is', async () => {
+  it('that has ended is not called, while another one is', async () => {
     const [file, secrets] = [written('old'), secretsOf()];
     secrets.read({ file });
     let calls = 0;

@@ -107,7 +107,7 @@ describe('an ambiguous signed text', () => {
   });
 });
 
-it('an empty time that is skipped stands for none', () => {
+it('an empty time that is skipped counts as no time', () => {
   expect(judge({ ...payment, time: '' }, 'skip')).toBe('unique');
 });
 

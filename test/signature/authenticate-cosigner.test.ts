@@ -142,7 +142,7 @@ describe('client certificates', () => {
     }
   });
 
-  it('of the connection, by both where both are listed', () => {
+  it('of the connection, by both if both are listed', () => {
     const both: CosignerCredential = {
       certificate: { fingerprints: [fingerprint], subjects: ['CN=cosigner,O=Vault'] },
     };
@@ -163,13 +163,13 @@ describe('client certificates', () => {
     expect(judge([byGateway], { headers: { 'x-fingerprint': '' } })).toBe('CERTIFICATE_WRONG');
   });
 
-  it("by the gateway's header, but not from a peer that is no trusted proxy", () => {
+  it("by the gateway's header, but only from a trusted proxy", () => {
     expect(judge([byGateway], { headers: { 'x-fingerprint': fingerprint }, fromProxy: false })).toBe(
       'CERTIFICATE_WRONG',
     );
   });
 
-  it('of the connection is not asked where the header is', () => {
+  it('of the connection does not count if a header is configured', () => {
     expect(judge([byGateway], { certificate })).toBe('CERTIFICATE_WRONG');
   });
 
@@ -192,11 +192,11 @@ describe('client certificates', () => {
   });
 });
 
-describe('all that is listed must hold', () => {
+describe('all listed credentials are required', () => {
   const all = [byHeader, byPath, byAddress];
   const shown = { headers: token, pathSecret: secrets.PATH };
 
-  it('and is named in the order in which it was checked', () => {
+  it('and are named in the order of the checks', () => {
     const outcome = authenticatorOf([vault(...all)], secrets).cosigner('vault', {
       address: '10.1.2.3',
       header: () => secrets.TOKEN,
@@ -221,12 +221,12 @@ describe('all that is listed must hold', () => {
     expect(judge(all, { headers: token })).toBe('PATH_WRONG');
   });
 
-  it('at a source that is there', () => {
+  it('at an existing source', () => {
     expect(judge(all, shown, 'other')).toBe('SOURCE_UNKNOWN');
     expect(judge(all, shown, '__proto__')).toBe('SOURCE_UNKNOWN');
   });
 
-  it('none trusts everybody, which is warned of', () => {
+  it('none trusts everybody, with a warning', () => {
     expect(judge(['none'], { address: 'anywhere' })).toBe('ok');
     const [described] = authenticatorOf([vault('none')], secrets).describe();
     expect(described).toMatchObject({
@@ -240,7 +240,7 @@ describe('all that is listed must hold', () => {
     expect(judge([], {})).toBe('KEYS_UNAVAILABLE');
   });
 
-  it('what proves little is warned of', () => {
+  it('weak credentials have a warning', () => {
     const warnings = (...credentials: CosignerCredential[]): readonly string[] =>
       authenticatorOf([vault(...credentials)], secrets).describe()[0]?.warnings ?? [];
     const byGateway: CosignerCredential = {
@@ -292,7 +292,7 @@ describe('the self-check', () => {
     });
   });
 
-  it('is no, twice, without keys or at an unknown source', () => {
+  it('answers no to both without keys or at an unknown source', () => {
     expect(authenticatorOf([vault('none')], secrets).selfCheck('vault', right)).toEqual({
       client: false,
       verify: false,

@@ -79,7 +79,7 @@ describe('a payment that is authentic', () => {
     }
   });
 
-  it('by rsa with sha1 and over the MD5, where the settings say so', () => {
+  it('by rsa with sha1 and over the MD5, if the settings allow it', () => {
     for (const digest of ['sha256', 'sha1'] as const) {
       for (const signs of ['string', 'md5-hex'] as const) {
         const body = rsaSigned(payment, { digest, signs });
@@ -193,7 +193,7 @@ describe('a payment that is not', () => {
     );
   });
 
-  it('unicode names are signed, and are then strangers', () => {
+  it('unicode names are signed, and are then unknown members', () => {
     const body = md5Signed({ ...payment, 'é😀': 'ü', '～': 'x' });
     expect(authenticate(md5Shop, body)).toMatchObject({
       code: 'SIGN_AMBIGUOUS',
@@ -220,8 +220,8 @@ describe('a payment that is not', () => {
   });
 });
 
-describe('no way down to a weaker scheme', () => {
-  it('md5 at a source that accepts rsa only, whatever the secret', () => {
+describe('a weaker scheme is not accepted', () => {
+  it('md5 with any secret, at a source that accepts only rsa', () => {
     const pem = platform.publicKey.export({ type: 'spki', format: 'pem' });
     for (const secret of ['', 'demoSecret', platform.publicText, pem, pem.trim()]) {
       expect(authenticate(rsaShop, md5Signed(payment, secret))).toMatchObject({
@@ -232,7 +232,7 @@ describe('no way down to a weaker scheme', () => {
     }
   });
 
-  it('rsa at a source that accepts md5 or envelopes only', () => {
+  it('rsa at a source that accepts only md5 or envelopes', () => {
     const envelopes = authenticatorOf([shop(envelopeBy('PLATFORM', 'MERCHANT'))], secrets);
     expect(codeOf(authenticate(md5Shop, rsaSigned(payment)))).toBe('SCHEME_NOT_ALLOWED');
     expect(codeOf(authenticate(envelopes, rsaSigned(payment)))).toBe('SCHEME_NOT_ALLOWED');
@@ -246,7 +246,7 @@ describe('no way down to a weaker scheme', () => {
   });
 });
 
-describe('what a wrong sign says', () => {
+describe('the failure of a wrong sign', () => {
   const hints: readonly [string, () => Authenticator, () => unknown, string][] = [
     [
       'empty values',

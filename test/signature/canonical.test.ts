@@ -33,7 +33,7 @@ describe('the canonical string', () => {
     expect(textOf({ a: '', b: '2' }, 'skip')).toBe('b2');
   });
 
-  it('has what an escape stands for', () => {
+  it('has the character of an escape', () => {
     expect(textOf('{"\\u0061":"\\n\\u20ac"}')).toBe('a\n€');
   });
 

@@ -216,7 +216,7 @@ describe('an envelope that is not', () => {
   });
 
   // OpenSSL deciphers a block that is not for the key to random bytes of a random length, none included.
-  it('whatever noise deciphers to, alone and beside the block that was signed', () => {
+  it('random blocks, alone and with the signed block', () => {
     const found = new Map<string, number>();
     for (let at = 0; at < 600; at++) {
       const noise = createHash('shake256', { outputLength: 255 }).update(`noise ${at}`).digest();
@@ -233,7 +233,7 @@ describe('an envelope that is not', () => {
     expect(codeOf(receive(envelope(`{"userId":"1"}${' '.repeat(245 * 16 - 14)}`)))).toBe('ok');
   });
 
-  it('where the source accepts other schemes only', () => {
+  it('at a source that accepts other schemes', () => {
     expect(codeOf(authenticate(authenticatorOf([shop(md5By('SECRET'))], secrets), good))).toBe(
       'SCHEME_NOT_ALLOWED',
     );

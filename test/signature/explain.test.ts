@@ -45,7 +45,7 @@ describe('signature explain', () => {
     });
   });
 
-  it('has nothing to mend where the sign is right', () => {
+  it('has nothing to fix if the sign is right', () => {
     expect(explain({ ...payment, sign: '1f8af8615e4950dc3ed9ac49ef97b94f' }, md5By('SECRET'))).toMatchObject({
       tried: [{ verifies: true, next: undefined }],
       refusal: undefined,
@@ -107,7 +107,7 @@ describe('signature explain', () => {
     });
   });
 
-  it("shows an envelope's plaintext, its sign being right or not", () => {
+  it("shows an envelope's plaintext, with a right or a wrong sign", () => {
     const signer = compileSigner({
       scheme: 'rsa-envelope',
       senderKey: platform.privateText,
@@ -137,7 +137,7 @@ describe('signature explain', () => {
     });
   });
 
-  it('fails with the reason where no key is reached', () => {
+  it('fails with the reason if no key is found', () => {
     expect(explain('{', md5By('SECRET'))).toMatchObject({ ok: false, code: 'NOT_JSON' });
     expect(explain(payment, md5By('SECRET'))).toMatchObject({ code: 'SIGN_MISSING' });
     expect(explain({ ...payment, appKey: 'x' }, md5By('SECRET'))).toMatchObject({ code: 'SOURCE_UNKNOWN' });

@@ -97,7 +97,7 @@ describe('keys in any form', () => {
   });
 });
 
-describe('keys that are refused, with the cure and without a word of the key', () => {
+describe('refused keys, with the cure and without quoting the key', () => {
   const small = generateKeyPairSync('rsa', { modulusLength: 1024 });
   const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const encrypted = pair.privateKey.export({
@@ -197,7 +197,7 @@ describe('RSA operations', () => {
     expect(readPublicKey(makePair().publicText).verify('text', signature)).toBe(false);
   });
 
-  it('verifies one encoding of a digest alone (RFC 8017, section 9.2), though its owner signed another', () => {
+  it('verifies only one encoding of a digest (RFC 8017, section 9.2)', () => {
     const digest = hash('sha256', 'text', 'buffer');
     const info = Buffer.concat([Buffer.from('3031300d060960864801650304020105000420', 'hex'), digest]);
     const sealed = (block: Buffer): Buffer =>
@@ -241,7 +241,7 @@ describe('RSA operations', () => {
     expect(accepted).toEqual([]);
   });
 
-  it('verifies a signature in one spelling: no multiple of the modulus more, no zero in front, no zero left out', () => {
+  it('verifies one spelling of a signature: no added modulus, no added or removed zero', () => {
     const modulus = BigInt(
       `0x${Buffer.from(pair.publicKey.export({ format: 'jwk' }).n ?? '', 'base64url').toString('hex')}`,
     );
@@ -282,7 +282,7 @@ describe('RSA operations', () => {
     expect(readPublicKey(makePair().publicText).digestIn(signature)).toBeUndefined();
   });
 
-  it('deciphers its own blocks, and gives nobody the text of any other', () => {
+  it('deciphers its own blocks, and not those of another key', () => {
     const block = publicKey.encrypt(Buffer.from('text'));
     expect(Buffer.from(privateKey.decrypt(block) ?? []).toString()).toBe('text');
     const other = readPublicKey(makePair().publicText).encrypt(Buffer.from('text'));
