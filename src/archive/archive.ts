@@ -13,11 +13,11 @@ export interface ArchiveTask {
   readonly store: Pick<Journal, 'entries' | 'dropEntries'>;
   readonly directory: string;
   readonly source: string;
-  /** Entries from before this instant of the store are archived; the newest of all stays in any case. */
+  /** Entries from before this instant of the store are archived. The newest entry always stays. */
   readonly beforeMs: number;
   /** Entries of one file at most. */
   readonly entriesMax: number;
-  /** After each step, with how many entries were written to files that are done. */
+  /** Called after each step, with the number of entries in finished files. */
   readonly stepped: (step: ArchiveStep, entries: number) => void;
 }
 
@@ -28,9 +28,9 @@ export interface Archived {
   /** Files and entries that were written. */
   readonly files: number;
   readonly entries: number;
-  /** Entries that an archiver which was ended before had written already, and that only had to be dropped. */
+  /** Entries that an interrupted run had written already, and that this run only dropped. */
   readonly resumed: number;
-  /** The end of the chain, to be noted elsewhere; undefined while the source has no file. */
+  /** The hash at the end of the chain. Undefined while the source has no file. */
   readonly end: string | undefined;
 }
 
@@ -42,10 +42,10 @@ interface End {
 }
 
 /**
- * Moves the old entries of one source to files: they are dropped from the store once the file that has them
- * is on the disk. It can be ended at any point, and goes on from there: whoever calls it holds the directory
- * (see lockDirectory). Rejects with STORE_UNREACHABLE, with STORE_CORRUPT if the last file is damaged, and
- * with USAGE if the archive is of another journal.
+ * Moves the old entries of one source to files. Entries are dropped from the store once their file is on the
+ * disk. If it is interrupted, the next call continues. The caller must hold the directory (see lockDirectory).
+ * Rejects with STORE_UNREACHABLE, with STORE_CORRUPT if the last file is damaged, and with USAGE if the archive
+ * belongs to another journal.
  */
 export async function archiveSource(task: ArchiveTask): Promise<Archived> {
   const { store, directory, source, stepped } = task;
@@ -63,7 +63,7 @@ export async function archiveSource(task: ArchiveTask): Promise<Archived> {
     const found = await entriesToMove(task, end.lastId);
     if (found === undefined) break;
     const written = await writeFileOf(folder, source, end, found, (step) => stepped(step, entries));
-    // What is dropped can be read: the file is taken for whole only after it was read as any reader would.
+    // Read the file as any reader would, before its entries are dropped.
     await readFileOf(source, written);
     [files, entries, end] = [files + 1, entries + written.entries, { ...written, hash: written.end }];
     await dropUpTo(store, source, end.lastId);
@@ -73,9 +73,9 @@ export async function archiveSource(task: ArchiveTask): Promise<Archived> {
 }
 
 /**
- * Drops what the store still has of the last file. Each of those entries must be the archived one, or the
- * directory is that of another journal, and dropping would lose what no file has. Resolves with how many were
- * dropped.
+ * Drops the entries of the last file that the store still has. Each must equal the archived entry. Otherwise the
+ * directory belongs to another journal, and dropping would lose entries that no file has. Resolves with the
+ * number of dropped entries.
  */
 async function resume(
   { store, source, directory }: ArchiveTask,
@@ -89,12 +89,12 @@ async function resume(
   await readFileOf(source, last, async (archived) => {
     const entry = head;
     if (entry?.id !== archived.id) return;
-    // Not the claims: how they are read may have changed since.
+    // Without the claims: another version of the program may read them in another way.
     const other = COMPARED.find((member) => entry[member] !== archived[member]);
-    if (other !== undefined) throw foreign(directory, entry, `with another ${other}`);
+    if (other !== undefined) throw foreign(directory, entry, `has another ${other}`);
     head = await nextOf(left);
   });
-  if (head !== undefined) throw foreign(directory, head, 'not at all');
+  if (head !== undefined) throw foreign(directory, head, 'is missing');
   return dropUpTo(store, source, lastId);
 }
 
@@ -105,20 +105,20 @@ async function nextOf(entries: AsyncIterator<JournalEntry>): Promise<JournalEntr
   return next.done === true ? undefined : next.value;
 }
 
-function foreign(directory: string, { source, id }: JournalEntry, how: string): CountersignError {
+function foreign(directory: string, { source, id }: JournalEntry, what: string): CountersignError {
   return new CountersignError(
     'USAGE',
-    `the journal has the entry ${source}/${id} from before the end of the archive in ${directory}, which has it ${how}: the archive is that of another store, or the store was restored from a backup. Nothing was dropped; name another directory`,
+    `the journal's entry ${source}/${id} ${what} in the archive in ${directory}: the archive belongs to another store, or the store was restored from a backup. Nothing was dropped. Name another directory`,
     { directory, source, id },
   );
 }
 
-/** Entries in memory at a time; each may be some hundred kilobytes. */
+/** Entries in memory at a time. An entry can have some hundred kilobytes. */
 const PAGE = 200;
 
 /**
- * What is to be moved after an entry: of what is old enough, as much as one file takes; undefined if that is
- * nothing. The newest entry of all stays, so that a journal never looks as if it had been lost.
+ * The next entries to move, at most as many as one file takes. Undefined if no entry is old enough. The newest
+ * entry stays, so that an archived journal is not taken for a lost one.
  */
 async function entriesToMove(
   { store, source, beforeMs, entriesMax }: ArchiveTask,
@@ -131,7 +131,7 @@ async function entriesToMove(
   return atMost(entriesMax, entriesFrom(store, query, newest.id));
 }
 
-/** The entries of a query, page by page, up to the one before `stop`. */
+/** The entries of a query, page by page, up to but without `stop`. */
 async function* entriesFrom(
   store: Pick<Journal, 'entries'>,
   query: Omit<JournalQuery, 'limit' | 'newestFirst'>,
@@ -158,19 +158,16 @@ async function* atMost(count: number, entries: AsyncIterable<JournalEntry>): Asy
   }
 }
 
-/**
- * A step keeps decisions waiting; after each they have the store to themselves for at least so many times as
- * long.
- */
-const RESTS = 3;
+/** Decisions wait while entries are dropped. After each step, pause for this many times its duration. */
+const PAUSE_FACTOR = 3;
 
-/** Drops entries step by step until none is left up to `upTo`; resolves with how many. */
+/** Drops all entries up to and with `upTo`, step by step. Resolves with their number. */
 async function dropUpTo(store: Pick<Journal, 'dropEntries'>, source: string, upTo: string): Promise<number> {
   for (let dropped = 0; ;) {
-    const begunMs = performance.now();
+    const startedMs = performance.now();
     const step = await store.dropEntries({ source, upTo });
     if (step === 0) return dropped;
     dropped += step;
-    await pause(Math.ceil(RESTS * (performance.now() - begunMs)));
+    await pause(Math.ceil(PAUSE_FACTOR * (performance.now() - startedMs)));
   }
 }

@@ -5,21 +5,21 @@ import { DatabaseSync } from 'node:sqlite';
 import { CountersignError, messageOf } from '../errors.ts';
 
 /**
- * A directory of an archive holds a folder a source, and in it that source's files, by number:
- * `shop/00000001-HASH.jsonl.gz`. The hash, 16 digits of the SHA-256 of the file's bytes, shows also what gzip
- * would not notice.
+ * An archive is a directory with a folder for each source, which has numbered files such as
+ * `shop/00000001-HASH.jsonl.gz`. The hash is 16 digits of the SHA-256 of the file's bytes. It also shows changes
+ * that gzip does not notice.
  */
 export interface ArchiveFile {
   readonly path: string;
   readonly number: number;
-  /** Of its bytes, as its name has it. */
+  /** The hash of its bytes, from its name. */
   readonly hash: string;
 }
 
 export const HASH_DIGITS = 16;
-/** No source has such a name. */
+/** No source can have this name. */
 const LOCK = '.lock';
-/** What an archiver that was killed leaves behind: nothing was dropped for it. */
+/** A killed archiver leaves this file. None of its entries were dropped. */
 const TEMPORARY = 'unfinished.tmp';
 const NAME = /^(\d{8})-([0-9a-f]{16})\.jsonl\.gz$/;
 
@@ -29,22 +29,22 @@ export const fileName = (number: number, hash: string): string =>
 const folderOf = (directory: string, source: string): string => join(directory, source);
 export const temporaryOf = (folder: string): string => join(folder, TEMPORARY);
 
-/** The files of a source, by number; and the names that are none. */
+/** The files of a source by number, and the paths of other files. */
 export function filesIn(folder: string): {
   readonly files: readonly ArchiveFile[];
-  readonly strangers: readonly string[];
+  readonly others: readonly string[];
 } {
   const files: ArchiveFile[] = [];
-  const strangers: string[] = [];
+  const others: string[] = [];
   for (const name of readdirSync(folder).sort()) {
     const [, number, hash = ''] = NAME.exec(name) ?? [];
     if (number !== undefined) files.push({ path: join(folder, name), number: Number(number), hash });
-    else if (name !== TEMPORARY) strangers.push(join(folder, name));
+    else if (name !== TEMPORARY) others.push(join(folder, name));
   }
-  return { files, strangers };
+  return { files, others };
 }
 
-/** The last file of a source; undefined where there is none. Throws STORE_CORRUPT if it is there twice. */
+/** The last file of a source, if it has files. Throws STORE_CORRUPT if two files have its number. */
 export function lastFile(folder: string): ArchiveFile | undefined {
   const { files } = filesIn(folder);
   const last = files.at(-1);
@@ -53,13 +53,13 @@ export function lastFile(folder: string): ArchiveFile | undefined {
   throw archiveFault({
     file: last.path,
     line: 0,
-    because: `${twin.path} has the same number; take one away`,
+    because: `${twin.path} has the same number. Remove one of them`,
   });
 }
 
 /**
- * Makes the folder of a source, where it is missing, and clears what a killed archiver left. The directory
- * itself must be there: one that is not may be a disk that is not mounted. Throws USAGE.
+ * Makes the folder of a source if it is missing, and removes the file of a killed archiver. The directory itself
+ * must exist: a missing one may be a disk that is not mounted. Throws USAGE.
  */
 export async function prepareFolder(directory: string, source: string): Promise<string> {
   const folder = folderOf(directory, source);
@@ -81,11 +81,11 @@ export function expectDirectory(directory: string): void {
 const unusable = (directory: string, because: string): CountersignError =>
   new CountersignError(
     'USAGE',
-    `${directory} can't hold an archive: ${because}. Make the directory, or mount its disk, and let this user write to it`,
+    `the directory ${directory} can't hold an archive: ${because}. Make the directory, or mount its disk, and let this user write to it`,
     { directory },
   );
 
-/** A name that was just made or changed is on the disk only once its folder is. */
+/** A new name is on the disk only once its folder is. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -98,9 +98,8 @@ export async function syncFolder(folder: string): Promise<void> {
 const SQLITE_BUSY = 5;
 
 /**
- * Holds the directory for one archiver, until it is released or the process ends, however that ends: SQLite
- * locks its (empty) file by the operating system, which nobody has to clear up after a crash. Throws USAGE
- * while another process holds it.
+ * Holds the directory for one archiver until it is released or the process ends. SQLite locks an empty file
+ * through the operating system, so a crash leaves no lock. Throws USAGE while another process holds it.
  */
 export function lockDirectory(directory: string): { release(): void } {
   const file = join(directory, LOCK);
@@ -115,8 +114,8 @@ export function lockDirectory(directory: string): { release(): void } {
     throw new CountersignError(
       'USAGE',
       isBusy(thrown)
-        ? `another archiver is at work in ${directory}; run this one once that has ended`
-        : `${file} can't be locked: ${messageOf(thrown)}. Let this user write to the directory; its file system must know locks`,
+        ? `another archiver is running in ${directory}. Run this one when that has ended`
+        : `${file} can't be locked: ${messageOf(thrown)}. Let this user write to the directory, and use a file system with locks`,
       { directory },
     );
   }
@@ -126,7 +125,7 @@ function isBusy(thrown: unknown): boolean {
   return thrown instanceof Error && 'errcode' in thrown && thrown.errcode === SQLITE_BUSY;
 }
 
-/** What is wrong with the archive, and where: line 0 is the file as a whole. */
+/** A fault of an archive and its place. Line 0 means the whole file. */
 export interface ArchiveFault {
   readonly file: string;
   readonly line: number;
@@ -136,15 +135,15 @@ export interface ArchiveFault {
 export function archiveFault(fault: ArchiveFault): CountersignError {
   return new CountersignError(
     'STORE_CORRUPT',
-    `the archive is damaged: ${where(fault)}: ${fault.because}. Restore the file from a copy; \`countersign journal verify\` finds all that is wrong`,
+    `the archive is damaged: ${formatPlace(fault)}: ${fault.because}. Restore the file from a copy. \`countersign journal verify\` lists all faults`,
     { ...fault },
   );
 }
 
-export const where = ({ file, line }: Pick<ArchiveFault, 'file' | 'line'>): string =>
+export const formatPlace = ({ file, line }: Pick<ArchiveFault, 'file' | 'line'>): string =>
   line === 0 ? file : `${file}, line ${line}`;
 
-/** What {@link archiveFault} was made of; undefined for any other error. */
+/** The fault of an error of {@link archiveFault}. Undefined for any other error. */
 export function faultOf(thrown: unknown): ArchiveFault | undefined {
   if (!(thrown instanceof CountersignError) || thrown.code !== 'STORE_CORRUPT') return undefined;
   const { file, line, because } = thrown.data;

@@ -4,14 +4,14 @@ import { JOURNAL_TYPES, type JournalEntry } from '../store/store.ts';
 import { sha256Hex } from '../values/canonical.ts';
 
 /**
- * A file of the archive is JSON Lines: a header, an entry a line, a footer. Each line ends in the hash of the
- * line `previous` to it and in its own `hash`: the SHA-256 of its text without the member `hash`. A header's
- * `previous` is the hash of the footer of the file before, so all entries of a source are one chain.
+ * A file of an archive is JSON Lines: a header, one line for each entry, a footer. Each line ends with
+ * `previous`, the hash of the line before, and `hash`, the SHA-256 of its own text without the member `hash`. The
+ * `previous` of a header is the hash of the footer of the file before. So all entries of a source are one chain.
  */
 const FORMAT = 1;
 /** The `previous` of the first line of a source's first file. */
 export const NOTHING_BEFORE = '0'.repeat(64);
-/** Of one line, without its break: more than any entry has. */
+/** Of one line, without its break. No entry has as much. */
 export const LINE_MAX_BYTES = 33_554_432;
 
 export interface Sealed {
@@ -32,7 +32,7 @@ export const header = (source: string, file: number): object => ({
   file,
 });
 
-/** What a file's entries come to. */
+/** Which entries a file has. */
 export interface Extent {
   readonly entries: number;
   readonly firstId: string;
@@ -50,7 +50,7 @@ export const footer = ({ entries, firstId, lastId, firstAtMs, lastAtMs }: Extent
   lastAtMs,
 });
 
-/** The extent with one more entry at its end. */
+/** Adds an entry at the end of an extent. */
 export function extended(
   extent: Extent | undefined,
   { id, atMs }: Pick<JournalEntry, 'id' | 'atMs'>,
@@ -64,12 +64,12 @@ export function extended(
   };
 }
 
-/** An entry as it is archived: its detail as the text that it is, amounts as decimal text. */
+/** The archived form of an entry: the text of its detail unchanged, amounts as decimal text. */
 export function archivedEntry(entry: JournalEntry): ArchivedEntry {
   return entryMembers({ ...entry, claims: entry.claims.map(resultToJson) });
 }
 
-/** The members of an entry, in the order in which they are written. */
+/** The members of an entry, in the order of the file. */
 export function entryMembers(entry: ArchivedEntry): ArchivedEntry {
   const { id, source, atMs, type, subject, verdict, code, revision, of, claims, detail } = entry;
   return { id, source, atMs, type, subject, verdict, code, revision, of, claims, detail };
@@ -96,7 +96,7 @@ const entryShape = z.strictObject({
 
 export type ArchivedEntry = Readonly<z.output<typeof entryShape>>;
 
-/** The three kinds of lines, as they are read. */
+/** The three kinds of lines. */
 export const lineShapes = {
   header: z.strictObject({
     archive: z.literal('countersign-journal'),
@@ -118,8 +118,8 @@ export const lineShapes = {
 } as const;
 
 /**
- * Whether the entry of the one id was written before that of the other. Ids are numbers, or two that a dash
- * parts.
+ * Whether the entry with the id `a` was written before the entry with the id `b`. An id is a number, or two
+ * numbers with a dash between.
  */
 export function isBefore(a: string, b: string): boolean {
   const [[first = 0n, second = 0n], [otherFirst = 0n, otherSecond = 0n]] = [numbersOf(a), numbersOf(b)];

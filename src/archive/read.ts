@@ -21,20 +21,19 @@ import {
   sealed,
 } from './line.ts';
 
-/** A file that was read to its end, and is whole. */
+/** A file that was read to its end and has no fault. */
 export interface WholeFile extends Extent {
-  /** The hash of the file before's end. */
+  /** The hash at the end of the file before. */
   readonly previous: string;
-  /** The hash of its own end. */
+  /** The hash at its own end. */
   readonly hash: string;
 }
 
 export type EntryRead = (entry: ArchivedEntry) => void | Promise<void>;
 
 /**
- * Reads a file of a source, an entry at a time, and holds it against what it says of itself. Rejects with
- * STORE_CORRUPT, which names the line, for whatever was changed, is missing, was added or stands in another
- * order.
+ * Reads a file of a source, one entry at a time, and verifies it. Rejects with STORE_CORRUPT, naming the line, if
+ * a line was changed, removed, added or moved.
  */
 export async function readFileOf(
   source: string,
@@ -55,14 +54,14 @@ export async function readFileOf(
       createGunzip(),
       async (chunks: AsyncIterable<Buffer>) => {
         for await (const line of linesOf(chunks, chain)) {
-          const entry = chain.take(line);
+          const entry = chain.read(line);
           if (entry !== undefined) await entryRead(entry);
         }
       },
     );
   } catch (thrown) {
     if (!isOfTheFile(thrown)) throw thrown;
-    throw chain.fault(`it can't be read on from here: ${messageOf(thrown)}`, 1);
+    throw chain.fault(`the file can't be read from here: ${messageOf(thrown)}`, 1);
   }
   const whole = chain.end();
   if (bytes.digest('hex').slice(0, HASH_DIGITS) !== file.hash) {
@@ -70,13 +69,13 @@ export async function readFileOf(
       file: file.path,
       line: 0,
       because:
-        'its bytes are not those that its name says, though its lines are; it was packed or named anew',
+        'its lines are unchanged, but its bytes do not match the hash in its name: it was compressed again or renamed',
     });
   }
   return whole;
 }
 
-/** A fault in unpacking or in reading; whatever else was thrown is of who takes the entries. */
+/** Whether it is an error of reading or unpacking. Other errors come from the caller's `entryRead`. */
 function isOfTheFile(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || !('code' in thrown)) return false;
   const syscall = 'syscall' in thrown ? thrown.syscall : '';
@@ -84,56 +83,57 @@ function isOfTheFile(thrown: unknown): boolean {
 }
 
 interface Chain {
-  /** Takes the next line; the entry that it is, if it is one. */
-  take(line: Buffer): ArchivedEntry | undefined;
+  /** Reads the next line. Returns its entry; undefined for the header and the footer. */
+  read(line: Buffer): ArchivedEntry | undefined;
   end(): WholeFile;
-  /** A fault at the last line that was taken, or so many lines on. */
-  fault(because: string, on?: number): Error;
+  /** A fault at the last line that was read, or `after` lines later. */
+  fault(because: string, after?: number): Error;
 }
 
 function createChain(source: string, file: ArchiveFile): Chain {
   let line = 0;
   let previous = '';
-  let begun: { readonly previous: string } | undefined;
+  let started: { readonly previous: string } | undefined;
   let ended: string | undefined;
   let extent: Extent | undefined;
 
-  const fault: Chain['fault'] = (because, on = 0) =>
-    archiveFault({ file: file.path, line: line + on, because });
+  const fault: Chain['fault'] = (because, after = 0) =>
+    archiveFault({ file: file.path, line: line + after, because });
 
-  /** The line as its kind, once it is exactly what would be written for what it says. */
-  function read<T extends Links>(shape: z.ZodType<T>, text: string, membersOf: (value: T) => object): T {
+  /** Reads a line of one kind. Its text must be exactly the text that the archiver writes for its members. */
+  function readLine<T extends Links>(shape: z.ZodType<T>, text: string, membersOf: (value: T) => object): T {
     const json = jsonOf(text);
     const value = shape.safeParse(json);
     if (!value.success)
-      throw fault(`it is no line of an archive (${formatSchemaError(value.error, json, 'all of it')})`);
+      throw fault(`it is not a line of an archive (${formatSchemaError(value.error, json, 'all of it')})`);
     const is = sealed(membersOf(value.data), value.data.previous);
-    if (is.hash !== value.data.hash || is.line !== text) throw fault('its hash is not that of what it says');
-    if (begun !== undefined && value.data.previous !== previous) {
-      throw fault('it does not follow the line before: lines were taken out, put in or moved');
+    if (is.hash !== value.data.hash || is.line !== text)
+      throw fault('its hash is not the hash of its content');
+    if (started !== undefined && value.data.previous !== previous) {
+      throw fault('it does not follow the line before: lines were removed, added or moved');
     }
     previous = is.hash;
     return value.data;
   }
 
-  function takeHeader(text: string): undefined {
-    const is = read(lineShapes.header, text, (value) => header(value.source, value.file));
+  function readHeader(text: string): undefined {
+    const is = readLine(lineShapes.header, text, (value) => header(value.source, value.file));
     if (is.source !== source || is.file !== file.number) {
       throw fault(`it begins file ${is.file} of ${is.source}, not file ${file.number} of ${source}`);
     }
-    begun = { previous: is.previous };
+    started = { previous: is.previous };
   }
 
-  function takeFooter(text: string): undefined {
-    const is = read(lineShapes.footer, text, footer);
+  function readFooter(text: string): undefined {
+    const is = readLine(lineShapes.footer, text, footer);
     if (extent === undefined || JSON.stringify(footer(extent)) !== JSON.stringify(footer(is))) {
-      throw fault('it tells of other entries than the file has');
+      throw fault('the footer describes other entries than the file has');
     }
     ended = is.hash;
   }
 
-  function takeEntry(text: string): ArchivedEntry {
-    const entry = read(lineShapes.entry, text, entryMembers);
+  function readEntry(text: string): ArchivedEntry {
+    const entry = readLine(lineShapes.entry, text, entryMembers);
     if (entry.source !== source) throw fault(`it is an entry of ${entry.source}, not of ${source}`);
     if (extent !== undefined && !isBefore(extent.lastId, entry.id)) {
       throw fault(`the entry ${entry.id} does not come after ${extent.lastId}`);
@@ -144,19 +144,19 @@ function createChain(source: string, file: ArchiveFile): Chain {
 
   return {
     fault,
-    take(bytes) {
+    read(bytes) {
       line++;
-      if (ended !== undefined) throw fault('it stands after the end');
+      if (ended !== undefined) throw fault('it is after the footer');
       if (!isUtf8(bytes)) throw fault('it is not UTF-8');
       const text = bytes.toString('utf8');
-      if (begun === undefined) return takeHeader(text);
-      return text.startsWith('{"end":') ? takeFooter(text) : takeEntry(text);
+      if (started === undefined) return readHeader(text);
+      return text.startsWith('{"end":') ? readFooter(text) : readEntry(text);
     },
     end() {
-      if (begun === undefined || extent === undefined || ended === undefined) {
-        throw fault('the file ends here, without its last lines', 1);
+      if (started === undefined || extent === undefined || ended === undefined) {
+        throw fault('the file ends here, before its last lines', 1);
       }
-      return { ...extent, previous: begun.previous, hash: ended };
+      return { ...extent, previous: started.previous, hash: ended };
     },
   };
 }
@@ -176,7 +176,7 @@ function jsonOf(text: string): unknown {
 
 const LINE_BREAK = 10;
 
-/** Lines without their breaks; each must have one, and none more bytes than an entry can have. */
+/** Lines without their breaks. Each must have a break, and not more bytes than an entry can have. */
 async function* linesOf(
   chunks: AsyncIterable<Buffer>,
   { fault }: Pick<Chain, 'fault'>,

@@ -5,7 +5,7 @@ import { type ArchiveFault, type ArchiveFile, expectDirectory, faultOf, filesIn 
 import { NOTHING_BEFORE, isBefore } from './line.ts';
 import { type EntryRead, type WholeFile, readFileOf } from './read.ts';
 
-/** What an archive holds, and all that is wrong with it. */
+/** The content of an archive, and its faults. */
 export interface Verified {
   readonly sources: readonly VerifiedSource[];
   readonly faults: readonly ArchiveFault[];
@@ -15,29 +15,29 @@ export interface VerifiedSource {
   readonly source: string;
   readonly files: number;
   readonly entries: number;
-  /** Of its whole files; undefined if it has none. */
+  /** Of its undamaged files. Undefined if it has none. */
   readonly firstAtMs: number | undefined;
   readonly lastAtMs: number | undefined;
   /**
-   * The hash of each file's end, in order; the empty text for a damaged file. The last one vouches for all
-   * before it.
+   * The hash at the end of each file, in order; the empty text for a damaged file. The last hash covers all
+   * lines before it.
    */
   readonly ends: readonly string[];
 }
 
-/** A damaged file is one fault; so many, and no more are looked for. */
+/** A damaged file is one fault. After this many faults the verification of a source ends. */
 const FAULTS_MAX = 1000;
 
 /**
- * Reads all files of all directories, which together are one archive: its older files may have been moved to
- * another. Each file's entries are given to `entryRead` as they are read, before it is known that the file is
- * whole. Rejects with USAGE for what is no directory, and with what `entryRead` rejects with.
+ * Reads all files of the directories, which together are one archive, since older files may have been moved.
+ * `entryRead` gets each entry before the rest of its file is verified. Rejects with USAGE for a path that is not
+ * a directory, and with the errors of `entryRead`.
  */
 export async function verifyArchive(
   directories: readonly string[],
   entryRead: EntryRead = () => undefined,
 ): Promise<Verified> {
-  const { bySource, faults } = gather(directories);
+  const { bySource, faults } = findFiles(directories);
   const sources: VerifiedSource[] = [];
   for (const [source, files] of bySource) {
     const verified = await verifySource(source, files, faults, entryRead);
@@ -46,25 +46,25 @@ export async function verifyArchive(
   return { sources, faults };
 }
 
-function gather(directories: readonly string[]): {
+function findFiles(directories: readonly string[]): {
   readonly bySource: ReadonlyMap<string, readonly ArchiveFile[]>;
   readonly faults: ArchiveFault[];
 } {
   const bySource = new Map<string, ArchiveFile[]>();
   const faults: ArchiveFault[] = [];
-  const stranger = (file: string): void =>
-    void faults.push({ file, line: 0, because: 'it is no file of an archive; take it away' });
+  const other = (file: string): void =>
+    void faults.push({ file, line: 0, because: 'it is not a file of an archive. Remove it' });
   for (const directory of distinct(directories)) {
     for (const entry of readdirSync(directory, { withFileTypes: true })) {
       const path = join(directory, entry.name);
-      // What begins with a dot is the lock, or a file system's own; lost+found is one's as well.
+      // The lock, and names that file systems use.
       if (entry.name.startsWith('.') || entry.name === 'lost+found') continue;
       if (!entry.isDirectory()) {
-        stranger(path);
+        other(path);
         continue;
       }
-      const { files, strangers } = filesOrFault(path, faults);
-      strangers.forEach(stranger);
+      const { files, others } = filesOrFault(path, faults);
+      others.forEach(other);
       bySource.set(entry.name, [...(bySource.get(entry.name) ?? []), ...files]);
     }
   }
@@ -72,7 +72,7 @@ function gather(directories: readonly string[]): {
   return { bySource: new Map([...bySource].sort(([a], [b]) => (a < b ? -1 : 1))), faults };
 }
 
-/** Each directory once, as it was first written: by another spelling or a link it is still the same. */
+/** Each directory once, by the spelling that was given first. Links and other spellings are the same directory. */
 function distinct(directories: readonly string[]): Iterable<string> {
   const byPlace = new Map<string, string>();
   for (const directory of directories) {
@@ -88,7 +88,7 @@ function filesOrFault(folder: string, faults: ArchiveFault[]): ReturnType<typeof
     return filesIn(folder);
   } catch (thrown) {
     faults.push({ file: folder, line: 0, because: `it can't be read: ${messageOf(thrown)}` });
-    return { files: [], strangers: [] };
+    return { files: [], others: [] };
   }
 }
 
@@ -128,8 +128,8 @@ function gapBetween(before: number, { number, path }: ArchiveFile, source: strin
   if (number === before + 1) return undefined;
   const because =
     number === before
-      ? 'there are two files of this number; keep the one that was written first'
-      : `the files ${before + 1} to ${number - 1} of ${source}, before this one, are missing; name the directory that has them as well`;
+      ? 'there are two files with this number. Keep the one that was written first'
+      : `the files ${before + 1} to ${number - 1} of ${source}, before this one, are missing. Name the directory that has them as well`;
   return { file: path, line: 0, because };
 }
 
@@ -144,15 +144,16 @@ async function readOrFault(
   } catch (thrown) {
     const fault = faultOf(thrown);
     if (fault === undefined) throw thrown;
-    // An archiver takes no file away; whoever did is told so.
-    faults.push(existsSync(file.path) ? fault : { ...fault, because: 'it was taken away meanwhile' });
+    faults.push(
+      existsSync(file.path) ? fault : { ...fault, because: 'it was removed during the verification' },
+    );
     return undefined;
   }
 }
 
 /**
- * How a whole file does not follow the one before; undefined if it does, or if that one is damaged and can't
- * say.
+ * The fault of a file that does not follow the file before. Undefined if it does, and if that file is damaged, so
+ * that it can't be known.
  */
 function brokenLink(
   { path, number }: ArchiveFile,
@@ -164,7 +165,7 @@ function brokenLink(
     return {
       file: path,
       line: 1,
-      because: 'it does not go on where the file before it ends: one of them was replaced',
+      because: 'it does not continue the file before: one of them was replaced',
     };
   }
   if (before.end !== undefined && !isBefore(before.end.lastId, firstId)) {

@@ -17,26 +17,26 @@ import {
   sealed,
 } from './line.ts';
 
-/** Bodies of callbacks are nobody else's business. */
+/** The bodies of callbacks are confidential. */
 const MODE = 0o600;
 
-/** Where a chain goes on. */
+/** The end of a chain, which the next file continues. */
 export interface ChainEnd {
   readonly number: number;
   readonly hash: string;
 }
 
-/** How far a file is; in this order. */
+/** The steps of writing a file, in order. */
 export type WriteStep = 'begun' | 'written' | 'synced' | 'renamed' | 'kept';
 
 export interface WrittenFile extends Extent, ArchiveFile {
-  /** The hash of its last line, by which the chain goes on. */
+  /** The hash of its last line, which the next file continues. */
   readonly end: string;
 }
 
 /**
- * Writes entries, at least one, as the file after `end`. Under its name, and on the disk, it is there whole
- * or not at all. Rejects with USAGE for an entry that no reader would take.
+ * Writes the entries, at least one, as the file after `end`. The file gets its name only once all of it is on
+ * the disk. Rejects with USAGE for an entry that is too long.
  */
 export async function writeFileOf(
   folder: string,
@@ -51,7 +51,7 @@ export async function writeFileOf(
     if (!(thrown instanceof Error && 'syscall' in thrown)) throw thrown;
     throw new CountersignError(
       'USAGE',
-      `the archive in ${folder} can't be written: ${thrown.message}. What is in this file was not dropped from the store; mend it, or make room, and run it again`,
+      `the archive in ${folder} can't be written: ${thrown.message}. The store still has the entries of this file. Make room or repair the disk, and run the command again`,
       { folder },
     );
   }
@@ -68,7 +68,7 @@ async function written(
   const temporary = temporaryOf(folder);
   const bytes = createHash('sha256');
   const lines = createLines(source, end);
-  // Exclusive: whoever holds the directory has cleared it.
+  // Exclusive: prepareFolder has removed an older one.
   const file = await open(temporary, 'wx', MODE);
   try {
     stepped('begun');
@@ -96,7 +96,7 @@ async function written(
 
 interface Lines {
   of(entries: AsyncIterable<JournalEntry>): AsyncGenerator<string>;
-  /** What was written, once all of it was. */
+  /** The result, once all lines are written. */
   ended(): { readonly extent: Extent; readonly end: string };
 }
 
@@ -130,7 +130,7 @@ function createLines(source: string, { number, hash }: ChainEnd): Lines {
 function tooLong({ source, id }: JournalEntry): CountersignError {
   return new CountersignError(
     'USAGE',
-    `the entry ${source}/${id} has more than ${LINE_MAX_BYTES} bytes and can't be archived; keep it by \`countersign decisions export\`, and archive with an --older-than that leaves it in the journal`,
+    `the entry ${source}/${id} has more than ${LINE_MAX_BYTES} bytes and can't be archived. Keep it with \`countersign decisions export\`, and give an --older-than that leaves it in the journal`,
     { source, id },
   );
 }

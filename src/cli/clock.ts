@@ -4,7 +4,7 @@ import { columns, isoTime } from './print.ts';
 
 export const clockShow: CommandRow = {
   path: 'clock show',
-  summary: "The store's clock and the store's time, and whether approvals are stopped because they differ.",
+  summary: "Show the store's clock and its time, and whether a difference stops approvals.",
   example: 'clock show',
   async run(session) {
     const store = await session.store();
@@ -16,7 +16,7 @@ export const clockShow: CommandRow = {
 
 export const clockAccept: CommandRow = {
   path: 'clock accept',
-  summary: "Take the store's clock as it stands, after a jump ahead that was none, so that approvals go on.",
+  summary: "Accept the store's clock after it jumped ahead, so that approvals continue.",
   example: 'clock accept',
   define: (command) => byOption(command.addHelpText('after', CAN_NOT_BE_UNDONE)),
   async run(session) {
@@ -28,7 +28,7 @@ export const clockAccept: CommandRow = {
     }
     const after = await store.acceptClock({ by: session.by });
     session.print(
-      `Accepted: callbacks are decided again, by the time ${isoTime(after.nowMs)}, ${spanText(after.nowMs - before.nowMs)} later than it was.`,
+      `Accepted. Callbacks are decided again. The store's time is ${isoTime(after.nowMs)}, ${spanText(after.nowMs - before.nowMs)} later than before.`,
       clockJson(after),
     );
     return after.state === 'right' ? 0 : 1;
@@ -36,9 +36,12 @@ export const clockAccept: CommandRow = {
 };
 
 const CAN_NOT_BE_UNDONE = `
-This can't be undone: time never runs backwards. Accept a clock only if it is right (compare it with another one, as with
-\`date --utc\`). A wrong one that is accepted lets limits pass once more, and when it is put right later, time stands still
-until it has caught up. A wrong clock that is put right needs nothing: all goes on by itself.`;
+This can't be undone, because the store's time never runs backwards. Accept a clock only if it is right: compare it
+with another one, for example with \`date --utc\`.
+
+If you accept a wrong clock, limits can be used once more. When the clock is corrected later, the store's time
+stands still until the clock reaches it. If the clock is wrong, correct it instead. Approvals then continue
+without this command.`;
 
 function clockText({ state, because, clockMs, nowMs }: ClockState): string {
   const facts = columns([

@@ -2,21 +2,22 @@ import type { Command } from 'commander';
 import { CountersignError } from '../errors.ts';
 import type { Session } from './session.ts';
 
-/** 0 done, 1 the answer is no, 2 the call itself was wrong. */
+/** 0: done. 1: the answer is no. 2: the call was wrong, or it failed. */
 export type ExitCode = 0 | 1 | 2;
 
-/** One row of the command line: `path` is its words, as in `policy push`. */
+/** A command. */
 export interface CommandRow {
+  /** Its words, such as `policy push`. */
   readonly path: string;
   readonly summary: string;
-  /** What `--help` shows as an example, without the program's name; a line each. */
+  /** The examples of `--help`, one on each line, without the program's name. */
   readonly example: string;
-  /** Arguments and options of its own, beside --config and --json. */
+  /** Adds its arguments and options. Every command has --config and --json. */
   readonly define?: (command: Command) => void;
   readonly run: (session: Session, call: Call) => Promise<ExitCode>;
 }
 
-/** What the caller wrote: arguments in order, options by name. */
+/** The arguments of a call in order, and its options by name. */
 export interface Call {
   readonly arguments: readonly string[];
   option(name: string): string | undefined;
@@ -27,23 +28,20 @@ export interface Call {
 
 /** `--by`, for commands that change something. */
 export function byOption(command: Command): Command {
-  return command.option(
-    '--by <name>',
-    'who is recorded as having done this (default: the user of this shell)',
-  );
+  return command.option('--by <name>', 'the name to record for this change (default: your user name)');
 }
 
 /** `--message`, for changes that must say why. */
 export function messageOption(command: Command): Command {
-  return command.requiredOption('--message <text>', 'why, for the history');
+  return command.requiredOption('--message <text>', 'the reason, for the history');
 }
 
-/** What `--message` says. Throws USAGE if that is nothing. */
-export function neededMessage(call: Call): string {
+/** The text of `--message`. Throws USAGE if it is empty. */
+export function requiredMessage(call: Call): string {
   const message = call.option('message')?.trim() ?? '';
   if (message !== '') return message;
   throw new CountersignError(
     'USAGE',
-    '--message is missing or empty; say why, for whoever reads the history',
+    '--message is missing or empty. Write the reason for this change, for readers of the history',
   );
 }

@@ -1,8 +1,8 @@
 import type { CommandRow } from './command.ts';
 
-/** A command that has not been loaded: its words, and where it is. */
+/** A command that is not loaded yet. */
 interface CommandEntry {
-  /** As its row has it; unique. */
+  /** The unique path of its row. */
   readonly path: string;
   readonly load: () => Promise<CommandRow>;
 }
@@ -50,10 +50,7 @@ const entries: readonly CommandEntry[] = [
   { path: 'replay', load: async () => (await import('./replay/replay.ts')).replayCommand },
 ];
 
-/**
- * The command that `argv` begins with the words of; all of them where there is none, for `--help` and for a
- * suggestion.
- */
+/** The command whose words `argv` begins with. All commands if there is none, for `--help` and suggestions. */
 export function commandsFor(argv: readonly string[]): Promise<readonly CommandRow[]> {
   const called = entries.filter(({ path }) => path.split(' ').every((word, index) => word === argv[index]));
   return Promise.all((called.length > 0 ? called : entries).map(({ load }) => load()));

@@ -3,13 +3,14 @@ import { lossesIn } from '../store/freezes.ts';
 import type { Control, Freeze } from '../store/store.ts';
 import { type Call, type CommandRow, byOption } from './command.ts';
 import { columns, isoTime, printable } from './print.ts';
-import { takenNote } from './taken-note.ts';
+import { servicesThatApplied } from './services.ts';
 
 export const freeze: CommandRow = {
   path: 'freeze',
-  summary: 'Stop every approval, on every replica, at once.',
+  summary: 'Stop all approvals on all replicas immediately.',
   example: 'freeze "key of the gateway may have leaked"',
-  define: (command) => byOption(command.argument('<reason>', 'why, for the journal and for whoever looks')),
+  define: (command) =>
+    byOption(command.argument('<reason>', 'the reason, for the journal and for other operators')),
   async run(session, call) {
     const store = await session.store();
     const [reason = ''] = call.arguments;
@@ -17,10 +18,10 @@ export const freeze: CommandRow = {
     const others = control.frozen.filter(({ id }) => id !== added.id);
     session.print(
       [
-        `Frozen as ${added.id}: every callback is answered FAILURE until \`countersign unfreeze ${added.id}\`. ${inForce(control)}`,
+        `Frozen as ${added.id}. Every callback is answered FAILURE until \`countersign unfreeze ${added.id}\`. ${inForce(control)}`,
         ...(others.length === 0 ? [] : [`Also frozen:\n${listed(others)}`]),
       ].join('\n'),
-      { freeze: added, ...stateOf(control), services: await takenNote(session, control) },
+      { freeze: added, ...stateOf(control), services: await servicesThatApplied(session, control) },
     );
     return 0;
   },
@@ -28,17 +29,17 @@ export const freeze: CommandRow = {
 
 export const unfreeze: CommandRow = {
   path: 'unfreeze',
-  summary: 'Lift freezes: without any left, callbacks are decided again. Exits 1 while some stand.',
+  summary: 'Lift freezes. Callbacks are decided again once no freeze is left. Exits 1 while some are left.',
   example: 'unfreeze\nunfreeze f7 f12\nunfreeze --all\nunfreeze --acknowledge-loss',
   define: (command) =>
     byOption(
       command.argument(
         '[ids...]',
-        'which, as `freeze` and `doctor` print them (default: the only one that an operator ordered)',
+        'ids that `freeze` and `doctor` print (default: the freeze of an operator, if there is only one)',
       ),
     )
-      .option('--all', 'all that operators ordered')
-      .option('--acknowledge-loss', 'go on after a loss of data, with what the store still has')
+      .option('--all', 'all freezes of operators')
+      .option('--acknowledge-loss', 'continue after a loss of data with the data that the store still has')
       .addHelpText('after', AFTER_A_LOSS),
   async run(session, call) {
     const store = await session.store();
@@ -51,34 +52,34 @@ export const unfreeze: CommandRow = {
     const missing = call.arguments.filter((id) => !standing.has(id));
     const texts = [
       ...lifted.map(({ id, by, reason }) => `Lifted ${id} of ${printable(by)}: ${printable(reason)}`),
-      ...missing.map((id) => `No freeze ${id} stands.`),
-      approving ? goesOn(control, lifted) : stillFrozen(control.frozen),
+      ...missing.map((id) => `There is no freeze ${id}.`),
+      approving ? approvingAgain(control, lifted) : stillFrozen(control.frozen),
     ];
     session.print(texts.join('\n'), {
       approving,
       lifted,
       missing,
       ...stateOf(control),
-      services: await takenNote(session, control),
+      services: await servicesThatApplied(session, control),
     });
     return approving ? 0 : 1;
   },
 };
 
 const AFTER_A_LOSS = `
-Where the services froze the store themselves, since Redis lost data, only --acknowledge-loss ends that: repeats and limits
-then begin from what Redis still has, after a total loss from nothing. Push the policies before, and enter lists, prices and
-orders again where they are gone. What was approved before the loss may be approved once more, so compare with the
-platform first. What operators ordered stays frozen: name it as well, or give --all.
+If Redis loses data, the services freeze the store. Only --acknowledge-loss lifts that freeze. Repeats and limits
+then begin with the data that Redis still has, which may be none.
+
+Before that, compare the approvals with the platform: an approval from before the loss may be given once more. Push
+the policies, and enter missing lists, prices and orders again.
+
+Freezes of operators stay. Name them as well, or give --all.
 `;
 
-/** What `freeze` gives. */
+/** The form of a freeze's id. */
 const ID = /^f\d{1,16}$/;
 
-/**
- * Those that stand now, so that what somebody freezes meanwhile stays frozen. Throws USAGE where it is not
- * clear which.
- */
+/** The ids of the current freezes, so that a later freeze is not lifted. Throws USAGE for an ambiguous call. */
 function idsToLift(call: Call, frozen: readonly Freeze[]): readonly string[] {
   const acknowledged = call.flag('acknowledgeLoss') ? lossesIn(frozen).map(({ id }) => id) : [];
   const ordered = frozen.filter(({ kind }) => kind === 'operator');
@@ -87,7 +88,7 @@ function idsToLift(call: Call, frozen: readonly Freeze[]): readonly string[] {
     if (!ID.test(id)) {
       throw new CountersignError(
         'USAGE',
-        `${JSON.stringify(id)} is not the id of a freeze, such as f7; \`countersign doctor\` names those that stand`,
+        `${JSON.stringify(id)} is not the id of a freeze, such as f7. \`countersign doctor\` lists the ids`,
       );
     }
   }
@@ -99,7 +100,7 @@ function idsToLift(call: Call, frozen: readonly Freeze[]): readonly string[] {
   if (ordered.length > 1) {
     throw new CountersignError(
       'USAGE',
-      `there are ${ordered.length} freezes, and nothing was lifted; name those to lift, or give --all:\n${listed(ordered)}`,
+      `there are ${ordered.length} freezes. Nothing was lifted. Give ids, or --all:\n${listed(ordered)}`,
     );
   }
   return ordered.map(({ id }) => id);
@@ -112,20 +113,20 @@ const stateOf = ({ sequence, revision, frozen, prices }: Control): Omit<Control,
   prices,
 });
 
-function goesOn(control: Control, lifted: readonly Freeze[]): string {
-  const begun =
+function approvingAgain(control: Control, lifted: readonly Freeze[]): string {
+  const loss =
     lossesIn(lifted).length > 0
-      ? ' Data was lost: repeats and limits begin from what the store still has.'
+      ? ' Data was lost. Repeats and limits begin with the data that the store still has.'
       : '';
-  return `Callbacks are decided again. ${inForce(control)}${begun}`;
+  return `Callbacks are decided again. ${inForce(control)}${loss}`;
 }
 
 function stillFrozen(frozen: readonly Freeze[]): string {
   const loss =
     lossesIn(frozen).length > 0
-      ? '\nData was lost, and that stands until it is acknowledged: do what it says, then `countersign unfreeze --acknowledge-loss`.'
+      ? '\nData was lost. Do what the freeze says, then run `countersign unfreeze --acknowledge-loss`.'
       : '';
-  return `Still frozen, every callback is answered FAILURE:\n${listed(frozen)}${loss}`;
+  return `Still frozen. Every callback is answered FAILURE:\n${listed(frozen)}${loss}`;
 }
 
 function listed(freezes: readonly Freeze[]): string {

@@ -2,10 +2,10 @@ import type { CommandRow } from './command.ts';
 
 const TIMEOUT_MS = 2000;
 
-/** What the health check of the image runs, so it reads the settings and nothing else. */
+/** The health check of the image runs this command, so it reads nothing but the settings. */
 export const health: CommandRow = {
   path: 'health',
-  summary: 'Ask the service on this machine whether it answers (its /healthz).',
+  summary: 'Check that the service on this machine answers (/healthz).',
   example: 'health',
   async run(session) {
     const { host, port } = session.settings().ops;

@@ -8,7 +8,7 @@ import type { ExitCode } from './command.ts';
 import { runProgram } from './program.ts';
 import { OutputClosed } from './session.ts';
 
-/** The command line as this process was called. Resolves once all that was printed is written. */
+/** Runs the command line of this process. Resolves once all output is written. */
 export async function runMain(): Promise<ExitCode> {
   const [out, err] = [outlet(process.stdout), outlet(process.stderr)];
   const code = await runProgram(process.argv.slice(2), {
@@ -24,29 +24,29 @@ export async function runMain(): Promise<ExitCode> {
     stopped,
   });
   const lost = await out.finished();
-  if (lost !== undefined) err.write(`What was printed is not complete: ${lost}.\n`);
+  if (lost !== undefined) err.write(`The output is not complete: ${lost}.\n`);
   await err.finished();
   return lost === undefined ? code : 2;
 }
 
-/** A stream of this process, of which nobody has to be there to read it. */
+/** An output stream of this process, whose reader may go away. */
 interface Outlet {
   readonly write: (written: string) => void;
-  /** Resolves once it can take more. Rejects with {@link OutputClosed}. */
+  /** Resolves once the stream can take more. Rejects with {@link OutputClosed}. */
   readonly drained: () => Promise<void>;
-  /** Resolves once all is written, with what kept some of it from being so; that nobody reads it is none. */
+  /** Resolves once all is written, with the error that lost some of it. A reader who went away is not an error. */
   readonly finished: () => Promise<string | undefined>;
 }
 
-/** A pipe whose reader has gone; a terminal that was closed. */
-const NOBODY_READS: ReadonlySet<unknown> = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED']);
+/** The codes of a pipe without a reader and of a closed terminal. */
+const READER_GONE: ReadonlySet<unknown> = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED']);
 
 function outlet(stream: NodeJS.WriteStream): Outlet {
   let closed = false;
   let lost: string | undefined;
   stream.on('error', (error) => {
     closed = true;
-    if (!('code' in error && NOBODY_READS.has(error.code))) lost = error.message;
+    if (!('code' in error && READER_GONE.has(error.code))) lost = error.message;
   });
   return {
     write: (written) => void (closed || stream.write(written)),
@@ -61,21 +61,19 @@ function outlet(stream: NodeJS.WriteStream): Outlet {
   };
 }
 
-/**
- * For how long a signal that is sent again is the same one: npm passes on what the terminal has sent to both.
- */
+/** A signal that comes again within this time is the same one: npm forwards what the terminal sent to both. */
 const SAME_SIGNAL_MS = 1000;
 
 /** Resolves with the first signal to stop. The next one ends the process at once, as signals do. */
 function stopped(): Promise<string> {
   return new Promise((resolve) => {
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-    const heard = (signal: NodeJS.Signals): void => {
+    const received = (signal: NodeJS.Signals): void => {
       resolve(signal);
-      const ignoreNoMore = (): void => signals.forEach((each) => process.off(each, heard));
-      setTimeout(ignoreNoMore, SAME_SIGNAL_MS).unref();
+      const stopIgnoring = (): void => signals.forEach((each) => process.off(each, received));
+      setTimeout(stopIgnoring, SAME_SIGNAL_MS).unref();
     };
-    for (const signal of signals) process.on(signal, heard);
+    for (const signal of signals) process.on(signal, received);
   });
 }
 

@@ -15,8 +15,8 @@ const INSTANT =
   /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(?:\.(\d{3}))?)?(?:Z|([+-])([01]\d):([0-5]\d))?)?$/;
 
 /**
- * The instant that `--since` or `--until` names, in milliseconds: `2h` before now, or an ISO date or date and
- * time, in UTC unless it says otherwise. Throws USAGE for anything else, days that no calendar has included.
+ * The instant of `--since` or `--until` in milliseconds. `2h` means two hours before now. An ISO date, or date and
+ * time, is in UTC unless it has an offset. Throws USAGE for anything else, and for days that don't exist.
  */
 export function readTime(option: string, text: string, nowMs: number): number {
   const [, count, unit = ''] = BEFORE_NOW.exec(text) ?? [];
@@ -26,7 +26,7 @@ export function readTime(option: string, text: string, nowMs: number): number {
   if (atMs !== undefined) return atMs;
   throw new CountersignError(
     'USAGE',
-    `--${option} ${text}: write 30s, 15m, 2h or 7d for that long before now, or a time such as 2025-03-01 or 2025-03-01T10:00:00Z`,
+    `--${option} ${text} is not a time. Write a duration before now, such as 30s, 15m, 2h or 7d, or a time such as 2025-03-01 or 2025-03-01T10:00:00Z`,
   );
 }
 
@@ -34,7 +34,7 @@ function instantOf(text: string): number | undefined {
   const [, date, time = '00:00', second = '00', ms = '000', sign, hours, minutes] = INSTANT.exec(text) ?? [];
   const written = `${date}T${time}:${second}.${ms}Z`;
   const atMs = Date.parse(written);
-  // A day or an hour that does not exist is carried over into another.
+  // Date.parse turns a day or an hour that doesn't exist into another one.
   if (Number.isNaN(atMs) || new Date(atMs).toISOString() !== written) return undefined;
   if (sign === undefined) return atMs;
   const offsetMs = Number(hours) * HOUR_MS + Number(minutes) * MINUTE_MS;
@@ -44,11 +44,11 @@ function instantOf(text: string): number | undefined {
 /** `--since` and `--until`. */
 export function periodOptions(command: Command): Command {
   return command
-    .option('--since <time>', 'from then on: 30s, 15m, 2h or 7d ago, or an ISO time in UTC')
-    .option('--until <time>', 'before then, written likewise');
+    .option('--since <time>', 'from this time on: 30s, 15m, 2h or 7d ago, or an ISO time in UTC')
+    .option('--until <time>', 'before this time, in the same form');
 }
 
-/** What the two options say. Throws USAGE. */
+/** The period of the two options. Throws USAGE. */
 export function periodOf(call: Call, nowMs: number): { readonly fromMs?: number; readonly untilMs?: number } {
   const [since, until] = [call.option('since'), call.option('until')];
   const period = {
@@ -56,5 +56,5 @@ export function periodOf(call: Call, nowMs: number): { readonly fromMs?: number;
     ...(until === undefined ? {} : { untilMs: readTime('until', until, nowMs) }),
   };
   if ((period.fromMs ?? 0) <= (period.untilMs ?? Infinity)) return period;
-  throw new CountersignError('USAGE', `--since ${since} is after --until ${until}; swap them`);
+  throw new CountersignError('USAGE', `--since ${since} is after --until ${until}. Swap them`);
 }

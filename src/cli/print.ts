@@ -2,12 +2,12 @@ import { escapeControls } from '../values/printable.ts';
 
 const LINE_BREAK = 0x0a;
 
-/** Text of others for a terminal, on one line: what could steer the terminal is shown as `\u{1b}`. */
+/** Untrusted text on one line. Control characters are shown as `\u{1b}`. */
 export function printable(text: string): string {
   return escapeControls(text, shown);
 }
 
-/** The same, its own lines kept. */
+/** Untrusted text with its line breaks. Other control characters are shown as `\u{1b}`. */
 export function printableLines(text: string): string {
   return escapeControls(text, (codePoint) => (codePoint === LINE_BREAK ? '\n' : shown(codePoint)));
 }
@@ -19,7 +19,7 @@ export function isoTime(atMs: number): string {
   return new Date(atMs).toISOString();
 }
 
-/** Rows as lines with aligned columns, two blanks between them; the last column is as long as it is. */
+/** Rows as lines with aligned columns and two spaces between them. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
@@ -40,7 +40,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** What a stored text says as JSON; the text itself if it is none, so that nobody is kept from seeing it. */
+/** The value of a JSON text. If it is not JSON, the text itself, so that it can still be read. */
 export function jsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);

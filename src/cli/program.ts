@@ -6,9 +6,9 @@ import { commandsFor } from './commands.ts';
 import { printable, printableLines } from './print.ts';
 import { OutputClosed, type Terminal, openSession } from './session.ts';
 
-/** Runs one call of the command line; resolves with its exit code, never rejects. */
-export async function runProgram(argv: readonly string[], around: Terminal): Promise<ExitCode> {
-  const terminal = unsteered(around);
+/** Runs one call of the command line. Resolves with its exit code, and never rejects. */
+export async function runProgram(argv: readonly string[], unsafe: Terminal): Promise<ExitCode> {
+  const terminal = withoutControls(unsafe);
   let exitCode: ExitCode = 0;
   try {
     const program = programOf(await commandsFor(argv), terminal, (code) => {
@@ -21,8 +21,8 @@ export async function runProgram(argv: readonly string[], around: Terminal): Pro
   }
 }
 
-/** The terminal, with what could steer it escaped in all that is printed, whoever wrote it. */
-function unsteered(terminal: Terminal): Terminal {
+/** A terminal that escapes all control characters, because printed texts may come from strangers. */
+function withoutControls(terminal: Terminal): Terminal {
   const { out, err, progress } = terminal;
   return {
     ...terminal,
@@ -52,14 +52,15 @@ function programOf(
 }
 
 const groupSummaries: Readonly<Record<string, string>> = {
-  send: 'one callback, as the platform or the co-signer would send it',
-  policy: 'policy files to a revision in force, and back',
-  list: 'the lists that policies refer to',
-  orders: 'what was announced to come, for `expected-order`',
-  prices: 'prices of assets, for `value-limit`',
-  decisions: 'what was decided, and why',
-  journal: 'old entries of the journal, in files',
-  signature: 'why a signature verifies or not',
+  send: 'Send a callback as the platform or the co-signer does.',
+  policy: 'Check, test, push and roll back policies.',
+  list: 'Show and change the lists that policies use.',
+  orders: 'Announce orders for the rule `expected-order`.',
+  prices: 'Set prices of assets for the rule `value-limit`.',
+  clock: "Show and accept the store's clock.",
+  decisions: 'Show, explain and export decisions.',
+  journal: 'Archive old entries of the journal, and verify the archive.',
+  signature: 'Explain why a signature verifies or not.',
 };
 
 function group(program: Command, name: string, groups: Map<string, Command>, terminal: Terminal): Command {
@@ -108,12 +109,15 @@ function callOf(command: Command, options: Readonly<Record<string, unknown>>): C
       if (text === undefined) return undefined;
       const number = /^\d{1,15}$/.test(text) ? Number(text) : -1;
       if (number >= least && number <= most) return number;
-      throw new CountersignError('USAGE', `--${name} ${text}: give a whole number from ${least} to ${most}`);
+      throw new CountersignError(
+        'USAGE',
+        `--${name} ${text} is not valid. Give a whole number from ${least} to ${most}`,
+      );
     },
   };
 }
 
-/** Commander prints through the terminal and throws instead of leaving the process. */
+/** Makes commander print through the terminal, and throw instead of ending the process. */
 function silence(command: Command, terminal: Terminal): void {
   command
     .exitOverride()

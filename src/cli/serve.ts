@@ -7,7 +7,7 @@ import type { Session } from './session.ts';
 
 export const serve: CommandRow = {
   path: 'serve',
-  summary: 'Serve callbacks, until told to stop.',
+  summary: 'Serve callbacks until the process is stopped.',
   example: 'serve\nserve --config /etc/countersign/countersign.yaml',
   async run(session) {
     const settings = session.settings();

@@ -6,52 +6,52 @@ import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { printableJson } from '../values/printable.ts';
 
-/** Nobody reads what is printed any more, as in `countersign decisions export | head`. */
+/** The reader of the output went away, as in `countersign decisions export | head`. */
 export class OutputClosed extends Error {}
 
-/** The process around a call: its streams, environment and clock, so that a test can give others. */
+/** The streams, environment and clock of a call. Tests give their own. */
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Resolves once `out` can take more; absent where it always can. Rejects with {@link OutputClosed}. */
+  /** Resolves once `out` can take more. Absent if it always can. Rejects with {@link OutputClosed}. */
   readonly drained?: () => Promise<void>;
-  /** Shows a line in the place of the one before; absent where nobody watches. */
+  /** Replaces the line that it showed before. Absent without a terminal. */
   readonly progress?: (line: string) => void;
   readonly input: () => Promise<string>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly user: string;
   readonly version: string;
-  /** Resolves with the signal's name when the process is told to stop. */
+  /** Resolves with the name of the signal that stops the process. */
   readonly stopped: () => Promise<string>;
 }
 
 /**
- * What a command works with: where it prints, and the settings and the store, read when it first needs them.
+ * The output, the settings and the store of a command. Settings and store are opened on first use.
  */
 export interface Session extends Pick<Terminal, 'env' | 'clock' | 'input' | 'stopped' | 'version'> {
-  /** Who is recorded as having done something: `--by`, else the operating system's user. */
+  /** The name that is recorded for changes: `--by`, or the user of the operating system. */
   readonly by: string;
-  /** Prints `value` as JSON with `--json`, else the text, each with a line break. */
+  /** Prints the text, or with `--json` the value as JSON, and a line break. */
   print(text: string, value: unknown): void;
-  /** A line to people, on standard error, and not with `--json`. */
+  /** Prints a line for people on standard error. Nothing with `--json`. */
   report(line: string): void;
-  /** How far long work is, for people who watch; the empty text clears it. Not with `--json`. */
+  /** Shows the progress of long work. The empty text clears it. Nothing with `--json`. */
   progress(line: string): void;
   /**
-   * Resolves once what was printed has been taken, so that long output waits for its reader, and ends with
-   * it.
+   * Resolves once the reader has taken the output, so that long output waits for it. Rejects if the reader went
+   * away.
    */
   drained(): Promise<void>;
   readonly settingsFile: string;
   settings(): Settings;
   secrets(): Secrets;
-  /** The store that the settings name, with all its sources registered. Rejects with STORE_UNREACHABLE. */
+  /** The store of the settings, with all their sources registered. Rejects with STORE_UNREACHABLE. */
   store(): Promise<Store>;
   close(): Promise<void>;
 }
 
-/** Options that every command has. */
+/** The options of every command. */
 export interface SessionOptions {
   readonly config: string | undefined;
   readonly json: boolean;

@@ -4,14 +4,13 @@ import { closestMatch } from '../values/closest-match.ts';
 import type { Call } from './command.ts';
 import type { Session } from './session.ts';
 
-/** `--source`, for commands that look at one source or at all. */
+/** `--source`, for commands about one source or all of them. */
 export function sourceOption(command: Command): Command {
-  return command.option('--source <name>', 'one source of the settings (default: all of them)');
+  return command.option('--source <name>', 'only this source of the settings (default: all)');
 }
 
 /**
- * The source that `--source` names, else all of the settings, in their order. Throws USAGE for a name they
- * don't have.
+ * The source of `--source`, or all sources in the order of the settings. Throws USAGE for an unknown name.
  */
 export function chosenSources(session: Session, call: Call): readonly string[] {
   const names = session.settings().sources.map(({ name }) => name);
@@ -19,13 +18,13 @@ export function chosenSources(session: Session, call: Call): readonly string[] {
   return wanted === undefined ? names : [knownSource(session, wanted)];
 }
 
-/** The name itself. Throws USAGE if no source of the settings has it. */
+/** Returns the name. Throws USAGE if no source of the settings has it. */
 export function knownSource(session: Session, wanted: string): string {
   const names = session.settings().sources.map(({ name }) => name);
   if (names.includes(wanted)) return wanted;
   const meant = closestMatch(wanted, names);
   throw new CountersignError(
     'USAGE',
-    `no source of ${session.settingsFile} is called ${wanted}; ${meant === undefined ? 'there are' : `did you mean ${meant}? There are`}: ${names.join(', ')}`,
+    `${session.settingsFile} has no source ${wanted}. ${meant === undefined ? '' : `Did you mean ${meant}? `}Its sources: ${names.join(', ')}`,
   );
 }

@@ -1,24 +1,24 @@
 import { comparable } from '../values/comparable.ts';
 import { type Member, type Members, membersJson, readObjects } from '../values/members.ts';
 
-/** How sources, ids and addresses of the record are called where it is replayed. */
+/** The names of the record's sources, ids and addresses at the instance that gets them. */
 export interface Mapping {
   readonly source: (recorded: string) => string;
-  /** The same members if nothing in them is called otherwise. */
+  /** Returns the same object if no member changes. */
   readonly members: (recorded: Members) => Members;
 }
 
 export interface MappingOptions {
   /**
-   * By name of a member on the wire, new texts by old; addresses are found in whatever case. `source` maps
+   * New texts by old texts, for each member of the callback. Addresses match in any case. The table `source` maps
    * sources.
    */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, string>>;
-  /** Put before every appOrderId and request_id, so that all subjects are new ones. */
+  /** A prefix for every appOrderId and request_id, which makes all subjects new. */
   readonly prefix: string;
 }
 
-/** Members that may be called otherwise. Amounts may not: limits would see others than were recorded. */
+/** Members that a mapping may change. Amounts are not among them, because limits would then decide otherwise. */
 export const MAPPED_MEMBERS: ReadonlySet<string> = new Set([
   'appOrderId',
   'userId',
@@ -73,7 +73,7 @@ export function createMapping({ tables, prefix }: MappingOptions): Mapping {
   };
 }
 
-/** The outputs are JSON in a text; those that can't be read are the receiver's to refuse, as they are. */
+/** The outputs are JSON in a text. Outputs that can't be read stay unchanged, and the receiver refuses them. */
 function outputs(text: string, address: (recorded: string) => string): string {
   const bounds = { bytes: 65_536, members: 4096, depth: 4, numberCharacters: 80 };
   const read = readObjects(text, bounds);

@@ -6,35 +6,35 @@ import type { Mapping } from './mapping.ts';
 import { type Resent, type SenderOf, expectSendable, resend, sentOf } from './resend.ts';
 import { type Queues, createPace, createQueues } from './schedule.ts';
 
-/** An item of the record with the line that it stands in. */
+/** An item of the record with the number of its line. */
 interface RecordLine {
   readonly item: RecordItem;
   readonly line: number;
 }
 
 export interface ReplayOptions {
-  /** Gives the record anew each time; it is read twice. */
+  /** Opens the record. It is read twice. */
   readonly record: () => Iterable<RecordLine>;
   readonly senderOf: SenderOf;
   readonly mapping: Mapping;
-  /** Sends one callback. What it rejects with is a failure of that callback. */
+  /** Sends one callback. If it rejects, the callback counts as failed. */
   readonly post: (resent: Resent) => Promise<{ readonly status: number; readonly body: string }>;
   readonly concurrency: number;
   readonly ratePerSecond?: number | undefined;
   readonly speed?: number | undefined;
-  /** How many that differ, and that failed, are told one by one. */
+  /** How many differing, and how many failed, callbacks to list. */
   readonly show: number;
-  /** The time of day, for what is signed. */
+  /** The time of day, for signatures. */
   readonly clock: () => number;
   /** A monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
   readonly pause: (ms: number) => Promise<void>;
-  /** A few times a second: how many are done, and of how many. */
+  /** Called a few times a second with the number of finished callbacks and of all. */
   readonly progress?: (done: number, of: number) => void;
 }
 
-export interface ReplayReport extends Comparison {
-  /** Too many failed one after the other, so the rest was not sent. */
+export interface ReplayReport extends ComparisonReport {
+  /** Too many callbacks in a row failed, so the rest was not sent. */
   readonly stopped: boolean;
   /** Callbacks of the record that were not sent. */
   readonly notSent: number;
@@ -47,46 +47,46 @@ const FAILED_MAX = 20;
 const PROGRESS_EVERY_MS = 200;
 
 /**
- * Sends the callbacks of a record again and compares the answers with those recorded. Throws USAGE, before
- * anything is sent, if a callback of it can't be signed for its source.
+ * Sends the callbacks of a record again, and compares the answers with the recorded ones. Throws USAGE, before it
+ * sends anything, if a callback can't be signed for its source.
  */
 export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   const { record, concurrency, elapsed, pause } = options;
   const { callbacks, recordedMs } = survey(record(), options.senderOf);
-  const comparing = createComparing(options.show);
+  const comparison = createComparison(options.show);
   const queues = createQueues(concurrency);
   const pace = createPace({ clock: elapsed, ratePerSecond: options.ratePerSecond, speed: options.speed });
-  const course: Course = { ...options, queues, comparing, failedInARow: 0 };
+  const run: Run = { ...options, queues, comparison, failedInARow: 0 };
   const startedMs = elapsed();
   let reportAtMs = startedMs;
   for (const { item, line } of record()) {
     if (!isCallback(item)) {
-      comparing.skip(item);
+      comparison.skip(item);
       continue;
     }
-    if (course.failedInARow >= FAILED_MAX) break;
+    if (run.failedInARow >= FAILED_MAX) break;
     const dueInMs = pace.dueInMs(item.atMs);
     if (dueInMs > 0) await pause(dueInMs);
-    await send(course, item, line);
+    await send(run, item, line);
     if (elapsed() >= reportAtMs) {
-      options.progress?.(comparing.done(), callbacks);
+      options.progress?.(comparison.done(), callbacks);
       reportAtMs = elapsed() + PROGRESS_EVERY_MS;
     }
   }
   await queues.idle();
-  const notSent = callbacks - comparing.done();
-  return { ...comparing.report(), stopped: notSent > 0, notSent, recordedMs, tookMs: elapsed() - startedMs };
+  const notSent = callbacks - comparison.done();
+  return { ...comparison.report(), stopped: notSent > 0, notSent, recordedMs, tookMs: elapsed() - startedMs };
 }
 
 const isCallback = (item: RecordItem): item is RecordedEntry =>
   item.type === 'decision' || item.type === 'repeat' || item.type === 'notice';
 
-/** Reads the record once: how many callbacks it has, and whether each could be sent. */
+/** Reads the record once: counts its callbacks, and checks that each can be sent. */
 function survey(
   lines: Iterable<RecordLine>,
   senderOf: SenderOf,
 ): { readonly callbacks: number; readonly recordedMs: number } {
-  const looked = new Set<string>();
+  const checked = new Set<string>();
   const faults = new Set<string>();
   let [callbacks, firstMs, lastMs] = [0, Infinity, 0];
   for (const { item } of lines) {
@@ -96,8 +96,8 @@ function survey(
     const sent = sentOf(item);
     if (typeof sent === 'string') continue;
     const what = `${item.source} ${sent.kind} ${sent.scheme}`;
-    if (looked.has(what)) continue;
-    looked.add(what);
+    if (checked.has(what)) continue;
+    checked.add(what);
     try {
       expectSendable(item.source, sent, senderOf);
     } catch (thrown) {
@@ -113,40 +113,40 @@ function survey(
   return { callbacks, recordedMs: Math.max(0, lastMs - firstMs) };
 }
 
-interface Course extends ReplayOptions {
+interface Run extends ReplayOptions {
   readonly queues: Queues;
-  readonly comparing: Comparing;
-  /** How many got no answer since the last that did. */
+  readonly comparison: Comparison;
+  /** Callbacks without an answer since the last answer. */
   failedInARow: number;
 }
 
-async function send(course: Course, item: RecordedEntry, line: number): Promise<void> {
-  const { queues, comparing, senderOf, mapping, clock, elapsed, post } = course;
+async function send(run: Run, item: RecordedEntry, line: number): Promise<void> {
+  const { queues, comparison, senderOf, mapping, clock, elapsed, post } = run;
   const { source, id, atMs, subject, verdict, code } = item;
   const place = { line, source, id, atMs, subject };
   const sent = sentOf(item);
   const resent =
     typeof sent === 'string' ? sent : resend(source, sent, { senderOf, mapping, nowMs: clock() });
-  if (typeof resent === 'string') return comparing.failed({ ...place, because: resent });
-  if (verdict === '') return comparing.failed({ ...place, because: 'no verdict is recorded of it' });
+  if (typeof resent === 'string') return comparison.failed({ ...place, because: resent });
+  if (verdict === '') return comparison.failed({ ...place, because: 'the record has no verdict of it' });
   await queues.submit(resent.queue, async () => {
     const sentMs = elapsed();
     try {
       const answer = await post(resent);
-      compare(comparing, { ...place, verdict, code }, { resent, answer, tookMs: elapsed() - sentMs });
-      course.failedInARow = 0;
+      compare(comparison, { ...place, verdict, code }, { resent, answer, tookMs: elapsed() - sentMs });
+      run.failedInARow = 0;
     } catch (thrown) {
-      course.failedInARow++;
-      comparing.failed({ ...place, because: messageOf(thrown) });
+      run.failedInARow++;
+      comparison.failed({ ...place, because: messageOf(thrown) });
     }
   });
 }
 
-const TOLD_CHARACTERS = 80;
+const SHOWN_CHARACTERS = 80;
 
-/** Only what is, to the byte, the source's answer for yes is a yes. */
+/** An answer counts only if it is, byte by byte, the source's SUCCESS or FAILURE. */
 function compare(
-  comparing: Comparing,
+  comparison: Comparison,
   recorded: Recorded,
   {
     resent,
@@ -160,16 +160,16 @@ function compare(
 ): void {
   const { status, body } = answer;
   const { success, failure } = resent.answer;
-  if (status === 200 && body === success) return comparing.answered(recorded, 'SUCCESS', tookMs);
-  if (status === 200 && body === failure) return comparing.answered(recorded, 'FAILURE', tookMs);
+  if (status === 200 && body === success) return comparison.answered(recorded, 'SUCCESS', tookMs);
+  if (status === 200 && body === failure) return comparison.answered(recorded, 'FAILURE', tookMs);
   const { line, source, id, atMs, subject } = recorded;
-  const because = `answered ${status} ${JSON.stringify(body.slice(0, TOLD_CHARACTERS))}, which is neither a yes nor a no`;
-  return comparing.failed({ line, source, id, atMs, subject, because });
+  const because = `answered ${status} ${JSON.stringify(body.slice(0, SHOWN_CHARACTERS))}, which is neither SUCCESS nor FAILURE`;
+  return comparison.failed({ line, source, id, atMs, subject, because });
 }
 
-/** Where a callback stands in the record. */
+/** A callback and its place in the record. */
 interface Recorded {
-  /** Of the file, counted from 1. */
+  /** Counted from 1. */
   readonly line: number;
   readonly source: string;
   readonly id: string;
@@ -184,43 +184,43 @@ interface Differing extends Recorded {
 }
 
 interface Failed extends Pick<Recorded, 'line' | 'source' | 'id' | 'atMs' | 'subject'> {
-  /** Why there is no answer to compare. */
+  /** Why no answer can be compared. */
   readonly because: string;
 }
 
-/** Lines of the record that are no callbacks to send again, by what they are. */
+/** How many lines of the record are not sent, by kind. */
 interface Skipped {
-  /** Marks that an answer came too late; the decision that they are about is compared by itself. */
+  /** Entries about a late answer. Their decision has an entry of its own. */
   readonly late: number;
-  /** Authentic callbacks that could not be read, and never were a question. */
+  /** Authentic callbacks that could not be read. */
   readonly refused: number;
   readonly selfChecks: number;
   /** Changes of lists, orders and prices. */
   readonly changes: number;
 }
 
-interface Comparison {
-  /** Callbacks of the record that were to be sent. */
+interface ComparisonReport {
+  /** Callbacks of the record that were sent, or could not be. */
   readonly callbacks: number;
   readonly same: number;
   readonly toFailure: number;
   readonly toSuccess: number;
-  /** Without an answer that could be compared. */
+  /** Without an answer to compare. */
   readonly failed: number;
-  /** The first of them, in order of their answers. */
+  /** The first of them, in order of the record. */
   readonly differing: readonly Differing[];
   readonly failures: readonly Failed[];
   readonly skipped: Skipped;
-  /** From the request to the whole answer; undefined if none came. */
+  /** From the request to the complete answer. Undefined without answers. */
   readonly latencyMs: { readonly p50: number; readonly p99: number } | undefined;
 }
 
-interface Comparing {
+interface Comparison {
   skip(item: RecordItem): void;
   answered(recorded: Recorded, answer: Verdict, tookMs: number): void;
   failed(failure: Failed): void;
   done(): number;
-  report(): Comparison;
+  report(): ComparisonReport;
 }
 
 function kindOfSkipped({ type }: RecordItem): keyof Skipped {
@@ -229,10 +229,9 @@ function kindOfSkipped({ type }: RecordItem): keyof Skipped {
 }
 
 /**
- * Compares what was answered with what was recorded; keeps at most `show` of those that differ, and of those
- * that failed.
+ * Compares answers with recorded verdicts. Keeps at most `show` differing and `show` failed callbacks.
  */
-function createComparing(show: number): Comparing {
+function createComparison(show: number): Comparison {
   const counts = { same: 0, toFailure: 0, toSuccess: 0, failed: 0 };
   const skipped = { late: 0, refused: 0, selfChecks: 0, changes: 0 };
   const differing: Differing[] = [];

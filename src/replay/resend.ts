@@ -6,13 +6,13 @@ import type { RecordedEntry } from '../simulation/record.ts';
 import { type Members, membersJson, readMembers, stringMember, withoutMembers } from '../values/members.ts';
 import type { Mapping } from './mapping.ts';
 
-/** A recorded callback as it is to be sent again. */
+/** A recorded callback as it is sent again. */
 export interface Resent {
   /** Below the instance's base URL. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Source and subject there. What is about one subject is sent in order. */
+  /** The source and subject at the instance. Callbacks about one subject are sent in order. */
   readonly queue: string;
   readonly answer: AnswerFormat;
 }
@@ -20,7 +20,7 @@ export interface Resent {
 const sentShape = z.object({
   kind: z.enum(['payment', 'transfer', 'web3']),
   scheme: z.string().optional(),
-  /** Before there was `scheme`: the scheme, a blank, and the key's fingerprint or place. */
+  /** Older entries have this instead of `scheme`: the scheme, a space, and the key's fingerprint or place. */
   by: z.string().optional(),
   body: z.string(),
   plaintext: z.string().optional(),
@@ -28,16 +28,15 @@ const sentShape = z.object({
 
 export type Sent = z.output<typeof sentShape> & { readonly scheme: string };
 
-/** How a callback was sent, by its entry; or why that can't be read. */
+/** The recorded callback of an entry, or a sentence that says why it can't be read. */
 export function sentOf({ detail }: Pick<RecordedEntry, 'detail'>): Sent | string {
   const read = sentShape.safeParse(detail);
-  if (!read.success)
-    return `its detail has no callback that can be read: ${read.error.issues[0]?.path.join('.')}`;
+  if (!read.success) return `its detail has no readable callback: ${read.error.issues[0]?.path.join('.')}`;
   const { scheme, by = '' } = read.data;
   return { ...read.data, scheme: scheme ?? by.split(' ')[0] ?? '' };
 }
 
-/** Throws USAGE if the instance has no such source, or that does not take such a callback. */
+/** Throws USAGE if the instance has no such source, or the source does not take such a callback. */
 export function expectSendable(source: string, { kind, scheme }: Sent, senderOf: SenderOf): void {
   const sender = senderOf(source);
   if (sender.callback === 'payment' && kind === 'payment') sender.signer(scheme);
@@ -46,14 +45,13 @@ export function expectSendable(source: string, { kind, scheme }: Sent, senderOf:
 }
 
 function mismatch(kind: Sent['kind'], { callback, name }: SourceSender): string {
-  const takes = callback === 'payment' ? 'payments' : 'callbacks of a co-signer';
-  return `the record has a ${kind}, and the source ${name} takes ${takes}`;
+  const accepted = callback === 'payment' ? 'payments' : 'callbacks of a co-signer';
+  return `the record has a ${kind}, but the source ${name} takes only ${accepted}`;
 }
 
 /**
- * Rebuilds a callback with the keys of another instance: a payment's members exactly as they were but for
- * `appKey`, `time` and `sign`; a co-signer's body byte for byte, unless the mapping calls something in it
- * otherwise.
+ * Builds a callback again with the keys of another instance. Of a payment, only the members `appKey`, `time` and
+ * `sign` change. The body of a co-signer is the same byte for byte. The mapping may change more.
  */
 export function resend(
   source: string,
@@ -73,11 +71,11 @@ export function resend(
   if (sender.callback === 'payment') {
     if (sent.kind !== 'payment') return mismatch(sent.kind, sender);
     const body = sender.signer(sent.scheme).sign(paymentMembers(members, sender, nowMs), nowMs);
-    return { path: sender.path, headers: {}, body, queue: queue, answer };
+    return { path: sender.path, headers: {}, body, queue, answer };
   }
   if (sent.kind === 'payment') return mismatch(sent.kind, sender);
   const body = members === decoded.members ? sent.body : membersJson(members);
-  return { path: sender.path(sent.kind), headers: sender.headers, body, queue: queue, answer };
+  return { path: sender.path(sent.kind), headers: sender.headers, body, queue, answer };
 }
 
 const SECONDS_DIGITS = 10;
@@ -90,7 +88,7 @@ function paymentMembers(recorded: Members, { appKey }: PaymentSender, nowMs: num
   return members.set('time', { ...time, text });
 }
 
-/** A source of the instance that callbacks are sent to, with what it takes to be taken for its sender. */
+/** A source of the instance, with the keys of its sender. */
 export type SourceSender = PaymentSender | CosignerSender;
 
 export interface PaymentSender {
@@ -100,8 +98,7 @@ export interface PaymentSender {
   readonly appKey: string;
   readonly answer: AnswerFormat;
   /**
-   * Signs as the platform would. Throws USAGE if the source does not accept the scheme, or the key for it is
-   * missing.
+   * Signs as the platform does. Throws USAGE if the source does not accept the scheme, or its key is missing.
    */
   readonly signer: (scheme: string) => Signer;
 }
@@ -111,9 +108,9 @@ export interface CosignerSender {
   readonly name: string;
   readonly answer: AnswerFormat;
   readonly headers: Readonly<Record<string, string>>;
-  /** Where callbacks of the kind are served. Throws USAGE if they are not. */
+  /** The path for callbacks of a kind. Throws USAGE if the source has no such path. */
   readonly path: (kind: 'transfer' | 'web3') => string;
 }
 
-/** The sender for a source of the record, as it is mapped. Throws USAGE if there is none. */
+/** The sender for a source of the record, after mapping. Throws USAGE if the instance has no such source. */
 export type SenderOf = (source: string) => SourceSender;

@@ -1,15 +1,15 @@
-/** When callbacks are due: by the recorded pace, a rate, or both; without either at once. */
+/** When callbacks are due: by the recorded pace, by a rate, by both, or at once. */
 interface Pace {
-  /** How many milliseconds from now the next callback is due, 0 if it is. */
+  /** In how many milliseconds the next callback is due. */
   dueInMs(recordedAtMs: number): number;
 }
 
 interface PaceOptions {
   /** A monotonic clock, in milliseconds. */
   readonly clock: () => number;
-  /** At most so many a second. */
+  /** The most callbacks a second. */
   readonly ratePerSecond: number | undefined;
-  /** So many times as fast as recorded. */
+  /** How many times as fast as recorded. */
   readonly speed: number | undefined;
 }
 
@@ -22,45 +22,42 @@ export function createPace({ clock, ratePerSecond, speed }: PaceOptions): Pace {
       first ??= { atMs: nowMs, recordedAtMs };
       const byRecord = speed === undefined ? nowMs : first.atMs + (recordedAtMs - first.recordedAtMs) / speed;
       const dueMs = Math.max(nowMs, byRecord, nextMs);
-      // What fell behind is not caught up with in a burst above the rate.
+      // A delay is not made up by a burst above the rate.
       if (ratePerSecond !== undefined) nextMs = dueMs + 1000 / ratePerSecond;
       return dueMs - nowMs;
     },
   };
 }
 
-/** Named queues of work: the work of one queue runs in order, several queues run at once. */
+/** Named queues. The work of one queue runs in order, and several queues run at once. */
 export interface Queues {
-  /** Resolves when there is room for more work, not when this work is done. The work must not reject. */
+  /** Resolves when there is room for more work, which may be before this work is done. It must not reject. */
   submit(queue: string, work: () => Promise<void>): Promise<void>;
   idle(): Promise<void>;
 }
 
-/**
- * How many may wait for each that runs: work that waits for its queue must not keep other queues from
- * running.
- */
-const WAITING_EACH = 8;
+/** Work that may wait for each slot. Work that waits for its own queue must not keep other queues waiting. */
+const WAITING_PER_SLOT = 8;
 
-/** At most `concurrency` run at once. With a concurrency of 1, work runs in the order of its submission. */
+/** Runs at most `concurrency` pieces of work at once. With a concurrency of 1, in the order of submission. */
 export function createQueues(concurrency: number): Queues {
-  const most = concurrency === 1 ? 1 : concurrency * WAITING_EACH;
+  const most = concurrency === 1 ? 1 : concurrency * WAITING_PER_SLOT;
   const lastOf = new Map<string, Promise<void>>();
-  const free: (() => void)[] = [];
-  let atWork = 0;
+  const waitingForSlot: (() => void)[] = [];
+  const waitingForRoom: (() => void)[] = [];
+  let running = 0;
   let submitted = 0;
-  const waiting: (() => void)[] = [];
 
   const slot = (): Promise<void> => {
-    if (atWork < concurrency) {
-      atWork++;
+    if (running < concurrency) {
+      running++;
       return Promise.resolve();
     }
-    return new Promise((resolve) => free.push(resolve));
+    return new Promise((resolve) => waitingForSlot.push(resolve));
   };
   const release = (): void => {
-    const next = free.shift();
-    if (next === undefined) atWork--;
+    const next = waitingForSlot.shift();
+    if (next === undefined) running--;
     else next();
   };
   const doneAfter = async (before: Promise<void> | undefined, work: () => Promise<void>): Promise<void> => {
@@ -71,12 +68,12 @@ export function createQueues(concurrency: number): Queues {
     } finally {
       release();
       submitted--;
-      for (const lookAgain of waiting.splice(0)) lookAgain();
+      for (const checkAgain of waitingForRoom.splice(0)) checkAgain();
     }
   };
   const room = async (limit: number): Promise<void> => {
     if (submitted <= limit) return;
-    await new Promise<void>((resolve) => void waiting.push(resolve));
+    await new Promise<void>((resolve) => void waitingForRoom.push(resolve));
     await room(limit);
   };
 

@@ -15,42 +15,41 @@ import { type ReplayedState, createReplayedState } from './replayed-state.ts';
 import { type EvaluationContext, type Simulated, explainSimulated, simulate } from './simulate.ts';
 
 export interface BacktestOptions {
-  /** The candidate. */
+  /** The policies to try. */
   readonly release: Release;
   /** In order of time. */
   readonly record: AsyncIterable<RecordItem> | Iterable<RecordItem>;
   /**
-   * Only callbacks from here on are reported; what was before is decided all the same, for what it leaves
-   * behind.
+   * The report begins at this instant. Earlier callbacks are decided as well, because they fill the state.
    */
   readonly fromMs?: number | undefined;
-  /** Callbacks from here on are left alone. */
+  /** Callbacks from this instant on are left out. */
   readonly untilMs?: number | undefined;
-  /** How many changed callbacks, and how many of those that are not known, are told one by one. */
+  /** How many changed callbacks, and how many unknown ones, to list. */
   readonly show: number;
-  /** After every few hundred callbacks, with their number. */
+  /** Called every few hundred callbacks with their number. */
   readonly progress?: (callbacks: number) => void;
 }
 
-/** How recorded callbacks would have come out under a candidate. */
+/** The verdicts of recorded callbacks under the candidate. */
 export interface BacktestReport {
   readonly candidate: string;
-  /** Callbacks that were compared or could not be: all below but `frozen`. */
+  /** All callbacks of the period except `frozen`. */
   readonly callbacks: number;
   readonly unchanged: number;
   readonly toFailure: number;
   readonly toSuccess: number;
   readonly notKnown: number;
-  /** Refused because all was frozen, whatever the policies: left out. */
+  /** Refused during a freeze, whatever the policies. They are not compared. */
   readonly frozen: number;
-  /** Changed callbacks by what refuses now, or refused then; most first. */
+  /** Changed callbacks by the rule that refuses under the candidate, or refused before. Most callbacks first. */
   readonly rules: readonly { readonly change: Change; readonly rule: string; readonly callbacks: number }[];
   /** The first of them, in order of time. */
   readonly changed: readonly ChangedCallback[];
   readonly unknown: readonly UnknownCallback[];
-  /** What can't be known of the state, a sentence each. */
+  /** Sentences about state that the record does not have. */
   readonly warnings: readonly string[];
-  /** The instants of the first and the last that were compared; undefined if none were. */
+  /** The instants of the first and the last compared callback. Undefined if there are none. */
   readonly period: { readonly firstMs: number; readonly lastMs: number } | undefined;
 }
 
@@ -74,15 +73,15 @@ export interface UnknownCallback extends CallbackReference {
 
 const PROGRESS_EVERY = 500;
 
-/** Decides recorded callbacks again, each at its own time, in a store of their own. */
+/** Decides recorded callbacks again in a private store, each at its recorded time. */
 export async function backtest(options: BacktestOptions): Promise<BacktestReport> {
   const { release, record, progress, untilMs = Infinity } = options;
   const store = openSimulationStore('disk');
   try {
     store.push(release.revision, 0);
     const state = createReplayedState(store);
-    const tally = createBacktestCounts(options);
-    const course: Course = { release, store, state, tally };
+    const counts = createBacktestCounts(options);
+    const run: Run = { release, store, state, counts };
     let callbacks = 0;
     for await (const item of record) {
       if (item.atMs >= untilMs) continue;
@@ -90,49 +89,45 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
       else if (item.type === 'list') state.list(item);
       else if (item.type === 'order') state.order(item);
       else if (item.type === 'decision' || item.type === 'repeat' || item.type === 'notice') {
-        again(course, item);
+        decideAgain(run, item);
         if (++callbacks % PROGRESS_EVERY === 0) progress?.(callbacks);
       }
     }
-    return tally.report(state.warnings());
+    return counts.report(state.warnings());
   } finally {
     store.close();
   }
 }
 
-interface Course {
+interface Run {
   readonly release: Release;
   readonly store: SimulationStore;
   readonly state: ReplayedState;
-  readonly tally: BacktestCounts;
+  readonly counts: BacktestCounts;
 }
 
-/**
- * One recorded callback. What can't be decided again as it was leaves behind, as far as that goes, what it
- * left then.
- */
-function again({ release, store, state, tally }: Course, entry: RecordedEntry): void {
-  // It touched nothing then, and must reserve nothing now.
-  if (entry.code === 'FROZEN' && entry.type === 'decision') return tally.frozen(entry);
-  // So did what came by another scheme, whatever the policies say.
-  if (entry.code === 'SCHEME_CHANGED') return tally.unchanged(entry);
+/** Decides one callback. If its verdict can't be known, it still changes the state as it did when recorded. */
+function decideAgain({ release, store, state, counts }: Run, entry: RecordedEntry): void {
+  // These two refusals changed no state when recorded, so they must not change it now.
+  if (entry.code === 'FROZEN' && entry.type === 'decision') return counts.frozen(entry);
+  if (entry.code === 'SCHEME_CHANGED') return counts.unchanged(entry);
   const read = recordedCallback(entry);
-  if (typeof read === 'string') return tally.notKnown(entry, read);
+  if (typeof read === 'string') return counts.notKnown(entry, read);
   if (entry.code === 'TERMS_CHANGED' && !store.knows(entry.source, entry.subject)) {
-    return tally.notKnown(entry, 'the callback whose terms it changed is not in the record');
+    return counts.notKnown(entry, 'the callback whose terms it changed is not in the record');
   }
   if (entry.type === 'repeat' && !store.knows(entry.source, entry.subject)) state.repeatOfOlder();
   state.pricesSeen(entry.prices, entry.atMs);
-  const { context, unasked } = evaluationContextOf(release, entry, read, store.prices());
+  const { context, unknown } = evaluationContextOf(release, entry, read, store.prices());
   const simulated = simulate({ store, release }, read.callback, context);
   if (entry.type === 'notice') return;
-  if (unasked !== undefined) return tally.notKnown(entry, unasked);
-  if (simulated.verdict === entry.verdict) return tally.unchanged(entry);
+  if (unknown !== undefined) return counts.notKnown(entry, unknown);
+  if (simulated.verdict === entry.verdict) return counts.unchanged(entry);
   for (const list of missingLists(simulated)) state.listMissing(entry.source, list);
-  tally.changed(entry, () => ({ recorded: recordedReason(entry), candidate: candidateReason(simulated) }));
+  counts.changed(entry, () => ({ recorded: recordedReason(entry), candidate: candidateReason(simulated) }));
 }
 
-/** Lists that the candidate claimed something of, and that are not there. */
+/** Lists that rules of the candidate use and the record does not have. */
 function missingLists(simulated: Simulated): readonly string[] {
   if (simulated.proposal === undefined || !('claims' in simulated.result)) return [];
   const { claims: found } = simulated.result;
@@ -152,7 +147,7 @@ function candidateReason(simulated: Simulated): Reason {
   return { verdict, rule: `${deciding.policy}/${deciding.rule}`, because: deciding.because, values };
 }
 
-/** Counts how callbacks came out; those from before the period count for nothing. */
+/** Counts callbacks by outcome. Callbacks before the period are not counted. */
 interface BacktestCounts {
   frozen(entry: RecordedEntry): void;
   unchanged(entry: RecordedEntry): void;
@@ -223,32 +218,32 @@ function createBacktestCounts({
 const VERDICTS = ['yes', 'no', 'failed'] as const;
 
 /**
- * What a recorded callback is decided with. If the candidate asks what was not asked then, the answer is
- * taken that leads to what was decided then, so that at least the state goes on as it did; `unasked` says so,
- * unless no answer would matter.
+ * The evaluation context of a recorded callback. The candidate may ask a plugin that was not asked when the
+ * callback was recorded. Then an answer is assumed that leads to the recorded verdict, so that the state develops
+ * as it did. `unknown` says so, unless every answer leads to the same verdict.
  */
 function evaluationContextOf(
   release: Release,
   { atMs, verdict }: RecordedEntry,
   { callback, scheme, answers }: RecordedCallback,
   prices: PriceTable,
-): { readonly context: EvaluationContext; readonly unasked: string | undefined } {
+): { readonly context: EvaluationContext; readonly unknown: string | undefined } {
   const known: EvaluationContext = { atMs, scheme, prices, answers };
   const missing = [...pluginQuestionsOf(release, callback)].filter(([key]) => !answers.has(key));
-  if (missing.length === 0) return { context: known, unasked: undefined };
-  const supposed = VERDICTS.map(
+  if (missing.length === 0) return { context: known, unknown: undefined };
+  const assumed = VERDICTS.map(
     (each): { readonly context: EvaluationContext; readonly approves: boolean } => {
-      const answer: PluginAnswer = { verdict: each, because: `${each}, supposed by the backtest` };
+      const answer: PluginAnswer = { verdict: each, because: `${each}, assumed by the backtest` };
       const all = new Map([...answers, ...missing.map(([key]) => [key, answer] as const)]);
       const { approves } = evaluate(release, callback, factsAt(atMs, { scheme, prices, answers: all }));
       return { context: { ...known, answers: all }, approves };
     },
   );
-  const alike = supposed.every(({ approves }) => approves === supposed[0]?.approves);
-  const chosen = supposed.find(({ approves }) => approves === (verdict === 'SUCCESS')) ?? supposed.at(-1);
+  const alike = assumed.every(({ approves }) => approves === assumed[0]?.approves);
+  const chosen = assumed.find(({ approves }) => approves === (verdict === 'SUCCESS')) ?? assumed.at(-1);
   const names = [...new Set(missing.map(([, { of, name }]) => `${of} ${name}`))].join(', ');
   return {
     context: chosen?.context ?? known,
-    unasked: alike ? undefined : `it depends on what ${names} would answer, and was not asked then`,
+    unknown: alike ? undefined : `it depends on the answer of ${names}, and the record has no such answer`,
   };
 }

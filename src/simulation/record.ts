@@ -10,10 +10,10 @@ import type { PluginAnswer } from '../policy/facts.ts';
 import type { JournalType, PriceHistoryEntry } from '../store/store.ts';
 import { readMembers } from '../values/members.ts';
 
-/** What a backtest goes by, in order of time; price changes before the entries of the same millisecond. */
+/** An item of a record. Items are in order of time, price changes before the entries of their millisecond. */
 export type RecordItem = RecordedEntry | RecordedPrices;
 
-/** An entry of the journal, its detail as JSON. */
+/** An entry of the journal, with its detail as JSON. */
 export interface RecordedEntry {
   readonly id: string;
   readonly source: string;
@@ -23,10 +23,10 @@ export interface RecordedEntry {
   readonly verdict: Verdict | '';
   readonly code: string;
   readonly claims: unknown;
-  /** Without the proposal, most of it, which is read when somebody asks. */
+  /** Without the proposal, which is most of the text and is read only on demand. */
   readonly detail: unknown;
   readonly proposal: () => unknown;
-  /** The version of the prices that it was decided with; 0 if they did not matter. */
+  /** The version of the prices at the decision. 0 if the decision did not use prices. */
   readonly prices: number;
 }
 
@@ -44,26 +44,26 @@ const callbackDetail = z.object({
   answers: z.record(z.string(), answer).optional(),
 });
 
-/** A recorded callback, read again from its body. */
+/** A recorded callback, parsed again from its body. */
 export interface RecordedCallback {
   readonly callback: Callback;
   readonly scheme: string | undefined;
-  /** What those who were asked then answered, by pluginQuestionKey. */
+  /** The recorded answers of plugins, by pluginQuestionKey. */
   readonly answers: ReadonlyMap<string, PluginAnswer>;
 }
 
 /**
- * The callback of an entry, by the decoder and the parser that read it when it came; or why it can't be read.
+ * The callback of an entry, decoded and parsed as when it arrived, or a sentence that says why it can't be read.
  */
 export function recordedCallback({ source, detail }: RecordedEntry): RecordedCallback | string {
   const read = callbackDetail.safeParse(detail);
   if (!read.success) {
-    return `its detail can't be read: ${read.error.issues[0]?.path.join('.') || 'all of it'} is not as it should be`;
+    return `its detail can't be read: ${read.error.issues[0]?.path.join('.') || 'all of it'} has a wrong form`;
   }
   const { kind, scheme, body, plaintext, answers = {} } = read.data;
   const decoded = readMembers(plaintext ?? body);
   if (!decoded.ok) return `its body can't be read: ${decoded.because}`;
-  // It was within the bounds of its day.
+  // The bounds at the time of recording are not known.
   const parsed = callbackKinds[kind].parse(decoded.members, source, { outputs: Infinity });
   if (!parsed.ok) return `its body can't be read: ${parsed.because}`;
   return {
@@ -84,28 +84,27 @@ const orderDetail = z.discriminatedUnion('change', [
   z.object({ change: z.literal('cancel') }),
 ]);
 
-/** What an entry of type `list` changed; undefined if it can't be read. */
+/** The change of an entry of type `list`. Undefined if it can't be read. */
 export function recordedListChange({ detail }: RecordedEntry): z.output<typeof listDetail> | undefined {
   return listDetail.safeParse(detail).data;
 }
 
-/** What an entry of type `order` changed; undefined if it can't be read. */
+/** The change of an entry of type `order`. Undefined if it can't be read. */
 export function recordedOrderChange({ detail }: RecordedEntry): z.output<typeof orderDetail> | undefined {
   return orderDetail.safeParse(detail).data;
 }
 
-/** POLICY/NAME#N refused, or else the code says what did. */
+/** `rule` is the rule that refused, as POLICY/NAME#N, or the code if no rule did. */
 export interface Reason {
   readonly verdict: Verdict;
   readonly rule: string;
   readonly because: string;
-  /** What the rule looked at. */
+  /** The values that the rule used. */
   readonly values: Readonly<Record<string, string>>;
 }
 
 /**
- * Why a recorded callback was decided as it was, as far as this version of the program can read it. Never
- * throws.
+ * Why a recorded callback got its verdict, as far as this version of the program can read the entry. Never throws.
  */
 export function recordedReason(entry: RecordedEntry): Reason {
   const { code } = entry;
@@ -132,25 +131,25 @@ function claimsOf(written: unknown): readonly ClaimResult[] {
   return results.safeParse(written).data ?? [];
 }
 
-/** A detail, or a line that ends in one, with its proposal set apart. */
+/** A detail, or a line that ends with one, without its proposal. */
 export interface ProposalApart {
-  /** All but the proposal, if it could be set apart. */
+  /** Everything but the proposal, if it could be separated. */
   readonly rest: unknown;
-  /** Reads it when it is asked for; undefined if there is none that can be read. */
+  /** Reads the proposal. Undefined if there is no readable one. */
   readonly proposal: () => unknown;
-  /** The version of the prices that it was evaluated with; 0 if they did not matter. */
+  /** The version of the prices at the evaluation. 0 if it did not use prices. */
   readonly prices: number;
 }
 
 const BEGINNING = ',"proposal":{';
-/** How a proposal ends that is the last member of a detail, or of a line whose last member is the detail. */
+/** The end of a proposal that is the last member of a detail, or of a line that ends with the detail. */
 const END = /"prices":(\d{1,15}),"validFromMs":\d{1,16},"validUntilMs":\d{1,16}\}(\}{1,2})$/;
 const END_CHARACTERS = 200;
 
 /**
- * Reads JSON text but for the proposal at its end. That is most of an entry, and only those whose verdict has
- * changed are asked about it. Within a JSON string no quote stands unescaped, so what is looked for here is
- * never a part of one. Throws SyntaxError.
+ * Reads JSON text without the proposal at its end, which is most of an entry and is needed only for changed
+ * verdicts. JSON strings have no unescaped quotes, so `BEGINNING` never matches within a string. Throws
+ * SyntaxError.
  */
 export function readApart(text: string): ProposalApart {
   const at = text.indexOf(BEGINNING);

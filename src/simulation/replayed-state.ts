@@ -6,28 +6,27 @@ import {
   recordedOrderChange,
 } from './record.ts';
 
-/** What stands in the store beside decisions, built again from the record as it goes on. */
+/** Lists, orders and prices of the private store, built again from the record. */
 export interface ReplayedState {
-  /** Keeps a change of prices until a callback comes that saw it. */
+  /** Keeps a change of prices until a callback that used it. */
   prices(change: RecordedPrices): void;
   /**
-   * Brings the prices to what a callback saw: those of its version or, where that is not known (0), of its
-   * time.
+   * Applies the changes of prices up to the version of a callback, or up to its time if the version is 0.
    */
   pricesSeen(version: number, atMs: number): void;
   list(entry: RecordedEntry): void;
   order(entry: RecordedEntry): void;
-  /** A decision was repeated that was made before the record begins. */
+  /** Counts a repeat of a decision from before the record. */
   repeatOfOlder(): void;
-  /** A candidate looked into a list that is not there. */
+  /** Notes a list that a rule of the candidate uses and the record does not have. */
   listMissing(source: string, list: string): void;
-  /** What can't be known, a sentence each, in a fixed order. */
+  /** Sentences about state that the record does not have, in a fixed order. */
   warnings(): readonly string[];
 }
 
 const WHO = { by: 'backtest', message: '' };
 
-/** What was found of the record that it does not hold. */
+/** State that the record does not have. */
 interface Gaps {
   /** SOURCE/LIST. */
   readonly missing: Set<string>;
@@ -99,16 +98,11 @@ function warningsOf({ missing, older, unpriced, unreadable, orders, repeats }: G
   return [
     ...[...missing]
       .toSorted()
-      .map(
-        (list) =>
-          `the record has no list ${list}, so whatever a rule of the candidate looks up there is refused`,
-      ),
+      .map((list) => `the record has no list ${list}, so a rule of the candidate that uses it refuses`),
     ...some(unpriced, `${unpriced} callbacks were decided with prices that are not in the record`),
     ...[...older]
       .toSorted()
-      .map(
-        (list) => `the list ${list} is older than the record: what was on it when that begins is not known`,
-      ),
+      .map((list) => `the list ${list} is older than the record: its content at the beginning is not known`),
     ...some(
       repeats,
       `${repeats} repeats of decisions from before the record begins were decided as if they were the first`,

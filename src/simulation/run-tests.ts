@@ -8,7 +8,7 @@ import type { Expectation, Given, PolicyTest, TestCallback } from '../policy/sui
 import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';
 import { type Simulated, explainSimulated, simulate } from './simulate.ts';
 
-/** What came of the tests of a release. */
+/** The results of the tests of a release. */
 export interface TestReport {
   readonly passed: number;
   readonly failed: number;
@@ -27,20 +27,20 @@ export interface TestResult {
 export interface CallbackResult {
   readonly line: number;
   readonly source: string;
-  /** `payment:11321`; the kind alone if it could not be parsed. */
+  /** Such as `payment:11321`. Only the kind if the callback could not be parsed. */
   readonly subject: string;
   readonly atMs: number;
   readonly expected: Expectation;
   readonly found: Found;
-  /** What was found otherwise than expected, a sentence each; none if all is as expected. */
+  /** Sentences about differences from the expectation. Empty if the callback passed. */
   readonly differences: readonly string[];
-  /** What every rule said, with the values that it looked at. */
+  /** The result of every rule, with the values that it used. */
   readonly rules: readonly RuleReport[];
 }
 
 export interface RuleReport extends RuleExplanation {
   readonly values: Readonly<Record<string, string>>;
-  /** False for a rule whose claims the store never came to check. */
+  /** False if the store refused before it checked the claims of the rule. */
   readonly asked: boolean;
 }
 
@@ -49,12 +49,12 @@ export interface Found {
   readonly code: string;
   /** The rule that refused, as POLICY/NAME#N. */
   readonly rule: string | undefined;
-  /** What that rule looked at. */
+  /** The values that this rule used. */
   readonly values: Readonly<Record<string, string>>;
   readonly because: string;
 }
 
-/** Runs tests against a release, each in a store of its own: what one leaves behind, no other finds. */
+/** Runs tests against a release. Each test has its own store. */
 export function runTests(
   release: Release,
   tests: readonly PolicyTest[],
@@ -75,7 +75,7 @@ export function runTests(
 function runTest(release: Release, { file, line, name, nowMs, given, callbacks }: PolicyTest): TestResult {
   const store = openSimulationStore('memory');
   try {
-    setStage(store, release, given, nowMs);
+    prepareStore(store, release, given, nowMs);
     let atMs = nowMs;
     const results = callbacks.map((callback) => {
       atMs += callback.afterMs;
@@ -88,8 +88,8 @@ function runTest(release: Release, { file, line, name, nowMs, given, callbacks }
   }
 }
 
-/** The state that a test is given, in order of time: the store's own never runs backwards. */
-function setStage(store: SimulationStore, release: Release, given: Given, nowMs: number): void {
+/** Writes the given state in order of time, because the store's time never runs backwards. */
+function prepareStore(store: SimulationStore, release: Release, given: Given, nowMs: number): void {
   const who = { by: 'test', message: '' };
   const additions = given.lists.flatMap(({ source, list, values }) => [
     { source, list, add: [], atMs: 0 },
@@ -105,13 +105,13 @@ function setStage(store: SimulationStore, release: Release, given: Given, nowMs:
   }
 }
 
-interface Stage {
+interface TestRun {
   readonly store: SimulationStore;
   readonly release: Release;
   readonly given: Given;
 }
 
-function runCallback(stage: Stage, test: TestCallback, atMs: number): CallbackResult {
+function runCallback(run: TestRun, test: TestCallback, atMs: number): CallbackResult {
   const { line, source, kind, members, scheme, expect: expected } = test;
   const parsed = callbackKinds[kind].parse(members, source);
   if (!parsed.ok) {
@@ -121,8 +121,8 @@ function runCallback(stage: Stage, test: TestCallback, atMs: number): CallbackRe
     return { line, source, subject: kind, atMs, expected, found, differences, rules: [] };
   }
   const { callback } = parsed;
-  const prices = stage.store.prices();
-  const simulated = simulate(stage, callback, { atMs, scheme, prices, answers: answersTo(stage, callback) });
+  const prices = run.store.prices();
+  const simulated = simulate(run, callback, { atMs, scheme, prices, answers: answersTo(run, callback) });
   const { deciding, because, rules } = explainSimulated(simulated);
   const reports = rules.map((rule, index) => ruleReport(simulated, rule, index));
   const decider = reports.find(({ policy, rule }) => policy === deciding?.policy && rule === deciding.rule);
@@ -145,8 +145,8 @@ function ruleReport(simulated: Simulated, rule: RuleExplanation, index: number):
   return { ...rule, values, asked: verdict !== 'claim' || checked };
 }
 
-/** What the test says that each who is asked answers, whatever the question. */
-function answersTo({ release, given }: Stage, callback: Callback): ReadonlyMap<string, PluginAnswer> {
+/** The answers that the test gives for each plugin, whatever the question. */
+function answersTo({ release, given }: TestRun, callback: Callback): ReadonlyMap<string, PluginAnswer> {
   const answers = new Map<string, PluginAnswer>();
   for (const [key, { of, name }] of pluginQuestionsOf(release, callback)) {
     const answer = given.answers.find((each) => each.of === of && each.name === name);
@@ -156,11 +156,11 @@ function answersTo({ release, given }: Stage, callback: Callback): ReadonlyMap<s
   return answers;
 }
 
-/** Which rules of a release the tests made pass and made refuse. */
+/** Which rules of a release passed and refused in the tests. */
 export interface Coverage {
   /** In the order of the policies. */
   readonly rules: readonly CoveredRule[];
-  /** Every rule that enforces was made to pass and to refuse. */
+  /** Whether every enforced rule passed and refused at least once. */
   readonly complete: boolean;
 }
 
@@ -178,7 +178,7 @@ interface CoverageCount {
   report(): Coverage;
 }
 
-/** A rule whose claims the store never came to check has neither passed nor refused. */
+/** A rule whose claims the store did not check neither passed nor refused. */
 function createCoverage(release: Release): CoverageCount {
   const counts = new Map<string, { mode: CoveredRule['mode']; passed: number; refused: number }>();
   for (const policy of release.policies) {
@@ -205,7 +205,7 @@ function createCoverage(release: Release): CoverageCount {
   };
 }
 
-/** What was found otherwise than expected, a sentence each. */
+/** Sentences about differences from the expectation. */
 export function differencesOf(expected: Expectation, found: Found): readonly string[] {
   const { verdict, code, rule, values = {}, because } = expected;
   const differences: string[] = [];
@@ -225,7 +225,7 @@ export function differencesOf(expected: Expectation, found: Found): readonly str
   return differences;
 }
 
-/** `amount-limit#1` is that of any policy; with a policy before it, of that one. */
+/** `amount-limit#1` matches any policy; `POLICY/amount-limit#1` only that one. */
 function isRule(expected: string, found: string | undefined): boolean {
   return found !== undefined && (found === expected || found.endsWith(`/${expected}`));
 }

@@ -8,31 +8,31 @@ import type { Release } from '../policy/release.ts';
 import type { SimulationStore } from '../store/embedded/simulation.ts';
 import type { NotificationResult, SettleResult } from '../store/store.ts';
 
-/** What a callback is decided with, beside its own members. */
+/** What a decision depends on beside the callback, the policies and the store. */
 export interface EvaluationContext {
   readonly atMs: number;
   readonly scheme: string | undefined;
   readonly prices: PriceTable;
-  /** By pluginQuestionKey. One that is missing counts as failed. */
+  /** By pluginQuestionKey. A missing answer counts as failed. */
   readonly answers: ReadonlyMap<string, PluginAnswer>;
 }
 
-/** How a callback came out: a question with what the policies proposed, a notice without. */
+/** The outcome of a callback. Notifications have no proposal. */
 export type Simulated =
   | {
       readonly verdict: Verdict;
       readonly code: string;
       readonly proposal: Proposal;
       readonly result: SettleResult;
-      /** Of a refusal that is repeated: the rule that made it first. */
+      /** Of a repeated refusal: the rule that refused first. */
       readonly first: Refusing | undefined;
     }
   | { readonly verdict: Verdict; readonly code: NotificationResult['code']; readonly proposal: undefined };
 
 /**
- * Decides a callback as the pipeline does: evaluate, then settle. The release must be in force in the store.
- * A proposal that the store takes for stale or for another instant is refused, as the pipeline refuses it
- * after a few attempts. No subject is bound to a scheme here: whether it is, is up to the settings.
+ * Decides a callback as the pipeline does: evaluate, then settle. The release must be in force in the store. If
+ * the store finds the proposal stale or expired, the callback is refused, as in the pipeline after a few attempts.
+ * Subjects are not bound to a scheme here, since the settings decide about that.
  */
 export function simulate(
   { store, release }: { readonly store: SimulationStore; readonly release: Release },
@@ -44,7 +44,7 @@ export function simulate(
     return { verdict, code, proposal: undefined };
   }
   const proposal = evaluate(release, callback, factsAt(atMs, { scheme, prices, answers }));
-  // Only a refusal that is final is ever repeated without a rule that refuses.
+  // A repeat of a final refusal is explained by this detail, because no rule may refuse it any more.
   const isFinal = proposal.final || proposal.claims.some((claim) => claim.final);
   const detail = isFinal ? JSON.stringify({ proposal: proposalToJson(proposal) }) : '';
   const result = store.settle({ callback, proposal, scheme: '', detail }, atMs);
@@ -56,7 +56,7 @@ export function simulate(
   return { verdict: result.verdict, code: result.code, proposal, result, first };
 }
 
-/** Why a callback came out as it did. */
+/** Why a callback got its verdict. */
 export function explainSimulated(simulated: Simulated): Explanation {
   if (simulated.proposal === undefined) {
     return { deciding: undefined, next: undefined, because: NOTIFICATION_REASONS[simulated.code], rules: [] };

@@ -172,7 +172,7 @@ describe('journal archive', () => {
       writeFileSync(last, bytes);
       const twin = last.replace(/-[0-9a-f]{16}/, '-0123456789abcdef');
       writeFileSync(twin, bytes);
-      await expect(archive(under)).rejects.toThrow('has the same number; take one away');
+      await expect(archive(under)).rejects.toThrow('has the same number. Remove one of them');
       rmSync(twin);
       expect(await journalOf(under.store)).toEqual(before);
       expect(await archive(under)).toMatchObject({ entries: 3 });
@@ -204,7 +204,9 @@ describe('journal archive', () => {
       };
       await expect(archive(under, { stepped })).rejects.toMatchObject({
         code: 'USAGE',
-        message: expect.stringMatching(/can't be written: ENOENT.*was not dropped from the store/),
+        message: expect.stringMatching(
+          /can't be written: ENOENT.*The store still has the entries of this file/,
+        ),
       });
       expect(await under.store.journalSize('shop')).toBe(5);
     });

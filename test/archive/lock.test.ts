@@ -12,7 +12,7 @@ describe('the lock of an archive', () => {
   it('refuses a second archiver, also of the same process, until the first has ended', () => {
     const directory = temporaryFolder();
     const first = lockDirectory(directory);
-    expect(() => lockDirectory(directory)).toThrow(/another archiver is at work in .*; run this one once/);
+    expect(() => lockDirectory(directory)).toThrow(/another archiver is running in .*\. Run this one when/);
     first.release();
     lockDirectory(directory).release();
   });

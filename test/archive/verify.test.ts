@@ -221,7 +221,7 @@ describe('journal verify', () => {
       lines.with(3, (lines[3] ?? '').replace('"verdict":"FAILURE"', '"verdict":"SUCCESS"')),
     );
     expect((await verifyArchive([directory])).faults).toEqual([
-      { file, line: 4, because: 'its hash is not that of what it says' },
+      { file, line: 4, because: 'its hash is not the hash of its content' },
     ]);
   });
 
@@ -250,7 +250,7 @@ describe('journal verify', () => {
     const directory = copy();
     forge(filesOf(directory)[1] ?? '');
     expect(told(await verifyArchive([directory]))).toEqual([
-      'it does not go on where the file before it ends: one of them was replaced',
+      'it does not continue the file before: one of them was replaced',
     ]);
     const last = copy();
     forge(filesOf(last)[2] ?? '');
@@ -294,7 +294,7 @@ describe('journal verify', () => {
     const twice = copy();
     const [once = ''] = filesOf(twice);
     cpSync(once, once.replace(/-[0-9a-f]{16}/, '-0123456789abcdef'));
-    expect(told(await verifyArchive([twice])).join()).toContain('two files of this number');
+    expect(told(await verifyArchive([twice])).join()).toContain('two files with this number');
 
     const foreign = copy();
     const third = filesOf(foreign, 'vault')[2] ?? '';

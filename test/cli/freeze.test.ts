@@ -100,7 +100,7 @@ describeOnBothStores('freeze and unfreeze', (host) => {
       expect(lines).toHaveLength(3);
       expect(lines[0]).toContain(`frozen by ada as ${drill}: drill`);
       expect(lines[1]).toContain(`frozen by bob as ${leak}: leak`);
-      expect(lines[2]).toContain(`carol lifted ${drill} of ada: drill; ${leak} still stands`);
+      expect(lines[2]).toContain(`carol lifted ${drill} of ada: drill; still frozen by ${leak}`);
     }
     const [entry] = (await run('decisions', 'search', '--newest', '--limit', '1', '--json')).json() as {
       readonly id: string;

@@ -50,7 +50,9 @@ describe('--since and --until', () => {
     '1750000000000',
     ' 2h',
   ])('%j is refused, with what to write', (text) => {
-    expect(() => readTime('since', text, NOW_MS)).toThrow(/^--since .*: write 30s, 15m, 2h or 7d/);
+    expect(() => readTime('since', text, NOW_MS)).toThrow(
+      /^--since .* is not a time\. Write a duration before now, such as 30s, 15m, 2h or 7d/,
+    );
   });
 
   it('reads every time as it is printed', () => {

@@ -40,7 +40,9 @@ export async function runCall(argv: readonly string[], over: Partial<Terminal> =
 }
 
 /** What a command that changed something tells people where no service runs. */
-export const NOBODY_NOTED: unknown = expect.stringMatching(/^No service runs on \S+: if one answers .*\.\n$/);
+export const NOBODY_NOTED: unknown = expect.stringMatching(
+  /^No service runs on \S+\. If one answers .*\.\n$/,
+);
 
 export interface Place {
   /** Holds settings.yaml, policies/, keys and the store; removed when the test is over. */

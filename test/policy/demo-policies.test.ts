@@ -8,7 +8,7 @@ import { createLog } from '../../src/observe/log.ts';
 import { readPolicyFiles } from '../../src/policy/compile.ts';
 import { formatFault } from '../../src/policy/fault.ts';
 import type { Release } from '../../src/policy/release.ts';
-import { readTests } from '../../src/simulation/files.ts';
+import { readTests } from '../../src/simulation/test-files.ts';
 import { runTests } from '../../src/simulation/run-tests.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 import { loadSettings } from '../../src/settings/load.ts';

@@ -139,7 +139,7 @@ describe('what can’t be sent again', () => {
     ['no body', { kind: 'payment', scheme: 'md5' }],
     ['another kind', { kind: 'refund', body: '{}' }],
   ])('is told by its entry: %s', (_, detail) => {
-    expect(sentOf({ detail })).toContain('no callback that can be read');
+    expect(sentOf({ detail })).toContain('no readable callback');
   });
 
   it('is a body that the decoder would refuse', () => {

@@ -6,7 +6,7 @@ import { rules } from '../../src/policy/rules/registry.ts';
 import type { Rule } from '../../src/policy/rules/rule.ts';
 import { readTestFiles } from '../../src/policy/suite/read.ts';
 import type { PolicyTest } from '../../src/policy/suite/suite.ts';
-import { readTests } from '../../src/simulation/files.ts';
+import { readTests } from '../../src/simulation/test-files.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 
 /** A release with tests of it. */

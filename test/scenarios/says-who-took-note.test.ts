@@ -75,7 +75,7 @@ describeOnBothStores('a command that changed something', (host) => {
     const { revision } = (await run('policy', 'show', '--json')).json() as { readonly revision: string };
     expect(revision).not.toBe('');
     const { err } = await run('freeze', 'again');
-    expect(err).toMatch(/^Noted by the running service \S+:\d+\.\n$/);
+    expect(err).toMatch(/^Applied by the running service \S+:\d+\.\n$/);
   });
 
   it('is noted by every replica', async () => {
@@ -103,7 +103,7 @@ describeOnBothStores('a command that changed something', (host) => {
     const { code, err } = await run('freeze', 'nobody there');
     expect(code).toBe(0);
     const store = host.kind === 'embedded' ? `embedded:${join(folder, 'store.db')}` : host.redis().url;
-    expect(err).toContain(`No service runs on ${store}: if one answers callbacks, it has another store`);
+    expect(err).toContain(`No service runs on ${store}. If one answers callbacks, it uses another store`);
   });
 
   it('names a service that shows itself and has not seen it', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { formatFault } from '../../src/policy/fault.ts';
 import { readTestFiles } from '../../src/policy/suite/read.ts';
 import { testsJsonSchema } from '../../src/policy/schema.ts';
-import { readTests } from '../../src/simulation/files.ts';
+import { readTests } from '../../src/simulation/test-files.ts';
 
 const NOW = '2026-03-02T10:00:00Z';
 const PAY = "{ source: shop, payment: { appOrderId: '1' }, expect: SUCCESS }";

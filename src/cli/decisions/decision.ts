@@ -14,22 +14,22 @@ import { spanText } from '../../store/clock-state.ts';
 import type { JournalEntry } from '../../store/store.ts';
 import { columns, isoTime, jsonOrText, printable } from '../print.ts';
 
-/** A journal entry with what it says of itself, as far as this version of the program can read it. */
+/** The explanation of a journal entry, as far as this version of the program can read it. */
 export interface Decision {
   readonly because: string;
   /** The rule that refused. */
   readonly deciding: Explanation['deciding'];
-  /** The rule that would have refused, had what refused not. */
+  /** The rule that would have refused if the deciding one had passed. */
   readonly next: Explanation['next'];
-  /** What every rule that applied said. */
+  /** The results of all rules that applied. */
   readonly rules: readonly RuleReport[];
   readonly detail: Detail;
 }
 
 interface RuleReport extends RuleExplanation {
-  /** What it looked at. */
+  /** The values that it used. */
   readonly values: Readonly<Record<string, string>>;
-  /** False where the verdict is the store's, and that refused before it looked at the rule. */
+  /** False if the rule depends on the store, and the store refused before it checked the rule. */
   readonly asked: boolean;
 }
 
@@ -50,7 +50,7 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
       return new Map<string, string>(Object.entries(NOTIFICATION_REASONS)).get(code) ?? code;
     case 'late':
       if (code === 'NOT_DURABLE') return detail.because ?? code;
-      return `${source}/${of} was decided, but FAILURE was answered, for it was late or the client had gone; a repeat gets the decision`;
+      return `${source}/${of} was decided, but the answer was FAILURE, because it was late or the client had gone. A repeat gets the decision`;
     case 'self-check':
       return `client_system_pubkey_hash ${matches(detail.valid?.client)}, verify_sign_pub_hash ${matches(detail.valid?.verify)}`;
     case 'list':
@@ -58,7 +58,7 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
     case 'order':
       return `the order was ${detail.change === 'cancel' ? 'cancelled' : 'announced'} by ${detail.by}`;
     case 'clock':
-      return `the store's clock was accepted by ${detail.by} as it stood, ${spanText((detail.toMs ?? 0) - (detail.fromMs ?? 0))} ahead of its time`;
+      return `${detail.by} accepted the store's clock, ${spanText((detail.toMs ?? 0) - (detail.fromMs ?? 0))} ahead of the store's time`;
     case 'freeze':
       return freezeReason(detail);
     case 'refused':
@@ -69,16 +69,13 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
   }
 }
 
-/** `frozen by ada as f3: drill`, or `carol lifted f3 of ada: drill; f5 still stands`. */
+/** Such as `frozen by ada as f3: drill`, or `carol lifted f3 of ada: drill; still frozen by f5`. */
 function freezeReason({ change, by, freezes = [], standing = [] }: Detail): string {
   if (change !== 'unfreeze') {
     return freezes.map(({ id, reason }) => `frozen by ${by} as ${id}: ${reason}`).join('; ');
   }
   const lifted = freezes.map(({ id, by: author, reason }) => `${id} of ${author}: ${reason}`);
-  const left =
-    standing.length === 0
-      ? 'none stands'
-      : `${standing.join(', ')} still stand${standing.length === 1 ? 's' : ''}`;
+  const left = standing.length === 0 ? 'no freeze is left' : `still frozen by ${standing.join(', ')}`;
   return `${by} lifted ${lifted.join(', ')}; ${left}`;
 }
 
@@ -111,10 +108,7 @@ function explained(entry: JournalEntry, detail: Detail, first: JournalEntry | un
 const text = z.string().optional().catch(undefined);
 const texts = z.array(z.string()).optional().catch(undefined);
 
-/**
- * What any entry's detail may hold; what is not as it should be is left out, since the entry counts all the
- * same.
- */
+/** The detail of any entry. Members of a wrong form are left out, so that the rest can still be shown. */
 const detailShape = z
   .looseObject({
     requestId: text,
@@ -150,12 +144,12 @@ type Detail = z.output<typeof detailShape>;
 
 const detailOf = ({ detail }: JournalEntry): Detail => detailShape.parse(jsonOrText(detail));
 
-/** `shop/17`: how an entry is named from outside. */
+/** The name of an entry, such as `shop/17`. */
 export function entryName({ source, id }: Pick<JournalEntry, 'source' | 'id'>): string {
   return `${source}/${id}`;
 }
 
-/** One decision for people: what was decided, why, and what each rule said, a line each. */
+/** A decision as text: the verdict, the reason, and the result of each rule. */
 export function describeDecision(entry: JournalEntry, first?: JournalEntry): string {
   const decision = readDecision(entry, first);
   return [headline(entry), `because ${printable(decision.because)}`, ...ruleLines(decision)].join('\n');
@@ -177,14 +171,14 @@ function ruleLines({ rules }: Decision): readonly string[] {
   return rows.length === 0 ? [] : columns(rows).split('\n');
 }
 
-/** What a rule said, in a word: nothing where the store refused before it came to look. */
+/** The result of a rule in a word or two. */
 export function wordOf({ verdict, asked, mode }: Pick<RuleReport, 'verdict' | 'asked' | 'mode'>): string {
   if (!asked) return 'not asked';
   const word = verdict === 'SUCCESS' ? 'pass' : 'refuse';
   return mode === 'observe' ? `would ${word}` : word;
 }
 
-/** One decision in a line, for lists of them. */
+/** A decision as a row of a table. */
 export function decisionRow(entry: JournalEntry): readonly string[] {
   const { atMs, verdict, type, code, subject } = entry;
   const kind = type === 'decision' || code === '' ? code || type : `${code} (${type})`;
@@ -198,7 +192,7 @@ export function decisionRow(entry: JournalEntry): readonly string[] {
   ];
 }
 
-/** Everything about an entry, for machines, explained as {@link describeDecision} does. */
+/** An entry as JSON, with the explanation of {@link describeDecision}. */
 export function decisionJson(entry: JournalEntry, first?: JournalEntry) {
   const { because, deciding, rules } = readDecision(entry, first);
   const { source, id, of, ...journalled } = entryJson(entry);
@@ -213,7 +207,7 @@ export function decisionJson(entry: JournalEntry, first?: JournalEntry) {
   };
 }
 
-/** An entry as the journal has it: its detail as JSON, amounts as decimal text. */
+/** An entry as JSON, with its detail as JSON and amounts as decimal text. */
 export function entryJson({ claims, detail, ...entry }: JournalEntry) {
   return { ...entry, claims: claims.map(resultToJson), detail: jsonOrText(detail) };
 }

@@ -10,17 +10,17 @@ const HISTORY_MAX = 1000;
 export const decisionsExplain: CommandRow = {
   path: 'decisions explain',
   summary:
-    'Why one decision came out so: the deciding rule, what the others said, and what would have refused next.',
+    'Explain a decision: the deciding rule, the results of the others, and which rule would have refused next.',
   example: 'decisions explain shop/17\ndecisions explain 17 --source shop --json',
   define: (command) =>
-    sourceOption(command.argument('<id>', 'SOURCE/ID, as the log and the other commands print it')),
+    sourceOption(command.argument('<id>', 'SOURCE/ID of the entry, from the log or another command')),
   async run(session, call) {
     const store = await session.store();
     const entry = await entryOf(session, call, store);
     const first = entry.of === '' ? undefined : await store.entry(entry.source, entry.of);
     const texts = [await explanation(store, entry, first)];
     if (first !== undefined)
-      texts.push(`What ${entryName(first)} was:\n\n${await explanation(store, first)}`);
+      texts.push(`The first decision, ${entryName(first)}:\n\n${await explanation(store, first)}`);
     session.print(texts.join('\n\n'), {
       ...(await explanationJson(store, entry, first)),
       ...(first && { first: await explanationJson(store, first) }),
@@ -42,16 +42,16 @@ async function explanation(store: Store, entry: JournalEntry, first?: JournalEnt
   ].join('\n');
 }
 
-const HAD_IT_NOT: Readonly<Record<string, string>> = {
-  RULE_REFUSED: 'had it passed',
-  FROZEN: 'had nothing been frozen',
-  TERMS_CHANGED: 'had the terms been the same',
-  SCHEME_CHANGED: 'had the scheme been the same',
+const OTHERWISE: Readonly<Record<string, string>> = {
+  RULE_REFUSED: 'if this rule had passed',
+  FROZEN: 'without the freeze',
+  TERMS_CHANGED: 'with unchanged terms',
+  SCHEME_CHANGED: 'with the same scheme',
 };
 
-/** What would have been the verdict without what refused, as far as that is known. */
+/** The verdict without the deciding refusal, as far as it is known. */
 function nextLines({ code }: JournalEntry, { next, rules }: Decision): readonly string[] {
-  const otherwise = HAD_IT_NOT[code];
+  const otherwise = OTHERWISE[code];
   if (rules.length === 0 || otherwise === undefined) return [];
   if (next !== undefined) {
     return [`${otherwise}, ${next.policy}/${next.rule} would have refused: ${printable(next.because)}`];
@@ -60,7 +60,7 @@ function nextLines({ code }: JournalEntry, { next, rules }: Decision): readonly 
   return [
     unasked === 0
       ? `${otherwise}, nothing else would have refused`
-      : `${otherwise}, it would have been up to ${counted(unasked, 'rule')} that the store was not asked about`,
+      : `${otherwise}, the verdict would have depended on ${counted(unasked, 'rule')} that the store did not check`,
   ];
 }
 
@@ -74,7 +74,7 @@ async function revisionLines(store: Store, { revision }: JournalEntry): Promise<
   return [`under revision ${revision}${since}${inForce ? ' (in force now)' : ' (another is in force now)'}`];
 }
 
-/** When the revision was last put in force, as far as the history goes back, and whether it is. */
+/** The last push of a revision, as far as the history goes back, and whether the revision is in force. */
 async function standingOf(
   store: Store,
   revision: string,
@@ -86,7 +86,7 @@ async function standingOf(
   };
 }
 
-/** A rule a line, and below it the values that it looked at. */
+/** A line for each rule, and below it the values that the rule used. */
 function rulesText({ rules }: Decision): readonly string[] {
   if (rules.length === 0) return [];
   const rows = rules.map((rule) => [

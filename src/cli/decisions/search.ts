@@ -11,20 +11,20 @@ const SHOWN = 50;
 
 export const decisionsSearch: CommandRow = {
   path: 'decisions search',
-  summary: 'Entries of the journal, a line each, of all sources by time.',
+  summary: 'List entries of the journal, one on each line, of all sources by time.',
   example:
     'decisions search --newest\ndecisions search --order 11321\ndecisions search --since 2h --verdict FAILURE --rule usdt-payments/amount-limit',
   define: (command) =>
     periodOptions(sourceOption(command))
-      .option('--subject <subject>', 'about this subject, such as payment:11321')
-      .option('--order <id>', 'about this appOrderId')
-      .option('--request <id>', 'about this request_id')
-      .option('--verdict <verdict>', 'SUCCESS or FAILURE')
-      .option('--code <code>', 'with this code, such as TERMS_CHANGED')
-      .option('--type <type>', `of this type: ${JOURNAL_TYPES.join(', ')}`)
-      .option('--rule <rule>', 'refused by this policy, POLICY, or rule, POLICY/RULE')
-      .option('--newest', 'the newest first')
-      .option('--limit <number>', `at most so many (default: ${SHOWN})`),
+      .option('--subject <subject>', 'only entries about this subject, such as payment:11321')
+      .option('--order <id>', 'only entries about this appOrderId')
+      .option('--request <id>', 'only entries about this request_id')
+      .option('--verdict <verdict>', 'only SUCCESS or only FAILURE')
+      .option('--code <code>', 'only entries with this code, such as TERMS_CHANGED')
+      .option('--type <type>', `only entries of this type: ${JOURNAL_TYPES.join(', ')}`)
+      .option('--rule <rule>', 'only refusals by this policy (POLICY) or rule (POLICY/RULE)')
+      .option('--newest', 'newest first')
+      .option('--limit <number>', `at most this many (default: ${SHOWN})`),
   async run(session, call) {
     const limit = call.count('limit', { least: 1, most: 1000 }) ?? SHOWN;
     const matches = filterOf(call);
@@ -41,7 +41,7 @@ export const decisionsSearch: CommandRow = {
       if (found.length === limit) break;
     }
     await session.drained();
-    const text = found.length === 0 ? 'Nothing in the journal matches.' : columns(found.map(decisionRow));
+    const text = found.length === 0 ? 'No entry of the journal matches.' : columns(found.map(decisionRow));
     session.print(
       text,
       found.map((entry) => decisionJson(entry)),
@@ -53,7 +53,10 @@ export const decisionsSearch: CommandRow = {
 function subjectsOf(call: Call): readonly string[] {
   const [subject, order, request] = ['subject', 'order', 'request'].map((name) => call.option(name));
   if ([subject, order, request].filter((each) => each !== undefined).length > 1) {
-    throw new CountersignError('USAGE', 'give one of --subject, --order and --request');
+    throw new CountersignError(
+      'USAGE',
+      'several of --subject, --order and --request were given. Give one of them',
+    );
   }
   if (subject !== undefined) return [checkedSubject(subject)];
   if (order !== undefined) return [`payment:${order}`];
@@ -64,7 +67,7 @@ function checkedSubject(subject: string): string {
   if (/^(?:payment|transfer|web3):./s.test(subject)) return subject;
   throw new CountersignError(
     'USAGE',
-    `--subject ${subject}: write payment:ID, transfer:ID or web3:ID; or use --order or --request`,
+    `--subject ${subject} is not a subject. Write payment:ID, transfer:ID or web3:ID, or use --order or --request`,
   );
 }
 
@@ -72,11 +75,14 @@ function filterOf(call: Call): (entry: JournalEntry) => boolean {
   const [verdict, code] = ['verdict', 'code'].map((name) => call.option(name)?.toUpperCase());
   const rule = call.option('rule');
   if (verdict !== undefined && verdict !== 'SUCCESS' && verdict !== 'FAILURE') {
-    throw new CountersignError('USAGE', `--verdict ${verdict}: write SUCCESS or FAILURE`);
+    throw new CountersignError('USAGE', `--verdict ${verdict} is not a verdict. Write SUCCESS or FAILURE`);
   }
   const type = call.option('type');
   if (type !== undefined && !JOURNAL_TYPES.some((each) => each === type)) {
-    throw new CountersignError('USAGE', `--type ${type}: write one of ${JOURNAL_TYPES.join(', ')}`);
+    throw new CountersignError(
+      'USAGE',
+      `--type ${type} is not a type of entries. Write one of ${JOURNAL_TYPES.join(', ')}`,
+    );
   }
   return (entry) =>
     (type === undefined || entry.type === type) &&
@@ -85,10 +91,7 @@ function filterOf(call: Call): (entry: JournalEntry) => boolean {
     (rule === undefined || refusedBy(entry, rule));
 }
 
-/**
- * By a policy, by all rules of a kind in it, or by the one at its place: `p`, `p/amount-limit`,
- * `p/amount-limit#1`.
- */
+/** Whether a policy (`p`), a kind of rule (`p/amount-limit`) or one rule (`p/amount-limit#1`) refused. */
 function refusedBy(entry: JournalEntry, wanted: string): boolean {
   const { deciding } = readDecision(entry);
   if (deciding === undefined) return false;

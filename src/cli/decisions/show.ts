@@ -8,10 +8,10 @@ import { type Decision, decisionJson, describeDecision, entryName, readDecision 
 
 export const decisionsShow: CommandRow = {
   path: 'decisions show',
-  summary: 'Everything about one entry of the journal: what was decided, why, on what, and for whom.',
+  summary: 'Show one entry of the journal: the verdict, the reason, the callback and its sender.',
   example: 'decisions show shop/17\ndecisions show 17 --source shop',
   define: (command) =>
-    sourceOption(command.argument('<id>', 'SOURCE/ID, as the log and the other commands print it')),
+    sourceOption(command.argument('<id>', 'SOURCE/ID of the entry, from the log or another command')),
   async run(session, call) {
     const store = await session.store();
     const entry = await entryOf(session, call, store);
@@ -19,7 +19,7 @@ export const decisionsShow: CommandRow = {
     const first = entry.of === '' ? undefined : await store.entry(source, entry.of);
     const texts = [
       entryText(entry, first),
-      ...(first === undefined ? [] : [`What ${entryName(first)} was:\n\n${entryText(first)}`]),
+      ...(first === undefined ? [] : [`The first decision, ${entryName(first)}:\n\n${entryText(first)}`]),
     ];
     session.print(texts.join('\n\n'), {
       ...decisionJson(entry, first),
@@ -29,19 +29,19 @@ export const decisionsShow: CommandRow = {
   },
 };
 
-/** The entry that the first argument names. Throws USAGE, or NOT_FOUND if the journal has none. */
+/** The entry of the first argument. Throws USAGE, or NOT_FOUND if the journal does not have it. */
 export async function entryOf(session: Session, call: Call, store: Store): Promise<JournalEntry> {
   const { source, id } = entryId(session, call, call.arguments[0] ?? '');
   const entry = await store.entry(source, id);
   if (entry !== undefined) return entry;
   throw new CountersignError(
     'NOT_FOUND',
-    `the journal of ${source} has no entry ${id}; \`countersign decisions search --source ${source} --newest\` lists the latest; what is older than the retention is gone, and what \`journal archive\` moved is in its directory: \`countersign journal export DIRECTORY --id ${source}/${id}\``,
+    `the journal of ${source} has no entry ${id}. \`countersign decisions search --source ${source} --newest\` lists the latest. If \`journal archive\` moved the entry, print it with \`countersign journal export DIRECTORY --id ${source}/${id}\``,
     { source, id },
   );
 }
 
-/** `shop/17`, or `17` where the source is clear. Throws USAGE. */
+/** Reads `shop/17`, or `17` if there is only one source. Throws USAGE. */
 export function entryId(session: Session, call: Call, written: string): { source: string; id: string } {
   const slash = written.indexOf('/');
   const sources = chosenSources(session, call);
@@ -50,13 +50,13 @@ export function entryId(session: Session, call: Call, written: string): { source
   if (source === undefined || others.length > 0 || id === '') {
     throw new CountersignError(
       'USAGE',
-      `${JSON.stringify(written)} does not say of which source; write SOURCE/ID, such as ${sources[0]}/${id || '17'}`,
+      `${JSON.stringify(written)} does not name a source. Write SOURCE/ID, such as ${sources[0]}/${id || '17'}`,
     );
   }
   if (sources.includes(source)) return { source, id };
   throw new CountersignError(
     'USAGE',
-    `${written} is not of the source ${sources.join()}; leave --source out`,
+    `${written} is not an entry of the source ${sources.join()}. Leave --source out`,
   );
 }
 
@@ -95,10 +95,10 @@ function factsOf(entry: JournalEntry, { detail, deciding, rules }: Decision): re
   return facts.map(([name, fact]) => [name, printable(fact)]);
 }
 
-/** What people, or the services themselves, changed; nobody sent it. */
+/** Whether it is a change by a person or a service. Such entries have no sender. */
 const isChange = ({ type }: JournalEntry): boolean => ['list', 'order', 'freeze'].includes(type);
 
-/** `amount 5000.5, max 1000`: what is not empty. */
+/** The values that are not empty, such as `amount 5000.5, max 1000`. */
 export function pairs(values: Readonly<Record<string, string>>): string {
   return Object.entries(values)
     .filter(([, value]) => value !== '')

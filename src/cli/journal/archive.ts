@@ -12,19 +12,26 @@ const DAY_MS = 24 * HOUR_MS;
 
 export const journalArchive: CommandRow = {
   path: 'journal archive',
-  summary: 'Move old entries of the journal to files that show whether anybody has changed them.',
+  summary: 'Move old entries of the journal to files in which any change can be detected.',
   example:
     'journal archive --to /var/lib/countersign/archive --older-than 90d\njournal archive --to /var/lib/countersign/archive --older-than 30d --source shop --json',
   define: (command) =>
     sourceOption(command)
-      .requiredOption('--to <directory>', 'where the archive is; it must be there')
-      .requiredOption('--older-than <duration>', 'entries at least so old: 36h or 90d; 1h or more')
+      .requiredOption('--to <directory>', 'the directory of the archive, which must exist')
+      .requiredOption(
+        '--older-than <duration>',
+        'the least age of the entries, such as 36h or 90d; at least 1h',
+      )
       .addHelpText(
         'after',
         `
-An entry is dropped from the store once a file that has it is on the disk and was read again. The command can be killed at any
-point, and run again. Limits, repeats and orders need no journal, and go on as before; \`decisions\` no longer finds what was moved: use
-\`countersign journal export\`. Note the hashes that are printed where nobody can change them, for \`countersign journal verify --expect\`.`,
+The command drops entries from the store once their file is on the disk and was read again. You can kill it at any
+point and run it again.
+
+Limits, repeats and orders work as before. \`decisions\` no longer finds the moved entries: use \`countersign journal
+export\`.
+
+Keep the printed hashes where nobody can change them, for \`countersign journal verify --expect\`.`,
       ),
   async run(session, call) {
     const directory = call.option('to') ?? '';
@@ -52,34 +59,37 @@ point, and run again. Limits, repeats and orders need no journal, and go on as b
 };
 
 function rowOf({ source, files, entries, resumed, end }: Archived): readonly string[] {
-  const again = resumed === 0 ? '' : `, ${resumed} dropped that an earlier run had written`;
+  const again = resumed === 0 ? '' : `, ${resumed} of an interrupted run dropped`;
   return [
     source,
     `${counted(entries, 'entry', 'entries')} moved to ${counted(files, 'file')}${again}`,
-    end === undefined ? 'nothing archived yet' : `the archive ends with ${end}`,
+    end === undefined ? 'no archive yet' : `the archive ends with ${end}`,
   ];
 }
 
 const jsonOf = ({ end, ...archived }: Archived): object => ({ ...archived, end: end ?? '' });
 
-/** `--older-than` in milliseconds. Throws USAGE for what is too young, or would have expired by then. */
+/** `--older-than` in milliseconds. Throws USAGE if it is too short, or if entries expire before. */
 function ageOf(session: Session, call: Call): number {
   const written = call.option('olderThan') ?? '';
   if (!/^\d{1,6}[smhd]$/.test(written)) {
-    throw new CountersignError('USAGE', `--older-than ${written}: write a duration such as 36h or 90d`);
+    throw new CountersignError(
+      'USAGE',
+      `--older-than ${written} is not a duration. Write one such as 36h or 90d`,
+    );
   }
   const ageMs = -readTime('older-than', written, 0);
   if (ageMs < HOUR_MS) {
     throw new CountersignError(
       'USAGE',
-      `--older-than ${written}: write 1h or more; running services still look young entries up, to be certain that replicas have an approval and to tell of late answers`,
+      `--older-than ${written} is too short, because running services still need young entries. Write 1h or more`,
     );
   }
   const { journalDays } = session.settings().store.retention;
   if (ageMs >= journalDays * DAY_MS) {
     throw new CountersignError(
       'USAGE',
-      `--older-than ${written}: entries expire after ${journalDays} days (store.retention.journalDays), before they would be archived; write less, or raise that setting`,
+      `--older-than ${written} is too long: entries expire after ${journalDays} days (store.retention.journalDays), before they are archived. Write less, or raise that setting`,
     );
   }
   return ageMs;

@@ -1,4 +1,4 @@
-import { type ArchiveFault, where } from '../../archive/folder.ts';
+import { type ArchiveFault, formatPlace } from '../../archive/folder.ts';
 import { type Verified, type VerifiedSource, verifyArchive } from '../../archive/verify.ts';
 import { CountersignError } from '../../errors.ts';
 import type { Call, CommandRow } from '../command.ts';
@@ -8,22 +8,24 @@ const PROGRESS_EVERY = 10_000;
 
 export const journalVerify: CommandRow = {
   path: 'journal verify',
-  summary: 'Whether an archive of the journal is whole: nothing changed, missing, added or moved.',
+  summary: 'Verify an archive of the journal: that no entry was changed, removed, added or moved.',
   example:
     'journal verify /var/lib/countersign/archive\njournal verify /mnt/cold/2025 /var/lib/countersign/archive --expect 3f9c0a7be1d24865a90c11b7d2f04e6583ab19d0c7e2f4516b8d9a0c3e5f7182',
   define: (command) =>
     command
-      .argument('<directory...>', 'what `journal archive --to` wrote to; several are taken for one archive')
+      .argument('<directory...>', 'the directories of one archive')
       .option(
         '--expect <hashes>',
-        'ends that were noted when they were made, with commas between: each must still be one',
+        'hashes of earlier ends, with commas between; the archive must still have each of them',
       )
       .addHelpText(
         'after',
         `
-Prints for each source the hash of its end. Each line of the archive has the hash of the line before, so this hash vouches for
-all of it; but whoever can write to all files can make all hashes anew, or take away the last files. Only a hash that was noted
-elsewhere, and --expect, tell that.`,
+The command prints for each source the hash at the end of its archive. Each line has the hash of the line before, so
+this hash covers all lines.
+
+Somebody who can write to all files can also compute all hashes again, or remove the last files. Only --expect, with
+hashes that you keep elsewhere, detects that.`,
       ),
   async run(session, call) {
     const expected = expectedOf(call);
@@ -45,14 +47,14 @@ function expectedOf(call: Call): readonly string[] {
   if (wrong === undefined) return hashes;
   throw new CountersignError(
     'USAGE',
-    `--expect ${wrong}: write the 64 digits of an end, as this command prints it`,
+    `--expect ${wrong} is not a hash. Write the 64 digits of an end that this command printed`,
   );
 }
 
-/** That there is nothing at all is no archive that is whole. */
+/** An archive without files is a fault. */
 function missing(directories: readonly string[], { sources, faults }: Verified): readonly ArchiveFault[] {
   if (faults.length > 0 || sources.some(({ files }) => files > 0)) return [];
-  return [{ file: directories.join(', '), line: 0, because: 'there is no file of an archive' }];
+  return [{ file: directories.join(', '), line: 0, because: 'there are no files of an archive' }];
 }
 
 function unmet(expected: readonly string[], { sources }: Verified): readonly ArchiveFault[] {
@@ -62,8 +64,7 @@ function unmet(expected: readonly string[], { sources }: Verified): readonly Arc
     .map((hash) => ({
       file: hash,
       line: 0,
-      because:
-        'no whole file ends with this hash: files from before it was noted are missing or were replaced',
+      because: 'no undamaged file ends with this hash: files were removed or replaced since then',
     }));
 }
 
@@ -85,4 +86,4 @@ function sourceJson({ firstAtMs, lastAtMs, ends, ...source }: VerifiedSource): o
   };
 }
 
-const faultText = (fault: ArchiveFault): string => printable(`${where(fault)}: ${fault.because}`);
+const faultText = (fault: ArchiveFault): string => printable(`${formatPlace(fault)}: ${fault.because}`);

@@ -10,15 +10,15 @@ import { type Call, type CommandRow, byOption } from '../command.ts';
 import { counted } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
-import { takenNote } from '../taken-note.ts';
+import { servicesThatApplied } from '../services.ts';
 import { type GivenValues, addedValues, removedValues } from './values.ts';
 
-/** Values in one step: decisions of the source wait for it. */
+/** Values that one step changes. Decisions of the source wait during a step. */
 const STEP_VALUES = 10_000;
 
 export const listAdd: CommandRow = {
   path: 'list add',
-  summary: 'Put values on a list, which is made if there is none; without values, make an empty list.',
+  summary: 'Add values to a list. Make the list if it does not exist, even without values.',
   example:
     'list add blocked-users 99999 88888 --source shop --message "fraud case 12"\nlist add withdrawal-addresses --file addresses.txt --asset ETH --source vault\nlist add vault-partners "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh XRP 12345" --source vault\nlist add blocked-users',
   define: (command) =>
@@ -26,44 +26,52 @@ export const listAdd: CommandRow = {
       sourceOption(
         command
           .argument('<name>', 'the list')
-          .argument('[values...]', 'what to put on it; a value of several parts has one blank between them'),
+          .argument(
+            '[values...]',
+            'the values to add; write the parts of a value with one space between them',
+          ),
       ),
     )
-      .option('--file <file>', 'more values, one a line, # for comments')
+      .option('--file <file>', 'read more values from this file, one on each line; # begins a comment')
       .option(
         '--asset <symbol>',
-        'each value must begin with an address of this asset, as assets.yaml beside the policies says',
+        'check that each value begins with an address of this asset of assets.yaml, beside the policies',
       )
-      .option('--message <text>', 'why, for the journal'),
+      .option('--message <text>', 'the reason, for the journal'),
   run: async (session, call) => {
     const given = addedValues(call, assetOf(session, call));
     const code = await change(session, call, given, 'add', chosenSources(session, call));
-    await noteIfUnused(session, given.list);
+    await reportIfUnused(session, given.list);
     return code;
   },
 };
 
 export const listRemove: CommandRow = {
   path: 'list remove',
-  summary: 'Take values off a list. A list stays, if an empty one.',
+  summary: 'Remove values from a list. An empty list stays.',
   example:
     'list remove blocked-users 99999 --source shop --message "case closed"\nlist remove withdrawal-addresses --file old.txt',
   define: (command) =>
-    byOption(sourceOption(command.argument('<name>', 'the list').argument('[values...]', 'what to take off')))
-      .option('--file <file>', 'more values, one a line, # for comments')
-      .option('--message <text>', 'why, for the journal'),
+    byOption(
+      sourceOption(command.argument('<name>', 'the list').argument('[values...]', 'the values to remove')),
+    )
+      .option('--file <file>', 'read more values from this file, one on each line; # begins a comment')
+      .option('--message <text>', 'the reason, for the journal'),
   async run(session, call) {
     const given = removedValues(call);
     if (given.values.length === 0) {
-      throw new CountersignError('USAGE', 'there is nothing to remove; give values, or --file with some');
+      throw new CountersignError(
+        'USAGE',
+        'there are no values to remove. Give values, or a --file with values',
+      );
     }
     return change(session, call, given, 'remove', await sourcesWithList(session, call, given.list));
   },
 };
 
 /**
- * Where the list is: a misspelt name must not make an empty list, by which a callback could pass. Throws
- * NOT_FOUND.
+ * The sources that have the list. Throws NOT_FOUND, because a misspelt name must not make an empty list, with
+ * which callbacks could pass.
  */
 async function sourcesWithList(session: Session, call: Call, list: string): Promise<readonly string[]> {
   const store = await session.store();
@@ -77,17 +85,17 @@ async function sourcesWithList(session: Session, call: Call, list: string): Prom
   throw noSuchList(list, sources);
 }
 
-/** NOT_FOUND, for a list that none of these sources has. */
+/** A NOT_FOUND for a list that these sources don't have. */
 export function noSuchList(list: string, sources: readonly string[]): CountersignError {
   return new CountersignError(
     'NOT_FOUND',
-    `there is no list ${list} in ${sources.join(', ')}; \`countersign list show\` names those there are, \`countersign list add\` makes one`,
+    `there is no list ${list} in ${sources.join(', ')}. \`countersign list show\` prints the lists, and \`countersign list add\` makes one`,
     { list, sources },
   );
 }
 
-/** Whoever adds somebody to a list expects that something comes of it. */
-async function noteIfUnused(session: Session, list: string): Promise<void> {
+/** Reports that a list has no effect yet, which people who add values don't expect. */
+async function reportIfUnused(session: Session, list: string): Promise<void> {
   const store = await session.store();
   const { revision } = await store.control();
   const document = revision === '' ? undefined : await store.document(revision);
@@ -96,7 +104,7 @@ async function noteIfUnused(session: Session, list: string): Promise<void> {
   const rules = compiled.release.policies.flatMap((policy) => policy.rules);
   if (rules.some(({ lists = [] }) => lists.includes(list))) return;
   session.report(
-    `No rule in force looks into the list ${list}: it changes nothing until a policy names it (list: ${list}).`,
+    `No rule in force uses the list ${list}. It has no effect until a policy names it (list: ${list}).`,
   );
 }
 
@@ -114,7 +122,7 @@ async function change(
     ({ source, changed, entries, version }) =>
       `${source}/${given.list}: ${changed} ${what === 'add' ? 'added' : 'removed'}, ${counted(entries, 'entry', 'entries')} now (version ${version})`,
   );
-  const services = await takenNote(session);
+  const services = await servicesThatApplied(session);
   session.print(
     texts.join('\n'),
     changes.map((each) => ({ ...each, services })),
@@ -128,7 +136,7 @@ interface Changed extends Pick<ListSummary, 'list' | 'entries' | 'version'> {
   readonly changed: number;
 }
 
-/** In steps of a bounded size, each of them whole; after a failure the same call does what is left. */
+/** Changes a list in atomic steps of bounded size. After a failure, the same call does the rest. */
 async function changeOne(
   session: Session,
   source: string,
@@ -160,13 +168,12 @@ async function changeOne(
 
 function halfDone(thrown: unknown, list: string, done: number, all: number): unknown {
   if (!(thrown instanceof CountersignError) || done === 0) return thrown;
-  const said = `${done} of ${all} values of ${list} were dealt with, then: ${messageOf(thrown)}. The same call again does the rest`;
-  return new CountersignError(thrown.code, said, thrown.data, thrown);
+  const message = `${done} of ${all} values of ${list} are done, then: ${messageOf(thrown)}. Run the same command again for the rest`;
+  return new CountersignError(thrown.code, message, thrown.data, thrown);
 }
 
 /**
- * The asset that `--asset` names, from the asset table beside the policies; undefined without it. Throws
- * USAGE, with the cure.
+ * The asset of `--asset`, from the asset table beside the policies. Undefined without `--asset`. Throws USAGE.
  */
 function assetOf(session: Session, call: Call): Asset | undefined {
   const symbol = call.option('asset');
@@ -176,18 +183,20 @@ function assetOf(session: Session, call: Call): Asset | undefined {
   const [tree, second] = trees;
   const problems: Problem[] = [];
   const assets = tree === undefined ? new Map<string, Asset>() : compileAssets(plainOf(tree), problems);
-  const said = [
+  const messages = [
     ...faults.map(({ at, message, cure }) => formatFault({ file: path, ...at, path: '', message, cure })),
     ...(tree === undefined && faults.length === 0
-      ? [`${path} is empty; write \`assets:\` and below it a symbol a line`]
+      ? [`${path} is empty. Write \`assets:\`, and below it one symbol on each line`]
       : []),
     ...(tree === undefined ? [] : problems.map((problem) => formatProblem(path, tree, problem))),
-    ...(second === undefined ? [] : [`${path} holds more than one table; join them into one`]),
+    ...(second === undefined ? [] : [`${path} has more than one table. Join them into one`]),
   ];
-  if (said.length > 0) throw new CountersignError('USAGE', `the asset table has faults:\n${said.join('\n')}`);
+  if (messages.length > 0) {
+    throw new CountersignError('USAGE', `the asset table has faults:\n${messages.join('\n')}`);
+  }
   const asset = assets.get(symbol);
   if (asset !== undefined) return asset;
-  throw new CountersignError('USAGE', `${path} does not have ${symbol}; ${assetCure(symbol, assets)}`);
+  throw new CountersignError('USAGE', `${path} has no asset ${symbol}; ${assetCure(symbol, assets)}`);
 }
 
 function formatProblem(file: string, tree: Tree, { path, of, message, cure }: Problem): string {
@@ -200,7 +209,7 @@ function textOf(path: string): string {
   } catch (thrown) {
     throw new CountersignError(
       'USAGE',
-      `--asset needs the asset table, and ${path} can't be read: ${messageOf(thrown)}; write one, or leave --asset out`,
+      `--asset needs the asset table, but ${path} can't be read: ${messageOf(thrown)}. Write one, or leave --asset out`,
     );
   }
 }

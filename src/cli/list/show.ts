@@ -9,10 +9,10 @@ import { chosenSources, sourceOption } from '../sources.ts';
 
 export const listShow: CommandRow = {
   path: 'list show',
-  summary: 'All lists, or what is on one.',
+  summary: 'Show all lists, or the values of one list.',
   example: 'list show\nlist show blocked-users --source shop',
   define: (command) =>
-    sourceOption(command.argument('[name]', 'a list (default: all, without what is on them)')),
+    sourceOption(command.argument('[name]', 'a list (default: all lists, without their values)')),
   async run(session, call) {
     const store = await session.store();
     const sources = chosenSources(session, call);
@@ -46,7 +46,7 @@ function showAll(session: Session, found: readonly Found[]): 0 {
     `changed ${isoTime(each.changedAtMs)}`,
   ]);
   session.print(
-    rows.length === 0 ? 'There are no lists; make one with `countersign list add`.' : columns(rows),
+    rows.length === 0 ? 'There are no lists. Make one with `countersign list add`.' : columns(rows),
     found.map(summaryJson),
   );
   return 0;
@@ -75,7 +75,7 @@ async function showEntries(session: Session, store: Store, lists: readonly Found
   );
 }
 
-/** By value, each once: the store may hand one out twice while the list changes. */
+/** Sorted by value, each once: the store may return one twice while the list changes. */
 async function entriesOf(store: Store, { source, list }: Found): Promise<readonly ListEntry[]> {
   const entries = new Map<string, ListEntry>();
   for await (const entry of store.listEntries(source, list)) entries.set(entry.value, entry);

@@ -6,12 +6,12 @@ import { comparableEntry, storedEntries, ambiguityOf } from '../../values/compar
 import type { Call } from '../command.ts';
 
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
-/** Room for an address, a symbol and a memo, each as long as a callback can have it. */
+/** Enough for an address, a symbol and a memo of the greatest length in a callback. */
 const VALUE_MAX = 1024;
 const CONTROL = /\p{Cc}/u;
 
 /**
- * The list's name and the values that a call gives, from the command line and from `--file`, comparable and
+ * The list's name and the values of a call, from the arguments and `--file`. Values have their comparable form,
  * each once.
  */
 export interface GivenValues {
@@ -20,35 +20,35 @@ export interface GivenValues {
 }
 
 /**
- * Values to be put on a list; with an asset, each must begin with an address of it. Throws USAGE or
- * LIST_INVALID, naming the first value that will not do.
+ * The values to add to a list. With an asset, each must begin with an address of it. Throws USAGE or LIST_INVALID,
+ * naming the first invalid value.
  */
 export function addedValues(call: Call, asset: Asset | undefined): GivenValues {
   const written = writtenValues(call);
   for (const value of written) {
     if (value.includes('  '))
-      throw invalidValue(value, 'has two blanks in a row, where one divides its parts');
+      throw invalidValue(value, 'has two spaces in a row. Write one space between its parts');
     const unseen = ambiguityOf(comparableEntry(value));
-    if (unseen !== undefined) throw invalidValue(value, `${unseen}; no member could ever match`);
+    if (unseen !== undefined) throw invalidValue(value, `${unseen}, so no member can match it. Correct it`);
     if (asset !== undefined) checkAddress(value, asset);
   }
   return givenValues(call, written.map(comparableEntry));
 }
 
 /**
- * Values to be taken off a list, also in the form in which an earlier version put them on it. Throws USAGE or
- * LIST_INVALID, naming the first value that will not do.
+ * The values to remove from a list, also in the form that earlier versions stored. Throws USAGE or LIST_INVALID,
+ * naming the first invalid value.
  */
 export function removedValues(call: Call): GivenValues {
   return givenValues(call, writtenValues(call).flatMap(storedEntries));
 }
 
-/** Throws USAGE for a name that no policy could refer to. */
+/** Returns the name. Throws USAGE if no policy can use it. */
 export function checkedName(list: string): string {
   if (NAME.test(list)) return list;
   throw new CountersignError(
     'USAGE',
-    `${JSON.stringify(list)} is no name of a list; write at most 64 lower-case letters, digits and hyphens, a letter first`,
+    `${JSON.stringify(list)} is not a name of a list. Write at most 64 lower-case letters, digits and hyphens, beginning with a letter`,
   );
 }
 
@@ -57,7 +57,7 @@ function givenValues(call: Call, entries: readonly string[]): GivenValues {
   return { list: checkedName(list), values: [...new Set(entries)] };
 }
 
-/** As they are written, trimmed. */
+/** The values as they are written, trimmed. */
 function writtenValues(call: Call): readonly string[] {
   const [, ...written] = call.arguments;
   const file = call.option('file');
@@ -70,21 +70,21 @@ function writtenValues(call: Call): readonly string[] {
 }
 
 function checkValue(value: string): void {
-  if (value === '') throw invalidValue(value, 'is empty');
+  if (value === '') throw invalidValue(value, 'is empty. Leave it out');
   if (value.length > VALUE_MAX) {
-    throw invalidValue(value, `has ${value.length} characters; at most ${VALUE_MAX} are kept`);
+    throw invalidValue(value, `has ${value.length} characters. Write at most ${VALUE_MAX}`);
   }
   if (CONTROL.test(value) || !value.isWellFormed()) {
     throw invalidValue(
       value,
-      'has a control character or half a character in it; no member could ever match',
+      'has a control character or half a character, so no member can match it. Correct it',
     );
   }
 }
 
 function invalidValue(value: string, problem: string): CountersignError {
   const shown = JSON.stringify(value.slice(0, 40));
-  return new CountersignError('LIST_INVALID', `the value ${shown} ${problem}; mend it, then call again`);
+  return new CountersignError('LIST_INVALID', `the value ${shown} ${problem}`);
 }
 
 function checkAddress(value: string, asset: Asset): void {
@@ -93,7 +93,7 @@ function checkAddress(value: string, asset: Asset): void {
   if (read.ok) return;
   throw new CountersignError(
     'USAGE',
-    `${JSON.stringify(value)} does not begin with an address of ${asset.symbol}: ${read.because}; mend it, then call again. Nothing was added`,
+    `${JSON.stringify(value)} does not begin with an address of ${asset.symbol}: ${read.because}. Nothing was added. Correct it and run the command again`,
   );
 }
 
@@ -103,7 +103,7 @@ function textOf(file: string): string {
   } catch (thrown) {
     throw new CountersignError(
       'USAGE',
-      `--file ${file} can't be read: ${messageOf(thrown)}; name a text file with one value a line`,
+      `--file ${file} can't be read: ${messageOf(thrown)}. Name a text file with one value on each line`,
     );
   }
 }

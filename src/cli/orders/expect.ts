@@ -2,10 +2,10 @@ import { orderSources } from '../../compose/sources.ts';
 import { CountersignError } from '../../errors.ts';
 import { announceOrder, orderJson } from '../../orders/orders.ts';
 import { type Call, type CommandRow, byOption } from '../command.ts';
-import { takenNote } from '../taken-note.ts';
+import { servicesThatApplied } from '../services.ts';
 import { namedOrder, orderArguments, orderText } from './order.ts';
 
-/** Options, and the members of an order that they give. */
+/** The member of an order for each option. */
 const MEMBERS: Readonly<Record<string, string>> = {
   user: 'userId',
   symbol: 'symbol',
@@ -21,26 +21,26 @@ const MEMBERS: Readonly<Record<string, string>> = {
 
 export const ordersExpect: CommandRow = {
   path: 'orders expect',
-  summary: 'Announce what is to come: only a callback that agrees then passes `expected-order`.',
+  summary: 'Announce an order. The rule `expected-order` only passes a callback that agrees with it.',
   example:
     'orders expect payment 11321 --user 12345 --symbol USDT1742 --amount 100 --scheme rsa --expires 2h\norders expect transfer r-1 --to-address 0x52908400098527886E0F7030069857D2E4169EE7 --symbol ETH --amount 1.5',
   define: (command) =>
     byOption(orderArguments(command))
-      .option('--symbol <symbol>', 'the asset; for web3 main_chain_symbol')
+      .option('--symbol <symbol>', 'the asset; main_chain_symbol for web3')
       .option('--amount <decimal>', 'the exact amount')
-      .option('--user <id>', 'userId, of a payment')
+      .option('--user <id>', 'userId of a payment')
       .option(
         '--scheme <scheme>',
-        'how a payment will be signed (default: what the source accepts, if that is one)',
+        'the signature scheme of a payment (default: the scheme of the source, if it accepts only one)',
       )
-      .option('--to-address <address>', 'destination')
-      .option('--from <address>', 'where it comes from')
-      .option('--memo <text>', 'memo of the destination')
+      .option('--to-address <address>', 'the destination address')
+      .option('--from <address>', 'the source address')
+      .option('--memo <text>', 'the memo of the destination')
       .option('--transfer-id <id>', 'transfer_id')
-      .option('--outputs <list>', 'ADDRESS=AMOUNT,ADDRESS=AMOUNT, of a withdrawal to several addresses')
-      .option('--data <hex>', 'input_data, of a web3 transaction')
+      .option('--outputs <list>', 'ADDRESS=AMOUNT,ADDRESS=AMOUNT for a withdrawal to several addresses')
+      .option('--data <hex>', 'input_data of a web3 transaction')
       .option('--contract <address>', 'interactive_contract')
-      .option('--expires <when>', 'a length from now, or an instant', '24h'),
+      .option('--expires <when>', 'a duration from now, or a time', '24h'),
   async run(session, call) {
     const { kind, id, source } = namedOrder(session, call);
     const expires = call.option('expires') ?? '24h';
@@ -50,8 +50,8 @@ export const ordersExpect: CommandRow = {
       { source: source.name, kind, id, members: membersOf(call), expires, by: session.by },
       session.clock(),
     );
-    const services = await takenNote(session);
-    const before = outcome === 'unchanged' ? ' It was announced like that before.' : '';
+    const services = await servicesThatApplied(session);
+    const before = outcome === 'unchanged' ? ' It was already announced.' : '';
     session.print(`${orderText(order)}.${before}`, { outcome, order: orderJson(order), services });
     return 0;
   },
@@ -73,6 +73,6 @@ function readOutput(written: string): { readonly to: string; readonly amount: st
   if (to !== '' && amount !== '' && more.length === 0) return { to, amount };
   throw new CountersignError(
     'USAGE',
-    `--outputs ${written}: write ADDRESS=AMOUNT, several with commas between`,
+    `--outputs ${written} is not valid. Write ADDRESS=AMOUNT, several with commas between`,
   );
 }

@@ -9,15 +9,12 @@ import type { Call } from '../command.ts';
 import { isoTime, printable } from '../print.ts';
 import type { Session } from '../session.ts';
 
-/** `payment 11321` and `--source`: which callback an order is about. */
+/** The arguments and the option that name an order: `payment 11321` and `--source`. */
 export function orderArguments(command: Command): Command {
   return command
     .argument('<kind>', KINDS.join(', '))
-    .argument('<id>', 'appOrderId or request_id of the callback that is to come')
-    .option(
-      '--source <name>',
-      'the source of the settings (default: the only one that takes such callbacks)',
-    );
+    .argument('<id>', 'appOrderId or request_id of the expected callback')
+    .option('--source <name>', 'a source of the settings (default: the only source of such callbacks)');
 }
 
 export interface NamedOrder {
@@ -33,7 +30,7 @@ export function namedOrder(session: Session, call: Call): NamedOrder {
   if (kind === undefined) {
     throw new CountersignError(
       'USAGE',
-      `${written} is no kind of callback; write one of ${KINDS.join(', ')}`,
+      `${written} is not a kind of callback. Write one of ${KINDS.join(', ')}`,
     );
   }
   const sources = orderSources(session.settings());
@@ -42,17 +39,22 @@ export function namedOrder(session: Session, call: Call): NamedOrder {
   const fitting = sources.filter(({ kinds }) => kinds.includes(kind));
   const [source] = fitting;
   if (source !== undefined && fitting.length === 1) return { kind, id, source };
-  const names = fitting.map((each) => each.name).join(', ') || 'none of the settings';
-  throw new CountersignError('USAGE', `--source is needed: ${kind} callbacks are taken by ${names}`);
+  const names = fitting.map((each) => each.name).join(', ');
+  throw new CountersignError(
+    'USAGE',
+    names === ''
+      ? `no source of ${session.settingsFile} takes ${kind} callbacks. Add one`
+      : `--source is missing, and several sources take ${kind} callbacks. Give one of ${names}`,
+  );
 }
 
-/** `shop payment:11321 is expected until …: amount 100, …`. */
+/** An order as text, such as `shop payment:11321 is expected until …: amount 100, …`. */
 export function orderText({ source, subject, state, members, expiresAtMs, endedAtMs }: Order): string {
   const when = {
     expected: `is expected until ${isoTime(expiresAtMs)}`,
     used: `was used at ${isoTime(endedAtMs)}`,
     cancelled: `was cancelled at ${isoTime(endedAtMs)}`,
-    expired: `has expired at ${isoTime(expiresAtMs)}, unused`,
+    expired: `expired unused at ${isoTime(expiresAtMs)}`,
   }[state];
   const shown = Object.entries(members)
     .sort(([a], [b]) => (a < b ? -1 : 1))

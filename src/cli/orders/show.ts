@@ -6,7 +6,7 @@ import { namedOrder, orderArguments, orderText } from './order.ts';
 
 export const ordersShow: CommandRow = {
   path: 'orders show',
-  summary: 'An announced order: its members, and whether it is expected, used, cancelled or expired.',
+  summary: 'Show an announced order: its members, and whether it is expected, used, cancelled or expired.',
   example: 'orders show payment 11321 --source shop',
   define: orderArguments,
   async run(session, call) {
@@ -17,7 +17,7 @@ export const ordersShow: CommandRow = {
     if (order === undefined) {
       throw new CountersignError(
         'NOT_FOUND',
-        `no order ${subject} was announced for ${source.name}; \`countersign orders expect\` announces one`,
+        `no order ${subject} was announced for ${source.name}. Announce it with \`countersign orders expect\``,
         { source: source.name, subject },
       );
     }

@@ -10,20 +10,20 @@ import type { Session } from '../session.ts';
 export const policyDiff: CommandRow = {
   path: 'policy diff',
   summary:
-    'What policy files change in what is in force, or one revision in another: rule by rule, and which way.',
+    'Show how policy files differ from the policies in force, or one revision from another: rule by rule, and whether each gets stricter.',
   example: 'policy diff\npolicy diff config/policies --exit-code\npolicy diff --from 3f9a1c04 --to 77b0e2d1',
   define: (command) =>
     command
-      .argument('[directory]', 'where they are (default: policies.directory of the settings)')
-      .option('--from <revision>', 'compare with this one, or one that begins so (default: what is in force)')
+      .argument('[directory]', 'the policy files (default: policies.directory of the settings)')
+      .option('--from <revision>', 'compare with this revision or its beginning (default: the one in force)')
       .option('--to <revision>', 'compare this revision instead of a directory')
       .option('--exit-code', 'exit 1 if anything differs'),
   async run(session, call) {
     const to = call.option('to');
     if (to !== undefined && call.arguments.length > 0) {
-      throw new CountersignError('USAGE', 'give a directory or --to, not both');
+      throw new CountersignError('USAGE', 'a directory and --to were given. Give one of them');
     }
-    // Files first: their faults are told also where the store can't be reached.
+    // Files first, so that their faults are reported even if the store can't be reached.
     const files = to === undefined ? await sideOfFiles(session, call) : undefined;
     const store = await session.store();
     const from = await sideOfRevision(store, call.option('from') ?? (await store.control()).revision);
@@ -48,7 +48,7 @@ async function sideOfFiles(session: Session, call: Call): Promise<Side> {
   return readPolicyDirectory(directory);
 }
 
-/** A revision by its name or the beginning of it; the empty text is none. Throws REVISION_UNKNOWN. */
+/** A revision by its name or beginning. The empty text means no policies. Throws REVISION_UNKNOWN. */
 async function sideOfRevision(store: Store, name: string): Promise<Side> {
   if (name === '') return { revision: '', document: undefined };
   const revision = await findRevision(store, name);

@@ -6,9 +6,9 @@ const SHOWN = 20;
 
 export const policyHistory: CommandRow = {
   path: 'policy history',
-  summary: 'What was put in force, by whom and why, newest first.',
+  summary: 'List the revisions that were put in force, by whom and why, newest first.',
   example: 'policy history\npolicy history --limit 100',
-  define: (command) => command.option('--limit <number>', `at most so many (default: ${SHOWN})`),
+  define: (command) => command.option('--limit <number>', `at most this many (default: ${SHOWN})`),
   async run(session, call) {
     const limit = call.count('limit', { least: 1, most: 1000 }) ?? SHOWN;
     const history = await releaseHistory(await session.store(), limit);
@@ -21,7 +21,9 @@ export const policyHistory: CommandRow = {
       printable(message),
     ]);
     session.print(
-      rows.length === 0 ? 'Nothing was ever pushed; begin with `countersign policy push`.' : columns(rows),
+      rows.length === 0
+        ? 'No policies were pushed yet. Begin with `countersign policy push`.'
+        : columns(rows),
       history.map(({ atMs, ...entry }) => ({ ...entry, at: isoTime(atMs) })),
     );
     return 0;

@@ -3,16 +3,16 @@ import { type ReleaseDiff, diffReleases } from '../../policy/diff.ts';
 import type { Release } from '../../policy/release.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
 import { named, pushRelease } from '../../release/push.ts';
-import { readTests } from '../../simulation/files.ts';
+import { readTests } from '../../simulation/test-files.ts';
 import { type TestReport, runTests } from '../../simulation/run-tests.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { Store } from '../../store/store.ts';
-import { type Call, type CommandRow, byOption, neededMessage } from '../command.ts';
+import { type Call, type CommandRow, byOption, requiredMessage } from '../command.ts';
 import { guarded } from '../doctor/finding.ts';
 import { checkRelease } from '../doctor/policies.ts';
 import { printable } from '../print.ts';
 import type { Session } from '../session.ts';
-import { takenNote } from '../taken-note.ts';
+import { servicesThatApplied } from '../services.ts';
 import { diffText } from './diff-text.ts';
 import { reportJson, reportText, summaryText } from './test.ts';
 import { sizeOf, sizeText } from './validate.ts';
@@ -21,20 +21,22 @@ const SKIPPED = ' (tests skipped)';
 
 export const policyPush: CommandRow = {
   path: 'policy push',
-  summary: 'Put policy files in force, on every replica, once their tests pass.',
+  summary: 'Run the tests of policy files, and put the files in force on every replica.',
   example:
     'policy push --message "limit raised, see RISK-12"\npolicy push config/policies --message "as reviewed" --expect 3f9a1c04d2b7\npolicy push --dry-run',
   define: (command) =>
-    byOption(command.argument('[directory]', 'where they are (default: policies.directory of the settings)'))
-      .option('--message <text>', 'why, for the history; only --dry-run needs none')
+    byOption(
+      command.argument('[directory]', 'the policy files (default: policies.directory of the settings)'),
+    )
+      .option('--message <text>', 'the reason, for the history; required except with --dry-run')
       .option(
         '--expect <revision>',
-        'push only if this one, or one that begins so, is in force; `none` if nothing is (default: what is in force now)',
+        'push only if this revision, or its beginning, is in force; `none` for no policies (default: the one in force now)',
       )
-      .option('--dry-run', 'do everything but the push')
-      .option('--skip-tests', 'push without running the tests; the message will say so'),
+      .option('--dry-run', 'do everything except the push')
+      .option('--skip-tests', 'push without running the tests; the history will say so'),
   async run(session, call) {
-    const message = call.flag('dryRun') ? '' : neededMessage(call);
+    const message = call.flag('dryRun') ? '' : requiredMessage(call);
     const [directory = session.settings().policies.directory] = call.arguments;
     const release = await readPolicyDirectory(directory);
     const skipped = call.flag('skipTests');
@@ -42,14 +44,14 @@ export const policyPush: CommandRow = {
     if (report !== undefined && report.failed > 0) return refused(session, report);
     const store = await session.store();
     const { revision: before, frozen } = await store.control();
-    const said = {
+    const facts = {
       before,
       revision: release.revision,
       ...sizeOf(release),
       tests: report === undefined ? 'skipped' : { passed: report.passed },
     };
     if (release.revision === before) {
-      session.print(`${named(before)} is in force already: nothing to push.`, { pushed: false, ...said });
+      session.print(`${named(before)} is already in force. Nothing to push.`, { pushed: false, ...facts });
       return 0;
     }
     const needs = await guarded('policies', () => checkRelease(session.settings(), store, release));
@@ -59,7 +61,7 @@ export const policyPush: CommandRow = {
     const shown = `${typeof diff === 'string' ? diff : diffText(diff)}\n${testsText(report)}`;
     if (call.flag('dryRun')) {
       const text = `Would be in force: ${named(before)} → ${named(release.revision)}, ${sizeText(release)}. Nothing was pushed.`;
-      session.print(`${shown}\n${text}`, { pushed: false, ...said, diff, warnings });
+      session.print(`${shown}\n${text}`, { pushed: false, ...facts, diff, warnings });
       return 0;
     }
     const { sequence } = await pushRelease(store, {
@@ -72,16 +74,16 @@ export const policyPush: CommandRow = {
       `${shown}\nIn force: ${named(before)} → ${named(release.revision)}, ${sizeText(release)}.`,
       {
         pushed: true,
-        ...said,
+        ...facts,
         sequence,
         diff,
         warnings,
-        services: await takenNote(session, { sequence }),
+        services: await servicesThatApplied(session, { sequence }),
       },
     );
     if (frozen.length > 0) {
-      const stand = frozen.map((freeze) => `  ${printable(freezeText(freeze))}`).join('\n');
-      session.report(`All is frozen; \`countersign unfreeze\` lets approvals through again.\n${stand}`);
+      const list = frozen.map((freeze) => `  ${printable(freezeText(freeze))}`).join('\n');
+      session.report(`Approvals are frozen. \`countersign unfreeze\` lifts the freezes.\n${list}`);
     }
     return 0;
   },
@@ -95,7 +97,7 @@ async function tested(session: Session, release: Release, directory: string): Pr
 }
 
 function refused(session: Session, report: TestReport): 1 {
-  const cure = 'Nothing was pushed; mend the policies or their tests, or give --skip-tests.';
+  const cure = 'Nothing was pushed. Correct the policies or their tests, or give --skip-tests.';
   session.print(`${reportText(report, { coverage: false })}\n${cure}`, {
     pushed: false,
     tests: reportJson(report),
@@ -105,28 +107,23 @@ function refused(session: Session, report: TestReport): 1 {
 
 function testsText(report: TestReport | undefined): string {
   if (report === undefined) return 'The tests were skipped.';
-  return report.passed === 0 ? 'There are no tests, so nothing was tried.' : summaryText(report);
+  return report.passed === 0 ? 'There are no tests.' : summaryText(report);
 }
 
-/**
- * What the push changes; or why that can't be told, which must not keep anybody from mending it by a push.
- */
+/** What the push changes, or why that is not known. A push must be possible even then: it may be the repair. */
 async function compared(store: Store, before: string, release: Release): Promise<ReleaseDiff | string> {
   try {
     const document = before === '' ? undefined : await store.document(before);
     return before !== '' && document === undefined
-      ? `What differs is not known: the store does not hold revision ${named(before)}, which is in force.`
+      ? `The difference is not known: the store does not have revision ${named(before)}, which is in force.`
       : diffReleases(document, release.document);
   } catch (thrown) {
     if (!(thrown instanceof CountersignError && thrown.code === 'STORE_CORRUPT')) throw thrown;
-    return `What differs is not known: ${thrown.message}`;
+    return `The difference is not known: ${thrown.message}`;
   }
 }
 
-/**
- * What the store is to compare with: the full name of what is in force if that is meant, else what cannot be
- * in force.
- */
+/** The revision that must be in force for the push. The beginning of the one in force stands for all of it. */
 function expectedOf(call: Call, inForce: string): string {
   const expect = call.option('expect');
   if (expect === undefined) return inForce;

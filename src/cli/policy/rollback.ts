@@ -1,17 +1,17 @@
 import { named, rollback } from '../../release/push.ts';
-import { type CommandRow, byOption, messageOption, neededMessage } from '../command.ts';
-import { takenNote } from '../taken-note.ts';
+import { type CommandRow, byOption, messageOption, requiredMessage } from '../command.ts';
+import { servicesThatApplied } from '../services.ts';
 
 export const policyRollback: CommandRow = {
   path: 'policy rollback',
-  summary: 'Put a revision of old in force again.',
+  summary: 'Put an earlier revision in force again.',
   example: 'policy rollback 3f9a1c04d2b7 --message "the new limit refuses too much"',
   define: (command) =>
     messageOption(
-      byOption(command.argument('<revision>', 'the beginning of its name will do, if only one begins so')),
+      byOption(command.argument('<revision>', 'the revision, or a beginning that only one revision has')),
     ),
   async run(session, call) {
-    const message = neededMessage(call);
+    const message = requiredMessage(call);
     const [revision = ''] = call.arguments;
     const store = await session.store();
     const { revision: before } = await store.control();
@@ -20,7 +20,7 @@ export const policyRollback: CommandRow = {
       before,
       revision: control.revision,
       sequence: control.sequence,
-      services: await takenNote(session, control),
+      services: await servicesThatApplied(session, control),
     });
     return 0;
   },

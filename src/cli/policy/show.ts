@@ -9,10 +9,10 @@ import { counted, isoTime, jsonOrText, printable } from '../print.ts';
 
 export const policyShow: CommandRow = {
   path: 'policy show',
-  summary: 'Show the policies of a revision as they could be written, and who put it in force.',
+  summary: 'Show the policies of a revision as YAML, and who put it in force.',
   example: 'policy show\npolicy show 3f9a1c04d2b7',
   define: (command) =>
-    command.argument('[revision]', 'the beginning of its name will do (default: what is in force)'),
+    command.argument('[revision]', 'the revision or its beginning (default: the revision in force)'),
   async run(session, call) {
     const store = await session.store();
     const { revision: inForce, frozen } = await store.control();
@@ -20,7 +20,7 @@ export const policyShow: CommandRow = {
     if (wanted === undefined && inForce === '') {
       throw new CountersignError(
         'NOT_FOUND',
-        'no policies are in force; put some there with `countersign policy push`',
+        'no policies are in force. Push some with `countersign policy push`',
       );
     }
     const revision = wanted === undefined ? inForce : await findRevision(store, wanted);
@@ -66,7 +66,7 @@ const contentShape = z.object({
 type Content = z.output<typeof contentShape>;
 
 /**
- * A revision's policies as they were written, also those that this version of the program could not compile.
+ * The policies of a revision as they were written, even if this version of the program can't compile them.
  */
 async function contentOf(store: Store, revision: string): Promise<Content> {
   const document = await store.document(revision);
@@ -74,7 +74,7 @@ async function contentOf(store: Store, revision: string): Promise<Content> {
   if (content.success) return content.data;
   throw new CountersignError(
     'STORE_CORRUPT',
-    `revision ${named(revision)} in the store holds no policies; push the policies again`,
+    `revision ${named(revision)} in the store has no policies. Push the policies again`,
     { revision },
   );
 }
@@ -83,12 +83,12 @@ function contentText({ policies, lists }: Content): string {
   const files = Object.entries(lists).map(
     ([file, values]) => `# ${file}: ${counted(values.length, 'value')}\n`,
   );
-  // Every scalar is the text it was written as, so none needs quotes to stay one.
+  // Every scalar is a text, so none needs quotes.
   const texts = policies.map((policy) => stringify(ordered(policy), { schema: 'failsafe', lineWidth: 0 }));
   return [files.join(''), texts.join('---\n')].join('').trimEnd();
 }
 
-/** In the order in which people write them; the store keeps them in that of the alphabet. */
+/** The members in the usual order of policy files. The store has them in alphabetical order. */
 function ordered(policy: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { policy: name, description, callback, when, refusals, rules, ...others } = policy;
   const written = { policy: name, description, callback, when, refusals, ...others, rules };

@@ -1,7 +1,7 @@
 import { CountersignError } from '../../errors.ts';
 import type { PolicyTest } from '../../policy/suite/suite.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
-import { TESTS_DIRECTORY, readTests } from '../../simulation/files.ts';
+import { TESTS_DIRECTORY, readTests } from '../../simulation/test-files.ts';
 import {
   type CallbackResult,
   type Coverage,
@@ -18,19 +18,19 @@ const PROGRESS_EVERY = 20;
 export const policyTest: CommandRow = {
   path: 'policy test',
   summary:
-    'Run the tests of policy files: callbacks that are decided as in production, and what must come out.',
+    'Run the tests of policy files. Their callbacks are decided as in production and compared with the expectations.',
   example:
     'policy test\npolicy test config/policies --only "above the limit"\npolicy test --require-coverage --json',
   define: (command) =>
     command
       .argument('[directory]', 'where the policies are (default: policies.directory of the settings)')
-      .option('--only <text>', 'only tests whose name, or file, contains this')
-      .option('--require-coverage', 'exit 1 unless every rule that enforces was made to pass and to refuse'),
+      .option('--only <text>', 'run only tests whose name or file contains this text')
+      .option('--require-coverage', 'exit 1 unless every enforced rule passed and refused at least once'),
   async run(session, call) {
     const only = call.option('only');
     const covered = call.flag('requireCoverage');
     if (only !== undefined && covered) {
-      throw new CountersignError('USAGE', '--require-coverage is about all tests; leave --only out');
+      throw new CountersignError('USAGE', '--require-coverage needs all tests. Leave --only out');
     }
     const [directory = session.settings().policies.directory] = call.arguments;
     const release = await readPolicyDirectory(directory);
@@ -55,17 +55,16 @@ function chosenTests(tests: readonly PolicyTest[], only: string | undefined): re
     : tests.filter(({ name, file }) => name.includes(only) || file.includes(only));
 }
 
-/** No test is no pass. */
+/** Without tests, the command fails. */
 function nothingRun(directory: string, call: Call): string {
   const only = call.option('only');
   return only === undefined
-    ? `There are no tests in ${directory}/${TESTS_DIRECTORY}, so nothing was tried; write some into a file that ends in .test.yaml.`
-    : `No test of ${directory} has ${JSON.stringify(only)} in its name or file, so nothing was tried.`;
+    ? `There are no tests in ${directory}/${TESTS_DIRECTORY}, so none was run. Write some into a file whose name ends in .test.yaml.`
+    : `No test of ${directory} has ${JSON.stringify(only)} in its name or file, so none was run.`;
 }
 
 /**
- * What came of tests, for people: those that failed with what every rule said, a summary, and what was not
- * covered.
+ * A report of tests as text: the failed tests with the results of all rules, a summary, and rules without coverage.
  */
 export function reportText(report: TestReport, show: { readonly coverage: boolean }): string {
   const failed = report.tests.filter(({ passed }) => !passed);
@@ -117,17 +116,17 @@ function valuesText(values: Readonly<Record<string, string>>): string {
 }
 
 function coverageText({ rules, complete }: Coverage): string {
-  if (complete) return 'Every rule that enforces was made to pass and to refuse.';
-  const lacking = rules
+  if (complete) return 'Every enforced rule passed and refused at least once.';
+  const uncovered = rules
     .filter(({ passed, refused }) => passed === 0 || refused === 0)
     .map(({ rule, mode, passed, refused }) => {
       const what = passed + refused === 0 ? 'never ran' : passed === 0 ? 'never passed' : 'never refused';
       return [`  ${what}`, `${rule}${mode === 'observe' ? ' (only observes)' : ''}`];
     });
-  return `Not covered by these tests:\n${columns(lacking)}`;
+  return `Not covered by these tests:\n${columns(uncovered)}`;
 }
 
-/** The same for machines: every callback with what was expected and found. */
+/** The report as JSON: every callback with its expectation and its result. */
 export function reportJson({ passed, failed, tests, coverage }: TestReport) {
   return {
     passed,

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import { CountersignError, messageOf } from '../../errors.ts';
 import type { Release } from '../../policy/release.ts';
 import { spellingWarnings } from '../../policy/spelling-warnings.ts';
-import { readTests } from '../../simulation/files.ts';
+import { readTests } from '../../simulation/test-files.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
 import type { CommandRow } from '../command.ts';
 import { counted } from '../print.ts';
@@ -11,7 +11,7 @@ import { counted } from '../print.ts';
 export const policyValidate: CommandRow = {
   path: 'policy validate',
   summary:
-    'Check policy files, and the files of their tests: every fault with its place and its cure, and a warning of each list or limit by an address that can be written in another way.',
+    'Check policy files and their test files. List every fault with its place and cure, and warn of addresses that can be written in another way.',
   example: 'policy validate\npolicy validate config/policies/payments.yaml',
   define: (command) =>
     command.argument(
@@ -46,7 +46,7 @@ export const policyValidate: CommandRow = {
   },
 };
 
-/** What is read, or that it is invalid. */
+/** The result, or its POLICY_INVALID error. */
 async function invalidOr<T>(reading: Promise<T>): Promise<T | CountersignError> {
   try {
     return await reading;
@@ -61,7 +61,7 @@ function faultsOf({ data }: CountersignError): readonly unknown[] {
   return Array.isArray(faults) ? (faults as readonly unknown[]) : [];
 }
 
-/** How much there is in a release. */
+/** The numbers of policies and rules. */
 export function sizeOf({ policies }: Pick<Release, 'policies'>): { policies: number; rules: number } {
   return {
     policies: policies.length,
@@ -77,7 +77,7 @@ export function sizeText(release: Pick<Release, 'policies'>): string {
 
 interface PolicyFiles {
   readonly directory: string;
-  /** Their names within it; undefined for all. */
+  /** Names of files in the directory. Undefined for all files. */
   readonly files: readonly string[] | undefined;
 }
 
@@ -89,7 +89,7 @@ function filesOf(paths: readonly string[], byDefault: () => string): PolicyFiles
   if (stray !== undefined) {
     throw new CountersignError(
       'USAGE',
-      `${stray}: give one directory, or files of one directory, since list files are looked for beside them`,
+      `${stray} is in another directory. Give one directory, or files of one directory, which also has their list files`,
     );
   }
   return { directory: dirname(first), files: paths.map((path) => basename(path)) };
@@ -99,6 +99,9 @@ function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch (thrown) {
-    throw new CountersignError('USAGE', `can't look at ${path}: ${messageOf(thrown)}; name what is there`);
+    throw new CountersignError(
+      'USAGE',
+      `can't read ${path}: ${messageOf(thrown)}. Name a directory, or policy files`,
+    );
   }
 }

@@ -1,28 +1,28 @@
 import { CountersignError } from '../../errors.ts';
 import { pricesJson } from '../../orders/prices.ts';
 import { type CommandRow, byOption } from '../command.ts';
-import { takenNote } from '../taken-note.ts';
+import { servicesThatApplied } from '../services.ts';
 import { pricesText } from './show.ts';
 
 export const pricesRemove: CommandRow = {
   path: 'prices remove',
-  summary: 'Forget prices of assets: what `value-limit` then has to judge in them is refused.',
+  summary: 'Remove prices of assets. The rule `value-limit` then refuses these assets.',
   example: 'prices remove BTC ETH',
-  define: (command) => byOption(command.argument('<assets...>', 'assets that have a price')),
+  define: (command) => byOption(command.argument('<assets...>', 'assets with a price')),
   async run(session, call) {
     const store = await session.store();
     const { prices } = await store.prices();
     const remove = [...new Set(call.arguments)];
-    const strange = remove.filter((asset) => !prices.has(asset));
-    if (strange.length > 0) {
+    const missing = remove.filter((asset) => !prices.has(asset));
+    if (missing.length > 0) {
       throw new CountersignError(
         'NOT_FOUND',
-        `there is no price of ${strange.join(', ')}; \`countersign prices show\` lists those there are`,
-        { assets: strange },
+        `there is no price of ${missing.join(', ')}. \`countersign prices show\` lists the prices`,
+        { assets: missing },
       );
     }
     const table = await store.changePrices({ set: [], remove, by: session.by });
-    const services = await takenNote(session);
+    const services = await servicesThatApplied(session);
     session.print(pricesText(table, session.clock()), { ...pricesJson(table), services });
     return 0;
   },

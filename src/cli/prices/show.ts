@@ -6,7 +6,7 @@ import { columns, isoTime } from '../print.ts';
 
 export const pricesShow: CommandRow = {
   path: 'prices show',
-  summary: 'The prices by which `value-limit` reckons, and how old each is.',
+  summary: 'Show the prices for the rule `value-limit`, and their age.',
   example: 'prices show',
   async run(session) {
     const store = await session.store();
@@ -16,7 +16,7 @@ export const pricesShow: CommandRow = {
   },
 };
 
-/** A price a line, by asset. */
+/** One price on each line, ordered by asset. */
 export function pricesText({ prices }: PriceTable, nowMs: number): string {
   const rows = [...prices]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -26,7 +26,7 @@ export function pricesText({ prices }: PriceTable, nowMs: number): string {
       `as of ${isoTime(asOfMs)}`,
       ageText(nowMs - asOfMs),
     ]);
-  return rows.length === 0 ? 'There are no prices; set some with `countersign prices set`.' : columns(rows);
+  return rows.length === 0 ? 'There are no prices. Set some with `countersign prices set`.' : columns(rows);
 }
 
 function ageText(ageMs: number): string {

@@ -18,24 +18,26 @@ const PREFIX = /^[A-Za-z0-9._-]{1,32}$/;
 
 export const replayCommand: CommandRow = {
   path: 'replay',
-  summary:
-    'Send recorded callbacks again, signed with the keys of another instance, and compare the answers.',
+  summary: 'Send recorded callbacks to another instance, signed with its keys, and compare the answers.',
   example:
     'replay decisions.jsonl --to https://staging:8080 --config staging.yaml --key keys/platform-staging.pem\nreplay decisions.jsonl --to http://127.0.0.1:8080 --concurrency 1 --prefix-ids again-\nreplay decisions.jsonl --to http://127.0.0.1:8080 --speed 10x --map names.yaml',
   define: (command) =>
     command
-      .argument('<file>', 'what `decisions export` wrote')
-      .requiredOption('--to <url>', 'the instance; --config is for its sources, schemes and secrets')
-      .option('--key <file>', 'the private key whose public half is platformKey there, for RSA')
-      .option('--concurrency <number>', `so many at once, one subject’s in order (default: ${CONCURRENCY})`)
-      .option('--rate <number>', 'at most so many a second, such as 50/s (default: as fast as possible)')
-      .option('--speed <factor>', 'the recorded pace times so much, such as 1x or 10x')
-      .option('--map <file>', 'what is called otherwise there: YAML, by member of the callback, new by old')
+      .argument('<file>', 'a file of `decisions export`')
+      .requiredOption('--to <url>', 'the instance; --config names its settings, with sources and secrets')
+      .option('--key <file>', "the private key of the instance's platformKey, for RSA")
+      .option(
+        '--concurrency <number>',
+        `callbacks to send at once; those about one subject stay in order (default: ${CONCURRENCY})`,
+      )
+      .option('--rate <number>', 'at most this many callbacks a second, such as 50/s (default: unlimited)')
+      .option('--speed <factor>', 'the recorded pace, times a factor, such as 1x or 10x')
+      .option('--map <file>', 'a YAML file with other names of sources, users and addresses; see below')
       .option(
         '--prefix-ids <text>',
-        'put before every appOrderId and request_id, for subjects that are new there',
+        'put this text before every appOrderId and request_id, so that the subjects are new',
       )
-      .option('--show <number>', `tell so many that differ, and that failed (default: ${SHOWN})`)
+      .option('--show <number>', `list at most this many that differ, and that failed (default: ${SHOWN})`)
       .addHelpText('after', NOTES),
   async run(session, call) {
     const [file = ''] = call.arguments;
@@ -63,21 +65,23 @@ export const replayCommand: CommandRow = {
 };
 
 const NOTES = `
-Sent are decisions, repeats and sign_success notices; self-checks, unreadable callbacks and changes of lists, orders and prices
-are counted. What stood on lists, orders and prices must stand there as well. Each callback is verified there as any other.
+The command sends decisions, repeats and sign_success notices. It only counts self-checks, unreadable callbacks, and
+changes of lists, orders and prices. Enter lists, orders and prices at the instance before. The instance verifies
+each callback like any other.
 
-The instance has a clock of its own: a record of days that is sent in seconds falls into one window, so limits over a window
-may refuse what they let through then. With several at once, two callbacks may also reach one limit in the other order;
---concurrency 1 sends all in the recorded order. Subjects that the instance knows already are repeats to it: see --prefix-ids.
+The instance uses its own clock. A record of days that is sent in seconds falls into one window, so limits over a
+window may refuse more callbacks. If several callbacks are sent at once, two of them may reach a limit in another
+order: --concurrency 1 keeps the recorded order. A subject that the instance already knows is a repeat: see
+--prefix-ids.
 
-A map, for instance:
+Example of a map:
   source: { shop: staging-shop }
   userId: { '12345': '99' }
   to: { '0x52908400098527886e0f7030069857d2e4169ee7': '0x27b1fdb04752bbc536007a920d24acb045561c26' }
 
-Exits with 1 if any answer differs from the recorded one, or is missing.`;
+The command exits with 1 if an answer differs from the recorded one, or is missing.`;
 
-/** A timer takes no more than 24 days, and a record may have a gap of more. */
+/** A timer can wait at most 24 days, and a record may have a longer gap. */
 const TIMER_MS = 86_400_000;
 
 async function waitFor(ms: number): Promise<void> {
@@ -89,13 +93,19 @@ function baseOf(to: string): string {
   if (url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '') {
     return to.replace(/\/+$/, '');
   }
-  throw new CountersignError('USAGE', `--to ${to}: write a URL such as http://127.0.0.1:8080`);
+  throw new CountersignError(
+    'USAGE',
+    `--to ${to} is not a URL of an instance. Write one such as http://127.0.0.1:8080`,
+  );
 }
 
 function prefixOf(call: Call): string {
   const prefix = call.option('prefixIds') ?? '';
   if (prefix === '' || PREFIX.test(prefix)) return prefix;
-  throw new CountersignError('USAGE', `--prefix-ids ${prefix}: write at most 32 of A-Z, a-z, 0-9 and . _ -`);
+  throw new CountersignError(
+    'USAGE',
+    `--prefix-ids ${prefix} is not valid. Write at most 32 of A-Z, a-z, 0-9 and . _ -`,
+  );
 }
 
 function factorOf(
@@ -108,14 +118,17 @@ function factorOf(
   if (text === undefined) return undefined;
   const factor = Number(pattern.exec(text)?.[1] ?? 0);
   if (factor > 0) return factor;
-  throw new CountersignError('USAGE', `--${option} ${text}: write a number above zero, such as ${example}`);
+  throw new CountersignError(
+    'USAGE',
+    `--${option} ${text} is not valid. Write a number above zero, such as ${example}`,
+  );
 }
 
 async function post(
   base: string,
   { path, headers, body }: Resent,
 ): Promise<{ readonly status: number; readonly body: string }> {
-  // Of `AbortSignal.timeout` each would outlive its request, thousands of them at a time.
+  // The timers of `AbortSignal.timeout` would outlive their requests, thousands at a time.
   const waiting = new AbortController();
   const timer = setTimeout(() => waiting.abort(new Error(`within ${TIMEOUT_MS} ms`)), TIMEOUT_MS);
   try {
@@ -123,7 +136,7 @@ async function post(
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body,
-      // Elsewhere is another instance, and who knows whose.
+      // A redirect could lead to an instance of somebody else.
       redirect: 'manual',
       signal: waiting.signal,
     });

@@ -16,8 +16,7 @@ import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from '../
 import type { Session } from '../session.ts';
 
 /**
- * Whoever sends to the sources of the settings, their keys read when they are first needed. `key` is the file
- * of `--key`.
+ * The senders for the sources of the settings. Their keys are read on first use. `key` is the file of `--key`.
  */
 export function replaySenders(session: Session, key: string | undefined, mapping: Mapping): SenderOf {
   const { sources } = session.settings();
@@ -33,7 +32,7 @@ export function replaySenders(session: Session, key: string | undefined, mapping
       const names = sources.map((each) => each.name).join(', ');
       throw new CountersignError(
         'USAGE',
-        `no source of ${session.settingsFile} is called ${name}; there are ${names}: map it, under source, with --map`,
+        `${session.settingsFile} has no source ${name}. Its sources: ${names}. Map the name with --map, under source`,
       );
     }
     const sender =
@@ -75,7 +74,7 @@ function signerConfig(
     const schemes = [...new Set(signatures.map((each) => each.scheme))].join(' and ');
     throw new CountersignError(
       'USAGE',
-      `the record has callbacks signed by ${scheme || 'no scheme that it names'}, and source ${name} accepts ${schemes}: add ${scheme} to its signatures`,
+      `the record has callbacks signed by ${scheme || 'an unknown scheme'}, but the source ${name} accepts only ${schemes}. Add ${scheme || 'the scheme'} to its signatures`,
     );
   }
   if (first.scheme === 'md5') return platformSigner(first, read, () => '');
@@ -83,7 +82,7 @@ function signerConfig(
   if (key === undefined) {
     throw new CountersignError(
       'USAGE',
-      `the record has callbacks signed by ${scheme}: give the private key of source ${name}'s platformKey with --key`,
+      `the record has callbacks signed by ${scheme}. Give the private key of the platformKey of source ${name} with --key`,
     );
   }
   const { fingerprint } = readPrivateKey(key);
@@ -93,7 +92,7 @@ function signerConfig(
   if (paired !== undefined) return platformSigner(paired, read, () => key);
   throw new CountersignError(
     'USAGE',
-    `--key has the fingerprint ${fingerprint}, which no platformKey of ${name} for ${scheme} has: give the private key that belongs to it`,
+    `--key has the fingerprint ${fingerprint}, but no platformKey of ${name} for ${scheme} has it. Give the private key of that platformKey`,
   );
 }
 
@@ -112,13 +111,13 @@ function cosignerSender(source: SourceOf<'cosigner'>, read: ReadSecret): SourceS
       if (path === undefined) {
         throw new CountersignError(
           'USAGE',
-          `source ${source.name} serves no ${kind} callbacks; set its paths`,
+          `the source ${source.name} has no path for ${kind} callbacks. Set its paths`,
         );
       }
       if (certificate) {
         throw new CountersignError(
           'USAGE',
-          `source ${source.name} asks for a client certificate, which replay can't show; let the instance ask for a header instead`,
+          `the source ${source.name} requires a client certificate, which replay can't send. Configure a header at the instance instead`,
         );
       }
       return `${path}${segment}`;
@@ -135,8 +134,8 @@ const MAX_BYTES = 16 * 1024 * 1024;
 const mapShape = z.record(z.string(), z.record(z.string(), z.string().min(1)));
 
 /**
- * What `--map` names: by member, new texts by old. Throws USAGE for a file that is none, or a member that is
- * not mapped.
+ * The tables of `--map`: for each member, new texts by old. Throws USAGE for an unreadable file or an unknown
+ * member.
  */
 export function readMap(file: string | undefined): ReadonlyMap<string, ReadonlyMap<string, string>> {
   if (file === undefined) return new Map();
@@ -145,16 +144,16 @@ export function readMap(file: string | undefined): ReadonlyMap<string, ReadonlyM
     const [issue] = read.error.issues;
     throw wrong(
       file,
-      `${issue?.path.join('.') || 'it'} will not do; write members, and new texts by old, as --help shows`,
+      `${issue?.path.join('.') || 'the file'} is not a table. Write members, and below each new texts by old, as --help shows`,
     );
   }
   const known = [MAPPED_SOURCES, ...MAPPED_MEMBERS];
-  const stranger = Object.keys(read.data).find((name) => !known.includes(name));
-  if (stranger !== undefined) {
-    const meant = closestMatch(stranger, known);
+  const unknown = Object.keys(read.data).find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    const meant = closestMatch(unknown, known);
     throw wrong(
       file,
-      `${stranger} is not mapped; ${meant === undefined ? '' : `did you mean ${meant}? `}There are: ${known.join(', ')}`,
+      `${unknown} can't be mapped. ${meant === undefined ? '' : `Did you mean ${meant}? `}Write one of ${known.join(', ')}`,
     );
   }
   return new Map(Object.entries(read.data).map(([name, table]) => [name, new Map(Object.entries(table))]));

@@ -1,7 +1,7 @@
 import type { ReplayReport } from '../../replay/replay.ts';
 import { columns, counted, isoTime, printable } from '../print.ts';
 
-/** What came of a replay, for people. */
+/** The report of a replay as text. */
 export function replayText(report: ReplayReport, file: string, to: string): string {
   const { callbacks, same, toFailure, toSuccess, failed, notSent, tookMs } = report;
   const perSecond = tookMs > 0 ? Math.round((callbacks * 1000) / tookMs) : 0;
@@ -15,7 +15,7 @@ export function replayText(report: ReplayReport, file: string, to: string): stri
         `SUCCESS -> FAILURE ${toFailure}, FAILURE -> SUCCESS ${toSuccess}`,
       ],
       ['  failed', String(failed)],
-      ...(notSent > 0 ? [['  not sent', String(notSent), 'too many failed one after the other']] : []),
+      ...(notSent > 0 ? [['  not sent', String(notSent), 'too many in a row failed']] : []),
     ]),
     latencyText(report),
     skippedText(report),
@@ -43,13 +43,13 @@ function skippedText({ skipped: { late, refused, selfChecks, changes } }: Replay
   return some.length === 0 ? '' : `Left out: ${some.join(', ')}.`;
 }
 
-/** Below that, no window is likely to tell the difference. */
+/** A smaller difference hardly matters for any window. */
 const NOTICEABLE_MS = 10_000;
 
 function clockText({ recordedMs, tookMs }: ReplayReport): string {
   return recordedMs - tookMs < NOTICEABLE_MS
     ? ''
-    : `Recorded over ${durationText(recordedMs)}, replayed in ${durationText(tookMs)}: limits over a window see it all at once.`;
+    : `Recorded over ${durationText(recordedMs)}, replayed in ${durationText(tookMs)}. Limits over a window count all of it at once.`;
 }
 
 function differingLines({ differing, toFailure, toSuccess }: ReplayReport): readonly string[] {
@@ -62,7 +62,7 @@ function differingLines({ differing, toFailure, toSuccess }: ReplayReport): read
     `recorded ${verdict} (${code})`,
     `answered ${answered}`,
   ]);
-  return ['', 'differ', columns(rows), ...untold(toFailure + toSuccess - differing.length)];
+  return ['', 'differ', columns(rows), ...unlisted(toFailure + toSuccess - differing.length)];
 }
 
 function failureLines({ failures, failed }: ReplayReport): readonly string[] {
@@ -73,10 +73,10 @@ function failureLines({ failures, failed }: ReplayReport): readonly string[] {
     printable(subject),
     printable(because),
   ]);
-  return ['', 'failed', columns(rows), ...untold(failed - failures.length)];
+  return ['', 'failed', columns(rows), ...unlisted(failed - failures.length)];
 }
 
-const untold = (more: number): readonly string[] => (more > 0 ? [`  and ${more} more; see --show`] : []);
+const unlisted = (more: number): readonly string[] => (more > 0 ? [`  and ${more} more; see --show`] : []);
 
 /** `3 d 2 h`, `20.5 s`: the two largest units, or seconds. */
 function durationText(ms: number): string {
@@ -96,7 +96,7 @@ function durationText(ms: number): string {
     .join(' ');
 }
 
-/** The same for machines. */
+/** The report of a replay as JSON. */
 export function replayJson(report: ReplayReport, file: string, to: string): object {
   const { differing, failures, latencyMs, ...counts } = report;
   return {

@@ -10,7 +10,7 @@ import { counted } from '../print.ts';
 import type { Session } from '../session.ts';
 import type { SourceOf } from './keys.ts';
 
-/** A callback ready to be posted, as the platform or the co-signer would. */
+/** A callback of the platform or the co-signer, ready to be posted. */
 export interface Outgoing {
   readonly source: string;
   readonly subject: string;
@@ -22,8 +22,8 @@ export interface Outgoing {
 const TIMEOUT_MS = 15_000;
 
 /**
- * Posts a callback, prints its answer and, from the store of the settings, why. 0 for SUCCESS, 1 for any
- * other answer.
+ * Posts a callback, and prints its answer and its decision from the store of the settings. Resolves with 0 for
+ * SUCCESS and 1 for any other answer.
  */
 export async function send(session: Session, outgoing: Outgoing): Promise<ExitCode> {
   const response = await post(outgoing);
@@ -31,7 +31,7 @@ export async function send(session: Session, outgoing: Outgoing): Promise<ExitCo
   const entry = await explanationOf(session, outgoing);
   const why =
     entry === undefined
-      ? 'Nothing is decided about it in the store of these settings: it was not taken for authentic, could not be read as a callback, or came to another instance. The log of the service says why.'
+      ? 'The store of these settings has no decision about it: it was not authentic, could not be parsed, or reached another instance. The log of the service says why.'
       : describeDecision(entry);
   session.print(`${answer}\n${why}`, {
     status: response.status,
@@ -41,7 +41,7 @@ export async function send(session: Session, outgoing: Outgoing): Promise<ExitCo
   return response.status === 200 && answer === 'SUCCESS' ? 0 : 1;
 }
 
-/** Posts a callback. Throws USAGE if nobody is there. */
+/** Posts a callback. Throws USAGE if no service answers. */
 async function post({ url, headers, body }: Outgoing): Promise<Response> {
   return fetch(url, {
     method: 'POST',
@@ -53,14 +53,13 @@ async function post({ url, headers, body }: Outgoing): Promise<Response> {
       thrown instanceof Error && thrown.cause !== undefined ? messageOf(thrown.cause) : messageOf(thrown);
     throw new CountersignError(
       'USAGE',
-      `can't reach ${url}: ${cause}; start it with \`npm start\`, or name another with --to`,
+      `can't reach ${url}: ${cause}. Start the service with \`npm start\`, or name another with --to`,
     );
   });
 }
 
 /**
- * The newest journal entry about the subject; none where the store can't be read, which the answer does not
- * depend on.
+ * The newest journal entry about the subject. Undefined if the store can't be read: the answer is still shown.
  */
 async function explanationOf(session: Session, { source, subject }: Outgoing) {
   try {
@@ -68,12 +67,12 @@ async function explanationOf(session: Session, { source, subject }: Outgoing) {
     const [entry] = await store.entries({ source, subject, newestFirst: true, limit: 1 });
     return entry;
   } catch (thrown) {
-    session.report(`The decision can't be looked up: ${messageOf(thrown)}`);
+    session.report(`The decision can't be read: ${messageOf(thrown)}`);
     return undefined;
   }
 }
 
-/** The source that `--source` names, or the first that takes such callbacks. Throws USAGE. */
+/** The source of `--source`, or the first source of such callbacks. Throws USAGE. */
 export function sourceFor<K extends SourceSettings['callback']>(
   session: Session,
   callback: K,
@@ -87,18 +86,18 @@ export function sourceFor<K extends SourceSettings['callback']>(
   const known = fitting.map((each) => each.name).join(', ') || 'none';
   throw new CountersignError(
     'USAGE',
-    `no ${callback} source ${name ?? ''} in ${session.settingsFile}; there is: ${known}`,
+    `${session.settingsFile} has no ${callback} source ${name ?? ''}. Its ${callback} sources: ${known}`,
   );
 }
 
-/** `--to`, or where the settings say that the service listens. */
+/** The URL of `--to`, or of the service of the settings. */
 export function baseUrl(session: Session, to: string | undefined): string {
   if (to !== undefined) return to.replace(/\/$/, '');
   const { host, port, tls } = session.settings().public;
   return reachableUrl(tls === undefined ? 'http' : 'https', host, port);
 }
 
-/** An id from what is asked for: the same call is a repeat, another one a new subject. */
+/** An id made from the members, so that the same call is a repeat and another call a new subject. */
 export function idFrom(members: Readonly<Record<string, string>>): string {
   return `try-${sha256Hex(canonicalJson(members)).slice(0, 10)}`;
 }
@@ -109,10 +108,10 @@ export function textMembers(texts: Readonly<Record<string, string>>): Members {
   );
 }
 
-/** Users that many payments are spread over. */
+/** The number of users in varied payments. */
 const USERS = 250;
 const AT_ONCE = 8;
-/** How many hundredths there are in one whole unit, and in what an amount is counted. */
+/** One hundredth of a whole unit. Varied amounts are multiples of it. */
 const HUNDREDTH: Amount = (parseAmount('1') ?? 0n) / 100n;
 
 interface Varied {
@@ -121,27 +120,26 @@ interface Varied {
 }
 
 /**
- * The members of the payment at `index`: the users from `user` on in turn, and amounts all over the range up
- * to `amount`. The same index gives the same payment. Throws USAGE for a user or an amount that can't be
- * counted from.
+ * Varies a payment: users from `user` on in turn, and amounts up to `amount`. The same index gives the same payment.
+ * Throws USAGE for a user that is not a number, and for an amount below 0.01.
  */
 export function variedPayment({ user, amount }: Varied, index: number): Varied {
   const most = parseAmount(amount);
   if (most === undefined || most < HUNDREDTH || !/^\d{1,30}$/.test(user)) {
     throw new CountersignError(
       'USAGE',
-      '--count needs a --user of digits and an --amount of at least 0.01, to vary them',
+      '--count varies the user and the amount. Give a --user of digits and an --amount of at least 0.01',
     );
   }
   const steps = most / HUNDREDTH;
-  // A step that shares no factor with 2 or 5 visits all of the range before it comes back.
+  // A step without the factors 2 and 5 visits the whole range before it repeats.
   const step = 1n + ((BigInt(index) * 7_919_777n) % steps);
   return { user: String(BigInt(user) + BigInt(index % USERS)), amount: formatAmount(step * HUNDREDTH) };
 }
 
 /**
- * Posts many callbacks, some at once, and says how they were answered. 0 if each was answered SUCCESS or
- * FAILURE.
+ * Posts many callbacks, several at once, and prints the counts of their answers. Resolves with 0 if every answer is
+ * SUCCESS or FAILURE.
  */
 export async function sendMany(
   session: Session,

@@ -6,7 +6,7 @@ import { readKey } from '../../signature/keys.ts';
 import type { SignerConfig } from '../../signature/scheme.ts';
 import type { ReadSecret } from '../../values/secret.ts';
 
-/** Sources of one sort of callback. */
+/** The sources of one kind of callback. */
 export type SourceOf<K extends SourceSettings['callback']> = Extract<
   SourceSettings,
   { readonly callback: K }
@@ -14,9 +14,7 @@ export type SourceOf<K extends SourceSettings['callback']> = Extract<
 
 type Accepted = SourceOf<'payment'>['signatures'][number];
 
-/**
- * What the platform signs with where `accepted` is accepted: the shared secret, or its private key as text.
- */
+/** The signer of the platform for an accepted scheme, with the shared secret or the platform's private key. */
 export function platformSigner(
   accepted: Accepted,
   read: ReadSecret,
@@ -36,14 +34,17 @@ export function keyFile(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (thrown) {
-    throw new CountersignError('USAGE', `--key: can't read ${file}: ${messageOf(thrown)}`);
+    throw new CountersignError(
+      'USAGE',
+      `--key: can't read ${file}: ${messageOf(thrown)}. Name a file with a private key`,
+    );
   }
 }
 
-/** What the source asks a co-signer to show, as far as a client can show it by itself. */
+/** The credentials that a source requires of a co-signer and that a client can send in a request. */
 export interface CosignerCredentials {
   readonly headers: Readonly<Record<string, string>>;
-  /** What follows the path: a slash and the secret segment, or nothing. */
+  /** A slash and the secret segment after the path, or the empty text. */
   readonly segment: string;
 }
 

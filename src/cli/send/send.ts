@@ -21,12 +21,12 @@ const DEMO_PLATFORM_KEY = 'config/demo/platform.private.pem';
 
 const addressed = (command: Command): Command =>
   command
-    .option('--to <url>', 'where the service is (default: as the settings say)')
-    .option('--source <name>', 'which source of the settings to send as (default: the first that fits)');
+    .option('--to <url>', 'the URL of the service (default: from the settings)')
+    .option('--source <name>', 'send as this source of the settings (default: the first of this kind)');
 
 export const sendPayment: CommandRow = {
   path: 'send payment',
-  summary: 'Send a signed payment confirmation, as the platform would.',
+  summary: 'Send a signed payment confirmation, as the platform does.',
   example:
     'send payment\nsend payment --amount 20000\nsend payment --count 1000 --amount 12000\nsend payment --scheme rsa-envelope --user 12345 --order A-1',
   define: (command) =>
@@ -36,20 +36,20 @@ export const sendPayment: CommandRow = {
       .option('--user <id>', 'userId', '12345')
       .option(
         '--order <id>',
-        'appOrderId (default: made from the other members and the scheme, so that the same call is a repeat)',
+        'appOrderId (default: made from the other options, so that the same call is a repeat)',
       )
       .option(
         '--count <number>',
-        'so many, of different users and of amounts up to --amount: traffic to try policies on',
+        'send this many, of different users and with amounts up to --amount, to try policies',
       )
       .option('--scheme <scheme>', 'md5, rsa or rsa-envelope (default: the first that the source accepts)')
-      .option('--key <file>', "the platform's private key, for RSA", DEMO_PLATFORM_KEY),
+      .option('--key <file>', 'the private key of the platform, for RSA', DEMO_PLATFORM_KEY),
   async run(session, call) {
     const source = sourceFor(session, 'payment', call.option('source'));
     const signer = compileSigner(signerConfig(session, source, call));
     const url = `${baseUrl(session, call.option('to'))}${PAYMENT_PATH}`;
     const payCoinSymbol = needed(call, 'symbol');
-    // An order is bound to its scheme: the same payment by another than the usual one is another order.
+    // An order is bound to its scheme, so the same payment with another scheme needs another id.
     const scheme = call.option('scheme');
     const by = scheme === undefined || scheme === source.signatures[0]?.scheme ? {} : { scheme };
     const outgoing = (orderAmount: string, userId: string, order: string | undefined): Outgoing => {
@@ -69,10 +69,7 @@ export const sendPayment: CommandRow = {
   },
 };
 
-/**
- * The keys of the sender's side: the shared secret from the settings, the platform's private key from
- * `--key`.
- */
+/** The signer of the platform. Its shared secret is in the settings, its private key in the file of `--key`. */
 function signerConfig(session: Session, source: SourceOf<'payment'>, call: Call): SignerConfig {
   const wanted = call.option('scheme');
   const accepted = source.signatures.find(({ scheme }) => wanted === undefined || scheme === wanted);
@@ -80,7 +77,7 @@ function signerConfig(session: Session, source: SourceOf<'payment'>, call: Call)
     const schemes = source.signatures.map(({ scheme }) => scheme).join(', ');
     throw new CountersignError(
       'USAGE',
-      `source ${source.name} does not accept ${wanted ?? 'anything'}; it accepts ${schemes}`,
+      `the source ${source.name} does not accept the scheme ${wanted ?? ''}. Use one of ${schemes}`,
     );
   }
   return platformSigner(accepted, session.secrets().read, () => keyFile(needed(call, 'key')));
@@ -91,7 +88,7 @@ const cosignerOptions = (command: Command): Command =>
     .option('--type <type>', 'sign_prepare, sign_start or sign_success', 'sign_start')
     .option(
       '--request <id>',
-      'request_id (default: made from the other members, so that the same call is a repeat)',
+      'request_id (default: made from the other options, so that the same call is a repeat)',
     )
     .option('--speed-up', 'pending_round: true')
     .option('--txid <hash>', 'txid, for sign_success')
@@ -99,14 +96,18 @@ const cosignerOptions = (command: Command): Command =>
 
 export const sendTransfer: CommandRow = {
   path: 'send transfer',
-  summary: 'Send a withdrawal confirmation, as the co-signer would.',
+  summary: 'Send a withdrawal confirmation, as the co-signer does.',
   example: 'send transfer\nsend transfer --amount 25 --to-address 0x52908400098527886E0F7030069857D2E4169EE7',
   define: (command) =>
     cosignerOptions(command)
       .option('--amount <decimal>', 'amount', '1.5')
       .option('--symbol <symbol>', 'symbol', 'ETH')
-      .option('--to-address <address>', 'destination', '0x52908400098527886E0F7030069857D2E4169EE7')
-      .option('--memo <text>', 'memo of the destination', ''),
+      .option(
+        '--to-address <address>',
+        'the destination address',
+        '0x52908400098527886E0F7030069857D2E4169EE7',
+      )
+      .option('--memo <text>', 'the memo of the destination', ''),
   run(session, call) {
     const asked = {
       from: needed(call, 'from'),
@@ -121,7 +122,7 @@ export const sendTransfer: CommandRow = {
 
 export const sendWeb3: CommandRow = {
   path: 'send web3',
-  summary: 'Send a web3 confirmation, as the co-signer would.',
+  summary: 'Send a web3 confirmation, as the co-signer does.',
   example: 'send web3\nsend web3 --contract 0x0000000000000000000000000000000000000001',
   define: (command) =>
     cosignerOptions(command)
@@ -129,7 +130,7 @@ export const sendWeb3: CommandRow = {
       .option('--symbol <symbol>', 'main_chain_symbol', 'ETH')
       .option(
         '--contract <address>',
-        'interactive_contract, and where it goes to',
+        'interactive_contract, also the destination',
         '0xdAC17F958D2ee523a2206206994597C13D831ec7',
       )
       .option(
@@ -160,7 +161,10 @@ function sendCosigner(
   const source = sourceFor(session, 'cosigner', call.option('source'));
   const path = kind === 'transfer' ? source.paths.withdraw : source.paths.web3;
   if (path === undefined) {
-    throw new CountersignError('USAGE', `source ${source.name} serves no ${kind} callbacks; set its paths`);
+    throw new CountersignError(
+      'USAGE',
+      `the source ${source.name} has no path for ${kind} callbacks. Set its paths`,
+    );
   }
   const request = call.option('request') ?? idFrom(asked);
   const { headers, segment } = cosignerCredentials(source, session.secrets().read);
@@ -186,6 +190,6 @@ function needed(call: Call, option: string): string {
   if (value !== undefined && value !== '') return value;
   throw new CountersignError(
     'USAGE',
-    `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} needs a value`,
+    `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} is empty. Give a value`,
   );
 }

@@ -11,12 +11,12 @@ import { knownSource } from '../sources.ts';
 export const signatureExplain: CommandRow = {
   path: 'signature explain',
   summary:
-    'Why the signature of a payment confirmation, given on standard input, verifies or not. Nothing is sent.',
+    'Explain why the signature of a payment confirmation on standard input verifies or not. Nothing is sent.',
   example: 'signature explain < callback.json\nsignature explain --source shop --json < callback.json',
   define: (command) =>
     command.option(
       '--source <name>',
-      'try only this source of the settings (default: the one of the appKey)',
+      'try only this source of the settings (default: the source with its appKey)',
     ),
   async run(session, call) {
     const sources = paymentSources(session, call.option('source'));
@@ -24,7 +24,7 @@ export const signatureExplain: CommandRow = {
     if (body.trim() === '') {
       throw new CountersignError(
         'USAGE',
-        'there is nothing on standard input; give the body of a callback, as in `countersign signature explain < callback.json`',
+        'standard input is empty. Give the body of a callback, as in `countersign signature explain < callback.json`',
       );
     }
     const readSecret = session.secrets().read;
@@ -47,7 +47,7 @@ function paymentSources(session: Session, name: string | undefined): readonly So
   if (wanted.every((source) => source.callback === 'payment')) return wanted;
   throw new CountersignError(
     'USAGE',
-    `${name} is a co-signer, whose callbacks are not signed; the log says what it lacked`,
+    `${name} is a co-signer, whose callbacks are not signed. The log says which credentials were missing`,
   );
 }
 
@@ -57,7 +57,7 @@ function explanationText({ source, scheme, tried, refusal, next }: SignatureExpl
   const end =
     refusal === undefined
       ? 'The signature verifies.'
-      : `The signature is refused: ${failureText(refusal)}\nMend first: ${printable(next ?? refusal.because)}`;
+      : `The signature is refused: ${failureText(refusal)}\nFix first: ${printable(next ?? refusal.because)}`;
   return [
     columns([
       ['source', source],

@@ -115,7 +115,7 @@ describe('decisions show', () => {
     const { code, out } = await at.run('decisions', 'show', idOf('repeated'));
     expect(code).toBe(0);
     expect(out).toContain(`(decided before, as ${idOf('approved')})`);
-    expect(out).toContain(`What ${idOf('approved')} was:\n\nSUCCESS  APPROVED  ${idOf('approved')}`);
+    expect(out).toContain(`The first decision, ${idOf('approved')}:\n\nSUCCESS  APPROVED  ${idOf('approved')}`);
     const { json } = await at.run('decisions', 'show', idOf('repeated'), '--json');
     expect(json()).toMatchObject({
       id: idOf('repeated'),
@@ -167,10 +167,10 @@ describe('decisions show', () => {
   });
 
   it.each([
-    ['a bare id where there are several sources', ['17'], 'write SOURCE/ID, such as shop/17'],
-    ['an unknown source', ['shpo/17'], 'did you mean shop?'],
-    ['no id', ['shop/'], 'write SOURCE/ID'],
-    ['two sources', ['shop/17', '--source', 'vault'], 'leave --source out'],
+    ['a bare id where there are several sources', ['17'], 'Write SOURCE/ID, such as shop/17'],
+    ['an unknown source', ['shpo/17'], 'Did you mean shop?'],
+    ['no id', ['shop/'], 'Write SOURCE/ID'],
+    ['two sources', ['shop/17', '--source', 'vault'], 'Leave --source out'],
   ])('%s: 2', async (_, args, said) => {
     const { code, err } = await at.run('decisions', 'show', ...args);
     expect(code).toBe(2);
@@ -295,17 +295,17 @@ describe('decisions search', () => {
 
   it('says so if nothing matches', async () => {
     const { code, out } = await at.run('decisions', 'search', '--order', 'nothing');
-    expect({ code, out }).toEqual({ code: 0, out: 'Nothing in the journal matches.\n' });
+    expect({ code, out }).toEqual({ code: 0, out: 'No entry of the journal matches.\n' });
   });
 
   it.each([
-    [['--since', 'yesterday'], 'write 30s, 15m, 2h or 7d'],
-    [['--since', '2025-03-02', '--until', '2025-03-01'], 'swap them'],
-    [['--verdict', 'maybe'], 'write SUCCESS or FAILURE'],
-    [['--subject', 'A-1'], 'write payment:ID'],
-    [['--order', '1', '--request', '1'], 'give one of --subject, --order and --request'],
+    [['--since', 'yesterday'], 'such as 30s, 15m, 2h or 7d'],
+    [['--since', '2025-03-02', '--until', '2025-03-01'], 'Swap them'],
+    [['--verdict', 'maybe'], 'Write SUCCESS or FAILURE'],
+    [['--subject', 'A-1'], 'Write payment:ID'],
+    [['--order', '1', '--request', '1'], 'several of --subject, --order and --request were given'],
     [['--limit', '1001'], 'from 1 to 1000'],
-    [['--source', 'nobody'], 'there are: shop, vault'],
+    [['--source', 'nobody'], 'Its sources: shop, vault'],
   ])('%j: 2, and says what to write', async (args, said) => {
     const { code, err } = await at.run('decisions', 'search', ...args);
     expect(code).toBe(2);
@@ -358,7 +358,7 @@ describe('decisions export', () => {
 
   it.each([
     ['--after with several sources', ['--after', '3'], 'Add --source with one of shop, vault'],
-    ['--after of another source', ['--source', 'shop', '--after', 'vault/3'], 'leave --source out'],
+    ['--after of another source', ['--source', 'shop', '--after', 'vault/3'], 'Leave --source out'],
     ['--after that is no id', ['--source', 'shop', '--after', 'x'], 'id'],
   ])('%s: 2', async (_, args, said) => {
     const { code, out, err } = await at.run('decisions', 'export', ...args);

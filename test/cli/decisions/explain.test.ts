@@ -114,7 +114,7 @@ describe('decisions explain', () => {
     const lines = await explained('p-1');
     expect(lines[1]).toContain('(decided before, as shop/');
     expect(lines.join('\n')).toMatch(
-      /\nWhat shop\/\d+ was:\n\nFAILURE {2}RULE_REFUSED {2}shop\/\d+ {2}payment:p-1 /,
+      /\nThe first decision, shop\/\d+:\n\nFAILURE {2}RULE_REFUSED {2}shop\/\d+ {2}payment:p-1 /,
     );
     const { json } = await at.run('decisions', 'explain', await idOf('p-1'), '--json');
     expect(json()).toMatchObject({

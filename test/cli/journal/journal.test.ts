@@ -97,10 +97,10 @@ describe('journal archive', () => {
   });
 
   it.each([
-    ['younger than an hour', '59m', /write 1h or more; running services still look young entries up/],
+    ['younger than an hour', '59m', /running services still need young entries\. Write 1h or more/],
     ['that has expired by then', '400d', /entries expire after 400 days \(store\.retention\.journalDays\)/],
-    ['that is none', '90', /write a duration such as 36h or 90d/],
-    ['before an instant', '2025-01-01', /write a duration/],
+    ['that is none', '90', /is not a duration\. Write one such as 36h or 90d/],
+    ['before an instant', '2025-01-01', /is not a duration/],
   ])('refuses an age %s: 2, and moves nothing', async (_, age, said) => {
     const { run, archive } = await filled();
     const { code, err } = await run('journal', 'archive', '--to', archive, '--older-than', age);
@@ -118,7 +118,7 @@ describe('journal archive', () => {
     });
     const lock = lockDirectory(archive);
     const held = await run('journal', 'archive', '--to', archive, '--older-than', '5d');
-    expect(held).toMatchObject({ code: 2, err: expect.stringContaining('another archiver is at work') });
+    expect(held).toMatchObject({ code: 2, err: expect.stringContaining('another archiver is running') });
     lock.release();
     expect((await run('journal', 'archive', '--to', archive, '--older-than', '5d')).code).toBe(0);
   });
@@ -214,7 +214,7 @@ describe('journal verify', () => {
     const { run, archive, folder } = await filled();
     expect(await run('journal', 'verify', archive)).toMatchObject({
       code: 1,
-      out: expect.stringContaining('there is no file of an archive'),
+      out: expect.stringContaining('there are no files of an archive'),
     });
     expect((await run('journal', 'verify')).code).toBe(2);
     expect((await run('journal', 'verify', join(folder, 'no'))).code).toBe(2);

@@ -118,12 +118,12 @@ describe('list add', () => {
   it.each([
     ['an empty value', ['blocked', '  '], 'is empty'],
     ['a value of 1025 characters', ['blocked', 'x'.repeat(1025)], 'has 1025 characters; at most 1024'],
-    ['two blanks between parts', ['partners', `${R}  XRP 1`], 'has two blanks in a row'],
+    ['two blanks between parts', ['partners', `${R}  XRP 1`], 'has two spaces in a row'],
     ['a tab between parts', ['partners', `${R}\tXRP 1`], 'control character'],
     ['a control character', ['blocked', 'a\u0007b'], 'control character'],
     ['half a character', ['blocked', 'a\ud800'], 'half a character'],
-    ['a name that no policy could have', ['Blocked', '7'], 'no name of a list'],
-    ['an unknown source', ['blocked', '7', '--source', 'shpo'], 'did you mean shop?'],
+    ['a name that no policy could have', ['Blocked', '7'], 'not a name of a list'],
+    ['an unknown source', ['blocked', '7', '--source', 'shpo'], 'Did you mean shop?'],
     ['a file that is not there', ['blocked', '--file', '/nowhere/list.txt'], '/nowhere/list.txt'],
   ])('%s: 2, nothing is changed, and it says what to do', async (_, args, said) => {
     const { run } = place();
@@ -144,7 +144,7 @@ describe('list add', () => {
     const { run, folder } = place();
     const { code, err } = await run('list', 'add', 'blocked', '--file', join(folder, 'policies'));
     expect(code).toBe(2);
-    expect(err).toContain('name a text file with one value a line');
+    expect(err).toContain('Name a text file with one value on each line');
   });
 });
 
@@ -207,7 +207,7 @@ describe('list add --asset', () => {
   });
 
   it.each([
-    ['is not there', undefined, 'write one, or leave --asset out'],
+    ['is not there', undefined, 'Write one, or leave --asset out'],
     ['has faults', 'assets: { ETH: { chain: evn, decimals: 18 } }', 'assets.yaml:1:25: assets.ETH.chain'],
     ['is not YAML', 'assets: {', 'the asset table has faults'],
     ['is empty', '', 'the asset table has faults'],
@@ -256,7 +256,7 @@ describe('list remove', () => {
     await run('list', 'add', 'blocked', '7');
     const { code, err } = await run('list', 'remove', 'blocked');
     expect(code).toBe(2);
-    expect(err).toContain('give values, or --file');
+    expect(err).toContain('Give values, or a --file');
   });
 });
 

@@ -31,7 +31,7 @@ describe('orders expect', () => {
     );
     expect(again).toMatchObject({
       code: 0,
-      out: expect.stringContaining('announced like that before') as string,
+      out: expect.stringContaining('It was already announced') as string,
     });
     const length = await run('orders', 'expect', 'payment', '1', ...ANNOUNCE, '--expires', '3h');
     expect(length).toMatchObject({
@@ -96,7 +96,7 @@ describe('orders expect', () => {
     const { run } = place();
     const withdraw = ['orders', 'expect', 'transfer', 'r', '--symbol', 'ETH', '--amount', '2', '--outputs'];
     expect((await run(...withdraw, `${TO}=1`)).err).toContain('outputs sum to 1');
-    expect((await run(...withdraw, TO)).err).toContain('write ADDRESS=AMOUNT');
+    expect((await run(...withdraw, TO)).err).toContain('Write ADDRESS=AMOUNT');
   });
 
   it('refuses a kind or a source that there is not', async () => {

@@ -134,9 +134,9 @@ describe('policy backtest', () => {
 
   it.each([
     ['a file that is not there', ['--from-file', '/nowhere.jsonl'], '/nowhere.jsonl'],
-    ['a source that there is not', ['--source', 'till'], 'no source of'],
+    ['a source that there is not', ['--source', 'till'], 'has no source till'],
     ['a number that is none', ['--show', 'many'], '--show many'],
-    ['a period that ends before it begins', ['--since', '1h', '--until', '2h'], 'swap them'],
+    ['a period that ends before it begins', ['--since', '1h', '--until', '2h'], 'Swap them'],
   ])('%s: 2', async (_, more, said) => {
     const { code, err } = await place().run('policy', 'backtest', ...more);
     expect(code).toBe(2);

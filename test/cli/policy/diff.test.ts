@@ -108,7 +108,7 @@ rules:
 
   it.each([
     ['a revision that was never pushed', ['--from', 'abcdef01'], 2, 'was never pushed'],
-    ['a directory and a revision', ['policies', '--to', 'abcdef01'], 2, 'not both'],
+    ['a directory and a revision', ['policies', '--to', 'abcdef01'], 2, 'Give one of them'],
     ['a directory that is not there', ['/nowhere'], 1, '/nowhere'],
   ])('%s is refused', async (_, more, expected, said) => {
     const { run } = await pushed();

@@ -120,12 +120,12 @@ describe('policy validate', () => {
   });
 
   it.each([
-    ['what is not there', (folder: string) => [join(folder, 'nothing')], "can't look at"],
-    ['two directories', (folder: string) => [folder, join(folder, 'policies')], 'give one directory'],
+    ['what is not there', (folder: string) => [join(folder, 'nothing')], "can't read"],
+    ['two directories', (folder: string) => [folder, join(folder, 'policies')], 'Give one directory'],
     [
       'files of two directories',
       (folder: string) => [join(folder, 'settings.yaml'), join(folder, 'policies/web3.yaml')],
-      'give one directory, or files of one directory',
+      'Give one directory, or files of one directory',
     ],
   ])('%s: 2', async (_, paths, said) => {
     const { folder, run } = place();
@@ -220,7 +220,7 @@ describe('policy push', () => {
     write('policies/payments.yaml', changed(2000));
     const { out } = await run('policy', 'push', '--message', 'limit raised');
     expect(out).toContain('~ policy payments\n    ~ amount-limit#1 max 1000 -> 2000 (looser)\n');
-    expect(out).toContain('There are no tests, so nothing was tried.\n');
+    expect(out).toContain('There are no tests.\n');
     write('policies/payments.yaml', changed(500));
     const { json } = await run('policy', 'push', '--message', 'lowered', '--json');
     expect(json()).toMatchObject({
@@ -311,7 +311,7 @@ describe('policy push', () => {
     await store.close();
     const { code, out } = await run('policy', 'push', '--message', 'mended');
     expect(code).toBe(0);
-    expect(out).toContain('What differs is not known');
+    expect(out).toContain('The difference is not known');
   });
 
   it('goes through although what the policies need can’t be looked at, and says so', async () => {

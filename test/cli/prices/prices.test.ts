@@ -24,7 +24,7 @@ describe('prices set', () => {
     [['BTC', '1,5'], 'decimal above zero'],
     [['BTC=1', 'ETH=x'], 'the price of ETH'],
     [['BTC=1', 'BTC=2'], 'BTC is there twice'],
-    [['BTC=1', 'ETH'], 'write ASSET PRICE'],
+    [['BTC=1', 'ETH'], 'Write ASSET PRICE'],
     [['BTC', '1', '--as-of', 'yesterday'], 'write an instant like'],
     [['BTC', '1', '--as-of', '2025-06-15T12:02:00Z'], 'lies ahead'],
   ])('refuses %j, and sets none', async (words, why) => {

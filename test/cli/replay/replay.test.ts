@@ -188,7 +188,7 @@ describe('replay', () => {
     ['no key', [], 'give the private key of source shop'],
     ['a key of others', ['--key', 'merchant.pem'], 'which no platformKey of shop for rsa has'],
     ['a key that is not there', ['--key', 'none.pem'], "can't read"],
-    ['a source that is not there', ['--map', 'source.yaml'], 'no source of'],
+    ['a source that is not there', ['--map', 'source.yaml'], 'has no source'],
   ])('sends nothing with %s: 2', async (_, args, said) => {
     const there = await staging();
     writeFileSync(join(recorded.folder, 'source.yaml'), 'source: { vault: volt }\n');
@@ -205,7 +205,7 @@ describe('replay', () => {
     [['--rate', '0'], 'such as 50/s'],
     [['--speed', 'fast'], 'such as 10x'],
     [['--concurrency', '0'], 'from 1 to 1000'],
-    [['--prefix-ids', 'a b'], 'write at most 32 of'],
+    [['--prefix-ids', 'a b'], 'Write at most 32 of'],
   ])('%j: 2', async (args, said) => {
     const { run } = placeIn(recorded.folder);
     const { code, err } = await run('replay', file, '--to', recorded.url, ...args);
@@ -274,7 +274,7 @@ describe('replay to what does not answer as it should', () => {
       '1',
     );
     expect(refused.code).toBe(1);
-    expect(refused.out).toMatch(/^ {2}not sent +40 +too many failed one after the other$/m);
+    expect(refused.out).toMatch(/^ {2}not sent +40 +too many in a row failed$/m);
     expect(refused.out).toContain('no answer: ');
   });
 

@@ -45,7 +45,7 @@ describe('signature explain', () => {
     expect(out).toMatch(/^secret +file .*shop\.secret$/m);
     expect(out).toMatch(/^verifies +no$/m);
     expect(out).toContain('The signature is refused: SIGN_WRONG');
-    expect(out).toContain('Mend first: compare the length and the digest');
+    expect(out).toContain('Fix first: compare the length and the digest');
     expect(out).not.toContain(SHOP_SECRET);
   });
 
@@ -90,7 +90,7 @@ describe('signature explain', () => {
     expect(code).toBe(1);
     expect(out).toMatch(/^verifies +yes$/m);
     expect(out).toContain('The signature is refused: SIGN_AMBIGUOUS: ');
-    expect(out).toContain('Mend first: ');
+    expect(out).toContain('Fix first: ');
   });
 
   it.each([
@@ -106,8 +106,8 @@ describe('signature explain', () => {
   });
 
   it.each([
-    ['nothing on standard input', ' \n', [], 'signature explain < callback.json'],
-    ['an unknown source', '{}', ['--source', 'shpo'], 'did you mean shop?'],
+    ['standard input is empty', ' \n', [], 'signature explain < callback.json'],
+    ['an unknown source', '{}', ['--source', 'shpo'], 'Did you mean shop?'],
     ['a co-signer', '{}', ['--source', 'vault'], 'vault is a co-signer, whose callbacks are not signed'],
   ])('%s: 2', async (_, body, args, said) => {
     const { code, out, err } = await explain(body, ...args);

@@ -7,15 +7,15 @@ import { readTestFiles } from '../policy/suite/read.ts';
 import type { PolicyTest } from '../policy/suite/suite.ts';
 import { YAML_BOUNDS } from '../values/yaml.ts';
 
-/** Where the tests of policies are kept, beside them. */
+/** The folder with the tests, in the directory of the policies. */
 export const TESTS_DIRECTORY = 'tests';
 const TEST_FILE = /\.test\.ya?ml$/i;
 const FILES_MAX = 1000;
 
 /**
- * The tests of a directory's policies, from `tests/*.test.yaml` and folders below it; none if there is no
- * such directory. Throws one POLICY_INVALID that tells every fault, also in `data.faults`. A YAML file there
- * that is called otherwise is one, since nobody would notice that it is never run.
+ * The tests of the policies in a directory, from `tests/*.test.yaml` and the folders below `tests`. Empty without
+ * such a folder. Throws one POLICY_INVALID with all faults, also in `data.faults`. A YAML file with another name
+ * is a fault, because nobody would notice that it never runs.
  */
 export async function readTests(directory: string): Promise<readonly PolicyTest[]> {
   const faults: PolicyFault[] = [];
@@ -23,13 +23,15 @@ export async function readTests(directory: string): Promise<readonly PolicyTest[
   for (const name of await yamlFiles(join(directory, TESTS_DIRECTORY))) {
     const file = `${TESTS_DIRECTORY}/${name}`;
     if (!TEST_FILE.test(name)) {
-      faults.push(faultOfFile(file, 'it is never run', 'call it something.test.yaml, or move it elsewhere'));
+      faults.push(
+        faultOfFile(file, 'it is never run', 'give it a name that ends in .test.yaml, or move it elsewhere'),
+      );
       continue;
     }
     try {
       files.push({ name: file, text: await readText(join(directory, TESTS_DIRECTORY, name)) });
     } catch (thrown) {
-      faults.push(faultOfFile(file, messageOf(thrown), 'mend or remove the file'));
+      faults.push(faultOfFile(file, messageOf(thrown), 'repair or remove the file'));
     }
   }
   const read = readTestFiles(files);
@@ -65,7 +67,7 @@ async function yamlFiles(directory: string): Promise<readonly string[]> {
 function unreadable(directory: string, why: string): CountersignError {
   return new CountersignError(
     'POLICY_INVALID',
-    `the tests in ${directory} can't be read: ${why}; keep at most ${FILES_MAX} test files in a directory of that name`,
+    `the tests in ${directory} can't be read: ${why}. Keep at most ${FILES_MAX} test files in a readable directory`,
     { directory },
   );
 }
@@ -73,7 +75,7 @@ function unreadable(directory: string, why: string): CountersignError {
 async function readText(path: string): Promise<string> {
   const { size } = await stat(path);
   if (size > YAML_BOUNDS.bytes) {
-    throw new Error(`it has ${size} bytes; at most ${YAML_BOUNDS.bytes} are read`);
+    throw new Error(`it has ${size} bytes, more than ${YAML_BOUNDS.bytes}`);
   }
   return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
 }
