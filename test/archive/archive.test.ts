@@ -146,7 +146,7 @@ describe('journal archive', () => {
         }
       }
       await archive(other);
-      await expect(archive({ ...mine, directory: other.directory })).rejects.toThrow('with another detail');
+      await expect(archive({ ...mine, directory: other.directory })).rejects.toThrow('has another detail');
       expect(await mine.store.journalSize('shop')).toBe(3);
     });
 

@@ -130,7 +130,7 @@ describe('journal verify', () => {
     expect((await verifyArchive([young, old])).faults).toEqual([]);
     expect((await verifyArchive([old, young, old])).faults).toEqual([]);
     expect(told(await verifyArchive([young]))).toEqual([
-      'the files 1 to 2 of shop, before this one, are missing; name the directory that has them as well',
+      'the files 1 to 2 of shop, before this one, are missing. Name the directory that has them as well',
     ]);
   });
 

@@ -34,7 +34,7 @@ describeOnBothStores('freeze and unfreeze', (host) => {
     const { run } = await here();
     const first = await run('freeze', 'drill', '--by', 'ada');
     expect(first).toMatchObject({ code: 0 });
-    expect(first.out).toMatch(/^Frozen as f\d+: .*`countersign unfreeze f\d+`/);
+    expect(first.out).toMatch(/^Frozen as f\d+\. .*`countersign unfreeze f\d+`/);
     const second = await run('freeze', 'keys may have leaked', '--by', 'bob');
     expect(second.out).toMatch(/Also frozen:\n {2}f\d+ {2}since .* by ada: drill$/m);
   });
@@ -81,7 +81,7 @@ describeOnBothStores('freeze and unfreeze', (host) => {
     const drill = await freezeBy(run, 'ada', 'drill');
     const other = await run('unfreeze', 'f9999');
     expect(other.code).toBe(1);
-    expect(other.out).toMatch(/No freeze f9999 stands/);
+    expect(other.out).toMatch(/There is no freeze f9999/);
     expect(other.out).toContain(drill);
     expect(await run('unfreeze', 'drill')).toMatchObject({ code: 2 });
     expect(await run('unfreeze', drill, '--all')).toMatchObject({ code: 2 });

@@ -151,8 +151,8 @@ describe('what can’t be sent again', () => {
   });
 
   it.each([
-    ['shop', 'transfer', 'takes payments'],
-    ['vault', 'payment', 'takes callbacks of a co-signer'],
+    ['shop', 'transfer', 'takes only payments'],
+    ['vault', 'payment', 'takes only callbacks of a co-signer'],
   ] as const)('is, to %s, a %s', (source, kind, said) => {
     const sent: Sent = { kind, scheme: 'md5', body: '{}' };
     expect(() => expectSendable(source, sent, senderOf)).toThrow(said);

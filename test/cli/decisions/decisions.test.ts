@@ -115,7 +115,9 @@ describe('decisions show', () => {
     const { code, out } = await at.run('decisions', 'show', idOf('repeated'));
     expect(code).toBe(0);
     expect(out).toContain(`(decided before, as ${idOf('approved')})`);
-    expect(out).toContain(`The first decision, ${idOf('approved')}:\n\nSUCCESS  APPROVED  ${idOf('approved')}`);
+    expect(out).toContain(
+      `The first decision, ${idOf('approved')}:\n\nSUCCESS  APPROVED  ${idOf('approved')}`,
+    );
     const { json } = await at.run('decisions', 'show', idOf('repeated'), '--json');
     expect(json()).toMatchObject({
       id: idOf('repeated'),
@@ -210,7 +212,7 @@ describe('describeDecision', () => {
 
   it('tells of an answer that came too late which decision stands', () => {
     const text = describeDecision({ ...entry, type: 'late', code: 'ANSWERED_LATE', of: '16' });
-    expect(text).toContain('shop/16 was decided, but FAILURE was answered');
+    expect(text).toContain('shop/16 was decided, but the answer was FAILURE');
   });
 
   it('tells which hash of a self-check was right', () => {

@@ -45,7 +45,7 @@ describe('decisions explain', () => {
     expect(headline).toMatch(/^FAILURE {2}RULE_REFUSED {2}shop\/\d+ {2}payment:r-1 {2}2\d{3}-/);
     expect(because).toContain('because payments/amount-limit#1 refuses: ');
     expect(next).toContain(
-      'had it passed, payments/window-limit#2 would have refused: 0 used and 3000 asked',
+      'if this rule had passed, payments/window-limit#2 would have refused: 0 used and 3000 asked',
     );
     expect(revision).toMatch(/^under revision [0-9a-f]{64}, put in force \S+Z by .*: .* \(in force now\)$/);
     expect(blank).toBe('');
@@ -57,7 +57,7 @@ describe('decisions explain', () => {
 
   it('skips what only observes, and says if nothing else would have refused', async () => {
     await service.pay({ appOrderId: 'r-2', orderAmount: '1000.5', userId: '2' });
-    expect((await explained('r-2'))[2]).toBe('had it passed, nothing else would have refused');
+    expect((await explained('r-2'))[2]).toBe('if this rule had passed, nothing else would have refused');
     const { json } = await at.run('decisions', 'explain', await idOf('r-2'), '--json');
     expect(json()).toMatchObject({
       decidedBy: 'payments/amount-limit#1',
@@ -78,7 +78,7 @@ describe('decisions explain', () => {
     await service.pay({ appOrderId: 'w-3', orderAmount: '0.1', userId: '3' });
     const [, because, next] = await explained('w-3');
     expect(because).toContain('because payments/window-limit#2 refuses: 2000 used and 0.1 asked');
-    expect(next).toBe('had it passed, nothing else would have refused');
+    expect(next).toBe('if this rule had passed, nothing else would have refused');
   });
 
   it('of an approval has nothing that would have refused', async () => {
@@ -93,7 +93,7 @@ describe('decisions explain', () => {
     const changed = await explained('a-1');
     expect(changed[0]).toContain('TERMS_CHANGED');
     expect(changed[2]).toBe(
-      'had the terms been the same, it would have been up to 1 rule that the store was not asked about',
+      'with unchanged terms, the verdict would have depended on 1 rule that the store did not check',
     );
     expect(changed.join('\n')).toMatch(/^ {2}not asked +payments\/window-limit#2 /m);
 
@@ -102,7 +102,7 @@ describe('decisions explain', () => {
     await thaw(service.store);
     const frozen = await explained('f-1');
     expect(frozen[1]).toContain('approvals are frozen');
-    expect(frozen[2]).toMatch(/^had nothing been frozen, payments\/amount-limit#1 would have refused: /);
+    expect(frozen[2]).toMatch(/^without the freeze, payments\/amount-limit#1 would have refused: /);
     const shown = await at.run('decisions', 'show', await idOf('f-1'));
     expect(shown.out).toMatch(/^ {2}not asked +payments\/window-limit#2 /m);
     expect(shown.out).not.toMatch(/^ {2}refuse +payments\/window-limit#2 /m);

@@ -27,7 +27,7 @@ describe('list add', () => {
     await run('policy', 'push', '--message', 'x');
     expect((await run('list', 'add', 'blocked', '8', '--source', 'shop')).err).toEqual(NOBODY_NOTED);
     expect((await run('list', 'add', 'blokked', '8', '--source', 'shop')).err).toContain(
-      'No rule in force looks into the list blokked',
+      'No rule in force uses the list blokked',
     );
   });
 
@@ -117,7 +117,7 @@ describe('list add', () => {
 
   it.each([
     ['an empty value', ['blocked', '  '], 'is empty'],
-    ['a value of 1025 characters', ['blocked', 'x'.repeat(1025)], 'has 1025 characters; at most 1024'],
+    ['a value of 1025 characters', ['blocked', 'x'.repeat(1025)], 'has 1025 characters. Write at most 1024'],
     ['two blanks between parts', ['partners', `${R}  XRP 1`], 'has two spaces in a row'],
     ['a tab between parts', ['partners', `${R}\tXRP 1`], 'control character'],
     ['a control character', ['blocked', 'a\u0007b'], 'control character'],

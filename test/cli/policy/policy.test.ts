@@ -163,7 +163,7 @@ describe('policy push', () => {
     const { run } = await pushed();
     const { code, out } = await run('policy', 'push', '--message', 'again');
     expect(code).toBe(0);
-    expect(out).toContain('is in force already');
+    expect(out).toContain('is already in force');
     expect((await run('policy', 'history', '--json')).json()).toHaveLength(1);
   });
 
@@ -408,7 +408,7 @@ describe('policy history', () => {
   it.each(['0', '1001', 'ten', '-1', '1.5'])('--limit %s: 2', async (limit) => {
     const { code, err } = await place().run('policy', 'history', `--limit=${limit}`);
     expect(code).toBe(2);
-    expect(err).toContain('give a whole number from 1 to 1000');
+    expect(err).toContain('Give a whole number from 1 to 1000');
   });
 });
 
