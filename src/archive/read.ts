@@ -60,6 +60,14 @@ export async function readFileOf(
       },
     );
   } catch (thrown) {
+    // Node ends the decompression at zero bytes after the data, and so aborts the pipeline.
+    if (codeOf(thrown) === 'ABORT_ERR') {
+      throw archiveFault({
+        file: file.path,
+        line: 0,
+        because: 'it has zero bytes after its compressed data',
+      });
+    }
     if (!isOfTheFile(thrown)) throw thrown;
     throw chain.fault(`the file can't be read from here: ${messageOf(thrown)}`, 1);
   }
@@ -77,10 +85,12 @@ export async function readFileOf(
 
 /** Whether it is an error of reading or unpacking. Other errors come from the caller's `entryRead`. */
 function isOfTheFile(thrown: unknown): boolean {
-  if (!(thrown instanceof Error) || !('code' in thrown)) return false;
-  const syscall = 'syscall' in thrown ? thrown.syscall : '';
-  return String(thrown.code).startsWith('Z_') || syscall === 'open' || syscall === 'read';
+  const syscall = thrown instanceof Error && 'syscall' in thrown ? thrown.syscall : '';
+  return String(codeOf(thrown)).startsWith('Z_') || syscall === 'open' || syscall === 'read';
 }
+
+const codeOf = (thrown: unknown): unknown =>
+  thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
 
 interface Chain {
   /** Reads the next line. Returns its entry; undefined for the header and the footer. */

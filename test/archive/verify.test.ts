@@ -170,6 +170,16 @@ describe('journal verify', () => {
     );
   });
 
+  it.each([1, 100])('finds %i zero bytes after the compressed data, and goes on', async (count) => {
+    const directory = newFolder();
+    cpSync(whole, directory, { recursive: true });
+    const [target = ''] = filesOf(directory, 'shop');
+    writeFileSync(target, Buffer.concat([readFileSync(target), Buffer.alloc(count)]));
+    const { faults, sources } = await verifyArchive([directory]);
+    expect(faults.map((fault) => fault.file)).toContain(target);
+    expect(sources).toHaveLength(SOURCES.length);
+  });
+
   type LineDamage = (lines: string[], at: number, other: number) => readonly string[];
   const lineDamages: Readonly<Record<string, LineDamage>> = {
     dropped: (lines, at) => lines.toSpliced(at, 1),
