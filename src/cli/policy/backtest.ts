@@ -104,13 +104,13 @@ async function* storeRecord(
 ): AsyncGenerator<RecordItem> {
   for (const source of sources) yield* listsBefore(store, source, warnings);
   for await (const item of readRecord(store, { sources: sources.map((source) => ({ source })), untilMs })) {
-    yield isPriceChange(item) ? { ...item, type: 'prices' } : recorded(item);
+    yield isPriceChange(item) ? { ...item, type: 'prices' } : recordedEntry(item);
   }
 }
 
 const NO_PROPOSAL = { proposal: () => undefined, prices: 0 };
 
-function recorded({ detail: text, ...entry }: JournalEntry): RecordedEntry {
+function recordedEntry({ detail: text, ...entry }: JournalEntry): RecordedEntry {
   try {
     const { rest: detail, proposal, prices } = readApart(text);
     return { ...entry, detail, proposal, prices };
