@@ -250,7 +250,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     },
   });
   const service = await startService({ settings, env, clock, log: createLog({ level: 'info', stream }) });
-  const { store } = await openStore(settings.store, createSecrets({ env, pollMs: 1000 }).read, clock);
+  const store = await openStore(settings.store, createSecrets({ env, pollMs: 1000 }).read, clock);
 
   const post: TestService['post'] = async (path, body, headers = {}) => {
     const request = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };

@@ -1,4 +1,4 @@
-import { type OpenedStore, openStore } from '../compose/store.ts';
+import { openStore } from '../compose/store.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../settings/load.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets } from '../settings/secrets.ts';
@@ -64,7 +64,7 @@ export function openSession(terminal: Terminal, { config, json, by }: SessionOpt
   const { env, clock, input, stopped, version } = terminal;
   let settings: Settings | undefined;
   let secrets: Secrets | undefined;
-  let opened: OpenedStore | undefined;
+  let opened: Store | undefined;
 
   const session: Session = {
     env,
@@ -84,12 +84,12 @@ export function openSession(terminal: Terminal, { config, json, by }: SessionOpt
       const { store, sources } = session.settings();
       if (opened === undefined) {
         opened = await openStore(store, session.secrets().read, clock);
-        await opened.store.register(sources.map(({ name }) => name));
+        await opened.register(sources.map(({ name }) => name));
       }
-      return opened.store;
+      return opened;
     },
     async close() {
-      await opened?.store.close();
+      await opened?.close();
     },
   };
   return session;

@@ -3,24 +3,23 @@ import { type FailureBudgets, createFailureBudgets } from '../pipeline/address-b
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { createOpsApp } from '../http/ops.ts';
 import { type CallbackUrl, createPublicApp, gatewaysOf } from '../http/public.ts';
-import { type Listening, type ServerLimits, type TlsContext, listen } from '../http/server.ts';
+import { type Listening, type ServerLimits, listen } from '../http/server.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';
 import { PAYMENT_PATH } from '../settings/sources.ts';
 import type { Clock } from '../values/clock.ts';
 import type { Runtime } from './runtime.ts';
-import { publicExpiries } from './certificates.ts';
 import { orderSources } from './sources.ts';
-import { readPem } from './store.ts';
+import { publicExpiries, tlsContext } from './tls.ts';
 
 export interface Ports {
   readonly public: Listening;
   readonly ops: Listening;
-  /** Lets in what has waited for it, and all that comes from here on. */
+  /** Serves the requests that have waited, and all later ones. */
   begin(): void;
 }
 
-/** Opens both ports, or neither. What comes in waits for `begin`. */
+/** Opens both ports, or neither. Requests wait for `begin`. */
 export async function openPorts(
   { settings, clock }: { readonly settings: Settings; readonly clock: Clock },
   {
@@ -36,19 +35,17 @@ export async function openPorts(
   },
 ): Promise<Ports> {
   const { host, port, limits, tls, trustedProxies } = settings.public;
-  const { tally } = runtime;
+  const { load } = runtime;
   const gate = createGate();
   const ops = await openOps({ settings, clock }, secrets, { runtime, gate });
   try {
-    const urls = settings.sources.flatMap(urlsOf);
-    const payments: CallbackUrl = { path: PAYMENT_PATH, route: { callback: 'payment' }, secret: false };
     const app = createPublicApp({
       pipeline,
-      urls: [payments, ...urls],
+      urls: [PAYMENTS, ...settings.sources.flatMap(urlsOf)],
       trustedProxies,
       bodyBytes: limits.bodyBytes,
       unserved(unserved) {
-        tally.unserved(unserved);
+        load.unserved(unserved);
         budgets.charge(unserved.address, 'unserved');
         return budgets.exceeded(unserved.address) === undefined ? 'keep' : 'close';
       },
@@ -64,10 +61,10 @@ export async function openPorts(
       setting: 'public',
       isGateway,
       isShutOut: (address) => budgets.isShutOut(address),
-      dropped: (address) => tally.dropped(address),
+      dropped: (address) => load.connectionClosed(address),
       misused(address, reason) {
-        tally.unserved({ reason, address });
-        // Whose request it was that a gateway passed on is not known.
+        load.unserved({ reason, address });
+        // The sender of a request that a gateway passed on is not known.
         if (!isGateway(address)) budgets.charge(address, 'misuse');
       },
     });
@@ -78,6 +75,7 @@ export async function openPorts(
   }
 }
 
+const PAYMENTS: CallbackUrl = { path: PAYMENT_PATH, route: { callback: 'payment' }, secret: false };
 const nowMs = (): number => performance.now();
 
 async function openOps(
@@ -85,7 +83,7 @@ async function openOps(
   secrets: Secrets,
   { runtime, gate }: { readonly runtime: Runtime; readonly gate: Gate },
 ): Promise<Listening> {
-  const { readiness, metrics, store, tally, apiDenied } = runtime;
+  const { readiness, metrics, store, load, apiDenied } = runtime;
   const { token, hosts } = settings.ops;
   const api = {
     store,
@@ -101,15 +99,15 @@ async function openOps(
     setting: 'ops',
     isShutOut: (address) => budgets.isShutOut(address),
     misused(address, reason) {
-      tally.unserved({ reason, address });
+      load.unserved({ reason, address });
       budgets.charge(address, 'misuse');
     },
   });
 }
 
 /*
- * Monitoring and a back end need few connections, and a look at the metrics takes milliseconds: that many
- * must not be able to take the callbacks' time.
+ * Monitoring and a back end need few connections. Reading the metrics takes milliseconds: more connections
+ * must not take that time from the callbacks.
  */
 const OPS_CONNECTIONS = 256;
 const OPS_CONNECTIONS_PER_ADDRESS = 64;
@@ -129,8 +127,8 @@ interface Gate {
 }
 
 /**
- * Requests that come while it is shut wait, in their order. They are as many as connections are allowed, and
- * no body is read.
+ * While the gate is closed, requests wait in their order. Their number is bounded by the connections, and no
+ * body is read.
  */
 function createGate(): Gate {
   let waiting: (() => void)[] | undefined = [];
@@ -144,19 +142,6 @@ function createGate(): Gate {
       waiting = undefined;
       for (const each of all) each();
     },
-  };
-}
-
-/** The certificate of the public port, read anew, and followed from here on. */
-export function tlsContext(tls: NonNullable<Settings['public']['tls']>, secrets: Secrets): TlsContext {
-  const read = (file: string, setting: string): string => {
-    secrets.follow(file);
-    return readPem(file, setting);
-  };
-  return {
-    cert: read(tls.certificate, 'public.tls.certificate'),
-    key: secrets.read(tls.key),
-    ca: tls.clientCa === undefined ? undefined : read(tls.clientCa, 'public.tls.clientCa'),
   };
 }
 

@@ -1,5 +1,5 @@
 import { CountersignError } from '../errors.ts';
-import { type Tally, createTally } from '../http/load.ts';
+import { type LoadMonitor, createLoadMonitor } from '../http/load.ts';
 import type { Readiness } from '../http/ops.ts';
 import { createCallbackObserver, createDenialObserver } from '../observe/callbacks.ts';
 import { type HealthState, createHealth } from '../observe/health.ts';
@@ -13,34 +13,32 @@ import type { Settings } from '../settings/schema.ts';
 import { freezeChanges, freezeText, lossesIn } from '../store/freezes.ts';
 import type { Control, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
-import { type Expiries, storeExpiries } from './certificates.ts';
+import { type ClockWatch, type Preparation, startPreparing, watchClock } from './background.ts';
 import { countFailures } from './counted-store.ts';
-import { type UnreadableKey, keysState } from './followed-keys.ts';
-import { type Preparation, startPreparing } from './preparation.ts';
-import { type Timekeeping, createTimekeeping } from './timekeeping.ts';
-import type { OpenedStore } from './store.ts';
+import { type UnreadableKey, keysState } from './key-files.ts';
+import { type Expiries, storeExpiries } from './tls.ts';
 
-/** What goes on beside the callbacks: preparing the store, following the policies, health and metrics. */
+/** All that runs beside the callbacks: preparing the store, following the policies, health and metrics. */
 export interface Runtime {
-  /** The store, its failures counted. */
+  /** The store. Its failures are counted. */
   readonly store: Store;
   readonly follower: Follower;
   readonly report: ReportCallback;
-  /** Somebody called the API without the right token. */
+  /** To be called for each call of the API with a wrong token. */
   readonly apiDenied: (address: string) => void;
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Counts what a service or a module answered. */
+  /** Counts the answers of services and modules. */
   readonly pluginAnswered: Metrics['pluginAnswered'];
-  /** Certificates that are in use from now on. */
+  /** To be called with the certificates that are used from now on. */
   readonly showExpiries: (expiries: Expiries) => void;
-  /** Told of what is turned away. */
-  readonly tally: Tally;
+  readonly load: LoadMonitor;
   /** Why the store may not decide yet; undefined once it may. */
   readonly unprepared: () => string | undefined;
   /**
-   * Prepares the store and puts policies in force where there are none: nothing is written before. Rejects
-   * with STORE_UNSAFE or POLICY_INVALID; a store that can't be reached is waited for behind `unprepared`.
+   * Prepares the store, and puts policies in force if there are none: nothing is written before. Rejects with
+   * STORE_UNSAFE or POLICY_INVALID. If the store can't be reached, it is tried again, and `unprepared` says
+   * so.
    */
   readonly start: () => Promise<void>;
   readonly shuttingDown: () => void;
@@ -51,53 +49,34 @@ export interface RuntimeParts {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly log: Log;
-  readonly opened: OpenedStore;
+  readonly store: Store;
   readonly unreadableKeys: () => readonly UnreadableKey[];
 }
 
 export function createRuntime(parts: RuntimeParts): Runtime {
-  const { settings, clock, log, opened, unreadableKeys } = parts;
+  const { settings, clock, log, unreadableKeys } = parts;
   const metrics = createMetrics();
+  const store = countFailures(parts.store, metrics);
+  const follower = followPolicies(parts, store, metrics);
+  const clockWatch = watchClock({ store, log, metrics });
+  const load = createLoggedLoad(log, metrics);
   const showExpiries = (expiries: Expiries): void =>
     expiries.forEach(([setting, atMs]) => metrics.certificateExpires(setting, atMs));
-  const store = countFailures(opened.store, metrics);
-  const follower = followPolicies(parts, store, metrics);
-
-  const timekeeping = createTimekeeping({ store, log, metrics });
-  let preparation: Preparation | undefined;
-  async function start(): Promise<void> {
-    preparation = await startPreparing({
-      examine: opened.examine,
-      prepare: () => prepareStore(settings, store),
-      report: (because) => log.warn('not-prepared', { because }),
-    });
-    await timekeeping.start();
-    await follower.start();
-  }
-  const unprepared = (): string | undefined =>
-    preparation === undefined ? 'the service is starting' : (preparation.trouble() ?? store.loss());
   readMetrics(settings, store, metrics);
   showExpiries(storeExpiries(settings.store));
 
-  const tally = createLoggedTally(log, metrics);
-
+  let preparation: Preparation | undefined;
   let stopping = false;
-  const health = healthOf({
-    store,
-    metrics,
-    unprepared,
-    timekeeping,
-    follower,
-    unreadableKeys,
-    tally,
-    stopping: () => stopping,
-  });
-  const readiness = shared(async (): Promise<Readiness> => {
+  const unprepared = (): string | undefined =>
+    preparation === undefined ? 'the service is starting' : (preparation.trouble() ?? store.loss());
+  const checked = { store, metrics, unprepared, clockWatch, follower, unreadableKeys, load };
+  const health = healthOf({ ...checked, stopping: () => stopping });
+  const readiness = async (): Promise<Readiness> => {
     const state = await health.readiness();
     metrics.ready(state.ready);
     metrics.keysUnreadable(unreadableKeys());
     return state;
-  });
+  };
   const { unauthenticatedPerMinute } = settings.log;
   return {
     store,
@@ -108,27 +87,35 @@ export function createRuntime(parts: RuntimeParts): Runtime {
     metrics: shared(() => readiness().then(() => metrics.text())),
     pluginAnswered: (inquiry, verdict) => metrics.pluginAnswered(inquiry, verdict),
     showExpiries,
-    tally,
+    load,
     unprepared,
-    start,
+    async start() {
+      preparation = await startPreparing({
+        examine: store.examine,
+        prepare: () => prepareStore(settings, store),
+        report: (because) => log.warn('not-prepared', { because }),
+      });
+      await clockWatch.start();
+      await follower.start();
+    },
     shuttingDown() {
       stopping = true;
     },
     stop() {
       preparation?.stop();
-      timekeeping.stop();
+      clockWatch.stop();
       follower.stop();
     },
   };
 }
 
-/** Lines about what is turned away: one of each code in ten seconds. */
-const TALLY_LINE_EVERY_MS = 10_000;
+/** One line of each code in ten seconds. */
+const LOAD_LINE_EVERY_MS = 10_000;
 
-function createLoggedTally(log: Log, metrics: Metrics): Tally {
+function createLoggedLoad(log: Log, metrics: Metrics): LoadMonitor {
   const nowMs = (): number => performance.now();
-  const limit = createLineLimit({ clock: nowMs, lines: 1, windowMs: TALLY_LINE_EVERY_MS });
-  return createTally({
+  const limit = createLineLimit({ clock: nowMs, lines: 1, windowMs: LOAD_LINE_EVERY_MS });
+  return createLoadMonitor({
     nowMs,
     count: (reason) => metrics.turnedAway(reason),
     countUnserved: (reason) => metrics.unserved(reason),
@@ -144,7 +131,7 @@ async function prepareStore({ sources, policies }: Settings, store: Store): Prom
   if (policies.push === 'when-empty') await pushWhenEmpty(store, policies.directory, 'countersign serve');
 }
 
-/** What is asked of the store whenever the metrics are read. */
+/** Reads these metrics from the store each time that they are scraped. */
 function readMetrics(settings: Settings, store: Store, metrics: Metrics): void {
   const sources = settings.sources.map(({ name }) => name);
   metrics.journalEntries(async () => {
@@ -182,9 +169,7 @@ function followPolicies({ settings, log }: RuntimeParts, store: Store, metrics: 
   });
 }
 
-/**
- * Asked again before it has answered, it gives all the same answer: however many ask, the work is done once.
- */
+/** Calls during a call get its result: however many there are, the work is done once. */
 function shared<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   return () => {
@@ -193,7 +178,7 @@ function shared<T>(work: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** A line for each freeze that came, with who and why, and one for each that was lifted, with by whom. */
+/** Logs each new freeze with its author and reason, and each lifted freeze with the person who lifted it. */
 function logFreezes(log: Log, before: Control | undefined, now: Control): void {
   const { added, lifted } = freezeChanges(before, now);
   const stand = (besides?: string): string => {
@@ -218,33 +203,32 @@ interface HealthParts {
   readonly metrics: Metrics;
   readonly unreadableKeys: () => readonly UnreadableKey[];
   readonly unprepared: () => string | undefined;
-  readonly timekeeping: Timekeeping;
+  readonly clockWatch: ClockWatch;
   readonly follower: Follower;
-  readonly tally: Tally;
+  readonly load: LoadMonitor;
   readonly stopping: () => boolean;
 }
 
 function healthOf(parts: HealthParts) {
-  const { store, metrics, unprepared, timekeeping, follower, unreadableKeys, tally, stopping } = parts;
+  const { store, metrics, unprepared, clockWatch, follower, unreadableKeys, load, stopping } = parts;
   const stateOf = (trouble: string | undefined, well: string) => ({
     ok: trouble === undefined,
     because: trouble ?? well,
   });
   return createHealth({
     checks: [
-      { name: 'store', check: () => storeState(store, metrics) },
+      { name: 'store', check: shared(() => storeState(store, metrics)) },
       { name: 'prepared', check: () => stateOf(unprepared(), 'the store may decide') },
       { name: 'approvals', check: () => approvals(follower.control()?.frozen ?? []) },
-      ...timekeeping.checks,
+      ...clockWatch.checks,
       { name: 'policies', check: follower.ready },
       { name: 'keys', check: () => keysState(unreadableKeys()) },
       {
         name: 'running',
         check: () => stateOf(stopping() ? 'the service is shutting down' : undefined, 'serving'),
       },
-      // An overloaded replica taken out would leave its load to the others, and they would go down one after
-      // the other.
-      { name: 'load', check: () => tally.load(), decisive: false },
+      // Not decisive: without an overloaded replica, its load would go to the others and overload them too.
+      { name: 'load', check: () => load.state(), decisive: false },
     ],
   });
 }
@@ -261,7 +245,7 @@ async function storeState(store: Store, metrics: Metrics): Promise<HealthState> 
   }
 }
 
-/** Freezes that somebody ordered are in order; one for data that was lost waits for somebody to look. */
+/** A freeze by an operator is in order. A freeze for lost data needs an operator. */
 function approvals(frozen: Control['frozen']): HealthState {
   if (frozen.length === 0) return { ok: true, because: 'nothing is frozen' };
   const losses = lossesIn(frozen);

@@ -1,28 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Failure, failure, messageOf } from '../errors.ts';
+import { failure, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
+import { createFailureBudgets } from '../pipeline/address-budgets.ts';
+import { followEventLoop } from '../pipeline/bounds.ts';
+import { createPipeline } from '../pipeline/pipeline.ts';
+import { type Plugins, createPlugins } from '../plugins/plugins.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets, demoCredentials } from '../settings/secrets.ts';
 import { type Authenticator, sharedKeys } from '../signature/authenticate.ts';
 import type { Clock } from '../values/clock.ts';
-import { createFailureBudgets } from '../pipeline/address-budgets.ts';
-import { followEventLoop } from '../pipeline/bounds.ts';
-import { createPipeline } from '../pipeline/pipeline.ts';
-import { openPlugins } from './plugins.ts';
-import { showAttendance } from './attendance.ts';
+import { showAttendance } from './background.ts';
+import { type FollowedKeys, followKeys } from './key-files.ts';
+import { type Ports, openPorts } from './ports.ts';
 import { type Runtime, createRuntime } from './runtime.ts';
-import { publicExpiries } from './certificates.ts';
-import { followKeys } from './followed-keys.ts';
-import { openPorts, tlsContext } from './ports.ts';
 import { answerFormats } from './sources.ts';
-import { openStore } from './store.ts';
+import { missingStoreFile, openStore } from './store.ts';
+import { publicExpiries, readPem, tlsContext } from './tls.ts';
 
 export interface Service {
   readonly publicUrl: string;
   readonly opsUrl: string;
   /**
-   * Is not ready for `public.shutdownDelayMs`, answers what is under way, within `public.shutdownGraceMs`,
-   * and closes everything.
+   * Is not ready for `public.shutdownDelayMs`, answers what is in flight within `public.shutdownGraceMs`, and
+   * closes everything.
    */
   stop(): Promise<void>;
 }
@@ -34,31 +34,35 @@ export interface ServiceParts {
   readonly log: Log;
 }
 
-/** How often files of secrets are looked at, in milliseconds. */
+/** How often files of secrets are checked for changes. */
 const SECRETS_POLL_MS = 1000;
 
 /**
- * Puts the parts together and serves. The ports are taken before anything is written, and what comes in waits
- * until the store is prepared. Faults in settings, keys, ports or the store's safety reject, and nothing was
- * answered then; a store that can't be reached does not: the service answers FAILURE until it is there, and
- * `/readyz` says so.
+ * Builds the parts and serves. The ports are opened before anything is written, and requests wait until the
+ * store is prepared.
+ *
+ * Rejects for a fault in settings, keys, ports or the safety of the store; no request was answered then. A
+ * store that can't be reached is no fault: the service answers FAILURE until the store answers, and `/readyz`
+ * says so.
  */
 export async function startService(parts: ServiceParts): Promise<Service> {
-  const opened: Undo[] = [];
+  const undos: Undo[] = [];
   try {
-    return await open(parts, (undo) => opened.push(undo));
+    return await start(parts, (undo) => undos.push(undo));
   } catch (thrown) {
-    await undoAll(opened, parts.log);
+    await undoAll(undos, parts.log);
     throw thrown;
   }
 }
 
+type Undo = () => void | Promise<unknown>;
+
 /**
- * The last first. An undo that fails is logged: it hides neither the fault of the start nor the remaining
+ * Undoes the last step first. A failed undo is logged: it hides neither the fault of the start nor the other
  * undos.
  */
-async function undoAll(opened: readonly Undo[], log: Log): Promise<void> {
-  for (const undo of opened.toReversed()) {
+async function undoAll(undos: readonly Undo[], log: Log): Promise<void> {
+  for (const undo of undos.toReversed()) {
     try {
       await undo();
     } catch (thrown) {
@@ -67,93 +71,133 @@ async function undoAll(opened: readonly Undo[], log: Log): Promise<void> {
   }
 }
 
-type Undo = () => void | Promise<unknown>;
-
-/** Names with `opens` what is to be closed if the start fails, the last first. */
-async function open(parts: ServiceParts, opens: (undo: Undo) => void): Promise<Service> {
-  const { settings, log } = parts;
+/** Gives `opens` what must be closed if the start fails. */
+async function start(parts: ServiceParts, opens: (undo: Undo) => void): Promise<Service> {
+  const { settings, log, clock } = parts;
   const secrets = createSecrets({ env: parts.env, pollMs: SECRETS_POLL_MS });
   const keys = followKeys(settings, secrets.read, log);
-  const opened = await openStore(settings.store, secrets.read, parts.clock, { as: 'service' });
-  opens(() => opened.store.close());
-  if (opened.created !== undefined) {
-    log.warn('store-created', {
-      because: `there was no store at ${opened.created}: a new one was made, which knows no decision, no limit and no list`,
-    });
+  const missing = missingStoreFile(settings.store);
+  const opened = await openStore(settings.store, secrets.read, clock, { as: 'service' });
+  opens(() => opened.close());
+  if (missing !== undefined) {
+    const because =
+      `there was no store at ${missing}: a new one was created, ` +
+      'which knows no decisions, no limits and no lists';
+    log.warn('store-created', { because });
   }
-  const runtime = createRuntime({ ...parts, opened, unreadableKeys: keys.unreadable });
+  const runtime = createRuntime({ settings, clock, log, store: opened, unreadableKeys: keys.unreadable });
   opens(() => runtime.stop());
   const plugins = await openPlugins(parts, secrets, runtime);
   opens(() => plugins.close());
+  const { pipeline, budgets, stop: stopPipeline } = composePipeline(parts, { runtime, keys, plugins });
+  opens(stopPipeline);
+  const ports = await openPorts(parts, { secrets, pipeline, budgets, runtime });
+  opens(() => Promise.all([ports.public.stop(0), ports.ops.stop(0)]));
+  await runtime.start();
+  ports.begin();
+  const stopWatching = reloadChangedFiles(parts, secrets, { keys, plugins, ports, runtime });
+  const attendance = showAttendance({ ...runtime, log });
+  describeSources(settings, secrets, keys.current(), log);
+  for (const because of plugins.describe()) log.info('inquiry', { because });
+  return {
+    publicUrl: ports.public.url,
+    opsUrl: ports.ops.url,
+    async stop() {
+      const { shutdownDelayMs, shutdownGraceMs } = settings.public;
+      runtime.shuttingDown();
+      ports.public.drain();
+      await pause(shutdownDelayMs);
+      stopWatching();
+      await ports.public.stop(shutdownGraceMs);
+      // All clients were answered or disconnected. Decisions that the store still makes have their own time-
+      // outs.
+      const idleMs = Math.max(shutdownGraceMs, settings.answerTimeoutMs);
+      await Promise.race([pipeline.idle(), pause(idleMs, undefined, { ref: false })]);
+      stopPipeline();
+      await plugins.close();
+      await attendance.stop();
+      await ports.ops.stop(0);
+      runtime.stop();
+      await opened.close();
+    },
+  };
+}
+
+interface Opened {
+  readonly runtime: Runtime;
+  readonly keys: FollowedKeys;
+  readonly plugins: Plugins;
+}
+
+function composePipeline({ settings, clock }: ServiceParts, { runtime, keys, plugins }: Opened) {
   const { callbacks, failuresPerSecond, outputs } = settings.public.limits;
   const nowMs = (): number => performance.now();
   const budgets = createFailureBudgets({ failuresPerSecond, nowMs });
   const loop = followEventLoop(nowMs);
-  opens(() => loop.stop());
   const pipeline = createPipeline({
     store: runtime.store,
     authenticator: keys.current,
     following: runtime.follower,
     ask: plugins.ask,
-    notReady: () => notReady(runtime),
+    notReady() {
+      const because = runtime.unprepared();
+      return because === undefined ? undefined : failure('NOT_READY', because);
+    },
     answerFormat: answerFormats(settings.sources),
     bindsScheme: schemeBinding(settings.sources),
     report: runtime.report,
-    turnedAway: (turned) => runtime.tally.turnedAway(turned),
+    turnedAway: (turned) => runtime.load.turnedAway(turned),
     budgets,
     lagMs: () => loop.lagMs(),
     callbacks,
     outputs,
     answerTimeoutMs: settings.answerTimeoutMs,
-    clock: parts.clock,
+    clock,
   });
-  const servers = await openPorts(parts, { secrets, pipeline, budgets, runtime });
-  opens(() => Promise.all([servers.public.stop(0), servers.ops.stop(0)]));
-  await runtime.start();
-  servers.begin();
-  const stopWatching = secrets.watch(() => {
+  return { pipeline, budgets, stop: () => loop.stop() };
+}
+
+/** Starts the services and modules of the settings. */
+function openPlugins(
+  { settings, clock, log }: ServiceParts,
+  secrets: Secrets,
+  { pluginAnswered }: Runtime,
+): Promise<Plugins> {
+  const { services, modules } = settings;
+  return createPlugins({
+    services,
+    modules,
+    clock,
+    readSecret: secrets.read,
+    readPem(file, setting) {
+      secrets.follow(file);
+      return readPem(file, setting);
+    },
+    report: (event, because) =>
+      event === 'inquiry-resumed' ? log.info(event, { because }) : log.error(event, { because }),
+    answered: pluginAnswered,
+  });
+}
+
+/**
+ * Reads keys, secrets and certificates again when their files change. Returns the function that ends this.
+ */
+function reloadChangedFiles(
+  { settings, log }: ServiceParts,
+  secrets: Secrets,
+  { keys, plugins, ports, runtime }: Opened & { readonly ports: Ports },
+): () => void {
+  return secrets.watch(() => {
     keys.reload();
     if (settings.services.length > 0) reread(log, 'inquiry-keys', plugins.reload);
     const { tls } = settings.public;
     if (tls === undefined) return;
     reread(log, 'tls', () => {
       const context = tlsContext(tls, secrets);
-      servers.public.useTls(context);
+      ports.public.useTls(context);
       runtime.showExpiries(publicExpiries(context));
     });
   });
-  const attendance = showAttendance({ ...runtime, log });
-  describeSources(settings, secrets, keys.current(), log);
-  for (const because of plugins.describe()) log.info('inquiry', { because });
-  return {
-    publicUrl: servers.public.url,
-    opsUrl: servers.ops.url,
-    async stop() {
-      const { shutdownDelayMs, shutdownGraceMs } = settings.public;
-      runtime.shuttingDown();
-      servers.public.drain();
-      await pause(shutdownDelayMs);
-      stopWatching();
-      await servers.public.stop(shutdownGraceMs);
-      // Whoever waited has been answered or cut off; what is still with the store has its own time-outs, and
-      // no more than this.
-      const idleMs = Math.max(shutdownGraceMs, settings.answerTimeoutMs);
-      await Promise.race([pipeline.idle(), pause(idleMs, undefined, { ref: false })]);
-      loop.stop();
-      await plugins.close();
-      await attendance.stop();
-      await servers.ops.stop(0);
-      runtime.stop();
-      await opened.store.close();
-    },
-  };
-}
-
-/** Until the store has been looked at, nothing may be approved. */
-function notReady(runtime: Runtime): Failure | undefined {
-  const { unprepared } = runtime;
-  const because = unprepared();
-  return because === undefined ? undefined : failure('NOT_READY', because);
 }
 
 function reread(log: Log, what: 'tls' | 'inquiry-keys', read: () => void): void {
@@ -172,7 +216,7 @@ function schemeBinding(sources: Settings['sources']): (source: string) => boolea
   return (source) => !free.has(source);
 }
 
-/** One line a source with the fingerprints of its keys, and a warning for whatever weakens it. */
+/** Logs the fingerprints of each source's keys, and a warning for each weakness. */
 function describeSources(settings: Settings, secrets: Secrets, authenticator: Authenticator, log: Log): void {
   const described = authenticator.describe();
   for (const { source, accepts, keys, warnings } of described) {

@@ -1,9 +1,21 @@
 import type { OrderSource } from '../orders/orders.ts';
 import { type AnswerFormat, jsonAnswer, plainAnswer } from '../callback/answer.ts';
 import type { Kind } from '../callback/callback.ts';
+import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../callback/payment.ts';
 import type { Addressee } from '../pipeline/arrival.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
+import { type Authenticator, compileAuthenticator } from '../signature/authenticate.ts';
 import { claimedAppKey } from '../signature/payments.ts';
+import type { ReadSecret } from '../values/secret.ts';
+
+/** Reads the keys of all sources. Throws one error that lists every key that can't be read. */
+export function authenticatorOf(settings: Settings, readSecret: ReadSecret): Authenticator {
+  return compileAuthenticator(settings.sources, {
+    readSecret,
+    grammar: PAYMENT_MEMBERS,
+    optional: PAYMENT_OPTIONAL,
+  });
+}
 
 /** The kinds of callback that a source may send. */
 export function kindsOf(source: SourceSettings): readonly Kind[] {

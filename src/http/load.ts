@@ -1,71 +1,65 @@
 import type { TurnedAway } from '../pipeline/bounds.ts';
 import type { Misuse } from './connections.ts';
 
-/** What became of the load in the last ten seconds, for whoever looks at `/readyz`. */
-export interface Load {
-  readonly ok: boolean;
-  readonly because: string;
-}
-
-export interface Tally {
+/** Counts and logs the callbacks, requests and connections that were not served. */
+export interface LoadMonitor {
   turnedAway(turned: TurnedAway): void;
-  /**
-   * A connection was closed unread: of `address`, where that has too many or misuses them, else for how many
-   * there are in all.
-   */
-  dropped(address: string | undefined): void;
-  /** What was no callback: answered 404 or 405, or a connection closed for what its peer did. */
+  /** A connection was closed unread. `address` is given if that address has too many or misuses them. */
+  connectionClosed(address: string | undefined): void;
   unserved(unserved: Unserved): void;
-  load(): Load;
+  /** The last ten seconds, for `/readyz`. */
+  state(): { readonly ok: boolean; readonly because: string };
 }
 
+/** A request that was answered 404 or 405, or a connection that was closed because of its peer. */
 export interface Unserved {
   readonly reason: 'not-found' | 'method' | Misuse;
   readonly address: string;
-  /** The request, without anything that may be a secret; undefined where none could be read. */
+  /** The request, without anything that may be a secret; undefined if none could be read. */
   readonly request?: string;
 }
 
-interface TallyLine {
+interface LoadLine {
   readonly code: string;
   readonly because: string;
   readonly address: string | undefined;
 }
 
-export interface TallyParts {
+export interface LoadMonitorParts {
   readonly nowMs: () => number;
   readonly count: (reason: TurnedAway['reason'] | 'connections' | 'address-connections') => void;
   readonly countUnserved: (reason: Unserved['reason']) => void;
-  /** Writes a line about each; the log limits how many of one code it takes. */
-  readonly write: (event: 'turned-away' | 'not-served', line: TallyLine) => void;
+  /** Called for each; limits the lines that it writes. */
+  readonly write: (event: 'turned-away' | 'not-served', line: LoadLine) => void;
 }
 
 const SECONDS = 10;
 const CONNECTIONS_FULL =
-  'connections are closed unanswered, since as many are open as public.limits.connections allows: let the gateway keep fewer, or raise it';
+  'connections are closed unanswered, because as many are open as public.limits.connections allows: ' +
+  'let the gateway keep fewer, or raise it';
 
 const ADDRESS_FULL =
-  'connections of this address are closed unanswered, since it has as many open as public.limits.connectionsPerAddress allows, or misuses them (see not-served): if it is your gateway, list it in public.trustedProxies';
+  'connections of this address are closed unanswered, because it has as many open as ' +
+  'public.limits.connectionsPerAddress allows, or misuses them (see not-served): ' +
+  'if it is your gateway, list it in public.trustedProxies';
 
 const UNSERVED: Readonly<Record<Unserved['reason'], readonly [code: string, because: string]>> = {
-  'not-found': [
-    'NOT_FOUND',
-    'was answered 404: the platform posts to /nofity/transferToMerchantAuthCheck, a co-signer to the paths of its source',
-  ],
+  'not-found': ['NOT_FOUND', 'was answered 404: post callbacks to the paths that docs/callbacks.md lists'],
   method: ['METHOD_NOT_ALLOWED', 'was answered 405: callbacks are sent by POST'],
   pipelined: [
     'PIPELINED',
-    'a connection was closed, since it sent a request before the one before it was answered: have the gateway send one at a time',
+    'a connection was closed, because it sent a request before the last one was answered: ' +
+      'have the gateway send one at a time',
   ],
-  unread: ['ANSWER_UNREAD', 'a connection was closed, since its peer did not read its answer in time'],
+  unread: ['ANSWER_UNREAD', 'a connection was closed, because its peer did not read its answer in time'],
   malformed: [
     'MALFORMED',
-    'what came over a connection was no HTTP, too long, or not whole in time: was TLS spoken to a port without it, or the other way round?',
+    'a connection sent no HTTP, too much, or an incomplete request: ' +
+      'check whether its client and this port both use TLS',
   ],
 };
 
-/** Counts what is turned away, and writes a line about it. */
-export function createTally({ nowMs, count, countUnserved, write }: TallyParts): Tally {
+export function createLoadMonitor({ nowMs, count, countUnserved, write }: LoadMonitorParts): LoadMonitor {
   const overloaded = createRecent(nowMs);
   const throttled = createRecent(nowMs);
 
@@ -75,7 +69,7 @@ export function createTally({ nowMs, count, countUnserved, write }: TallyParts):
       (reason === 'address' ? throttled : overloaded).add();
       write('turned-away', { code, because, address });
     },
-    dropped(address) {
+    connectionClosed(address) {
       const [reason, recent] =
         address === undefined
           ? (['connections', overloaded] as const)
@@ -95,20 +89,21 @@ export function createTally({ nowMs, count, countUnserved, write }: TallyParts):
         address,
       });
     },
-    load() {
+    state() {
       const [many, few] = [overloaded.count(), throttled.count()];
       const rest = few === 0 ? '' : `; ${few} of addresses whose callbacks fail to authenticate`;
+      const within = `turned away for the load in the last ten seconds${rest}`;
       return many === 0
-        ? { ok: true, because: `nothing was turned away for the load in the last ten seconds${rest}` }
+        ? { ok: true, because: `nothing was ${within}` }
         : {
             ok: false,
-            because: `${many} callbacks or connections were turned away for the load in the last ten seconds${rest}: see OVERLOADED in the log`,
+            because: `${many} callbacks or connections were ${within}: see OVERLOADED in the log`,
           };
     },
   };
 }
 
-/** Counts by the second, for ten of them. */
+/** Counts the events of the last ten seconds, by the second. */
 function createRecent(nowMs: () => number): { readonly add: () => void; readonly count: () => number } {
   const counts = Array.from({ length: SECONDS }, () => 0);
   let current = Math.floor(nowMs() / 1000);

@@ -48,11 +48,11 @@ interface Exceeded {
 }
 
 /**
- * Counts the failures of unknown addresses: by address for IPv4, by /64 and by /48 for IPv6. A counter is kept until its second
- * is over, so that an attacker with many addresses can't reset it.
+ * Counts the failures of unknown addresses: by address for IPv4, by /64 and by /48 for IPv6. A counter is
+ * kept until its second is over, so that an attacker with many addresses can't reset it.
  *
- * Other addresses can't use up the budget of a known address. A repeated callback makes no address known, because anybody
- * who recorded it can send it. `nowMs` must never run backwards.
+ * Other addresses can't use up the budget of a known address. A repeated callback makes no address known,
+ * because anybody who recorded it can send it. `nowMs` must never run backwards.
  */
 export function createFailureBudgets({
   failuresPerSecond,
@@ -120,8 +120,9 @@ export function createFailureBudgets({
 }
 
 /**
- * The networks that an address belongs to, narrowest first. An IPv4 address stands alone. Of IPv6, one host usually has a /64 and
- * one customer a /48. A text that is no address is returned as it is, up to 64 characters.
+ * The networks that an address belongs to, narrowest first. An IPv4 address stands alone. Of IPv6, one host
+ * usually has a /64 and one customer a /48. A text that is no address is returned as it is, up to 64
+ * characters.
  */
 export function networksOf(address: string): readonly [string, ...string[]] {
   const text = address.slice(0, ADDRESS_CHARACTERS);
@@ -143,7 +144,9 @@ interface KnownAddresses {
   authenticated(address: string, now: number, outcome: CallbackReport['outcome']): void;
 }
 
-/** Keeps the addresses in the order in which they were last seen. The one that was quiet longest gives way. */
+/**
+ * Keeps the addresses in the order in which they were last seen. The one that was quiet longest gives way.
+ */
 function createKnownAddresses(): KnownAddresses {
   const known = new Map<string, KnownAddress>();
   const keyOf = (address: string): string => address.slice(0, ADDRESS_CHARACTERS);

@@ -2,7 +2,10 @@ import type { Kind } from '../callback/callback.ts';
 import type { Failure } from '../errors.ts';
 import type { Members } from '../values/members.ts';
 
-/** The URL that received a callback: the platform's one path, or the URL of a co-signer, which names its source. */
+/**
+ * The URL that received a callback: the platform's one path, or the URL of a co-signer, which names its
+ * source.
+ */
 export type Route =
   | { readonly callback: 'payment' }
   | { readonly callback: 'cosigner'; readonly source: string; readonly expected: readonly Kind[] };

@@ -25,11 +25,12 @@ export interface Bounds {
 }
 
 /**
- * Turns away what can't be decided in time. So the other callbacks are answered in time, memory is bounded, and no backlog is
- * left when the load ends.
+ * Turns away what can't be decided in time. So the other callbacks are answered in time, memory is bounded,
+ * and no backlog is left when the load ends.
  *
- * By Little's law, `callbacks` in flight are in time from this rate on: 512 callbacks in 2 s are 256 a second. A longer queue
- * would only make more of them late. Slow bodies don't count: they keep no other callback out.
+ * By Little's law, `callbacks` in flight are in time from this rate on: 512 callbacks in 2 s are 256 a
+ * second. A longer queue would only make more of them late. Slow bodies don't count: they keep no other
+ * callback out.
  */
 export function createBounds({ callbacks, answerTimeoutMs, budgets }: BoundsParts): Bounds {
   let inFlight = 0;
@@ -87,8 +88,8 @@ const TICK_MS = 20;
 const NOTABLE_MS = 100;
 
 /**
- * Measures how late the event loop reads its sockets. Node runs timers before it reads sockets. So a request that is read now
- * arrived after the timer ran for the last time but one. `nowMs` must never run backwards.
+ * Measures how late the event loop reads its sockets. Node runs timers before it reads sockets. So a request
+ * that is read now arrived after the timer ran for the last time but one. `nowMs` must never run backwards.
  */
 export function followEventLoop(nowMs: () => number): EventLoopLag {
   let lastMs = nowMs();

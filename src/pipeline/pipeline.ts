@@ -14,9 +14,9 @@ import { type Outcome, type Track, reportLate, track } from './outcome.ts';
 
 export interface Pipeline {
   /**
-   * Answers one callback within `answerTimeoutMs`, whatever it contains and whatever fails; never rejects. Call `delivered`
-   * once afterwards: was the client still connected? The callback is reported then, so that log and metrics don't delay
-   * its answer.
+   * Answers one callback within `answerTimeoutMs`, whatever it contains and whatever fails; never rejects.
+   * Call `delivered` once afterwards: was the client still connected? The callback is reported then, so that
+   * log and metrics don't delay its answer.
    */
   receive(
     arrival: Arrival,
@@ -46,8 +46,8 @@ export interface PipelineParts extends DecideParts {
 }
 
 /**
- * The five steps within their bounds. A callback that is not decided in time is answered FAILURE. A later decision stands, and the
- * journal notes that it came too late.
+ * The five steps within their bounds. A callback that is not decided in time is answered FAILURE. A later
+ * decision stands, and the journal notes that it came too late.
  */
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { answerTimeoutMs, answerFormat, budgets, turnedAway } = parts;
@@ -67,7 +67,9 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     work.then(inFlight.leave, inFlight.leave);
   }
 
-  /** For a sender that is not authenticated only the form of the answer is guessed: the verdict is FAILURE. */
+  /**
+   * For a sender that is not authenticated only the form of the answer is guessed: the verdict is FAILURE.
+   */
   function answerFor(run: Track, { answer, verdict, report: { source } }: Outcome): Answer {
     return answer ?? answerOf(source === undefined ? 'FAILURE' : verdict, answerFormat(run.addressee()));
   }
@@ -246,7 +248,9 @@ async function reportDelivery(
   if (!connected) await recordLate(parts, run, outcome);
 }
 
-/** The decision stands, but its SUCCESS reached nobody. The journal says so, and a repeat gets the SUCCESS. */
+/**
+ * The decision stands, but its SUCCESS reached nobody. The journal says so, and a repeat gets the SUCCESS.
+ */
 async function recordLate(
   { store, report }: Pick<PipelineParts, 'store' | 'report'>,
   run: Track,

@@ -32,6 +32,11 @@ export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journ
   /** Accepts the clock, also after a jump ahead. The journal of each source gets an entry of type `clock`. */
   acceptClock(accept: { readonly by: string }): Promise<ClockState>;
   /**
+   * Rejects with STORE_UNSAFE if the store could lose a decision, for example because Redis may evict keys,
+   * and with STORE_UNREACHABLE if that is unknown.
+   */
+  examine(): Promise<void>;
+  /**
    * Describes the data that this process found lost, while it could not yet freeze the store; undefined if none.
    * Meanwhile `settle` and `notice` reject with STORE_LOST. The embedded store never loses data behind a running
    * process: it rejects with STORE_MOVED instead.

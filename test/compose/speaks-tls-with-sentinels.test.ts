@@ -43,9 +43,9 @@ it('asks the Sentinels of a rediss-sentinel store, and their primary, over TLS a
     clock: { maxStepMs: 60_000, maxGapMs: 3_600_000 },
     retention: { subjectsDays: 400, journalDays: 400 },
   };
-  const { store, examine } = await openStore(settings, () => 's3cret', systemClock);
+  const store = await openStore(settings, () => 's3cret', systemClock);
   onTestFinished(() => store.close());
-  await examine();
+  await store.examine();
   await store.register(['shop']);
   expect(await store.control()).toMatchObject({ sequence: 0, revision: '' });
 });

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { PAYMENT_PATH } from '../../src/settings/sources.ts';
 import { loadSettings } from '../../src/settings/load.ts';
+import { PAYMENT_PATH } from '../../src/settings/sources.ts';
 import { ROOT } from './documents.ts';
 import { schemaFaults } from './kubernetes-schemas.ts';
 import { kustomized, manifestsIn } from './manifests.ts';

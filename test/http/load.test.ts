@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { failure } from '../../src/errors.ts';
-import { type Tally, type TallyParts, createTally } from '../../src/http/load.ts';
+import { type LoadMonitor, type LoadMonitorParts, createLoadMonitor } from '../../src/http/load.ts';
 
-type Line = Parameters<TallyParts['write']>[1];
+type Line = Parameters<LoadMonitorParts['write']>[1];
 
-function tallied(): {
-  readonly tally: Tally;
+function monitored(): {
+  readonly load: LoadMonitor;
   readonly lines: Line[];
   readonly counts: string[];
   readonly pass: (ms: number) => void;
@@ -13,13 +13,13 @@ function tallied(): {
   let now = 7_400;
   const lines: Line[] = [];
   const counts: string[] = [];
-  const tally = createTally({
+  const load = createLoadMonitor({
     nowMs: () => now,
     count: (reason) => counts.push(reason),
     countUnserved: (reason) => counts.push(reason),
     write: (_event, line) => lines.push(line),
   });
-  return { tally, lines, counts, pass: (ms) => (now += ms) };
+  return { load, lines, counts, pass: (ms) => (now += ms) };
 }
 
 const full = { reason: 'callbacks', address: '192.0.2.1', failure: failure('OVERLOADED', 'full') } as const;
@@ -31,13 +31,13 @@ const throttled = {
 
 describe('what is turned away', () => {
   it('is counted each time, by its reason', () => {
-    const { tally, counts } = tallied();
-    tally.turnedAway(full);
-    tally.turnedAway(full);
-    tally.turnedAway(throttled);
-    tally.dropped(undefined);
-    tally.dropped('192.0.2.9');
-    tally.unserved({ reason: 'not-found', address: '192.0.2.9' });
+    const { load, counts } = monitored();
+    load.turnedAway(full);
+    load.turnedAway(full);
+    load.turnedAway(throttled);
+    load.connectionClosed(undefined);
+    load.connectionClosed('192.0.2.9');
+    load.unserved({ reason: 'not-found', address: '192.0.2.9' });
     expect(counts).toEqual([
       'callbacks',
       'callbacks',
@@ -49,9 +49,9 @@ describe('what is turned away', () => {
   });
 
   it('is written with its code, reason and address', () => {
-    const { tally, lines } = tallied();
-    tally.turnedAway(full);
-    tally.turnedAway(throttled);
+    const { load, lines } = monitored();
+    load.turnedAway(full);
+    load.turnedAway(throttled);
     expect(lines).toEqual([
       { code: 'OVERLOADED', because: 'full', address: '192.0.2.1' },
       { code: 'ADDRESS_THROTTLED', because: 'too many', address: '192.0.2.9' },
@@ -59,8 +59,8 @@ describe('what is turned away', () => {
   });
 
   it('says which setting closes connections', () => {
-    const { tally, lines } = tallied();
-    tally.dropped(undefined);
+    const { load, lines } = monitored();
+    load.connectionClosed(undefined);
     expect(lines[0]).toMatchObject({
       code: 'OVERLOADED',
       because: expect.stringContaining('public.limits.connections') as string,
@@ -70,35 +70,35 @@ describe('what is turned away', () => {
 
 describe('the load that /readyz shows', () => {
   it('is in order before anything was turned away', () => {
-    expect(tallied().tally.load()).toEqual({
+    expect(monitored().load.state()).toEqual({
       ok: true,
       because: 'nothing was turned away for the load in the last ten seconds',
     });
   });
 
   it('is not in order for ten seconds after something was, and says how much', () => {
-    const { tally, pass } = tallied();
-    tally.turnedAway(full);
+    const { load, pass } = monitored();
+    load.turnedAway(full);
     pass(4000);
-    tally.turnedAway(full);
-    tally.dropped(undefined);
-    expect(tally.load()).toMatchObject({
+    load.turnedAway(full);
+    load.connectionClosed(undefined);
+    expect(load.state()).toMatchObject({
       ok: false,
       because: expect.stringContaining('3 callbacks or connections') as string,
     });
     pass(6000);
-    expect(tally.load().because).toContain('2 callbacks');
+    expect(load.state().because).toContain('2 callbacks');
     pass(4000);
-    expect(tally.load().ok).toBe(true);
-    tally.turnedAway(full);
+    expect(load.state().ok).toBe(true);
+    load.turnedAway(full);
     pass(3_600_000);
-    expect(tally.load().ok).toBe(true);
+    expect(load.state().ok).toBe(true);
   });
 
   it('stays in order while single addresses are throttled, and says so', () => {
-    const { tally } = tallied();
-    tally.turnedAway(throttled);
-    expect(tally.load()).toEqual({
+    const { load } = monitored();
+    load.turnedAway(throttled);
+    expect(load.state()).toEqual({
       ok: true,
       because:
         'nothing was turned away for the load in the last ten seconds; 1 of addresses whose callbacks fail to authenticate',

@@ -56,7 +56,7 @@ describe.each(stores)('a port that is taken, on %s', (_, start) => {
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
       const { code, err } = await runIn(folder, ['serve']);
       const { store: written } = loadSettings({ file: join(folder, 'settings.yaml'), env: {} });
-      const { store } = await openStore(written, () => '', systemClock);
+      const store = await openStore(written, () => '', systemClock);
       onTestFinished(() => store.close());
       expect(await store.control()).toMatchObject({ sequence: 0, revision: '', frozen: [] });
       expect(await store.history(10)).toEqual([]);

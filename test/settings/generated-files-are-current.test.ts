@@ -6,6 +6,7 @@ import { generatedSettingsFiles } from '../../src/settings/generated.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/schema.ts';
 import { type JsonSchema, settingKeys, settingsJsonSchema } from '../../src/settings/keys.ts';
+import { PAYMENT_PATH } from '../../src/settings/sources.ts';
 import type { SourceConfig } from '../../src/signature/config.ts';
 import { SHOP, settingsOf } from './written.ts';
 
@@ -100,6 +101,10 @@ describe('the schema', () => {
         signatures: [{ scheme: 'md5', secret: { env: 'S' }, emptyValues: 'keep' }],
       },
     ]);
+  });
+
+  it('names the path that payments are served at as the platform spells it', () => {
+    expect(PAYMENT_PATH).toBe('/nofity/transferToMerchantAuthCheck');
   });
 });
 

@@ -59,7 +59,7 @@ async function opened(
     durability: { replicas: String(replicas) },
     connectTimeoutMs: '1000',
   });
-  const { store } = await openStore(settings, () => certificate?.key ?? '', systemClock);
+  const store = await openStore(settings, () => certificate?.key ?? '', systemClock);
   onTestFinished(() => store.close());
   return store;
 }

@@ -49,7 +49,7 @@ async function makeList(
   { store: address }: Settings,
   { list, entries }: { readonly list: string; readonly entries: number },
 ): Promise<void> {
-  const { store } = await openStore(address, () => '', systemClock, { as: 'service' });
+  const store = await openStore(address, () => '', systemClock, { as: 'service' });
   for (let from = 0; from < entries; from += LIST_STEP) {
     const add = Array.from(
       { length: Math.min(LIST_STEP, entries - from) },

@@ -48,6 +48,6 @@ export function endings(): {
 export async function storeOf(receiver: Receiver): Promise<Store> {
   const settings = loadSettings({ file: join(receiver.folder, 'settings.yaml'), env: {} });
   const secrets = createSecrets({ env: {}, pollMs: 60_000 });
-  const { store } = await openStore(settings.store, secrets.read, systemClock, { as: 'service' });
+  const store = await openStore(settings.store, secrets.read, systemClock, { as: 'service' });
   return store;
 }

@@ -110,7 +110,7 @@ async function measured(kind: SizedKind, storeName: Store['name']): Promise<Size
     file: writeSettings(kind, storeName === 'redis' ? redis.url : `embedded:${file}`),
     env: {},
   });
-  const { store } = await openStore(settings.store, () => '', systemClock, { as: 'service' });
+  const store = await openStore(settings.store, () => '', systemClock, { as: 'service' });
   await store.register(['shop', 'vault']);
   if (kind === 'payment, 20 rules') await makeList(store);
   const log = createLog({ level: 'warn', stream: process.stderr });

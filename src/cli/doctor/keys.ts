@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { authenticatorOf } from '../../compose/keys.ts';
-import { readPem } from '../../compose/store.ts';
+import { authenticatorOf } from '../../compose/sources.ts';
+import { readPem } from '../../compose/tls.ts';
 import { messageOf } from '../../errors.ts';
 import { demoCredentials } from '../../settings/secrets.ts';
 import type { Settings, SourceSettings } from '../../settings/schema.ts';

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { readPem } from '../../compose/store.ts';
+import { readPem } from '../../compose/tls.ts';
 import { startModule } from '../../plugins/module.ts';
 import { messageOf } from '../../errors.ts';
 import type { Release } from '../../policy/release.ts';

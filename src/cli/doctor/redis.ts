@@ -1,5 +1,6 @@
 import type { StoreSettings } from '../../settings/schema.ts';
 import type { Connection } from '../../store/redis/connection.ts';
+import type { Store } from '../../store/store.ts';
 import { type ServerFacts, clockAhead, inspectServers, tryScript } from '../../store/redis/inspect.ts';
 import { createKeys } from '../../store/redis/keys.ts';
 import { type Finding, attempt, guarded } from './finding.ts';
@@ -13,9 +14,8 @@ const FULL = 0.8;
  * that says what to grant. Asks for nothing that the service does not need as well: no CONFIG.
  */
 export async function checkRedis(
-  { connection }: { readonly connection: Connection },
+  { connection, examine }: { readonly connection: Connection } & Pick<Store, 'examine'>,
   { prefix, durability }: Pick<StoreSettings, 'prefix' | 'durability'>,
-  examine: () => Promise<void>,
 ): Promise<readonly Finding[]> {
   const servers = await attempt('store', () => inspectServers({ connection }));
   if (!servers.ok) return [withoutInfo(servers.fault)];

@@ -31,10 +31,10 @@ export async function checkStore(session: Session, settings: Settings): Promise<
     openStore(settings.store, session.secrets().read, session.clock),
   );
   if (!opened.ok) return { findings: [opened.fault], store: undefined };
-  const { store, examine } = opened.value;
+  const store = opened.value;
   const findings = [
     ...(isRedis(store)
-      ? await checkRedis(store, settings.store, examine)
+      ? await checkRedis(store, settings.store)
       : await guarded('store', () => checkEmbedded(store))),
   ];
   if (findings.every(({ state }) => state !== 'fault')) {

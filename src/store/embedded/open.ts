@@ -104,6 +104,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
         const freeBytes = freeBytesFor(file);
         return { nowMs: now(), details: { file, sqlite, freeBytes, ...queue.counts } };
       }),
+    examine: () => Promise.resolve(),
     loss: () => undefined,
     watch: (changed) => watches.watch(changed),
     close,

@@ -13,7 +13,7 @@ type StoreWriteVerb = Exclude<keyof WriteVerbs, 'moveClock'>;
 type ClockVerb = 'clock' | 'lookAtClock' | 'acceptClock';
 type ReadVerb = Exclude<
   keyof Store,
-  StoreWriteVerb | ClockVerb | 'name' | 'health' | 'loss' | 'watch' | 'close'
+  StoreWriteVerb | ClockVerb | 'name' | 'health' | 'examine' | 'loss' | 'watch' | 'close'
 >;
 
 /** Runs a read, and rejects with a CountersignError. */

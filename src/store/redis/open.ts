@@ -1,3 +1,4 @@
+import { CountersignError } from '../../errors.ts';
 import type { Clock } from '../../values/clock.ts';
 import type { ClockBounds } from '../clock-state.ts';
 import { type Elapsed, systemElapsed } from '../elapsed.ts';
@@ -11,7 +12,7 @@ import {
 } from './connection.ts';
 import { createLossDetection } from './data-loss.ts';
 import { createDecisions } from './decisions.ts';
-import { inspectRedis } from './inspect.ts';
+import { inspectRedis, unsafeReason } from './inspect.ts';
 import { createJournal } from './journal.ts';
 import { createKeys } from './keys.ts';
 import { createLists } from './lists.ts';
@@ -90,6 +91,10 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     connection,
     ...verbs,
     ...replication?.replicated(verbs),
+    async examine() {
+      const unsafe = unsafeReason(await inspectRedis(parts));
+      if (unsafe !== undefined) throw new CountersignError('STORE_UNSAFE', unsafe);
+    },
     loss: () => losses.pendingReason(),
     health: () => health(parts),
     watch: watchers.watch,

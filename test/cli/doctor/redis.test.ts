@@ -58,7 +58,10 @@ describe('doctor on Redis', () => {
       return [String(Math.floor(atMs / 1000)), String((atMs % 1000) * 1000)];
     };
     const settings = { prefix: 'countersign', durability: { replicas: 0, timeoutMs: 100 } };
-    const findings = await checkRedis({ connection: { ...connection, call } }, settings, async () => {});
+    const findings = await checkRedis(
+      { connection: { ...connection, call }, examine: store.examine },
+      settings,
+    );
     expect(findings[0]?.because).toMatch(new RegExp(`, clock \\d{4} ms ${word} this machine's, `));
   });
 

@@ -5,7 +5,7 @@ import type { Settings, SourceSettings } from '../settings/schema.ts';
 import type { Authenticator } from '../signature/authenticate.ts';
 import { fingerprintOf } from '../signature/keys.ts';
 import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
-import { authenticatorOf } from './keys.ts';
+import { authenticatorOf } from './sources.ts';
 
 /** A file of a source that can't be used, while the key that was read from it before still counts. */
 export interface UnreadableKey {

@@ -1,24 +1,43 @@
 import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { CountersignError, messageOf } from '../errors.ts';
 import type { TlsContext } from '../http/server.ts';
 import type { Settings } from '../settings/schema.ts';
+import type { Secrets } from '../settings/secrets.ts';
 import { storeAddress } from '../settings/store.ts';
-import { readPem } from './store.ts';
 
-/**
- * When the certificates that a setting names expire; undefined where its file holds none that can be read.
- */
+/** Reads a certificate. It is no secret, so errors name its path. Throws SETTINGS_INVALID. */
+export function readPem(file: string, setting: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (thrown) {
+    throw new CountersignError('SETTINGS_INVALID', `${setting}: can't read ${file}: ${messageOf(thrown)}`);
+  }
+}
+
+/** Reads the certificate of the public port, and follows its files from now on. */
+export function tlsContext(tls: NonNullable<Settings['public']['tls']>, secrets: Secrets): TlsContext {
+  const read = (file: string, setting: string): string => {
+    secrets.follow(file);
+    return readPem(file, setting);
+  };
+  return {
+    cert: read(tls.certificate, 'public.tls.certificate'),
+    key: secrets.read(tls.key),
+    ca: tls.clientCa === undefined ? undefined : read(tls.clientCa, 'public.tls.clientCa'),
+  };
+}
+
+/** When the certificates of a setting expire; undefined if its file holds no certificate that can be read. */
 export type Expiries = readonly (readonly [setting: string, expiresAtMs: number | undefined])[];
 
-/** Of the public port, and of the authorities of its clients. */
+/** The certificate of the public port, and the authorities of its clients. */
 export function publicExpiries({ cert, ca }: TlsContext): Expiries {
   const own = ['public.tls.certificate', expiryOf(cert)] as const;
   return ca === undefined ? [own] : [own, ['public.tls.clientCa', expiryOf(ca)]];
 }
 
-/**
- * Of what is shown to a Redis over TLS, and of its authorities. They are read at the start alone, as the
- * store reads them.
- */
+/** The client certificate for Redis, and its authorities. The store reads them only at the start. */
 export function storeExpiries({ url, tls }: Settings['store']): Expiries {
   const address = storeAddress(url);
   if (tls === undefined || address === undefined || address.kind === 'embedded' || !address.tls) return [];
@@ -29,7 +48,7 @@ export function storeExpiries({ url, tls }: Settings['store']): Expiries {
   });
 }
 
-/** A chain and a list of authorities are as good as the first of them to expire. */
+/** A chain, or a list of authorities, is valid until its first certificate expires. */
 function expiryOf(pem: string): number | undefined {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   const expiries = blocks.map(notAfterMs);

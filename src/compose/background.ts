@@ -1,0 +1,245 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { CountersignError, messageOf } from '../errors.ts';
+import type { Readiness } from '../http/ops.ts';
+import type { HealthCheck } from '../observe/health.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { Follower } from '../release/follow.ts';
+import type { ClockState } from '../store/clock-state.ts';
+import type { Store } from '../store/store.ts';
+
+/*
+ * The background tasks of a service: prepare and examine the store, move its time on, and show that the
+ * service runs.
+ */
+
+export interface Preparation {
+  /** Why nothing may be decided now; undefined while the store is prepared and safe. */
+  readonly trouble: () => string | undefined;
+  readonly stop: () => void;
+}
+
+export interface PreparationParts {
+  /** See Store.examine. Repeated for as long as the service runs. */
+  readonly examine: () => Promise<void>;
+  /** Called once, after the first examination that passes. */
+  readonly prepare: () => Promise<void>;
+  readonly report: (trouble: string) => void;
+  /** Only for tests: the time between two examinations. */
+  readonly examineMs?: number;
+}
+
+const RETRY_MS = 500;
+const EXAMINE_MS = 3000;
+
+/**
+ * Prepares the store once, and then examines it for as long as the service runs. A store that can't be
+ * reached at the start is tried again, so that a service can start before its store. Any other fault at the
+ * start rejects.
+ *
+ * A store that becomes unsafe is trouble until it is safe again. An outage is no trouble here: nothing is
+ * approved during an outage anyway. The store is examined soon after it, because it may have changed.
+ */
+export async function startPreparing(parts: PreparationParts): Promise<Preparation> {
+  const { examine, prepare, report, examineMs = EXAMINE_MS } = parts;
+  let trouble: string | undefined;
+  let prepared = false;
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  /** Returns the error, if there is one. */
+  async function attempt(): Promise<unknown> {
+    try {
+      await examine();
+      if (!prepared) await prepare();
+      prepared = true;
+      trouble = undefined;
+      return undefined;
+    } catch (thrown) {
+      if (prepared && isOutage(thrown)) return thrown;
+      const found = messageOf(thrown);
+      if (!prepared || found !== trouble) report(found);
+      trouble = found;
+      return thrown;
+    }
+  }
+
+  function schedule(thrown: unknown): void {
+    if (stopped) return;
+    const again = async (): Promise<void> => schedule(await attempt());
+    timer = setTimeout(() => void again(), thrown === undefined ? examineMs : Math.min(RETRY_MS, examineMs));
+    timer.unref();
+  }
+
+  const thrown = await attempt();
+  if (thrown !== undefined && !isOutage(thrown)) throw thrown;
+  schedule(thrown);
+  return {
+    trouble: () => trouble,
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+const isOutage = (thrown: unknown): boolean =>
+  thrown instanceof CountersignError && thrown.code === 'STORE_UNREACHABLE';
+
+export interface ClockWatch {
+  /** `clock` fails while nothing is approved. `time` only reports that the store's time stands still. */
+  readonly checks: readonly HealthCheck[];
+  /** Resolves after the first look at the clock. */
+  readonly start: () => Promise<void>;
+  readonly stop: () => void;
+}
+
+/** Far below the minimum of `store.clock.maxStepMs`, so that one failed look does no harm. */
+const CLOCK_MS = 5000;
+/** A health check looks again if the last look is older. */
+const CLOCK_FRESH_MS = 1000;
+
+/**
+ * Moves the store's time on while the service runs, so that hours without a callback don't look like a jump
+ * of the clock. Reports the state of the clock to log and metrics. A look that fails changes nothing: other
+ * checks report that the store is down.
+ */
+export function watchClock({
+  store,
+  log,
+  metrics,
+}: {
+  readonly store: Pick<Store, 'clock'>;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+  readonly metrics: Pick<Metrics, 'clock'>;
+}): ClockWatch {
+  let state: ClockState | undefined;
+  let lookedAtMs = 0;
+  let looking: Promise<void> | undefined;
+
+  const logState = ({ state: is, because }: ClockState): void => {
+    if (is === 'jumped') log.error('clock-jumped', { because });
+    else if (is === 'behind') log.warn('clock-behind', { because });
+    else if (state !== undefined) log.info('clock-right', { because });
+  };
+  const lookOnce = async (): Promise<void> => {
+    try {
+      const found = await store.clock();
+      if (found.state !== (state?.state ?? 'right')) logState(found);
+      state = found;
+      lookedAtMs = performance.now();
+      metrics.clock(found);
+    } catch {
+      // The last known state stays.
+    } finally {
+      looking = undefined;
+    }
+  };
+  const look = (): Promise<void> => (looking ??= lookOnce());
+
+  let timer: NodeJS.Timeout | undefined;
+  const check = (name: string, wrong: ClockState['state'], well: string) => ({
+    name,
+    async check() {
+      if (state?.state === wrong || performance.now() - lookedAtMs > CLOCK_FRESH_MS) await look();
+      return state?.state === wrong ? { ok: false, because: state.because } : { ok: true, because: well };
+    },
+  });
+  return {
+    checks: [
+      check('clock', 'jumped', "the store's clock is believed"),
+      { ...check('time', 'behind', 'time goes on'), decisive: false },
+    ],
+    async start() {
+      timer = setInterval(() => void look(), CLOCK_MS).unref();
+      await look();
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** How often a service shows itself. */
+const ATTEND_MS = 2000;
+/** Characters of the reasons why the service is not ready. */
+const TROUBLE_MAX = 1000;
+
+export interface AttendanceParts {
+  readonly store: Pick<Store, 'attend' | 'leave' | 'watch'>;
+  readonly follower: Pick<Follower, 'control' | 'refresh'>;
+  readonly readiness: () => Promise<Readiness>;
+  readonly log: Log;
+}
+
+export interface Attendance {
+  /** Resolves when the service no longer shows itself, at the latest when the store failed to forget it. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Shows in the store that this service runs and which change it has seen. So a command that changes something
+ * can wait until all services have noticed. Each time is a real write: a store that can't be written to is
+ * found before a callback fails.
+ */
+export function showAttendance({ store, follower, readiness, log }: AttendanceParts): Attendance {
+  const id = randomUUID();
+  const name = `${hostname()}:${process.pid}`;
+  let failed: string | undefined;
+  let hasStopped = false;
+  let isAsked = false;
+  let showing: Promise<void> | undefined;
+
+  async function attend(): Promise<void> {
+    try {
+      const { checks } = await readiness();
+      const trouble = checks.filter(({ ok, decisive }) => !ok && decisive === undefined);
+      await store.attend({
+        id,
+        name,
+        sequence: follower.control()?.sequence ?? 0,
+        trouble: trouble
+          .map((check) => `${check.name}: ${check.because}`)
+          .join('; ')
+          .slice(0, TROUBLE_MAX),
+        probe: failed !== undefined,
+      });
+      if (failed !== undefined) log.info('store-writable');
+      failed = undefined;
+    } catch (thrown) {
+      const because = messageOf(thrown);
+      const moved = thrown instanceof CountersignError && thrown.code === 'STORE_MOVED';
+      if (failed !== because) log.error(moved ? 'store-moved' : 'store-not-writable', { because });
+      failed = because;
+    }
+  }
+
+  /**
+   * One write at a time. A call during a write causes one more, because that write may show an older state.
+   */
+  async function show(): Promise<void> {
+    isAsked = true;
+    showing ??= showWhileAsked().finally(() => (showing = undefined));
+    return showing;
+  }
+
+  async function showWhileAsked(): Promise<void> {
+    if (!isAsked || hasStopped) return;
+    isAsked = false;
+    await attend();
+    await showWhileAsked();
+  }
+
+  const unwatch = store.watch(() => void follower.refresh().then(show));
+  const timer = setInterval(() => void show(), ATTEND_MS).unref();
+  void show();
+  return {
+    async stop() {
+      if (hasStopped) return;
+      hasStopped = true;
+      unwatch();
+      clearInterval(timer);
+      await showing;
+      await store.leave(id).catch(() => undefined);
+    },
+  };
+}
