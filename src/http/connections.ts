@@ -19,6 +19,8 @@ interface Connection {
   response: ServerResponse | undefined;
   /** Responses that the operating system has not taken yet. */
   unsent: number;
+  /** A request came before the last one was answered. */
+  isPipelined: boolean;
   /** How often `look` found nothing but an end that the peer does not take. */
   looks: number;
 }
@@ -54,7 +56,10 @@ export function boundRequests({
     const connection = connections.get(socket);
     if (connection === undefined || connection.unsent === 0) return false;
     // TLS says only a turn later that an answer has been taken, when the next request may have come.
-    return !(socket instanceof TLSSocket && connection.unsent === 1 && connection.response?.writableEnded);
+    const isSent =
+      socket instanceof TLSSocket && connection.unsent === 1 && connection.response?.writableEnded === true;
+    connection.isPipelined ||= !isSent;
+    return !isSent;
   };
   const classes = { IncomingMessage: class extends IncomingMessage {} };
   upgradeEarlyRequests(classes.IncomingMessage, isTooEarly);
@@ -63,14 +68,14 @@ export function boundRequests({
   function end({ socket }: IncomingMessage): void {
     // Node has taken its own listeners off.
     socket.on('error', () => undefined);
-    const response = connections.get(socket)?.response;
-    if (response === undefined) {
-      socket.destroy();
-      return;
+    const { response, isPipelined = false } = connections.get(socket) ?? {};
+    if (isPipelined) misused(socket, 'pipelined');
+    // Node may call this after the answer was sent.
+    if (response === undefined) socket.destroySoon();
+    else {
+      endConnection(response);
+      response.once('close', () => socket.destroySoon());
     }
-    misused(socket, 'pipelined');
-    endConnection(response);
-    response.once('close', () => socket.destroySoon());
   }
 
   function look(): void {
@@ -125,7 +130,7 @@ function createConnections(): {
   const connectionOf = (socket: Socket): Connection => {
     const known = connections.get(socket);
     if (known !== undefined) return known;
-    const made: Connection = { response: undefined, unsent: 0, looks: 0 };
+    const made: Connection = { response: undefined, unsent: 0, isPipelined: false, looks: 0 };
     connections.set(socket, made);
     socket.once('close', () => connections.delete(socket));
     return made;
@@ -141,7 +146,8 @@ function upgradeEarlyRequests(
   Object.defineProperty(prototype, 'upgrade', {
     get: () => false,
     set(this: IncomingMessage, asked: boolean | null) {
-      if (asked !== true && (asked === null || !isTooEarly(this.socket))) return;
+      const isEarly = asked !== null && isTooEarly(this.socket);
+      if (asked !== true && !isEarly) return;
       Object.defineProperty(this, 'upgrade', { value: true, writable: true });
     },
   });
