@@ -1,17 +1,14 @@
 import { CountersignError } from '../errors.ts';
 import type { Control, Freeze, Lifted } from './store.ts';
 
-/** Freezes that stand at once: see Releases.freeze. */
+/** The most freezes that stand at once: see Releases.freeze. */
 export const FREEZES_MAX = 100;
-/** Of the freezes that were lifted, so many are known to those who follow. */
+/** How many lifted freezes Control lists. */
 export const LIFTED_MAX = 20;
 const REASON_MAX = 1000;
 const BY_MAX = 200;
 
-/**
- * Throws USAGE for a reason or an author that is too long to be kept, and shown, with each of a hundred
- * freezes.
- */
+/** Throws USAGE for a reason or an author that is too long. */
 export function expectFreeze({ reason, by }: Pick<Freeze, 'reason' | 'by'>): void {
   const bounds = [
     ['reason', reason, REASON_MAX],
@@ -27,23 +24,18 @@ export function expectFreeze({ reason, by }: Pick<Freeze, 'reason' | 'by'>): voi
   }
 }
 
-/**
- * What the journal of each source keeps of a freeze, or of the end of some, as JSON: the detail of an entry
- * of type `freeze`.
- */
+/** The detail, as JSON, of a journal entry of type `freeze`: a freeze, or an unfreeze. */
 export interface FreezeDetail {
   readonly change: 'freeze' | 'unfreeze';
   readonly by: string;
   readonly atMs: number;
-  /** The one that was added, or those that were lifted. */
+  /** The freeze that was added, or the freezes that were lifted. */
   readonly freezes: readonly Freeze[];
-  /** The ids of those that stood then. */
+  /** The ids of the freezes that stood afterwards. */
   readonly standing: readonly string[];
 }
 
-/**
- * The freezes for lost data, oldest first. Approvals stay stopped until somebody acknowledges each of them.
- */
+/** The freezes for lost data, oldest first. An operator must acknowledge each of them. */
 export function lossesIn(frozen: Control['frozen']): readonly Freeze[] {
   return frozen.filter(({ kind }) => kind === 'loss');
 }
@@ -56,7 +48,7 @@ export function freezeText({ id, by, reason }: Freeze): string {
 /** What changed between two looks at the freezes. */
 export interface FreezeChanges {
   readonly added: readonly Freeze[];
-  /** By whom, as far as it is known still. */
+  /** With who lifted each, if that is still known. */
   readonly lifted: readonly (Freeze & { readonly liftedBy: string | undefined })[];
 }
 
