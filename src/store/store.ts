@@ -37,9 +37,9 @@ export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journ
    */
   examine(): Promise<void>;
   /**
-   * Describes the data that this process found lost, while it could not yet freeze the store; undefined if none.
-   * Meanwhile `settle` and `notice` reject with STORE_LOST. The embedded store never loses data behind a running
-   * process: it rejects with STORE_MOVED instead.
+   * Describes the data that this process found lost, while it could not yet freeze the store; otherwise
+   * undefined. Meanwhile `settle` and `notice` reject with STORE_LOST. The embedded store never loses data
+   * behind a running process: it rejects with STORE_MOVED instead.
    */
   loss(): string | undefined;
   /**

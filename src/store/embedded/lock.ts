@@ -35,8 +35,8 @@ const requestFileOf = (file: string): string => `${file}-waits`;
  * Begins a transaction that writes. SQLite's own wait retries up to 100 ms apart, so it can miss every gap
  * between the transactions of busy writers; and several busy writers can take every gap between themselves.
  * Therefore a process with priority requests that the others yield. It does so before its first try: while
- * others write, `BEGIN` itself retries inside SQLite for up to ten seconds, because the head of the write-ahead
- * log changes under it. Throws what SQLite throws at the end of the wait.
+ * others write, `BEGIN` itself retries inside SQLite for up to ten seconds, because the head of the write-
+ * ahead log changes under it. Throws what SQLite throws at the end of the wait.
  */
 export function createBegin(file: string, connection: DatabaseSync, wait: LockWait): () => void {
   const begin = connection.prepare('BEGIN IMMEDIATE');
