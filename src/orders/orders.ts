@@ -8,15 +8,15 @@ import type { Order, Store } from '../store/store.ts';
 import { INSTANT_FORM, readInstant } from '../values/clock.ts';
 import { closestMatch } from '../values/closest-match.ts';
 
-/** A source of the settings, as far as an order for it must fit. */
+/** The part of a source's settings that orders must match. */
 export interface OrderSource {
   readonly name: string;
   readonly kinds: readonly Kind[];
-  /** The schemes that a payment may be signed with; none for a co-signer. */
+  /** The schemes of payments; empty for a co-signer. */
   readonly schemes: readonly string[];
 }
 
-/** What is to come, as a merchant's back end or an operator writes it. */
+/** An announcement by a merchant's back end or an operator. */
 export interface OrderRequest {
   readonly source: string;
   readonly kind: Kind;
@@ -24,7 +24,7 @@ export interface OrderRequest {
   readonly id: string;
   /** See src/policy/order-members.ts. */
   readonly members: Readonly<Record<string, unknown>>;
-  /** A length from now (`24h`, at most 92d), or an instant. */
+  /** A length of time from now (`24h`, at most 92d), or an instant. */
   readonly expires: string;
   readonly by: string;
 }
@@ -32,8 +32,8 @@ export interface OrderRequest {
 const AHEAD_MAX_MS = 92 * 86_400_000;
 
 /**
- * Announces an order. A payment whose source accepts one scheme alone needs not name it. Throws ORDER_INVALID
- * with all faults at once, or ORDER_CONFLICT if another order stands under the id, or that one is used.
+ * Announces an order. For a source with one scheme, a payment need not name it. Throws ORDER_INVALID with all
+ * faults, or ORDER_CONFLICT if the id has another order or a used one.
  */
 export async function announceOrder(
   store: Pick<Store, 'expectOrder'>,
@@ -69,26 +69,28 @@ export async function announceOrder(
     by,
   });
   if (outcome !== 'conflict') return { outcome, order };
-  // Said again with a length from now, its expiry alone differs: a caller that did not get the first answer.
+  // A caller that got no answer announces the order again. A length of time from now is then another instant.
   const again = order.state === 'expected' && isDeepStrictEqual({ ...order.members }, { ...read.members });
   if (again && durationMs(request.expires) !== undefined) return { outcome: 'unchanged', order };
   const state = order.state === 'used' ? 'was used' : 'is announced with other members or another expiry';
   throw new CountersignError(
     'ORDER_CONFLICT',
-    `the order ${subject} of ${source} ${state}; ${order.state === 'used' ? 'announce another id' : 'cancel it first, then announce it anew'}`,
+    `the order ${subject} of ${source} ${state}; ` +
+      `${order.state === 'used' ? 'announce another id' : 'cancel it first, then announce it again'}`,
     { source, subject, state: order.state },
   );
 }
 
-/** The source, if it takes such callbacks. Throws ORDER_INVALID. */
+/** The source, if it accepts this kind of callback. Throws ORDER_INVALID. */
 export function orderSource(sources: readonly OrderSource[], name: string, kind: Kind): OrderSource {
   const known = sources.find((each) => each.name === name);
   const names = sources.map((each) => each.name);
   if (known?.kinds.includes(kind) === true) return known;
   const meant = closestMatch(name, names);
+  const hint = meant === undefined ? '' : `did you mean ${meant}? `;
   const why =
     known === undefined
-      ? `there is no source ${JSON.stringify(name)}; ${meant === undefined ? '' : `did you mean ${meant}? `}there are: ${names.join(', ')}`
+      ? `there is no source ${JSON.stringify(name)}; ${hint}there are: ${names.join(', ')}`
       : `${name} takes no ${kind} callbacks, only ${known.kinds.join(' and ')}`;
   throw new CountersignError('ORDER_INVALID', `the order can't be announced: ${why}`, { source: name });
 }
@@ -102,7 +104,7 @@ function withScheme(
   return implied && !Object.hasOwn(members, 'scheme') ? { ...members, scheme: only } : members;
 }
 
-/** The instant, or what is wrong with it. */
+/** The instant in milliseconds, or a fault. */
 function expiryOf(written: string, nowMs: number): number | string {
   const aheadMs = durationMs(written);
   const atMs = aheadMs === undefined ? readInstant(written) : nowMs + aheadMs;
@@ -113,7 +115,7 @@ function expiryOf(written: string, nowMs: number): number | string {
   return atMs - nowMs > AHEAD_MAX_MS ? `expires ${written} is more than 92 days ahead; write less` : atMs;
 }
 
-/** An order for machines: instants as text. */
+/** An order as JSON, with instants as text. */
 export function orderJson({ source, subject, members, state, by, ...times }: Order) {
   const instant = (ms: number): string => (ms === 0 ? '' : new Date(ms).toISOString());
   return {

@@ -4,22 +4,19 @@ import type { PriceChange, Store } from '../store/store.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
 import { INSTANT_FORM, readInstant } from '../values/clock.ts';
 
-/**
- * A price as it is written: decimal text, of one whole unit of the asset, and the instant of which it is
- * true.
- */
+/** A price as text: of one whole unit of the asset, at an instant. */
 export interface WrittenPrice {
   readonly asset: string;
   readonly price: string;
-  /** Undefined: now. */
+  /** The default is now. */
   readonly asOf: string | undefined;
 }
 
-/** How far a clock may be behind that of whoever quotes prices. */
+/** How much later than now a price may be, because clocks differ. */
 const AHEAD_MAX_MS = 60_000;
 const ASSET = /^[\x21-\x7e]{1,64}$/;
 
-/** Sets prices, all of them or none. Throws PRICE_INVALID with all faults at once. */
+/** Sets all prices, or none. Throws PRICE_INVALID with all faults. */
 export async function setPrices(
   store: Pick<Store, 'changePrices'>,
   written: readonly WrittenPrice[],
@@ -52,7 +49,7 @@ export async function setPrices(
   return store.changePrices({ set, remove: [], by });
 }
 
-/** The table for machines: amounts as decimal text. */
+/** The table as JSON, with amounts as text. */
 export function pricesJson({ version, prices }: PriceTable) {
   return {
     version,

@@ -1,8 +1,7 @@
 import { type Callback, subjectOf, txidOf } from '../callback/callback.ts';
 import { failure } from '../errors.ts';
-import { evaluate } from '../policy/evaluate.ts';
+import { evaluate, pluginQuestionsOf } from '../policy/evaluate.ts';
 import { type PluginAnswer, type PluginQuestion, type PriceTable, factsAt } from '../policy/facts.ts';
-import { pluginQuestionsOf } from '../policy/plugins.ts';
 import { explainBriefly, explainEntry } from '../policy/explain.ts';
 import { type Proposal, proposalToJson } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';

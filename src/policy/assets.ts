@@ -7,27 +7,27 @@ import {
   needsPrefix,
   readAddress,
 } from '../values/address.ts';
-import type { Json } from '../values/canonical.ts';
+import { type Json, isObject } from '../values/canonical.ts';
 import { closestMatch } from '../values/closest-match.ts';
-import { type Problem, cureFor, problemsOf, shown } from './fault.ts';
+import { type Problem, cureFor, problemsOf, formatInput } from './fault.ts';
 
-/** The one file beside the policies that is no policy. */
+/** The asset table. Every other YAML file of the directory has policies. */
 export const ASSETS_FILE = 'assets.yaml';
 
 export interface Asset {
-  /** As callbacks name it in `symbol`. */
+  /** As in `symbol` of callbacks. */
   readonly symbol: string;
-  /** How its addresses are written. */
+  /** The form of its addresses. */
   readonly chain: Chain;
-  /** What its addresses begin with, where only the asset knows: for `bech32`. */
+  /** The prefix of its addresses, for `bech32` only. */
   readonly prefix?: string | undefined;
-  /** Digits after the point of its smallest unit. */
+  /** The digits after the point of its smallest unit. */
   readonly decimals: number;
   /** Whether a payment to an address needs a memo (a tag) to reach its owner. */
   readonly memo: boolean;
 }
 
-/** The assets that policies know, by symbol. */
+/** By symbol. */
 export type AssetTable = ReadonlyMap<string, Asset>;
 
 const KNOWN = `one of ${CHAINS.join(', ')}`;
@@ -37,15 +37,15 @@ const DECIMALS = 'a whole number from 0 to 36';
 const MEMO = 'required, or leave it out';
 const SYMBOL = /^[\x21-\x7e]{1,64}$/;
 export const ASSETS_MAX = 10_000;
-const STRANGE_MAX = 10;
+const UNKNOWN_MAX = 10;
 
-/** One asset of the table, as text. */
+const FORMS = CHAINS.map((chain) => `\`${chain}\`: ${chainWrites(chain)}`);
+
+/** An asset in the file. */
 export const assetShape = z.strictObject({
   chain: z
     .enum(CHAINS, { error: ({ input }) => chainMeant(input) })
-    .describe(
-      `How the chain writes addresses. ${CHAINS.map((chain) => `\`${chain}\`: ${chainWrites(chain)}`).join('. ')}.`,
-    ),
+    .describe(`How the chain writes addresses. ${FORMS.join('. ')}.`),
   prefix: z
     .string({ error: PREFIX })
     .regex(/^[a-z][a-z0-9]{0,31}$/, { error: PREFIX })
@@ -64,19 +64,19 @@ export const assetShape = z.strictObject({
     .describe('`required`: a payment needs a memo (a tag) to reach its owner.'),
 });
 
-/** The asset table from plain values: `assets`, a mapping of symbols. Faults go to `problems`. */
+/** Compiles the asset table: `assets`, a mapping of symbols. Reports faults to `problems`. */
 export function compileAssets(written: Json, problems: Problem[]): AssetTable {
   const assets = new Map<string, Asset>();
   const fault = (path: Problem['path'], of: Problem['of'], message: string, cure: string): void => {
     problems.push({ path, of, message, cure });
   };
-  if (!isMapping(written) || !isMapping(written['assets'])) {
+  if (!isObject(written) || !isObject(written['assets'])) {
     fault([], 'value', 'it is no asset table', 'write `assets:` and below it a symbol a line');
     return assets;
   }
   for (const name of Object.keys(written)) {
     if (name !== 'assets')
-      fault([name], 'name', `${shown(name)} is not known here`, cureFor(name, ['assets']));
+      fault([name], 'name', `${formatInput(name)} is not known here`, cureFor(name, ['assets']));
   }
   const entries = Object.entries(written['assets']);
   if (entries.length > ASSETS_MAX) {
@@ -88,7 +88,7 @@ export function compileAssets(written: Json, problems: Problem[]): AssetTable {
       fault(
         path,
         'name',
-        `no callback has the symbol ${shown(symbol)}`,
+        `no callback has the symbol ${formatInput(symbol)}`,
         'write it as callbacks do, like USDT1742',
       );
       continue;
@@ -111,20 +111,20 @@ export function compileAssets(written: Json, problems: Problem[]): AssetTable {
   return assets;
 }
 
-/** An address as the chain of this asset reads it. */
+/** Reads an address of the asset's chain. */
 export function readAssetAddress({ chain, prefix }: Asset, text: string): AddressRead {
   return readAddress(chain, text, prefix);
 }
 
 /**
- * The first symbols that the table does not have. Looking for what was meant takes its time, and nobody reads
- * hundreds.
+ * The first symbols that the table doesn't have. More are not reported, since each needs a search for a
+ * similar symbol.
  */
-export function strangeSymbols(symbols: Iterable<string>, assets: AssetTable): readonly string[] {
-  return [...symbols].filter((symbol) => !assets.has(symbol)).slice(0, STRANGE_MAX);
+export function unknownSymbols(symbols: Iterable<string>, assets: AssetTable): readonly string[] {
+  return [...symbols].filter((symbol) => !assets.has(symbol)).slice(0, UNKNOWN_MAX);
 }
 
-/** How to mend a symbol that the table does not have: by the one that was meant, or by a row for it. */
+/** The cure for a symbol that the table doesn't have: a similar symbol, or a new row. */
 export function assetCure(symbol: string, assets: AssetTable): string {
   const meant = closestMatch(symbol, assets.keys());
   const add = `add ${symbol} to ${ASSETS_FILE}`;
@@ -134,8 +134,4 @@ export function assetCure(symbol: string, assets: AssetTable): string {
 function chainMeant(written: unknown): string {
   const meant = typeof written === 'string' ? closestMatch(written, CHAINS) : undefined;
   return meant === undefined ? KNOWN : `${meant} (${KNOWN})`;
-}
-
-function isMapping(value: Json | undefined): value is { readonly [name: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -3,7 +3,7 @@ import { type Json, canonicalJson, isObject, sha256Hex } from '../values/canonic
 import { type SyntaxFault, type Tree, plainOf, positionOf, readYaml } from '../values/yaml.ts';
 import { ASSETS_FILE, type AssetTable, compileAssets } from './assets.ts';
 import { type PolicyDocument, type RuleDocument, readPolicy } from './document.ts';
-import { type PolicyFault, type Problem, faultOfFile, formatPath, shown } from './fault.ts';
+import { type PolicyFault, type Problem, faultOfFile, formatPath, formatInput } from './fault.ts';
 import { readListFile, writtenEntries } from './list-file.ts';
 import { type CompiledPolicy, type CompiledRule, type Release, indexPolicies } from './release.ts';
 import type { Check, RuleContext } from './rules/rule.ts';
@@ -22,12 +22,16 @@ export interface PolicyFile {
   readonly text: string;
 }
 
-/** Reads a file beside the policies (a list, an ABI). Undefined if it doesn't exist; throws if it can't be read. */
+/**
+ * Reads a file beside the policies (a list, an ABI). Undefined if it doesn't exist; throws if it can't be
+ * read.
+ */
 export type SideFile = (name: string) => string | undefined;
 
 /**
- * Compiles policy files (YAML) to a release, or reports all their faults. The order of the files means nothing. The names
- * of policies are unique over all files. The file `assets.yaml` is the asset table and not a policy.
+ * Compiles policy files (YAML) to a release, or reports all their faults. The order of the files means
+ * nothing. The names of policies are unique over all files. The file `assets.yaml` is the asset table and not
+ * a policy.
  */
 export function readPolicyFiles(files: readonly PolicyFile[], sideFile: SideFile): Compiled {
   const faults: PolicyFault[] = [];
@@ -53,7 +57,7 @@ export function readPolicyFiles(files: readonly PolicyFile[], sideFile: SideFile
     return text;
   };
   return compileAll({ policies, assets }, faults, {
-    again: false,
+    isStored: false,
     listFile: (name) => readListFile(name, textFile(name)),
     writtenList: (name) => writtenEntries(name, textFile(name)),
     textFile,
@@ -83,13 +87,13 @@ export function compileRelease(document: string): Compiled {
   return compileAll(
     {
       policies: (policies as readonly Json[]).map((plain) =>
-        writtenInRelease(plain, `policy ${isObject(plain) ? shown(plain['policy']) : '?'}`),
+        writtenInRelease(plain, `policy ${isObject(plain) ? formatInput(plain['policy']) : '?'}`),
       ),
       assets: assets === undefined ? [] : [writtenInRelease(assets, 'assets')],
     },
     [],
     {
-      again: true,
+      isStored: true,
       listFile(name) {
         const values = fileIn(lists, name);
         return isTexts(values) ? values : missing(name);
@@ -141,7 +145,7 @@ interface AllWritten {
 }
 
 /** The files beside the policies. */
-type RuleFiles = Pick<RuleContext, 'again' | 'listFile' | 'writtenList' | 'textFile' | 'assets'>;
+type RuleFiles = Pick<RuleContext, 'isStored' | 'listFile' | 'writtenList' | 'textFile' | 'assets'>;
 
 function compileAll(
   { policies: written, assets: tables }: AllWritten,
@@ -151,7 +155,7 @@ function compileAll(
   const lists = new Map<string, readonly string[]>();
   const texts = new Map<string, string>();
   const files: RuleFiles = {
-    again: sides.again,
+    isStored: sides.isStored,
     listFile: cached(lists, sides.listFile),
     writtenList: sides.writtenList,
     textFile: cached(texts, sides.textFile),
@@ -162,7 +166,8 @@ function compileAll(
     const message = `there are ${written.length} policies; at most ${POLICIES_MAX} are read`;
     faults.push(faultOfFile('.', message, 'join policies that share their `when`'));
   }
-  // A policy is only left out with a fault. The lengths are compared so that no release can ever lack a policy.
+  // A policy is only left out with a fault. The lengths are compared so that no release can ever lack a
+  // policy.
   if (faults.length > 0 || compiled.length < written.length || compiled.length === 0) {
     return { ok: false, faults: faults.length > 0 ? faults.sort(byPlace) : [emptyRelease] };
   }
@@ -204,7 +209,9 @@ function compileEach(
   });
 }
 
-/** A policy with its rules ready to judge. A rule with a fault is left out, and the fault goes to `problems`. */
+/**
+ * A policy with its rules ready to judge. A rule with a fault is left out, and the fault goes to `problems`.
+ */
 export function compilePolicy(
   document: PolicyDocument,
   files: RuleFiles,
@@ -245,7 +252,8 @@ function compileRule(
   const known = problems.length;
   try {
     const check = rule.compile(parameters, { ...files, policy, callback, when, fault });
-    // Without one of its rules a policy would approve what that rule refuses, so a missing check is always a fault.
+    // Without one of its rules a policy would approve what that rule refuses, so a missing check is always a
+    // fault.
     if (check !== undefined || problems.length > known) return check;
     return fault([], 'the rule can’t be compiled, and does not say why', 'write it in another way');
   } catch (thrown) {

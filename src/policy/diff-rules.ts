@@ -39,8 +39,8 @@ export type Direction = 'stricter' | 'looser' | undefined;
 export type Named = { readonly [name: string]: Json };
 
 /**
- * A change of a parameter or of a policy's member. The name is its path (`max.BTC`). A change of a list has what was
- * added and removed, whatever the order; any other change has the two values.
+ * A change of a parameter or of a policy's member. The name is its path (`max.BTC`). A change of a list has
+ * what was added and removed, whatever the order; any other change has the two values.
  */
 export type ValueChange = { readonly name: string; readonly direction: Direction } & (
   | { readonly before: Json | undefined; readonly after: Json | undefined }
@@ -48,8 +48,9 @@ export type ValueChange = { readonly name: string; readonly direction: Direction
 );
 
 /**
- * The changes of a policy's rules: first of those in `after`, in their order, then those that were removed. Rules are
- * matched by kind and similarity. A change of their order alone changes no verdict, only which reason comes first.
+ * The changes of a policy's rules: first of those in `after`, in their order, then those that were removed.
+ * Rules are matched by kind and similarity. A change of their order alone changes no verdict, only which
+ * reason comes first.
  */
 export function diffRules(
   before: readonly WrittenRule[],
@@ -59,8 +60,10 @@ export function diffRules(
   const kept = new Set(partners.values());
   const oldOrder = before.filter((rule) => kept.has(rule));
   const newOrder = after.filter((rule) => partners.has(rule));
-  const isEnforcing = (rules: readonly WrittenRule[]): boolean => rules.some(({ mode }) => mode === 'enforce');
-  // A policy that enforces nothing approves nothing. Its first enforcing rule makes approvals possible, so it is looser.
+  const isEnforcing = (rules: readonly WrittenRule[]): boolean =>
+    rules.some(({ mode }) => mode === 'enforce');
+  // A policy that enforces nothing approves nothing. Its first enforcing rule makes approvals possible, so it
+  // is looser.
   const certain = isEnforcing(before) && isEnforcing(after);
   const changes = after.map((rule): RuleChange | undefined => {
     const was = partners.get(rule);
@@ -101,7 +104,10 @@ function changedRule(
   return { change: 'changed', rule: rule.name, was: was.name, moved, mode, parameters };
 }
 
-/** Maps each rule to its former self: an equal rule first, then the most similar of its kind, then the nearest. */
+/**
+ * Maps each rule to its former self: an equal rule first, then the most similar of its kind, then the
+ * nearest.
+ */
 function matchRules(
   before: readonly WrittenRule[],
   after: readonly WrittenRule[],
@@ -153,7 +159,10 @@ export function writtenRule(entry: Json, index: number): WrittenRule | undefined
   };
 }
 
-/** The changes of named values. `kind` is the kind of rule whose parameters they are; the empty text for others. */
+/**
+ * The changes of named values. `kind` is the kind of rule whose parameters they are; the empty text for
+ * others.
+ */
 export function diffValues(
   before: Named,
   after: Named,

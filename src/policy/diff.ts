@@ -71,8 +71,9 @@ export interface AssetChange {
 const ENTRIES_SHOWN = 5;
 
 /**
- * Compares two releases by their canonical documents; undefined stands for no release in force. A document may have
- * rules that this program does not know. Throws STORE_CORRUPT for a text that is not the document of a release.
+ * Compares two releases by their canonical documents; undefined is no release in force. A document may have
+ * rules that this program does not know. Throws STORE_CORRUPT for a text that is not the document of a
+ * release.
  */
 export function diffReleases(before: string | undefined, after: string | undefined): ReleaseDiff {
   const [from, to] = [contentOf(before), contentOf(after)];
@@ -138,7 +139,9 @@ function diffPolicy(policy: string, was: Named | undefined, is: Named | undefine
   return [{ policy, change: 'changed', members, when, rules }];
 }
 
-/** The members that are compared by value: all but the name, and those that have a comparison of their own. */
+/**
+ * The members that are compared by value: all but the name, and those that have a comparison of their own.
+ */
 function membersOf(policy: Named): Named {
   const others = Object.entries(policy).filter(([name]) => !['policy', 'when', 'rules'].includes(name));
   return Object.fromEntries(others);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Kind } from '../callback/callback.ts';
 import { type Json, isObject } from '../values/canonical.ts';
-import { type Problem, cureFor, problemsOf, shown } from './fault.ts';
+import { type Problem, cureFor, problemsOf, formatInput } from './fault.ts';
 import { ruleNamed, ruleNames } from './rules/registry.ts';
 import type { Rule } from './rules/rule.ts';
 import { type When, compileWhen } from './when.ts';
@@ -13,7 +13,7 @@ export const RULES_MAX = 100;
 const NAME = 'a name of at most 64 lower-case letters, digits and hyphens, a letter first';
 const RULES = `a list of at least one rule and at most ${RULES_MAX}`;
 
-/** A policy's members but for what `when` and the rules hold, which depends on the kind and on the rule. */
+/** The members of a policy. The content of `when` and of the rules depends on the kind and the rule. */
 export const policyShape = z.strictObject({
   policy: z
     .string({ error: NAME })
@@ -23,26 +23,29 @@ export const policyShape = z.strictObject({
     .string({ error: 'a text' })
     .max(2000, { error: 'at most 2000 characters' })
     .optional()
-    .describe('What it is for.'),
+    .describe('The purpose of the policy.'),
   callback: z
     .enum(KINDS, { error: `one of ${KINDS.join(', ')}` })
-    .describe('The kind of callback that it judges.'),
+    .describe('The kind of callback that the policy judges.'),
   when: z
     .unknown()
     .optional()
-    .describe('Whom it applies to: by member, a value or a list of values. Without it, to all of its kind.'),
+    .describe(
+      'The callbacks that the policy applies to: by member, a value or a list of values. The ' +
+        'default is every callback of the kind.',
+    ),
   refusals: z
     .literal('final', { error: 'final, or leave it out' })
     .optional()
-    .describe('`final`: what this policy refused is never decided afresh.'),
+    .describe('`final`: a refusal by this policy is never decided again.'),
   rules: z
     .array(z.unknown(), { error: RULES })
     .min(1, { error: RULES })
     .max(RULES_MAX, { error: RULES })
-    .describe('All of them must pass.'),
+    .describe('The rules. All of them must pass.'),
 });
 
-/** A policy whose shape is sound; its rules are not compiled yet. */
+/** A policy whose members are valid; its rules are not compiled yet. */
 export interface PolicyDocument {
   readonly name: string;
   readonly callback: Kind;
@@ -55,14 +58,13 @@ export interface RuleDocument {
   readonly rule: Rule;
   readonly mode: (typeof MODES)[number];
   readonly parameters: Json;
-  /** Its place in the policy, counted from 0. */
+  /** Its index in the policy. */
   readonly index: number;
 }
 
 /**
- * Reads one policy from plain texts, lists and objects, whether they come from a file or from a release. All
- * problems are collected; what is sound is returned in spite of them, so that its own problems come to light
- * as well. Undefined if not even its kind of callback is known.
+ * Reads one policy from plain values, of a file or of a release. Reports all problems, and still returns the
+ * valid parts, so that their problems are found too. Undefined if the kind of callback is unknown.
  */
 export function readPolicy(written: Json, problems: Problem[]): PolicyDocument | undefined {
   const parsed = policyShape.safeParse(written);
@@ -83,7 +85,7 @@ export function readPolicy(written: Json, problems: Problem[]): PolicyDocument |
   };
 }
 
-/** One entry of `rules`: the rule's name with its parameters, and perhaps `mode` beside it. */
+/** An entry of `rules`: the name of the rule with its parameters, and optionally `mode`. */
 function readRule(entry: Json, index: number, problems: Problem[]): RuleDocument | undefined {
   const fault = (path: readonly string[], of: Problem['of'], message: string, cure: string): undefined => {
     problems.push({ path: ['rules', index, ...path], of, message, cure });
@@ -93,20 +95,20 @@ function readRule(entry: Json, index: number, problems: Problem[]): RuleDocument
     return fault(
       [],
       'value',
-      `${shown(entry)} is no rule`,
+      `${formatInput(entry)} is no rule`,
       'write its name and parameters, like amount-limit: { max: 100 }',
     );
   }
   const { mode = 'enforce', ...others } = entry;
   const known = MODES.find((each) => each === mode);
   if (known === undefined) {
-    fault(['mode'], 'value', `${shown(mode)} is no mode`, `write observe, or leave it out`);
+    fault(['mode'], 'value', `${formatInput(mode)} is no mode`, `write observe, or leave it out`);
   }
   const names = Object.keys(others);
   const [name] = names;
   const strange = names.filter((each) => ruleNamed(each) === undefined);
   for (const each of strange) {
-    fault([each], 'name', `there is no rule ${shown(each)}`, cureFor(each, [...ruleNames, 'mode']));
+    fault([each], 'name', `there is no rule ${formatInput(each)}`, cureFor(each, [...ruleNames, 'mode']));
   }
   if (strange.length > 0) return undefined;
   if (name === undefined || names.length > 1) {

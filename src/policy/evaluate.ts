@@ -2,7 +2,7 @@ import type { Callback } from '../callback/callback.ts';
 import { messageOf } from '../errors.ts';
 import { BOUNDS, type Claim } from '../claims/claims.ts';
 import type { Proposal, RuleResult } from './proposal.ts';
-import type { Facts } from './facts.ts';
+import { type Facts, type PluginQuestion, pluginQuestionKey } from './facts.ts';
 import type { CompiledPolicy, CompiledRule, Release } from './release.ts';
 import { type Outcome, refuse } from './rules/rule.ts';
 import { appliesTo } from './when.ts';
@@ -128,4 +128,20 @@ function refuseUnevaluated(revision: string, refusal: Proposal['refusal']): Prop
     validFromMs: ALWAYS.fromMs,
     validUntilMs: ALWAYS.untilMs,
   };
+}
+
+/** The questions of all policies that apply, by key. They need an answer before the evaluation. */
+export function pluginQuestionsOf(
+  release: Release | undefined,
+  callback: Callback,
+): ReadonlyMap<string, PluginQuestion> {
+  const questions = new Map<string, PluginQuestion>();
+  for (const policy of release?.policiesFor(callback) ?? []) {
+    if (!policy.rules.some(({ questions: asked }) => asked !== undefined)) continue;
+    if (!appliesTo(policy.when, callback).applies) continue;
+    for (const question of policy.rules.flatMap((rule) => rule.questions ?? [])) {
+      questions.set(pluginQuestionKey(question), question);
+    }
+  }
+  return questions;
 }

@@ -1,5 +1,5 @@
 import type { Amount } from '../values/amount.ts';
-import type { Json } from '../values/canonical.ts';
+import { type Json, canonicalJson } from '../values/canonical.ts';
 
 /**
  * The data that evaluation needs beside the policies and the callback. With them a recorded callback can be
@@ -49,6 +49,11 @@ export interface PluginAnswer {
   readonly verdict: 'yes' | 'no' | 'failed';
   /** The plugin's sentence, or the reason why it failed. At most 500 characters. */
   readonly because: string;
+}
+
+/** The key of a question's answer. Equal questions have the same key, and are asked once. */
+export function pluginQuestionKey({ of, name, parameters }: PluginQuestion): string {
+  return `${of}:${name}:${canonicalJson(parameters)}`;
 }
 
 export const NO_PRICES: PriceTable = { version: 0, prices: new Map() };

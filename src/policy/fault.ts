@@ -3,16 +3,16 @@ import { closestMatch } from '../values/closest-match.ts';
 
 export type Path = readonly (string | number)[];
 
-/** What is wrong with a policy, and where in it. */
+/** A problem of a policy, and its path. */
 export interface Problem {
   readonly path: Path;
-  /** Whether the name at the end of the path is at fault, or what stands behind it. */
+  /** Whether the name at the end of the path is wrong, or its value. */
   readonly of: 'name' | 'value';
   readonly message: string;
   readonly cure: string;
 }
 
-/** A problem in a file. Line and column count from 1; 0 where the fault is of a file as a whole. */
+/** A problem with its place. Line and column count from 1; they are 0 for a fault of the whole file. */
 export interface PolicyFault {
   readonly file: string;
   readonly line: number;
@@ -23,7 +23,7 @@ export interface PolicyFault {
   readonly cure: string;
 }
 
-/** A fault of a file as a whole, or of all of them (`.`). */
+/** A fault of a whole file, or of all files (`.`). */
 export function faultOfFile(file: string, message: string, cure: string): PolicyFault {
   return { file, line: 0, column: 0, path: '', message, cure };
 }
@@ -41,23 +41,23 @@ export function formatPath(path: Path): string {
     .join('');
 }
 
-/** The cure for a name that is none of `known`: the one that was probably meant, then all. */
+/** The cure for an unknown name: a similar name if there is one, and all known names. */
 export function cureFor(name: string, known: readonly string[]): string {
   const meant = closestMatch(name, known);
   const all = `known here: ${known.join(', ')}`;
   return meant === undefined ? all : `did you mean ${meant}? (${all})`;
 }
 
-/** A short rendering of what was written, for a message. */
-export function shown(value: unknown): string {
+/** A short form of a value for messages. */
+export function formatInput(value: unknown): string {
   const text =
     typeof value === 'string' ? JSON.stringify(value) : Array.isArray(value) ? 'a list' : 'a mapping';
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }
 
 /**
- * The problems of a value that does not fit its schema. A schema's own message is the phrase for what it
- * expects; a check over several members is a custom issue, with a whole sentence and `params.cure`.
+ * The problems of a value that doesn't fit its schema. The message of a schema is the phrase for what it
+ * expects. A check over several members is a custom issue with a whole sentence and `params.cure`.
  */
 export function problemsOf(
   error: z.ZodError,
@@ -65,7 +65,7 @@ export function problemsOf(
   known: readonly string[],
   base: Path = [],
 ): readonly Problem[] {
-  // What a check over all members misses was probably given under the misspelt name.
+  // A misspelt name is also a missing member. Only the misspelling is reported.
   const misspelt = error.issues.some(({ code }) => code === 'unrecognized_keys');
   const issues = misspelt ? error.issues.filter(({ code }) => code !== 'custom') : error.issues;
   return issues.flatMap((issue): Problem[] => {
@@ -75,7 +75,7 @@ export function problemsOf(
       return issue.keys.map((key) => ({
         path: [...path, key],
         of: 'name',
-        message: `${shown(key)} is not known here`,
+        message: `${formatInput(key)} is not known here`,
         cure: cureFor(key, known),
       }));
     }
@@ -87,7 +87,7 @@ export function problemsOf(
         ? `a mapping of ${known.join(', ')}`
         : issue.message;
     const message =
-      written === undefined ? `${inner.at(-1) ?? 'it'} is missing` : `${shown(written)} will not do`;
+      written === undefined ? `${inner.at(-1) ?? 'it'} is missing` : `${formatInput(written)} will not do`;
     return [{ path, of: 'value', message, cure: `write ${expected}` }];
   });
 }

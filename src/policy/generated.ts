@@ -20,36 +20,39 @@ const INTRODUCTION = `# Rules
 
 ${GENERATED}
 
-A policy file is YAML and holds one policy, or several with \`---\` between them. Every scalar is the text it is written
-as, so \`10000\` and \`"10000"\` are the same. Every rule of every policy that applies must pass; a callback to which no
-policy with an enforcing rule applies is refused. A rule that does not know how to judge a callback refuses it.
+A policy file is YAML. It has one policy, or several with \`---\` between them. Every scalar is read as text,
+so \`10000\` and \`"10000"\` are the same.
 
-A policy applies to a callback that has, for every member under \`when\`, one of the values given there. If a withdrawal to
-several addresses has some that are named there and some that are not, the policy applies and refuses it.
+- A callback passes if every rule of every policy that applies passes.
+- A callback is refused if no policy with an enforcing rule applies.
+- A rule refuses a callback that it can't judge.
 
-A policy that names no \`symbol\` under \`when\` judges every coin, and a coin that no other policy names then passes by its rules
-alone. Name the coins, unless that is meant.
+A policy applies to a callback if each member in \`when\` has one of the values given there. If some addresses
+of a withdrawal are in \`when\` and others are not, the policy applies and refuses.
 
-Beside the policies there may be an asset table, \`assets.yaml\`: how the chain of each asset writes addresses, its decimals,
-and whether it needs a memo. Some rules refuse an asset that it does not have.
+A policy without \`symbol\` in \`when\` judges every coin. A coin that no other policy names passes by the
+rules of that policy alone. Name the coins, unless you want that.
+
+The file \`assets.yaml\` beside the policies is the asset table. It has the chain of each asset, its decimals,
+and whether it needs a memo. Some rules refuse an asset that is not in the table.
 `;
 
-const MODE = `An entry of \`rules\` is a rule's name with its parameters; beside it, \`mode: observe\` makes the rule report what it
-would have done, and decide nothing.
+const MODE = `An entry of \`rules\` is the name of a rule with its parameters. With \`mode: observe\`
+beside it, the rule only reports its verdict, and decides nothing.
 
-What a rule refused stays refused when the same callback comes again, until the policies or a list it depends on have
-changed. Where a page says *afresh*, the refusal depends on something else that changes, such as the time, and each repeat
-is decided anew. \`refusals: final\` makes all refusals of a policy stand for good.
+A refusal stands if the same callback comes again, until the policies change, or a list that the refusal
+depends on. Some refusals depend on something else that changes, such as the time. The pages call them not
+final: each repeat is decided again. With \`refusals: final\`, all refusals of a policy are final.
 `;
 
-/** The reference of all rules, for people, as Markdown: an overview, and a page a rule. */
+/** The reference of the rules as Markdown: an overview, and a page for each rule. */
 function ruleReference(): readonly (readonly [path: string, content: string])[] {
   const members = `## A policy's members\n\n${membersOf(policyShape.shape)}\n`;
   const index = rules.map((rule) => {
     const link = `[${rule.name}](rules/${rule.name}.md)`;
     return `| ${link} | ${rule.callbacks.join(', ')} | ${rule.summary.replaceAll('|', '\\|')} |`;
   });
-  const table = `## Every rule\n\n| rule | for | what it lets through |\n| --- | --- | --- |\n${index.join('\n')}\n`;
+  const table = `## All rules\n\n| rule | for | condition |\n| --- | --- | --- |\n${index.join('\n')}\n`;
   return [
     ['docs/rules.md', [INTRODUCTION, table, members, MODE].join('\n')],
     ...rules.map((rule) => [`docs/rules/${rule.name}.md`, pageOf(rule)] as const),
@@ -59,16 +62,16 @@ function ruleReference(): readonly (readonly [path: string, content: string])[] 
 function pageOf(rule: Rule): string {
   const files = Object.entries(rule.files ?? {}).map(
     ([name, text]) =>
-      `Beside it, \`${name}\`:\n\n\`\`\`${name.endsWith('.yaml') ? 'yaml' : 'text'}\n${text}\`\`\`\n`,
+      `The file \`${name}\`:\n\n\`\`\`${name.endsWith('.yaml') ? 'yaml' : 'text'}\n${text}\`\`\`\n`,
   );
   return [
     `# ${rule.name}\n\n${GENERATED}\n`,
-    `${rule.summary} For: ${rule.callbacks.join(', ')}.\n`,
-    `## Parameters\n\n${membersOf(rule.parameters.shape) || 'None: write `{}`.'}\n`,
-    `## What to know\n\n${rule.notes.map((note) => `- ${note}`).join('\n')}\n`,
+    `${wrapped(rule.summary)}\n\nFor: ${rule.callbacks.join(', ')}.\n`,
+    `## Parameters\n\n${membersOf(rule.parameters.shape) || 'No parameters: write `{}`.'}\n`,
+    `## Notes\n\n${rule.notes.map(bullet).join('\n')}\n`,
     `## Example\n\n\`\`\`yaml\n${rule.example}\`\`\`\n`,
     ...files,
-    `## Its tests\n\n\`\`\`yaml\n${rule.cases}\`\`\`\n`,
+    `## Tests of the example\n\n\`\`\`yaml\n${rule.cases}\`\`\`\n`,
     'All rules: [rules.md](../rules.md).\n',
   ].join('\n');
 }
@@ -77,7 +80,25 @@ function membersOf(shape: Rule['parameters']['shape']): string {
   return Object.entries(shape)
     .map(([name, schema]) => {
       const optional = schema instanceof z.ZodOptional;
-      return `- \`${name}\`${optional ? ' (optional)' : ''}: ${z.globalRegistry.get(schema)?.description ?? ''}`;
+      const description = z.globalRegistry.get(schema)?.description ?? '';
+      return bullet(`\`${name}\`${optional ? ' (optional)' : ''}: ${description}`);
     })
     .join('\n');
+}
+
+const COLUMNS = 110;
+
+const bullet = (text: string): string => wrapped(`- ${text}`, '  ');
+
+/** Breaks a paragraph of Markdown into lines; `indent` is for all lines but the first. */
+function wrapped(text: string, indent = ''): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > COLUMNS) {
+      lines.push(line);
+      line = `${indent}${word}`;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join('\n');
 }

@@ -3,19 +3,16 @@ import { comparableEntry } from '../values/comparable.ts';
 
 const LIST_FILE_MAX_VALUES = 1_000_000;
 
-/**
- * The values of a list file, comparable, sorted and each once. Throws LIST_INVALID as {@link writtenEntries}
- * does.
- */
+/** The entries of a list file, comparable, unique and sorted. Throws like {@link writtenEntries}. */
 export function readListFile(name: string, text: string): readonly string[] {
   const values = new Set(writtenEntries(name, text).map(comparableEntry));
   return [...values].sort((a, b) => (a < b ? -1 : 1));
 }
 
 /**
- * The values of a list file as they are written, each once: one value a line; blank lines, and `#` with all
- * that follows it at the beginning of a line or after a blank, are left out. A value that has such a `#`
- * itself, or begins with `"`, is written as a JSON string. Throws LIST_INVALID if there are too many, or one
+ * The unique entries of a list file as written, one a line. Blank lines are skipped, and comments: a `#` at
+ * the beginning of a line or after a blank, to the end of the line. An entry that contains such a `#`, or
+ * begins with `"`, is written as a JSON string. Throws LIST_INVALID if there are too many entries, or one
  * can't be read.
  */
 export function writtenEntries(name: string, text: string): readonly string[] {
@@ -35,7 +32,7 @@ export function writtenEntries(name: string, text: string): readonly string[] {
   return [...values];
 }
 
-/** A value as a line of a list file, from which {@link writtenEntries} reads the same value. */
+/** The line of a list file for an entry. */
 export function listFileLine(value: string): string {
   return value.startsWith('"') || withoutComment(value) !== value ? JSON.stringify(value) : value;
 }
@@ -55,7 +52,8 @@ function quoted(name: string, line: string): string {
   } catch (thrown) {
     throw new CountersignError(
       'LIST_INVALID',
-      `${name} has a line that begins with a quotation mark and is no JSON string: ${messageOf(thrown)}; write a value that begins with " as a JSON string`,
+      `${name} has a line that begins with a quotation mark and is no JSON string: ` +
+        `${messageOf(thrown)}; write a value that begins with " as a JSON string`,
       { file: name },
     );
   }

@@ -4,16 +4,16 @@ import { VISIBLE, WIRE_ID } from '../callback/member-readers.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
 import { comparable, ambiguityOf } from '../values/comparable.ts';
 
-/** Not a member, but named like one: whoever sent the callback. */
+/** The source of the callback, which policies name like a member. */
 export const SOURCE = 'source';
 
-/** All names by which a policy for this kind may ask, aliases included. */
+/** All names that a policy for this kind may use, with aliases. */
 export function memberNames(kind: Kind): readonly string[] {
   const { values, aliases } = callbackKinds[kind];
   return [SOURCE, ...values, ...Object.keys(aliases)];
 }
 
-/** The one name of a member, where an alias (`payCoinSymbol`) stands for it; undefined for a stranger's. */
+/** The canonical name of a member, also for an alias (`payCoinSymbol`); undefined for an unknown name. */
 export function memberNamed(kind: Kind, name: string): string | undefined {
   const { values, aliases } = callbackKinds[kind];
   const canonical = Object.hasOwn(aliases, name) ? aliases[name] : name;
@@ -22,22 +22,19 @@ export function memberNamed(kind: Kind, name: string): string | undefined {
 
 const NONE: readonly string[] = [];
 
-/**
- * What a callback holds under a canonical name, as comparable texts. Several for `to` alone; none if it is
- * missing.
- */
+/** The values of a member as comparable texts. Only `to` can have several. A missing member has no values. */
 export function valuesOf(callback: Callback, member: string): readonly string[] {
   return member === SOURCE ? [callback.source] : (callback.values.get(member) ?? NONE);
 }
 
-/** The amount as a callback's `values` have it: the text that formatAmount writes, or `unlimited`. */
+/** The amount as a text: as formatAmount writes it, or `unlimited`. */
 export function amountTextOf({ amount, values }: Pick<Callback, 'amount' | 'values'>): string {
   return values.get('amount')?.[0] ?? (amount === 'unlimited' ? amount : formatAmount(amount));
 }
 
 /**
- * Members whose texts a policy could spell in a way that no callback ever has; a deny-list would then be
- * void.
+ * Members with a grammar of their own. A text that no callback can have is a fault: in a deny-list it would
+ * have no effect.
  */
 const GRAMMARS: Readonly<Record<string, { readonly expected: string; readonly read: ReadText }>> = {
   amount: {
@@ -59,7 +56,7 @@ const GRAMMARS: Readonly<Record<string, { readonly expected: string; readonly re
   },
 };
 
-/** Addresses, ids, symbols and call data; several in one text would be none. */
+/** For addresses, ids, symbols and call data. */
 const VISIBLE_TEXT = {
   expected: 'one text of visible ASCII characters without blanks, or a list of such texts',
   read: like(VISIBLE),
@@ -67,7 +64,7 @@ const VISIBLE_TEXT = {
 
 type ReadText = (text: string) => string | undefined;
 
-/** A policy's text for a member, in the form that {@link valuesOf} has it. */
+/** A text of a policy for a member, in the form of {@link valuesOf}. */
 export function readMemberText(
   member: string,
   text: string,
@@ -77,7 +74,7 @@ export function readMemberText(
   return found === undefined ? { ok: false, expected } : { ok: true, text: found };
 }
 
-/** What differs from a memo's one spelling by its Unicode normal form alone is that memo. */
+/** A memo in any Unicode normal form is the same memo. */
 function readMemo(text: string): string | undefined {
   const memo = text.normalize('NFC');
   return memo !== '' && ambiguityOf(memo) === undefined ? comparable(memo) : undefined;

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { type Callback, type Kind, OUTPUTS_MAX, type Payout } from '../callback/callback.ts';
 import { type Amount, formatAmount, parseAmount } from '../values/amount.ts';
-import { cureFor, shown } from './fault.ts';
+import { cureFor, formatInput } from './fault.ts';
 import { memberNamed, readMemberText, valuesOf } from './members.ts';
 
-/** Which members an announced order may name, and which it must. */
+/** The members that an announced order may, and must, name. */
 export interface OrderNames {
   readonly names: readonly string[];
-  /** Of each group exactly one must be there. */
+  /** Exactly one member of each group must be present. */
   readonly required: readonly (readonly string[])[];
 }
 
@@ -26,17 +26,15 @@ export const ORDER_MEMBERS: Readonly<Record<Kind, OrderNames>> = {
   },
 };
 
-/**
- * Members that a callback may leave empty. An order can say that they must be: it has the empty text then.
- */
+/** Members that a callback may leave empty. An order with the empty text requires that. */
 const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['memo', 'input_data', 'interactive_contract']);
 
 export type OrderMembers = Readonly<Record<string, string>>;
 
 /**
- * What a callback has of the members that orders name, as comparable texts. A member that is missing is left
- * out, but for those that an order may want empty. Where a withdrawal pays several addresses, `to` has all of
- * them, so that an order for one of them never agrees.
+ * The members of a callback that orders can name, as comparable texts. A missing member is absent, or empty
+ * if it may be. If a withdrawal pays several addresses, `to` has all of them, so that no order for one of
+ * them agrees.
  */
 export function orderMembersOf(callback: Callback, scheme: string | undefined): OrderMembers {
   const members: Record<string, string> = {};
@@ -54,13 +52,12 @@ export function orderMembersOf(callback: Callback, scheme: string | undefined): 
 
 export type OrderRead =
   | { readonly ok: true; readonly members: OrderMembers }
-  /** A sentence each, with the cure. */
+  /** A sentence for each fault, with the cure. */
   | { readonly ok: false; readonly faults: readonly string[] };
 
 /**
- * An announcement's members in the form that {@link orderMembersOf} gives them. Each is a text under the name
- * that policies use or its alias on the wire; `outputs` alone is a list of `{ to, amount }`, of one or more.
- * All faults at once.
+ * Reads the members of an announcement in the form of {@link orderMembersOf}. Each is a text under its
+ * canonical name or alias. Only `outputs` is a list, of `{ to, amount }`. Reports all faults.
  */
 export function readOrderMembers(kind: Kind, written: Readonly<Record<string, unknown>>): OrderRead {
   const { names, required } = ORDER_MEMBERS[kind];
@@ -69,7 +66,7 @@ export function readOrderMembers(kind: Kind, written: Readonly<Record<string, un
   for (const [name, value] of Object.entries(written)) {
     const member = names.includes(name) ? name : memberNamed(kind, name);
     if (member === undefined || !names.includes(member)) {
-      faults.push(`an order for a ${kind} has no member ${shown(name)}; ${cureFor(name, names)}`);
+      faults.push(`an order for a ${kind} has no member ${formatInput(name)}; ${cureFor(name, names)}`);
     } else if (given.has(member)) faults.push(`${name} names ${member} a second time; keep one of the two`);
     else given.set(member, value);
   }
@@ -78,8 +75,8 @@ export function readOrderMembers(kind: Kind, written: Readonly<Record<string, un
     if (there.length === 0) faults.push(`${group.join(' or ')} is missing; give it`);
     if (there.length > 1) faults.push(`both ${there.join(' and ')} are there; keep one of the two`);
   }
-  // Call data without the contract that it calls says nothing; a memo that is not announced may not be there,
-  // for it says whose the money is.
+  // Call data has a meaning only for the contract that it calls. A memo decides who gets the money, so a memo
+  // that is not announced must not be there.
   const callData = given.get('input_data');
   if (kind === 'web3' && callData !== undefined && callData !== '' && !given.has('interactive_contract')) {
     faults.push('interactive_contract is missing; name the contract that input_data calls');
@@ -97,13 +94,13 @@ type Read =
   { readonly ok: true; readonly members: OrderMembers } | { readonly ok: false; readonly fault: string };
 
 const SCHEME = /^[a-z][a-z0-9-]{0,63}$/;
-/** Call data is the longest; a body has no room for more. */
+/** The longest member is call data. A body has no room for more. */
 const TEXT_MAX = 65_536;
 
 function readMember(kind: Kind, name: string, value: unknown): Read {
   const refused = (expected: string): Read => ({
     ok: false,
-    fault: `${name} ${shown(value)} will not do; write ${expected}`,
+    fault: `${name} ${formatInput(value)} will not do; write ${expected}`,
   });
   if (typeof value !== 'string')
     return { ok: false, fault: `${name} is no text; write it as one, in quotes` };
@@ -123,7 +120,7 @@ const outputsShape = z
   .min(1)
   .max(OUTPUTS_MAX);
 
-/** Paid to one address alone, a withdrawal has no outputs to compare, only `to`. */
+/** A withdrawal to one address is compared by `to`, without outputs. */
 function readOutputs(value: unknown, amount: unknown): Read {
   const refused = (message: string, cure: string): Read => ({ ok: false, fault: `${message}; ${cure}` });
   const shape = outputsShape.safeParse(value);
@@ -137,16 +134,17 @@ function readOutputs(value: unknown, amount: unknown): Read {
   for (const output of shape.data) {
     const to = readMemberText('to', output.to);
     const each = parseAmount(output.amount);
-    if (!to.ok) return refused(`outputs: no address is ever ${shown(output.to)}`, `write ${to.expected}`);
+    if (!to.ok)
+      return refused(`outputs: no address is ever ${formatInput(output.to)}`, `write ${to.expected}`);
     if (each === undefined || each === 0n) {
-      return refused(`outputs: ${shown(output.amount)} will not do`, 'write an amount above zero');
+      return refused(`outputs: ${formatInput(output.amount)} will not do`, 'write an amount above zero');
     }
     paid.set(to.text, (paid.get(to.text) ?? 0n) + each);
   }
   const sum = [...paid.values()].reduce((total, each) => total + each, 0n);
   if (typeof amount === 'string' && parseAmount(amount) !== sum) {
     return refused(
-      `outputs sum to ${formatAmount(sum)}, the amount is ${shown(amount)}`,
+      `outputs sum to ${formatAmount(sum)}, the amount is ${formatInput(amount)}`,
       'make the two agree',
     );
   }
@@ -155,7 +153,7 @@ function readOutputs(value: unknown, amount: unknown): Read {
   return { ok: true, members: payouts.length > 1 ? { to, outputs: outputsText(payouts) } : { to } };
 }
 
-/** As a withdrawal's terms have it: an address and its amount a line, sorted by address. */
+/** The text in the terms of a withdrawal: an address and its amount a line, sorted by address. */
 function outputsText(payouts: readonly Payout[]): string {
   return payouts.map(({ to, amount }) => `${to} ${formatAmount(amount)}`).join('\n');
 }

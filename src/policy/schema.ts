@@ -56,7 +56,7 @@ function policySchema(): Schema {
   };
 }
 
-/** The members that `when` may name, and the rules that can judge, depend on the kind of callback. */
+/** The names in `when`, and the rules, depend on the kind of callback. */
 function whenOf(kind: Kind): Schema {
   return {
     properties: {
@@ -83,7 +83,10 @@ function ruleSchema(): Schema {
           { description: rule.summary, ...schemaOf(rule.parameters) },
         ]),
       ),
-      mode: { enum: [...MODES], description: '`observe`: reports what it would have done, decides nothing.' },
+      mode: {
+        enum: [...MODES],
+        description: '`observe`: the verdict of the rule is reported, and decides nothing.',
+      },
     },
     oneOf: rules.map((rule) => ({ required: [rule.name] })),
   };
@@ -100,7 +103,7 @@ export function assetsJsonSchema(): Schema {
     properties: {
       assets: {
         description:
-          'By symbol, as callbacks have it: how its chain writes addresses, its decimals, and whether it needs a memo.',
+          'By symbol, as in callbacks: the form of its addresses, its decimals, and whether it needs a memo.',
         type: 'object',
         maxProperties: ASSETS_MAX,
         additionalProperties: {
@@ -151,7 +154,7 @@ const byName = (values: Schema): Schema => ({ type: 'object', additionalProperti
 
 const propertiesShape = z.record(z.string(), z.record(z.string(), z.unknown()));
 
-/** A layer's schema, with what it reads on its own filled in. */
+/** The schema of a shape, with `filled` in place of its unknown values. */
 function layer(shape: z.ZodObject, filled: Readonly<Record<string, Schema>>): Schema {
   const { properties, ...schema } = schemaOf(shape);
   const described = Object.entries(propertiesShape.parse(properties)).map(
@@ -159,17 +162,14 @@ function layer(shape: z.ZodObject, filled: Readonly<Record<string, Schema>>): Sc
       const { description } = property;
       const more = filled[name];
       if (more === undefined) return [name, property];
-      // In draft 7 nothing beside a $ref counts.
+      // Draft 7 ignores the siblings of a $ref.
       return [name, '$ref' in more ? { description, allOf: [more] } : { ...property, ...more, description }];
     },
   );
   return { ...schema, properties: Object.fromEntries(described) };
 }
 
-/**
- * Any member may be given, so that a test can show that a stranger's is refused; those that are known are
- * suggested.
- */
+/** Suggests the known members. Others are valid, so that a test can show that they are refused. */
 function wireSchema(kind: Kind): Schema {
   return {
     type: 'object',

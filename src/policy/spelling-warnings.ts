@@ -3,8 +3,8 @@ import type { CompiledPolicy, CompiledRule, Release } from './release.ts';
 const ADDRESSES: ReadonlySet<string> = new Set(['from', 'to', 'interactive_contract']);
 
 /**
- * A sentence for each rule that compares addresses as text although an address can be written in several ways: the asset's
- * chain is unknown, or no rule refuses the other spellings.
+ * A sentence for each rule that compares addresses as text although an address can be written in several
+ * ways: the asset's chain is unknown, or no rule refuses the other spellings.
  */
 export function spellingWarnings(release: Pick<Release, 'policies' | 'assets'>): readonly string[] {
   return release.policies.flatMap((policy) =>
@@ -30,7 +30,7 @@ function warningOf(
   if (texts.length > 0) {
     const have = texts.length === 1 ? 'has' : 'have';
     return [
-      `${some(texts)} ${have} the chain text, where one address may be written in several ways`,
+      `${formatSymbols(texts)} ${have} the chain text, where one address may be written in several ways`,
       ' (without 0x, with leading zeros, in another form), and each is compared as exact text:',
       ` another spelling of an address in ${member} ${effect};`,
       ' deny or limit by something else as well, until the chain is known by its name',
@@ -39,7 +39,7 @@ function warningOf(
   if (!evades) return undefined;
   const unknown = symbols.filter((symbol) => !assets.has(symbol));
   if (unknown.length > 0 || symbols.length === 0) {
-    const whose = unknown.length > 0 ? some(unknown) : 'its assets';
+    const whose = unknown.length > 0 ? formatSymbols(unknown) : 'its assets';
     return [
       `the chain of ${whose} is not known, so another spelling of an address in ${member} ${effect};`,
       ' name it in assets.yaml, and put the rule address beside this one',
@@ -47,12 +47,15 @@ function warningOf(
   }
   if (isChecked(release, policy, member)) return undefined;
   return [
-    `nothing refuses an address in ${member} that ${some(symbols)} would not write so, such as one without 0x,`,
+    `nothing refuses an address in ${member} that ${formatSymbols(symbols)} would not write so, such as ` +
+      'one without 0x,',
     ` and it ${effect}; put the rule address beside it`,
   ].join('');
 }
 
-/** Whether an enforcing rule checks the addresses of this member in every callback that the policy applies to. */
+/**
+ * Whether an enforcing rule checks the addresses of this member in every callback that the policy applies to.
+ */
 function isChecked({ policies }: Pick<Release, 'policies'>, policy: CompiledPolicy, member: string): boolean {
   return policies.some(
     (other) =>
@@ -69,7 +72,7 @@ function isChecked({ policies }: Pick<Release, 'policies'>, policy: CompiledPoli
 
 const SHOWN_MAX = 5;
 
-function some(symbols: readonly string[]): string {
+function formatSymbols(symbols: readonly string[]): string {
   const shown = symbols.slice(0, SHOWN_MAX);
   if (symbols.length > SHOWN_MAX) return `${shown.join(', ')} and ${symbols.length - SHOWN_MAX} more`;
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;

@@ -1,12 +1,12 @@
 import type { Callback, Kind } from '../callback/callback.ts';
 import type { Json } from '../values/canonical.ts';
-import { type Problem, cureFor, shown } from './fault.ts';
+import { type Problem, cureFor, formatInput } from './fault.ts';
 import { memberNamed, memberNames, readMemberText, valuesOf } from './members.ts';
 
-/** The texts that a policy applies to, by canonical member name. */
+/** The values that a policy applies to, by canonical member name. */
 export type When = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Whom a policy is for, from its `when`: by member, a text or a list of texts. Faults go to `problems`. */
+/** Compiles `when`: by member, a text or a list of texts. Reports faults to `problems`. */
 export function compileWhen(written: Json | undefined, kind: Kind, problems: Problem[]): When {
   const when = new Map<string, ReadonlySet<string>>();
   if (written === undefined) return when;
@@ -22,7 +22,7 @@ export function compileWhen(written: Json | undefined, kind: Kind, problems: Pro
     fault(
       [],
       'value',
-      `${shown(written)} will not do`,
+      `${formatInput(written)} will not do`,
       'write members and their values, like { source: shop }',
     );
     return when;
@@ -33,7 +33,7 @@ export function compileWhen(written: Json | undefined, kind: Kind, problems: Pro
       fault(
         [name],
         'name',
-        `a ${kind} callback has no member ${shown(name)}`,
+        `a ${kind} callback has no member ${formatInput(name)}`,
         cureFor(name, memberNames(kind)),
       );
       continue;
@@ -51,7 +51,7 @@ export function compileWhen(written: Json | undefined, kind: Kind, problems: Pro
         fault(
           path,
           'value',
-          `${shown(text)} will not do`,
+          `${formatInput(text)} will not do`,
           `write ${read?.expected ?? 'a text, or a list of texts'}`,
         );
       }
@@ -70,9 +70,9 @@ export function compileWhen(written: Json | undefined, kind: Kind, problems: Pro
 }
 
 /**
- * Whether a policy applies. It doesn't if the callback lacks a value that `when` names; if it has some that
- * `when` names and others beside them (a withdrawal to several addresses), the member is given: the policy
- * applies, and refuses.
+ * Whether a policy applies to a callback. It doesn't if all values of a member are others than those in
+ * `when`. If only some are (a withdrawal to several addresses), the member is `mixed`: the policy applies and
+ * refuses.
  */
 export function appliesTo(
   when: When,

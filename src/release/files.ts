@@ -7,16 +7,16 @@ import { type PolicyFault, faultOfFile, formatFault } from '../policy/fault.ts';
 import type { Release } from '../policy/release.ts';
 import { YAML_BOUNDS } from '../values/yaml.ts';
 
-/** Where tests of the policies are kept, beside them. */
+/** The subdirectory with the tests of the policies. */
 const TESTS = 'tests';
 const FILES_MAX = 1000;
 const LIST_FILE_MAX_BYTES = 67_108_864;
 
 /**
- * The policy files of a directory (`*.yaml`, `*.yml`) and the list files they refer to, as a release. Throws
- * one POLICY_INVALID that tells every fault, also in `data.faults`. No path may lead out of the directory; a
- * policy file in a subdirectory is a fault, since nobody would notice that it does nothing. With `only`,
- * these files of it alone.
+ * Compiles the policy files of a directory (`*.yaml`, `*.yml`) and the files that they refer to. With `only`,
+ * compiles only these files. Throws one POLICY_INVALID with all faults, also in `data.faults`. A path that
+ * leads out of the directory is a fault. A policy file in a subdirectory is a fault, since it would have no
+ * effect.
  */
 export async function readPolicyDirectory(directory: string, only?: readonly string[]): Promise<Release> {
   const faults: PolicyFault[] = [];
@@ -34,7 +34,7 @@ export async function readPolicyDirectory(directory: string, only?: readonly str
   return compiled.release;
 }
 
-/** One error for all faults, a line each. */
+/** One error for all faults, with a line each. */
 export function invalidPolicies(what: string, faults: readonly PolicyFault[]): CountersignError {
   const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`;
   const lines = faults.map((fault) => `  ${formatFault(fault)}`);
@@ -52,7 +52,8 @@ async function policyFileNames(directory: string): Promise<readonly string[]> {
   } catch (thrown) {
     throw new CountersignError(
       'POLICY_INVALID',
-      `the policies in ${directory} can't be read: ${messageOf(thrown)}; name a directory that holds policy files`,
+      `the policies in ${directory} can't be read: ${messageOf(thrown)}; name a directory that ` +
+        'holds policy files',
       { directory },
       thrown,
     );
@@ -102,7 +103,7 @@ function readListFile(directory: string, name: string): string | undefined {
   return utf8(bytes);
 }
 
-/** The real path of a file in the directory, links followed. Throws for one that is elsewhere. */
+/** The real path of a file, with links resolved. Throws for a path outside of the directory. */
 function inside(directory: string, name: string): string {
   const root = realpathSync(directory);
   const leads = (path: string): boolean => path.startsWith(root.endsWith(sep) ? root : root + sep);

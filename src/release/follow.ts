@@ -3,15 +3,15 @@ import { NO_PRICES, type PriceTable } from '../policy/facts.ts';
 import type { Release } from '../policy/release.ts';
 import type { Control, Freeze, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
-import { named, readRevision } from './push.ts';
+import { shortRevision, readRevision } from './push.ts';
 
 export interface FollowParts {
   readonly store: Pick<Store, 'control' | 'document' | 'prices' | 'watch'>;
-  /** How often to look, in case a notice was lost. */
+  /** The interval of polls, for a lost notification. */
   readonly pollMs: number;
-  /** Called when the release, the freeze or the readiness has changed. */
+  /** Called after a change of the release, the freezes or the readiness. */
   readonly onChange?: (state: FollowState) => void;
-  /** By which it is told how long ago a look was; what the time is, nobody asks. */
+  /** Measures the age of the last poll. */
   readonly clock?: Clock;
 }
 
@@ -23,33 +23,31 @@ interface FollowState {
 
 interface Readiness {
   readonly ok: boolean;
-  /** A sentence with the cure, where it is not. */
+  /** The reason, with the cure if it is not ready. */
   readonly because: string;
 }
 
-/** Knows what is in force. What it knows may be out of date: settle checks that, and says `stale`. */
+/** Follows the release in force. Its knowledge may be out of date: settle then answers `stale`. */
 export interface Follower {
-  /** The last release that this program could compile; undefined while none is in force. */
+  /** The last release that could be compiled; undefined if none is in force. */
   readonly current: () => Release | undefined;
   readonly prices: () => PriceTable;
   readonly control: () => Control | undefined;
   readonly ready: () => Readiness;
   /**
-   * Looks now. Callers share one look, which begins no earlier than their call. Never rejects: see `ready`.
+   * Reads the store. Concurrent callers share a read that starts after their call. Never rejects: see
+   * `ready`.
    */
   readonly refresh: () => Promise<void>;
-  /** Looks, then follows. */
+  /** Reads the store, then polls and listens. */
   readonly start: () => Promise<void>;
   readonly stop: () => void;
 }
 
-/** Without a successful look for so many polls, what is known counts as out of date. */
+/** After so many polls without success, it is not ready. */
 const POLLS_MISSED = 4;
 
-/**
- * Follows what is in force in the store, by notice and by poll, and keeps the last good release through any
- * trouble.
- */
+/** Follows the release in force by notifications and polls. A failure keeps the last good release. */
 export function createFollower({
   store,
   pollMs,
@@ -59,26 +57,26 @@ export function createFollower({
   let release: Release | undefined;
   let prices = NO_PRICES;
   let control: Control | undefined;
-  let trouble: string | undefined = 'the store has not been asked yet';
-  let lookedAtMs = 0;
+  let trouble: string | undefined = 'the store has not been read yet';
+  let readAtMs = 0;
 
   const ready = (): Readiness => {
     if (trouble !== undefined) return { ok: false, because: trouble };
-    const silentMs = clock() - lookedAtMs;
+    const silentMs = clock() - readAtMs;
     return silentMs > pollMs * POLLS_MISSED
       ? { ok: false, because: `the store has not answered for ${silentMs} ms; see \`countersign doctor\`` }
-      : { ok: true, because: `revision ${named(release?.revision ?? '')} is in force` };
+      : { ok: true, because: `revision ${shortRevision(release?.revision ?? '')} is in force` };
   };
 
   const notifyListeners = (): void => {
     try {
       onChange?.({ release, control, ready: ready() });
     } catch (thrown) {
-      trouble = `what follows the policies in force failed: ${messageOf(thrown)}`;
+      trouble = `a listener of the policies in force failed: ${messageOf(thrown)}`;
     }
   };
 
-  const look = async (): Promise<void> => {
+  const read = async (): Promise<void> => {
     const before = { release, frozen: control?.frozen, trouble };
     try {
       control = await store.control();
@@ -89,18 +87,18 @@ export function createFollower({
       } else if (control.revision !== release?.revision) {
         release = await readRevision(store, control.revision);
       }
-      // Last, so that a table that can't be read does not keep policies from being followed.
+      // Last, so that policies are followed even if the price table can't be read.
       if (control.prices !== prices.version) prices = await store.prices();
-      lookedAtMs = clock();
+      readAtMs = clock();
     } catch (thrown) {
-      trouble = `what is in force can't be followed: ${messageOf(thrown)}`;
+      trouble = `the policies in force can't be read: ${messageOf(thrown)}`;
     }
     const changed =
       before.release !== release || before.trouble !== trouble || !isSame(before.frozen, control?.frozen);
     if (changed) notifyListeners();
   };
 
-  const refresh = inTurn(look);
+  const refresh = serialized(read);
   let stop: (() => void) | undefined;
   return {
     current: () => release,
@@ -133,10 +131,10 @@ function isSame(one: readonly Freeze[] = [], other: readonly Freeze[] = []): boo
 }
 
 /**
- * One at a time. Whoever asks while one runs shares the next: the running one may have looked before the
- * change.
+ * Runs a task once at a time. A call during a run shares the next run, since the current one may have read
+ * before the change.
  */
-function inTurn(task: () => Promise<void>): () => Promise<void> {
+function serialized(task: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   const run = (): Promise<void> => {

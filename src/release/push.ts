@@ -5,21 +5,21 @@ import { lossesIn } from '../store/freezes.ts';
 import type { Control, HistoryEntry, Store } from '../store/store.ts';
 import { invalidPolicies, readPolicyDirectory } from './files.ts';
 
-/** Enough of the history to find any revision that somebody may remember. */
+/** How many entries of the history are searched. */
 const HISTORY_MAX = 1000;
 const REVISION = /^[0-9a-f]{4,64}$/;
 
 export interface PushRequest {
   readonly release: Pick<Release, 'revision' | 'document'>;
-  /** The revision that the release was compared with; the empty text where none was in force. */
+  /** The revision that the release was compared with; the empty text for none. */
   readonly expected: string;
   readonly by: string;
   readonly message: string;
 }
 
 /**
- * Puts a release in force. When it resolves, nothing is decided under another revision any more. Throws
- * POLICY_CONFLICT if another revision than the expected one is in force by now.
+ * Puts a release in force. After it resolves, no decision is made under another revision. Throws
+ * POLICY_CONFLICT if another revision than `expected` is in force.
  */
 export async function pushRelease(
   store: Pick<Store, 'push'>,
@@ -30,22 +30,22 @@ export async function pushRelease(
   if (outcome === 'in-force') return control;
   throw new CountersignError(
     'POLICY_CONFLICT',
-    `${named(control.revision)} is in force, not ${named(expected)} that this push was compared with; see what differs with \`countersign policy diff\`, then push again`,
+    `${shortRevision(control.revision)} is in force, not ${shortRevision(expected)} that this push was ` +
+      'compared with; see what differs with `countersign policy diff`, then push again',
     { inForce: control.revision, expected, revision },
   );
 }
 
 export interface RollbackRequest {
-  /** An old revision, or the beginning of its name. */
+  /** A revision, or the beginning of its name. */
   readonly revision: string;
   readonly by: string;
   readonly message: string;
 }
 
 /**
- * Puts a revision of old in force again. Throws REVISION_UNKNOWN, POLICY_INVALID if this version of the
- * program can't compile it, POLICY_CONFLICT if somebody pushes meanwhile, or USAGE if it is in force as it
- * is.
+ * Puts an earlier revision in force again. Throws REVISION_UNKNOWN, POLICY_INVALID if this version of the
+ * program can't compile it, POLICY_CONFLICT after a concurrent push, or USAGE if it is in force already.
  */
 export async function rollback(store: Store, request: RollbackRequest): Promise<Control> {
   const { revision: expected } = await store.control();
@@ -53,7 +53,7 @@ export async function rollback(store: Store, request: RollbackRequest): Promise<
   if (release.revision === expected) {
     throw new CountersignError(
       'USAGE',
-      `revision ${named(expected)} is in force already; name an older one`,
+      `revision ${shortRevision(expected)} is in force already; name an older one`,
       {
         revision: expected,
       },
@@ -62,7 +62,7 @@ export async function rollback(store: Store, request: RollbackRequest): Promise<
   return pushRelease(store, { release, expected, by: request.by, message: request.message });
 }
 
-/** The one revision that begins so. Throws REVISION_UNKNOWN if there is none, or more than one. */
+/** The only revision that begins with `prefix`. Throws REVISION_UNKNOWN unless there is exactly one. */
 export async function findRevision(
   store: Pick<Store, 'history' | 'document'>,
   prefix: string,
@@ -79,28 +79,26 @@ export async function findRevision(
   const [revision] = found;
   if (revision === undefined) throw unknown(prefix, 'was never pushed');
   if (found.length > 1)
-    throw unknown(prefix, `could be any of ${found.map(named).join(', ')}; write more digits`);
+    throw unknown(prefix, `could be any of ${found.map(shortRevision).join(', ')}; write more digits`);
   return revision;
 }
 
-/**
- * A revision that was ever pushed, compiled. Throws REVISION_UNKNOWN, or POLICY_INVALID if it doesn't
- * compile.
- */
+/** Compiles a stored revision. Throws REVISION_UNKNOWN, or POLICY_INVALID if it can't be compiled. */
 export async function readRevision(store: Pick<Store, 'document'>, revision: string): Promise<Release> {
   const document = await store.document(revision);
   if (document === undefined) throw unknown(revision, 'is not in the store');
   const compiled = compileRelease(document);
-  if (!compiled.ok) throw invalidPolicies(`revision ${named(revision)}`, compiled.faults);
+  if (!compiled.ok) throw invalidPolicies(`revision ${shortRevision(revision)}`, compiled.faults);
   if (compiled.release.revision === revision) return compiled.release;
   throw new CountersignError(
     'STORE_CORRUPT',
-    `the document stored as revision ${named(revision)} is that of ${named(compiled.release.revision)}; push the policies again`,
+    `the document stored as revision ${shortRevision(revision)} is that of ` +
+      `${shortRevision(compiled.release.revision)}; push the policies again`,
     { revision, found: compiled.release.revision },
   );
 }
 
-/** What was pushed, newest first, and which of it is in force. */
+/** The pushes, newest first, with a mark for the one in force. */
 export async function releaseHistory(
   store: Pick<Store, 'control' | 'history'>,
   limit: number,
@@ -112,8 +110,8 @@ export async function releaseHistory(
 }
 
 /**
- * Puts a directory's policies in force if nothing is: the first start with an embedded store. True if it did.
- * Nothing in force after a loss is no first start: what to begin anew with is for an operator to say.
+ * Puts the policies of a directory in force if no policies are, at the first start with an embedded store.
+ * Returns whether it did. After a data loss it does nothing: an operator decides which policies to use.
  */
 export async function pushWhenEmpty(store: Store, directory: string, by: string): Promise<boolean> {
   const { revision: inForce, frozen } = await store.control();
@@ -124,8 +122,8 @@ export async function pushWhenEmpty(store: Store, directory: string, by: string)
   return outcome === 'in-force';
 }
 
-/** Enough of a revision to tell it from others by eye. */
-export function named(revision: string): string {
+/** A short form of a revision. */
+export function shortRevision(revision: string): string {
   return revision === '' ? 'no revision' : revision.slice(0, 12);
 }
 

@@ -1,6 +1,5 @@
-import { evaluate } from '../policy/evaluate.ts';
+import { evaluate, pluginQuestionsOf } from '../policy/evaluate.ts';
 import { type PluginAnswer, type PriceTable, factsAt } from '../policy/facts.ts';
-import { pluginQuestionsOf } from '../policy/plugins.ts';
 import type { Release } from '../policy/release.ts';
 import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';
 import {

@@ -1,8 +1,8 @@
+import { pluginQuestionsOf } from '../policy/evaluate.ts';
 import { type Callback, type Verdict, subjectOf } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
 import type { RuleExplanation } from '../policy/explain.ts';
 import type { PluginAnswer } from '../policy/facts.ts';
-import { pluginQuestionsOf } from '../policy/plugins.ts';
 import type { Release } from '../policy/release.ts';
 import type { Expectation, Given, PolicyTest, TestCallback } from '../policy/suite/suite.ts';
 import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';

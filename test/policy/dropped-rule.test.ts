@@ -20,7 +20,7 @@ function compiled(compile: Compile): readonly [problems: readonly string[], rule
   });
   const problems: Problem[] = [];
   const files = {
-    again: false,
+    isStored: false,
     listFile: () => [],
     writtenList: () => [],
     textFile: () => '',

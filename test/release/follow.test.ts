@@ -55,7 +55,7 @@ describe('a follower', () => {
     const follower = following({ store: await openStore() });
     expect(follower.current()).toBeUndefined();
     expect(follower.control()).toBeUndefined();
-    expect(follower.ready()).toEqual({ ok: false, because: 'the store has not been asked yet' });
+    expect(follower.ready()).toEqual({ ok: false, because: 'the store has not been read yet' });
   });
 
   it('is not ready while nothing is in force, and says what to do', async () => {
@@ -242,7 +242,7 @@ describe('a follower', () => {
     expect(follower.current()?.revision).toBe(one.revision);
     expect(follower.ready()).toEqual({
       ok: false,
-      because: `what is in force can't be followed: the store is not there; start it`,
+      because: `the policies in force can't be read: the store is not there; start it`,
     });
     down = false;
     await follower.refresh();

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { pluginQuestionKey } from '../../src/policy/plugins.ts';
+import { pluginQuestionKey } from '../../src/policy/facts.ts';
 import type { Release } from '../../src/policy/release.ts';
 import { type BacktestOptions, type BacktestReport, backtest } from '../../src/simulation/backtest.ts';
 import { payment, release, transfer } from '../policy/callbacks.ts';

@@ -23,10 +23,7 @@ export const doctor: CommandRow = {
   },
 };
 
-/**
- * All checks, in the order in which faults are best mended. Without settings there is nothing else to look
- * at.
- */
+/** All checks, in the best order to correct faults. Without settings there is nothing else to check. */
 async function examine(session: Session): Promise<readonly Finding[]> {
   const read = await attempt('settings', () => session.settings());
   if (!read.ok) return [read.fault];

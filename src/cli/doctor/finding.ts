@@ -1,6 +1,6 @@
 import { CountersignError, messageOf } from '../../errors.ts';
 
-/** What `doctor` found out about one thing. Whatever is not ok says how to mend it. */
+/** A finding of `doctor`. A warning or a fault has its cure. */
 export interface Finding {
   readonly check: 'settings' | 'keys' | 'asked' | 'store' | 'policies' | 'ports';
   readonly state: 'ok' | 'warning' | 'fault';
@@ -10,10 +10,10 @@ export interface Finding {
 export type Attempt<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: Finding };
 
-/** What a look comes to, or the fault that kept it from coming to anything. */
-export async function attempt<T>(check: Finding['check'], look: () => Promise<T> | T): Promise<Attempt<T>> {
+/** The value of a check, or the fault that it threw. */
+export async function attempt<T>(check: Finding['check'], run: () => Promise<T> | T): Promise<Attempt<T>> {
   try {
-    return { ok: true, value: await look() };
+    return { ok: true, value: await run() };
   } catch (thrown) {
     const because =
       thrown instanceof CountersignError ? thrown.message : `the check failed: ${messageOf(thrown)}`;
@@ -21,11 +21,11 @@ export async function attempt<T>(check: Finding['check'], look: () => Promise<T>
   }
 }
 
-/** What a check found; a fault for what it threw. */
+/** The findings of a check, or the fault that it threw. */
 export async function guarded(
   check: Finding['check'],
-  look: () => Promise<readonly Finding[]> | readonly Finding[],
+  run: () => Promise<readonly Finding[]> | readonly Finding[],
 ): Promise<readonly Finding[]> {
-  const tried = await attempt(check, look);
+  const tried = await attempt(check, run);
   return tried.ok ? tried.value : [tried.fault];
 }

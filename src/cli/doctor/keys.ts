@@ -11,7 +11,7 @@ import { type Finding, guarded } from './finding.ts';
 import { isoTime } from '../print.ts';
 import type { Session } from '../session.ts';
 
-/** Each source's keys, so that one that can't be read hides no other; then what weakens them. */
+/** Checks the keys of each source alone, so that a fault of one hides no other. Then reports weaknesses. */
 export async function checkKeys(session: Session, settings: Settings): Promise<readonly Finding[]> {
   const secrets = session.secrets();
   const findings: Finding[] = [];

@@ -12,12 +12,12 @@ import type { Session } from '../session.ts';
 type Service = Settings['services'][number];
 type Module = Settings['modules'][number];
 
-/** Below this a secret can be guessed by trying. */
+/** A shorter secret can be guessed by trying. */
 const SHORT_SECRET = 16;
 
 /**
- * Each service's secret and authority, and whether each module is the one of the settings and loads. Asks
- * nobody.
+ * Checks the secret and certificate of each service, and whether each module loads and has its SHA-256. Sends
+ * no question.
  */
 export async function checkPlugins(
   session: Session,
@@ -49,7 +49,8 @@ function checkService({ name, url, secret, ca }: Service, readSecret: ReadSecret
     ...(open
       ? [
           warning(
-            `service ${name} is asked at ${origin}, where whoever is in between reads every callback; answers are signed all the same. Use https`,
+            `service ${name} is asked at ${origin}, where others on the network can read every ` +
+              'callback; the answers are signed. Use https',
           ),
         ]
       : []),
@@ -78,8 +79,7 @@ async function checkModule(module: Module): Promise<readonly Finding[]> {
 }
 
 /**
- * Services and modules that rules which enforce ask and the settings do not have: every callback that they
- * judge is refused.
+ * Plugins that enforcing rules ask and the settings lack. Every callback that these rules judge is refused.
  */
 export function unknownPlugins(settings: Settings, release: Release): readonly Finding[] {
   const known = {
@@ -99,7 +99,9 @@ export function unknownPlugins(settings: Settings, release: Release): readonly F
           return {
             check: 'policies',
             state: 'warning',
-            because: `${policy.name} asks the ${of} ${name}, which the settings do not name under ${of}s, so each callback it judges is refused; ${others}`,
+            because:
+              `${policy.name} asks the ${of} ${name}, which the settings do not name under ` +
+              `${of}s, so each callback it judges is refused; ${others}`,
           };
         });
     });

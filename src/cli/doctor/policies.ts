@@ -3,7 +3,7 @@ import { kindsOf } from '../../compose/sources.ts';
 import { SOURCE } from '../../policy/members.ts';
 import type { CompiledRule, Release } from '../../policy/release.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
-import { named, readRevision } from '../../release/push.ts';
+import { shortRevision, readRevision } from '../../release/push.ts';
 import type { Settings } from '../../settings/schema.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { Control, Store } from '../../store/store.ts';
@@ -21,7 +21,7 @@ export async function checkPolicies(
   const { directory } = settings.policies;
   const files = await attempt('policies', () => readPolicyDirectory(directory));
   const found = files.ok
-    ? ok(`${directory} holds ${sizeText(files.value)}, revision ${named(files.value.revision)}`)
+    ? ok(`${directory} holds ${sizeText(files.value)}, revision ${shortRevision(files.value.revision)}`)
     : files.fault;
   if (store === undefined) return [found];
   const release = files.ok ? files.value : undefined;
@@ -37,7 +37,7 @@ async function checkInForce(
   if (control.revision === '') return [nothingInForce(settings), ...frozenFindings(control)];
   const release = await readRevision(store, control.revision);
   const differs = files !== undefined && files.revision !== release.revision;
-  const because = `revision ${named(release.revision)} is in force, ${sizeText(release)}`;
+  const because = `revision ${shortRevision(release.revision)} is in force, ${sizeText(release)}`;
   const hint = differs ? '; the files differ from it: `countersign policy push` puts them in force' : '';
   return [
     { check: 'policies', state: 'ok', because: `${because}${hint}` },
@@ -46,7 +46,9 @@ async function checkInForce(
   ];
 }
 
-/** The callbacks that a release, in force or not, refuses because the settings or the store lack something. */
+/**
+ * The callbacks that a release, in force or not, refuses because the settings or the store lack something.
+ */
 export async function checkRelease(
   settings: Settings,
   store: Store,
@@ -68,7 +70,8 @@ function nothingInForce({ policies }: Settings): Finding {
         check: 'policies',
         state: 'fault',
         because:
-          'nothing is in force, so every callback is refused; `countersign policy push` puts policies in force',
+          'nothing is in force, so every callback is refused; `countersign policy push` puts ' +
+          'policies in force',
       };
 }
 

@@ -6,7 +6,7 @@ import type { Finding } from './finding.ts';
 
 const TIMEOUT_MS = 2000;
 
-/** Whether the ports are free, or served by a Countersign already, and if so whether that is ready. */
+/** Checks whether the ports are free, or whether a running service is ready. */
 export async function checkPorts({ public: publicPort, ops }: Settings): Promise<readonly Finding[]> {
   const running = await readinessAt(ops);
   if (running === undefined) {
@@ -35,7 +35,7 @@ interface Address {
   readonly port: number;
 }
 
-/** What the service at the ops port says of itself; undefined where none of ours answers. */
+/** The readiness of a service at the ops port; undefined if no Countersign answers. */
 async function readinessAt(at: Address): Promise<z.output<typeof readiness> | undefined> {
   if (at.port === 0) return undefined;
   try {
@@ -46,7 +46,7 @@ async function readinessAt(at: Address): Promise<z.output<typeof readiness> | un
   }
 }
 
-/** Where a server that listens on the host can be reached from this machine. */
+/** The URL of a server on this machine that listens on the host. */
 function urlOf({ host, port }: Address): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
@@ -66,6 +66,7 @@ async function checkFree(name: string, { host, port }: Address): Promise<Finding
   const cure =
     cannot === 'EADDRINUSE'
       ? `is taken by another program: end it, or set another ${name}.port`
-      : `can't be listened on (${cannot}): set a ${name}.host of this machine and a ${name}.port that this user may open`;
+      : `can't be listened on (${cannot}): set a ${name}.host of this machine and a ${name}.port ` +
+        'that this user may open';
   return { check: 'ports', state: 'fault', because: `${name} ${host}:${port} ${cure}` };
 }

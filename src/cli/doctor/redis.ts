@@ -10,8 +10,8 @@ const CLOCK_OFF_MS = 1000;
 const FULL = 0.8;
 
 /**
- * What is odd about a Redis, each of its primaries looked at by itself. What is denied to its user is a fault
- * that says what to grant. Asks for nothing that the service does not need as well: no CONFIG.
+ * Checks each primary of a Redis. A missing permission is a fault with its cure. Needs no permission that the
+ * service doesn't need, such as CONFIG.
  */
 export async function checkRedis(
   { connection, examine }: { readonly connection: Connection } & Pick<Store, 'examine'>,
@@ -25,7 +25,7 @@ export async function checkRedis(
     return serverFindings(facts, name, clock.ok ? clock.value : undefined, durability.replicas);
   });
   findings.push(...(clock.ok ? clockFindings(clock.value) : [clock.fault]));
-  // A replica takes no script that writes, which is told of it already.
+  // A replica refuses scripts that write, and has a fault already.
   if (servers.value.every(({ role }) => role === 'master')) {
     const { inForce } = createKeys(prefix);
     findings.push(...(await guarded('store', () => tryScript({ connection }, inForce).then(() => []))));
@@ -50,7 +50,8 @@ function clockFindings(aheadMs: number): readonly Finding[] {
   return [
     finding(
       'warning',
-      `the clocks of Redis and of this machine differ by ${Math.abs(aheadMs)} ms; Redis' own counts: run NTP on both`,
+      `the clocks of Redis and of this machine differ by ${Math.abs(aheadMs)} ms; Redis' own ` +
+        'counts: run NTP on both',
     ),
   ];
 }
@@ -65,7 +66,8 @@ function serverFindings(
     return [
       finding(
         'fault',
-        `${name} on port ${facts.port} is a replica, and takes no writes; name the primary, or the Sentinels, in the setting \`store\``,
+        `${name} on port ${facts.port} is a replica, and takes no writes; name the primary, or ` +
+          'the Sentinels, in the setting `store`',
       ),
     ];
   }
@@ -84,7 +86,9 @@ function summary(facts: ServerFacts, name: string, aheadMs: number | undefined):
   const called = name === 'Redis' ? `Redis ${version}` : `${name}: Redis ${version}`;
   return finding(
     'ok',
-    `${called}, maxmemory-policy ${maxmemoryPolicy}, append-only file ${appendOnly ? 'yes' : 'no'}, ${mebibytes(usedMemoryBytes)} of ${memory} used${clock}, ${counted(replicas, 'replica')}`,
+    `${called}, maxmemory-policy ${maxmemoryPolicy}, append-only file ` +
+      `${appendOnly ? 'yes' : 'no'}, ${mebibytes(usedMemoryBytes)} of ${memory} used${clock}, ` +
+      `${counted(replicas, 'replica')}`,
   );
 }
 
@@ -97,7 +101,8 @@ function persistenceFindings(facts: ServerFacts, name: string): readonly Finding
     findings.push(
       finding(
         'warning',
-        `${name} keeps no append-only file, so a crash can undo decisions${lost}; set \`appendonly yes\` in redis.conf`,
+        `${name} keeps no append-only file, so a crash can undo decisions${lost}; set ` +
+          '`appendonly yes` in redis.conf',
       ),
     );
   }
@@ -105,7 +110,8 @@ function persistenceFindings(facts: ServerFacts, name: string): readonly Finding
     findings.push(
       finding(
         'fault',
-        `${name} could not write its append-only file, and takes no writes; mend its disk, or make room on it`,
+        `${name} could not write its append-only file, and takes no writes; mend its disk, or ` +
+          'make room on it',
       ),
     );
   }
@@ -113,7 +119,8 @@ function persistenceFindings(facts: ServerFacts, name: string): readonly Finding
     findings.push(
       finding(
         'warning',
-        `${name} could not rewrite its append-only file, which grows until the disk is full; its log says why, then \`BGREWRITEAOF\``,
+        `${name} could not rewrite its append-only file, which grows until the disk is full; ` +
+          'its log says why, then `BGREWRITEAOF`',
       ),
     );
   }
@@ -121,7 +128,8 @@ function persistenceFindings(facts: ServerFacts, name: string): readonly Finding
     findings.push(
       finding(
         'fault',
-        `${name} could not save its last snapshot, and may take no writes (stop-writes-on-bgsave-error); mend its disk, or make room on it, then \`BGSAVE\``,
+        `${name} could not save its last snapshot, and may take no writes ` +
+          '(stop-writes-on-bgsave-error); mend its disk, or make room on it, then `BGSAVE`',
       ),
     );
   }
@@ -133,7 +141,8 @@ function memoryFindings({ usedMemoryBytes, maxMemoryBytes }: ServerFacts, name: 
     return [
       finding(
         'warning',
-        `${name} has no \`maxmemory\`; where the machine runs out of memory, the kernel ends it: set \`maxmemory\` below that in redis.conf (docs/sizing.md)`,
+        `${name} has no \`maxmemory\`; where the machine runs out of memory, the kernel ends ` +
+          'it: set `maxmemory` below that in redis.conf (docs/sizing.md)',
       ),
     ];
   }
@@ -141,7 +150,9 @@ function memoryFindings({ usedMemoryBytes, maxMemoryBytes }: ServerFacts, name: 
   return [
     finding(
       'warning',
-      `the memory of ${name === 'Redis' ? 'Redis' : name} is nearly full; when it is, every answer is FAILURE: raise \`maxmemory\`, shorten store.retention, or move old entries to files by \`countersign journal archive\``,
+      `the memory of ${name === 'Redis' ? 'Redis' : name} is nearly full; when it is, every ` +
+        'answer is FAILURE: raise `maxmemory`, shorten store.retention, or move old entries to ' +
+        'files by `countersign journal archive`',
     ),
   ];
 }
@@ -151,7 +162,9 @@ function replicaFindings({ replicas }: ServerFacts, name: string, wanted: number
     return [
       finding(
         'fault',
-        `${name} has ${counted(replicas, 'replica')} that ${replicas === 1 ? 'follows' : 'follow'}, and store.durability.replicas wants ${wanted}, so every approval becomes FAILURE; start replicas, or lower the setting`,
+        `${name} has ${counted(replicas, 'replica')} that ` +
+          `${replicas === 1 ? 'follows' : 'follow'}, and store.durability.replicas wants ` +
+          `${wanted}, so every approval becomes FAILURE; start replicas, or lower the setting`,
       ),
     ];
   }
@@ -159,7 +172,8 @@ function replicaFindings({ replicas }: ServerFacts, name: string, wanted: number
   return [
     finding(
       'warning',
-      `${name} has ${counted(replicas, 'replica')} and approvals wait for none, so a failover may forget the last of them; set store.durability.replicas`,
+      `${name} has ${counted(replicas, 'replica')} and approvals wait for none, so a failover ` +
+        'may forget the last of them; set store.durability.replicas',
     ),
   ];
 }

@@ -14,15 +14,14 @@ import { counted } from '../print.ts';
 import type { Session } from '../session.ts';
 
 /**
- * What the store came to; and the store itself, for whoever looks further, unless it can't be used or isn't
- * there yet.
+ * The findings, and the open store for further checks; undefined if it can't be used or doesn't exist yet.
  */
 export interface StoreChecked {
   readonly findings: readonly Finding[];
   readonly store: Store | undefined;
 }
 
-/** Looks without registering sources, and without making a file that is not there. */
+/** Checks the store without registering sources, and without creating a file. */
 export async function checkStore(session: Session, settings: Settings): Promise<StoreChecked> {
   const address = storeAddress(settings.store.url);
   const file = address?.kind === 'embedded' ? checkFile(address.path) : undefined;
@@ -42,7 +41,7 @@ export async function checkStore(session: Session, settings: Settings): Promise<
     findings.push(...(await guarded('store', () => journalSizes(store, settings))));
   }
   if (findings.every(({ state }) => state !== 'fault')) {
-    // That a service is not ready keeps nobody from looking further.
+    // A service that is not ready doesn't prevent further checks.
     return { findings: [...findings, ...(await guarded('store', () => runningServices(store)))], store };
   }
   await store.close();
@@ -51,7 +50,7 @@ export async function checkStore(session: Session, settings: Settings): Promise<
 
 const isRedis = (store: Store): store is RedisStore => store.name === 'redis' && 'connection' in store;
 
-/** Undefined where the file is there and can be written to. */
+/** Undefined if the file exists and is writable. */
 function checkFile(path: string): Finding | undefined {
   const file = resolve(path);
   let folder = dirname(file);
@@ -61,13 +60,14 @@ function checkFile(path: string): Finding | undefined {
     accessSync(folder, constants.W_OK | constants.X_OK);
     if (there) accessSync(file, constants.R_OK | constants.W_OK);
   } catch (thrown) {
-    const because = `${messageOf(thrown)}; make ${file} and its folder writable for the user that runs the service`;
+    const because =
+      `${messageOf(thrown)}; make ${file} and its folder writable for the user that runs the ` + 'service';
     return { check: 'store', state: 'fault', because };
   }
   return there ? undefined : ok(`${file} is not there yet; the service makes it at its start`);
 }
 
-/** Room that is worth a warning: a day's decisions of many. */
+/** Less free space is a warning: it is enough for a day of many decisions. */
 const ROOM_BYTES = 256 * 1024 * 1024;
 
 async function checkEmbedded(store: Store): Promise<readonly Finding[]> {
@@ -76,13 +76,14 @@ async function checkEmbedded(store: Store): Promise<readonly Finding[]> {
   const { file, sqlite, freeBytes } = details;
   const found = ok(`${file}, SQLite ${sqlite}, with a write-ahead log; for one machine: several need Redis`);
   if (typeof freeBytes !== 'number' || freeBytes >= ROOM_BYTES) return [found];
-  const because = `the disk of ${file} has ${Math.floor(freeBytes / 1024 / 1024)} MiB left: free space, or archive the journal (\`countersign journal archive\`); once it is full, every answer is FAILURE`;
+  const because =
+    `the disk of ${file} has ${Math.floor(freeBytes / 1024 / 1024)} MiB left: free space, or ` +
+    'archive the journal (`countersign journal archive`); once it is full, every answer is ' +
+    'FAILURE';
   return [found, { check: 'store', state: 'warning', because }];
 }
 
-/**
- * As much as a decision may need, as a service without a name, which nobody takes for one; and takes it back.
- */
+/** Writes as much as a decision, and removes it again. No other program counts a service without a name. */
 async function tryWrite(store: Store): Promise<void> {
   const id = `doctor-${randomUUID()}`;
   try {
@@ -92,7 +93,7 @@ async function tryWrite(store: Store): Promise<void> {
   }
 }
 
-/** A service shows itself every other second. */
+/** A service reports itself every two seconds. */
 const PRESENT_MS = 10_000;
 
 async function runningServices(store: Store): Promise<readonly Finding[]> {

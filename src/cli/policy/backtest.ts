@@ -1,6 +1,6 @@
 import { CountersignError } from '../../errors.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
-import { named } from '../../release/push.ts';
+import { shortRevision } from '../../release/push.ts';
 import {
   type BacktestReport,
   type ChangedCallback,
@@ -168,7 +168,7 @@ function headline({ candidate, callbacks, frozen, period }: BacktestReport): str
   const left = frozen === 0 ? '' : ` (${frozen} more were refused during a freeze and are left out)`;
   return callbacks === 0
     ? `No recorded callbacks to decide again${left}.`
-    : `${counted(callbacks, 'recorded callback')} decided again under ${named(candidate)}${when}${left}.`;
+    : `${counted(callbacks, 'recorded callback')} decided again under ${shortRevision(candidate)}${when}${left}.`;
 }
 
 function countsText({ unchanged, toFailure, toSuccess, notKnown }: BacktestReport): string {

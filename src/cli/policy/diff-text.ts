@@ -6,7 +6,7 @@ import { counted, printable } from '../print.ts';
 
 const TEXTS_SHOWN = 5;
 
-/** What differs between two releases, for people: `+` came, `-` went, `~` changed. */
+/** The differences of two releases for people: `+` added, `-` removed, `~` changed. */
 export function diffText({ same, policies, lists, assets, files }: ReleaseDiff): string {
   if (same) return 'Nothing differs.';
   return [
@@ -73,7 +73,10 @@ function textsOf(sign: string, items: readonly Json[]): readonly string[] {
 
 function listLine({ file, change, added, removed, direction }: ListChange): string {
   const parts = [...entriesText('added', added), ...entriesText('removed', removed)];
-  return `${SIGNS[change]} list file ${printable(file)}: ${parts.join(', ') || 'empty'}${directionText(direction)}`;
+  return (
+    `${SIGNS[change]} list file ${printable(file)}: ` +
+    `${parts.join(', ') || 'empty'}${directionText(direction)}`
+  );
 }
 
 function entriesText(what: string, { count, first }: Entries): readonly string[] {
@@ -88,7 +91,7 @@ function assetLine({ symbol, change, members }: AssetChange): string {
 
 const directionText = (direction: Direction): string => (direction === undefined ? '' : ` (${direction})`);
 
-/** As it could be written in a policy file, in one line. */
+/** The value as YAML in one line. */
 function jsonText(value: Json | undefined): string {
   if (value === undefined) return '(none)';
   if (typeof value === 'string') return printable(value) || "''";

@@ -1,7 +1,7 @@
 import { CountersignError } from '../../errors.ts';
 import { diffReleases } from '../../policy/diff.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
-import { findRevision, named } from '../../release/push.ts';
+import { findRevision, shortRevision } from '../../release/push.ts';
 import type { Store } from '../../store/store.ts';
 import type { Call, CommandRow } from '../command.ts';
 import { diffText } from './diff-text.ts';
@@ -29,7 +29,7 @@ export const policyDiff: CommandRow = {
     const from = await sideOfRevision(store, call.option('from') ?? (await store.control()).revision);
     const side = files ?? (await sideOfRevision(store, to ?? ''));
     const diff = diffReleases(from.document, side.document);
-    session.print(`${named(from.revision)} → ${named(side.revision)}\n${diffText(diff)}`, {
+    session.print(`${shortRevision(from.revision)} → ${shortRevision(side.revision)}\n${diffText(diff)}`, {
       from: from.revision,
       to: side.revision,
       ...diff,

@@ -1,4 +1,4 @@
-import { named, releaseHistory } from '../../release/push.ts';
+import { shortRevision, releaseHistory } from '../../release/push.ts';
 import type { CommandRow } from '../command.ts';
 import { columns, isoTime, printable } from '../print.ts';
 
@@ -15,7 +15,7 @@ export const policyHistory: CommandRow = {
     const rows = history.map(({ inForce, sequence, revision, atMs, by, message }) => [
       inForce ? '*' : ' ',
       String(sequence),
-      named(revision),
+      shortRevision(revision),
       isoTime(atMs),
       printable(by),
       printable(message),

@@ -2,7 +2,7 @@ import { CountersignError } from '../../errors.ts';
 import { type ReleaseDiff, diffReleases } from '../../policy/diff.ts';
 import type { Release } from '../../policy/release.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
-import { named, pushRelease } from '../../release/push.ts';
+import { shortRevision, pushRelease } from '../../release/push.ts';
 import { readTests } from '../../simulation/test-files.ts';
 import { type TestReport, runTests } from '../../simulation/run-tests.ts';
 import { freezeText } from '../../store/freezes.ts';
@@ -51,7 +51,10 @@ export const policyPush: CommandRow = {
       tests: report === undefined ? 'skipped' : { passed: report.passed },
     };
     if (release.revision === before) {
-      session.print(`${named(before)} is already in force. Nothing to push.`, { pushed: false, ...facts });
+      session.print(`${shortRevision(before)} is already in force. Nothing to push.`, {
+        pushed: false,
+        ...facts,
+      });
       return 0;
     }
     const needs = await guarded('policies', () => checkRelease(session.settings(), store, release));
@@ -60,7 +63,7 @@ export const policyPush: CommandRow = {
     const diff = await compared(store, before, release);
     const shown = `${typeof diff === 'string' ? diff : diffText(diff)}\n${testsText(report)}`;
     if (call.flag('dryRun')) {
-      const text = `Would be in force: ${named(before)} → ${named(release.revision)}, ${sizeText(release)}. Nothing was pushed.`;
+      const text = `Would be in force: ${shortRevision(before)} → ${shortRevision(release.revision)}, ${sizeText(release)}. Nothing was pushed.`;
       session.print(`${shown}\n${text}`, { pushed: false, ...facts, diff, warnings });
       return 0;
     }
@@ -71,7 +74,7 @@ export const policyPush: CommandRow = {
       message: skipped ? `${message}${SKIPPED}` : message,
     });
     session.print(
-      `${shown}\nIn force: ${named(before)} → ${named(release.revision)}, ${sizeText(release)}.`,
+      `${shown}\nIn force: ${shortRevision(before)} → ${shortRevision(release.revision)}, ${sizeText(release)}.`,
       {
         pushed: true,
         ...facts,
@@ -115,7 +118,7 @@ async function compared(store: Store, before: string, release: Release): Promise
   try {
     const document = before === '' ? undefined : await store.document(before);
     return before !== '' && document === undefined
-      ? `The difference is not known: the store does not have revision ${named(before)}, which is in force.`
+      ? `The difference is not known: the store does not have revision ${shortRevision(before)}, which is in force.`
       : diffReleases(document, release.document);
   } catch (thrown) {
     if (!(thrown instanceof CountersignError && thrown.code === 'STORE_CORRUPT')) throw thrown;

@@ -1,4 +1,4 @@
-import { named, rollback } from '../../release/push.ts';
+import { shortRevision, rollback } from '../../release/push.ts';
 import { type CommandRow, byOption, messageOption, requiredMessage } from '../command.ts';
 import { servicesThatApplied } from '../services.ts';
 
@@ -16,7 +16,7 @@ export const policyRollback: CommandRow = {
     const store = await session.store();
     const { revision: before } = await store.control();
     const control = await rollback(store, { revision, by: session.by, message });
-    session.print(`In force: ${named(before)} → ${named(control.revision)}.`, {
+    session.print(`In force: ${shortRevision(before)} → ${shortRevision(control.revision)}.`, {
       before,
       revision: control.revision,
       sequence: control.sequence,

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import { findRevision, named } from '../../release/push.ts';
+import { findRevision, shortRevision } from '../../release/push.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { HistoryEntry, Store } from '../../store/store.ts';
 import type { CommandRow } from '../command.ts';
@@ -74,7 +74,7 @@ async function contentOf(store: Store, revision: string): Promise<Content> {
   if (content.success) return content.data;
   throw new CountersignError(
     'STORE_CORRUPT',
-    `revision ${named(revision)} in the store has no policies. Push the policies again`,
+    `revision ${shortRevision(revision)} in the store has no policies. Push the policies again`,
     { revision },
   );
 }

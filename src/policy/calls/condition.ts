@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
 import { readAddress } from '../../values/address.ts';
 import { ambiguityOf, comparableEntry } from '../../values/comparable.ts';
-import { type Path, cureFor, shown } from '../fault.ts';
+import { type Path, cureFor, formatInput } from '../fault.ts';
 import { textsText } from '../rules/parameter.ts';
 import type { RuleContext } from '../rules/rule.ts';
 import { type Argument, type Type, type Value, formatType, formatUnits, formatValue } from './abi.ts';
@@ -98,7 +98,7 @@ export function compileCondition(
           `${misfit} does not fit ${formatArgument(argument)}`,
           `for it: any, ${fitting.join(', ')}`,
         )
-      : context.fault(at, `${shown(misfit)} is not known here`, cureFor(misfit, fitting));
+      : context.fault(at, `${formatInput(misfit)} is not known here`, cureFor(misfit, fitting));
   }
   if (!given.some((name) => !['each', 'decimals', 'asset'].includes(name))) {
     const message = `there is no condition on ${formatArgument(argument)}`;
@@ -179,7 +179,7 @@ function compileLists(
     if (!LIST.test(list)) {
       const cure =
         'write the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
-      return context.fault([...path, name], `${shown(list)} will not do`, cure);
+      return context.fault([...path, name], `${formatInput(list)} will not do`, cure);
     }
     lists.push({ list, must });
   }
@@ -264,7 +264,7 @@ function readTexts(
     const read = readText(each, judged);
     if (read.ok) texts.add(read.text);
     // A revision from before this check stays valid: no argument ever equals such a text.
-    else if (!context.again) return context.fault(path, read.message, read.cure);
+    else if (!context.isStored) return context.fault(path, read.message, read.cure);
   }
   return texts;
 }
@@ -277,14 +277,14 @@ type TextRead =
 function readText(written: string, { argument: { type }, decimals }: JudgedArgument): TextRead {
   const refuse = (cure: string): TextRead => ({
     ok: false,
-    message: `${shown(written)} is not a value of the type ${formatType(type)}`,
+    message: `${formatInput(written)} is not a value of the type ${formatType(type)}`,
     cure,
   });
   switch (type.kind) {
     case 'address': {
       const read = readAddress('evm', written);
       if (read.ok) return { ok: true, text: read.address };
-      const message = `${shown(written)} is not an address: ${read.because}`;
+      const message = `${formatInput(written)} is not an address: ${read.because}`;
       return { ok: false, message, cure: 'copy it again' };
     }
     case 'uint':
@@ -310,7 +310,7 @@ function readText(written: string, { argument: { type }, decimals }: JudgedArgum
       const entry = comparableEntry(written);
       const ambiguity = ambiguityOf(entry);
       if (ambiguity === undefined) return { ok: true, text: entry };
-      const message = `${shown(written)} ${ambiguity}, and such a text is refused`;
+      const message = `${formatInput(written)} ${ambiguity}, and such a text is refused`;
       return { ok: false, message, cure: 'write it without that' };
     }
     case 'array':

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readAddress } from '../../values/address.ts';
 import { type Amount, parseAmount } from '../../values/amount.ts';
-import { type Path, cureFor, shown } from '../fault.ts';
+import { type Path, cureFor, formatInput } from '../fault.ts';
 import { textsText } from '../rules/parameter.ts';
 import type { RuleContext } from '../rules/rule.ts';
 import { type Argument, argumentsNamed } from './abi.ts';
@@ -76,7 +76,7 @@ export function compileEntry(
 ): readonly Entry[] {
   const unknown = Object.keys(written).filter((name) => !NAMES.includes(name));
   for (const name of unknown) {
-    context.fault([...path, name], `${shown(name)} is not known here`, cureFor(name, NAMES));
+    context.fault([...path, name], `${formatInput(name)} is not known here`, cureFor(name, NAMES));
   }
   if (unknown.length > 0) return [];
   const contracts = readContracts(written.contract, [...path, 'contract'], context);
@@ -110,7 +110,7 @@ function readContracts(
     if (!read.ok) {
       return context.fault(
         path,
-        `${shown(each)} is not a contract address: ${read.because}`,
+        `${formatInput(each)} is not a contract address: ${read.because}`,
         'copy it again',
       );
     }
@@ -129,10 +129,10 @@ export function readNative(
   if (written === undefined) return 0n;
   const unknown = Object.keys(written).find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    return context.fault([...path, unknown], `${shown(unknown)} is not known here`, cureFor(unknown, known));
+    return context.fault([...path, unknown], `${formatInput(unknown)} is not known here`, cureFor(unknown, known));
   }
   const max = /[eE]/.test(written.max) ? undefined : parseAmount(written.max);
-  return max ?? context.fault([...path, 'max'], `${shown(written.max)} will not do`, `write ${PLAIN}`);
+  return max ?? context.fault([...path, 'max'], `${formatInput(written.max)} will not do`, `write ${PLAIN}`);
 }
 
 /** The first of several ABIs of one method that has all the names. So `tokenId` chooses a token with ids. */
@@ -157,7 +157,7 @@ function readDecimals(
   if (decimals !== undefined) {
     if (DECIMALS.test(decimals)) return { decimals: Number(decimals) };
     const cure = 'write a whole number from 0 to 36';
-    return context.fault([...path, 'decimals'], `${shown(decimals)} will not do`, cure);
+    return context.fault([...path, 'decimals'], `${formatInput(decimals)} will not do`, cure);
   }
   if (asset === undefined) return { decimals: undefined };
   const found = context.assets.get(asset);
@@ -165,7 +165,7 @@ function readDecimals(
   const at = [...path, 'asset'];
   if (found === undefined) {
     const cure = cureFor(asset, [...context.assets.keys()].slice(0, 20));
-    return context.fault(at, `the asset table has no ${shown(asset)}`, cure);
+    return context.fault(at, `the asset table has no ${formatInput(asset)}`, cure);
   }
   const message = `${asset} is on the chain ${found.chain}, which has no EVM contracts`;
   return context.fault(at, message, 'write decimals instead');
@@ -220,7 +220,7 @@ function argumentsFor(
   };
   if (named.length === 0) {
     const known = method.arguments.map((each) => each.path);
-    return fault(`${method.signature} has no argument ${shown(name)}`, cureFor(name, known));
+    return fault(`${method.signature} has no argument ${formatInput(name)}`, cureFor(name, known));
   }
   if (named.some((each) => describesInnerCalls(method, each))) {
     return fault(`${name} describes the inner calls, which have entries of their own`, 'leave it out here');
@@ -271,7 +271,7 @@ function isSummed(
   if (condition.each !== undefined) {
     const at = [...path, 'each'];
     if (condition.each !== 'true') {
-      return context.fault(at, `${shown(condition.each)} will not do`, 'write true, or leave it out');
+      return context.fault(at, `${formatInput(condition.each)} will not do`, 'write true, or leave it out');
     }
     if (amount) {
       const cure = 'leave each out; if the argument is not an amount, leave decimals and asset out';
@@ -282,7 +282,7 @@ function isSummed(
   }
   if (amount || !method.fromAbiFile || condition.max === undefined) return amount;
   // A revision from before this check stays valid, with the stricter meaning.
-  if (context.again) return true;
+  if (context.isStored) return true;
   return context.fault(
     [...path, 'max'],
     'max of an argument of an own ABI does not say what it limits',
@@ -306,7 +306,7 @@ function recipientOf(
   if (argument !== undefined && another === undefined && !argument.steps.includes('each')) {
     return { argument };
   }
-  const message = `${method.signature} has no single address ${shown(name)}`;
+  const message = `${method.signature} has no single address ${formatInput(name)}`;
   const known = addresses.map((each) => each.path);
   return context.fault(path, message, cureFor(name, known));
 }

@@ -8,22 +8,22 @@ import {
 import type { Callback, Kind } from '../../callback/callback.ts';
 import { messageOf } from '../../errors.ts';
 import type { Facts } from '../facts.ts';
-import { Unfit, readGrammar } from './grammar.ts';
+import { ExpressionFault, readGrammar } from './grammar.ts';
 import { BOUNDS, type Names, RENAMED, languageOf } from './language.ts';
 import { shownValue } from './values.ts';
 
-/** An expression, ready to be asked about callbacks of its kind. */
+/** A compiled expression. */
 interface Expression {
   /** Never throws. */
-  readonly ask: (callback: Callback, facts: Facts) => Answered;
+  readonly evaluate: (callback: Callback, facts: Facts) => Evaluated;
 }
 
-export interface Answered {
-  /** True only if the expression's value is; an error is a no. */
+export interface Evaluated {
+  /** True only if the value of the expression is true. An error counts as false. */
   readonly holds: boolean;
-  /** Why it has no value, if it has none. */
+  /** Why the expression has no value. */
   readonly error: string | undefined;
-  /** What it asked for, as short texts by name. */
+  /** The values that it used, as short texts by name. */
   readonly values: Readonly<Record<string, string>>;
 }
 
@@ -35,29 +35,33 @@ const CURE =
   "compare texts with texts in quotes, and amounts with whole numbers or decimals like decimal('1.5')";
 
 /**
- * CEL in one text, checked against the kind's names and types. The fault says where, counting characters from
+ * Compiles an expression in CEL for the names and types of the kind. A fault says where, in characters from
  * 1.
  */
 export function compileExpression(text: string, kind: Kind): ExpressionCompiled {
   try {
     if (text.length > BOUNDS.characters) {
-      throw new Unfit(BOUNDS.characters, `it has ${text.length} characters`, `keep to ${BOUNDS.characters}`);
+      throw new ExpressionFault(
+        BOUNDS.characters,
+        `it has ${text.length} characters`,
+        `keep to ${BOUNDS.characters}`,
+      );
     }
     const { names, environment } = languageOf(kind);
     const { uses, looped } = readGrammar(environment.parse(text).ast, names);
     const parsed = environment.parse(renamed(text, uses));
     const { valid, type, error } = parsed.check();
-    if (!valid) throw error ?? new Unfit(0, 'its types do not fit', CURE);
+    if (!valid) throw error ?? new ExpressionFault(0, 'its types do not fit', CURE);
     if (type !== 'bool')
-      throw new Unfit(0, `its value is a ${type}, not true or false`, 'compare it with something');
-    const asked = new Set(uses.map(({ name }) => name));
-    return { ok: true, expression: { ask: evaluatorOf(parsed, names, asked, looped) } };
+      throw new ExpressionFault(0, `its value is a ${type}, not true or false`, 'compare it with something');
+    const used = new Set(uses.map(({ name }) => name));
+    return { ok: true, expression: { evaluate: evaluatorOf(parsed, names, used, looped) } };
   } catch (thrown) {
     return { ok: false, ...faultOf(thrown, text) };
   }
 }
 
-/** The same text with other names of the same length, so that every place in it stays where it is. */
+/** Replaces names by others of the same length, so that positions in the text stay the same. */
 function renamed(text: string, uses: readonly { readonly name: string; readonly start: number }[]): string {
   let written = text;
   for (const { name, start } of uses) {
@@ -68,9 +72,11 @@ function renamed(text: string, uses: readonly { readonly name: string; readonly 
 }
 
 function faultOf(thrown: unknown, text: string): { readonly message: string; readonly cure: string } {
-  const at = (offset: number, message: string): string =>
-    `at character ${offset + 1}${offset < text.length ? `, ${JSON.stringify(text.slice(offset, offset + 20))}` : ''}: ${message}`;
-  if (thrown instanceof Unfit) return { message: at(thrown.at, thrown.message), cure: thrown.cure };
+  const at = (offset: number, message: string): string => {
+    const quoted = offset < text.length ? `, ${JSON.stringify(text.slice(offset, offset + 20))}` : '';
+    return `at character ${offset + 1}${quoted}: ${message}`;
+  };
+  if (thrown instanceof ExpressionFault) return { message: at(thrown.at, thrown.message), cure: thrown.cure };
   const offset = thrown instanceof ParseError || thrown instanceof TypeFault ? (thrown.range?.start ?? 0) : 0;
   if (thrown instanceof ParseError) {
     const cure =
@@ -86,10 +92,10 @@ function faultOf(thrown: unknown, text: string): { readonly message: string; rea
 function evaluatorOf(
   evaluate: ParseResult,
   names: Names,
-  asked: ReadonlySet<string>,
+  used: ReadonlySet<string>,
   looped: number,
-): Expression['ask'] {
-  const readers = [...asked].flatMap((name) => {
+): Expression['evaluate'] {
+  const readers = [...used].flatMap((name) => {
     const found = names.get(name);
     return found === undefined ? [] : [{ name, known: RENAMED.get(name) ?? name, ...found }];
   });

@@ -5,7 +5,7 @@ import type { Facts } from '../facts.ts';
 import { memberNamed, memberNames, valuesOf } from '../members.ts';
 import { Decimal, Output, Text, type Value, product, whole } from './values.ts';
 
-/** What an expression may be at most; `steps` are its nodes within loops, times the outputs of a callback. */
+/** The limits of an expression. `steps` are its nodes within loops, times the outputs of a callback. */
 export const BOUNDS = {
   characters: 2000,
   nodes: 500,
@@ -15,10 +15,7 @@ export const BOUNDS = {
   steps: 100_000,
 } as const;
 
-/**
- * CEL's own name for its types stands in the way of a member's; in the language the member is called
- * otherwise.
- */
+/** CEL has a function `type`, so the member `type` has another name in the language. */
 export const RENAMED: ReadonlyMap<string, string> = new Map([['type', 'TYPE']]);
 
 interface Language {
@@ -28,7 +25,7 @@ interface Language {
 
 const languages = new Map<Kind, Language>();
 
-/** CEL with the names, types and functions for one kind of callback. Each is made once. */
+/** CEL with the names, types and functions of a kind of callback. Cached. */
 export function languageOf(kind: Kind): Language {
   const known = languages.get(kind);
   if (known !== undefined) return known;
@@ -69,7 +66,7 @@ const CALCULATIONS: readonly (readonly [string, (a: Decimal, b: Decimal) => Deci
   ['*', product],
 ];
 
-/** Decimals compare and calculate exactly, with each other and with whole numbers. */
+/** Decimals are compared and calculated exactly, with each other and with whole numbers. */
 function addDecimals(environment: Environment): void {
   for (const [operator, holds] of COMPARISONS) {
     environment
@@ -98,8 +95,7 @@ function addDecimals(environment: Environment): void {
 }
 
 /**
- * A policy writes few decimals, and each is asked for by every callback. What callbacks bring must not pile
- * up here.
+ * Policies have few literal decimals, which every evaluation reads. The limit is for texts from callbacks.
  */
 const REMEMBERED_MAX = 1000;
 
@@ -122,7 +118,7 @@ function sum(decimals: readonly Decimal[]): Decimal {
   return new Decimal(decimals.reduce((total, { units }) => total + units, 0n));
 }
 
-/** Texts of members are compared as everywhere in a policy: hexadecimal and bech32 without regard to case. */
+/** Member texts are compared as everywhere in a policy: hexadecimal and bech32 without regard to case. */
 function addTexts(environment: Environment): void {
   environment
     .registerOperator('text == text', (a: Text, b: Text) => a.text === b.text)
@@ -152,14 +148,12 @@ function addTexts(environment: Environment): void {
     .registerFunction('text.size(): int', sizeOf, SYNC);
 }
 
-/** In code points, as CEL has it. */
+/** In code points, as in CEL. */
 function sizeOf({ text }: Text): bigint {
   return BigInt(text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0));
 }
 
-/**
- * `given(memo)`: whether a name has a value. A macro, since asking for a value that is missing is an error.
- */
+/** `given(memo)`: whether a name has a value. It is a macro, since reading a missing value is an error. */
 function addGiven(environment: Environment): void {
   environment.registerFunction(
     'given(ast): bool',
@@ -176,7 +170,7 @@ function addGiven(environment: Environment): void {
 }
 
 interface Macro {
-  /** The grammar sees to it that there is one, and that it is a name. */
+  /** The grammar ensures exactly one argument, a name. */
   readonly args: readonly [{ readonly args: string }];
 }
 
@@ -185,27 +179,24 @@ interface Checker {
   readonly getType: (name: string) => unknown;
 }
 
-/** What an expression may ask for by one name. */
+/** A name in an expression. */
 export interface Name {
   readonly type: 'decimal' | 'text' | 'bool' | 'list<output>';
-  /** The member whose texts it has, if it is a text. */
+  /** The member that has the text, for a text. */
   readonly member: string | undefined;
-  /** Undefined if there is no such value; asking for it is then an error. */
+  /** Undefined if the callback has no such value. Its use is then an error. */
   readonly read: (callback: Callback, facts: Facts) => Value | undefined;
-  /** Why there is none. */
+  /** Why the callback has no such value. */
   readonly missing: string;
 }
 
 export type Names = ReadonlyMap<string, Name>;
 
-/** The element that loops run over, and what it is made of. */
+/** The list that loops run over, and the fields of its elements. */
 export const OUTPUTS = 'outputs';
 export const OUTPUT_FIELDS: readonly string[] = ['to', 'amount'];
 
-/**
- * All names that an expression over this kind of callback knows: its members with their aliases, and facts
- * about it.
- */
+/** All names for a kind of callback: its members with their aliases, and facts about the callback. */
 function namesOf(kind: Kind): Names {
   const names = new Map<string, Name>();
   for (const name of memberNames(kind)) {

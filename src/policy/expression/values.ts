@@ -2,18 +2,17 @@ import { AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
 import { comparable } from '../../values/comparable.ts';
 
 /*
- * What an expression computes with beside booleans and whole numbers. They are classes because the library
- * tells types by their constructors; an expression sees none of their members but those of an output.
+ * The values of expressions beside booleans and whole numbers. They are classes because the library
+ * distinguishes types by their constructors. An expression can only read the fields of an output.
  */
 
 const ONE = 10n ** BigInt(AMOUNT_SCALE);
-/** Sums and products of amounts have room; what grows on and on is an error. */
+/** Room for sums and products of amounts. */
 const WHOLE_DIGITS = 72;
 const BOUND = ONE * 10n ** BigInt(WHOLE_DIGITS);
 
 /**
- * An exact decimal in units of 10^-36, below zero as well, with at most 72 digits before the point: else a
- * RangeError.
+ * An exact decimal in units of 10^-36, also below zero. Throws RangeError above 72 digits before the point.
  */
 export class Decimal {
   readonly units: bigint;
@@ -32,7 +31,7 @@ export function whole(count: bigint): Decimal {
   return new Decimal(count * ONE);
 }
 
-/** The exact product; a RangeError if that has more digits after the point than a decimal can have. */
+/** The exact product. Throws RangeError if it has more digits after the point than a decimal. */
 export function product(a: Decimal, b: Decimal): Decimal {
   const units = a.units * b.units;
   if (units % ONE !== 0n)
@@ -40,7 +39,7 @@ export function product(a: Decimal, b: Decimal): Decimal {
   return new Decimal(units / ONE);
 }
 
-/** A member's text, comparable. What the policy wrote is made comparable before it is compared with it. */
+/** The text of a member, comparable. Texts of the policy are made comparable before the comparison. */
 export class Text {
   readonly text: string;
   #caseless: boolean | undefined;
@@ -55,7 +54,7 @@ export class Text {
   }
 
   /**
-   * What a part must be to be found in the text: in lower case, where the whole is compared without regard to
+   * The form of a part that is searched in the text: in lower case if the text is compared without regard to
    * case.
    */
   part(written: string): string {
@@ -67,7 +66,7 @@ export class Text {
   }
 }
 
-/** Who is paid how much by a withdrawal. */
+/** An output of a withdrawal. */
 export class Output {
   readonly to: Text;
   readonly amount: Decimal;
@@ -83,7 +82,7 @@ export type Value = Decimal | Text | boolean | readonly Output[];
 
 const SHOWN_MAX = 100;
 
-/** A value as text, for a result. */
+/** A value as a text for results. */
 export function shownValue(value: Value): string {
   if (value instanceof Decimal) return formatAmount(value.units);
   if (value instanceof Text) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Callback } from '../../callback/callback.ts';
-import { type Asset, type AssetTable, assetCure, readAssetAddress, strangeSymbols } from '../assets.ts';
-import { cureFor, shown } from '../fault.ts';
+import { type Asset, type AssetTable, assetCure, readAssetAddress, unknownSymbols } from '../assets.ts';
+import { cureFor, formatInput } from '../fault.ts';
 import { textsText } from './parameter.ts';
 import { type Outcome, type RuleContext, defineRule, pass, refuse } from './rule.ts';
 
@@ -18,17 +18,21 @@ export const address = defineRule({
   name: 'address',
   summary: 'Addresses must be written as the asset’s chain writes them, with the right checksum.',
   notes: [
-    'The asset table says which chain an asset is on; a callback about an asset that it does not have is refused. For a web3 transaction, that is the network’s own coin (`main_chain_symbol`).',
-    'Of a withdrawal to several addresses, each must be sound, in every spelling that the callback has of it.',
-    'On `evm` chains, capitals and small letters mixed must be the checksum of EIP-55; all in one case has no checksum, and neither has an address on `solana`.',
-    'It says that an address can exist, not whose it is: that takes an allow-list.',
+    'The asset table has the chain of an asset. If an asset is not in the table, the callback ' +
+      'is refused. The asset of a web3 transaction is the coin of its network ' +
+      '(`main_chain_symbol`).',
+    'For a withdrawal to several addresses, each address is checked, in every spelling that ' +
+      'the callback has.',
+    'On `evm` chains, an address in mixed case must have the checksum of EIP-55. An address in ' +
+      'one case has no checksum, nor has an address on `solana`.',
+    'The rule knows that an address can exist, not who owns it. Use an allow-list for that.',
   ],
   callbacks: ['transfer', 'web3'],
   parameters: z.strictObject({
     of: textsText
       .optional()
       .describe(
-        'The members that are checked: from, to, and for web3 interactive_contract. Left out: from and to.',
+        'The members to check: from, to, and for web3 interactive_contract. The default is from and to.',
       ),
   }),
   example: `policy: sound-addresses
@@ -48,34 +52,46 @@ rules:
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
-        transfer: { request_id: r1, from: ours, to: bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4, amount: '0.1', symbol: BTC }
+        transfer:
+          { request_id: r1, from: ours, to: bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4, amount: '0.1',
+            symbol: BTC }
         expect: SUCCESS
       - source: vault
-        transfer: { request_id: r2, from: ours, to: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', amount: '1', symbol: ETH }
+        transfer:
+          { request_id: r2, from: ours, to: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', amount: '1',
+            symbol: ETH }
         expect: SUCCESS
       - source: vault
-        transfer: { request_id: r3, from: ours, to: '0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed', amount: '1', symbol: ETH }
+        transfer:
+          { request_id: r3, from: ours, to: '0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed', amount: '1',
+            symbol: ETH }
         expect: SUCCESS
   - test: a misspelt address, one of another chain, and an asset that no policy names are refused
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
-        transfer: { request_id: r1, from: ours, to: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD', amount: '1', symbol: ETH }
+        transfer:
+          { request_id: r1, from: ours, to: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD', amount: '1',
+            symbol: ETH }
         expect: { verdict: FAILURE, rule: address#1, because: its checksum is wrong, values: { chain: evm } }
       - source: vault
-        transfer: { request_id: r2, from: ours, to: ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9, amount: '0.1', symbol: BTC }
+        transfer:
+          { request_id: r2, from: ours, to: ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9, amount: '0.1',
+            symbol: BTC }
         expect: { verdict: FAILURE, rule: address#1, values: { symbol: BTC, chain: bitcoin } }
       - source: vault
-        transfer: { request_id: r3, from: ours, to: bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4, amount: '0.1', symbol: BCH }
+        transfer:
+          { request_id: r3, from: ours, to: bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4, amount: '0.1',
+            symbol: BCH }
         expect: { verdict: FAILURE, code: NO_POLICY }
 `,
   compile: ({ of = DEFAULT }, context) => {
     const members = membersOf(of, context);
-    const strange = strangeSymbols(context.when.get('symbol') ?? [], context.assets);
-    for (const symbol of strange) {
+    const unknown = unknownSymbols(context.when.get('symbol') ?? [], context.assets);
+    for (const symbol of unknown) {
       context.fault([], `the asset table does not have ${symbol}`, assetCure(symbol, context.assets));
     }
-    if (members === undefined || strange.length > 0) return undefined;
+    if (members === undefined || unknown.length > 0) return undefined;
     return {
       checkedAddresses: members,
       evaluate: (callback) => judge(callback, members, context.assets),
@@ -91,7 +107,7 @@ function membersOf(of: readonly string[], context: RuleContext): readonly Addres
     if (member === undefined) {
       return context.fault(
         ['of'],
-        `${shown(name)} is no address of a ${context.callback}`,
+        `${formatInput(name)} is no address of a ${context.callback}`,
         cureFor(name, known),
       );
     }
@@ -131,7 +147,7 @@ function wrongWith(asset: Asset, text: string): string | undefined {
   return read.ok ? undefined : read.because;
 }
 
-/** The addresses under a member as the callback has them, every spelling; none if it has none. */
+/** The addresses of a member, in every spelling that the callback has. */
 function writtenUnder(callback: Callback, member: AddressMember): readonly string[] {
   if (callback.kind === 'payment') return [];
   if (member === 'from') return present(callback.from);

@@ -3,7 +3,7 @@ import { defineRule } from './rule.ts';
 
 export const allowList = defineRule({
   name: 'allow-list',
-  summary: 'A member’s value must be on a list.',
+  summary: 'The value of a member must be on a list.',
   notes: [
     ...membershipNotes,
     'A withdrawal to several addresses passes only if all of them are on the list.',
@@ -25,27 +25,40 @@ rules:
       lists: { vault: { vault-partners: ['rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh XRP 12345'] } }
     callbacks:
       - source: vault
-        transfer: { request_id: r1, from: ours, to: rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh, amount: '25', symbol: XRP, memo: '12345' }
+        transfer:
+          { request_id: r1, from: ours, to: rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh, amount: '25', symbol: XRP,
+            memo: '12345' }
         expect: SUCCESS
-  - test: another memo, no memo, and a stranger’s address are refused
+  - test: another memo, no memo and an unknown address are refused
     now: 2026-03-02T10:00:00Z
     given:
-      lists: { vault: { vault-partners: ['rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh XRP 12345', 'rrrrrrrrrrrrrrrrrrrrrhoLvTp XRP 12345'] } }
+      lists:
+        vault:
+          vault-partners:
+            - rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh XRP 12345
+            - rrrrrrrrrrrrrrrrrrrrrhoLvTp XRP 12345
     callbacks:
       - source: vault
-        transfer: { request_id: r1, from: ours, to: rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh, amount: '25', symbol: XRP, memo: '12346' }
+        transfer:
+          { request_id: r1, from: ours, to: rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh, amount: '25', symbol: XRP,
+            memo: '12346' }
         expect: { verdict: FAILURE, rule: allow-list#2 }
       - source: vault
-        transfer: { request_id: r2, from: ours, to: rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh, amount: '25', symbol: XRP }
+        transfer:
+          { request_id: r2, from: ours, to: rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh, amount: '25', symbol: XRP }
         expect: { verdict: FAILURE, rule: allow-list#2, because: memo is missing }
       - source: vault
-        transfer: { request_id: r3, from: ours, to: rrrrrrrrrrrrrrrrrrrrrhoLvTp, amount: '25', symbol: XRP, memo: '12345' }
+        transfer:
+          { request_id: r3, from: ours, to: rrrrrrrrrrrrrrrrrrrrrhoLvTp, amount: '25', symbol: XRP,
+            memo: '12345' }
         expect: { verdict: FAILURE, rule: allow-list#1, values: { values: rrrrrrrrrrrrrrrrrrrrrhoLvTp } }
-  - test: without the list in the store nothing passes
+  - test: without the list in the store every withdrawal is refused
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
-        transfer: { request_id: r1, from: ours, to: rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh, amount: '25', symbol: XRP, memo: '12345' }
+        transfer:
+          { request_id: r1, from: ours, to: rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh, amount: '25', symbol: XRP,
+            memo: '12345' }
         expect: { verdict: FAILURE, rule: allow-list#2, because: there is no list vault-partners }
 `,
   compile: (parameters, context) => compileMembership(parameters, 'hold-all', context),

@@ -16,25 +16,28 @@ import { type Outcome, defineRule, pass, refuse } from './rule.ts';
 
 export const amountLimit = defineRule({
   name: 'amount-limit',
-  summary: 'The amount of this one callback must lie between two bounds, both included.',
+  summary: 'The amount of one callback must be between a minimum and a maximum, both included.',
   notes: [
-    'Amounts are exact decimals, compared to the last digit.',
-    'An unlimited amount (`-1` in a web3 callback) is above every maximum, and has no place under a minimum either: it is refused.',
-    'A bound that is one amount is in the coin of the callback, whichever that is: name the symbols under `when`, or give each its own with `by: asset`.',
-    'With `by: asset`, a bound is a table of amounts by symbol, and symbols compare exactly, with regard to case. An asset that is missing from every table is refused.',
-    'Where `min` and `max` are both tables, every asset with a minimum needs a maximum; one that only `max` names has no minimum.',
-    'A web3 callback is counted in the coin of its chain (`main_chain_symbol`); tokens that its call data moves are not in the amount.',
-    'A withdrawal to several addresses is judged by its total.',
+    'Amounts are exact decimals.',
+    'An unlimited amount (`-1` in a web3 callback) is refused, with a maximum and with a minimum.',
+    'A bound that is one amount holds for every coin. Name the symbols under `when`, or use `by: asset`.',
+    'With `by: asset`, a bound is a table of amounts by symbol. Symbols are case-sensitive.',
+    'With `by: asset`, an asset that is in no table is refused.',
+    'If `min` and `max` are both tables, each asset in `min` must be in `max`. An asset only ' +
+      'in `max` has no minimum.',
+    'The amount of a web3 callback is in the coin of its chain (`main_chain_symbol`). It does ' +
+      'not include the tokens that the call data moves.',
+    'For a withdrawal to several addresses, the total counts.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z
     .strictObject({
       min: amountOrTable
         .optional()
-        .describe('The least amount that passes; with `by: asset`, also a table of amounts by symbol.'),
+        .describe('The smallest amount that passes. With `by: asset`, also a table of amounts by symbol.'),
       max: amountOrTable
         .optional()
-        .describe('The greatest amount that passes; with `by: asset`, also a table of amounts by symbol.'),
+        .describe('The greatest amount that passes. With `by: asset`, also a table of amounts by symbol.'),
       by: byAsset,
     })
     .superRefine(({ by, min, max }, context) => {
@@ -99,7 +102,7 @@ rules:
 interface Bounds {
   readonly min: (symbol: string) => Bound | undefined;
   readonly max: (symbol: string) => Bound | undefined;
-  /** Those of the two that are tables. */
+  /** The bounds that are tables. */
   readonly tables: readonly AmountTable[];
 }
 
@@ -127,7 +130,9 @@ function judge(callback: Callback, bounds: Bounds): Outcome {
   return pass(`the amount ${written} is within the limit`, values);
 }
 
-/** A fault for each asset of which nothing could pass, or, where others have a maximum, any amount. */
+/**
+ * Reports a fault for each asset of which no amount passes, or that has a minimum in a table and no maximum.
+ */
 function checkOrder(
   min: AmountBound | undefined,
   max: AmountBound | undefined,

@@ -4,16 +4,18 @@ import { defineRule } from './rule.ts';
 
 export const ask = defineRule({
   name: 'ask',
-  summary: 'A service of your own, asked over HTTP, must say yes.',
+  summary: 'Your own service, asked over HTTP, must answer yes.',
   notes: [
-    'Whatever is not a signed `yes` in time refuses: a `no`, an outage, a slow answer, an unsigned one, a service that the settings do not name.',
+    'Only a signed `yes` in time passes. A `no`, an outage, a slow or unsigned answer, and a ' +
+      'service that the settings do not name refuse.',
     ...pluginNotes,
-    'Which services there are, their URLs and secrets stand in the settings under `services`; how to write one is in docs/ask.md.',
+    'The settings name the services, their URLs and secrets under `services`. See docs/ask.md ' +
+      'for how to write one.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z.strictObject({
     service: pluginName.describe('The service, by its name in the settings.'),
-    with: withTexts.describe('Texts that go along with the question, by name.'),
+    with: withTexts.describe('Texts that are sent with the question, by name.'),
   }),
   example: `policy: screened-withdrawals
 callback: transfer

@@ -1,10 +1,11 @@
 import { closestMatch } from '../../values/closest-match.ts';
-import { shown } from '../fault.ts';
+import { formatInput } from '../fault.ts';
 import type { RuleContext } from './rule.ts';
 
 /*
- * All calculations with dates and time zones: calendar periods and opening hours. Outside this file an instant is a number
- * of milliseconds since the epoch. The functions that know how the clocks of a zone run are at the end of the file.
+ * All calculations with dates and time zones: calendar periods and opening hours. Outside this file an
+ * instant is a number of milliseconds since the epoch. The functions that know how the clocks of a zone run
+ * are at the end of the file.
  */
 
 /** The instants in [startMs, endMs). */
@@ -16,15 +17,16 @@ export interface Period {
 export type PeriodUnit = 'day' | 'week' | 'month';
 
 /**
- * The day, the week (from Monday) or the month of an instant, from midnight to midnight in the zone. A day has 23 or 25
- * hours when the clocks change. It starts at its first instant if the clocks skip midnight.
+ * The day, the week (from Monday) or the month of an instant, from midnight to midnight in the zone. A day
+ * has 23 or 25 hours when the clocks change. It starts at its first instant if the clocks skip midnight.
  */
 export function createCalendar(unit: PeriodUnit, zone: string): (nowMs: number) => Period {
   const wall = wallClock(zone);
   return (nowMs) => {
     let [start, end] = datesAround(unit, wall(nowMs));
     let period = { startMs: midnight(start, wall), endMs: midnight(end, wall) };
-    // If the clocks are set back over midnight, the zone has a date twice. Its second hour belongs to the next day.
+    // If the clocks are set back over midnight, the zone has a date twice. Its second hour belongs to the
+    // next day.
     while (nowMs >= period.endMs) {
       [start, end] = datesAround(unit, end);
       period = { startMs: period.endMs, endMs: midnight(end, wall) };
@@ -39,7 +41,7 @@ export function checkZone(zone: string, context: RuleContext): boolean {
   const meant = closestMatch(zone, Intl.supportedValuesOf('timeZone'));
   context.fault(
     ['zone'],
-    `${shown(zone)} is no time zone`,
+    `${formatInput(zone)} is no time zone`,
     `write an IANA name, like ${meant ?? 'Europe/Berlin or UTC'}`,
   );
   return false;
@@ -65,7 +67,9 @@ const MINUTE_MS = 60_000;
 /** How many days ahead the next opening is searched. */
 export const AHEAD_DAYS = 31;
 
-/** Milliseconds since midnight, without the end. A span that ends at or before its start ends on the next day. */
+/**
+ * Milliseconds since midnight, without the end. A span that ends at or before its start ends on the next day.
+ */
 interface Span {
   readonly startMs: number;
   readonly endMs: number;
@@ -92,7 +96,9 @@ export interface Opening {
   readonly after: (closed: Stretch) => number | undefined;
 }
 
-/** Reads `09:00-17:30`. Undefined for other text, and for a span without length. `24:00` can only be the end. */
+/**
+ * Reads `09:00-17:30`. Undefined for other text, and for a span without length. `24:00` can only be the end.
+ */
 export function readSpan(text: string): Span | undefined {
   const match = /^([01]\d|2[0-3]):([0-5]\d)-(?:([01]\d|2[0-3]):([0-5]\d)|24:00)$/.exec(text);
   if (match === null) return undefined;
@@ -109,9 +115,9 @@ export function isDate(text: string): boolean {
 }
 
 /**
- * The opening hours by the clocks of the zone. An hour that the clocks repeat counts twice. A time that the clocks skip
- * is the first instant after it. A span past midnight belongs to the day on which it starts. A holiday is closed from
- * midnight to midnight, and no span starts on it.
+ * The opening hours by the clocks of the zone. An hour that the clocks repeat counts twice. A time that the
+ * clocks skip is the first instant after it. A span past midnight belongs to the day on which it starts. A
+ * holiday is closed from midnight to midnight, and no span starts on it.
  */
 export function createOpening(hours: OpeningHours, zone: string): Opening {
   const wall = wallClock(zone);
@@ -230,7 +236,9 @@ export function steadyAround(atMs: number, { startMs, endMs }: Period, wall: Wal
   return { startMs: first, endMs: last + 1 };
 }
 
-/** The first instant in (before, after] for which `holds`. It must hold at `after`, and from some instant on. */
+/**
+ * The first instant in (before, after] for which `holds`. It must hold at `after`, and from some instant on.
+ */
 function firstInstant(before: number, after: number, holds: (atMs: number) => boolean): number {
   let [early, late] = [before, after];
   while (late - early > 1) {
@@ -241,7 +249,10 @@ function firstInstant(before: number, after: number, holds: (atMs: number) => bo
   return late;
 }
 
-/** The first date of the period around a time, and the first date after the period, as midnights on the clocks. */
+/**
+ * The first date of the period around a time, and the first date after the period, as midnights on the
+ * clocks.
+ */
 function datesAround(unit: PeriodUnit, wallMs: number): [number, number] {
   const date = new Date(wallMs);
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];

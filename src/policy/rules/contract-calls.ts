@@ -3,7 +3,7 @@ import { type Condition, compileCondition, conditionText } from '../calls/condit
 import { type Entry, compileEntry, entryShape, readNative } from '../calls/entry.ts';
 import { type Allowed, type Plain, judgeTransaction } from '../calls/transaction.ts';
 import { methodTable } from '../calls/methods.ts';
-import { cureFor, shown } from '../fault.ts';
+import { cureFor, formatInput } from '../fault.ts';
 import { textsText } from './parameter.ts';
 import { type RuleContext, defineRule, refuse } from './rule.ts';
 
@@ -23,31 +23,39 @@ const parameters = z
       .max(ENTRIES_MAX, { error: CALLS })
       .optional()
       .describe(
-        'The calls that pass. Each has `contract`, `method` (its signature; both may be lists), `where` with a condition for every argument (`any`; or `values`, `file`, `list`, `not-list`, `is: sender`, `min`, `max`, `each`), `decimals` or `asset` for amounts, `unlimited: allowed`, `value: { max }` for native coins sent along, and `recipient`, the argument that `to` may name in the place of the contract. Several entries for one contract and method are alternatives.',
+        'The calls that pass. Each entry has `contract` and `method` (its signature; both may ' +
+          'be lists). `where` has a condition for every argument: `any`, or `values`, `file`, ' +
+          '`list`, `not-list`, `is: sender`, `min`, `max`, `each`. An amount needs `decimals` or ' +
+          '`asset`. Optional are `unlimited: allowed`, `value: { max }` for native coins sent ' +
+          'along, and `recipient`, the argument whose address `to` may have instead of the ' +
+          'contract. Several entries for one contract and method are alternatives.',
       ),
     plain: z
       .looseObject({ max: z.string({ error: AMOUNT }), to: conditionText.optional() })
       .meta({ additionalProperties: false })
       .optional()
       .describe(
-        'Transfers of native coins without call data: `max`, and a condition for `to`. Refused without it.',
+        'Transfers of native coins without call data: `max`, and a condition for `to`. Without ' +
+          '`plain`, they are refused.',
       ),
     multicall: z
       .looseObject({ depth: z.string({ error: DEPTH }), calls: z.string({ error: INNER }) })
       .meta({ additionalProperties: false })
       .optional()
       .describe(
-        `Methods that hold other calls may be entries: nested to \`depth\` (at most ${DEPTH_MAX}), \`calls\` in all (at most ${CALLS_MAX}). Refused without it.`,
+        'Allows entries for methods that contain calls: nested up to `depth` (at most ' +
+          `${DEPTH_MAX}), with up to \`calls\` calls (at most ${CALLS_MAX}). Without ` +
+          '`multicall`, they are refused.',
       ),
     abis: textsText
       .optional()
-      .describe('Files beside the policy with further methods: a signature a line, or a JSON ABI.'),
+      .describe('Files beside the policy with more methods: a signature a line, or a JSON ABI.'),
   })
   .superRefine(({ calls, plain }, context) => {
     if (calls !== undefined || plain !== undefined) return;
     context.addIssue({
       code: 'custom',
-      message: 'it has neither calls nor plain, so nothing could pass',
+      message: 'it has neither calls nor plain, so no transaction could pass',
       params: { cure: 'give at least one of them' },
     });
   });
@@ -57,22 +65,48 @@ type Written = z.output<typeof parameters>;
 export const contractCalls = defineRule({
   name: 'contract-calls',
   summary:
-    'The transaction must be a call of a contract and method that is listed, with arguments that fulfil its conditions.',
+    'The transaction must be a call of a listed contract and method, with arguments that meet ' +
+    'its conditions.',
   notes: [
-    'Call data is read strictly: an unknown selector, missing or surplus bytes, an unusual offset or a byte that should be zero refuses it, and the arguments, encoded again, must be the same bytes.',
-    'Every argument is spoken of: by a condition, or by `any`. In lists and tuples each member is judged; name it with dots, as in `permitSingle.details.amount`.',
-    'The called contract is `interactive_contract`, and `to` must be the same address; with `recipient`, `to` may instead be what the call has in that argument. What the platform writes into `to` is not specified, so try it with a call of yours.',
-    '`max` on an amount, and on native value, is for all calls of one transaction together that an entry allows, also where an argument is a list, or where the entry has several contracts or methods. There is no sum over transactions: a window-limit counts the network’s own coin alone, so bound their number with a velocity-limit.',
-    'An integer of an own ABI has a `max` only with `decimals` or `asset`, and is then an amount: its `max` is for the whole transaction. Where it is none (an id, a time, a rate), `each: true` says that `max` is for each value by itself. `values`, `min` and lists judge each value by itself in any case.',
-    'A `min` below zero limits, as `max` does, what a signed amount adds up to that way over the transaction.',
-    'An amount of half of what its type holds or more (2^255, for Permit2 2^159) counts as unlimited, and so do setApprovalForAll(true) and a permit of everything. It is refused unless its entry says `unlimited: allowed`, and then passes also a `max`.',
-    'A callback whose amount is unlimited (`-1`) passes only if its call is an unlimited approval of a method known as one, and its entry allows it: of any other call `-1` would leave open how many coins go along.',
-    'A method that holds calls (multicall, aggregate, execute …) is an entry like any other; besides, every call in it must be allowed by an entry of its own, for the contract that it goes to. Of its arguments, those that say what is called are left out under `where`.',
-    'ERC-20 and ERC-721 share signatures: name the argument `amount` for a token with units, `tokenId` for one with ids.',
-    'A text (`string`) is compared as entries of lists are, word by word: `0x…` and bech32 without regard to case, the rest exactly. Under `values`, `file`, `list` and `not-list`, one that begins or ends with white space, has a character that nobody sees or is not in Unicode normal form C is refused.',
-    'Of alternatives, one that asks no list comes before one that does; only one is asked of the store.',
-    'The policy must name the networks (`main_chain_symbol`) under `when`: an address is another contract on another network. Only EVM networks can be judged.',
-    'Bytes of methods that come from an ABI file are not looked into: if they hold calls, give them by `values`, or leave the method out.',
+    'Call data is decoded strictly. An unknown selector, missing or surplus bytes, an unusual ' +
+      'offset or a wrong padding byte refuses it. The decoded arguments, encoded again, must ' +
+      'give the same bytes.',
+    'Each argument needs a condition, or `any`. In lists and tuples each member is judged. ' +
+      'Name it with dots, as in `permitSingle.details.amount`.',
+    'The called contract is `interactive_contract`, and `to` must be the same address. With ' +
+      '`recipient`, `to` may instead be the address in that argument. The platform does not ' +
+      'specify its value of `to`, so try it with a call of your own.',
+    'A `max` on an amount, or on native value, limits the sum over all calls of one ' +
+      'transaction that the entry allows, also if an argument is a list or the entry has several ' +
+      'contracts or methods.',
+    'No sum covers several transactions: a window-limit counts only the coin of the network. ' +
+      'Limit their number with a velocity-limit.',
+    'An integer of your own ABI has a `max` only with `decimals` or `asset`. It is then an ' +
+      'amount, and `max` is for the whole transaction. For an id, a time or a rate, write `each: ' +
+      'true`: `max` is then for each value. `values`, `min` and lists always judge each value.',
+    'A `min` below zero limits the sum of negative amounts over the transaction, as `max` ' +
+      'limits the sum of positive ones.',
+    'An amount of at least half the range of its type (2^255, for Permit2 2^159) counts as ' +
+      'unlimited, and so do setApprovalForAll(true) and a permit for everything. It is refused ' +
+      'unless its entry has `unlimited: allowed`, and it then passes a `max` too.',
+    'A callback with an unlimited amount (`-1`) passes only if its call is an unlimited ' +
+      'approval of a known method, and its entry allows that. For any other call, `-1` would not ' +
+      'say how many coins it sends.',
+    'A method that contains calls (multicall, aggregate, execute …) is an entry like any ' +
+      'other. In addition, an entry must allow each call in it, for the contract of that call. ' +
+      'Leave the arguments that contain the calls out of `where`.',
+    'ERC-20 and ERC-721 share signatures. Name the argument `amount` for a token with units, ' +
+      '`tokenId` for one with ids.',
+    'A text (`string`) is compared like an entry of a list, word by word: `0x…` and bech32 ' +
+      'without regard to case, the rest exactly. Under `values`, `file`, `list` and `not-list`, ' +
+      'a text is refused if it begins or ends with white space, has an invisible character or is ' +
+      'not in Unicode normal form C.',
+    'Of several entries for one method, an entry without a list comes first. At most one entry ' +
+      'asks the store.',
+    'The policy must name the networks (`main_chain_symbol`) under `when`, since an address is ' +
+      'another contract on another network. Only EVM networks can be judged.',
+    'The rule does not decode bytes in arguments of methods from an ABI file. If they contain ' +
+      'calls, give them by `values`, or leave the method out.',
   ],
   callbacks: ['web3'],
   parameters,
@@ -245,16 +279,16 @@ function compileNesting(written: Written['multicall'], context: RuleContext): Al
   if (written === undefined) return undefined;
   const known = ['depth', 'calls'];
   for (const name of Object.keys(written).filter((each) => !known.includes(each))) {
-    context.fault(['multicall', name], `${shown(name)} is not known here`, cureFor(name, known));
+    context.fault(['multicall', name], `${formatInput(name)} is not known here`, cureFor(name, known));
     return 'faulty';
   }
   const depth = wholeUpTo(written.depth, DEPTH_MAX);
   const calls = wholeUpTo(written.calls, CALLS_MAX);
   if (depth === undefined) {
-    context.fault(['multicall', 'depth'], `${shown(written.depth)} will not do`, `write ${DEPTH}`);
+    context.fault(['multicall', 'depth'], `${formatInput(written.depth)} will not do`, `write ${DEPTH}`);
   }
   if (calls === undefined) {
-    context.fault(['multicall', 'calls'], `${shown(written.calls)} will not do`, `write ${INNER}`);
+    context.fault(['multicall', 'calls'], `${formatInput(written.calls)} will not do`, `write ${INNER}`);
   }
   return depth === undefined || calls === undefined ? 'faulty' : { depth, calls };
 }

@@ -6,23 +6,26 @@ import { defineRule, refuse } from './rule.ts';
 
 export const coolingPeriod = defineRule({
   name: 'cooling-period',
-  summary: 'A member’s value must have been on a list of the store for some time.',
+  summary: 'The value of a member must have been on a list in the store for some time.',
   notes: [
-    'It is an allow-list in which an entry counts only so long after it was added: who adds one has to wait, and others have the time to notice.',
-    'Adding an entry that is on the list keeps its time; removing it and adding it again begins anew.',
-    'A callback without the member, or without one of several, is refused; so is every callback while the source has no such list.',
-    'A withdrawal to several addresses passes only if all of them have been on the list for so long.',
-    'With several members, an entry is their texts in that order with one blank between them, as in allow-list.',
-    'A refusal does not stand: each repeat is decided afresh, so a callback may pass once its entry is old enough.',
+    'This is an allow-list whose entries count only some time after they were added. In that ' +
+      'time, others can notice a wrong entry.',
+    'If you add an entry that is on the list, its time stays. If you remove it and add it ' +
+      'again, its time starts again.',
+    'A callback is refused if it lacks one of the members, or if the source has no such list.',
+    'A withdrawal to several addresses passes only if all of them have been on the list for that time.',
+    'With several members, an entry has their texts in that order with one blank between them, ' +
+      'as in allow-list.',
+    'A refusal is not final: each repeat is decided again, and passes once the entry is old enough.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z.strictObject({
     of: membershipParameters.shape.of,
     list: membershipParameters.shape.list
       .unwrap()
-      .describe('A list of the source in the store, changed by `countersign list` without a push.'),
+      .describe('A list of the source in the store. `countersign list` changes it without a push.'),
     for: durationText.describe(
-      'How long ago an entry must have been added, from 1s to 92d, like 90s, 10m, 24h or 7d.',
+      'The time since an entry was added, at least, from 1s to 92d, like 90s, 10m, 24h or 7d.',
     ),
   }),
   example: `policy: partners-after-a-day
@@ -38,11 +41,15 @@ rules:
       lists: { vault: { partners: [{ value: 'bc1qone', added: 2026-03-01T10:00:00Z }] } }
     callbacks:
       - source: vault
-        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
-        expect: { verdict: FAILURE, rule: cooling-period#1, values: { list: partners, for: 24h, values: bc1qone } }
+        transfer:
+          { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        expect:
+          { verdict: FAILURE, rule: cooling-period#1,
+            values: { list: partners, for: 24h, values: bc1qone } }
       - source: vault
         after: 1s
-        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        transfer:
+          { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
         expect: SUCCESS
   - test: an address that is not on the list is refused
     now: 2026-03-02T10:00:00Z
@@ -50,13 +57,15 @@ rules:
       lists: { vault: { partners: [{ value: 'bc1qone', added: 2026-01-01T00:00:00Z }] } }
     callbacks:
       - source: vault
-        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qtwo, amount: '0.5', symbol: BTC }
+        transfer:
+          { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qtwo, amount: '0.5', symbol: BTC }
         expect: { verdict: FAILURE, rule: cooling-period#1, because: to bc1qtwo is not on the list partners }
   - test: everything is refused while there is no such list
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
-        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        transfer:
+          { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
         expect: { verdict: FAILURE, rule: cooling-period#1, because: there is no list partners }
 `,
   compile: ({ of, list, for: period }, context) => {

@@ -18,12 +18,14 @@ export const countingParameters = {
     .max(8, { error: 'at most 8 members' })
     .optional()
     .describe(
-      'Members to count by. Each combination of their values has its own count. Without `per`, each source has one count.',
+      'Members to count by. Each combination of their values has its own count. Without `per`, ' +
+        'each source has one count.',
     ),
   window: z
     .string({ error: WINDOW })
     .describe(
-      'A rolling length from 1s to 92d (90s, 1m, 24h, 7d), or a calendar period: day, week (from Monday), month.',
+      'A rolling length from 1s to 92d (90s, 1m, 24h, 7d), or a calendar period: day, week ' +
+        '(from Monday), month.',
     ),
   zone: z
     .string({ error: 'an IANA time zone, like Europe/Berlin' })
@@ -34,16 +36,20 @@ export const countingParameters = {
 export const countingNotes: readonly string[] = [
   'The count is kept in the store and shared by all replicas. Checking and reserving are one step.',
   'Only approvals count. A repeated callback counts once while its window lasts.',
-  'A rolling window is counted in 60 parts. It may count up to one part too much, never too little. Calendar windows are exact.',
-  'If you change `max`, the count is kept. If you change `per`, `window`, `zone` or the name of the policy, a new count starts.',
+  'A rolling window is counted in 60 parts. It may count up to one part too much, never too ' +
+    'little. Calendar windows are exact.',
+  'If you change `max`, the count is kept. If you change `per`, `window`, `zone` or the name ' +
+    'of the policy, a new count starts.',
   'A callback without one of the members in `per` is refused.',
-  'A refusal for lack of room is not final: each repeat is decided again, and passes once time has made room.',
+  'A refusal for lack of room is not final: each repeat is decided again, and passes once time ' +
+    'has made room.',
   'With `to` in `per`, a withdrawal to several addresses counts for each of them.',
 ];
 
 /** For rules that count by the one symbol under `when`. */
 export const ONE_SYMBOL_NOTE =
-  'If `when` names exactly one symbol, only that symbol is counted. If you name another symbol, or several, a new count starts.';
+  'If `when` names exactly one symbol, only that symbol is counted. If you name another ' +
+  'symbol, or several, a new count starts.';
 
 /** What identifies a count. The limit is not part of it, so a change of the limit keeps the count. */
 export interface Counting {
@@ -109,13 +115,13 @@ interface Compiled {
   readonly whole: string;
 }
 
-interface Asked {
+interface RoomRequest {
   readonly counted: Counted;
   readonly max: Bound;
   readonly nowMs: number;
 }
 
-function claimRoom(compiled: Compiled, callback: Callback, { counted, max, nowMs }: Asked): Outcome {
+function claimRoom(compiled: Compiled, callback: Callback, { counted, max, nowMs }: RoomRequest): Outcome {
   const { per, to, counter } = compiled;
   const paid = to === -1 ? [] : counted.payouts.map((payout) => payout.to);
   const by: string[] = [];
@@ -165,7 +171,9 @@ interface CountingWindow {
   readonly at: (nowMs: number) => { readonly window: Window; readonly valid: Outcome['valid'] };
 }
 
-/** `90s`, `1m`, `24h`, `7d` are rolling windows; `day`, `week`, `month` are calendar periods of a time zone. */
+/**
+ * `90s`, `1m`, `24h`, `7d` are rolling windows; `day`, `week`, `month` are calendar periods of a time zone.
+ */
 function compileWindow(
   window: string,
   zone: string | undefined,

@@ -3,11 +3,13 @@ import { defineRule } from './rule.ts';
 
 export const denyList = defineRule({
   name: 'deny-list',
-  summary: 'A member’s value must not be on a list.',
+  summary: 'The value of a member must not be on a list.',
   notes: [
     ...membershipNotes,
-    'A withdrawal to several addresses passes only if none of them is on the list.',
-    'It knows a value by its text: an address spelt as its chain would not take it (without `0x`, in another form) is not on the list. Put the rule `address` beside it, which refuses such spellings.',
+    'A withdrawal to several addresses is refused if one of them is on the list.',
+    'Values are compared as text. An address in a spelling that its chain does not accept ' +
+      '(without `0x`, in another form) is not on the list. The rule `address` refuses such ' +
+      'spellings: add it to the policy.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: membershipParameters,

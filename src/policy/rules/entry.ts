@@ -1,14 +1,14 @@
 import type { Callback } from '../../callback/callback.ts';
 import { comparableEntry } from '../../values/comparable.ts';
 import { readAssetAddress } from '../assets.ts';
-import { type Path, shown } from '../fault.ts';
+import { type Path, formatInput } from '../fault.ts';
 import { readMemberText, valuesOf } from '../members.ts';
 import { memberOf } from './parameter.ts';
 import type { RuleContext } from './rule.ts';
 
 /*
- * An entry of a list is the text of one member, or the texts of several with one blank between them. Only a memo may
- * contain blanks, so it comes last, and an entry is unambiguous.
+ * An entry of a list is the text of one member, or the texts of several with one blank between them. Only a
+ * memo may contain blanks, so it comes last, and an entry is unambiguous.
  */
 
 /** The canonical names of the members that entries consist of; undefined after a fault. */
@@ -51,7 +51,9 @@ export function entriesOf(
 type EntryRead =
   | {
       readonly ok: true;
-      /** Undefined for an entry that no callback can have, in a stored release that is older than this check. */
+      /**
+       * Undefined for an entry that no callback can have, in a stored release that is older than this check.
+       */
       readonly entry: string | undefined;
     }
   | { readonly ok: false };
@@ -68,7 +70,7 @@ function readEntry(members: readonly string[], text: string, path: Path, context
     const part = parts[index] ?? '';
     const result = readMemberText(member, part);
     if (result.ok) read.push(result.text);
-    else if (context.again) return { ok: true, entry: undefined };
+    else if (context.isStored) return { ok: true, entry: undefined };
     else {
       context.fault(path, `no ${member} is ever ${JSON.stringify(part)}`, `write ${result.expected}`);
       return { ok: false };
@@ -89,7 +91,10 @@ export type LookedUp =
   | { readonly ok: true; /** At least one. */ readonly entries: readonly string[] }
   | { readonly ok: false; /** The first member that the callback lacks. */ readonly missing: string };
 
-/** The entries to look up for a callback: one for each of its addresses if `to` is among the members, else one. */
+/**
+ * The entries to look up for a callback: one for each of its addresses if `to` is among the members, else
+ * one.
+ */
 export function lookedUp(callback: Callback, members: readonly string[]): LookedUp {
   let entries: readonly string[] | undefined;
   for (const member of members) {
@@ -105,9 +110,9 @@ const ADDRESSES: ReadonlySet<string> = new Set(['from', 'to']);
 const FAULTS_MAX = 10;
 
 /**
- * Whether every address can be right. Reports a fault for each address in `texts` that is not an address on any
- * chain of its assets. Those are the symbol in the entry, or the symbols under `when`. If there are none, or the asset
- * table lacks one, there is no fault.
+ * Whether every address can be right. Reports a fault for each address in `texts` that no chain of its assets
+ * accepts. The assets are the symbol in the entry, or the symbols under `when`. Nothing is checked without
+ * symbols, or if the asset table lacks one of them.
  */
 export function checkAddresses(
   members: readonly string[],
@@ -139,7 +144,7 @@ function wrongAddress(members: readonly string[], text: string, context: RuleCon
     const reads = assets.map((asset) => ({ asset, read: readAssetAddress(asset, address) }));
     if (reads.some(({ read }) => read.ok)) continue;
     const why = reads.map(({ asset, read }) => `of ${asset.symbol}: ${read.ok ? '' : read.because}`);
-    return `${shown(address)} is no address ${why.join('; nor ')}`;
+    return `${formatInput(address)} is no address ${why.join('; nor ')}`;
   }
   return undefined;
 }

@@ -5,14 +5,24 @@ import { defineRule } from './rule.ts';
 
 export const expectedOrder = defineRule({
   name: 'expected-order',
-  summary: 'Only what was announced beforehand passes: an order under the same id, with the same members.',
+  summary: 'A callback must match an order that was announced before, with the same id and the same members.',
   notes: [
-    'Orders are announced by the merchant’s back end, or with `countersign orders expect`, under the id that the callback will have: `appOrderId` or `request_id`.',
-    'An order names a payment’s userId, symbol, amount and the scheme that it will be signed with; a withdrawal’s symbol, amount and `to` or `outputs`, and perhaps from, memo and transfer_id; a web3 transaction’s to, symbol, amount, input_data and, where that is not empty, interactive_contract, and perhaps from.',
-    'Every member that the order names must be the same in the callback; members that it does not name may be anything, but for the memo of a withdrawal: one that was not announced must not be there. Call data or a contract announced as the empty text must be missing.',
-    'A withdrawal to several addresses agrees only with an order that names all of them, with their amounts.',
-    'An approval uses the order up: it holds for repeats and later questions about the same subject, and for nothing else.',
-    'An order that was cancelled, has expired or was used before refuses. A refusal does not stand: once an order is announced, the next repeat is decided afresh.',
+    'The merchant’s back end announces orders, or an operator does with `countersign orders ' +
+      'expect`. The id is the `appOrderId` or `request_id` of the callback.',
+    'An order for a payment names userId, symbol, amount and the scheme of the signature.',
+    'An order for a withdrawal names symbol, amount and `to` or `outputs`. It may also name ' +
+      'from, memo and transfer_id.',
+    'An order for a web3 transaction names to, symbol, amount and input_data. If input_data is ' +
+      'not empty, it also names interactive_contract. It may also name from.',
+    'Each member that the order names must be equal in the callback. The others may have any ' +
+      'value, with one exception: if the order for a withdrawal names no memo, the callback must ' +
+      'not have one.',
+    'If the order has the empty text for input_data or interactive_contract, the callback must lack it.',
+    'A withdrawal to several addresses only matches an order that names all of them, with their amounts.',
+    'An approval uses the order up: it then holds only for repeats and later questions about ' +
+      'the same subject.',
+    'A cancelled, expired or used order refuses. A refusal is not final: the next repeat after ' +
+      'an announcement is decided again.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z.strictObject({}),
@@ -27,7 +37,9 @@ rules:
     now: 2026-03-02T10:00:00Z
     given:
       orders:
-        - { source: shop, payment: '11321', members: { userId: '12345', symbol: USDT1742, amount: '100', scheme: rsa }, expires: 2026-03-02T12:00:00Z }
+        - { source: shop, payment: '11321',
+            members: { userId: '12345', symbol: USDT1742, amount: '100', scheme: rsa },
+            expires: 2026-03-02T12:00:00Z }
     callbacks:
       - source: shop
         payment: { appOrderId: '11321', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
@@ -49,22 +61,32 @@ rules:
     now: 2026-03-02T10:00:00Z
     given:
       orders:
-        - { source: shop, payment: '1', members: { userId: '12345', symbol: USDT1742, amount: '100', scheme: rsa }, expires: 2026-03-02T12:00:00Z }
-        - { source: shop, payment: '2', members: { userId: '12345', symbol: USDT1742, amount: '100', scheme: rsa }, expires: 2026-03-02T12:00:00Z }
+        - { source: shop, payment: '1',
+            members: { userId: '12345', symbol: USDT1742, amount: '100', scheme: rsa },
+            expires: 2026-03-02T12:00:00Z }
+        - { source: shop, payment: '2',
+            members: { userId: '12345', symbol: USDT1742, amount: '100', scheme: rsa },
+            expires: 2026-03-02T12:00:00Z }
     callbacks:
       - source: shop
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '101' }
         scheme: rsa
-        expect: { verdict: FAILURE, rule: expected-order#1, because: differs from the announced order in amount 101 }
+        expect:
+          { verdict: FAILURE, rule: expected-order#1,
+            because: differs from the announced order in amount 101 }
       - source: shop
         payment: { appOrderId: '2', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
         scheme: md5
-        expect: { verdict: FAILURE, rule: expected-order#1, because: differs from the announced order in scheme md5 }
+        expect:
+          { verdict: FAILURE, rule: expected-order#1,
+            because: differs from the announced order in scheme md5 }
   - test: an order that has expired is refused
     now: 2026-03-02T12:00:00Z
     given:
       orders:
-        - { source: shop, payment: '11321', members: { userId: '12345', symbol: USDT1742, amount: '100', scheme: rsa }, expires: 2026-03-02T12:00:00Z }
+        - { source: shop, payment: '11321',
+            members: { userId: '12345', symbol: USDT1742, amount: '100', scheme: rsa },
+            expires: 2026-03-02T12:00:00Z }
     callbacks:
       - source: shop
         payment: { appOrderId: '11321', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }

@@ -21,34 +21,43 @@ const NAME = 'first-use-limit';
 
 export const firstUseLimit = defineRule({
   name: NAME,
-  summary:
-    'Until a member’s value is known, from an approval long enough ago, no more than a maximum is approved for it each time.',
+  summary: 'A callback for an unknown value of a member, such as a new address, must not exceed a maximum.',
   notes: [
-    'A value becomes known `for` after its first approval. Until then each callback is judged by itself: the maximum is not a sum. Add a window-limit for that.',
-    'Without `for` a value is known at once: a small first payment opens the way for a great one right after it.',
-    'Known is what was approved under this policy, this rule, these members and this symbol: another symbol, another name of the policy, or other members in `of` begin anew. What was approved before the rule was in force does not count.',
-    'A value is forgotten when nothing was approved for it during the retention of subjects (400 days if nothing else is set), and is then new again.',
-    'In `mode: observe` values become known as well.',
-    'A withdrawal to several addresses is judged by what each of them is paid, if `to` is among the members, else by its total; all must pass.',
-    'An unlimited amount (`-1` in a web3 callback) is refused. The amount of a web3 callback is in the coin of its chain: tokens that its call data moves are not in it.',
-    'With `by: asset`, `max` is a table of amounts by symbol, and an asset that it does not name is refused. Symbols compare exactly, with regard to case.',
-    'A callback without the member, or without one of several, is refused.',
-    'A refusal does not stand: each repeat is decided afresh.',
+    'A value becomes known `for` this long after its first approval. Until then, each callback ' +
+      'is judged alone: the maximum is not a sum. Add a window-limit for a sum.',
+    'Without `for`, a value is known at once: a large payment can follow right after a small one.',
+    'A value is known for this policy, rule, symbol and these members. If you change the name ' +
+      'of the policy or `of`, all values are unknown again. Approvals from before the rule was ' +
+      'in force do not count.',
+    'A value is forgotten when nothing was approved for it during the retention of subjects ' +
+      '(400 days by default).',
+    'In `mode: observe`, values become known as well.',
+    'For a withdrawal to several addresses, each address is judged by its own amount if `to` ' +
+      'is among the members, otherwise the total counts. All must pass.',
+    'An unlimited amount (`-1` in a web3 callback) is refused. The amount of a web3 callback ' +
+      'is in the coin of its chain. It does not include the tokens that the call data moves.',
+    'With `by: asset`, `max` is a table of amounts by symbol. An asset that is not in the ' +
+      'table is refused. Symbols are case-sensitive.',
+    'A callback that lacks one of the members is refused.',
+    'A refusal is not final: each repeat is decided again.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z
     .strictObject({
       of: textsText.describe(
-        'The member whose values become known, like to or userId; or several, like [to, memo], that do so together.',
+        'The member whose values become known, like to or userId. Several, like [to, memo], ' +
+          'become known together.',
       ),
       max: amountOrTable.describe(
-        'The greatest amount that passes for a value that is not known; with `by: asset`, a table of amounts by symbol.',
+        'The greatest amount that passes for an unknown value. With `by: asset`, a table of ' +
+          'amounts by symbol.',
       ),
       by: byAsset,
       for: durationText
         .optional()
         .describe(
-          'How long after its first approval a value is known, from 1s to 92d, like 90s, 10m, 24h or 7d. At once if left out.',
+          'How long after its first approval a value becomes known, from 1s to 92d, like 90s, ' +
+            '10m, 24h or 7d. The default is at once.',
         ),
     })
     .superRefine(({ by, max }, context) => {
@@ -66,31 +75,41 @@ rules:
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
-        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.02', symbol: BTC }
-        expect: { verdict: FAILURE, rule: first-use-limit#1, values: { asked: '0.02', max: '0.01', for: 24h }, because: never approved before }
+        transfer:
+          { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.02', symbol: BTC }
+        expect:
+          { verdict: FAILURE, rule: first-use-limit#1, values: { asked: '0.02', max: '0.01', for: 24h },
+            because: never approved before }
       - source: vault
-        transfer: { type: sign_start, request_id: r2, from: bc1qfrom, to: bc1qone, amount: '0.01', symbol: BTC }
+        transfer:
+          { type: sign_start, request_id: r2, from: bc1qfrom, to: bc1qone, amount: '0.01', symbol: BTC }
         expect: SUCCESS
       - source: vault
         after: 86399s
-        transfer: { type: sign_start, request_id: r3, from: bc1qfrom, to: bc1qone, amount: '0.02', symbol: BTC }
-        expect: { verdict: FAILURE, rule: first-use-limit#1, because: first approved at 2026-03-02T10:00:00.000Z }
+        transfer:
+          { type: sign_start, request_id: r3, from: bc1qfrom, to: bc1qone, amount: '0.02', symbol: BTC }
+        expect:
+          { verdict: FAILURE, rule: first-use-limit#1, because: first approved at 2026-03-02T10:00:00.000Z }
       - source: vault
         after: 1s
-        transfer: { type: sign_start, request_id: r3, from: bc1qfrom, to: bc1qone, amount: '0.02', symbol: BTC }
+        transfer:
+          { type: sign_start, request_id: r3, from: bc1qfrom, to: bc1qone, amount: '0.02', symbol: BTC }
         expect: SUCCESS
       - source: vault
-        transfer: { type: sign_start, request_id: r4, from: bc1qfrom, to: bc1qtwo, amount: '0.02', symbol: BTC }
+        transfer:
+          { type: sign_start, request_id: r4, from: bc1qfrom, to: bc1qtwo, amount: '0.02', symbol: BTC }
         expect: { verdict: FAILURE, rule: first-use-limit#1 }
   - test: an address that is known for one coin is new for another
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
-        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.01', symbol: BTC }
+        transfer:
+          { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.01', symbol: BTC }
         expect: SUCCESS
       - source: vault
         after: 2d
-        transfer: { type: sign_start, request_id: r2, from: bc1qfrom, to: bc1qone, amount: '101', symbol: USDT }
+        transfer:
+          { type: sign_start, request_id: r2, from: bc1qfrom, to: bc1qone, amount: '101', symbol: USDT }
         expect: { verdict: FAILURE, rule: first-use-limit#1 }
   - test: a coin without a maximum is refused
     now: 2026-03-02T10:00:00Z
@@ -103,7 +122,7 @@ rules:
     if (by === undefined && pinnedSymbol(context) === undefined) {
       context.fault(
         ['max'],
-        'it would hold amounts of different coins against one maximum',
+        'one maximum would be for amounts of different coins',
         'name exactly one symbol under when, or write by: asset and a table',
       );
     }
@@ -138,7 +157,9 @@ function judge(callback: Callback, { policy, members, maxFor, period }: FirstUse
   const known = canonicalJson({ policy, rule: NAME, members, symbol });
   return {
     verdict: 'claim',
-    because: `${formatAmount(amount)} asked, of at most ${limit.text} for a first use of ${formatMember(member, entries)}`,
+    because:
+      `${formatAmount(amount)} asked, of at most ${limit.text} for a first use of ` +
+      `${formatMember(member, entries)}`,
     values: {
       member,
       values: entries.join(members.length === 1 ? ' ' : ', '),

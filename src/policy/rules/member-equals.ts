@@ -6,19 +6,21 @@ import { defineRule, pass, refuse } from './rule.ts';
 
 export const memberEquals = defineRule({
   name: 'member-equals',
-  summary: 'A member must have one value, or one of a few.',
+  summary: 'A member must have a certain value, or one of several.',
   notes: [
     'A callback without the member is refused.',
-    'Hexadecimal texts (`0x…`) and bech32 addresses (`bc1…`) compare without regard to case, all others exactly.',
-    'Of a withdrawal to several addresses, every address in `to` must be one of the values.',
-    'Where the asset table has every symbol under `when`, addresses for `from` and `to` are checked as their chain writes them.',
+    'Hexadecimal texts (`0x…`) and bech32 addresses (`bc1…`) are compared without regard to ' +
+      'case, all others exactly.',
+    'For a withdrawal to several addresses, each address in `to` must be one of the values.',
+    'If the asset table has every symbol under `when`, the addresses for `from` and `to` are ' +
+      'checked as their chain writes them.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z
     .strictObject({
       member: memberText.describe('The member, like memo or from.'),
-      value: z.string({ error: 'a text' }).optional().describe('The value it must have.'),
-      values: textsText.optional().describe('The values of which it must have one.'),
+      value: z.string({ error: 'a text' }).optional().describe('The value that it must have.'),
+      values: textsText.optional().describe('Several values. The member must have one of them.'),
     })
     .superRefine(({ value, values }, context) => {
       if ((value === undefined) !== (values === undefined)) return;
@@ -47,12 +49,15 @@ rules:
     callbacks:
       - source: vault
         transfer: { request_id: r1, from: ours, to: theirs, amount: '25', symbol: EOS, memo: '88410024' }
-        expect: { verdict: FAILURE, rule: member-equals#1, values: { values: '88410024', expected: '88410023' } }
+        expect:
+          { verdict: FAILURE, rule: member-equals#1, values: { values: '88410024', expected: '88410023' } }
       - source: vault
         transfer: { request_id: r2, from: ours, to: theirs, amount: '25', symbol: EOS }
         expect: { verdict: FAILURE, rule: member-equals#1, because: memo is missing }
       - source: vault
-        transfer: { request_id: r3, from: ours, to: theirs, amount: '25', symbol: EOS, memo: '88410023', pending_round: true }
+        transfer:
+          { request_id: r3, from: ours, to: theirs, amount: '25', symbol: EOS, memo: '88410023',
+            pending_round: true }
         expect: { verdict: FAILURE, rule: member-equals#2 }
 `,
   compile: ({ member: name, value, values }, context) => {

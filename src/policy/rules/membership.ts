@@ -7,26 +7,29 @@ import { type Check, type RuleContext, pass, refuse } from './rule.ts';
 
 const LIST = 'the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
 
-/** The parameters that allow-list and deny-list share. */
+/** The parameters of allow-list and deny-list. */
 export const membershipParameters = z
   .strictObject({
     of: textsText.describe(
-      'The member that is looked up, like userId or to; or several, like [to, symbol, memo], for entries that bind them together.',
+      'The member to look up, like userId or to. With several, like [to, symbol, memo], an ' +
+        'entry binds their values together.',
     ),
-    values: textsText.optional().describe('The values themselves.'),
+    values: textsText.optional().describe('The entries of the list.'),
     file: z
       .string({ error: 'the name of a file beside the policy' })
       .min(1, { error: 'the name of a file beside the policy' })
       .optional()
       .describe(
-        'A file beside the policy, one value a line, `#` for comments. It becomes part of the revision.',
+        'A file beside the policy, with an entry a line and `#` for comments. It becomes part ' +
+          'of the revision.',
       ),
     list: z
       .string({ error: LIST })
       .regex(/^[a-z][a-z0-9-]{0,63}$/, { error: LIST })
       .optional()
       .describe(
-        'A list of the source in the store, changed by `countersign list` without a push. If there is none, the callback is refused.',
+        'A list of the source in the store. `countersign list` changes it without a push. If ' +
+          'the source has no such list, the callback is refused.',
       ),
   })
   .superRefine(({ values, file, list }, context) => {
@@ -41,12 +44,20 @@ export const membershipParameters = z
   });
 
 export const membershipNotes: readonly string[] = [
-  'A callback without the member, or without one of several, is refused.',
-  'Hexadecimal texts (`0x…`) and bech32 addresses (`bc1…`) compare without regard to case, all others exactly.',
-  'Entries of the store, of files and of the policy are compared in one form, word by word and in Unicode normal form C. A memo that looks like another (outer white space, characters that nobody sees, another normal form) never comes this far: such a callback is refused as it is read.',
-  'With several members, a value is their texts in that order with one blank between them, like `rPEP… XRP 12345` for `[to, symbol, memo]`; the memo comes last, since it alone may have blanks in it.',
-  'In a file, a value that has ` #` in it, or begins with `"`, is written as a JSON string: `"rPEP… XRP order #7"`.',
-  'Where the asset table has every symbol under `when` (or in the value), addresses in `values` and `file` are checked as their chain writes them, so that a misspelt one is a fault and not an entry that does nothing.',
+  'A callback that lacks one of the members is refused.',
+  'Hexadecimal texts (`0x…`) and bech32 addresses (`bc1…`) are compared without regard to ' +
+    'case, all others exactly.',
+  'Entries of the store, of files and of the policy are compared word by word, in Unicode ' +
+    'normal form C. A memo that only looks like another one (outer white space, invisible ' +
+    'characters, another normal form) is refused before any rule.',
+  'With several members, an entry has their texts in that order with one blank between them, ' +
+    'like `rPEP… XRP 12345` for `[to, symbol, memo]`. The memo comes last, since only a memo may ' +
+    'contain blanks.',
+  'In a file, an entry that contains ` #`, or starts with `"`, is written as a JSON string: ' +
+    '`"rPEP… XRP order #7"`.',
+  'If the asset table has every symbol under `when` (or in the entry), the addresses in ' +
+    '`values` and `file` are checked as their chain writes them. A misspelt address is then a ' +
+    'fault, and not an entry without effect.',
 ];
 
 /** A check that a list holds all, or none, of the entries that a callback has under the members. */
@@ -101,7 +112,8 @@ function membershipCheck(
       if (held === undefined) {
         return {
           verdict: 'claim',
-          because: `${formatMember(member, entries)} ${must === 'hold-all' ? 'on' : 'not on'} the list ${list}`,
+          because:
+            `${formatMember(member, entries)} ${must === 'hold-all' ? 'on' : 'not on'} the list ` + `${list}`,
           values: { member, list, values: joined(entries) },
           claims: [{ type: 'list', list, values: entries, must }],
         };

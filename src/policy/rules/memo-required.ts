@@ -1,23 +1,25 @@
 import { z } from 'zod';
-import { assetCure, strangeSymbols } from '../assets.ts';
+import { assetCure, unknownSymbols } from '../assets.ts';
 import { cureFor } from '../fault.ts';
 import { textsText } from './parameter.ts';
 import { type Outcome, type RuleContext, defineRule, pass, refuse } from './rule.ts';
 
 export const memoRequired = defineRule({
   name: 'memo-required',
-  summary: 'A withdrawal of an asset whose owners are told apart by a memo (a tag) must have one.',
+  summary: 'A withdrawal of an asset that needs a memo (a tag) to reach its owner must have one.',
   notes: [
-    'Without `assets`, the asset table says which these are (`memo: required`), and a withdrawal of an asset that it does not have is refused.',
-    'With `assets`, the table is not asked: all other assets pass without a memo.',
-    'A memo of nothing but blanks is none; a callback that has one is refused as it is read, as is a destination tag on Ripple that is no whole number.',
-    'Which memo it is does not matter here: an allow-list of `[to, symbol, memo]` binds it to its address.',
+    'Without `assets`, the asset table says which assets need a memo (`memo: required`). An ' +
+      'asset that is not in the table is refused.',
+    'With `assets`, the table is not used, and all other assets pass without a memo.',
+    'A memo of blanks, or a destination tag on Ripple that is not a whole number, is refused ' +
+      'before any rule.',
+    'This rule accepts any memo. An allow-list of `[to, symbol, memo]` binds a memo to its address.',
   ],
   callbacks: ['transfer'],
   parameters: z.strictObject({
     assets: textsText
       .optional()
-      .describe('The symbols that need a memo, instead of those that the asset table says do.'),
+      .describe('The symbols that need a memo. They replace those of the asset table.'),
   }),
   example: `policy: tags-are-there
 callback: transfer
@@ -36,23 +38,29 @@ rules:
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
-        transfer: { request_id: r1, from: rPEPPER7kfTD9w2To4CQk6UCfuHM9c6GDY, to: rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh, amount: '25', symbol: XRP, memo: '12345' }
+        transfer:
+          { request_id: r1, from: rPEPPER7kfTD9w2To4CQk6UCfuHM9c6GDY,
+            to: rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh, amount: '25', symbol: XRP, memo: '12345' }
         expect: SUCCESS
       - source: vault
-        transfer: { request_id: r2, from: '0x52908400098527886E0F7030069857D2E4169EE7', to: '0x8617E340B3D01FA5F11F306F4090FD50E238070D', amount: '1', symbol: ETH }
+        transfer:
+          { request_id: r2, from: '0x52908400098527886E0F7030069857D2E4169EE7',
+            to: '0x8617E340B3D01FA5F11F306F4090FD50E238070D', amount: '1', symbol: ETH }
         expect: SUCCESS
   - test: without its memo it is refused, and so is an asset that no policy names
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
-        transfer: { request_id: r1, from: rPEPPER7kfTD9w2To4CQk6UCfuHM9c6GDY, to: rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh, amount: '25', symbol: XRP }
+        transfer:
+          { request_id: r1, from: rPEPPER7kfTD9w2To4CQk6UCfuHM9c6GDY,
+            to: rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh, amount: '25', symbol: XRP }
         expect: { verdict: FAILURE, rule: memo-required#1, values: { symbol: XRP } }
       - source: vault
         transfer: { request_id: r2, from: one, to: two, amount: '1', symbol: EOS, memo: '7' }
         expect: { verdict: FAILURE, code: NO_POLICY }
 `,
   compile: ({ assets: named }, context) => {
-    if (!symbolsStand(named, context)) return undefined;
+    if (!checkSymbols(named, context)) return undefined;
     const { assets } = context;
     const needing = named && new Set(named);
     return {
@@ -77,21 +85,21 @@ function judge(symbol: string, memo: string | undefined, needs: boolean | undefi
 }
 
 /**
- * Symbols that the policy could be about. One that is misspelt here would let its asset pass without a memo.
+ * Whether the policy can apply to each symbol. With a misspelt symbol, its asset would pass without a memo.
  */
-function symbolsStand(named: readonly string[] | undefined, context: RuleContext): boolean {
+function checkSymbols(named: readonly string[] | undefined, context: RuleContext): boolean {
   const symbols = [...(context.when.get('symbol') ?? [])];
   if (named === undefined) {
-    const strange = strangeSymbols(symbols, context.assets);
-    for (const symbol of strange) {
+    const unknown = unknownSymbols(symbols, context.assets);
+    for (const symbol of unknown) {
       context.fault([], `the asset table does not have ${symbol}`, assetCure(symbol, context.assets));
     }
-    return strange.length === 0;
+    return unknown.length === 0;
   }
   if (symbols.length === 0) return true;
-  const strange = named.filter((symbol) => !symbols.includes(symbol));
-  for (const symbol of strange) {
+  const unknown = named.filter((symbol) => !symbols.includes(symbol));
+  for (const symbol of unknown) {
     context.fault(['assets'], `under when, the policy is not for ${symbol}`, cureFor(symbol, symbols));
   }
-  return strange.length === 0;
+  return unknown.length === 0;
 }

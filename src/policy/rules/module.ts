@@ -4,16 +4,18 @@ import { defineRule } from './rule.ts';
 
 export const ownModule = defineRule({
   name: 'module',
-  summary: 'A module of your own, run in a thread of its own, must say yes.',
+  summary: 'Your own module, which runs in its own thread, must answer yes.',
   notes: [
-    'Whatever is not a `yes` in time refuses: a `no`, a throw, an endless loop, an answer of another shape, a module that the settings do not name.',
+    'Only a `yes` in time passes. A `no`, an exception, an endless loop, an answer of another ' +
+      'shape, and a module that the settings do not name refuse.',
     ...pluginNotes,
-    'Which modules there are, their files and the SHA-256 of each stand in the settings under `modules`; how to write one is in docs/module.md.',
+    'The settings name the modules, their files and the SHA-256 of each under `modules`. See ' +
+      'docs/module.md for how to write one.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z.strictObject({
     name: pluginName.describe('The module, by its name in the settings.'),
-    with: withTexts.describe('Texts that the module is given beside the callback, by name.'),
+    with: withTexts.describe('Texts that the module gets beside the callback, by name.'),
   }),
   example: `policy: own-rules
 callback: payment

@@ -14,13 +14,16 @@ import type { Payout } from '../../callback/callback.ts';
 
 export const outputs = defineRule({
   name: 'outputs',
-  summary: 'A withdrawal may pay no more than so many addresses, and none of them more than so much.',
+  summary: 'A withdrawal must not pay too many addresses, or too much to one of them.',
   notes: [
-    'Without `outputs` in the callback, the one address is `to`, and it is paid the whole amount.',
-    'Outputs that don’t sum to `amount`, or that leave out the address in `to`, never come this far: such a callback is refused as it is read.',
-    'An address that is there several times counts once, and is paid the sum.',
-    'Every rule about addresses, such as allow-list, applies to each of the outputs; amount-limit and window-limit judge their total.',
-    'With `by: asset`, `maxEach` is a table of amounts by symbol, and an asset that it does not name is refused.',
+    'If the callback has no `outputs`, the only address is `to`, and it gets the whole amount.',
+    'If the outputs do not sum to `amount`, or lack the address in `to`, the callback is ' +
+      'refused before any rule.',
+    'An address that appears several times counts once, with the sum of its amounts.',
+    'Rules about addresses, such as allow-list, apply to each output. The rules amount-limit ' +
+      'and window-limit judge the total.',
+    'With `by: asset`, `maxEach` is a table of amounts by symbol. An asset that is not in the ' +
+      'table is refused.',
   ],
   callbacks: ['transfer'],
   parameters: z
@@ -28,7 +31,7 @@ export const outputs = defineRule({
       max: wholeText.describe('The greatest number of addresses that passes.'),
       maxEach: amountOrTable
         .optional()
-        .describe('The greatest amount for any one address; with `by: asset`, a table of amounts by symbol.'),
+        .describe('The greatest amount for one address. With `by: asset`, a table of amounts by symbol.'),
       by: byAsset,
     })
     .superRefine(({ maxEach, by }, context) => {
@@ -46,7 +49,9 @@ rules:
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
-        transfer: { request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.75', symbol: BTC, outputs: '[{"address_to":"bc1qone","amount":"0.5"},{"address_to":"bc1qtwo","amount":"0.25"}]' }
+        transfer:
+          { request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.75', symbol: BTC,
+            outputs: '[{"address_to":"bc1qone","amount":"0.5"},{"address_to":"bc1qtwo","amount":"0.25"}]' }
         expect: SUCCESS
       - source: vault
         transfer: { request_id: r2, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
@@ -55,13 +60,19 @@ rules:
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
-        transfer: { request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.3', symbol: BTC, outputs: '[{"address_to":"bc1qone","amount":"0.1"},{"address_to":"bc1qtwo","amount":"0.1"},{"address_to":"bc1qthree","amount":"0.1"}]' }
+        transfer:
+          { request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.3', symbol: BTC,
+            outputs: [{ address_to: bc1qone, amount: 0.1 }, { address_to: bc1qtwo, amount: 0.1 },
+              { address_to: bc1qthree, amount: 0.1 }] }
         expect: { verdict: FAILURE, rule: outputs#1, values: { addresses: '3', max: '2' } }
   - test: an address that is paid too much is refused, also where it is paid twice
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
-        transfer: { request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.7', symbol: BTC, outputs: '[{"address_to":"bc1qone","amount":"0.4"},{"address_to":"bc1qtwo","amount":"0.1"},{"address_to":"bc1qone","amount":"0.2"}]' }
+        transfer:
+          { request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.7', symbol: BTC,
+            outputs: [{ address_to: bc1qone, amount: 0.4 }, { address_to: bc1qtwo, amount: 0.1 },
+              { address_to: bc1qone, amount: 0.2 }] }
         expect: { verdict: FAILURE, rule: outputs#1, values: { to: bc1qone, amount: '0.6', maxEach: '0.5' } }
       - source: vault
         transfer: { request_id: r2, from: bc1qfrom, to: bc1qone, amount: '1', symbol: LTC }
@@ -91,11 +102,11 @@ function judge(
   const [first] = above;
   if (first === undefined) return pass(`${paid}, of at most ${max}, none more than ${each.maxEach}`, each);
   const amount = formatAmount(first.amount);
-  const whom = formatMember(
+  const exceeding = formatMember(
     'to',
     above.map(({ to }) => to),
   );
-  return refuse(`${whom}: ${amount} is above the maximum ${each.maxEach} for one address`, {
+  return refuse(`${exceeding}: ${amount} is above the maximum ${each.maxEach} for one address`, {
     ...each,
     to: first.to,
     amount,

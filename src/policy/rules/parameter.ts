@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SYMBOL } from '../../callback/member-readers.ts';
 import { type Amount, AMOUNT_SCALE, formatAmount, parseAmount } from '../../values/amount.ts';
-import { type Path, cureFor, shown } from '../fault.ts';
+import { type Path, cureFor, formatInput } from '../fault.ts';
 import { SOURCE, memberNamed, memberNames, readMemberText } from '../members.ts';
 import type { RuleContext } from './rule.ts';
 
@@ -47,7 +47,7 @@ export const amountOrTable = z
     )) {
       fault(
         [symbol],
-        `no callback has the symbol ${shown(symbol)}`,
+        `no callback has the symbol ${formatInput(symbol)}`,
         'write it as callbacks do, like USDT1742',
       );
     }
@@ -140,7 +140,10 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
 export const DURATION_PATTERN = /^([1-9]\d{0,7})([smhd])$/;
 const DURATION_MAX_MS = 92 * 86_400_000;
 
-/** A length of time from 1s to 92d, like `90s`, `10m`, `24h` or `7d`, in milliseconds; undefined for other text. */
+/**
+ * A length of time from 1s to 92d, like `90s`, `10m`, `24h` or `7d`, in milliseconds; undefined for other
+ * text.
+ */
 export function durationMs(text: string): number | undefined {
   const match = DURATION_PATTERN.exec(text);
   const lengthMs = Number(match?.[1] ?? 0) * (UNITS_MS.get(match?.[2] ?? '') ?? 0);
@@ -185,7 +188,9 @@ export function memberOf(name: string, path: Path, context: RuleContext): string
   );
 }
 
-/** The texts in the form that callbacks have. Reports a fault for the first text that no callback can have. */
+/**
+ * The texts in the form that callbacks have. Reports a fault for the first text that no callback can have.
+ */
 export function memberTexts(
   member: string,
   texts: readonly string[],
@@ -196,15 +201,16 @@ export function memberTexts(
   for (const each of texts) {
     const result = readMemberText(member, each);
     if (result.ok) read.add(result.text);
-    // A stored release may be older than this check. No callback has the text, so the rule is the same without it.
-    else if (!context.again) {
+    // A stored release may be older than this check. No callback has the text, so the rule is the same
+    // without it.
+    else if (!context.isStored) {
       return context.fault(path, `no ${member} is ever ${JSON.stringify(each)}`, `write ${result.expected}`);
     }
   }
   return read;
 }
 
-/** The only symbol under `when`; undefined if there are none or several. */
+/** The only symbol under `when`; undefined unless there is exactly one. */
 export function pinnedSymbol(context: RuleContext): string | undefined {
   const symbols = context.when.get('symbol');
   return symbols?.size === 1 ? [...symbols][0] : undefined;

@@ -6,9 +6,9 @@ import type { Facts, PluginQuestion } from '../facts.ts';
 import type { Path } from '../fault.ts';
 
 /**
- * A kind of check that policies consist of: a file in this folder and a row in registry.ts. A rule is pure. It refuses
- * what it can't judge. What depends on earlier callbacks or on lists in the store, it claims. It declares itself what
- * other parts must know of it.
+ * A kind of check that policies consist of: a file in this folder and a row in registry.ts. A rule is pure.
+ * It refuses what it can't judge. What depends on earlier callbacks or on lists in the store, it claims. It
+ * declares itself what other parts must know of it.
  */
 export interface Rule {
   readonly name: string;
@@ -25,11 +25,16 @@ export interface Rule {
   readonly listed?: 'pass' | 'refuse';
   /** A whole policy with this rule, as YAML. */
   readonly example: string;
-  /** Tests of the example, as in a test file (`*.test.yaml`). At least one callback passes, and one is refused. */
+  /**
+   * Tests of the example, as in a test file (`*.test.yaml`). At least one callback passes, and one is
+   * refused.
+   */
   readonly cases: string;
   /** Files that the example refers to, by name: list files, `assets.yaml`, ABIs. */
   readonly files?: Readonly<Record<string, string>>;
-  /** The parameters fit the schema. Returns undefined after it has reported every fault to `context.fault`. */
+  /**
+   * The parameters fit the schema. Returns undefined after it has reported every fault to `context.fault`.
+   */
   readonly compile: (parameters: unknown, context: RuleContext) => Check | undefined;
 }
 
@@ -39,13 +44,17 @@ export interface RuleContext {
   readonly callback: Kind;
   /** The texts that `when` allows, by member; a member that `when` doesn't name is absent. */
   readonly when: ReadonlyMap<string, ReadonlySet<string>>;
-  /** True for a stored release. It may have values that are a fault today, and must keep its strict meaning. */
-  readonly again: boolean;
+  /**
+   * True for a stored release. It may have values that are a fault today, and must keep its strict meaning.
+   */
+  readonly isStored: boolean;
   /** The values of a list file beside the policy. Throws, with the cure, if it can't be read. */
   readonly listFile: (name: string) => readonly string[];
   /** The same values as the file has them; undefined for a stored release, which doesn't keep them. */
   readonly writtenList: (name: string) => readonly string[] | undefined;
-  /** The text of another file beside the policy; it becomes part of the revision. Throws if it can't be read. */
+  /**
+   * The text of another file beside the policy; it becomes part of the revision. Throws if it can't be read.
+   */
   readonly textFile: (name: string) => string;
   /** The asset table beside the policies (`assets.yaml`); empty if there is no such file. */
   readonly assets: AssetTable;
@@ -56,7 +65,10 @@ export interface RuleContext {
 /** A rule with its parameters, ready to judge, and what it needs beside the callback. */
 export interface Check {
   readonly evaluate: (callback: Callback, facts: Facts) => Outcome;
-  /** The count that it reserves in. Two rules of one policy must not share a count: it would be reserved twice. */
+  /**
+   * The count that it reserves in. Two rules of one policy must not share a count: it would be reserved
+   * twice.
+   */
   readonly counter?: string;
   /** Plugin questions that need an answer before the evaluation. */
   readonly questions?: readonly PluginQuestion[];
@@ -69,7 +81,7 @@ export interface Check {
   /** Members that it compares as exact text. For an address that makes another spelling another value. */
   readonly compared?: {
     readonly members: readonly string[];
-    /** What happens to the other spelling, such as `is not denied`. */
+    /** The fate of the other spelling, such as `is not denied`. */
     readonly effect: string;
     /** Whether the other spelling evades the rule. */
     readonly evades: boolean;
@@ -83,7 +95,10 @@ export interface Outcome {
   readonly values: Readonly<Record<string, string>>;
   /** At least one if the verdict is `claim`, and only then. */
   readonly claims?: readonly ClaimRequest[];
-  /** True if a refusal depends on what changes without a push (time, prices, orders, answers). It is decided again. */
+  /**
+   * True if a refusal depends on what changes without a push (time, prices, orders, answers). It is decided
+   * again.
+   */
   readonly afresh?: boolean;
   /** True if it looked up a price, found or not. */
   readonly prices?: boolean;

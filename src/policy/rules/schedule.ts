@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
-import { shown } from '../fault.ts';
+import { formatInput } from '../fault.ts';
 import {
   AHEAD_DAYS,
   DAY_NAMES,
@@ -22,31 +22,36 @@ const WHOLE_DAY = '00:00-24:00';
 
 export const schedule = defineRule({
   name: 'schedule',
-  summary: 'It must be one of these days, at one of these hours, and no holiday.',
+  summary: 'The callback must come on certain days, at certain hours, and not on a holiday.',
   notes: [
-    'What counts is what clocks in the zone show at the instant of the decision: when they are set back, the hour that comes twice counts twice; when they are set forward, a span that would begin in the hour that is skipped begins right after it.',
-    'The start of a span is in it, its end is not: at 17:30 sharp, `09:00-17:30` is over. `24:00` may be an end.',
-    'A span whose end is not after its start, like `22:00-06:00`, runs past midnight and belongs to the day it begins on: with `days: [fri]` it ends on Saturday at six.',
-    'A holiday is closed from midnight to midnight: also the rest of a span that began the day before, and all of one that would begin on it.',
-    'After the last date of the holiday file nothing is a holiday: renew it in time.',
-    'A callback refused for the time is decided afresh when it comes again; the refusal says when it opens, if that is within 31 days.',
+    'The clocks of the zone count, at the instant of the decision. An hour that the clocks ' +
+      'repeat counts twice. A span that would start in an hour that the clocks skip starts right ' +
+      'after it.',
+    'A span includes its start and not its end: at 17:30, `09:00-17:30` is over. `24:00` may be an end.',
+    'A span like `22:00-06:00` runs past midnight and belongs to the day on which it starts: ' +
+      'with `days: [fri]` it ends on Saturday at six.',
+    'A holiday is closed from midnight to midnight. That includes the rest of a span that ' +
+      'started the day before, and a span that would start on the holiday.',
+    'After the last date of the holiday file there are no holidays: renew the file in time.',
+    'A refusal for the time is not final: each repeat is decided again. It says when it opens, ' +
+      'if that is within 31 days.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z
     .strictObject({
-      zone: z.string({ error: ZONE }).min(1, { error: ZONE }).describe('The time zone whose clocks count.'),
+      zone: z.string({ error: ZONE }).min(1, { error: ZONE }).describe('The time zone.'),
       days: textsText
         .optional()
-        .describe('Days of the week: mon, tue, wed, thu, fri, sat, sun. Without it, all of them.'),
+        .describe('Days of the week: mon, tue, wed, thu, fri, sat, sun. The default is every day.'),
       hours: textsText
         .optional()
-        .describe('One span of the day, like 09:00-17:30, or a list of them. Without it, all day.'),
+        .describe('A span of the day, like 09:00-17:30, or a list of spans. The default is all day.'),
       holidays: z
         .string({ error: FILE })
         .min(1, { error: FILE })
         .optional()
         .describe(
-          'A file beside the policy, one date a line, like 2026-12-25. It becomes part of the revision.',
+          'A file beside the policy, with a date like 2026-12-25 a line. It becomes part of the revision.',
         ),
     })
     .superRefine(({ days, hours, holidays }, context) => {
@@ -113,38 +118,36 @@ rules:
     if (!checkZone(zone, context)) return undefined;
     if (open.days === undefined || open.spans === undefined || open.holidays === undefined) return undefined;
     const whenOpen: OpeningHours = { days: open.days, spans: open.spans, holidays: open.holidays };
-    const asked = { zone, hours: (hours ?? [WHOLE_DAY]).join(', ') };
-    return { evaluate: judging(createOpening(whenOpen, zone), whenOpen, asked) };
+    const written = { zone, hours: (hours ?? [WHOLE_DAY]).join(', ') };
+    return { evaluate: judging(createOpening(whenOpen, zone), whenOpen, written) };
   },
 });
 
 const MINUTE_MS = 60_000;
 
-/**
- * What was said last is kept: it is the same for all callbacks of one stretch and one minute of the clock.
- */
+/** Caches the last outcome, which is the same in one stretch and one minute of the clocks. */
 function judging(
   opening: Opening,
   { holidays }: OpeningHours,
-  asked: { readonly zone: string; readonly hours: string },
+  written: { readonly zone: string; readonly hours: string },
 ): (callback: unknown, facts: { readonly nowMs: number }) => Outcome {
   let last: { readonly stretch: Stretch; readonly opens: string | undefined } | undefined;
-  let said: { readonly minute: number; readonly outcome: Outcome } | undefined;
+  let cached: { readonly minute: number; readonly outcome: Outcome } | undefined;
   return (_, { nowMs }) => {
     if (last === undefined || nowMs < last.stretch.startMs || nowMs >= last.stretch.endMs) {
       const stretch = opening.at(nowMs);
       const opensMs = stretch.open ? undefined : opening.after(stretch);
       last = { stretch, opens: opensMs === undefined ? undefined : instantText(opensMs) };
-      said = undefined;
+      cached = undefined;
     }
     const { stretch, opens } = last;
     const minute = Math.floor((nowMs + stretch.offsetMs) / MINUTE_MS);
-    if (said?.minute !== minute) {
+    if (cached?.minute !== minute) {
       const clock = clockAt(nowMs, stretch);
       const isHoliday = holidays.has(clock.date);
-      said = { minute, outcome: outcomeAt(stretch, clock, { ...asked, opens, isHoliday }) };
+      cached = { minute, outcome: outcomeAt(stretch, clock, { ...written, opens, isHoliday }) };
     }
-    return said.outcome;
+    return cached.outcome;
   };
 }
 
@@ -184,7 +187,11 @@ function daysOf(written: readonly string[], context: RuleContext): OpeningHours[
   for (const text of written) {
     const day = DAY_NAMES.find((each) => each === text);
     if (day === undefined) {
-      return context.fault(['days'], `${shown(text)} is no day`, 'write mon, tue, wed, thu, fri, sat or sun');
+      return context.fault(
+        ['days'],
+        `${formatInput(text)} is no day`,
+        'write mon, tue, wed, thu, fri, sat or sun',
+      );
     }
     days.add(day);
   }
@@ -199,15 +206,14 @@ function spansOf(written: readonly string[], context: RuleContext): OpeningHours
   const wrong = written.find((_, index) => spans[index] === undefined);
   if (wrong !== undefined) {
     const cure = 'write it like 09:00-17:30, 22:00-06:00 or 00:00-24:00, with two digits each';
-    return context.fault(['hours'], `${shown(wrong)} is no span of hours`, cure);
+    return context.fault(['hours'], `${formatInput(wrong)} is no span of hours`, cure);
   }
   return spans.filter((span) => span !== undefined);
 }
 
-/** More than these are a mistake; each makes a stretch shorter. */
 const SPANS_MAX = 24;
 
-/** Every day of 27 years. Each is looked at whenever a release is loaded. */
+/** Every day of 27 years. */
 const DATES_MAX = 10_000;
 
 function holidaysOf(file: string, context: RuleContext): OpeningHours['holidays'] | undefined {
@@ -219,12 +225,12 @@ function holidaysOf(file: string, context: RuleContext): OpeningHours['holidays'
     return context.fault(['holidays'], messageOf(thrown), `put the file beside the policy, one date a line`);
   }
   if (dates.length > DATES_MAX) {
-    const left = `keep to ${DATES_MAX}, and leave those out that are long past`;
+    const left = `keep to ${DATES_MAX}, and leave out those in the past`;
     return context.fault(['holidays'], `${file} has ${dates.length} dates`, left);
   }
   const wrong = dates.find((date) => !isDate(date));
   if (wrong !== undefined)
-    return context.fault(['holidays'], `${file} has ${shown(wrong)}, which is no date`, cure);
+    return context.fault(['holidays'], `${file} has ${formatInput(wrong)}, which is no date`, cure);
   if (dates.length === 0)
     return context.fault(['holidays'], `${file} has no date`, `${cure}, or leave holidays out`);
   return new Set(dates);

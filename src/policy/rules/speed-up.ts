@@ -2,26 +2,31 @@ import { z } from 'zod';
 import { durationText, wholeText } from './parameter.ts';
 import { defineRule, pass, refuse } from './rule.ts';
 
-const NOT_ALLOWED = 'false; to allow speed-ups, give max and within in its place';
+const NOT_ALLOWED = 'false; to allow speed-ups, give max and within instead';
 
 export const speedUp = defineRule({
   name: 'speed-up',
   summary:
-    'A speed-up (`pending_round: true`) passes only soon after what it speeds up was approved, and only so many times; or never.',
+    'A speed-up (`pending_round: true`) must come soon after the approval of the original, and ' +
+    'not too often.',
   notes: [
-    'A callback that is no speed-up passes.',
-    'A speed-up of what was never approved, or no longer stands approved, is refused: the same question (`sign_prepare` or `sign_start`) without `pending_round` must have been approved about the same withdrawal or transaction, with the same terms, at most `within` ago.',
-    'Speed-ups are told apart by the txids that `sign_success` reported in between: one that comes before another txid was reported is the same speed-up again, and counts once.',
-    'Only approved speed-ups count; those of `sign_prepare` and of `sign_start` count apart. Without this rule there is no limit to their number.',
-    'What was approved has its reservations already; a speed-up is not reserved again as long as these count.',
-    'A refusal does not stand where what it depends on may change: each repeat is decided afresh.',
+    'A callback that is not a speed-up passes.',
+    'A speed-up is refused unless the original is approved: the same question (`sign_prepare` ' +
+      'or `sign_start`) without `pending_round`, about the same withdrawal or transaction, with ' +
+      'the same terms, at most `within` ago.',
+    'Speed-ups are distinguished by the txids that `sign_success` reported. Without a new txid ' +
+      'in between, a speed-up is a repeat of the one before, and counts once.',
+    'Only approved speed-ups count. Those of `sign_prepare` and of `sign_start` count ' +
+      'separately. Without this rule, their number is unlimited.',
+    'A speed-up reserves nothing again in a window that still counts the original.',
+    'A refusal is not final if the state that it depends on can change: each repeat is decided again.',
   ],
   callbacks: ['transfer', 'web3'],
   parameters: z
     .strictObject({
       max: wholeText
         .optional()
-        .describe('How many speed-ups of one withdrawal or transaction may be approved.'),
+        .describe('The greatest number of approved speed-ups of one withdrawal or transaction.'),
       within: durationText
         .optional()
         .describe('How long after the approval a speed-up may come, from 1s to 92d, like 90s, 10m or 24h.'),
@@ -29,7 +34,7 @@ export const speedUp = defineRule({
         .string({ error: NOT_ALLOWED })
         .regex(/^false$/, { error: NOT_ALLOWED })
         .optional()
-        .describe('`false`: no speed-up passes. Then leave `max` and `within` out.'),
+        .describe('`false`: no speed-up passes. Leave `max` and `within` out.'),
     })
     .superRefine(({ max, within, allowed }, context) => {
       const fault = (path: string[], message: string, cure: string): void => {
@@ -37,7 +42,11 @@ export const speedUp = defineRule({
       };
       if (allowed !== undefined) {
         if (max === undefined && within === undefined) return;
-        fault([], 'it allows no speed-up, and says which it allows', 'leave out allowed, or max and within');
+        fault(
+          [],
+          'it allows no speed-up, but has a limit for speed-ups',
+          'leave out allowed, or max and within',
+        );
       } else if (max === undefined || within === undefined) {
         const missing = max === undefined ? 'max' : 'within';
         fault(
@@ -59,27 +68,35 @@ rules:
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
-        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        transfer:
+          { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
         expect: SUCCESS
       - source: vault
         after: 24h
-        transfer: { type: sign_start, request_id: r1, pending_round: true, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        transfer:
+          { type: sign_start, request_id: r1, pending_round: true, from: bc1qfrom, to: bc1qone,
+            amount: '0.5', symbol: BTC }
         expect: SUCCESS
   - test: a speed-up that comes too late is refused
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
-        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        transfer:
+          { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
         expect: SUCCESS
       - source: vault
         after: 86401s
-        transfer: { type: sign_start, request_id: r1, pending_round: true, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        transfer:
+          { type: sign_start, request_id: r1, pending_round: true, from: bc1qfrom, to: bc1qone,
+            amount: '0.5', symbol: BTC }
         expect: { verdict: FAILURE, rule: speed-up#1, values: { max: '1', within: 24h } }
   - test: a speed-up of what was never approved is refused
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
-        transfer: { type: sign_start, request_id: r1, pending_round: true, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
+        transfer:
+          { type: sign_start, request_id: r1, pending_round: true, from: bc1qfrom, to: bc1qone,
+            amount: '0.5', symbol: BTC }
         expect: { verdict: FAILURE, rule: speed-up#1 }
 `,
   compile: ({ max, within }) => ({

@@ -7,7 +7,7 @@ import { type Counter, compileCounting, countingNotes, countingParameters } from
 import { type Bound, type Duration, amountText, boundOf, durationText } from './parameter.ts';
 import { type Outcome, defineRule, pass, refuse } from './rule.ts';
 
-/** A value has at most 36 digits before the point, like an amount. */
+/** Like an amount, a value has at most 36 digits before the point. */
 const TOO_GREAT = 10n ** BigInt(36 + AMOUNT_SCALE);
 
 type Valid = NonNullable<Outcome['valid']>;
@@ -15,16 +15,23 @@ type Valid = NonNullable<Outcome['valid']>;
 export const valueLimit = defineRule({
   name: 'value-limit',
   summary:
-    'What a callback is worth at the prices in force must not be more than a maximum: by itself or, with a window, in sum.',
+    'The value of a callback, at the current prices, must not exceed a maximum: of one callback ' +
+    'or, with `window`, in sum.',
   notes: [
-    'The value is the amount times the price of its symbol, exact, and rounded up in the 36th digit after the point.',
-    'Prices are set with `countersign prices set`, all in one currency, which is also that of `max`.',
-    'An asset without a price, a price older than `maxAge`, and one that is as of more than a minute later than now, refuse. Such a refusal does not stand: each repeat is decided afresh.',
-    'Without `window` each callback is judged by itself. With it, values are summed over all assets; what was approved counts with its value at that time, whatever its price is now.',
+    'The value is the amount times the price of its symbol. It is exact, and rounded up at the ' +
+      '36th digit after the point.',
+    'Prices are set with `countersign prices set`. All prices, and `max`, are in the same currency.',
+    'A callback is refused if its asset has no price, if the price is older than `maxAge`, or ' +
+      'if the time of the price is more than a minute ahead. Such a refusal is not final: each ' +
+      'repeat is decided again.',
+    'Without `window`, each callback is judged alone. With `window`, the values of all assets ' +
+      'are summed. An approval counts with its value at that time, whatever the price is later.',
     'An unlimited amount (`-1` in a web3 callback) is refused.',
-    'The amount of a web3 callback is in the coin of its chain (`main_chain_symbol`): the price is that coin’s, also where the amount is zero, and tokens that its call data moves are not in the value.',
+    'The amount of a web3 callback is in the coin of its chain (`main_chain_symbol`), so the ' +
+      'price of that coin is needed even for the amount zero. The value does not include the ' +
+      'tokens that the call data moves.',
     ...countingNotes,
-    'Changing `maxAge`, or the symbols under `when`, keeps the count as well.',
+    'If you change `maxAge`, or the symbols under `when`, the count is kept.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z
@@ -34,7 +41,7 @@ export const valueLimit = defineRule({
       per: countingParameters.per,
       window: countingParameters.window
         .optional()
-        .describe('Sums the values within a window, as window-limit does: 24h, 7d, day, month.'),
+        .describe('Sums the values within a window, like window-limit: 24h, 7d, day, month.'),
       zone: countingParameters.zone,
     })
     .superRefine(({ per, window, zone }, context) => {
@@ -44,7 +51,7 @@ export const valueLimit = defineRule({
         context.addIssue({
           code: 'custom',
           path: [name],
-          message: `${name} says how to count in a window, and there is none`,
+          message: `${name} is only for counting in a window, and there is no window`,
           params: { cure: `add a window, like 24h, or leave ${name} out` },
         });
       }
@@ -73,7 +80,9 @@ rules:
         expect: SUCCESS
       - source: shop
         payment: { appOrderId: '3', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '6000' }
-        expect: { verdict: FAILURE, rule: value-limit#2, values: { asset: USDT1742, price: '1.0001', value: '6000.6', max: '25000' } }
+        expect:
+          { verdict: FAILURE, rule: value-limit#2,
+            values: { asset: USDT1742, price: '1.0001', value: '6000.6', max: '25000' } }
       - source: shop
         payment: { appOrderId: '4', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '5000' }
         expect: SUCCESS
@@ -84,7 +93,8 @@ rules:
     callbacks:
       - source: shop
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.2' }
-        expect: { verdict: FAILURE, rule: value-limit#1, values: { amount: '0.2', value: '19400', max: '10000' } }
+        expect:
+          { verdict: FAILURE, rule: value-limit#1, values: { amount: '0.2', value: '19400', max: '10000' } }
   - test: a price of ten minutes ago will do, an older one will not
     now: 2026-03-02T10:00:00Z
     given:
@@ -210,7 +220,8 @@ function priceOf(symbol: string, { nowMs, prices }: Facts, maxAge: Duration): Pr
         { fromMs: valid.untilMs, untilMs: Number.MAX_SAFE_INTEGER },
       )
     : refused(
-        `${described} is of a time to come: correct the clock of the program that sets prices, and set it again`,
+        `${described} is of a time to come: correct the clock of the program that sets prices, ` +
+          'and set it again',
         values,
         { fromMs: 0, untilMs: valid.fromMs },
       );
@@ -218,7 +229,9 @@ function priceOf(symbol: string, { nowMs, prices }: Facts, maxAge: Duration): Pr
 
 const UNIT = 10n ** BigInt(AMOUNT_SCALE);
 
-/** Amount times price, rounded up to the next unit of 10^-36, so that a limit is never exceeded by rounding. */
+/**
+ * Amount times price, rounded up to the next unit of 10^-36, so that a limit is never exceeded by rounding.
+ */
 function valueAt(amount: Amount, price: Amount): Amount {
   return (amount * price + UNIT - 1n) / UNIT;
 }

@@ -9,8 +9,8 @@ const ONE = 10n ** BigInt(AMOUNT_SCALE);
 
 export const velocityLimit = defineRule({
   name: 'velocity-limit',
-  summary: 'No more than so many callbacks are approved within a window of time, this one included.',
-  notes: [...countingNotes, ONE_SYMBOL_NOTE],
+  summary: 'The number of callbacks that are approved within a window of time must not exceed a maximum.',
+  notes: ['The number includes this callback.', ...countingNotes, ONE_SYMBOL_NOTE],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z.strictObject({
     ...countingParameters,
@@ -24,7 +24,7 @@ rules:
   - velocity-limit: { per: [userId], window: 1m, max: 10 }
 `,
   cases: `tests:
-  - test: ten payments of a user within a minute pass, the eleventh is refused, and passes when it comes again a minute later
+  - test: ten payments of a user within a minute pass, and the eleventh passes a minute later
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: shop

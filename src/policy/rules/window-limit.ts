@@ -6,11 +6,14 @@ import { type RuleContext, defineRule, refuse } from './rule.ts';
 
 export const windowLimit = defineRule({
   name: 'window-limit',
-  summary:
-    'The amounts approved within a window of time, this one included, must not sum to more than a maximum.',
+  summary: 'The sum of the amounts that are approved within a window of time must not exceed a maximum.',
   notes: [
-    'Amounts of different coins make no sum: name exactly one symbol under `when`, count by `symbol`, or write `by: asset`. For one limit over all coins see value-limit.',
-    'With `by: asset`, `max` is a table of amounts by symbol; each asset has a count of its own, as with `symbol` in `per`, and one that the table does not name is refused. Symbols compare exactly, with regard to case.',
+    'The sum includes this callback.',
+    'Amounts of different coins can’t be summed. Name exactly one symbol under `when`, add ' +
+      '`symbol` to `per`, or use `by: asset`. For one limit over all coins, use value-limit.',
+    'With `by: asset`, `max` is a table of amounts by symbol. Each asset has its own count. ' +
+      'Symbols are case-sensitive.',
+    'With `by: asset`, an asset that is not in the table is refused.',
     'An unlimited amount (`-1` in a web3 callback) is refused.',
     ...countingNotes,
     ONE_SYMBOL_NOTE,
@@ -20,7 +23,7 @@ export const windowLimit = defineRule({
     .strictObject({
       ...countingParameters,
       max: amountOrTable.describe(
-        'The greatest sum that passes; with `by: asset`, a table of amounts by symbol.',
+        'The greatest sum that passes. With `by: asset`, a table of amounts by symbol.',
       ),
       by: byAsset,
     })
@@ -48,7 +51,8 @@ rules:
         expect: SUCCESS
       - source: shop
         payment: { appOrderId: '3', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '0.01' }
-        expect: { verdict: FAILURE, rule: window-limit#1, values: { asked: '0.01', max: '50000', window: 24h } }
+        expect:
+          { verdict: FAILURE, rule: window-limit#1, values: { asked: '0.01', max: '50000', window: 24h } }
       - source: shop
         payment: { appOrderId: '4', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.5' }
         expect: SUCCESS

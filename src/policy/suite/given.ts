@@ -18,10 +18,10 @@ import {
 } from './shape.ts';
 import { type Given, type GivenList, type GivenOrder, NOTHING_GIVEN } from './suite.ts';
 
-/** Since ever: the epoch. */
+/** For entries without `added`. */
 const FOR_EVER_MS = 0;
 
-/** The state before a test's first callback. Faults go to the reading's problems. */
+/** The state before the first callback of a test. Reports faults to the reading. */
 export function readGiven(reading: Reading, written: Json | undefined, path: Path, nowMs: number): Given {
   if (written === undefined) return NOTHING_GIVEN;
   readLayer(reading, givenShape, written, path);
@@ -106,7 +106,7 @@ function readOrders(reading: Reading, written: Json | undefined, path: Path): re
   });
 }
 
-/** Announced members as `orders expect` reads them. */
+/** Reads announced members like `orders expect`. */
 function membersOf(
   { problems }: Reading,
   written: Readonly<Record<string, unknown>>,

@@ -23,14 +23,12 @@ import type { Expectation, PolicyTest, TestCallback } from './suite.ts';
 export type TestsRead =
   | {
       readonly ok: true;
-      /** In the order of the files' names, and within a file as written. */ readonly tests: readonly PolicyTest[];
+      /** Ordered by file name, then as written. */ readonly tests: readonly PolicyTest[];
     }
-  /** At least one. */
+  /** At least one fault. */
   | { readonly ok: false; readonly faults: readonly PolicyFault[] };
 
-/**
- * Test files (`*.test.yaml`), all faults at once, each with its place and its cure. No files are no tests.
- */
+/** Reads test files (`*.test.yaml`), or reports all their faults. Without files there are no tests. */
 export function readTestFiles(files: readonly PolicyFile[]): TestsRead {
   const faults: PolicyFault[] = [];
   const tests: PolicyTest[] = [];
@@ -93,7 +91,7 @@ function readCase(
   const read = readLayer(reading, caseShape, written, path);
   if (!isObject(written)) return undefined;
   const lineOf = (at: Path): number => positionOf(tree, at, 'value').line;
-  // Also where the case itself has a fault, so that those within it come to light as well.
+  // Also for a test with a fault, so that the faults below it are reported too.
   const given = readGiven(reading, written['given'], [...path, 'given'], read?.now ?? Infinity);
   const listed = written['callbacks'];
   const callbacks = (Array.isArray(listed) ? (listed as readonly Json[]) : []).flatMap((each, index) => {
@@ -103,14 +101,14 @@ function readCase(
   return read && { file, line: lineOf(path), name: read.test, nowMs: read.now, given, callbacks };
 }
 
-/** What a co-signer's callback has where a test does not say otherwise. */
+/** The members of a co-signer's callback that a test may leave out. */
 const DEFAULTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   payment: {},
   transfer: { type: 'sign_prepare', transfer_id: '1' },
   web3: { type: 'sign_prepare', trans_id: '1', input_data: '', interactive_contract: '' },
 };
 
-/** One callback of a test; undefined once its problems are told. */
+/** A callback of a test; undefined after a fault. */
 function readCallback(reading: Reading, written: Json, path: Path, line: number): TestCallback | undefined {
   const read = readLayer(reading, callbackShape, written, path);
   if (!isObject(written)) return undefined;
@@ -128,7 +126,7 @@ function readCallback(reading: Reading, written: Json, path: Path, line: number)
   };
 }
 
-/** Members as they would come in: texts, but for what only JSON's own kinds can say. */
+/** The members as they would arrive: texts, except a boolean where JSON has one. */
 function readWire(
   reading: Reading,
   written: Json | undefined,

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { type Json, isObject } from '../../values/canonical.ts';
 import { readInstant } from '../../values/clock.ts';
-import { type Path, type Problem, problemsOf, shown } from '../fault.ts';
+import { type Path, type Problem, problemsOf, formatInput } from '../fault.ts';
 import { DURATION_PATTERN, amountText, durationMs } from '../rules/parameter.ts';
 
 /*
- * Test files layer by layer. What holds values of several shapes is `unknown` here and read on its own, so
- * that each fault can name what is known at its place. Each schema's message is the phrase for what it
- * expects.
+ * The shapes of a test file, one for each level. A value that may have several shapes is `unknown` here and
+ * is read separately, for precise faults. The message of a schema is the phrase for what it expects.
  */
 
 const CASES_MAX = 10_000;
@@ -33,7 +32,7 @@ export const fileShape = z.strictObject({
     .array(z.unknown(), { error: TESTS })
     .min(1, { error: TESTS })
     .max(CASES_MAX, { error: TESTS })
-    .describe('Each begins with nothing but what it is given.'),
+    .describe('The tests. Each starts with an empty state, except for `given`.'),
 });
 
 export const caseShape = z.strictObject({
@@ -41,38 +40,38 @@ export const caseShape = z.strictObject({
     .string({ error: TEXT })
     .min(1, { error: TEXT })
     .max(300, { error: 'at most 300 characters' })
-    .describe('What it promises, in a sentence; unique within the file.'),
+    .describe('The promise, in a sentence. It is unique in the file.'),
   now: instantText.describe('The instant of the first callback, with Z or an offset.'),
   given: z.unknown().optional().describe('The state before the first callback.'),
   callbacks: z
     .array(z.unknown(), { error: CALLBACKS })
     .min(1, { error: CALLBACKS })
     .max(CALLBACKS_MAX, { error: CALLBACKS })
-    .describe('In order; each may build up state for the next.'),
+    .describe('The callbacks, in order. Each may change the state for the next.'),
 });
 
 export const givenShape = z.strictObject({
   lists: z.unknown().optional().describe('Lists in the store: by source, then by list, its values.'),
   prices: z.unknown().optional().describe('Prices by asset.'),
-  orders: z.unknown().optional().describe('Orders that were announced.'),
-  answers: z.unknown().optional().describe('What services and modules answer, by name.'),
+  orders: z.unknown().optional().describe('Announced orders.'),
+  answers: z.unknown().optional().describe('The answers of services and modules, by name.'),
 });
 
 export const listValueShape = z.strictObject({
   value: text.describe('The value.'),
   added: instantText
     .optional()
-    .describe('When it was put on the list. Left out, it has been there for ever.'),
+    .describe('The instant when it was added to the list. The default is the epoch.'),
 });
 
 export const priceShape = z.strictObject({
   price: amountText
     .refine((price) => price > 0n, { error: 'a price above zero, like 97000 or 0.0001' })
-    .describe('Of one whole unit of the asset.'),
-  asOf: instantText.describe('The instant of which it is true.'),
+    .describe('The price of one whole unit of the asset.'),
+  asOf: instantText.describe('The instant of the price.'),
 });
 
-/** Exactly one names the subject: its kind, and its id. */
+/** Exactly one must be present: the kind of the subject, with its id. */
 const subjectShape = {
   payment: text.optional().describe('The `appOrderId` of a payment.'),
   transfer: text.optional().describe('The `request_id` of a withdrawal.'),
@@ -80,12 +79,12 @@ const subjectShape = {
 };
 
 export const orderShape = z.strictObject({
-  source: text.describe('The source that it is announced for.'),
+  source: text.describe('The source of the order.'),
   ...subjectShape,
   members: z
     .record(z.string(), z.unknown(), { error: 'a mapping of members to texts' })
     .describe('The announced members, as `orders expect` takes them.'),
-  expires: instantText.describe('When it expires.'),
+  expires: instantText.describe('The instant when it expires.'),
 });
 
 export const answersShape = z.strictObject({
@@ -100,13 +99,13 @@ export const callbackShape = z.strictObject({
     .unknown()
     .optional()
     .describe(
-      'A withdrawal: its members on the wire; `type` is sign_prepare and `transfer_id` 1 if left out.',
+      'A withdrawal: its members on the wire. The default of `type` is sign_prepare, of `transfer_id` 1.',
     ),
   web3: z
     .unknown()
     .optional()
     .describe(
-      'A web3 transaction: its members on the wire; `type` is sign_prepare and `trans_id` 1 if left out.',
+      'A web3 transaction: its members on the wire. The default of `type` is sign_prepare, of `trans_id` 1.',
     ),
   scheme: text.optional().describe('The scheme that a payment is signed with.'),
   after: z
@@ -114,15 +113,15 @@ export const callbackShape = z.strictObject({
     .refine((written) => lengthOf(written) !== undefined, { error: AFTER })
     .transform((written) => lengthOf(written) ?? 0)
     .optional()
-    .describe('The time since the callback before: 90s, 5m, 1h, 2d. Left out, none.'),
-  /** It must be there: `readExpectation` says so, in a better sentence. */
-  expect: z.unknown().optional().describe('SUCCESS, FAILURE, or a mapping that says more.'),
+    .describe('The time since the callback before: 90s, 5m, 1h, 2d. The default is 0s.'),
+  /** Required: `readExpectation` reports a missing one in a better sentence. */
+  expect: z.unknown().optional().describe('SUCCESS, FAILURE, or a mapping with more.'),
 });
 
 export const VERDICTS = ['SUCCESS', 'FAILURE'] as const;
 
 export const expectShape = z.strictObject({
-  verdict: z.enum(VERDICTS, { error: 'SUCCESS or FAILURE' }).describe('What is answered.'),
+  verdict: z.enum(VERDICTS, { error: 'SUCCESS or FAILURE' }).describe('The answer.'),
   rule: z
     .string({ error: TEXT })
     .regex(/^(?:[a-z][a-z0-9-]*\/)?(?:[a-z][a-z0-9-]*#[1-9]\d*|when)$/, {
@@ -138,8 +137,8 @@ export const expectShape = z.strictObject({
   values: z
     .record(z.string(), z.string({ error: TEXT }), { error: 'a mapping of names to texts' })
     .optional()
-    .describe('Values that the rule which refuses must have looked at; those not named may be anything.'),
-  because: text.optional().describe('A part of the sentence that says why.'),
+    .describe('Values in the result of the rule that refuses. Values that are not named may be anything.'),
+  because: text.optional().describe('A part of the reason.'),
 });
 
 function answersOf(what: string) {
@@ -148,7 +147,7 @@ function answersOf(what: string) {
       error: `a mapping of names to ${ANSWER}`,
     })
     .optional()
-    .describe(`${what}: yes, no or failed. Who is not named gives none, which refuses.`);
+    .describe(`${what}: yes, no or failed. A plugin that is not named gives no answer, which refuses.`);
 }
 
 function lengthOf(written: string): number | undefined {
@@ -156,12 +155,12 @@ function lengthOf(written: string): number | undefined {
   return DURATION_PATTERN.test(written) ? durationMs(written) : undefined;
 }
 
-/** Where faults go while one file is read. */
+/** Collects the faults of one file. */
 export interface Reading {
   readonly problems: Problem[];
 }
 
-/** One layer of a test file, by its shape; undefined once its problems are told. */
+/** Reads a value by its shape; undefined after a fault. */
 export function readLayer<Shape extends z.ZodObject>(
   { problems }: Reading,
   shape: Shape,
@@ -174,7 +173,7 @@ export function readLayer<Shape extends z.ZodObject>(
   return undefined;
 }
 
-/** The entries of a mapping; none of anything else, once that is told. */
+/** The entries of a mapping; empty after a fault. */
 export function entriesOf(
   { problems }: Reading,
   written: Json | undefined,
@@ -188,7 +187,7 @@ export function entriesOf(
   return [];
 }
 
-/** The items of a list, likewise. */
+/** The items of a list; empty after a fault. */
 export function itemsOf(
   { problems }: Reading,
   written: Json | undefined,
@@ -202,10 +201,10 @@ export function itemsOf(
 }
 
 export function valueProblem(path: Path, written: Json | undefined, expected: string): Problem {
-  return { path, of: 'value', message: `${shown(written)} will not do`, cure: `write ${expected}` };
+  return { path, of: 'value', message: `${formatInput(written)} will not do`, cure: `write ${expected}` };
 }
 
-/** The one of several names that a mapping has; undefined once it is told that it has none, or several. */
+/** The only one of `names` that the mapping has; undefined after a fault. */
 export function oneNameOf<const Name extends string>(
   { problems }: Reading,
   written: Readonly<Partial<Record<Name, unknown>>>,

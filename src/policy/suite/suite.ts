@@ -3,7 +3,7 @@ import type { Members } from '../../values/members.ts';
 import type { Amount } from '../../values/amount.ts';
 import type { PluginAnswer, PluginQuestion } from '../facts.ts';
 
-/** One test of a test file, read. */
+/** A test of a test file. */
 export interface PolicyTest {
   readonly file: string;
   /** Counted from 1. */
@@ -29,7 +29,7 @@ export interface Given {
 export interface GivenList {
   readonly source: string;
   readonly list: string;
-  /** Comparable texts; 0 for a value that has been there for ever. */
+  /** Comparable texts. `addedMs` is 0 without `added`. */
   readonly values: readonly { readonly value: string; readonly addedMs: number }[];
 }
 
@@ -51,7 +51,7 @@ export interface TestCallback {
   readonly expect: Expectation;
 }
 
-/** What is left out may be anything. */
+/** An absent member may be anything. */
 export interface Expectation {
   readonly verdict: Verdict;
   /** `amount-limit#1`, or with the policy before it, `small-payments/amount-limit#1`. */

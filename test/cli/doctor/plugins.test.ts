@@ -90,7 +90,7 @@ describe('doctor and services', () => {
     expect(code).toBe(0);
     const told = asked.filter((line) => line.startsWith('warning'));
     expect(told).toHaveLength(warnings);
-    for (const line of told) expect(line).toContain('whoever is in between reads every callback');
+    for (const line of told) expect(line).toContain('others on the network can read every callback');
   });
 
   it('a short secret, and an authority without use, are warnings', async () => {

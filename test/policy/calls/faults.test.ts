@@ -23,7 +23,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'without anything',
       '{}',
-      'it has neither calls nor plain, so nothing could pass; give at least one of them',
+      'it has neither calls nor plain, so no transaction could pass; give at least one of them',
     ],
     [
       'with a method that nobody knows',

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Callback, Kind } from '../../../src/callback/callback.ts';
-import { type Answered, compileExpression } from '../../../src/policy/expression/compile.ts';
+import { type Evaluated, compileExpression } from '../../../src/policy/expression/compile.ts';
 import { factsAt } from '../../../src/policy/facts.ts';
 import { AMOUNT_SCALE } from '../../../src/values/amount.ts';
 import { A, B, outputs, payment, transfer, web3 } from '../callbacks.ts';
@@ -13,9 +13,9 @@ const CALLBACKS: Readonly<Record<Kind, Callback>> = {
   web3: web3(),
 };
 
-function asked(text: string, callback: Callback): Answered | 'fault' {
+function asked(text: string, callback: Callback): Evaluated | 'fault' {
   const compiled = compileExpression(text, callback.kind);
-  return compiled.ok ? compiled.expression.ask(callback, FACTS) : 'fault';
+  return compiled.ok ? compiled.expression.evaluate(callback, FACTS) : 'fault';
 }
 
 describe('an expression reaches nothing but the names it is given', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PluginAnswer } from '../../../src/policy/facts.ts';
-import { pluginQuestionsOf } from '../../../src/policy/plugins.ts';
+import { pluginQuestionsOf } from '../../../src/policy/evaluate.ts';
 import { onePolicy, payment, release, ruleFaults, transfer, web3 } from '../callbacks.ts';
 import { answered, answeredFor } from './plugin.ts';
 

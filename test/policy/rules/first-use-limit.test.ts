@@ -168,7 +168,7 @@ describe('first-use-limit', () => {
     'one maximum for several coins is a fault: when %s',
     (when) => {
       expect(ruleFaults('first-use-limit: { of: to, max: 1 }', 'transfer', when)).toEqual([
-        expect.stringContaining('it would hold amounts of different coins against one maximum'),
+        expect.stringContaining('one maximum would be for amounts of different coins'),
       ]);
     },
   );

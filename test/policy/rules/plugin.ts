@@ -1,7 +1,6 @@
 import type { Callback } from '../../../src/callback/callback.ts';
-import { evaluate } from '../../../src/policy/evaluate.ts';
-import { type PluginAnswer, factsAt } from '../../../src/policy/facts.ts';
-import { pluginQuestionsOf, pluginQuestionKey } from '../../../src/policy/plugins.ts';
+import { evaluate, pluginQuestionsOf } from '../../../src/policy/evaluate.ts';
+import { type PluginAnswer, factsAt, pluginQuestionKey } from '../../../src/policy/facts.ts';
 import type { Proposal } from '../../../src/policy/proposal.ts';
 import { NOON, onePolicy, release } from '../callbacks.ts';
 

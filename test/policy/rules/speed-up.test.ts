@@ -63,8 +63,8 @@ describe('speed-up', () => {
     ['{ max: 3, within: day }', '"day" will not do'],
     ['{ allowed: true }', '"true" will not do; write false; to allow speed-ups, give max and within'],
     ['{ allowed: no }', '"no" will not do'],
-    ['{ allowed: false, max: 3, within: 24h }', 'it allows no speed-up, and says which it allows'],
-    ['{ allowed: false, max: 3 }', 'it allows no speed-up, and says which it allows'],
+    ['{ allowed: false, max: 3, within: 24h }', 'it allows no speed-up, but has a limit for speed-ups'],
+    ['{ allowed: false, max: 3 }', 'it allows no speed-up, but has a limit for speed-ups'],
     ['{ max: 3, withn: 24h }', 'did you mean within?'],
   ])('%s is a fault', (parameters, fault) => {
     const faults = ruleFaults(`speed-up: ${parameters}`, 'transfer');

@@ -260,8 +260,11 @@ describe('a value-limit that is written wrongly', () => {
     ['{ max: 1 }', 'maxAge is missing'],
     ['{ maxAge: 10m }', 'max is missing'],
     ['{ max: { BTC: 1 }, maxAge: 10m }', 'a mapping will not do'],
-    ['{ max: 1, maxAge: 10m, per: [userId] }', 'per says how to count in a window, and there is none'],
-    ['{ max: 1, maxAge: 10m, zone: UTC }', 'zone says how to count in a window, and there is none'],
+    [
+      '{ max: 1, maxAge: 10m, per: [userId] }',
+      'per is only for counting in a window, and there is no window',
+    ],
+    ['{ max: 1, maxAge: 10m, zone: UTC }', 'zone is only for counting in a window, and there is no window'],
     ['{ max: 1, maxAge: 10m, window: 0s }', '"0s" is not a window'],
     ['{ max: 1, maxAge: 10m, window: 24h, zone: UTC }', 'has no time zone'],
     ['{ max: 1, maxAge: 10m, window: 24h, per: [to] }', 'a payment callback has no member "to"'],
