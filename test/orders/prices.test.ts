@@ -1,0 +1,55 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type WrittenPrice, pricesJson, setPrices } from '../../src/orders/prices.ts';
+import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
+import type { Store } from '../../src/store/store.ts';
+
+const NOON = Date.parse('2026-03-02T12:00:00Z');
+const AT_NOON = { by: 'ana', nowMs: NOON };
+const BTC: WrittenPrice = { asset: 'BTC', price: '97000', asOf: undefined };
+
+async function openStore(): Promise<Store> {
+  const path = join(mkdtempSync(join(tmpdir(), 'countersign-prices-')), 'store.db');
+  const store = await openEmbeddedStore({ path, clock: () => NOON });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+describe('setting prices', () => {
+  it('takes the time now unless one is given, and keeps amounts exact', async () => {
+    const store = await openStore();
+    const small = { asset: 'ETH', price: '0.000000000000000001', asOf: '2026-03-02T11:00:00Z' };
+    const table = await setPrices(store, [BTC, small], AT_NOON);
+    expect(pricesJson(table)).toMatchObject({
+      prices: {
+        BTC: { price: '97000', asOf: '2026-03-02T12:00:00.000Z' },
+        ETH: { price: '0.000000000000000001', asOf: '2026-03-02T11:00:00.000Z' },
+      },
+    });
+  });
+
+  it('takes a time up to a minute ahead', async () => {
+    const store = await openStore();
+    const ahead = { ...BTC, asOf: '2026-03-02T12:01:00Z' };
+    expect((await setPrices(store, [ahead], AT_NOON)).prices.size).toBe(1);
+  });
+
+  it.each<[string, readonly WrittenPrice[], string]>([
+    ['a price of zero', [{ ...BTC, price: '0' }], 'a plain decimal above zero'],
+    ['a price below zero', [{ ...BTC, price: '-1' }], 'a plain decimal above zero'],
+    ['an asset with a blank', [{ ...BTC, asset: 'B TC' }], 'is no asset'],
+    ['a time more than a minute ahead', [{ ...BTC, asOf: '2026-03-02T12:01:00.001Z' }], 'lies ahead'],
+    ['a time without an offset', [{ ...BTC, asOf: '2026-03-02T12:00:00' }], 'the time of BTC'],
+    ['an asset twice', [BTC, BTC], 'BTC is there twice'],
+  ])('refuses %s, and sets nothing', async (_, written, message) => {
+    const store = await openStore();
+    const others = [{ ...BTC, asset: 'ETH' }, ...written];
+    await expect(setPrices(store, others, AT_NOON)).rejects.toMatchObject({
+      code: 'PRICE_INVALID',
+      message: expect.stringContaining(message) as string,
+    });
+    expect((await store.prices()).version).toBe(0);
+  });
+});
