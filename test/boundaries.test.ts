@@ -71,13 +71,14 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   winston: ['observe'],
   'prom-client': ['observe'],
   commander: ['cli'],
+  yaml: ['values', 'cli'],
   '@scure/base': ['values'],
   '@marcbachmann/cel-js': ['policy'],
   cockatiel: ['plugins'],
 };
 const PURE: Readonly<Record<string, readonly string[]>> = {
   claims: ['zod'],
-  policy: ['zod', 'yaml', 'viem/utils', '@marcbachmann/cel-js'],
+  policy: ['zod', 'viem/utils', '@marcbachmann/cel-js'],
   callback: [],
 };
 const IMPURE_CALLS = /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bprocess\.|\bsetTimeout\(|\bfetch\(/;
