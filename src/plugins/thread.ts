@@ -36,16 +36,15 @@ export function createThreadSlot(
 ): ThreadSlot {
   let thread: Thread | undefined;
   let ready = false;
-  let asked = false;
   let closed = false;
   let stuck = 0;
 
   function begin(): Thread {
     if (closed) throw new PluginError('the service is shutting down');
     if (stuck >= STUCK_MAX) throw new PluginError(`${stuck} of its threads block, and do not end`);
-    const begun = startThread({ bytes, memoryMb, onEnd: (because) => replace(begun, because) });
+    const begun = startThread({ bytes, memoryMb, onEnd: (because, asked) => replace(begun, because, asked) });
     thread = begun;
-    const late = setTimeout(() => replace(begun, `it was not loaded within ${START_MS} ms`), START_MS);
+    const late = setTimeout(() => replace(begun, `it was not loaded within ${START_MS} ms`, false), START_MS);
     const loaded = (): void => {
       clearTimeout(late);
       if (thread === begun) ready = true;
@@ -53,7 +52,7 @@ export function createThreadSlot(
     begun.ready.then(loaded, () => clearTimeout(late));
     return begun;
   }
-  function replace(ended: Thread, because: string): void {
+  function replace(ended: Thread, because: string, asked: boolean): void {
     if (thread !== ended) return;
     const restart = ready && asked;
     thread = undefined;
@@ -80,13 +79,11 @@ export function createThreadSlot(
         over = true;
         const because = `no answer within ${timeoutMs} ms`;
         reject(new PluginError(ready ? because : `${because}, because its thread is still starting`));
-        if (ready) replace(current, because);
+        if (ready) replace(current, because, true);
       }, timeoutMs);
-      asked = true;
       try {
         return await Promise.race([current.ready.then(() => (over ? late : current.ask(input))), late]);
       } finally {
-        asked = false;
         clearTimeout(timer);
       }
     },
@@ -111,8 +108,11 @@ interface ThreadOptions {
   /** The bytes that were hashed; the thread runs exactly these. */
   readonly bytes: Uint8Array;
   readonly memoryMb: number;
-  /** Called once, when the thread ends or must end, but not after `end`. */
-  readonly onEnd: (because: string) => void;
+  /**
+   * Called once, when the thread ends or must end, but not after `end`. `asked` says whether it did so during
+   * a question.
+   */
+  readonly onEnd: (because: string, asked: boolean) => void;
 }
 
 /** The thread runs untrusted code, so all its messages are checked. */
@@ -147,10 +147,10 @@ function startThread({ bytes, memoryMb, onEnd }: ThreadOptions): Thread {
     open = undefined;
     return worker.terminate();
   }
-  function fail(because: string): void {
+  function fail(because: string, asked = open !== undefined): void {
     if (over) return;
     void end(because);
-    onEnd(because);
+    onEnd(because, asked);
   }
   function receive(message: ThreadMessage): void {
     if (message.type === 'ready') ready.resolve();
@@ -162,7 +162,9 @@ function startThread({ bytes, memoryMb, onEnd }: ThreadOptions): Thread {
       const because = printableSentence(message.because);
       if (message.verdict === 'failed') answer.reject(new PluginError(because));
       else answer.resolve({ verdict: message.verdict, because });
-      if (message.externalBytes > memoryMb * MEBIBYTE) fail(`it keeps more than ${memoryMb} MiB in buffers`);
+      if (message.externalBytes > memoryMb * MEBIBYTE) {
+        fail(`it keeps more than ${memoryMb} MiB in buffers`, true);
+      }
     }
   }
 

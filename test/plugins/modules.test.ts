@@ -217,6 +217,25 @@ describe('what goes wrong in a module stays in its thread', () => {
   });
 });
 
+describe('a thread that ends after its answer', () => {
+  it('has ended while nobody asked, also if this program learns of both at once', async () => {
+    const { ask, told: events } = await plugins(`
+      export default async () => {
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        setTimeout(() => process.exit(1), 5);
+        return { verdict: 'yes' };
+      };
+    `);
+    const answer = ask();
+    // The question leaves; then the event loop stands still until the thread has answered and ended.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 800);
+    expect(await answer).toMatchObject({ verdict: 'yes' });
+    await eventually('it has ended', () => events[0]);
+    expect(events).toEqual(['module-ended: module own-check: its thread ended with 1']);
+  });
+});
+
 describe('a module that keeps failing', () => {
   it('is not run for a while, and then by one question', async () => {
     const { ask, told: events } = await plugins(OBEYS, {
