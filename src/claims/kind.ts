@@ -9,7 +9,7 @@ export const claimMembers = {
    * False for a rule in `mode: observe`: the claim is checked, reserved and reported, and refuses nothing.
    */
   decides: z.boolean().default(true),
-  /** True if the policy says `refusals: final`: a refusal by this claim stands for good. */
+  /** True if the policy says `refusals: final`: a refusal by this claim is permanent. */
   final: z.boolean().default(false),
   /**
    * True if a refusal by this claim alone does not stand: it depends on something that changes without a

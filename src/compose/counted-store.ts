@@ -1,7 +1,7 @@
 import type { Metrics } from '../observe/metrics.ts';
 import type { Store } from '../store/store.ts';
 
-/** The store, with the rejections of the verbs that the service itself uses counted by name. */
+/** Counts the rejections of each verb that the service uses. */
 export function countFailures(store: Store, metrics: Pick<Metrics, 'storeFailed'>): Store {
   async function counted<T>(verb: string, asked: Promise<T>): Promise<T> {
     try {

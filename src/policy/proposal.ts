@@ -15,7 +15,7 @@ const ruleResult = z.strictObject({
   values: z.record(z.string(), z.string()).readonly(),
 });
 
-/** What one rule said, before the store was asked. */
+/** The outcome of one rule, before the store is asked. */
 export type RuleResult = Readonly<z.output<typeof ruleResult>>;
 
 const { policy, rule, mode, verdict, because, values } = ruleResult.shape;

@@ -1,14 +1,14 @@
 import { CountersignError } from '../errors.ts';
 import type { Control, Freeze, Lifted } from './store.ts';
 
-/** The most freezes that stand at once: see Releases.freeze. */
+/** The most freezes that are in effect at the same time: see Releases.freeze. */
 export const FREEZES_MAX = 100;
-/** How many lifted freezes Control lists. */
+/** The number of lifted freezes that {@link Control} keeps. */
 export const LIFTED_MAX = 20;
 const REASON_MAX = 1000;
 const BY_MAX = 200;
 
-/** Throws USAGE for a reason or an author that is too long. */
+/** Throws USAGE if the reason or the author is too long to be kept and shown with a hundred freezes. */
 export function expectFreeze({ reason, by }: Pick<Freeze, 'reason' | 'by'>): void {
   const bounds = [
     ['reason', reason, REASON_MAX],
@@ -24,18 +24,18 @@ export function expectFreeze({ reason, by }: Pick<Freeze, 'reason' | 'by'>): voi
   }
 }
 
-/** The detail, as JSON, of a journal entry of type `freeze`: a freeze, or an unfreeze. */
+/** The detail of a journal entry of type `freeze`, as JSON. Each source's journal gets one. */
 export interface FreezeDetail {
   readonly change: 'freeze' | 'unfreeze';
   readonly by: string;
   readonly atMs: number;
   /** The freeze that was added, or the freezes that were lifted. */
   readonly freezes: readonly Freeze[];
-  /** The ids of the freezes that stood afterwards. */
+  /** The ids of the freezes in effect afterwards. */
   readonly standing: readonly string[];
 }
 
-/** The freezes for lost data, oldest first. An operator must acknowledge each of them. */
+/** The freezes for lost data, oldest first. Approvals stop until an operator acknowledges each of them. */
 export function lossesIn(frozen: Control['frozen']): readonly Freeze[] {
   return frozen.filter(({ kind }) => kind === 'loss');
 }
@@ -45,10 +45,10 @@ export function freezeText({ id, by, reason }: Freeze): string {
   return `${id} by ${by}: ${reason}`;
 }
 
-/** What changed between two looks at the freezes. */
+/** The difference between two readings of the freezes. */
 export interface FreezeChanges {
   readonly added: readonly Freeze[];
-  /** With who lifted each, if that is still known. */
+  /** `liftedBy` is undefined if the store no longer keeps who lifted the freeze. */
   readonly lifted: readonly (Freeze & { readonly liftedBy: string | undefined })[];
 }
 

@@ -136,7 +136,7 @@ export type SettleResult =
 
 export interface NotificationRequest {
   readonly callback: SettledCallback;
-  /** The empty text if the notification has none. */
+  /** The empty text if the notification has no txid. */
   readonly txid: string;
   readonly detail: string;
 }
@@ -498,7 +498,7 @@ export interface Journal {
   journalSize(source: string): Promise<number>;
   /**
    * Deletes some of the source's oldest entries, up to and including `upTo`, in one bounded step. Resolves
-   * with the number of deleted entries; 0 if there are none left. An unknown `upTo` gives 0 too, because
+   * with the number of deleted entries; 0 if no entry is left. An unknown `upTo` gives 0 too, because
    * `upTo` is deleted last. The newest entry of a journal is never deleted, so that the journal doesn't look
    * lost. Subjects, counters and all other data stay.
    */
