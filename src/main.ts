@@ -1,4 +1,4 @@
 import { runMain } from './cli/main.ts';
 
-// A connection or a thread that somebody forgot keeps no command that is done from ending.
+// Without exit, an open connection or thread would keep a finished command running.
 process.exit(await runMain());

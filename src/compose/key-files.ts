@@ -7,30 +7,29 @@ import { fingerprintOf } from '../signature/keys.ts';
 import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
 import { authenticatorOf } from './sources.ts';
 
-/** A file of a source that can't be used, while the key that was read from it before still counts. */
+/** A key file that can't be used. The key that was read from it before stays in use. */
 export interface UnreadableKey {
   readonly source: string;
   readonly file: string;
-  /** Of the key that is still in use; of a secret, which must not have one, the empty text. */
+  /** The fingerprint of the key in use; empty for a secret, which must not have one. */
   readonly fingerprint: string;
-  /** What is wrong with the file. */
+  /** The fault of the file. */
   readonly because: string;
 }
 
-/** The sources' keys, read again when a file changed. */
+/** The keys of the sources. They are read again when a file changes. */
 export interface FollowedKeys {
   readonly current: () => Authenticator;
   readonly reload: () => void;
-  /** Files that were there and can't be used now. A key is not revoked by taking its file away. */
+  /** Files that could be read before and can't be used now. To remove a key file doesn't revoke its key. */
   readonly unreadable: () => readonly UnreadableKey[];
 }
 
 type Texts = ReadonlyMap<string, string>;
 
 /**
- * Reads all keys now; throws one error that lists every key that can't be read. Later a file that can't be
- * used leaves the key in use that was read from it, since a mount that is gone for a moment must not stop
- * payments. Other files count.
+ * Reads all keys. Throws one error that lists every key that can't be read. Later, a file that can't be used
+ * leaves its last key in use: a missing mount must not stop payments. The other files are read.
  */
 export function followKeys(settings: Settings, read: ReadSecret, log: Log): FollowedKeys {
   let texts: Texts = new Map();
@@ -85,7 +84,7 @@ export function followKeys(settings: Settings, read: ReadSecret, log: Log): Foll
       try {
         readAgain();
       } catch (thrown) {
-        // What is wrong between sources is wrong with none of their files.
+        // A conflict between sources is the fault of no single file.
         const because = messageOf(thrown);
         log.error('keys-unreadable', { because: `${because}; what was read before stays in use` });
         unreadable = [{ source: '', file: '', fingerprint: '', because }];
@@ -94,10 +93,7 @@ export function followKeys(settings: Settings, read: ReadSecret, log: Log): Foll
   };
 }
 
-/**
- * What the other files of the source hold: a key that was replaced is revoked, whatever is wrong with another
- * file.
- */
+/** The texts of the source's other files. A replaced key is revoked even if another file is unusable. */
 function usable(
   settings: Settings,
   source: SourceSettings,
@@ -117,7 +113,7 @@ function usable(
     authenticatorOf({ ...settings, sources: [source] }, noting(mixed, own));
     return own;
   } catch {
-    // More is wrong than these files: the source keeps all that it had, and is alarmed about.
+    // Other faults remain: the source keeps all its keys, and an error is logged.
     return new Map();
   }
 }
@@ -138,7 +134,7 @@ const referencesOf = (source: SourceSettings): readonly SecretRef[] => {
   );
 };
 
-/** Those of the source's files that can't be read, or that hold no key. */
+/** The files of the source that can't be read or hold no key. */
 function unusable(
   source: SourceSettings,
   { thrown, read, texts }: { readonly thrown: unknown; readonly read: ReadSecret; readonly texts: Texts },
@@ -164,9 +160,9 @@ function faultOf(reference: SecretRef, read: ReadSecret): string | undefined {
   }
 }
 
-/** For `/readyz`: which key is in use although its file can't be used, or that none is. */
+/** For `/readyz`: the keys that are in use although their files can't be used. */
 export function keysState(unreadable: readonly UnreadableKey[]): { ok: boolean; because: string } {
-  if (unreadable.length === 0) return { ok: true, because: 'the keys are those of their files' };
+  if (unreadable.length === 0) return { ok: true, because: 'all key files can be used' };
   const sentences = unreadable.map(({ source, fingerprint, because }) => {
     const key = fingerprint === '' ? 'what was read before' : `the key ${fingerprint} that was read before`;
     return `source ${source}: ${because}; ${key} stays in use`;

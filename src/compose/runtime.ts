@@ -36,7 +36,7 @@ export interface Runtime {
   /** Why the store may not decide yet; undefined once it may. */
   readonly unprepared: () => string | undefined;
   /**
-   * Prepares the store, and puts policies in force if there are none: nothing is written before. Rejects with
+   * Prepares the store, and puts the first policies in force. Nothing is written before. Rejects with
    * STORE_UNSAFE or POLICY_INVALID. If the store can't be reached, it is tried again, and `unprepared` says
    * so.
    */

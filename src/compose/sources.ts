@@ -27,7 +27,7 @@ export function kindsOf(source: SourceSettings): readonly Kind[] {
   ];
 }
 
-/** The sources of the settings, as orders must fit them. */
+/** The sources as the orders need them. */
 export function orderSources({ sources }: Pick<Settings, 'sources'>): readonly OrderSource[] {
   return sources.map((source) => ({
     name: source.name,
@@ -36,17 +36,18 @@ export function orderSources({ sources }: Pick<Settings, 'sources'>): readonly O
   }));
 }
 
-/** The bytes by which a source is answered. */
+/** The form of the answers to a source. */
 export function answerFormatOf(source: SourceSettings): AnswerFormat {
   if (source.callback !== 'payment' || source.answer === 'plain') return plainAnswer;
   return source.answer === 'json' ? jsonAnswer : source.answer;
 }
 
 /**
- * The bytes by which whoever calls is answered. An authenticated source has its own. Of others a co-signer's
- * path names the source. All payments come in on one path: where their sources are all answered in one way,
- * so is whoever is not known; else as the source whose appKey the body names, and plainly where it names none
- * or was not read.
+ * The form of an answer. An authenticated source has its own form. Otherwise the path of a co-signer names
+ * the source.
+ *
+ * All payments arrive on one path. If all their sources have one form, unknown senders get it too. If not,
+ * the appKey in the body selects the form. Without an appKey, or without a body, the answer is plain.
  */
 export function answerFormats(sources: Settings['sources']): (addressee: Addressee) => AnswerFormat {
   const byName = new Map(sources.map((source) => [source.name, answerFormatOf(source)]));

@@ -5,10 +5,7 @@ import { type Failure, failure, messageOf } from '../errors.ts';
 const JSON_TYPE =
   /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-?8|"utf-?8")[ \t]*)?(?:;[ \t]*)?$/i;
 
-/**
- * Reads a callback's body as bytes, at most `limitBytes` of them, and says no to what no sender of callbacks
- * sends.
- */
+/** Reads a body of at most `limitBytes` bytes, without compression, as JSON in UTF-8. */
 export function bodyReader(
   limitBytes: number,
 ): (request: Request, response: Response) => Promise<Uint8Array | Failure> {
@@ -19,7 +16,7 @@ export function bodyReader(
     if (!JSON_TYPE.test(contentType)) {
       return failure(
         'CONTENT_TYPE',
-        `the content type is ${quote(contentType)}, not application/json in UTF-8`,
+        `the content type is ${quote(contentType)}, send application/json in UTF-8`,
       );
     }
     const encoding = request.headers['content-encoding'] ?? 'identity';
@@ -27,13 +24,12 @@ export function bodyReader(
     if (encoding.toLowerCase() !== 'identity' || transfer.toLowerCase() !== 'chunked') {
       return failure(
         'CONTENT_ENCODING',
-        `the body is encoded as ${quote(`${encoding} ${transfer}`)}; callbacks are sent as they are`,
+        `the body is encoded as ${quote(`${encoding} ${transfer}`)}; send it uncompressed`,
       );
     }
     return new Promise((resolve) => {
-      // A body that has not come when its answer has been sent never comes, and body-parser would wait for it
-      // for ever.
-      response.once('close', () => resolve(failure('BODY_UNREADABLE', 'the body did not come in time')));
+      // A body that is missing when its answer is sent never arrives, and body-parser would wait for ever.
+      response.once('close', () => resolve(failure('BODY_UNREADABLE', 'the body did not arrive in time')));
       raw(request, response, (error?: unknown) =>
         resolve(error === undefined ? bytesOf(request) : unread(error)),
       );

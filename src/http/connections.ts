@@ -4,32 +4,32 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { networksOf } from '../pipeline/address-budgets.ts';
 
-/** What no sender of callbacks does, and for which its connection is closed. */
+/** Behaviour that no sender of callbacks shows. Its connection is closed. */
 export type Misuse =
-  /** It sent another request before it had the answer to the last one. */
+  /** The peer sent another request before the last one was answered. */
   | 'pipelined'
-  /** It left its answer unread. */
+  /** The peer did not read its answer. */
   | 'unread'
-  /** It sent what is no HTTP, or not all of its headers in time. */
+  /** The peer sent something other than HTTP, or not all of its headers in time. */
   | 'malformed';
 
 /** One connection, from its first request on. */
 interface Connection {
-  /** The response to its last request, until that is sent. */
+  /** The response to the last request, until it is sent. */
   response: ServerResponse | undefined;
-  /** Responses that the operating system has not taken yet. */
+  /** Responses that the operating system has not accepted yet. */
   unsent: number;
   /** A request came before the last one was answered. */
   isPipelined: boolean;
-  /** How often `look` found nothing but an end that the peer does not take. */
+  /** Consecutive checks that found the connection ending, but its peer not reading. */
   looks: number;
 }
 
 export interface RequestBounds {
-  /** The classes of the server, one of them changed so that it knows a request that comes too early. */
+  /** Classes for the server. They recognise a request that comes too early. */
   readonly classes: { readonly IncomingMessage: typeof IncomingMessage };
   follow(server: Server | TlsServer): void;
-  /** The response that is not sent yet on this connection. */
+  /** The unsent response of this connection. */
   responseOn(socket: Socket): ServerResponse | undefined;
   responses(): Iterable<ServerResponse>;
 }
@@ -37,12 +37,13 @@ export interface RequestBounds {
 const LOOK_EVERY_MS = 1000;
 
 /**
- * Holds each connection to one request at a time: on the second, nothing more of the connection is read, and
- * it is closed once the first is answered. A peer that leaves an answer unread is cut off after `unreadMs`.
+ * Limits each connection to one request at a time. After a second request, nothing more is read, and the
+ * connection is closed once the first request is answered. A peer that leaves an answer unread is
+ * disconnected after `unreadMs`.
  *
- * Node parses all requests that came in one chunk, thousands of them, before anything else happens, and
- * neither `pause` nor `destroy` ends that. A request for an upgrade does: what follows it is another
- * protocol. So that is what a request counts as that comes before its time.
+ * Node parses all requests of one chunk, perhaps thousands, before anything else runs; neither `pause` nor
+ * `destroy` ends that. A request for an upgrade does, because another protocol follows it. So a request that
+ * comes too early is treated as one.
  */
 export function boundRequests({
   unreadMs,
@@ -55,7 +56,7 @@ export function boundRequests({
   const isTooEarly = (socket: Socket): boolean => {
     const connection = connections.get(socket);
     if (connection === undefined || connection.unsent === 0) return false;
-    // TLS says only a turn later that an answer has been taken, when the next request may have come.
+    // TLS reports an accepted answer one turn later, when the next request may have arrived.
     const isSent =
       socket instanceof TLSSocket && connection.unsent === 1 && connection.response?.writableEnded === true;
     connection.isPipelined ||= !isSent;
@@ -64,9 +65,9 @@ export function boundRequests({
   const classes = { IncomingMessage: class extends IncomingMessage {} };
   upgradeEarlyRequests(classes.IncomingMessage, isTooEarly);
 
-  /** Closes a connection of which nothing is read any more, once its answer is out. */
+  /** Closes a connection from which nothing more is read, once its answer is sent. */
   function end({ socket }: IncomingMessage): void {
-    // Node has taken its own listeners off.
+    // Node has removed its own listeners.
     socket.on('error', () => undefined);
     const { response, isPipelined = false } = connections.get(socket) ?? {};
     if (isPipelined) misused(socket, 'pipelined');
@@ -91,7 +92,7 @@ export function boundRequests({
   return {
     classes,
     follow(server) {
-      // Otherwise a listener would have Node end each connection whose client offers another protocol.
+      // Without this, Node would end each connection whose client offers another protocol.
       const shouldUpgradeCallback = ({ socket }: IncomingMessage): boolean => isTooEarly(socket);
       Object.assign(server, { shouldUpgradeCallback });
       server.on('upgrade', end);
@@ -106,7 +107,7 @@ export function boundRequests({
           if (connection.response === response) connection.response = undefined;
         });
       });
-      // What these are answered is no response that is followed.
+      // Node answers these itself, with a response that is not tracked here.
       server.on('dropRequest', (_request, socket: Socket) => (connectionOf(socket).unsent += 1));
       server.on('clientError', (_error: Error, socket: Socket) => {
         if (socket.writable) connectionOf(socket);
@@ -125,7 +126,7 @@ function createConnections(): {
   readonly connections: ReadonlyMap<Socket, Connection>;
   readonly connectionOf: (socket: Socket) => Connection;
 } {
-  // An entry for each connection, not for each response: see createUnderWay.
+  // One entry for each connection: thousands of entries a second cost too much, see createInFlight.
   const connections = new Map<Socket, Connection>();
   const connectionOf = (socket: Socket): Connection => {
     const known = connections.get(socket);
@@ -138,7 +139,7 @@ function createConnections(): {
   return { connections, connectionOf };
 }
 
-/** Node sets `upgrade` of each request once its headers are read, and looks at it again before it goes on. */
+/** Node sets `upgrade` when it has read the headers of a request, and reads it before it continues. */
 function upgradeEarlyRequests(
   { prototype }: typeof IncomingMessage,
   isTooEarly: (socket: Socket) => boolean,
@@ -153,14 +154,14 @@ function upgradeEarlyRequests(
   });
 }
 
-/** A connection that is kept after its last answer would hold up the stop until the grace is over. */
+/** A connection that stays open after its last answer would delay the stop until the grace is over. */
 export function endConnection(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close');
 }
 
 /**
- * Closes what one address, of IPv6 one /64, opens beyond `perAddress` connections, or while it is shut out,
- * before anything is read. Those of a gateway are not counted: many call through it.
+ * Closes a connection before anything is read if its address has `perAddress` connections, or is shut out. An
+ * IPv6 /64 is one address. Connections of a gateway are not counted.
  */
 export function boundAddresses(
   server: Server | TlsServer,
@@ -194,7 +195,7 @@ export function boundAddresses(
     });
     return true;
   };
-  // Node's own listeners set up TLS and a parser, also for a connection that is closed already.
+  // Node's own listeners set up TLS and a parser even for a connection that is already closed.
   const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {

@@ -1,6 +1,7 @@
+import type { IncomingMessage } from 'node:http';
+import { isIPv4, isIPv6 } from 'node:net';
 import express, { type Express } from 'express';
-import { type ApiParts, createApi } from './api/api.ts';
-import { createHostCheck } from './ops-hosts.ts';
+import { type ApiParts, createApi } from './api.ts';
 
 export interface Readiness {
   readonly ready: boolean;
@@ -8,7 +9,7 @@ export interface Readiness {
     readonly name: string;
     readonly ok: boolean;
     readonly because: string;
-    /** False where it does not count for `ready`. */
+    /** False if it doesn't count for `ready`. */
     readonly decisive?: false;
   }[];
 }
@@ -17,11 +18,11 @@ export interface OpsAppParts {
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   readonly api: ApiParts;
-  /** Names by which the port may be called, beside localhost and IP addresses. */
+  /** Names by which the port may be called, besides localhost and IP addresses. */
   readonly hosts: readonly string[];
 }
 
-/** The app of the ops port: alive, ready and why not, the metrics, and the API. */
+/** The app of the ops port: liveness, readiness, metrics and the API. */
 export function createOpsApp({ readiness, metrics, api, hosts }: OpsAppParts): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -53,4 +54,63 @@ export function createOpsApp({ readiness, metrics, api, hosts }: OpsAppParts): E
     response.status(404).type('text/plain').send('/healthz, /readyz, /metrics, /api\n');
   });
   return app;
+}
+
+interface HostRefusal {
+  readonly status: 400 | 421;
+  readonly because: string;
+}
+
+const AUTHORITY = /^(\[[^[\]]+\]|[^[\]:]+)(?::(\d{1,5}))?$/;
+const ABSOLUTE = /^[a-z][a-z0-9+.-]*:\/\//i;
+const SHOWN_MAX = 80;
+
+/**
+ * Checks the name by which a request calls this port. A web page can let its own host name point to this
+ * machine, and so make the browser read this port; but the browser sends that host name. So only `localhost`,
+ * IP addresses and `names` are served. HTTP/1.0 may have no Host header: simple probes send none, and
+ * browsers don't use HTTP/1.0.
+ */
+export function createHostCheck(
+  names: readonly string[],
+): (request: IncomingMessage) => HostRefusal | undefined {
+  const allowed = new Set(['localhost', ...names.map((name) => name.toLowerCase())]);
+
+  function isAllowed(authority: string): boolean {
+    const [, host = '', port = '0'] = AUTHORITY.exec(authority) ?? [];
+    if (Number(port) > 65_535) return false;
+    if (host.startsWith('[')) return isIPv6(host.slice(1, -1)) && !host.includes('%');
+    return isIPv4(host) || allowed.has(host.toLowerCase().replace(/\.$/, ''));
+  }
+
+  return ({ url = '', rawHeaders, httpVersion }) => {
+    const hosts = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'host');
+    const target = targetAuthority(url);
+    const [host = target] = hosts;
+    if (hosts.length > 1) return { status: 400, because: 'there is more than one Host header: send one' };
+    if (hosts.length === 0 && httpVersion !== '1.0')
+      return { status: 400, because: 'there is no Host header: send one' };
+    for (const authority of [host, target])
+      if (authority !== undefined && !isAllowed(authority)) return misdirected(authority);
+    return undefined;
+  };
+}
+
+/**
+ * The authority of a target such as `http://localhost:9090/readyz`, which overrides the Host header;
+ * undefined for a path.
+ */
+function targetAuthority(url: string): string | undefined {
+  if (!ABSOLUTE.test(url)) return undefined;
+  const [scheme = '', rest = ''] = url.split('://', 2);
+  const [authority = ''] = rest.split(/[/?#\\]/, 1);
+  return /^https?$/i.test(scheme) ? authority : url;
+}
+
+function misdirected(authority: string): HostRefusal {
+  const shown = JSON.stringify(authority.slice(0, SHOWN_MAX));
+  const because =
+    `${shown} is not a name of this port: ` +
+    'call it as localhost or by its IP address, or add the name to ops.hosts';
+  return { status: 421, because };
 }

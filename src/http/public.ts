@@ -8,10 +8,7 @@ import type { Route } from '../pipeline/arrival.ts';
 import type { Unserved } from './load.ts';
 import { bodyReader } from './body.ts';
 
-/**
- * One URL that callbacks are posted to. With `secret` it is followed by one more segment, known to the sender
- * alone.
- */
+/** A URL for callbacks. With `secret`, one more path segment follows it, which only the sender knows. */
 export interface CallbackUrl {
   readonly path: string;
   readonly route: Route;
@@ -21,19 +18,19 @@ export interface CallbackUrl {
 export interface PublicAppParts {
   readonly pipeline: Pipeline;
   readonly urls: readonly CallbackUrl[];
-  /** Addresses and networks whose X-Forwarded-For is believed. */
+  /** Addresses and networks whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[];
   readonly bodyBytes: number;
   /**
-   * A request was answered 404 or 405; whether its connection is to be closed, since its address has used up
-   * its budget.
+   * Called for a request that was answered 404 or 405. Returns 'close' if its address has exceeded its
+   * budget.
    */
   readonly unserved: (unserved: Unserved) => 'close' | 'keep';
 }
 
 /**
- * The app of the public port: callbacks get their answer with HTTP 200, anything else 404 or 405, and nobody
- * a reason.
+ * The app of the public port. Callbacks are answered with HTTP 200, other requests with 404 or 405, and none
+ * with a reason.
  */
 export function createPublicApp({
   pipeline,
@@ -83,7 +80,7 @@ export function createPublicApp({
     const reply = await pipeline.receive({
       requestId: randomUUID(),
       route,
-      // Only what a proxy sends before it is read at all.
+      // X-Forwarded-For is read only if a trusted proxy sent it.
       address: (fromProxy ? request.ip : peer) ?? '',
       header: (name) => headerOf(request, name),
       fromProxy,
@@ -91,9 +88,9 @@ export function createPublicApp({
       certificate: certificateOf(request),
       body: () => readBody(request, response),
     });
-    // A small body comes with its headers, and is there a turn later: then the connection can be kept.
+    // A small body arrives one turn after its headers. Then the connection can stay open.
     if (!request.complete) await turn();
-    // A client that has ended its side is gone as well: its socket takes no answer any more.
+    // A client that has ended its side is gone too: its socket accepts no answer.
     const there = !response.destroyed && request.socket.writable;
     let sent = false;
     try {
@@ -102,8 +99,7 @@ export function createPublicApp({
         sent = true;
       }
     } finally {
-      // After those that are answered in the same turn: written one right after the other, answers wake their
-      // reader once.
+      // Reports run after all answers of this turn, so that the answers are written together.
       queueMicrotask(() => reply.delivered(sent));
     }
   }
@@ -112,7 +108,7 @@ export function createPublicApp({
 }
 
 function send(request: Request, response: Response, { contentType, body }: Answer): void {
-  // What is left of a body that was not read would be taken for the next request's beginning.
+  // The rest of an unread body would be parsed as the next request.
   if (!request.complete) response.set('Connection', 'close');
   response.statusCode = 200;
   response.setHeader('Content-Type', contentType);
@@ -128,8 +124,8 @@ export function gatewaysOf(app: Express): (address: string) => boolean {
 const SHOWN_MAX = 200;
 
 /**
- * A request's method and path, for the log. Where a source has a secret path segment, whoever misspells the
- * rest of it has sent the secret to another path: then only segments that all paths are made of are shown.
+ * The method and path of a request, for the log. If a source has a secret path segment, a sender that
+ * misspells the path sends the secret to another path. So only segments of known paths are shown.
  */
 function requestShower(urls: readonly CallbackUrl[]): (request: Request) => string {
   const hides = urls.some(({ secret }) => secret);
@@ -143,12 +139,12 @@ function requestShower(urls: readonly CallbackUrl[]): (request: Request) => stri
   };
 }
 
-/** The paths of the settings are literal; a path pattern would read some of their characters otherwise. */
+/** The paths of the settings are literal. Express would read some characters as a pattern. */
 function escapePath(path: string): string {
   return path.replace(/[{}()[\]+?!:*\\]/g, '\\$&');
 }
 
-/** Of a header that came twice, nobody knows which one the gateway wrote: it counts as not there. */
+/** A header that was sent twice counts as missing: nobody knows which value the gateway wrote. */
 function headerOf(request: Request, name: string): string | undefined {
   const wanted = name.toLowerCase();
   const values = request.rawHeaders.filter(
@@ -158,8 +154,8 @@ function headerOf(request: Request, name: string): string | undefined {
 }
 
 /**
- * The subject's names in the certificate's order, `O=Vault,CN=cosigner`. Node writes a name a line and
- * escapes what could be taken for the end of one, so that `O=Vault\,CN=cosigner` is another subject.
+ * The names of the subject in the order of the certificate, `O=Vault,CN=cosigner`. Node writes one name a
+ * line and escapes line ends, so `O=Vault\,CN=cosigner` is another subject.
  */
 function certificateOf(request: Request): { fingerprint256: string; subject: string } | undefined {
   const { socket } = request;

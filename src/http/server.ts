@@ -17,16 +17,13 @@ export interface ServerLimits {
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
   readonly connections: number;
-  /** Of one address, gateways aside. */
+  /** Connections of one address. Gateways are exempt. */
   readonly connectionsPerAddress: number;
   /** Requests over one connection; 0 for any number. */
   readonly requestsPerSocket: number;
 }
 
-/**
- * PEM texts. With `clientCa`, clients are asked for a certificate; whether one must be there is the source's
- * to say.
- */
+/** PEM texts. With `ca`, clients are asked for a certificate. Their source decides whether it needs one. */
 export interface TlsContext {
   readonly cert: string;
   readonly key: string;
@@ -36,13 +33,12 @@ export interface TlsContext {
 export interface Listening {
   readonly url: string;
   readonly connections: () => Promise<number>;
-  /** Takes another certificate and key for connections from here on. */
+  /** Uses another certificate and key for new connections. */
   useTls(context: TlsContext): void;
-  /** Ends each connection with its next answer from here on, and still takes new ones. */
+  /** Closes each connection after its next answer, and still accepts new ones. */
   drain(): void;
   /**
-   * Drains; takes no more connections, lets requests under way end, and cuts off what is left after
-   * `graceMs`.
+   * Drains, accepts no more connections, waits for requests in flight, and closes the rest after `graceMs`.
    */
   stop(graceMs: number): Promise<void>;
 }
@@ -52,30 +48,33 @@ export interface ListenOptions {
   readonly port: number;
   readonly limits: ServerLimits;
   readonly tls?: TlsContext | undefined;
-  /** For messages: which setting names the address. */
+  /** The setting that names the address, for errors. */
   readonly setting: string;
-  /** Whether many call through this peer: its connections are bounded in all alone. */
+  /** Whether this peer is a gateway: only the total number of connections bounds its own. */
   readonly isGateway?: (address: string) => boolean;
   /** Whether connections of this peer are closed unread. */
   readonly isShutOut?: (address: string) => boolean;
   /**
-   * Called for each connection that is closed for being one too many: of its address, where that is given.
+   * Called for each connection that is closed because there are too many, of one address if that is given.
    */
   readonly dropped?: (address?: string) => void;
-  /** Called for each connection that is closed for what its peer does. */
+  /** Called for each connection that is closed because its peer misuses it. */
   readonly misused?: (address: string, misuse: Misuse) => void;
 }
 
 /**
- * Node leaves out the headers beyond this number, such as one that a gateway adds, and thousands of them take
- * milliseconds. So whoever sends that many is refused.
+ * Node ignores the headers beyond this number, among them perhaps one of a gateway, and thousands of headers
+ * take milliseconds. So a request with this many is refused.
  */
 const HEADERS_MAX = 100;
 
 const ignore = (): void => undefined;
 const never = (): boolean => false;
 
-/** A bounded HTTP or HTTPS server that answers whatever is no HTTP with FAILURE, and closes. */
+/**
+ * Starts an HTTP or HTTPS server within bounds. It answers FAILURE to anything that is not HTTP, and closes
+ * the connection.
+ */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
   const { host, port, limits, tls, setting } = options;
   const { dropped = ignore, misused = ignore, isGateway = never, isShutOut = never } = options;
@@ -90,7 +89,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: 1000,
-    // Without it Node would answer by itself, and with neither SUCCESS nor FAILURE; nobody here asks for the
+    // With it, Node would answer by itself with neither SUCCESS nor FAILURE. The public port ignores the
     // host.
     requireHostHeader: false,
   };
@@ -108,7 +107,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     if (isMalformed(error, socket)) misused(socket.remoteAddress ?? '', 'malformed');
     refuse(socket, bounds.responseOn(socket));
   });
-  // Before TLS stands nothing can be answered, and a connection that is ended waits for that for ever.
+  // Nothing can be answered before TLS is established, and `end` would wait for TLS for ever.
   server.on('tlsClientError', (error: Error, socket: Socket) => {
     if (isMalformed(error, socket)) misused(socket.remoteAddress ?? '', 'malformed');
     socket.destroy();
@@ -116,8 +115,8 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   server.on('drop', () => dropped());
   const connected = followConnections(server);
   boundAddresses(server, { perAddress: limits.connectionsPerAddress, isGateway, isShutOut, dropped });
-  // With Node's own backlog of 511 the kernel loses the beginnings of more connections than that at once:
-  // their callers believe to be connected, and what they send is read seconds later, when it is sent again.
+  // With Node's own backlog of 511, the kernel drops the first packets of further connections. Their clients
+  // believe that they are connected, and their requests arrive seconds later.
   await new Promise<void>((resolve, reject) => {
     const failed = (error: Error): void => reject(unlistenable(error, `${host}:${port}`, setting));
     server.once('error', failed).listen({ port, host, backlog: limits.connections }, () => {
@@ -169,7 +168,7 @@ function boundHeaders(app: RequestListener, misused: NonNullable<ListenOptions['
   };
 }
 
-/** Who says nothing, or breaks off, may be a check whether the port is open. */
+/** A peer that sends nothing, or resets the connection, may only check whether the port is open. */
 function isMalformed(error: NodeJS.ErrnoException, { bytesRead }: Socket): boolean {
   return bytesRead > 0 && error.code !== 'ECONNRESET' && error.code !== 'EPIPE';
 }
@@ -181,16 +180,16 @@ function addressOf(server: Server): string {
 }
 
 /**
- * What has come in before the stop is still taken: a turn to accept its connection, one to read it, one for
- * what is half done.
+ * Turns of the event loop for requests that arrived before the stop: to accept the connection, to read it, to
+ * finish.
  */
 const TURNS_TO_ARRIVE = 3;
 const CLOSE_EVERY_MS = 50;
 
 function stop(server: Server | TlsServer, graceMs: number, connected: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
-    // A connection may get idle without having been told to end, and one on which nothing was ever said is
-    // not idle to Node.
+    // A connection may become idle after its last answer. To Node, a connection without a request is not
+    // idle.
     const closing = setInterval(() => {
       server.closeIdleConnections();
       for (const socket of connected) if (socket.bytesRead === 0) socket.destroy();
@@ -208,7 +207,7 @@ function stop(server: Server | TlsServer, graceMs: number, connected: ReadonlySe
   });
 }
 
-/** All connections, those included that are still before TLS or their first request. */
+/** All connections, also those before TLS or before their first request. */
 function followConnections(server: Server | TlsServer): ReadonlySet<Socket> {
   const connected = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -219,12 +218,13 @@ function followConnections(server: Server | TlsServer): ReadonlySet<Socket> {
 }
 
 const REFUSED =
-  'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 7\r\nConnection: close\r\n\r\nFAILURE';
+  'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n' +
+  'Connection: close\r\n\r\nFAILURE';
 
 /**
- * Not HTTP, too slow, or headers beyond the bound: no path is known, and the answer is no. Where a request is
- * under way, the fault is in its body, which then has no end, or comes after it: it is answered as it
- * deserves, and nothing more.
+ * Refuses a request that is not HTTP, is too slow or has too many headers: no path is known, so the answer is
+ * FAILURE. If a request is in flight, the fault is in its body or after it: that request gets its answer, and
+ * the connection is closed.
  */
 function refuse(socket: Socket, response: ServerResponse | undefined): void {
   if (!socket.writable) socket.destroy();
@@ -239,6 +239,7 @@ function unlistenable(error: Error, address: string, setting: string): Countersi
   const because =
     'code' in error && error.code === 'EADDRINUSE'
       ? `${address} is taken by another program; end it, or set another ${setting}.port`
-      : `can't listen on ${address}: ${messageOf(error)}; set a ${setting}.host of this machine and a ${setting}.port that this user may open`;
+      : `can't listen on ${address}: ${messageOf(error)}; ` +
+        `set a ${setting}.host of this machine and a ${setting}.port that this user may open`;
   return new CountersignError('SETTINGS_INVALID', `${setting}.port: ${because}`);
 }

@@ -111,8 +111,9 @@ export function createFailureBudgets({
       const exceeded = exceededBy(address);
       return (
         exceeded &&
-        `callbacks of ${exceeded.who} that failed to authenticate cost more than ${exceeded.budget} within a second ` +
-          '(public.limits.failuresPerSecond): find out who calls from there, and block them at the gateway'
+        `callbacks of ${exceeded.who} that failed to authenticate cost more than ` +
+          `${exceeded.budget} within a second (public.limits.failuresPerSecond): ` +
+          'find out who calls from there, and block them at the gateway'
       );
     },
     isShutOut: (address) => exceededBy(address)?.counter.misused === true,

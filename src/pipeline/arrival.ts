@@ -10,7 +10,7 @@ export type Route =
   | { readonly callback: 'payment' }
   | { readonly callback: 'cosigner'; readonly source: string; readonly expected: readonly Kind[] };
 
-/** What is known, when an answer is sent, about its receiver. */
+/** The receiver of an answer, as far as it is known. */
 export interface Addressee {
   readonly route: Route;
   /** Undefined if the sender is not authenticated: then the answer is FAILURE. */

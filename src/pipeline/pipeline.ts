@@ -184,9 +184,7 @@ interface Refused {
   readonly refusal: Failure;
 }
 
-/**
- * An authenticated callback that says nothing which could be decided: refused, and kept for whoever asks why.
- */
+/** Refuses an authenticated callback that can't be parsed. The journal keeps it with the reason. */
 async function refuse(
   { store }: PipelineParts,
   run: Track,
@@ -227,7 +225,9 @@ async function selfCheck(
     of: '',
     detail,
   });
-  const because = `client_system_pubkey_hash ${describeMatch(valid.client)}, verify_sign_pub_hash ${describeMatch(valid.verify)}`;
+  const because =
+    `client_system_pubkey_hash ${describeMatch(valid.client)}, ` +
+    `verify_sign_pub_hash ${describeMatch(valid.verify)}`;
   return run.end(
     { verdict, outcome: 'self-check', code, because, kind: 'self-check', decision },
     selfCheckAnswer(valid),

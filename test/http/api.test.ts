@@ -108,7 +108,7 @@ describe('the API', () => {
     ['an id with a blank', order('b c'), 'is no id'],
     ['a member beside the known ones', order('b', {}, { note: 'x' }), 'note'],
     ['no members', order('b', {}, { members: {} }), 'userId is missing'],
-    ['a list', [], 'no JSON object'],
+    ['a list', [], 'must be a JSON object'],
     ['an object without anything', {}, 'write { source, kind, id, members, expires }'],
     [
       'a member that is there twice',
@@ -119,10 +119,10 @@ describe('the API', () => {
     [
       'a member that objects have of their own',
       JSON.stringify(order('b')).replace('"amount"', '"__proto__":"1","amount"'),
-      'no member is called __proto__',
+      'a member is called __proto__',
     ],
-    ['what is nested without end', '{"a":'.repeat(10_000), 'no JSON object'],
-    ['what is no JSON', '{"source":', 'no JSON object'],
+    ['what is nested without end', '{"a":'.repeat(10_000), 'must be a JSON object'],
+    ['what is no JSON', '{"source":', 'must be a JSON object'],
   ])('refuses %s, and says why', async (_, body, why) => {
     expect(await call('POST', '/orders', body)).toMatchObject({
       status: 400,
@@ -193,7 +193,7 @@ describe('the API', () => {
     socket.write(`PUT /api/prices HTTP/1.1\r\n${headers}Content-Length: 100\r\n\r\n{"prices"`);
     const answered = Buffer.concat(await socket.toArray()).toString();
     expect(answered).toMatch(/^HTTP\/1\.1 408 /);
-    expect(answered).toContain('the body did not come in time');
+    expect(answered).toContain('the body did not arrive in time');
   });
 
   it.each([
@@ -208,7 +208,7 @@ describe('the API', () => {
   it('says 400 to a path that is wrongly encoded', async () => {
     expect(await call('GET', '/orders/shop/payment/%zz')).toMatchObject({
       status: 400,
-      body: { error: { message: 'the path is not encoded as a path is' } },
+      body: { error: { message: 'the path has a wrong percent-encoding: encode it again' } },
     });
   });
 

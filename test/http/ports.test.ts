@@ -1,6 +1,6 @@
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ApiParts } from '../../src/http/api/api.ts';
+import type { ApiParts } from '../../src/http/api.ts';
 import { createOpsApp } from '../../src/http/ops.ts';
 import { PAYMENT_PATH, type TestService, signedPayment, startTestService } from '../service.ts';
 
