@@ -99,7 +99,7 @@ export function termsOf({ terms }: Pick<Callback, 'terms'>): string {
   return sha256Hex(canonicalJson(terms));
 }
 
-/** The transaction's id; the empty text if the callback has none. */
+/** The id of the transaction; an empty text if it is missing. */
 export function txidOf(callback: Callback): string {
   return callback.kind === 'payment' ? '' : (callback.txid ?? '');
 }

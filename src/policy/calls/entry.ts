@@ -129,7 +129,8 @@ export function readNative(
   if (written === undefined) return 0n;
   const unknown = Object.keys(written).find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    return context.fault([...path, unknown], `${formatInput(unknown)} is not known here`, cureFor(unknown, known));
+    const message = `${formatInput(unknown)} is not known here`;
+    return context.fault([...path, unknown], message, cureFor(unknown, known));
   }
   const max = /[eE]/.test(written.max) ? undefined : parseAmount(written.max);
   return max ?? context.fault([...path, 'max'], `${formatInput(written.max)} will not do`, `write ${PLAIN}`);
