@@ -1,25 +1,10 @@
-import { type Question, subjectOf, termsOf } from '../callback/callback.ts';
-import type { Proposal } from '../policy/proposal.ts';
-import type { NotificationRequest, RefusalCode, SettleRequest } from './store.ts';
+import { subjectOf, termsOf } from '../callback/callback.ts';
+import type { NotificationRequest, SettleRequest } from './store.ts';
 
-/**
- * A settle request in the form that a store's atomic step needs: short plain data, which can go to a thread.
- */
-export interface SettleStep extends Omit<Proposal, 'results' | 'refusal'> {
-  readonly source: string;
-  /** `payment:11321`; see subjectOf. */
-  readonly subject: string;
-  /** See termsOf. */
-  readonly terms: string;
-  readonly scheme: string;
-  readonly question: Question['type'];
-  readonly speedUp: boolean;
-  /** The code of the decision if the proposal itself refuses. */
-  readonly refusalCode: RefusalCode;
-  readonly detail: string;
-}
+/** A settle request as a store's atomic step needs it: short plain data, which can be sent to a thread. */
+export type SettleStep = Readonly<ReturnType<typeof settleStepOf>>;
 
-export function settleStepOf({ callback, proposal, scheme, detail }: SettleRequest): SettleStep {
+export function settleStepOf({ callback, proposal, scheme, detail }: SettleRequest) {
   return {
     source: callback.source,
     subject: subjectOf(callback),
@@ -31,7 +16,8 @@ export function settleStepOf({ callback, proposal, scheme, detail }: SettleReque
     validFromMs: proposal.validFromMs,
     validUntilMs: proposal.validUntilMs,
     approves: proposal.approves,
-    refusalCode: proposal.refusal ?? 'RULE_REFUSED',
+    /** The code of the decision if the proposal itself refuses. */
+    refusalCode: proposal.refusal ?? ('RULE_REFUSED' as const),
     final: proposal.final,
     afresh: proposal.afresh,
     prices: proposal.prices,
@@ -40,15 +26,9 @@ export function settleStepOf({ callback, proposal, scheme, detail }: SettleReque
   };
 }
 
-/** A notification in the form that a store's atomic step needs. */
-export interface NotificationStep {
-  readonly source: string;
-  readonly subject: string;
-  readonly terms: string;
-  readonly txid: string;
-  readonly detail: string;
-}
+/** A notification as a store's atomic step needs it. */
+export type NotificationStep = Readonly<ReturnType<typeof notificationStepOf>>;
 
-export function notificationStepOf({ callback, txid, detail }: NotificationRequest): NotificationStep {
+export function notificationStepOf({ callback, txid, detail }: NotificationRequest) {
   return { source: callback.source, subject: subjectOf(callback), terms: termsOf(callback), txid, detail };
 }

@@ -80,7 +80,7 @@ export interface SettleRequest {
   readonly detail: string;
 }
 
-export type RefusalCode = 'RULE_REFUSED' | 'NO_POLICY' | 'NOTHING_IN_FORCE' | 'TOO_MANY_CLAIMS';
+type RefusalCode = 'RULE_REFUSED' | 'NO_POLICY' | 'NOTHING_IN_FORCE' | 'TOO_MANY_CLAIMS';
 export type DecisionCode = 'APPROVED' | RefusalCode | 'FROZEN' | 'TERMS_CHANGED' | 'SCHEME_CHANGED';
 
 /**
