@@ -73,12 +73,12 @@ export async function announceOrder(
   const again = order.state === 'expected' && isDeepStrictEqual({ ...order.members }, { ...read.members });
   if (again && durationMs(request.expires) !== undefined) return { outcome: 'unchanged', order };
   const state = order.state === 'used' ? 'was used' : 'is announced with other members or another expiry';
-  throw new CountersignError(
-    'ORDER_CONFLICT',
-    `the order ${subject} of ${source} ${state}; ` +
-      `${order.state === 'used' ? 'announce another id' : 'cancel it first, then announce it again'}`,
-    { source, subject, state: order.state },
-  );
+  const cure = order.state === 'used' ? 'announce another id' : 'cancel it first, then announce it again';
+  throw new CountersignError('ORDER_CONFLICT', `the order ${subject} of ${source} ${state}; ${cure}`, {
+    source,
+    subject,
+    state: order.state,
+  });
 }
 
 /** The source, if it accepts this kind of callback. Throws ORDER_INVALID. */

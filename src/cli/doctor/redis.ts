@@ -87,8 +87,8 @@ function summary(facts: ServerFacts, name: string, aheadMs: number | undefined):
   return finding(
     'ok',
     `${called}, maxmemory-policy ${maxmemoryPolicy}, append-only file ` +
-      `${appendOnly ? 'yes' : 'no'}, ${mebibytes(usedMemoryBytes)} of ${memory} used${clock}, ` +
-      `${counted(replicas, 'replica')}`,
+      `${appendOnly ? 'yes' : 'no'}, ${mebibytes(usedMemoryBytes)} of ${memory} used` +
+      `${clock}, ${counted(replicas, 'replica')}`,
   );
 }
 

@@ -60,9 +60,8 @@ function checkFile(path: string): Finding | undefined {
     accessSync(folder, constants.W_OK | constants.X_OK);
     if (there) accessSync(file, constants.R_OK | constants.W_OK);
   } catch (thrown) {
-    const because =
-      `${messageOf(thrown)}; make ${file} and its folder writable for the user that runs the ` + 'service';
-    return { check: 'store', state: 'fault', because };
+    const cure = `make ${file} and its folder writable for the user that runs the service`;
+    return { check: 'store', state: 'fault', because: `${messageOf(thrown)}; ${cure}` };
   }
   return there ? undefined : ok(`${file} is not there yet; the service makes it at its start`);
 }

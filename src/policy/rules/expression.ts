@@ -3,8 +3,8 @@ import { compileExpression } from '../expression/compile.ts';
 import { BOUNDS } from '../expression/language.ts';
 import { defineRule, pass, refuse } from './rule.ts';
 
-const REQUIRE =
-  `an expression of at most ${BOUNDS.characters} characters, like "amount <= 1000 && userId != ` + `'666'"`;
+const REQUIRE_EXAMPLE = `"amount <= 1000 && userId != '666'"`;
+const REQUIRE = `an expression of at most ${BOUNDS.characters} characters, like ${REQUIRE_EXAMPLE}`;
 const BECAUSE = 'a sentence of at most 500 characters';
 const SHOWN_MAX = 120;
 

@@ -158,8 +158,8 @@ function judge(callback: Callback, { policy, members, maxFor, period }: FirstUse
   return {
     verdict: 'claim',
     because:
-      `${formatAmount(amount)} asked, of at most ${limit.text} for a first use of ` +
-      `${formatMember(member, entries)}`,
+      `${formatAmount(amount)} asked, ` +
+      `of at most ${limit.text} for a first use of ${formatMember(member, entries)}`,
     values: {
       member,
       values: entries.join(members.length === 1 ? ' ' : ', '),

@@ -110,10 +110,10 @@ function membershipCheck(
       if (!found.ok) return refuse(`${found.missing} is missing`, { member, list });
       const { entries } = found;
       if (held === undefined) {
+        const on = must === 'hold-all' ? 'on' : 'not on';
         return {
           verdict: 'claim',
-          because:
-            `${formatMember(member, entries)} ${must === 'hold-all' ? 'on' : 'not on'} the list ` + `${list}`,
+          because: `${formatMember(member, entries)} ${on} the list ${list}`,
           values: { member, list, values: joined(entries) },
           claims: [{ type: 'list', list, values: entries, must }],
         };
