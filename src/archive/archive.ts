@@ -43,9 +43,9 @@ interface End {
 
 /**
  * Moves the old entries of one source to files. Entries are dropped from the store once their file is on the
- * disk. If it is interrupted, the next call continues. The caller must hold the directory (see lockDirectory).
- * Rejects with STORE_UNREACHABLE, with STORE_CORRUPT if the last file is damaged, and with USAGE if the archive
- * belongs to another journal.
+ * disk. If it is interrupted, the next call continues. The caller must hold the directory (see
+ * lockDirectory). Rejects with STORE_UNREACHABLE, with STORE_CORRUPT if the last file is damaged, and with
+ * USAGE if the archive belongs to another journal.
  */
 export async function archiveSource(task: ArchiveTask): Promise<Archived> {
   const { store, directory, source, stepped } = task;
@@ -73,9 +73,9 @@ export async function archiveSource(task: ArchiveTask): Promise<Archived> {
 }
 
 /**
- * Drops the entries of the last file that the store still has. Each must equal the archived entry. Otherwise the
- * directory belongs to another journal, and dropping would lose entries that no file has. Resolves with the
- * number of dropped entries.
+ * Drops the entries of the last file that the store still has. Each must equal the archived entry. Otherwise
+ * the directory belongs to another journal, and dropping would lose entries that no file has. Resolves with
+ * the number of dropped entries.
  */
 async function resume(
   { store, source, directory }: ArchiveTask,
@@ -108,7 +108,9 @@ async function nextOf(entries: AsyncIterator<JournalEntry>): Promise<JournalEntr
 function foreign(directory: string, { source, id }: JournalEntry, what: string): CountersignError {
   return new CountersignError(
     'USAGE',
-    `the journal's entry ${source}/${id} ${what} in the archive in ${directory}: the archive belongs to another store, or the store was restored from a backup. Nothing was dropped. Name another directory`,
+    `the journal's entry ${source}/${id} ${what} in the archive in ${directory}: the archive ` +
+      'belongs to another store, or the store was restored from a backup. Nothing was dropped. Name ' +
+      'another directory',
     { directory, source, id },
   );
 }
@@ -117,8 +119,8 @@ function foreign(directory: string, { source, id }: JournalEntry, what: string):
 const PAGE = 200;
 
 /**
- * The next entries to move, at most as many as one file takes. Undefined if no entry is old enough. The newest
- * entry stays, so that an archived journal is not taken for a lost one.
+ * The next entries to move, at most as many as one file takes. Undefined if no entry is old enough. The
+ * newest entry stays, so that an archived journal is not taken for a lost one.
  */
 async function entriesToMove(
   { store, source, beforeMs, entriesMax }: ArchiveTask,

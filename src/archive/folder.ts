@@ -6,8 +6,8 @@ import { CountersignError, messageOf } from '../errors.ts';
 
 /**
  * An archive is a directory with a folder for each source, which has numbered files such as
- * `shop/00000001-HASH.jsonl.gz`. The hash is 16 digits of the SHA-256 of the file's bytes. It also shows changes
- * that gzip does not notice.
+ * `shop/00000001-HASH.jsonl.gz`. The hash is 16 digits of the SHA-256 of the file's bytes. It also shows
+ * changes that gzip does not notice.
  */
 export interface ArchiveFile {
   readonly path: string;
@@ -58,8 +58,8 @@ export function lastFile(folder: string): ArchiveFile | undefined {
 }
 
 /**
- * Makes the folder of a source if it is missing, and removes the file of a killed archiver. The directory itself
- * must exist: a missing one may be a disk that is not mounted. Throws USAGE.
+ * Makes the folder of a source if it is missing, and removes the file of a killed archiver. The directory
+ * itself must exist: a missing one may be a disk that is not mounted. Throws USAGE.
  */
 export async function prepareFolder(directory: string, source: string): Promise<string> {
   const folder = folderOf(directory, source);
@@ -81,7 +81,8 @@ export function expectDirectory(directory: string): void {
 const unusable = (directory: string, because: string): CountersignError =>
   new CountersignError(
     'USAGE',
-    `the directory ${directory} can't hold an archive: ${because}. Make the directory, or mount its disk, and let this user write to it`,
+    `the directory ${directory} can't hold an archive: ${because}. Make the directory, or mount ` +
+      'its disk, and let this user write to it',
     { directory },
   );
 
@@ -115,7 +116,8 @@ export function lockDirectory(directory: string): { release(): void } {
       'USAGE',
       isBusy(thrown)
         ? `another archiver is running in ${directory}. Run this one when that has ended`
-        : `${file} can't be locked: ${messageOf(thrown)}. Let this user write to the directory, and use a file system with locks`,
+        : `${file} can't be locked: ${messageOf(thrown)}. Let this user write to the directory, and ` +
+            'use a file system with locks',
       { directory },
     );
   }
@@ -135,7 +137,8 @@ export interface ArchiveFault {
 export function archiveFault(fault: ArchiveFault): CountersignError {
   return new CountersignError(
     'STORE_CORRUPT',
-    `the archive is damaged: ${formatPlace(fault)}: ${fault.because}. Restore the file from a copy. \`countersign journal verify\` lists all faults`,
+    `the archive is damaged: ${formatPlace(fault)}: ${fault.because}. Restore the file from a ` +
+      'copy. `countersign journal verify` lists all faults',
     { ...fault },
   );
 }

@@ -5,8 +5,9 @@ import { sha256Hex } from '../values/canonical.ts';
 
 /**
  * A file of an archive is JSON Lines: a header, one line for each entry, a footer. Each line ends with
- * `previous`, the hash of the line before, and `hash`, the SHA-256 of its own text without the member `hash`. The
- * `previous` of a header is the hash of the footer of the file before. So all entries of a source are one chain.
+ * `previous`, the hash of the line before, and `hash`, the SHA-256 of its own text without the member `hash`.
+ * The `previous` of a header is the hash of the footer of the file before. So all entries of a source are one
+ * chain.
  */
 const FORMAT = 1;
 /** The `previous` of the first line of a source's first file. */

@@ -32,8 +32,8 @@ export interface WholeFile extends Extent {
 export type EntryRead = (entry: ArchivedEntry) => void | Promise<void>;
 
 /**
- * Reads a file of a source, one entry at a time, and verifies it. Rejects with STORE_CORRUPT, naming the line, if
- * a line was changed, removed, added or moved.
+ * Reads a file of a source, one entry at a time, and verifies it. Rejects with STORE_CORRUPT, naming the
+ * line, if a line was changed, removed, added or moved.
  */
 export async function readFileOf(
   source: string,
@@ -77,7 +77,8 @@ export async function readFileOf(
       file: file.path,
       line: 0,
       because:
-        'its lines are unchanged, but its bytes do not match the hash in its name: it was compressed again or renamed',
+        'its lines are unchanged, but its bytes do not match the hash in its name: it was ' +
+        'compressed again or renamed',
     });
   }
   return whole;

@@ -30,8 +30,8 @@ const FAULTS_MAX = 1000;
 
 /**
  * Reads all files of the directories, which together are one archive, since older files may have been moved.
- * `entryRead` gets each entry before the rest of its file is verified. Rejects with USAGE for a path that is not
- * a directory, and with the errors of `entryRead`.
+ * `entryRead` gets each entry before the rest of its file is verified. Rejects with USAGE for a path that is
+ * not a directory, and with the errors of `entryRead`.
  */
 export async function verifyArchive(
   directories: readonly string[],
@@ -72,7 +72,10 @@ function findFiles(directories: readonly string[]): {
   return { bySource: new Map([...bySource].sort(([a], [b]) => (a < b ? -1 : 1))), faults };
 }
 
-/** Each directory once, by the spelling that was given first. Links and other spellings are the same directory. */
+/**
+ * Each directory once, by the spelling that was given first. Links and other spellings are the same
+ * directory.
+ */
 function distinct(directories: readonly string[]): Iterable<string> {
   const byPlace = new Map<string, string>();
   for (const directory of directories) {
@@ -129,7 +132,8 @@ function gapBetween(before: number, { number, path }: ArchiveFile, source: strin
   const because =
     number === before
       ? 'there are two files with this number. Keep the one that was written first'
-      : `the files ${before + 1} to ${number - 1} of ${source}, before this one, are missing. Name the directory that has them as well`;
+      : `the files ${before + 1} to ${number - 1} of ${source}, before this one, are missing. Name ` +
+        'the directory that has them as well';
   return { file: path, line: 0, because };
 }
 
@@ -152,8 +156,8 @@ async function readOrFault(
 }
 
 /**
- * The fault of a file that does not follow the file before. Undefined if it does, and if that file is damaged, so
- * that it can't be known.
+ * The fault of a file that does not follow the file before. Undefined if it does, and if that file is
+ * damaged, so that it can't be known.
  */
 function brokenLink(
   { path, number }: ArchiveFile,

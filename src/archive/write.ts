@@ -51,7 +51,8 @@ export async function writeFileOf(
     if (!(thrown instanceof Error && 'syscall' in thrown)) throw thrown;
     throw new CountersignError(
       'USAGE',
-      `the archive in ${folder} can't be written: ${thrown.message}. The store still has the entries of this file. Make room or repair the disk, and run the command again`,
+      `the archive in ${folder} can't be written: ${thrown.message}. The store still has the ` +
+        'entries of this file. Make room or repair the disk, and run the command again',
       { folder },
     );
   }
@@ -130,7 +131,9 @@ function createLines(source: string, { number, hash }: ChainEnd): Lines {
 function tooLong({ source, id }: JournalEntry): CountersignError {
   return new CountersignError(
     'USAGE',
-    `the entry ${source}/${id} has more than ${LINE_MAX_BYTES} bytes and can't be archived. Keep it with \`countersign decisions export\`, and give an --older-than that leaves it in the journal`,
+    `the entry ${source}/${id} has more than ${LINE_MAX_BYTES} bytes and can't be archived. Keep ` +
+      'it with `countersign decisions export`, and give an --older-than that leaves it in the ' +
+      'journal',
     { source, id },
   );
 }

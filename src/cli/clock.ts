@@ -28,7 +28,8 @@ export const clockAccept: CommandRow = {
     }
     const after = await store.acceptClock({ by: session.by });
     session.print(
-      `Accepted. Callbacks are decided again. The store's time is ${isoTime(after.nowMs)}, ${spanText(after.nowMs - before.nowMs)} later than before.`,
+      `Accepted. Callbacks are decided again. The store's time is ${isoTime(after.nowMs)}, ` +
+        `${spanText(after.nowMs - before.nowMs)} later than before.`,
       clockJson(after),
     );
     return after.state === 'right' ? 0 : 1;
@@ -36,12 +37,12 @@ export const clockAccept: CommandRow = {
 };
 
 const CAN_NOT_BE_UNDONE = `
-This can't be undone, because the store's time never runs backwards. Accept a clock only if it is right: compare it
-with another one, for example with \`date --utc\`.
+This can't be undone, because the store's time never runs backwards. Accept a clock only if it is right:
+compare it with another one, for example with \`date --utc\`.
 
-If you accept a wrong clock, limits can be used once more. When the clock is corrected later, the store's time
-stands still until the clock reaches it. If the clock is wrong, correct it instead. Approvals then continue
-without this command.`;
+If you accept a wrong clock, limits can be used once more. When the clock is corrected later, the store's
+time stands still until the clock reaches it. If the clock is wrong, correct it instead. Approvals then
+continue without this command.`;
 
 function clockText({ state, because, clockMs, nowMs }: ClockState): string {
   const facts = columns([

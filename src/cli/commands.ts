@@ -50,7 +50,9 @@ const entries: readonly CommandEntry[] = [
   { path: 'replay', load: async () => (await import('./replay/replay.ts')).replayCommand },
 ];
 
-/** The command whose words `argv` begins with. All commands if there is none, for `--help` and suggestions. */
+/**
+ * The command whose words `argv` begins with. All commands if there is none, for `--help` and suggestions.
+ */
 export function commandsFor(argv: readonly string[]): Promise<readonly CommandRow[]> {
   const called = entries.filter(({ path }) => path.split(' ').every((word, index) => word === argv[index]));
   return Promise.all((called.length > 0 ? called : entries).map(({ load }) => load()));

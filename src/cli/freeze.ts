@@ -18,7 +18,8 @@ export const freeze: CommandRow = {
     const others = control.frozen.filter(({ id }) => id !== added.id);
     session.print(
       [
-        `Frozen as ${added.id}. Every callback is answered FAILURE until \`countersign unfreeze ${added.id}\`. ${inForce(control)}`,
+        `Frozen as ${added.id}. Every callback is answered FAILURE until \`countersign unfreeze ` +
+          `${added.id}\`. ${inForce(control)}`,
         ...(others.length === 0 ? [] : [`Also frozen:\n${listed(others)}`]),
       ].join('\n'),
       { freeze: added, ...stateOf(control), services: await servicesThatApplied(session, control) },
@@ -67,11 +68,11 @@ export const unfreeze: CommandRow = {
 };
 
 const AFTER_A_LOSS = `
-If Redis loses data, the services freeze the store. Only --acknowledge-loss lifts that freeze. Repeats and limits
-then begin with the data that Redis still has, which may be none.
+If Redis loses data, the services freeze the store. Only --acknowledge-loss lifts that freeze. Repeats and
+limits then begin with the data that Redis still has, which may be none.
 
-Before that, compare the approvals with the platform: an approval from before the loss may be given once more. Push
-the policies, and enter missing lists, prices and orders again.
+Before that, compare the approvals with the platform: an approval from before the loss may be given once
+more. Push the policies, and enter missing lists, prices and orders again.
 
 Freezes of operators stay. Name them as well, or give --all.
 `;
@@ -79,7 +80,9 @@ Freezes of operators stay. Name them as well, or give --all.
 /** The form of a freeze's id. */
 const ID = /^f\d{1,16}$/;
 
-/** The ids of the current freezes, so that a later freeze is not lifted. Throws USAGE for an ambiguous call. */
+/**
+ * The ids of the current freezes, so that a later freeze is not lifted. Throws USAGE for an ambiguous call.
+ */
 function idsToLift(call: Call, frozen: readonly Freeze[]): readonly string[] {
   const acknowledged = call.flag('acknowledgeLoss') ? lossesIn(frozen).map(({ id }) => id) : [];
   const ordered = frozen.filter(({ kind }) => kind === 'operator');

@@ -34,7 +34,10 @@ interface Outlet {
   readonly write: (written: string) => void;
   /** Resolves once the stream can take more. Rejects with {@link OutputClosed}. */
   readonly drained: () => Promise<void>;
-  /** Resolves once all is written, with the error that lost some of it. A reader who went away is not an error. */
+  /**
+   * Resolves once all is written, with the error that lost some of it. A reader who went away is not an
+   * error.
+   */
   readonly finished: () => Promise<string | undefined>;
 }
 
@@ -61,7 +64,9 @@ function outlet(stream: NodeJS.WriteStream): Outlet {
   };
 }
 
-/** A signal that comes again within this time is the same one: npm forwards what the terminal sent to both. */
+/**
+ * A signal that comes again within this time is the same one: npm forwards what the terminal sent to both.
+ */
 const SAME_SIGNAL_MS = 1000;
 
 /** Resolves with the first signal to stop. The next one ends the process at once, as signals do. */

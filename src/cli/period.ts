@@ -15,8 +15,9 @@ const INSTANT =
   /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(?:\.(\d{3}))?)?(?:Z|([+-])([01]\d):([0-5]\d))?)?$/;
 
 /**
- * The instant of `--since` or `--until` in milliseconds. `2h` means two hours before now. An ISO date, or date and
- * time, is in UTC unless it has an offset. Throws USAGE for anything else, and for days that don't exist.
+ * The instant of `--since` or `--until` in milliseconds. `2h` means two hours before now. An ISO date, or
+ * date and time, is in UTC unless it has an offset. Throws USAGE for anything else, and for days that don't
+ * exist.
  */
 export function readTime(option: string, text: string, nowMs: number): number {
   const [, count, unit = ''] = BEFORE_NOW.exec(text) ?? [];
@@ -26,7 +27,8 @@ export function readTime(option: string, text: string, nowMs: number): number {
   if (atMs !== undefined) return atMs;
   throw new CountersignError(
     'USAGE',
-    `--${option} ${text} is not a time. Write a duration before now, such as 30s, 15m, 2h or 7d, or a time such as 2025-03-01 or 2025-03-01T10:00:00Z`,
+    `--${option} ${text} is not a time. Write a duration before now, such as 30s, 15m, 2h or 7d, ` +
+      'or a time such as 2025-03-01 or 2025-03-01T10:00:00Z',
   );
 }
 

@@ -22,8 +22,8 @@ const STOPPED_WAIT_MS = 700;
 const POLL_MS = 25;
 
 /**
- * Each command calls this after a change. It waits for the running services, reports which of them have applied the
- * change, and returns the same as JSON. It never throws, because the change is already made.
+ * Each command calls this after a change. It waits for the running services, reports which of them have
+ * applied the change, and returns the same as JSON. It never throws, because the change is already made.
  */
 export async function servicesThatApplied(
   session: Session,
@@ -66,11 +66,20 @@ async function readServices(
 
 function sentenceOf({ noted, silent, because }: AppliedBy, url: string): string {
   if (because !== undefined) {
-    return `It is not known whether running services have applied the change: ${because}. See /readyz of the services.`;
+    return (
+      `It is not known whether running services have applied the change: ${because}. See /readyz of ` +
+      'the services.'
+    );
   }
   if (silent.length > 0) {
-    return `Not applied within ${WAIT_MS / 1000} s by ${silent.join(', ')}. Check that it still runs. It can't decide by the state before the change.`;
+    return (
+      `Not applied within ${WAIT_MS / 1000} s by ${silent.join(', ')}. Check that it still runs. It ` +
+      "can't decide by the state before the change."
+    );
   }
   if (noted.length > 0) return `Applied by the running service ${noted.join(', ')}.`;
-  return `No service runs on ${url}. If one answers callbacks, it uses another store: give its settings with --config.`;
+  return (
+    `No service runs on ${url}. If one answers callbacks, it uses another store: give its settings ` +
+    'with --config.'
+  );
 }

@@ -39,8 +39,8 @@ export interface Session extends Pick<Terminal, 'env' | 'clock' | 'input' | 'sto
   /** Shows the progress of long work. The empty text clears it. Nothing with `--json`. */
   progress(line: string): void;
   /**
-   * Resolves once the reader has taken the output, so that long output waits for it. Rejects if the reader went
-   * away.
+   * Resolves once the reader has taken the output, so that long output waits for it. Rejects if the reader
+   * went away.
    */
   drained(): Promise<void>;
   readonly settingsFile: string;

@@ -23,8 +23,9 @@ export function knownSource(session: Session, wanted: string): string {
   const names = session.settings().sources.map(({ name }) => name);
   if (names.includes(wanted)) return wanted;
   const meant = closestMatch(wanted, names);
+  const suggestion = meant === undefined ? '' : `Did you mean ${meant}? `;
   throw new CountersignError(
     'USAGE',
-    `${session.settingsFile} has no source ${wanted}. ${meant === undefined ? '' : `Did you mean ${meant}? `}Its sources: ${names.join(', ')}`,
+    `${session.settingsFile} has no source ${wanted}. ${suggestion}Its sources: ${names.join(', ')}`,
   );
 }

@@ -10,15 +10,17 @@ export interface Mapping {
 
 export interface MappingOptions {
   /**
-   * New texts by old texts, for each member of the callback. Addresses match in any case. The table `source` maps
-   * sources.
+   * New texts by old texts, for each member of the callback. Addresses match in any case. The table `source`
+   * maps sources.
    */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** A prefix for every appOrderId and request_id, which makes all subjects new. */
   readonly prefix: string;
 }
 
-/** Members that a mapping may change. Amounts are not among them, because limits would then decide otherwise. */
+/**
+ * Members that a mapping may change. Amounts are not among them, because limits would then decide otherwise.
+ */
 export const MAPPED_MEMBERS: ReadonlySet<string> = new Set([
   'appOrderId',
   'userId',
@@ -73,7 +75,9 @@ export function createMapping({ tables, prefix }: MappingOptions): Mapping {
   };
 }
 
-/** The outputs are JSON in a text. Outputs that can't be read stay unchanged, and the receiver refuses them. */
+/**
+ * The outputs are JSON in a text. Outputs that can't be read stay unchanged, and the receiver refuses them.
+ */
 function outputs(text: string, address: (recorded: string) => string): string {
   const bounds = { bytes: 65_536, members: 4096, depth: 4, numberCharacters: 80 };
   const read = readObjects(text, bounds);

@@ -47,8 +47,8 @@ const FAILED_MAX = 20;
 const PROGRESS_EVERY_MS = 200;
 
 /**
- * Sends the callbacks of a record again, and compares the answers with the recorded ones. Throws USAGE, before it
- * sends anything, if a callback can't be signed for its source.
+ * Sends the callbacks of a record again, and compares the answers with the recorded ones. Throws USAGE,
+ * before it sends anything, if a callback can't be signed for its source.
  */
 export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   const { record, concurrency, elapsed, pause } = options;
@@ -163,7 +163,9 @@ function compare(
   if (status === 200 && body === success) return comparison.answered(recorded, 'SUCCESS', tookMs);
   if (status === 200 && body === failure) return comparison.answered(recorded, 'FAILURE', tookMs);
   const { line, source, id, atMs, subject } = recorded;
-  const because = `answered ${status} ${JSON.stringify(body.slice(0, SHOWN_CHARACTERS))}, which is neither SUCCESS nor FAILURE`;
+  const because =
+    `answered ${status} ${JSON.stringify(body.slice(0, SHOWN_CHARACTERS))}, which is neither SUCCESS ` +
+    'nor FAILURE';
   return comparison.failed({ line, source, id, atMs, subject, because });
 }
 

@@ -50,8 +50,8 @@ function mismatch(kind: Sent['kind'], { callback, name }: SourceSender): string 
 }
 
 /**
- * Builds a callback again with the keys of another instance. Of a payment, only the members `appKey`, `time` and
- * `sign` change. The body of a co-signer is the same byte for byte. The mapping may change more.
+ * Builds a callback again with the keys of another instance. Of a payment, only the members `appKey`, `time`
+ * and `sign` change. The body of a co-signer is the same byte for byte. The mapping may change more.
  */
 export function resend(
   source: string,
@@ -67,7 +67,8 @@ export function resend(
   if (!decoded.ok) return `its body can't be read: ${decoded.because}`;
   const members = mapping.members(decoded.members);
   const { answer, name } = sender;
-  const queue = `${name} ${sent.kind}:${members.get(sent.kind === 'payment' ? 'appOrderId' : 'request_id')?.text}`;
+  const id = members.get(sent.kind === 'payment' ? 'appOrderId' : 'request_id')?.text;
+  const queue = `${name} ${sent.kind}:${id}`;
   if (sender.callback === 'payment') {
     if (sent.kind !== 'payment') return mismatch(sent.kind, sender);
     const body = sender.signer(sent.scheme).sign(paymentMembers(members, sender, nowMs), nowMs);

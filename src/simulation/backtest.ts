@@ -41,7 +41,9 @@ export interface BacktestReport {
   readonly notKnown: number;
   /** Refused during a freeze, whatever the policies. They are not compared. */
   readonly frozen: number;
-  /** Changed callbacks by the rule that refuses under the candidate, or refused before. Most callbacks first. */
+  /**
+   * Changed callbacks by the rule that refuses under the candidate, or refused before. Most callbacks first.
+   */
   readonly rules: readonly { readonly change: Change; readonly rule: string; readonly callbacks: number }[];
   /** The first of them, in order of time. */
   readonly changed: readonly ChangedCallback[];
@@ -105,7 +107,9 @@ interface Run {
   readonly counts: BacktestCounts;
 }
 
-/** Decides one callback. If its verdict can't be known, it still changes the state as it did when recorded. */
+/**
+ * Decides one callback. If its verdict can't be known, it still changes the state as it did when recorded.
+ */
 function decideAgain({ release, store, state, counts }: Run, entry: RecordedEntry): void {
   // These two refusals changed no state when recorded, so they must not change it now.
   if (entry.code === 'FROZEN' && entry.type === 'decision') return counts.frozen(entry);
@@ -218,8 +222,8 @@ const VERDICTS = ['yes', 'no', 'failed'] as const;
 
 /**
  * The evaluation context of a recorded callback. The candidate may ask a plugin that was not asked when the
- * callback was recorded. Then an answer is assumed that leads to the recorded verdict, so that the state develops
- * as it did. `unknown` says so, unless every answer leads to the same verdict.
+ * callback was recorded. Then an answer is assumed that leads to the recorded verdict, so that the state
+ * develops as it did. `unknown` says so, unless every answer leads to the same verdict.
  */
 function evaluationContextOf(
   release: Release,

@@ -7,10 +7,10 @@ import { formatSchemaError } from '../values/schema-error.ts';
 import { type ProposalApart, type RecordItem, type RecordedPrices, readApart } from './record.ts';
 
 /*
- * A record is a file of JSON Lines that `decisions export` or `journal export` wrote. The entries of one source
- * are in order of time. The file as a whole need not be: an archive is written source by source, and the
- * sources of one store may lie on servers whose clocks differ. So a file is read as runs of lines that ascend
- * in time, and these runs are merged.
+ * A record is a file of JSON Lines that `decisions export` or `journal export` wrote. The entries of one
+ * source are in order of time. The file as a whole need not be: an archive is written source by source, and
+ * the sources of one store may lie on servers whose clocks differ. So a file is read as runs of lines that
+ * ascend in time, and these runs are merged.
  */
 
 /**
@@ -77,7 +77,9 @@ function advance(cursor: Cursor): void {
   cursor.next = next.done === true ? undefined : next.value;
 }
 
-/** Changes of prices come before the entries of their millisecond. Otherwise the order in the file decides. */
+/**
+ * Changes of prices come before the entries of their millisecond. Otherwise the order in the file decides.
+ */
 function earlier(a: Cursor | undefined, b: Cursor): Cursor | undefined {
   if (b.next === undefined) return a;
   if (a?.next === undefined) return b;
@@ -204,8 +206,8 @@ interface LineOrder {
 }
 
 /**
- * Makes a check that is false for the first line at which a source goes back in time. One export never does, so
- * the file has several. Changes of prices may: an export with `--after` repeats some.
+ * Makes a check that is false for the first line at which a source goes back in time. One export never does,
+ * so the file has several. Changes of prices may: an export with `--after` repeats some.
  */
 export function createOrderCheck(): (line: LineOrder) => boolean {
   const lastMsOf = new Map<string, number>();
@@ -220,9 +222,13 @@ export function createOrderCheck(): (line: LineOrder) => boolean {
 const EXPORT_AGAIN = 'Make the file with `countersign decisions export`.';
 
 const joined = (path: string, line: number, source: string): string =>
-  `line ${line} is older than the entry of ${source} before it: the file has several exports, or its lines are in no order of time. Continue an export with \`countersign decisions export --to FILE\`, or ${sortCure(path)}`;
+  `line ${line} is older than the entry of ${source} before it: the file has several exports, or ` +
+  'its lines are in no order of time. Continue an export with `countersign decisions export --to ' +
+  `FILE\`, or ${sortCure(path)}`;
 
-/** The fourth part between colons begins with the time. A stable sort keeps the entries of one millisecond. */
+/**
+ * The fourth part between colons begins with the time. A stable sort keeps the entries of one millisecond.
+ */
 const sortCure = (path: string): string => `sort the lines: \`sort -s -n -t : -k 4,4 ${path} > SORTED\``;
 
 interface Line {
@@ -280,7 +286,8 @@ function grown(buffer: Buffer<ArrayBuffer>, held: number, line: number): Buffer<
   if (buffer.length >= LINE_MAX_BYTES) {
     throw new CountersignError(
       'USAGE',
-      `line ${line} has more than ${LINE_MAX_BYTES} bytes, so it is not an entry of the journal. ${EXPORT_AGAIN}`,
+      `line ${line} has more than ${LINE_MAX_BYTES} bytes, so it is not an entry of the journal. ` +
+        `${EXPORT_AGAIN}`,
     );
   }
   const more = Buffer.allocUnsafe(buffer.length * 2);

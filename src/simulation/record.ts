@@ -53,12 +53,15 @@ export interface RecordedCallback {
 }
 
 /**
- * The callback of an entry, decoded and parsed as when it arrived, or a sentence that says why it can't be read.
+ * The callback of an entry, decoded and parsed as when it arrived, or a sentence that says why it can't be
+ * read.
  */
 export function recordedCallback({ source, detail }: RecordedEntry): RecordedCallback | string {
   const read = callbackDetail.safeParse(detail);
   if (!read.success) {
-    return `its detail can't be read: ${read.error.issues[0]?.path.join('.') || 'all of it'} has a wrong form`;
+    return (
+      `its detail can't be read: ${read.error.issues[0]?.path.join('.') || 'all of it'} has a wrong ` + 'form'
+    );
   }
   const { kind, scheme, body, plaintext, answers = {} } = read.data;
   const decoded = readMembers(plaintext ?? body);
@@ -104,7 +107,8 @@ export interface Reason {
 }
 
 /**
- * Why a recorded callback got its verdict, as far as this version of the program can read the entry. Never throws.
+ * Why a recorded callback got its verdict, as far as this version of the program can read the entry. Never
+ * throws.
  */
 export function recordedReason(entry: RecordedEntry): Reason {
   const { code } = entry;

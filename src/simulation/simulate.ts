@@ -30,9 +30,9 @@ export type Simulated =
   | { readonly verdict: Verdict; readonly code: NotificationResult['code']; readonly proposal: undefined };
 
 /**
- * Decides a callback as the pipeline does: evaluate, then settle. The release must be in force in the store. If
- * the store finds the proposal stale or expired, the callback is refused, as in the pipeline after a few attempts.
- * Subjects are not bound to a scheme here, since the settings decide about that.
+ * Decides a callback as the pipeline does: evaluate, then settle. The release must be in force in the store.
+ * If the store finds the proposal stale or expired, the callback is refused, as in the pipeline after a few
+ * attempts. Subjects are not bound to a scheme here, since the settings decide about that.
  */
 export function simulate(
   { store, release }: { readonly store: SimulationStore; readonly release: Release },

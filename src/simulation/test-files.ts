@@ -13,9 +13,9 @@ const TEST_FILE = /\.test\.ya?ml$/i;
 const FILES_MAX = 1000;
 
 /**
- * The tests of the policies in a directory, from `tests/*.test.yaml` and the folders below `tests`. Empty without
- * such a folder. Throws one POLICY_INVALID with all faults, also in `data.faults`. A YAML file with another name
- * is a fault, because nobody would notice that it never runs.
+ * The tests of the policies in a directory, from `tests/*.test.yaml` and the folders below `tests`. Empty
+ * without such a folder. Throws one POLICY_INVALID with all faults, also in `data.faults`. A YAML file with
+ * another name is a fault, because nobody would notice that it never runs.
  */
 export async function readTests(directory: string): Promise<readonly PolicyTest[]> {
   const faults: PolicyFault[] = [];
@@ -67,7 +67,8 @@ async function yamlFiles(directory: string): Promise<readonly string[]> {
 function unreadable(directory: string, why: string): CountersignError {
   return new CountersignError(
     'POLICY_INVALID',
-    `the tests in ${directory} can't be read: ${why}. Keep at most ${FILES_MAX} test files in a readable directory`,
+    `the tests in ${directory} can't be read: ${why}. Keep at most ${FILES_MAX} test files in a ` +
+      'readable directory',
     { directory },
   );
 }

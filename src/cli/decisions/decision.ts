@@ -50,15 +50,24 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
       return new Map<string, string>(Object.entries(NOTIFICATION_REASONS)).get(code) ?? code;
     case 'late':
       if (code === 'NOT_DURABLE') return detail.because ?? code;
-      return `${source}/${of} was decided, but the answer was FAILURE, because it was late or the client had gone. A repeat gets the decision`;
+      return (
+        `${source}/${of} was decided, but the answer was FAILURE, because it was late or the client ` +
+        'had gone. A repeat gets the decision'
+      );
     case 'self-check':
-      return `client_system_pubkey_hash ${matches(detail.valid?.client)}, verify_sign_pub_hash ${matches(detail.valid?.verify)}`;
+      return (
+        `client_system_pubkey_hash ${matches(detail.valid?.client)}, verify_sign_pub_hash ` +
+        `${matches(detail.valid?.verify)}`
+      );
     case 'list':
-      return `the list ${detail.list} was changed by ${detail.by}: ${detail.add?.length ?? 0} to add, ${detail.remove?.length ?? 0} to remove${detail.message ? `; ${detail.message}` : ''}`;
+      return listReason(detail);
     case 'order':
       return `the order was ${detail.change === 'cancel' ? 'cancelled' : 'announced'} by ${detail.by}`;
     case 'clock':
-      return `${detail.by} accepted the store's clock, ${spanText((detail.toMs ?? 0) - (detail.fromMs ?? 0))} ahead of the store's time`;
+      return (
+        `${detail.by} accepted the store's clock, ` +
+        `${spanText((detail.toMs ?? 0) - (detail.fromMs ?? 0))} ahead of the store's time`
+      );
     case 'freeze':
       return freezeReason(detail);
     case 'refused':
@@ -67,6 +76,11 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
     default:
       return detail.because ?? code;
   }
+}
+
+function listReason({ list, by, add = [], remove = [], message = '' }: Detail): string {
+  const reason = message === '' ? '' : `; ${message}`;
+  return `the list ${list} was changed by ${by}: ${add.length} to add, ${remove.length} to remove${reason}`;
 }
 
 /** Such as `frozen by ada as f3: drill`, or `carol lifted f3 of ada: drill; still frozen by f5`. */

@@ -10,7 +10,8 @@ const HISTORY_MAX = 1000;
 export const decisionsExplain: CommandRow = {
   path: 'decisions explain',
   summary:
-    'Explain a decision: the deciding rule, the results of the others, and which rule would have refused next.',
+    'Explain a decision: the deciding rule, the results of the others, and which rule would have ' +
+    'refused next.',
   example: 'decisions explain shop/17\ndecisions explain 17 --source shop --json',
   define: (command) =>
     sourceOption(command.argument('<id>', 'SOURCE/ID of the entry, from the log or another command')),
@@ -60,7 +61,8 @@ function nextLines({ code }: JournalEntry, { next, rules }: Decision): readonly 
   return [
     unasked === 0
       ? `${otherwise}, nothing else would have refused`
-      : `${otherwise}, the verdict would have depended on ${counted(unasked, 'rule')} that the store did not check`,
+      : `${otherwise}, the verdict would have depended on ${counted(unasked, 'rule')} that the store ` +
+        'did not check',
   ];
 }
 

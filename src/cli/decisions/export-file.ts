@@ -32,7 +32,9 @@ const FLUSH_BYTES = 65_536;
 /** The bodies of callbacks are confidential. */
 const MODE = 0o600;
 
-/** Opens or creates the file and reads its lines. Throws USAGE, and changes nothing, if it is not an export. */
+/**
+ * Opens or creates the file and reads its lines. Throws USAGE, and changes nothing, if it is not an export.
+ */
 export function openExportFile(path: string): ExportFile {
   const file = open(path);
   try {
@@ -112,7 +114,8 @@ function readContent(file: number, path: string): Content {
     if (!isInOrder({ source, atMs })) {
       throw unusable(
         path,
-        `line ${line}: ${source}/${id} is older than the entry of ${source} before it, so the file has more than one export. Name another file`,
+        `line ${line}: ${source}/${id} is older than the entry of ${source} before it, so the file ` +
+          'has more than one export. Name another file',
       );
     }
     ends.set(source, { id, atMs });

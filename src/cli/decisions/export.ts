@@ -21,7 +21,9 @@ export const decisionsExport: CommandRow = {
   path: 'decisions export',
   summary: 'Write the journal and the changes of prices as JSON Lines, one entry a line, ordered by time.',
   example:
-    'decisions export --since 7d --warm-up 24h > decisions.jsonl\ndecisions export --to /var/lib/countersign/decisions.jsonl\ndecisions export --source shop --after 1017 >> decisions.jsonl',
+    'decisions export --since 7d --warm-up 24h > decisions.jsonl\n' +
+    'decisions export --to /var/lib/countersign/decisions.jsonl\n' +
+    'decisions export --source shop --after 1017 >> decisions.jsonl',
   define: (command) =>
     periodOptions(sourceOption(command))
       .option('--to <file>', 'append to this file and continue where it ends; safe to interrupt and repeat')
@@ -38,11 +40,11 @@ export const decisionsExport: CommandRow = {
 The command exports what was written before it began. With --since, earlier changes of lists, orders and
 prices come first, so that \`policy backtest\` knows the state at that time.
 
-A limit over 24 hours also counts decisions of the 24 hours before --since. Give --warm-up 24h to export them,
-and give the backtest the same --since.
+A limit over 24 hours also counts decisions of the 24 hours before --since. Give --warm-up 24h to export
+them, and give the backtest the same --since.
 
-Don't join several exports into one file: \`policy backtest\` and \`replay\` refuse it. Use --to to continue a
-file.`,
+Don't join several exports into one file: \`policy backtest\` and \`replay\` refuse it. Use --to to continue
+a file.`,
       ),
   async run(session, call) {
     const path = call.option('to');
@@ -133,7 +135,8 @@ async function queryOf(
     );
   }
   const { id } = entryId(session, call, after);
-  // Changes of prices in the millisecond of the entry may come twice, but never not at all. Readers skip the second.
+  // Changes of prices in the millisecond of the entry may come twice, but never not at all. Readers skip the
+  // second.
   const pricesFromMs = (await store.entry(source, id))?.atMs ?? 0;
   return { ...base, sources: [{ source, after: id }], prices: { after: 0, fromMs: pricesFromMs } };
 }
@@ -154,7 +157,9 @@ function warmedUp(call: Call, fromMs: number | undefined, nowMs: number): number
   return fromMs - (nowMs - readTime('warm-up', warmUp, nowMs));
 }
 
-/** Continues where the file ends. If `--since` has moved past that since the last run, nothing is left out. */
+/**
+ * Continues where the file ends. If `--since` has moved past that since the last run, nothing is left out.
+ */
 async function continued(
   session: Session,
   store: Store,
@@ -168,12 +173,15 @@ async function continued(
     const entry = await store.entry(source, end.id);
     if (entry === undefined) {
       session.report(
-        `The journal no longer has ${source}/${end.id}, the last entry of the file: it expired, or \`journal archive\` moved it. Entries soon after it may be missing in the file. If they are in the archive, \`countersign journal export\` prints them.`,
+        `The journal no longer has ${source}/${end.id}, the last entry of the file: it expired, or ` +
+          '`journal archive` moved it. Entries soon after it may be missing in the file. If they ' +
+          'are in the archive, `countersign journal export` prints them.',
       );
     } else if (entry.atMs !== end.atMs) {
       throw new CountersignError(
         'USAGE',
-        `the file ends with ${source}/${end.id} at another time than in the journal, so it is of another store. Name another file`,
+        `the file ends with ${source}/${end.id} at another time than in the journal, so it is of ` +
+          'another store. Name another file',
       );
     }
   }

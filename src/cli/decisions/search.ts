@@ -13,7 +13,9 @@ export const decisionsSearch: CommandRow = {
   path: 'decisions search',
   summary: 'List entries of the journal, one on each line, of all sources by time.',
   example:
-    'decisions search --newest\ndecisions search --order 11321\ndecisions search --since 2h --verdict FAILURE --rule usdt-payments/amount-limit',
+    'decisions search --newest\n' +
+    'decisions search --order 11321\n' +
+    'decisions search --since 2h --verdict FAILURE --rule usdt-payments/amount-limit',
   define: (command) =>
     periodOptions(sourceOption(command))
       .option('--subject <subject>', 'only entries about this subject, such as payment:11321')
@@ -67,7 +69,8 @@ function checkedSubject(subject: string): string {
   if (/^(?:payment|transfer|web3):./s.test(subject)) return subject;
   throw new CountersignError(
     'USAGE',
-    `--subject ${subject} is not a subject. Write payment:ID, transfer:ID or web3:ID, or use --order or --request`,
+    `--subject ${subject} is not a subject. Write payment:ID, transfer:ID or web3:ID, or use ` +
+      '--order or --request',
   );
 }
 

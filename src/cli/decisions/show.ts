@@ -36,7 +36,9 @@ export async function entryOf(session: Session, call: Call, store: Store): Promi
   if (entry !== undefined) return entry;
   throw new CountersignError(
     'NOT_FOUND',
-    `the journal of ${source} has no entry ${id}. \`countersign decisions search --source ${source} --newest\` lists the latest. If \`journal archive\` moved the entry, print it with \`countersign journal export DIRECTORY --id ${source}/${id}\``,
+    `the journal of ${source} has no entry ${id}. \`countersign decisions search --source ` +
+      `${source} --newest\` lists the latest. If \`journal archive\` moved the entry, print it with ` +
+      `\`countersign journal export DIRECTORY --id ${source}/${id}\``,
     { source, id },
   );
 }
@@ -50,7 +52,8 @@ export function entryId(session: Session, call: Call, written: string): { source
   if (source === undefined || others.length > 0 || id === '') {
     throw new CountersignError(
       'USAGE',
-      `${JSON.stringify(written)} does not name a source. Write SOURCE/ID, such as ${sources[0]}/${id || '17'}`,
+      `${JSON.stringify(written)} does not name a source. Write SOURCE/ID, such as ` +
+        `${sources[0]}/${id || '17'}`,
     );
   }
   if (sources.includes(source)) return { source, id };

@@ -14,7 +14,8 @@ export const journalArchive: CommandRow = {
   path: 'journal archive',
   summary: 'Move old entries of the journal to files in which any change can be detected.',
   example:
-    'journal archive --to /var/lib/countersign/archive --older-than 90d\njournal archive --to /var/lib/countersign/archive --older-than 30d --source shop --json',
+    'journal archive --to /var/lib/countersign/archive --older-than 90d\n' +
+    'journal archive --to /var/lib/countersign/archive --older-than 30d --source shop --json',
   define: (command) =>
     sourceOption(command)
       .requiredOption('--to <directory>', 'the directory of the archive, which must exist')
@@ -25,11 +26,11 @@ export const journalArchive: CommandRow = {
       .addHelpText(
         'after',
         `
-The command drops entries from the store once their file is on the disk and was read again. You can kill it at any
-point and run it again.
+The command drops entries from the store once their file is on the disk and was read again. You can kill it
+at any point and run it again.
 
-Limits, repeats and orders work as before. \`decisions\` no longer finds the moved entries: use \`countersign journal
-export\`.
+Limits, repeats and orders work as before. \`decisions\` no longer finds the moved entries: use
+\`countersign journal export\`.
 
 Keep the printed hashes where nobody can change them, for \`countersign journal verify --expect\`.`,
       ),
@@ -82,14 +83,16 @@ function ageOf(session: Session, call: Call): number {
   if (ageMs < HOUR_MS) {
     throw new CountersignError(
       'USAGE',
-      `--older-than ${written} is too short, because running services still need young entries. Write 1h or more`,
+      `--older-than ${written} is too short, because running services still need young entries. ` +
+        'Write 1h or more',
     );
   }
   const { journalDays } = session.settings().store.retention;
   if (ageMs >= journalDays * DAY_MS) {
     throw new CountersignError(
       'USAGE',
-      `--older-than ${written} is too long: entries expire after ${journalDays} days (store.retention.journalDays), before they are archived. Write less, or raise that setting`,
+      `--older-than ${written} is too long: entries expire after ${journalDays} days ` +
+        '(store.retention.journalDays), before they are archived. Write less, or raise that setting',
     );
   }
   return ageMs;

@@ -13,7 +13,8 @@ export const journalExport: CommandRow = {
   path: 'journal export',
   summary: 'Write entries of an archive as JSON Lines, like `decisions export`, and verify them.',
   example:
-    'journal export /var/lib/countersign/archive --since 2025-03-01 --until 2025-04-01 > march.jsonl\njournal export /var/lib/countersign/archive --source shop --subject payment:11321',
+    'journal export /var/lib/countersign/archive --since 2025-03-01 --until 2025-04-01 > march.jsonl\n' +
+    'journal export /var/lib/countersign/archive --source shop --subject payment:11321',
   define: (command) =>
     periodOptions(sourceOption(command.argument('<directory...>', 'directory of `journal archive --to`')))
       .option('--id <id>', 'only this entry: SOURCE/ID or ID')
@@ -21,11 +22,11 @@ export const journalExport: CommandRow = {
       .addHelpText(
         'after',
         `
-\`policy backtest\` and \`replay\` read the output. An archive has no changes of prices. For policies that use
-prices, append the lines with "type":"prices" from \`countersign decisions export\` to the file.
+\`policy backtest\` and \`replay\` read the output. An archive has no changes of prices. For policies that
+use prices, append the lines with "type":"prices" from \`countersign decisions export\` to the file.
 
-The command needs no store. If the archive is damaged, it says so and exits with 2. Don't rely on what it wrote
-until then.`,
+The command needs no store. If the archive is damaged, it says so and exits with 2. Don't rely on what it
+wrote until then.`,
       ),
   async run(session, call) {
     const period = periodOf(call, session.clock());

@@ -19,7 +19,10 @@ export interface RecordQuery {
   readonly entryRead?: () => void;
 }
 
-/** The record of some sources in order of time. A change of prices comes before the entries of its millisecond. */
+/**
+ * The record of some sources in order of time. A change of prices comes before the entries of its
+ * millisecond.
+ */
 export function readRecord(store: Store, query: RecordQuery): AsyncGenerator<Recorded> {
   const entries = query.sources.map((each) => entriesOf(store, each, query));
   return mergedByTime<Recorded>([priceChanges(store, query), ...entries], false);

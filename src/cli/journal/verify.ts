@@ -10,7 +10,8 @@ export const journalVerify: CommandRow = {
   path: 'journal verify',
   summary: 'Verify an archive of the journal: that no entry was changed, removed, added or moved.',
   example:
-    'journal verify /var/lib/countersign/archive\njournal verify /mnt/cold/2025 /var/lib/countersign/archive --expect 3f9c0a7be1d24865a90c11b7d2f04e6583ab19d0c7e2f4516b8d9a0c3e5f7182',
+    'journal verify /var/lib/countersign/archive\n' +
+    'journal verify /mnt/cold/2025 /var/lib/countersign/archive --expect 3f9c0a7be1d24865a90c11b7d2f04e6583ab19d0c7e2f4516b8d9a0c3e5f7182',
   define: (command) =>
     command
       .argument('<directory...>', 'the directories of one archive')
@@ -21,11 +22,11 @@ export const journalVerify: CommandRow = {
       .addHelpText(
         'after',
         `
-The command prints for each source the hash at the end of its archive. Each line has the hash of the line before, so
-this hash covers all lines.
+The command prints for each source the hash at the end of its archive. Each line has the hash of the line
+before, so this hash covers all lines.
 
-Somebody who can write to all files can also compute all hashes again, or remove the last files. Only --expect, with
-hashes that you keep elsewhere, detects that.`,
+Somebody who can write to all files can also compute all hashes again, or remove the last files. Only
+--expect, with hashes that you keep elsewhere, detects that.`,
       ),
   async run(session, call) {
     const expected = expectedOf(call);
@@ -74,7 +75,9 @@ function sourceText({ source, files, entries, firstAtMs, lastAtMs, ends }: Verif
       ? ''
       : `, ${isoTime(firstAtMs)} to ${isoTime(lastAtMs)}`;
   const end = ends.at(-1) ?? '';
-  return `${printable(source)}  ${counted(entries, 'entry', 'entries')} in ${counted(files, 'file')}${period}${end === '' ? '' : `, ends with ${end}`}`;
+  const ending = end === '' ? '' : `, ends with ${end}`;
+  const size = `${counted(entries, 'entry', 'entries')} in ${counted(files, 'file')}`;
+  return `${printable(source)}  ${size}${period}${ending}`;
 }
 
 function sourceJson({ firstAtMs, lastAtMs, ends, ...source }: VerifiedSource): object {

@@ -20,7 +20,10 @@ export const listAdd: CommandRow = {
   path: 'list add',
   summary: 'Add values to a list. Make the list if it does not exist, even without values.',
   example:
-    'list add blocked-users 99999 88888 --source shop --message "fraud case 12"\nlist add withdrawal-addresses --file addresses.txt --asset ETH --source vault\nlist add vault-partners "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh XRP 12345" --source vault\nlist add blocked-users',
+    'list add blocked-users 99999 88888 --source shop --message "fraud case 12"\n' +
+    'list add withdrawal-addresses --file addresses.txt --asset ETH --source vault\n' +
+    'list add vault-partners "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh XRP 12345" --source vault\n' +
+    'list add blocked-users',
   define: (command) =>
     byOption(
       sourceOption(
@@ -50,7 +53,8 @@ export const listRemove: CommandRow = {
   path: 'list remove',
   summary: 'Remove values from a list. An empty list stays.',
   example:
-    'list remove blocked-users 99999 --source shop --message "case closed"\nlist remove withdrawal-addresses --file old.txt',
+    'list remove blocked-users 99999 --source shop --message "case closed"\n' +
+    'list remove withdrawal-addresses --file old.txt',
   define: (command) =>
     byOption(
       sourceOption(command.argument('<name>', 'the list').argument('[values...]', 'the values to remove')),
@@ -89,7 +93,8 @@ async function sourcesWithList(session: Session, call: Call, list: string): Prom
 export function noSuchList(list: string, sources: readonly string[]): CountersignError {
   return new CountersignError(
     'NOT_FOUND',
-    `there is no list ${list} in ${sources.join(', ')}. \`countersign list show\` prints the lists, and \`countersign list add\` makes one`,
+    `there is no list ${list} in ${sources.join(', ')}. \`countersign list show\` prints the ` +
+      'lists, and `countersign list add` makes one',
     { list, sources },
   );
 }
@@ -120,7 +125,8 @@ async function change(
   for (const source of sources) changes.push(await changeOne(session, source, given, what, message));
   const texts = changes.map(
     ({ source, changed, entries, version }) =>
-      `${source}/${given.list}: ${changed} ${what === 'add' ? 'added' : 'removed'}, ${counted(entries, 'entry', 'entries')} now (version ${version})`,
+      `${source}/${given.list}: ${changed} ${what === 'add' ? 'added' : 'removed'}, ` +
+      `${counted(entries, 'entry', 'entries')} now (version ${version})`,
   );
   const services = await servicesThatApplied(session);
   session.print(
@@ -168,12 +174,15 @@ async function changeOne(
 
 function halfDone(thrown: unknown, list: string, done: number, all: number): unknown {
   if (!(thrown instanceof CountersignError) || done === 0) return thrown;
-  const message = `${done} of ${all} values of ${list} are done, then: ${messageOf(thrown)}. Run the same command again for the rest`;
+  const message =
+    `${done} of ${all} values of ${list} are done, then: ${messageOf(thrown)}. Run the same command ` +
+    'again for the rest';
   return new CountersignError(thrown.code, message, thrown.data, thrown);
 }
 
 /**
- * The asset of `--asset`, from the asset table beside the policies. Undefined without `--asset`. Throws USAGE.
+ * The asset of `--asset`, from the asset table beside the policies. Undefined without `--asset`. Throws
+ * USAGE.
  */
 function assetOf(session: Session, call: Call): Asset | undefined {
   const symbol = call.option('asset');
@@ -209,7 +218,8 @@ function textOf(path: string): string {
   } catch (thrown) {
     throw new CountersignError(
       'USAGE',
-      `--asset needs the asset table, but ${path} can't be read: ${messageOf(thrown)}. Write one, or leave --asset out`,
+      `--asset needs the asset table, but ${path} can't be read: ${messageOf(thrown)}. Write one, ` +
+        'or leave --asset out',
     );
   }
 }

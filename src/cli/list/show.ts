@@ -59,7 +59,9 @@ async function showEntries(session: Session, store: Store, lists: readonly Found
   session.print(
     shown
       .map(({ found, entries }) => {
-        const title = `# ${found.source}/${found.list}: ${counted(found.entries, 'entry', 'entries')}, version ${found.version}, changed ${isoTime(found.changedAtMs)}`;
+        const title =
+          `# ${found.source}/${found.list}: ${counted(found.entries, 'entry', 'entries')}, version ` +
+          `${found.version}, changed ${isoTime(found.changedAtMs)}`;
         return [
           title,
           ...entries.map(

@@ -11,8 +11,8 @@ const VALUE_MAX = 1024;
 const CONTROL = /\p{Cc}/u;
 
 /**
- * The list's name and the values of a call, from the arguments and `--file`. Values have their comparable form,
- * each once.
+ * The list's name and the values of a call, from the arguments and `--file`. Values have their comparable
+ * form, each once.
  */
 export interface GivenValues {
   readonly list: string;
@@ -20,8 +20,8 @@ export interface GivenValues {
 }
 
 /**
- * The values to add to a list. With an asset, each must begin with an address of it. Throws USAGE or LIST_INVALID,
- * naming the first invalid value.
+ * The values to add to a list. With an asset, each must begin with an address of it. Throws USAGE or
+ * LIST_INVALID, naming the first invalid value.
  */
 export function addedValues(call: Call, asset: Asset | undefined): GivenValues {
   const written = writtenValues(call);
@@ -36,8 +36,8 @@ export function addedValues(call: Call, asset: Asset | undefined): GivenValues {
 }
 
 /**
- * The values to remove from a list, also in the form that earlier versions stored. Throws USAGE or LIST_INVALID,
- * naming the first invalid value.
+ * The values to remove from a list, also in the form that earlier versions stored. Throws USAGE or
+ * LIST_INVALID, naming the first invalid value.
  */
 export function removedValues(call: Call): GivenValues {
   return givenValues(call, writtenValues(call).flatMap(storedEntries));
@@ -48,7 +48,8 @@ export function checkedName(list: string): string {
   if (NAME.test(list)) return list;
   throw new CountersignError(
     'USAGE',
-    `${JSON.stringify(list)} is not a name of a list. Write at most 64 lower-case letters, digits and hyphens, beginning with a letter`,
+    `${JSON.stringify(list)} is not a name of a list. Write at most 64 lower-case letters, digits ` +
+      'and hyphens, beginning with a letter',
   );
 }
 
@@ -93,7 +94,8 @@ function checkAddress(value: string, asset: Asset): void {
   if (read.ok) return;
   throw new CountersignError(
     'USAGE',
-    `${JSON.stringify(value)} does not begin with an address of ${asset.symbol}: ${read.because}. Nothing was added. Correct it and run the command again`,
+    `${JSON.stringify(value)} does not begin with an address of ${asset.symbol}: ${read.because}. ` +
+      'Nothing was added. Correct it and run the command again',
   );
 }
 

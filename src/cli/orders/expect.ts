@@ -23,7 +23,8 @@ export const ordersExpect: CommandRow = {
   path: 'orders expect',
   summary: 'Announce an order. The rule `expected-order` only passes a callback that agrees with it.',
   example:
-    'orders expect payment 11321 --user 12345 --symbol USDT1742 --amount 100 --scheme rsa --expires 2h\norders expect transfer r-1 --to-address 0x52908400098527886E0F7030069857D2E4169EE7 --symbol ETH --amount 1.5',
+    'orders expect payment 11321 --user 12345 --symbol USDT1742 --amount 100 --scheme rsa --expires 2h\n' +
+    'orders expect transfer r-1 --to-address 0x52908400098527886E0F7030069857D2E4169EE7 --symbol ETH --amount 1.5',
   define: (command) =>
     byOption(orderArguments(command))
       .option('--symbol <symbol>', 'the asset; main_chain_symbol for web3')

@@ -17,7 +17,8 @@ export const ordersShow: CommandRow = {
     if (order === undefined) {
       throw new CountersignError(
         'NOT_FOUND',
-        `no order ${subject} was announced for ${source.name}. Announce it with \`countersign orders expect\``,
+        `no order ${subject} was announced for ${source.name}. Announce it with \`countersign ` +
+          'orders expect`',
         { source: source.name, subject },
       );
     }

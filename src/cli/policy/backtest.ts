@@ -23,7 +23,9 @@ export const policyBacktest: CommandRow = {
   path: 'policy backtest',
   summary: 'Decide recorded callbacks again under policy files. Show which verdicts would change, and why.',
   example:
-    'policy backtest --since 7d\npolicy backtest config/policies --source shop --show 20\npolicy backtest --from-file decisions.jsonl --json',
+    'policy backtest --since 7d\n' +
+    'policy backtest config/policies --source shop --show 20\n' +
+    'policy backtest --from-file decisions.jsonl --json',
   define: (command) =>
     periodOptions(
       sourceOption(
@@ -84,7 +86,8 @@ async function recordOf(
   if (size === 0) {
     throw new CountersignError(
       'NOT_FOUND',
-      `the journal has no entries of ${sources.join(', ')} yet. Give a file with --from-file, or wait for callbacks`,
+      `the journal has no entries of ${sources.join(', ')} yet. Give a file with --from-file, or ` +
+        'wait for callbacks',
     );
   }
   const record = storeRecord(store, sources, untilMs, warnings);
@@ -95,7 +98,9 @@ function* ofSource(items: Iterable<RecordItem>, source: string): Generator<Recor
   for (const item of items) if (item.type === 'prices' || item.source === source) yield item;
 }
 
-/** The lists as they were when the journal begins, as far as that is known, then the record in order of time. */
+/**
+ * The lists as they were when the journal begins, as far as that is known, then the record in order of time.
+ */
 async function* storeRecord(
   store: Store,
   sources: readonly string[],
@@ -119,7 +124,9 @@ function recordedEntry({ detail: text, ...entry }: JournalEntry): RecordedEntry 
   }
 }
 
-/** The content of a source's lists when its journal begins. Changes before that are no longer in the journal. */
+/**
+ * The content of a source's lists when its journal begins. Changes before that are no longer in the journal.
+ */
 async function* listsBefore(store: Store, source: string, warnings: string[]): AsyncGenerator<RecordedEntry> {
   const [first] = await store.entries({ source, limit: 1 });
   if (first === undefined) return;
@@ -134,7 +141,9 @@ async function* listsBefore(store: Store, source: string, warnings: string[]): A
     }
     if (isOlder && !unchanged) {
       warnings.push(
-        `the list ${source}/${list} is older than the record, which begins at ${isoTime(first.atMs)}: values that were removed since are treated as if they had never been on it`,
+        `the list ${source}/${list} is older than the record, which begins at ` +
+          `${isoTime(first.atMs)}: values that were removed since are treated as if they had never ` +
+          'been on it',
       );
     }
   }

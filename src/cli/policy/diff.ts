@@ -10,7 +10,8 @@ import type { Session } from '../session.ts';
 export const policyDiff: CommandRow = {
   path: 'policy diff',
   summary:
-    'Show how policy files differ from the policies in force, or one revision from another: rule by rule, and whether each gets stricter.',
+    'Show how policy files differ from the policies in force, or one revision from another: rule ' +
+    'by rule, and whether each gets stricter.',
   example: 'policy diff\npolicy diff config/policies --exit-code\npolicy diff --from 3f9a1c04 --to 77b0e2d1',
   define: (command) =>
     command

@@ -23,7 +23,9 @@ export const policyPush: CommandRow = {
   path: 'policy push',
   summary: 'Run the tests of policy files, and put the files in force on every replica.',
   example:
-    'policy push --message "limit raised, see RISK-12"\npolicy push config/policies --message "as reviewed" --expect 3f9a1c04d2b7\npolicy push --dry-run',
+    'policy push --message "limit raised, see RISK-12"\n' +
+    'policy push config/policies --message "as reviewed" --expect 3f9a1c04d2b7\n' +
+    'policy push --dry-run',
   define: (command) =>
     byOption(
       command.argument('[directory]', 'the policy files (default: policies.directory of the settings)'),
@@ -31,7 +33,8 @@ export const policyPush: CommandRow = {
       .option('--message <text>', 'the reason, for the history; required except with --dry-run')
       .option(
         '--expect <revision>',
-        'push only if this revision, or its beginning, is in force; `none` for no policies (default: the one in force now)',
+        'push only if this revision, or its beginning, is in force; `none` for no policies ' +
+          '(default: the one in force now)',
       )
       .option('--dry-run', 'do everything except the push')
       .option('--skip-tests', 'push without running the tests; the history will say so'),
@@ -63,7 +66,8 @@ export const policyPush: CommandRow = {
     const diff = await compared(store, before, release);
     const shown = `${typeof diff === 'string' ? diff : diffText(diff)}\n${testsText(report)}`;
     if (call.flag('dryRun')) {
-      const text = `Would be in force: ${shortRevision(before)} → ${shortRevision(release.revision)}, ${sizeText(release)}. Nothing was pushed.`;
+      const change = `${shortRevision(before)} → ${shortRevision(release.revision)}, ${sizeText(release)}`;
+      const text = `Would be in force: ${change}. Nothing was pushed.`;
       session.print(`${shown}\n${text}`, { pushed: false, ...facts, diff, warnings });
       return 0;
     }
@@ -113,7 +117,9 @@ function testsText(report: TestReport | undefined): string {
   return report.passed === 0 ? 'There are no tests.' : summaryText(report);
 }
 
-/** What the push changes, or why that is not known. A push must be possible even then: it may be the repair. */
+/**
+ * What the push changes, or why that is not known. A push must be possible even then: it may be the repair.
+ */
 async function compared(store: Store, before: string, release: Release): Promise<ReleaseDiff | string> {
   try {
     const document = before === '' ? undefined : await store.document(before);
@@ -126,7 +132,9 @@ async function compared(store: Store, before: string, release: Release): Promise
   }
 }
 
-/** The revision that must be in force for the push. The beginning of the one in force stands for all of it. */
+/**
+ * The revision that must be in force for the push. The beginning of the one in force stands for all of it.
+ */
 function expectedOf(call: Call, inForce: string): string {
   const expect = call.option('expect');
   if (expect === undefined) return inForce;

@@ -18,9 +18,12 @@ const PROGRESS_EVERY = 20;
 export const policyTest: CommandRow = {
   path: 'policy test',
   summary:
-    'Run the tests of policy files. Their callbacks are decided as in production and compared with the expectations.',
+    'Run the tests of policy files. Their callbacks are decided as in production and compared with ' +
+    'the expectations.',
   example:
-    'policy test\npolicy test config/policies --only "above the limit"\npolicy test --require-coverage --json',
+    'policy test\n' +
+    'policy test config/policies --only "above the limit"\n' +
+    'policy test --require-coverage --json',
   define: (command) =>
     command
       .argument('[directory]', 'where the policies are (default: policies.directory of the settings)')
@@ -59,12 +62,14 @@ function chosenTests(tests: readonly PolicyTest[], only: string | undefined): re
 function nothingRun(directory: string, call: Call): string {
   const only = call.option('only');
   return only === undefined
-    ? `There are no tests in ${directory}/${TESTS_DIRECTORY}, so none was run. Write some into a file whose name ends in .test.yaml.`
+    ? `There are no tests in ${directory}/${TESTS_DIRECTORY}, so none was run. Write some into a ` +
+        'file whose name ends in .test.yaml.'
     : `No test of ${directory} has ${JSON.stringify(only)} in its name or file, so none was run.`;
 }
 
 /**
- * A report of tests as text: the failed tests with the results of all rules, a summary, and rules without coverage.
+ * A report of tests as text: the failed tests with the results of all rules, a summary, and rules without
+ * coverage.
  */
 export function reportText(report: TestReport, show: { readonly coverage: boolean }): string {
   const failed = report.tests.filter(({ passed }) => !passed);

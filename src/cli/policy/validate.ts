@@ -11,7 +11,8 @@ import { counted } from '../print.ts';
 export const policyValidate: CommandRow = {
   path: 'policy validate',
   summary:
-    'Check policy files and their test files. List every fault with its place and cure, and warn of addresses that can be written in another way.',
+    'Check policy files and their test files. List every fault with its place and cure, and warn ' +
+    'of addresses that can be written in another way.',
   example: 'policy validate\npolicy validate config/policies/payments.yaml',
   define: (command) =>
     command.argument(
@@ -89,7 +90,8 @@ function filesOf(paths: readonly string[], byDefault: () => string): PolicyFiles
   if (stray !== undefined) {
     throw new CountersignError(
       'USAGE',
-      `${stray} is in another directory. Give one directory, or files of one directory, which also has their list files`,
+      `${stray} is in another directory. Give one directory, or files of one directory, which also ` +
+        'has their list files',
     );
   }
   return { directory: dirname(first), files: paths.map((path) => basename(path)) };

@@ -20,7 +20,9 @@ export const replayCommand: CommandRow = {
   path: 'replay',
   summary: 'Send recorded callbacks to another instance, signed with its keys, and compare the answers.',
   example:
-    'replay decisions.jsonl --to https://staging:8080 --config staging.yaml --key keys/platform-staging.pem\nreplay decisions.jsonl --to http://127.0.0.1:8080 --concurrency 1 --prefix-ids again-\nreplay decisions.jsonl --to http://127.0.0.1:8080 --speed 10x --map names.yaml',
+    'replay decisions.jsonl --to https://staging:8080 --config staging.yaml --key keys/platform-staging.pem\n' +
+    'replay decisions.jsonl --to http://127.0.0.1:8080 --concurrency 1 --prefix-ids again-\n' +
+    'replay decisions.jsonl --to http://127.0.0.1:8080 --speed 10x --map names.yaml',
   define: (command) =>
     command
       .argument('<file>', 'a file of `decisions export`')
@@ -65,14 +67,14 @@ export const replayCommand: CommandRow = {
 };
 
 const NOTES = `
-The command sends decisions, repeats and sign_success notices. It only counts self-checks, unreadable callbacks, and
-changes of lists, orders and prices. Enter lists, orders and prices at the instance before. The instance verifies
-each callback like any other.
+The command sends decisions, repeats and sign_success notices. It only counts self-checks, unreadable
+callbacks, and changes of lists, orders and prices. Enter lists, orders and prices at the instance before.
+The instance verifies each callback like any other.
 
-The instance uses its own clock. A record of days that is sent in seconds falls into one window, so limits over a
-window may refuse more callbacks. If several callbacks are sent at once, two of them may reach a limit in another
-order: --concurrency 1 keeps the recorded order. A subject that the instance already knows is a repeat: see
---prefix-ids.
+The instance uses its own clock. A record of days that is sent in seconds falls into one window, so limits
+over a window may refuse more callbacks. If several callbacks are sent at once, two of them may reach a
+limit in another order: --concurrency 1 keeps the recorded order. A subject that the instance already knows
+is a repeat: see --prefix-ids.
 
 Example of a map:
   source: { shop: staging-shop }

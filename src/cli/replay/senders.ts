@@ -16,7 +16,8 @@ import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from '../
 import type { Session } from '../session.ts';
 
 /**
- * The senders for the sources of the settings. Their keys are read on first use. `key` is the file of `--key`.
+ * The senders for the sources of the settings. Their keys are read on first use. `key` is the file of
+ * `--key`.
  */
 export function replaySenders(session: Session, key: string | undefined, mapping: Mapping): SenderOf {
   const { sources } = session.settings();
@@ -32,7 +33,8 @@ export function replaySenders(session: Session, key: string | undefined, mapping
       const names = sources.map((each) => each.name).join(', ');
       throw new CountersignError(
         'USAGE',
-        `${session.settingsFile} has no source ${name}. Its sources: ${names}. Map the name with --map, under source`,
+        `${session.settingsFile} has no source ${name}. Its sources: ${names}. Map the name with ` +
+          '--map, under source',
       );
     }
     const sender =
@@ -74,7 +76,8 @@ function signerConfig(
     const schemes = [...new Set(signatures.map((each) => each.scheme))].join(' and ');
     throw new CountersignError(
       'USAGE',
-      `the record has callbacks signed by ${scheme || 'an unknown scheme'}, but the source ${name} accepts only ${schemes}. Add ${scheme || 'the scheme'} to its signatures`,
+      `the record has callbacks signed by ${scheme || 'an unknown scheme'}, but the source ${name} ` +
+        `accepts only ${schemes}. Add ${scheme || 'the scheme'} to its signatures`,
     );
   }
   if (first.scheme === 'md5') return platformSigner(first, read, () => '');
@@ -82,7 +85,8 @@ function signerConfig(
   if (key === undefined) {
     throw new CountersignError(
       'USAGE',
-      `the record has callbacks signed by ${scheme}. Give the private key of the platformKey of source ${name} with --key`,
+      `the record has callbacks signed by ${scheme}. Give the private key of the platformKey of ` +
+        `source ${name} with --key`,
     );
   }
   const { fingerprint } = readPrivateKey(key);
@@ -92,7 +96,8 @@ function signerConfig(
   if (paired !== undefined) return platformSigner(paired, read, () => key);
   throw new CountersignError(
     'USAGE',
-    `--key has the fingerprint ${fingerprint}, but no platformKey of ${name} for ${scheme} has it. Give the private key of that platformKey`,
+    `--key has the fingerprint ${fingerprint}, but no platformKey of ${name} for ${scheme} has it. ` +
+      'Give the private key of that platformKey',
   );
 }
 
@@ -117,7 +122,8 @@ function cosignerSender(source: SourceOf<'cosigner'>, read: ReadSecret): SourceS
       if (certificate) {
         throw new CountersignError(
           'USAGE',
-          `the source ${source.name} requires a client certificate, which replay can't send. Configure a header at the instance instead`,
+          `the source ${source.name} requires a client certificate, which replay can't send. ` +
+            'Configure a header at the instance instead',
         );
       }
       return `${path}${segment}`;
@@ -144,17 +150,16 @@ export function readMap(file: string | undefined): ReadonlyMap<string, ReadonlyM
     const [issue] = read.error.issues;
     throw wrong(
       file,
-      `${issue?.path.join('.') || 'the file'} is not a table. Write members, and below each new texts by old, as --help shows`,
+      `${issue?.path.join('.') || 'the file'} is not a table. Write members, and below each new ` +
+        'texts by old, as --help shows',
     );
   }
   const known = [MAPPED_SOURCES, ...MAPPED_MEMBERS];
   const unknown = Object.keys(read.data).find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const meant = closestMatch(unknown, known);
-    throw wrong(
-      file,
-      `${unknown} can't be mapped. ${meant === undefined ? '' : `Did you mean ${meant}? `}Write one of ${known.join(', ')}`,
-    );
+    const suggestion = meant === undefined ? '' : `Did you mean ${meant}? `;
+    throw wrong(file, `${unknown} can't be mapped. ${suggestion}Write one of ${known.join(', ')}`);
   }
   return new Map(Object.entries(read.data).map(([name, table]) => [name, new Map(Object.entries(table))]));
 }

@@ -6,7 +6,8 @@ export function replayText(report: ReplayReport, file: string, to: string): stri
   const { callbacks, same, toFailure, toSuccess, failed, notSent, tookMs } = report;
   const perSecond = tookMs > 0 ? Math.round((callbacks * 1000) / tookMs) : 0;
   const lines = [
-    `${counted(callbacks, 'callback')} of ${file} sent to ${to} in ${durationText(tookMs)}, ${perSecond} a second`,
+    `${counted(callbacks, 'callback')} of ${file} sent to ${to} in ${durationText(tookMs)}, ` +
+      `${perSecond} a second`,
     columns([
       ['  same', String(same)],
       [
@@ -49,7 +50,8 @@ const NOTICEABLE_MS = 10_000;
 function clockText({ recordedMs, tookMs }: ReplayReport): string {
   return recordedMs - tookMs < NOTICEABLE_MS
     ? ''
-    : `Recorded over ${durationText(recordedMs)}, replayed in ${durationText(tookMs)}. Limits over a window count all of it at once.`;
+    : `Recorded over ${durationText(recordedMs)}, replayed in ${durationText(tookMs)}. Limits over a ` +
+        'window count all of it at once.';
 }
 
 function differingLines({ differing, toFailure, toSuccess }: ReplayReport): readonly string[] {

@@ -22,8 +22,8 @@ export interface Outgoing {
 const TIMEOUT_MS = 15_000;
 
 /**
- * Posts a callback, and prints its answer and its decision from the store of the settings. Resolves with 0 for
- * SUCCESS and 1 for any other answer.
+ * Posts a callback, and prints its answer and its decision from the store of the settings. Resolves with 0
+ * for SUCCESS and 1 for any other answer.
  */
 export async function send(session: Session, outgoing: Outgoing): Promise<ExitCode> {
   const response = await post(outgoing);
@@ -31,7 +31,8 @@ export async function send(session: Session, outgoing: Outgoing): Promise<ExitCo
   const entry = await explanationOf(session, outgoing);
   const why =
     entry === undefined
-      ? 'The store of these settings has no decision about it: it was not authentic, could not be parsed, or reached another instance. The log of the service says why.'
+      ? 'The store of these settings has no decision about it: it was not authentic, could not be ' +
+        'parsed, or reached another instance. The log of the service says why.'
       : describeDecision(entry);
   session.print(`${answer}\n${why}`, {
     status: response.status,
@@ -59,7 +60,8 @@ async function post({ url, headers, body }: Outgoing): Promise<Response> {
 }
 
 /**
- * The newest journal entry about the subject. Undefined if the store can't be read: the answer is still shown.
+ * The newest journal entry about the subject. Undefined if the store can't be read: the answer is still
+ * shown.
  */
 async function explanationOf(session: Session, { source, subject }: Outgoing) {
   try {
@@ -120,8 +122,8 @@ interface Varied {
 }
 
 /**
- * Varies a payment: users from `user` on in turn, and amounts up to `amount`. The same index gives the same payment.
- * Throws USAGE for a user that is not a number, and for an amount below 0.01.
+ * Varies a payment: users from `user` on in turn, and amounts up to `amount`. The same index gives the same
+ * payment. Throws USAGE for a user that is not a number, and for an amount below 0.01.
  */
 export function variedPayment({ user, amount }: Varied, index: number): Varied {
   const most = parseAmount(amount);
@@ -138,8 +140,8 @@ export function variedPayment({ user, amount }: Varied, index: number): Varied {
 }
 
 /**
- * Posts many callbacks, several at once, and prints the counts of their answers. Resolves with 0 if every answer is
- * SUCCESS or FAILURE.
+ * Posts many callbacks, several at once, and prints the counts of their answers. Resolves with 0 if every
+ * answer is SUCCESS or FAILURE.
  */
 export async function sendMany(
   session: Session,

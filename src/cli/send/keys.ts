@@ -14,7 +14,9 @@ export type SourceOf<K extends SourceSettings['callback']> = Extract<
 
 type Accepted = SourceOf<'payment'>['signatures'][number];
 
-/** The signer of the platform for an accepted scheme, with the shared secret or the platform's private key. */
+/**
+ * The signer of the platform for an accepted scheme, with the shared secret or the platform's private key.
+ */
 export function platformSigner(
   accepted: Accepted,
   read: ReadSecret,

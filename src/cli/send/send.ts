@@ -28,7 +28,10 @@ export const sendPayment: CommandRow = {
   path: 'send payment',
   summary: 'Send a signed payment confirmation, as the platform does.',
   example:
-    'send payment\nsend payment --amount 20000\nsend payment --count 1000 --amount 12000\nsend payment --scheme rsa-envelope --user 12345 --order A-1',
+    'send payment\n' +
+    'send payment --amount 20000\n' +
+    'send payment --count 1000 --amount 12000\n' +
+    'send payment --scheme rsa-envelope --user 12345 --order A-1',
   define: (command) =>
     addressed(command)
       .option('--amount <decimal>', 'orderAmount', '100')
@@ -69,7 +72,9 @@ export const sendPayment: CommandRow = {
   },
 };
 
-/** The signer of the platform. Its shared secret is in the settings, its private key in the file of `--key`. */
+/**
+ * The signer of the platform. Its shared secret is in the settings, its private key in the file of `--key`.
+ */
 function signerConfig(session: Session, source: SourceOf<'payment'>, call: Call): SignerConfig {
   const wanted = call.option('scheme');
   const accepted = source.signatures.find(({ scheme }) => wanted === undefined || scheme === wanted);

@@ -24,7 +24,8 @@ export const signatureExplain: CommandRow = {
     if (body.trim() === '') {
       throw new CountersignError(
         'USAGE',
-        'standard input is empty. Give the body of a callback, as in `countersign signature explain < callback.json`',
+        'standard input is empty. Give the body of a callback, as in `countersign signature ' +
+          'explain < callback.json`',
       );
     }
     const readSecret = session.secrets().read;

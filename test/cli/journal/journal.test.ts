@@ -190,7 +190,7 @@ describe('journal verify', () => {
     const shorter = await run('journal', 'verify', archive, '--expect', end);
     expect(shorter).toMatchObject({
       code: 1,
-      out: expect.stringContaining(`${end}: no whole file ends with this hash`),
+      out: expect.stringContaining(`${end}: no undamaged file ends with this hash`),
     });
     const { sources: now } = verified.parse((await run('journal', 'verify', archive, '--json')).json());
     const both = await run('journal', 'verify', archive, '--expect', `${now[0]?.end},${end}`, '--json');
