@@ -91,7 +91,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
     unprepared,
     async start() {
       preparation = await startPreparing({
-        examine: store.examine,
+        examine: () => store.examine(),
         prepare: () => prepareStore(settings, store),
         report: (because) => log.warn('not-prepared', { because }),
       });

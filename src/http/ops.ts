@@ -71,9 +71,7 @@ const SHOWN_MAX = 80;
  * IP addresses and `names` are served. HTTP/1.0 may have no Host header: simple probes send none, and
  * browsers don't use HTTP/1.0.
  */
-export function createHostCheck(
-  names: readonly string[],
-): (request: IncomingMessage) => HostRefusal | undefined {
+function createHostCheck(names: readonly string[]): (request: IncomingMessage) => HostRefusal | undefined {
   const allowed = new Set(['localhost', ...names.map((name) => name.toLowerCase())]);
 
   function isAllowed(authority: string): boolean {

@@ -64,7 +64,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
   function keep(work: Promise<unknown>): void {
     inFlight.enter();
-    work.then(inFlight.leave, inFlight.leave);
+    const leave = (): void => inFlight.leave();
+    work.then(leave, leave);
   }
 
   /**

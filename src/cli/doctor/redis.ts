@@ -14,9 +14,10 @@ const FULL = 0.8;
  * service doesn't need, such as CONFIG.
  */
 export async function checkRedis(
-  { connection, examine }: { readonly connection: Connection } & Pick<Store, 'examine'>,
+  store: { readonly connection: Connection } & Pick<Store, 'examine'>,
   { prefix, durability }: Pick<StoreSettings, 'prefix' | 'durability'>,
 ): Promise<readonly Finding[]> {
+  const { connection } = store;
   const servers = await attempt('store', () => inspectServers({ connection }));
   if (!servers.ok) return [withoutInfo(servers.fault)];
   const clock = await attempt('store', () => clockAhead({ connection }));
@@ -32,7 +33,7 @@ export async function checkRedis(
   }
   // Whether keys may be evicted, and whether it is too old, is for `examine` to say: the service asks it as
   // well.
-  findings.push(...(await guarded('store', () => examine().then(() => []))));
+  findings.push(...(await guarded('store', () => store.examine().then(() => []))));
   const faults = new Map(findings.map((finding) => [finding.because, finding]));
   return [...faults.values()];
 }

@@ -59,7 +59,7 @@ describe('doctor on Redis', () => {
     };
     const settings = { prefix: 'countersign', durability: { replicas: 0, timeoutMs: 100 } };
     const findings = await checkRedis(
-      { connection: { ...connection, call }, examine: store.examine },
+      { connection: { ...connection, call }, examine: () => store.examine() },
       settings,
     );
     expect(findings[0]?.because).toMatch(new RegExp(`, clock \\d{4} ms ${word} this machine's, `));
