@@ -287,7 +287,7 @@ function grown(buffer: Buffer<ArrayBuffer>, held: number, line: number): Buffer<
     throw new CountersignError(
       'USAGE',
       `line ${line} has more than ${LINE_MAX_BYTES} bytes, so it is not an entry of the journal. ` +
-        `${EXPORT_AGAIN}`,
+        EXPORT_AGAIN,
     );
   }
   const more = Buffer.allocUnsafe(buffer.length * 2);

@@ -59,9 +59,8 @@ export interface RecordedCallback {
 export function recordedCallback({ source, detail }: RecordedEntry): RecordedCallback | string {
   const read = callbackDetail.safeParse(detail);
   if (!read.success) {
-    return (
-      `its detail can't be read: ${read.error.issues[0]?.path.join('.') || 'all of it'} has a wrong ` + 'form'
-    );
+    const member = read.error.issues[0]?.path.join('.') || 'all of it';
+    return `its detail can't be read: ${member} has a wrong form`;
   }
   const { kind, scheme, body, plaintext, answers = {} } = read.data;
   const decoded = readMembers(plaintext ?? body);

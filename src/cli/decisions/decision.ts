@@ -56,8 +56,8 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
       );
     case 'self-check':
       return (
-        `client_system_pubkey_hash ${matches(detail.valid?.client)}, verify_sign_pub_hash ` +
-        `${matches(detail.valid?.verify)}`
+        `client_system_pubkey_hash ${matches(detail.valid?.client)}, ` +
+        `verify_sign_pub_hash ${matches(detail.valid?.verify)}`
       );
     case 'list':
       return listReason(detail);
