@@ -148,10 +148,11 @@ export function readMap(file: string | undefined): ReadonlyMap<string, ReadonlyM
   const read = mapShape.safeParse(treeOf(file));
   if (!read.success) {
     const [issue] = read.error.issues;
+    const fault = issue?.code === 'too_small' ? 'is empty' : 'has the wrong form';
     throw wrong(
       file,
-      `${issue?.path.join('.') || 'the file'} is not a table. Write members, and below each new ` +
-        'texts by old, as --help shows',
+      `${issue?.path.join('.') || 'the file'} ${fault}. Write members, and below each new texts by old, ` +
+        'as --help shows',
     );
   }
   const known = [MAPPED_SOURCES, ...MAPPED_MEMBERS];

@@ -177,16 +177,16 @@ describe('replay', () => {
     const { code, err } = await replayTo(there);
     expect(code).toBe(2);
     expect(err).toContain('nothing was sent: ');
-    expect(err).toContain('signed by rsa, and source shop accepts md5: add rsa to its signatures');
-    expect(err).toContain('signed by rsa-envelope, and');
-    expect(err).toContain('source vault serves no web3 callbacks');
+    expect(err).toContain('signed by rsa, but the source shop accepts only md5. Add rsa to its signatures');
+    expect(err).toContain('signed by rsa-envelope, but');
+    expect(err).toContain('the source vault has no path for web3 callbacks');
     expect(await there.service.store.journalSize('shop')).toBe(0);
     expect(await there.service.store.journalSize('vault')).toBe(0);
   });
 
   it.each([
-    ['no key', [], 'give the private key of source shop'],
-    ['a key of others', ['--key', 'merchant.pem'], 'which no platformKey of shop for rsa has'],
+    ['no key', [], 'Give the private key of the platformKey of source shop'],
+    ['a key of others', ['--key', 'merchant.pem'], 'but no platformKey of shop for rsa has it'],
     ['a key that is not there', ['--key', 'none.pem'], "can't read"],
     ['a source that is not there', ['--map', 'source.yaml'], 'has no source'],
   ])('sends nothing with %s: 2', async (_, args, said) => {
@@ -201,7 +201,7 @@ describe('replay', () => {
   });
 
   it.each([
-    [['--to', 'localhost:8080'], 'write a URL such as'],
+    [['--to', 'localhost:8080'], 'Write one such as http://127.0.0.1:8080'],
     [['--rate', '0'], 'such as 50/s'],
     [['--speed', 'fast'], 'such as 10x'],
     [['--concurrency', '0'], 'from 1 to 1000'],
@@ -215,11 +215,11 @@ describe('replay', () => {
 
   it.each([
     ['a file that is not there', undefined, 'ENOENT'],
-    ['no map', '- a\n', 'will not do'],
-    ['a member that is not mapped', 'amount: { 1: 2 }\n', 'amount is not mapped'],
-    ['a misspelt member', 'userID: { 1: 2 }\n', 'did you mean userId?'],
+    ['no map', '- a\n', 'the file has the wrong form'],
+    ['a member that is not mapped', 'amount: { 1: 2 }\n', "amount can't be mapped"],
+    ['a misspelt member', 'userID: { 1: 2 }\n', 'Did you mean userId?'],
     ['the same twice', 'userId: { 1: 2, 1: 3 }\n', 'unique'],
-    ['an empty text', "userId: { 1: '' }\n", 'will not do'],
+    ['an empty text', "userId: { 1: '' }\n", 'userId.1 is empty'],
   ])('--map with %s: 2', async (_, text, said) => {
     const map = join(recorded.folder, 'faulty-map.yaml');
     if (text !== undefined) writeFileSync(map, text);
@@ -285,7 +285,7 @@ describe('replay to what does not answer as it should', () => {
     writeFileSync(bare, `${first.replace('"body":', '"bodi":')}\n`);
     const { code, out } = await placeIn(there.service.folder).run('replay', bare, '--to', there.service.url);
     expect(code).toBe(1);
-    expect(out).toContain('its detail has no callback that can be read: body');
+    expect(out).toContain('its detail has no readable callback: body');
   });
 });
 
