@@ -13,6 +13,13 @@ const cases = VERSIONS.flatMap((version) => [
   { version, store: 'redis' as const },
 ]);
 
+/** Warnings are sentences for people, and may be worded better. Their number is held. */
+function withoutSentences(json: string): unknown {
+  return JSON.parse(json, (name: string, value: unknown) =>
+    name === 'warnings' && Array.isArray(value) ? value.map(() => '<sentence>') : value,
+  ) as unknown;
+}
+
 describe.each(cases)(
   'a $store store that version $version wrote',
   { timeout: 240_000 },
@@ -49,7 +56,10 @@ describe.each(cases)(
       const answers: Record<string, unknown> = JSON.parse(written('answers.json').toString());
       for (const [command, answer] of Object.entries(answers)) {
         const { out } = await world.run([...command.split(' '), '--json']);
-        expect({ command, answer: JSON.parse(out) as unknown }).toEqual({ command, answer });
+        expect({ command, answer: withoutSentences(out) }).toEqual({
+          command,
+          answer: withoutSentences(JSON.stringify(answer)),
+        });
       }
     });
 
