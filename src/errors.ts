@@ -23,7 +23,7 @@ export type ErrorCode =
   | 'NOT_FOUND'
   | 'USAGE';
 
-/** `message` names the object and the cure, `data` holds the values. Neither contains a secret. */
+/** `message` names the object and says how to fix it; `data` holds the values. Neither contains a secret. */
 export class CountersignError extends Error {
   readonly code: ErrorCode;
   readonly data: Readonly<Record<string, unknown>>;
@@ -88,7 +88,10 @@ export type FailureCode =
   | 'STORE_FAILED'
   | 'INTERNAL';
 
-/** A step's "no": its code, a sentence that lets an integrator mend it, and the values. Never a secret. */
+/**
+ * The refusal of a step: its code, a sentence that lets an integrator fix the cause, and the values. It never
+ * contains a secret.
+ */
 export interface Failure {
   readonly ok: false;
   readonly code: FailureCode;
@@ -105,8 +108,8 @@ export function failure(
 }
 
 /**
- * A failure that is explained when somebody first reads why: to find that out may cost more than all else
- * about a bad callback.
+ * A failure whose reason is computed when it is first read, because computing it may cost more than
+ * everything else about a bad callback.
  */
 export function failureWhy(code: FailureCode, explain: () => Pick<Failure, 'because' | 'data'>): Failure {
   let explained: Pick<Failure, 'because' | 'data'> | undefined;

@@ -6,16 +6,16 @@ import { NOTHING_BEFORE } from './line.ts';
 import { readFileOf } from './read.ts';
 import { type WriteStep, writeFileOf } from './write.ts';
 
-/** Entries of one file at most. */
+/** The most entries in one file. */
 export const FILE_ENTRIES_MAX = 100_000;
 
 export interface ArchiveTask {
   readonly store: Pick<Journal, 'entries' | 'dropEntries'>;
   readonly directory: string;
   readonly source: string;
-  /** Entries from before this instant of the store are archived. The newest entry always stays. */
+  /** Entries before this instant, by the store's clock, are archived. The newest entry always stays. */
   readonly beforeMs: number;
-  /** Entries of one file at most. */
+  /** The most entries in one file. */
   readonly entriesMax: number;
   /** Called after each step, with the number of entries in finished files. */
   readonly stepped: (step: ArchiveStep, entries: number) => void;
@@ -89,7 +89,7 @@ async function resume(
   await readFileOf(source, last, async (archived) => {
     const entry = head;
     if (entry?.id !== archived.id) return;
-    // Without the claims: another version of the program may read them in another way.
+    // The claims are not compared: another version of the program may read them in another way.
     const other = COMPARED.find((member) => entry[member] !== archived[member]);
     if (other !== undefined) throw foreign(directory, entry, `has another ${other}`);
     head = await nextOf(left);
@@ -133,7 +133,7 @@ async function entriesToMove(
   return atMost(entriesMax, entriesFrom(store, query, newest.id));
 }
 
-/** The entries of a query, page by page, up to but without `stop`. */
+/** The entries of a query, page by page, up to but not including `stop`. */
 async function* entriesFrom(
   store: Pick<Journal, 'entries'>,
   query: Omit<JournalQuery, 'limit' | 'newestFirst'>,
@@ -163,7 +163,7 @@ async function* atMost(count: number, entries: AsyncIterable<JournalEntry>): Asy
 /** Decisions wait while entries are dropped. After each step, pause for this many times its duration. */
 const PAUSE_FACTOR = 3;
 
-/** Drops all entries up to and with `upTo`, step by step. Resolves with their number. */
+/** Drops all entries up to and including `upTo`, step by step. Resolves with their number. */
 async function dropUpTo(store: Pick<Journal, 'dropEntries'>, source: string, upTo: string): Promise<number> {
   for (let dropped = 0; ;) {
     const startedMs = performance.now();

@@ -12,7 +12,7 @@ import { sha256Hex } from '../values/canonical.ts';
 const FORMAT = 1;
 /** The `previous` of the first line of a source's first file. */
 export const NOTHING_BEFORE = '0'.repeat(64);
-/** Of one line, without its break. No entry has as much. */
+/** The most bytes of one line, without its line break. No entry is that long. */
 export const LINE_MAX_BYTES = 33_554_432;
 
 export interface Sealed {

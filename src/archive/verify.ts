@@ -15,7 +15,7 @@ export interface VerifiedSource {
   readonly source: string;
   readonly files: number;
   readonly entries: number;
-  /** Of its undamaged files. Undefined if it has none. */
+  /** The first instant in its undamaged files. Undefined if it has no undamaged file. */
   readonly firstAtMs: number | undefined;
   readonly lastAtMs: number | undefined;
   /**
@@ -57,7 +57,7 @@ function findFiles(directories: readonly string[]): {
   for (const directory of distinct(directories)) {
     for (const entry of readdirSync(directory, { withFileTypes: true })) {
       const path = join(directory, entry.name);
-      // The lock, and names that file systems use.
+      // The lock file, and names that file systems use.
       if (entry.name.startsWith('.') || entry.name === 'lost+found') continue;
       if (!entry.isDirectory()) {
         other(path);
@@ -156,8 +156,8 @@ async function readOrFault(
 }
 
 /**
- * The fault of a file that does not follow the file before. Undefined if it does, and if that file is
- * damaged, so that it can't be known.
+ * The fault of a file that does not follow the file before. Undefined if it does, or if the file before is
+ * damaged, so that this can't be checked.
  */
 function brokenLink(
   { path, number }: ArchiveFile,

@@ -1,7 +1,8 @@
 import type { Verdict } from './callback.ts';
 
 /**
- * The bodies of a yes and of a no (section 6.4). The specification leaves payments open, so it is a setting.
+ * The bodies of an approval and of a refusal (section 6.4). The specification does not define them for
+ * payments, so they are a setting.
  */
 export interface AnswerFormat {
   readonly contentType: string;

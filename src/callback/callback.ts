@@ -81,7 +81,7 @@ export interface SelfCheck {
 /** The highest bound on the outputs of a withdrawal that the settings allow. */
 export const OUTPUTS_MAX = 1000;
 
-/** Bounds beside those of the body. */
+/** Bounds in addition to those of the body. */
 export interface ParseBounds {
   /** The most outputs of a withdrawal. The default is OUTPUTS_MAX. */
   readonly outputs: number;

@@ -10,7 +10,7 @@ import { VISIBLE, parsing, requiredText } from './member-readers.ts';
 export interface CallbackKind {
   readonly parse: (members: Members, source: string, bounds?: ParseBounds) => Parsed<Callback>;
   readonly values: readonly string[];
-  /** Other names of members in `values`, as the wire has them. */
+  /** Other names that members have in a body, such as `withdraw_id`, with their names in `values`. */
   readonly aliases: Readonly<Record<string, string>>;
   /** Members that only this kind has. They tell the kinds apart at a URL that serves several. */
   readonly marks: readonly string[];
@@ -70,8 +70,8 @@ const SELF_CHECK_TYPE = 'verify_public_hash';
 const HASH = { pattern: VISIBLE, maxLength: 256 };
 
 /**
- * The co-signer's question whether both sides hold the same public keys. The co-signer sends it when its
- * operator checks the settings.
+ * Parses the co-signer's question whether both sides hold the same public keys. The co-signer sends it when
+ * its operator checks the settings.
  */
 function parseSelfCheck(members: Members, source: string): Parsed<SelfCheck> {
   return parsing(() => ({

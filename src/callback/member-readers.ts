@@ -77,7 +77,10 @@ export function presentText(members: Members, name: string, grammar: Grammar): s
   return optionalText(members, name, grammar) ?? '';
 }
 
-/** Rejects a free text that looks like another one: lists and limits would take them for two recipients. */
+/**
+ * Rejects free text that looks like another text: lists and limits would treat the two as different
+ * recipients.
+ */
 export function requireUnambiguous(name: string, text: string): void {
   const why = ambiguityOf(text);
   if (why === undefined) return;

@@ -8,7 +8,7 @@ interface CommandEntry {
 }
 
 /**
- * The command line: an entry a command, in the order of `--help`. Only what is called is loaded, so that it
+ * All commands, in the order of `--help`. Only the command that is called is loaded, so that the program
  * starts sooner.
  */
 const entries: readonly CommandEntry[] = [
@@ -51,7 +51,8 @@ const entries: readonly CommandEntry[] = [
 ];
 
 /**
- * The command whose words `argv` begins with. All commands if there is none, for `--help` and suggestions.
+ * The command whose words `argv` begins with. If there is no such command, all commands, for `--help` and
+ * suggestions.
  */
 export function commandsFor(argv: readonly string[]): Promise<readonly CommandRow[]> {
   const called = entries.filter(({ path }) => path.split(' ').every((word, index) => word === argv[index]));

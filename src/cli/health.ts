@@ -33,7 +33,8 @@ async function unhealthy(url: string): Promise<string | undefined> {
 }
 
 /**
- * Where a port of the service is reached from this machine; one on every address, by the loopback address.
+ * The URL by which this machine reaches a port of the service. For a port on every address, it has the
+ * loopback address.
  */
 export function reachableUrl(scheme: 'http' | 'https', host: string, port: number): string {
   const reachable =

@@ -65,7 +65,8 @@ function outlet(stream: NodeJS.WriteStream): Outlet {
 }
 
 /**
- * A signal that comes again within this time is the same one: npm forwards what the terminal sent to both.
+ * A signal that is repeated within this time counts as one: the terminal sends it to npm and to this process,
+ * and npm forwards it.
  */
 const SAME_SIGNAL_MS = 1000;
 

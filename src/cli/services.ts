@@ -9,11 +9,11 @@ export interface AppliedBy {
   readonly noted: readonly string[];
   /** Running services that have not applied it in time. */
   readonly silent: readonly string[];
-  /** Why this is not known, if it is not. */
+  /** Why it is not known which services have applied the change. Absent if it is known. */
   readonly because?: string;
 }
 
-/** Services report every other second. A service without a report for this time has stopped. */
+/** Services send a heartbeat every two seconds. A service without a heartbeat for this time has stopped. */
 const RUNNING_MS = 10_000;
 /** How long a command waits for running services. */
 const WAIT_MS = 3000;

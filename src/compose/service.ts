@@ -21,8 +21,8 @@ export interface Service {
   readonly publicUrl: string;
   readonly opsUrl: string;
   /**
-   * Is not ready for `public.shutdownDelayMs`, answers what is in flight within `public.shutdownGraceMs`, and
-   * closes everything.
+   * Reports not ready for `public.shutdownDelayMs`, answers the callbacks in flight within
+   * `public.shutdownGraceMs`, and closes everything.
    */
   stop(): Promise<void>;
 }
@@ -42,8 +42,8 @@ const SECRETS_POLL_MS = 1000;
  * store is prepared.
  *
  * Rejects for a fault in settings, keys, ports or the safety of the store; no request was answered then. A
- * store that can't be reached is no fault: the service answers FAILURE until the store answers, and `/readyz`
- * says so.
+ * store that can't be reached is not a fault: the service answers FAILURE until the store answers, and
+ * `/readyz` says so.
  */
 export async function startService(parts: ServiceParts): Promise<Service> {
   const undos: Undo[] = [];
@@ -58,8 +58,8 @@ export async function startService(parts: ServiceParts): Promise<Service> {
 type Undo = () => void | Promise<unknown>;
 
 /**
- * Undoes the last step first. A failed undo is logged: it hides neither the fault of the start nor the other
- * undos.
+ * Undoes the last step first. A failed undo is only logged. It must not hide the fault of the start, or
+ * prevent the other undos.
  */
 async function undoAll(undos: readonly Undo[], log: Log): Promise<void> {
   for (const undo of undos.toReversed()) {
@@ -71,7 +71,7 @@ async function undoAll(undos: readonly Undo[], log: Log): Promise<void> {
   }
 }
 
-/** Gives `opens` what must be closed if the start fails. */
+/** Passes `opens` a function for each part that must be closed if the start fails. */
 async function start(parts: ServiceParts, opens: (undo: Undo) => void): Promise<Service> {
   const { settings, log, clock } = parts;
   const secrets = createSecrets({ env: parts.env, pollMs: SECRETS_POLL_MS });
@@ -109,8 +109,8 @@ async function start(parts: ServiceParts, opens: (undo: Undo) => void): Promise<
       await pause(shutdownDelayMs);
       stopWatching();
       await ports.public.stop(shutdownGraceMs);
-      // All clients were answered or disconnected. Decisions that the store still makes have their own time-
-      // outs.
+      // All clients were answered or disconnected. Decisions that the store still makes have their own
+      // time-outs.
       const idleMs = Math.max(shutdownGraceMs, settings.answerTimeoutMs);
       await Promise.race([pipeline.idle(), pause(idleMs, undefined, { ref: false })]);
       stopPipeline();

@@ -27,7 +27,7 @@ export function kindsOf(source: SourceSettings): readonly Kind[] {
   ];
 }
 
-/** The sources as the orders need them. */
+/** The sources in the form that the functions for orders need. */
 export function orderSources({ sources }: Pick<Settings, 'sources'>): readonly OrderSource[] {
   return sources.map((source) => ({
     name: source.name,

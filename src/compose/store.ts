@@ -11,8 +11,9 @@ import { readPem } from './tls.ts';
 const DAY_MS = 86_400_000;
 
 /**
- * Opens the store that the settings name, and loads no other. Resolves also while Redis is down: see
- * openRedisStore. Only `serve` creates an embedded store: no service looks at a file that a command created.
+ * Opens the store that the settings name, and loads only its module. Resolves also while Redis is down: see
+ * openRedisStore. Only `serve` creates an embedded store: a file that a command created would be used by no
+ * service.
  */
 export async function openStore(
   settings: StoreSettings,

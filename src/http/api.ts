@@ -200,7 +200,7 @@ function jsonBody() {
   };
 }
 
-/** Schemas ignore such a member. */
+/** Whether a member is called `__proto__`. Schemas would ignore it. */
 function namesPrototype(json: string): boolean {
   let found = false;
   JSON.parse(json, (name, value: unknown) => {

@@ -66,10 +66,10 @@ const ABSOLUTE = /^[a-z][a-z0-9+.-]*:\/\//i;
 const SHOWN_MAX = 80;
 
 /**
- * Checks the name by which a request calls this port. A web page can let its own host name point to this
- * machine, and so make the browser read this port; but the browser sends that host name. So only `localhost`,
- * IP addresses and `names` are served. HTTP/1.0 may have no Host header: simple probes send none, and
- * browsers don't use HTTP/1.0.
+ * Checks the name by which a request calls this port. A web page can make its own host name point to this
+ * machine, so that the browser reads this port (DNS rebinding). But the browser then sends that host name. So
+ * only `localhost`, IP addresses and `names` are served. HTTP/1.0 may have no Host header: simple probes send
+ * none, and browsers don't use HTTP/1.0.
  */
 function createHostCheck(names: readonly string[]): (request: IncomingMessage) => HostRefusal | undefined {
   const allowed = new Set(['localhost', ...names.map((name) => name.toLowerCase())]);

@@ -50,12 +50,16 @@ export interface ListenOptions {
   readonly tls?: TlsContext | undefined;
   /** The setting that names the address, for errors. */
   readonly setting: string;
-  /** Whether this peer is a gateway: only the total number of connections bounds its own. */
+  /**
+   * Whether this peer is a gateway. Only the limit on all connections applies to the connections of a
+   * gateway.
+   */
   readonly isGateway?: (address: string) => boolean;
   /** Whether connections of this peer are closed unread. */
   readonly isShutOut?: (address: string) => boolean;
   /**
-   * Called for each connection that is closed because there are too many, of one address if that is given.
+   * Called for each connection that is closed because there are too many: of this address, or without an
+   * address, in total.
    */
   readonly dropped?: (address?: string) => void;
   /** Called for each connection that is closed because its peer misuses it. */

@@ -4,7 +4,10 @@ import type { Clock } from '../values/clock.ts';
 export interface LineLimit {
   /** Counts a line. False if the line must not be written. */
   admits(kind?: string): boolean;
-  /** How many lines the windows that have ended suppressed. Each suppressed line is returned once. */
+  /**
+   * The number of lines that were suppressed in windows that have ended. Each suppressed line is counted
+   * once.
+   */
   takeSuppressed(kind?: string): number;
 }
 

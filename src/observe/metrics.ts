@@ -4,7 +4,7 @@ import { type CallbackReport, steps } from './report.ts';
 
 export interface Metrics {
   callback(report: CallbackReport): void;
-  /** A call of this verb of the store failed. */
+  /** A call to the store failed. `verb` is the name of the method. */
   storeFailed(verb: string): void;
   /** A service or module answered, or failed to answer, a question of a rule. */
   pluginAnswered(question: { readonly of: string; readonly name: string }, verdict: string): void;
@@ -45,7 +45,7 @@ export interface Metrics {
 /** Numbers by the value of a label. */
 type ReadNumbers = () => Promise<ReadonlyMap<string, number>>;
 
-/** For each {@link ReadNumbers}. */
+/** The time limit of each {@link ReadNumbers}. */
 const STORE_TIMEOUT_MS = 1000;
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
 
@@ -151,7 +151,7 @@ function storeMetrics(registry: Registry): Pick<Metrics, 'store' | 'clock'> {
   const writable = gaugeOf(registry, 'store_writable', '0 while the store is not writable.');
   const moved = gaugeOf(registry, 'store_moved', '1 once other files are at the path of the embedded store.');
   const free = gaugeOf(registry, 'store_free_bytes', 'Free space on the disk of the embedded store.');
-  // It isn't known yet, and never on Redis. A zero would raise an alarm.
+  // The free space isn't known yet, and on Redis it is never known. A zero would raise an alarm.
   free.remove();
   return {
     clock({ state, aheadMs }) {
@@ -278,7 +278,10 @@ function scrapedMetrics(
   };
 }
 
-/** Passes the first `limit` values, and `other` for the rest: each value of a label keeps memory for good. */
+/**
+ * Passes the first `limit` values, and `other` for the rest: each value of a label takes up memory until the
+ * process ends.
+ */
 function bounded(limit: number): (value: string) => string {
   const seen = new Set<string>();
   return (value) => {

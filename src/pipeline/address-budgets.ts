@@ -1,7 +1,9 @@
 import ipaddr from 'ipaddr.js';
 import type { CallbackReport } from '../observe/report.ts';
 
-/** Limits the failures that one address may cause within a second. A second begins with a failure. */
+/**
+ * Limits the failures that one address may cause within a second. The second begins with the first failure.
+ */
 export interface FailureBudgets {
   /** Charges a callback that failed to authenticate, and remembers addresses of authenticated senders. */
   report(report: Pick<CallbackReport, 'address' | 'source' | 'outcome' | 'code'>): void;
@@ -122,7 +124,7 @@ export function createFailureBudgets({
 
 /**
  * The networks that an address belongs to, narrowest first. An IPv4 address stands alone. Of IPv6, one host
- * usually has a /64 and one customer a /48. A text that is no address is returned as it is, up to 64
+ * usually has a /64 and one customer a /48. A text that is not an address is returned unchanged, up to 64
  * characters.
  */
 export function networksOf(address: string): readonly [string, ...string[]] {
@@ -146,7 +148,8 @@ interface KnownAddresses {
 }
 
 /**
- * Keeps the addresses in the order in which they were last seen. The one that was quiet longest gives way.
+ * Keeps the addresses in the order in which they were last seen. If there are too many, the address that was
+ * seen longest ago is dropped.
  */
 function createKnownAddresses(): KnownAddresses {
   const known = new Map<string, KnownAddress>();
@@ -175,7 +178,7 @@ interface Counters {
 }
 
 function createCounters(): Counters {
-  // In the order in which the seconds end, so that the oldest stand first.
+  // In the order in which their seconds end, so that the oldest counters come first.
   const counters = new Map<string, Counter>();
   let shared = newCounter(-SECOND_MS);
   const current = (network: string, now: number): Counter | undefined => {

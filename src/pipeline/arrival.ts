@@ -19,7 +19,7 @@ export interface Addressee {
   readonly members: Members | undefined;
 }
 
-/** A callback before a byte of its body was read. */
+/** A callback whose body has not been read yet. */
 export interface Arrival {
   readonly requestId: string;
   readonly route: Route;

@@ -10,7 +10,7 @@ export interface TurnedAway {
 }
 
 export interface BoundsParts {
-  /** Callbacks that are decided at once, late ones included (`public.limits.callbacks`). */
+  /** The most callbacks in flight, late ones included (`public.limits.callbacks`). */
   readonly callbacks: number;
   readonly answerTimeoutMs: number;
   readonly budgets: Pick<FailureBudgets, 'exceeded'>;
@@ -19,16 +19,16 @@ export interface BoundsParts {
 export interface Bounds {
   /** Why this callback is turned away before its body is read. */
   refusal(arrival: Arrival, lagMs: number): TurnedAway | undefined;
-  /** Counts a callback whose body was read; to be followed by `leave` unless it is turned away. */
+  /** Counts a callback whose body was read. Call `leave` afterwards, unless the callback is turned away. */
   enter(arrival: Arrival): TurnedAway | undefined;
   leave(): void;
 }
 
 /**
- * Turns away what can't be decided in time. So the other callbacks are answered in time, memory is bounded,
- * and no backlog is left when the load ends.
+ * Turns away callbacks that can't be decided in time. So the other callbacks are answered in time, memory is
+ * bounded, and no backlog is left when the load ends.
  *
- * By Little's law, `callbacks` in flight are in time from this rate on: 512 callbacks in 2 s are 256 a
+ * By Little's law, 512 callbacks in flight are all answered within 2 s if the service decides at least 256 a
  * second. A longer queue would only make more of them late. Slow bodies don't count: they keep no other
  * callback out.
  */
@@ -78,7 +78,7 @@ const UNTRUSTED =
   'Otherwise all its clients count as one address';
 
 export interface EventLoopLag {
-  /** The longest time that a request which is read now can have waited unread; 0 below 100 ms. */
+  /** The longest time for which a request that is read now may have waited; 0 if it is below 100 ms. */
   lagMs(): number;
   stop(): void;
 }
@@ -89,7 +89,7 @@ const NOTABLE_MS = 100;
 
 /**
  * Measures how late the event loop reads its sockets. Node runs timers before it reads sockets. So a request
- * that is read now arrived after the timer ran for the last time but one. `nowMs` must never run backwards.
+ * that is read now arrived after the last run of the timer but one. `nowMs` must never run backwards.
  */
 export function followEventLoop(nowMs: () => number): EventLoopLag {
   let lastMs = nowMs();

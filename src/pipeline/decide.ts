@@ -31,7 +31,7 @@ export interface DecideParts {
   readonly following: Following;
   readonly ask: AskPlugin;
   /**
-   * Whether a source's orders are bound to the scheme that they first came by (`bindScheme`). Default: they
+   * Whether a source's orders are bound to the scheme of their first callback (`bindScheme`). Without it, all
    * are.
    */
   readonly bindsScheme?: (source: string) => boolean;
@@ -47,11 +47,14 @@ export interface Question {
   readonly address: string;
 }
 
-/** Proposals that the store may call stale or expired without a change of policies or prices in between. */
+/** The most proposals that the store may find stale or expired while policies and prices stay the same. */
 const FRUITLESS_ATTEMPTS_MAX = 3;
-/** Proposals in all. Prices may change every few milliseconds, and each change needs a new proposal. */
+/**
+ * The most proposals for one callback. Prices may change every few milliseconds, and each change needs a new
+ * proposal.
+ */
 const ATTEMPTS_MAX = 20;
-/** The share of the answer's time that plugins may take. The rest is for settling. */
+/** The share of `answerTimeoutMs` that plugins may take. The rest is for settling. */
 const PLUGIN_SHARE = 0.9;
 
 /** Evaluates and settles: the last two steps. The store decides; an approval here is only a proposal. */

@@ -1,6 +1,6 @@
 import type { SecretRef } from '../values/secret.ts';
 
-/** How many questions a plugin gets, and for how long. */
+/** The limits on the questions to one plugin. */
 export interface Limits {
   /** From a question to its answer, including its time in the queue. */
   readonly timeoutMs: number;

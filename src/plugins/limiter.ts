@@ -17,7 +17,7 @@ import type { PluginAnswer } from '../policy/facts.ts';
 import { printableSentence } from '../values/printable.ts';
 import type { Limits } from './config.ts';
 
-/** Why a plugin gave no answer: a clause that names no secret. */
+/** Why a plugin gave no answer. The message is a clause without secrets. */
 export class PluginError extends Error {
   override readonly name = 'PluginError';
 }
@@ -38,7 +38,7 @@ export type Limiter = (ask: () => Promise<PluginAnswer>, withinMs: number) => Pr
 export function createLimiter(plugin: string, limits: Limits, report: ReportPlugin): Limiter {
   const { timeoutMs, concurrency, waiting, breaker: after } = limits;
   const breaker: CircuitBreakerPolicy = circuitBreaker(
-    // In the half-open state one question tests the plugin: anything but an answer is a failure.
+    // In the half-open state one question tests the plugin: everything except an answer counts as a failure.
     handleWhen((thrown) => !isFromLimits(thrown) || breaker.state === CircuitState.HalfOpen),
     { halfOpenAfter: after.cooldownMs, breaker: new ConsecutiveBreaker(after.failures) },
   );

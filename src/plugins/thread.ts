@@ -8,7 +8,7 @@ import { PluginError, type ReportPlugin } from './limiter.ts';
 import type { ModuleInput } from './module-interface.ts';
 import type { ThreadMessage } from './module-worker.ts';
 
-/** A slot for one thread of a module. It replaces the thread when that ends. */
+/** A slot for one thread of a module. It replaces a thread that ends. */
 export interface ThreadSlot {
   readonly state: () => 'ready' | 'starting' | 'empty';
   /** Resolves when the thread is ready. Rejects with PluginError. */
@@ -19,7 +19,7 @@ export interface ThreadSlot {
 }
 
 const START_MS = 5000;
-/** The most terminated threads that have not ended, because they block outside of JavaScript. */
+/** How many terminated threads may still run, because they block outside of JavaScript. */
 const STUCK_MAX = 4;
 const MEBIBYTE = 1024 * 1024;
 const OUTPUT_CHARACTERS = 300;

@@ -1,7 +1,7 @@
 import { comparable } from '../values/comparable.ts';
 import { type Member, type Members, membersJson, readObjects } from '../values/members.ts';
 
-/** The names of the record's sources, ids and addresses at the instance that gets them. */
+/** Maps the sources, ids and addresses of a record to those of the instance that receives the callbacks. */
 export interface Mapping {
   readonly source: (recorded: string) => string;
   /** Returns the same object if no member changes. */
@@ -10,8 +10,8 @@ export interface Mapping {
 
 export interface MappingOptions {
   /**
-   * New texts by old texts, for each member of the callback. Addresses match in any case. The table `source`
-   * maps sources.
+   * For each member of the callback, the new text by the old text. Addresses match in any case. The table
+   * `source` maps sources.
    */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** A prefix for every appOrderId and request_id, which makes all subjects new. */

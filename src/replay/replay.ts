@@ -38,7 +38,7 @@ export interface ReplayReport extends ComparisonReport {
   readonly stopped: boolean;
   /** Callbacks of the record that were not sent. */
   readonly notSent: number;
-  /** From the first recorded callback to the last. */
+  /** The recorded time from the first callback to the last. */
   readonly recordedMs: number;
   readonly tookMs: number;
 }
@@ -207,9 +207,9 @@ interface ComparisonReport {
   readonly same: number;
   readonly toFailure: number;
   readonly toSuccess: number;
-  /** Without an answer to compare. */
+  /** Callbacks without an answer that can be compared. */
   readonly failed: number;
-  /** The first of them, in order of the record. */
+  /** The first differing callbacks, in the order of the record. */
   readonly differing: readonly Differing[];
   readonly failures: readonly Failed[];
   readonly skipped: Skipped;

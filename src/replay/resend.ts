@@ -8,7 +8,7 @@ import type { Mapping } from './mapping.ts';
 
 /** A recorded callback as it is sent again. */
 export interface Resent {
-  /** Below the instance's base URL. */
+  /** The path below the instance's base URL. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -50,7 +50,7 @@ function mismatch(kind: Sent['kind'], { callback, name }: SourceSender): string 
 }
 
 /**
- * Builds a callback again with the keys of another instance. Of a payment, only the members `appKey`, `time`
+ * Builds a callback again with the keys of another instance. In a payment, only the members `appKey`, `time`
  * and `sign` change. The body of a co-signer is the same byte for byte. The mapping may change more.
  */
 export function resend(

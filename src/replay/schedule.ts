@@ -22,7 +22,7 @@ export function createPace({ clock, ratePerSecond, speed }: PaceOptions): Pace {
       first ??= { atMs: nowMs, recordedAtMs };
       const byRecord = speed === undefined ? nowMs : first.atMs + (recordedAtMs - first.recordedAtMs) / speed;
       const dueMs = Math.max(nowMs, byRecord, nextMs);
-      // A delay is not made up by a burst above the rate.
+      // After a delay, no burst above the rate makes up for it.
       if (ratePerSecond !== undefined) nextMs = dueMs + 1000 / ratePerSecond;
       return dueMs - nowMs;
     },
@@ -31,7 +31,9 @@ export function createPace({ clock, ratePerSecond, speed }: PaceOptions): Pace {
 
 /** Named queues. The work of one queue runs in order, and several queues run at once. */
 export interface Queues {
-  /** Resolves when there is room for more work, which may be before this work is done. It must not reject. */
+  /**
+   * Resolves when there is room for more work, which may be before this work is done. `work` must not reject.
+   */
   submit(queue: string, work: () => Promise<void>): Promise<void>;
   idle(): Promise<void>;
 }

@@ -20,7 +20,7 @@ export const checkedSettings = settingsSchema.superRefine(
   { when: () => true },
 );
 
-/** A value in which every part may be undefined, because what was written there is faulty. */
+/** A value in which every part may be undefined, because faulty parts are removed. */
 type Valid<T> = T extends readonly (infer E)[]
   ? readonly (Valid<E> | undefined)[]
   : T extends object
@@ -52,7 +52,10 @@ function withoutFaulty(settings: unknown, paths: readonly (readonly PropertyKey[
 
 const asValid = z.custom<ValidSettings>((value) => typeof value === 'object' && value !== null);
 
-/** Whether a setting is written. A faulty setting counts as written, and so do those of a faulty section. */
+/**
+ * Whether a setting is written. A faulty setting counts as written, and so do all settings of a faulty
+ * section.
+ */
 function isWritten(section: object | undefined, name: string): boolean {
   return section === undefined || name in section;
 }
@@ -63,7 +66,7 @@ const checkPorts: Check = ({ public: outer, ops }, report) => {
   report(['ops', 'port'], `is ${port}, like public.port`, 'choose two different ports');
 };
 
-/** Node's server doesn't start with more time for the headers than for the whole request. */
+/** Node's server doesn't start if the time limit for the headers is above that for the whole request. */
 const checkTimeouts: Check = ({ public: outer }, report) => {
   const { headersTimeoutMs = 0, requestTimeoutMs = Infinity } = outer?.limits ?? {};
   if (headersTimeoutMs <= requestTimeoutMs) return;
@@ -154,7 +157,10 @@ const checkPluginTimeouts: Check = ({ answerTimeoutMs = Infinity, services = [],
 const PLAIN_REFUSAL = 'FAILURE';
 const JSON_REFUSAL = '{"code":"1","msg":"failure","data":"failure"}';
 
-/** An unauthenticated sender may get the refusal of another payment source, or the plain one. */
+/**
+ * An unauthenticated sender may get the refusal of another payment source, or the plain one. So no approval
+ * may have the same text as one of these refusals.
+ */
 const checkAnswers: Check = ({ sources }, report) => {
   const payments = sources.filter(({ callback }) => callback !== 'cosigner');
   for (const [index, { answer }] of sources.entries()) {

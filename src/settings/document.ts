@@ -13,7 +13,9 @@ export interface SettingsDocument {
   readonly faults: readonly SettingsFault[];
 }
 
-/** Reads a YAML file of at most 1 MiB. Never throws: all that is wrong with the file is in `faults`. */
+/**
+ * Reads a YAML file of at most 1 MiB. Never throws: `faults` lists everything that is wrong with the file.
+ */
 export function readSettingsDocument(file: string): SettingsDocument {
   let content: string;
   try {

@@ -60,7 +60,8 @@ export function applyOverrides(
       });
     }
   }
-  // A reference has one form. A variable with the other form replaces that of the file.
+  // A secret reference is either a `file` or an `env`. If a variable sets one, the other one from the file is
+  // deleted.
   for (const { path } of overrides) {
     const form = path.at(-1);
     const other = form === 'file' ? 'env' : 'file';

@@ -48,7 +48,7 @@ export function faultsOf(issue: Issue, tree: unknown): readonly FoundFault[] {
   const path = issue.path.filter((step) => typeof step !== 'symbol');
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownSetting([...path, key]));
   if (issue.code === 'invalid_union') {
-    // Of several forms, report on the one that the value has names of.
+    // If the names in the value fit only one of several forms, report the faults of that form.
     const begun = issue.errors.filter((errors) => errors.every((error) => error.path.length > 0));
     const [form, ...others] = begun;
     if (form !== undefined && others.length === 0) {

@@ -103,7 +103,7 @@ export function settingsJsonSchema(): JsonSchema {
     z.toJSONSchema(settingsSchema, {
       io: 'input',
       override: ({ jsonSchema }) => {
-        // An optional section isn't in `required`, which says enough.
+        // An optional section isn't in `required`, so its empty default adds nothing.
         if (JSON.stringify(jsonSchema.default) === '{}') delete jsonSchema.default;
       },
     }),

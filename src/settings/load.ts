@@ -36,7 +36,7 @@ export function loadSettings(from: {
   const gaps = applyOverrides(tree, overrides);
   const parsed = checkedSettings.safeParse(tree);
   const faults: SettingsFault[] = [...document.faults];
-  // If the file could not be read, all else would follow from that.
+  // If the file could not be read, all other faults would only follow from that.
   if (document.faults.length === 0) {
     const found = [
       ...gaps,
@@ -132,7 +132,7 @@ function resolvePaths(settings: Settings, folder: string): void {
 
 /**
  * Earlier versions resolved the store against the working directory. If the store is still there, a new and
- * empty store would know no decision and no limit, so the start is refused.
+ * empty store would lack its decisions and used limits, so the start is refused.
  */
 function storeLeftBehind({ store }: Settings, folder: string): readonly FoundFault[] {
   const path = embeddedPath(store.url);

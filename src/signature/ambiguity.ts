@@ -45,7 +45,7 @@ export function compileAmbiguityCheck({ grammar, optional }: MemberTable): Check
     const found: Reading[] = [];
     if (text.length > longest) return found;
 
-    // `names[index]` is at `at`; `before` has the members in front of it.
+    // Reads `names[index]` at the offset `at`. `before` holds the members that were read before it.
     const read = (index: number, at: number, before: Reading): void => {
       const name = names[index] ?? '';
       const start = at + name.length;
@@ -86,7 +86,10 @@ export function compileAmbiguityCheck({ grammar, optional }: MemberTable): Check
   };
 }
 
-/** Whether the text contains each name of the body once and no other name. Most do, and need no search. */
+/**
+ * Whether the text contains each name of the body once and no other name. Most texts do; then no search is
+ * needed.
+ */
 function isPlain(text: string, signed: Reading, names: readonly string[]): boolean {
   let found = 0;
   for (const name of names) {

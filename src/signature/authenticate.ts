@@ -14,7 +14,7 @@ import { collectFaults } from './faults.ts';
 import { type Payments, compilePayments } from './payments.ts';
 import type { KeyInUse } from './scheme.ts';
 
-/** The second of the five steps: who sent a callback. No method throws or does I/O. */
+/** The second of the five steps: finds out who sent a callback. No method throws or does I/O. */
 export interface Authenticator {
   /** Authenticates a payment confirmation by its `appKey` and signature (sections 5 and 6.1). */
   payment(decoded: { readonly members: Members }): Authenticated | Failure;
@@ -25,7 +25,7 @@ export interface Authenticator {
   cosigner(source: string, arrival: Arrival & { readonly members: Members }): Authenticated | Failure;
   /** Checks whether this address may call a co-signer's URL, before the body is read. */
   checkAddress(source: string, address: string): Failure | undefined;
-  /** Whether the co-signer has the same public keys; both false if the settings name none. */
+  /** Whether the co-signer has the same public keys. Both results are false if the settings name no keys. */
   selfCheck(source: string, hashes: SelfCheckHashes): SelfCheckResult;
   describe(): readonly SourceDescription[];
 }
@@ -144,8 +144,8 @@ function describeCosigner({ name, by, selfCheck, warnings }: CosignerSource): So
 }
 
 /**
- * A warning for each two sources with a common platform key. `md5` and `rsa` sign the appKey. Nothing signs
- * the `app_id` of an envelope, so only its merchant key shows whom it is for.
+ * A warning for each pair of sources that share a platform key. `md5` and `rsa` sign the appKey. Nothing
+ * signs the `app_id` of an envelope, so only its merchant key shows which source it is for.
  */
 export function sharedKeys(sources: readonly SourceDescription[]): readonly string[] {
   return sources.flatMap((one, at) =>

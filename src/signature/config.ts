@@ -24,17 +24,20 @@ export interface PaymentSourceConfig {
   readonly signatures: readonly SchemeConfig[];
 }
 
-/** One credential that a co-signer must present. All are required; `none` is the only one in its list. */
+/**
+ * One credential that a co-signer must present. All credentials of the list are required. `none` must be the
+ * only entry.
+ */
 export type CosignerCredential =
   | { readonly addresses: readonly string[] }
   | { readonly header: { readonly name: string; readonly secret: SecretRef } }
-  /** A last path segment after the source's paths, which only the co-signer knows. */
+  /** A secret last path segment, after one of the source's paths, that only the co-signer knows. */
   | { readonly path: { readonly secret: SecretRef } }
   | {
       readonly certificate: {
         /**
          * The gateway's header with the fingerprint or subject. Without it, the certificate of the TLS
-         * connection.
+         * connection is checked.
          */
         readonly header?: string | undefined;
         /** SHA-256, hexadecimal, with or without colons. */

@@ -18,7 +18,7 @@ export interface Arrival {
   readonly certificate: { readonly fingerprint256: string; readonly subject: string } | undefined;
 }
 
-/** One thing that a sender must present, ready to be checked. */
+/** One credential that a sender must present, ready to be checked. */
 export interface Credential {
   readonly name: CredentialName;
   readonly warnings: readonly string[];
@@ -74,7 +74,8 @@ function addressCredential(ranges: readonly string[]): Credential {
   };
 }
 
-// Node joins two headers by a comma. Other characters are changed on the way.
+// Node joins repeated headers with a comma, so a secret has no comma. Characters outside printable ASCII may
+// be changed in transit.
 const HEADER_SECRET = /^[\x21-\x2b\x2d-\x7e](?:[\x20-\x2b\x2d-\x7e]*[\x21-\x2b\x2d-\x7e])?$/;
 
 function headerCredential(

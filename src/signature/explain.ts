@@ -7,8 +7,8 @@ import { compilePayments } from './payments.ts';
 import type { Explanation } from './scheme.ts';
 
 /**
- * The explanation of one callback's signature. It may contain the right `sign`, so it is for the owner of the
- * keys.
+ * The explanation of one callback's signature. It may contain the right `sign`, so show it only to the owner
+ * of the keys.
  */
 export interface SignatureExplanation {
   readonly ok: true;
@@ -23,8 +23,8 @@ export interface SignatureExplanation {
 }
 
 /**
- * Explains the signature of a payment confirmation. Fails if it names no key. Throws like {@link
- * compileAuthenticator}.
+ * Explains the signature of a payment confirmation. Returns a Failure if the callback names no known key.
+ * Throws like {@link compileAuthenticator}.
  */
 export function explainSignature(
   body: Uint8Array,

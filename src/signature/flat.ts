@@ -4,7 +4,7 @@ import { type Canonical, type EmptyValues, canonicalString } from './canonical.t
 import type { SchemeName } from './config.ts';
 import { type KeyInUse, type Signer, type Verifier, measured, signFailure, signedOf } from './scheme.ts';
 
-/** What a flat scheme adds to its canonical string. */
+/** The parts in which the flat schemes differ. */
 export interface FlatParts {
   readonly scheme: SchemeName;
   readonly by: string;
@@ -17,7 +17,7 @@ export interface FlatParts {
   matches(text: string, sign: string): boolean;
   /** The right `sign`, if the verifier can make it. It is a credential. */
   expected(text: string): string | undefined;
-  /** What to fix, for a sign that doesn't match. */
+  /** What to fix if the sign doesn't match. */
   cure(text: string, sign: string, variants: readonly Variant[]): string;
 }
 

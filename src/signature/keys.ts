@@ -125,11 +125,12 @@ function decryptBlocks(key: KeyObject, blocks: Uint8Array): Uint8Array | undefin
       blocks.subarray(at * size, (at + 1) * size),
     ),
   );
-  // About one in 245 random blocks decrypts to nothing, and could be inserted unnoticed.
+  // About one in 245 random blocks decrypts to an empty text. An attacker could insert such a block
+  // unnoticed.
   return parts.some(({ length }) => length === 0) ? undefined : Buffer.concat(parts);
 }
 
-/** Keep the result: it caches the key object with which it signs. */
+/** Callers keep the result, because it caches the key object with which it signs. */
 function nodeRsa(der: Buffer, format: FormatDer, digest: Digest): NodeRSA {
   try {
     return new NodeRSA(der, format, {
@@ -236,7 +237,7 @@ function parseKey(text: string): KeyObject {
     try {
       return read(der);
     } catch {
-      // Another form, perhaps. The error of OpenSSL helps nobody.
+      // The key may have another form. OpenSSL's error would not help to find the fault.
     }
   }
   return unreadable(

@@ -162,7 +162,7 @@ function joinFailures(failures: readonly Failure[]): Failure {
   if (first === undefined)
     return failure('KEYS_UNAVAILABLE', 'no key could verify the sign: list one under signatures');
   if (failures.length === 1) return first;
-  // Another code comes from a key that verified the signature, and says more.
+  // A code other than SIGN_WRONG comes from a key that verified the signature, so it is more specific.
   const specific = failures.find((each) => each.code !== 'SIGN_WRONG') ?? first;
   return failureWhy(specific.code, () => {
     const because = failures.map((each) => each.because).join('; ');

@@ -166,9 +166,9 @@ export function sealEnvelope(
  * Decrypts an envelope and verifies its signature. Any mismatch between `data` and the signed plaintext is
  * ENVELOPE_UNDECIPHERABLE: a block for another key decrypts to random bytes.
  *
- * Decryption is slow, and PKCS#1 v1.5 lets an attacker learn from trying ciphertexts. So only an envelope
- * whose `sign` was made by the owner of the sender's key is decrypted. A failure costs the same verification
- * as a success.
+ * Decryption is slow, and with PKCS#1 v1.5 it is open to chosen-ciphertext attacks (Bleichenbacher's). So
+ * only an envelope whose `sign` was made by the owner of the sender's key is decrypted. A failed decryption
+ * is followed by the same verification as a successful one.
  */
 export function openEnvelope(
   { data, sign }: Sealed,

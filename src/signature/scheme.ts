@@ -97,7 +97,7 @@ export interface Signer {
   sign(members: Members, nowMs: number): string;
 }
 
-/** Two sides can compare length and digest of the signed text without revealing it. */
+/** The length and the digest of a signed text. Two sides can compare them without revealing the text. */
 export interface Measured {
   readonly signedBytes: number;
   readonly signedSha256: string;
@@ -120,8 +120,8 @@ export function signedOf(
 }
 
 /**
- * A failure of a signature. It names the keys that were tried and the measure of the signed text, if it is
- * known.
+ * A failure of a signature. It names the keys that were tried, and the length and digest of the signed text
+ * if it is known.
  */
 export function signFailure(
   code: FailureCode,

@@ -45,7 +45,7 @@ export interface BacktestReport {
    * Changed callbacks by the rule that refuses under the candidate, or refused before. Most callbacks first.
    */
   readonly rules: readonly { readonly change: Change; readonly rule: string; readonly callbacks: number }[];
-  /** The first of them, in order of time. */
+  /** The first changed callbacks, in order of time. */
   readonly changed: readonly ChangedCallback[];
   readonly unknown: readonly UnknownCallback[];
   /** Sentences about state that the record does not have. */

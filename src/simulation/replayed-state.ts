@@ -8,7 +8,7 @@ import {
 
 /** Lists, orders and prices of the private store, built again from the record. */
 export interface ReplayedState {
-  /** Keeps a change of prices until a callback that used it. */
+  /** Holds back a change of prices until the first callback that used it. */
   prices(change: RecordedPrices): void;
   /**
    * Applies the changes of prices up to the version of a callback, or up to its time if the version is 0.

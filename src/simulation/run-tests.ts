@@ -168,7 +168,7 @@ interface CoveredRule {
   /** POLICY/NAME#N. */
   readonly rule: string;
   readonly mode: 'enforce' | 'observe';
-  /** How often. */
+  /** How often it passed and refused. */
   readonly passed: number;
   readonly refused: number;
 }

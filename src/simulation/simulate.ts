@@ -8,7 +8,7 @@ import type { Release } from '../policy/release.ts';
 import type { SimulationStore } from '../store/embedded/simulation.ts';
 import type { NotificationResult, SettleResult } from '../store/store.ts';
 
-/** What a decision depends on beside the callback, the policies and the store. */
+/** The data that a decision depends on, besides the callback, the policies and the store. */
 export interface EvaluationContext {
   readonly atMs: number;
   readonly scheme: string | undefined;
@@ -24,7 +24,7 @@ export type Simulated =
       readonly code: string;
       readonly proposal: Proposal;
       readonly result: SettleResult;
-      /** Of a repeated refusal: the rule that refused first. */
+      /** For a repeated refusal, the rule that refused first. */
       readonly first: Refusing | undefined;
     }
   | { readonly verdict: Verdict; readonly code: NotificationResult['code']; readonly proposal: undefined };

@@ -1,7 +1,7 @@
 /** A counter of operations in flight, for a caller that waits until all of them have ended. */
 export interface InFlight {
   enter(): void;
-  /** Once for each `enter`. */
+  /** Call it once for each `enter`. */
   leave(): void;
   /** Resolves as soon as no operation is in flight. */
   none(): Promise<void>;

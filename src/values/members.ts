@@ -46,7 +46,7 @@ export function decodeMembers(bytes: Uint8Array, bounds: Bounds = BODY_BOUNDS): 
   return readMembers(text, bounds);
 }
 
-/** Does the same with decoded text, such as the plaintext of an envelope. */
+/** Like {@link decodeMembers}, for text that is already decoded, such as the plaintext of an envelope. */
 export function readMembers(text: string, bounds: Bounds = BODY_BOUNDS): Decoded {
   return catchRejection(() => ({ ok: true, text, members: new Reader(text, bounds).document() }));
 }
@@ -244,7 +244,7 @@ function isBlank(unit: number): boolean {
   return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09;
 }
 
-/** JSON of members, each value in its own text. */
+/** Formats members as JSON. Values other than strings keep their exact text. */
 export function membersJson(members: Members): string {
   const written = Array.from(
     members,

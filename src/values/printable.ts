@@ -1,4 +1,4 @@
-/** Control characters, also of text direction, line separators and unpaired surrogates. */
+/** Control characters (also those of text direction), line separators and unpaired surrogates. */
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const BLANKS_AND_CONTROLS = /[\s\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
 const NOT_PLAIN = /[^ -~]/;

@@ -91,7 +91,7 @@ async function write(session: Session, call: Call, { store, query, file }: Expor
   return count;
 }
 
-/** A line begins with id, source and time, which are read without the rest of it. */
+/** A line begins with id, source and time, so that they can be read without parsing the rest. */
 function lineOf(item: Recorded): object {
   if (!isPriceChange(item)) {
     const { id, source, atMs, ...rest } = entryJson(item);
@@ -135,8 +135,8 @@ async function queryOf(
     );
   }
   const { id } = entryId(session, call, after);
-  // Changes of prices in the millisecond of the entry may come twice, but never not at all. Readers skip the
-  // second.
+  // Changes of prices in the millisecond of the entry may be exported twice, but none is missing. Readers
+  // skip the second copy.
   const pricesFromMs = (await store.entry(source, id))?.atMs ?? 0;
   return { ...base, sources: [{ source, after: id }], prices: { after: 0, fromMs: pricesFromMs } };
 }
@@ -158,7 +158,8 @@ function warmedUp(call: Call, fromMs: number | undefined, nowMs: number): number
 }
 
 /**
- * Continues where the file ends. If `--since` has moved past that since the last run, nothing is left out.
+ * Continues where the file ends. If `--since` is now later than the end of the file, the entries between the
+ * two are exported as well.
  */
 async function continued(
   session: Session,

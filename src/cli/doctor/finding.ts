@@ -1,6 +1,6 @@
 import { CountersignError, messageOf } from '../../errors.ts';
 
-/** A finding of `doctor`. A warning or a fault has its cure. */
+/** A finding of `doctor`. A warning or a fault says how to fix it. */
 export interface Finding {
   readonly check: 'settings' | 'keys' | 'asked' | 'store' | 'policies' | 'ports';
   readonly state: 'ok' | 'warning' | 'fault';

@@ -12,7 +12,7 @@ import type { Session } from '../session.ts';
 type Service = Settings['services'][number];
 type Module = Settings['modules'][number];
 
-/** A shorter secret can be guessed by trying. */
+/** The least number of characters. A shorter secret can be found by brute force. */
 const SHORT_SECRET = 16;
 
 /**
@@ -79,7 +79,8 @@ async function checkModule(module: Module): Promise<readonly Finding[]> {
 }
 
 /**
- * Plugins that enforcing rules ask and the settings lack. Every callback that these rules judge is refused.
+ * Plugins that enforcing rules ask and that are not in the settings. Every callback that these rules judge is
+ * refused.
  */
 export function unknownPlugins(settings: Settings, release: Release): readonly Finding[] {
   const known = {

@@ -13,7 +13,10 @@ import { isoTime } from '../print.ts';
 import { type Finding, attempt, guarded } from './finding.ts';
 import { unknownPlugins } from './plugins.ts';
 
-/** The files, what is in force, and whether each source is served by it. Without a store, only the files. */
+/**
+ * Checks the policy files, the revision in force, and whether it has policies for each source. Without a
+ * store, checks only the files.
+ */
 export async function checkPolicies(
   settings: Settings,
   store: Store | undefined,

@@ -26,13 +26,12 @@ export async function checkRedis(
     return serverFindings(facts, name, clock.ok ? clock.value : undefined, durability.replicas);
   });
   findings.push(...(clock.ok ? clockFindings(clock.value) : [clock.fault]));
-  // A replica refuses scripts that write, and has a fault already.
+  // A replica refuses scripts that write, and is already reported as a fault.
   if (servers.value.every(({ role }) => role === 'master')) {
     const { inForce } = createKeys(prefix);
     findings.push(...(await guarded('store', () => tryScript({ connection }, inForce).then(() => []))));
   }
-  // Whether keys may be evicted, and whether it is too old, is for `examine` to say: the service asks it as
-  // well.
+  // `examine` checks the eviction policy and the version of Redis. The service makes the same check.
   findings.push(...(await guarded('store', () => store.examine().then(() => []))));
   const faults = new Map(findings.map((finding) => [finding.because, finding]));
   return [...faults.values()];

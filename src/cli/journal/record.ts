@@ -1,6 +1,9 @@
 import type { JournalEntry, JournalQuery, PriceHistoryEntry, Store } from '../../store/store.ts';
 
-/** What a store has recorded: an entry of one source, or a change of the prices that all sources share. */
+/**
+ * An item that a store has recorded: an entry of one source, or a change of the prices that all sources
+ * share.
+ */
 export type Recorded = JournalEntry | PriceHistoryEntry;
 
 export const isPriceChange = (item: Recorded): item is PriceHistoryEntry => 'version' in item;

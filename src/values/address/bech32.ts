@@ -1,7 +1,7 @@
 import { type Bech32Decoded, bech32, bech32m } from '@scure/base';
 import { type AddressRead, type ReadAddress, badAddress, goodAddress } from './chain-address.ts';
 
-/** The checksum guarantees to detect errors only up to this length (BIP-173). */
+/** The checksum is only guaranteed to detect errors up to this length (BIP-173). */
 const BECH32_MAX = 90;
 const VERSION_MAX = 16;
 const MIXED = 'it mixes capitals and small letters';
