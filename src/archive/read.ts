@@ -117,30 +117,30 @@ function createChain(source: string, file: ArchiveFile): Chain {
     const value = shape.safeParse(json);
     if (!value.success)
       throw fault(`it is not a line of an archive (${formatSchemaError(value.error, json, 'all of it')})`);
-    const is = sealed(membersOf(value.data), value.data.previous);
-    if (is.hash !== value.data.hash || is.line !== text)
+    const written = sealed(membersOf(value.data), value.data.previous);
+    if (written.hash !== value.data.hash || written.line !== text)
       throw fault('its hash is not the hash of its content');
     if (started !== undefined && value.data.previous !== previous) {
       throw fault('it does not follow the line before: lines were removed, added or moved');
     }
-    previous = is.hash;
+    previous = written.hash;
     return value.data;
   }
 
   function readHeader(text: string): undefined {
-    const is = readLine(lineShapes.header, text, (value) => header(value.source, value.file));
-    if (is.source !== source || is.file !== file.number) {
-      throw fault(`it begins file ${is.file} of ${is.source}, not file ${file.number} of ${source}`);
+    const found = readLine(lineShapes.header, text, (value) => header(value.source, value.file));
+    if (found.source !== source || found.file !== file.number) {
+      throw fault(`it begins file ${found.file} of ${found.source}, not file ${file.number} of ${source}`);
     }
-    started = { previous: is.previous };
+    started = { previous: found.previous };
   }
 
   function readFooter(text: string): undefined {
-    const is = readLine(lineShapes.footer, text, footer);
-    if (extent === undefined || JSON.stringify(footer(extent)) !== JSON.stringify(footer(is))) {
+    const found = readLine(lineShapes.footer, text, footer);
+    if (extent === undefined || JSON.stringify(footer(extent)) !== JSON.stringify(footer(found))) {
       throw fault('the footer describes other entries than the file has');
     }
-    ended = is.hash;
+    ended = found.hash;
   }
 
   function readEntry(text: string): ArchivedEntry {
@@ -187,7 +187,7 @@ function jsonOf(text: string): unknown {
 
 const LINE_BREAK = 10;
 
-/** Lines without their breaks. Each must have a break, and not more bytes than an entry can have. */
+/** Lines without their breaks. Each line must have a break, and no more bytes than an entry can have. */
 async function* linesOf(
   chunks: AsyncIterable<Buffer>,
   { fault }: Pick<Chain, 'fault'>,

@@ -111,7 +111,9 @@ export function parseTransfer(
             ? ''
             : payouts.map((each) => `${each.to} ${formatAmount(each.amount)}`).join('\n'),
         // Added only if there are unknown members, so that the digests of all other terms stay as they were.
-        ...(outputs === undefined || outputs.more === '' ? {} : { outputMembers: outputs.more }),
+        ...(outputs === undefined || outputs.unknownMembers === ''
+          ? {}
+          : { outputMembers: outputs.unknownMembers }),
       },
       unknown: [...unknownNames(members, DEFINED), ...(outputs?.unknown ?? [])],
     };
@@ -160,8 +162,10 @@ interface Outputs {
   readonly written: readonly string[];
   /** The names of members that the specification does not define, as `outputs[].name`, without duplicates. */
   readonly unknown: readonly string[];
-  /** The unknown members with their outputs, in an order that does not depend on that of the outputs. */
-  readonly more: string;
+  /**
+   * The unknown members with their outputs, as text. Its order does not depend on the order of the outputs.
+   */
+  readonly unknownMembers: string;
 }
 
 /** The outputs; undefined if the withdrawal has no outputs. */
@@ -185,7 +189,7 @@ function outputsOf(
   const paid = new Map<string, Amount>();
   const written: string[] = [];
   const unknown = new Set<string>();
-  const more: string[] = [];
+  const unknownMembers: string[] = [];
   for (const output of decoded.objects) {
     const text = requiredText(output, 'address_to', ADDRESS);
     const address = comparable(text);
@@ -193,7 +197,8 @@ function outputsOf(
     const each = requiredAmount(output, 'amount');
     paid.set(address, (paid.get(address) ?? 0n) + each);
     const names = unknownNames(output, OUTPUT_DEFINED);
-    if (names.length > 0) more.push(moreOf(output, names, { address, amount: formatAmount(each) }));
+    if (names.length > 0)
+      unknownMembers.push(unknownMembersOf(output, names, { address, amount: formatAmount(each) }));
     for (const name of names) unknown.add(`outputs[].${name}`);
   }
   const sum = [...paid.values()].reduce((total, each) => total + each, 0n);
@@ -207,11 +212,11 @@ function outputsOf(
   const payouts = [...paid]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([address, each]) => ({ to: address, amount: each }));
-  return { payouts, written, unknown: [...unknown], more: more.sort().join('\n') };
+  return { payouts, written, unknown: [...unknown], unknownMembers: unknownMembers.sort().join('\n') };
 }
 
 /** The unknown members of one output as a line. They may matter: a memo, for instance. */
-function moreOf(
+function unknownMembersOf(
   output: Members,
   names: readonly string[],
   of: { readonly address: string; readonly amount: string },

@@ -21,7 +21,7 @@ export async function runProgram(argv: readonly string[], unsafe: Terminal): Pro
   }
 }
 
-/** A terminal that escapes all control characters, because printed texts may come from strangers. */
+/** A terminal that escapes all control characters, because printed texts may come from untrusted senders. */
 function withoutControls(terminal: Terminal): Terminal {
   const { out, err, progress } = terminal;
   return {
@@ -40,7 +40,7 @@ function programOf(
   const program = new Command('countersign')
     .description('Answers payment and signing confirmations: SUCCESS if authentic, first and within policy.')
     .version(terminal.version);
-  silence(program, terminal);
+  printThroughTerminal(program, terminal);
   const groups = new Map<string, Command>();
   for (const row of rows) {
     const [first = '', second] = row.path.split(' ');
@@ -65,7 +65,7 @@ const groupSummaries: Readonly<Record<string, string>> = {
 
 function group(program: Command, name: string, groups: Map<string, Command>, terminal: Terminal): Command {
   const command = program.command(name).description(groupSummaries[name] ?? '');
-  silence(command, terminal);
+  printThroughTerminal(command, terminal);
   groups.set(name, command);
   return command;
 }
@@ -76,7 +76,7 @@ function define(
   terminal: Terminal,
   ended: (code: ExitCode) => void,
 ): void {
-  silence(command, terminal);
+  printThroughTerminal(command, terminal);
   command
     .description(row.summary)
     .option('--config <file>', 'the settings file (default: $COUNTERSIGN_CONFIG or config/countersign.yaml)')
@@ -118,7 +118,7 @@ function callOf(command: Command, options: Readonly<Record<string, unknown>>): C
 }
 
 /** Makes commander print through the terminal, and throw instead of ending the process. */
-function silence(command: Command, terminal: Terminal): void {
+function printThroughTerminal(command: Command, terminal: Terminal): void {
   command
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })

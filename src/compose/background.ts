@@ -10,8 +10,8 @@ import type { ClockState } from '../store/clock-state.ts';
 import type { Store } from '../store/store.ts';
 
 /*
- * The background tasks of a service: prepare and examine the store, move its time on, and show that the
- * service runs.
+ * The background tasks of a service: prepare and examine the store, advance its time, and send heartbeats to
+ * it.
  */
 
 export interface Preparation {
@@ -38,8 +38,9 @@ const EXAMINE_MS = 3000;
  * reached at the start is tried again, so that a service can start before its store. Any other fault at the
  * start rejects.
  *
- * A store that becomes unsafe is trouble until it is safe again. An outage is no trouble here: nothing is
- * approved during an outage anyway. The store is examined soon after it, because it may have changed.
+ * A store that becomes unsafe is trouble until it is safe again. An outage is not reported as trouble,
+ * because nothing is approved during an outage anyway. The store is examined soon after an outage, because it
+ * may have changed.
  */
 export async function startPreparing(parts: PreparationParts): Promise<Preparation> {
   const { examine, prepare, report, examineMs = EXAMINE_MS } = parts;
@@ -90,19 +91,19 @@ const isOutage = (thrown: unknown): boolean =>
 export interface ClockWatch {
   /** `clock` fails while nothing is approved. `time` only reports that the store's time stands still. */
   readonly checks: readonly HealthCheck[];
-  /** Resolves after the first look at the clock. */
+  /** Resolves after the first check of the clock. */
   readonly start: () => Promise<void>;
   readonly stop: () => void;
 }
 
-/** Far below the minimum of `store.clock.maxStepMs`, so that one failed look does no harm. */
+/** Far below the minimum of `store.clock.maxStepMs`, so that one failed check does no harm. */
 const CLOCK_MS = 5000;
-/** A health check looks again if the last look is older. */
+/** A health check checks the clock again if the last check is older. */
 const CLOCK_FRESH_MS = 1000;
 
 /**
- * Moves the store's time on while the service runs, so that hours without a callback don't look like a jump
- * of the clock. Reports the state of the clock to log and metrics. A look that fails changes nothing: other
+ * Advances the store's time while the service runs, so that hours without a callback don't look like a jump
+ * of the clock. Reports the state of the clock to log and metrics. A failed check changes nothing: other
  * checks report that the store is down.
  */
 export function watchClock({
@@ -115,35 +116,35 @@ export function watchClock({
   readonly metrics: Pick<Metrics, 'clock'>;
 }): ClockWatch {
   let state: ClockState | undefined;
-  let lookedAtMs = 0;
-  let looking: Promise<void> | undefined;
+  let checkedAtMs = 0;
+  let checking: Promise<void> | undefined;
 
   const logState = ({ state: is, because }: ClockState): void => {
     if (is === 'jumped') log.error('clock-jumped', { because });
     else if (is === 'behind') log.warn('clock-behind', { because });
     else if (state !== undefined) log.info('clock-right', { because });
   };
-  const lookOnce = async (): Promise<void> => {
+  const checkOnce = async (): Promise<void> => {
     try {
       const found = await store.clock();
       if (found.state !== (state?.state ?? 'right')) logState(found);
       state = found;
-      lookedAtMs = performance.now();
+      checkedAtMs = performance.now();
       metrics.clock(found);
     } catch {
       // The last known state stays.
     } finally {
-      looking = undefined;
+      checking = undefined;
     }
   };
-  const look = (): Promise<void> => (looking ??= lookOnce());
+  const checkClock = (): Promise<void> => (checking ??= checkOnce());
 
   let timer: NodeJS.Timeout | undefined;
-  const check = (name: string, wrong: ClockState['state'], well: string) => ({
+  const check = (name: string, wrong: ClockState['state'], passed: string) => ({
     name,
     async check() {
-      if (state?.state === wrong || performance.now() - lookedAtMs > CLOCK_FRESH_MS) await look();
-      return state?.state === wrong ? { ok: false, because: state.because } : { ok: true, because: well };
+      if (state?.state === wrong || performance.now() - checkedAtMs > CLOCK_FRESH_MS) await checkClock();
+      return state?.state === wrong ? { ok: false, because: state.because } : { ok: true, because: passed };
     },
   });
   return {
@@ -152,16 +153,16 @@ export function watchClock({
       { ...check('time', 'behind', 'time goes on'), decisive: false },
     ],
     async start() {
-      timer = setInterval(() => void look(), CLOCK_MS).unref();
-      await look();
+      timer = setInterval(() => void checkClock(), CLOCK_MS).unref();
+      await checkClock();
     },
     stop: () => clearInterval(timer),
   };
 }
 
-/** How often a service shows itself. */
-const ATTEND_MS = 2000;
-/** Characters of the reasons why the service is not ready. */
+/** The time between two heartbeats. */
+const HEARTBEAT_MS = 2000;
+/** The most characters of a heartbeat about why the service is not ready. */
 const TROUBLE_MAX = 1000;
 
 export interface AttendanceParts {
@@ -172,24 +173,24 @@ export interface AttendanceParts {
 }
 
 export interface Attendance {
-  /** Resolves when the service no longer shows itself, at the latest when the store failed to forget it. */
+  /** Sends no more heartbeats. Resolves when the store has removed the service, or failed to remove it. */
   stop(): Promise<void>;
 }
 
 /**
- * Shows in the store that this service runs and which change it has seen. So a command that changes something
- * can wait until all services have noticed. Each time is a real write: a store that can't be written to is
- * found before a callback fails.
+ * Sends heartbeats to the store, with the last change that this service has applied. So a command that
+ * changes something can wait until all services have applied the change. Each heartbeat is a real write,
+ * which detects a store that can't be written to before a callback fails.
  */
 export function showAttendance({ store, follower, readiness, log }: AttendanceParts): Attendance {
   const id = randomUUID();
   const name = `${hostname()}:${process.pid}`;
   let failed: string | undefined;
   let hasStopped = false;
-  let isAsked = false;
-  let showing: Promise<void> | undefined;
+  let isDue = false;
+  let sending: Promise<void> | undefined;
 
-  async function attend(): Promise<void> {
+  async function sendHeartbeat(): Promise<void> {
     try {
       const { checks } = await readiness();
       const trouble = checks.filter(({ ok, decisive }) => !ok && decisive === undefined);
@@ -216,29 +217,29 @@ export function showAttendance({ store, follower, readiness, log }: AttendancePa
   /**
    * One write at a time. A call during a write causes one more, because that write may show an older state.
    */
-  async function show(): Promise<void> {
-    isAsked = true;
-    showing ??= showWhileAsked().finally(() => (showing = undefined));
-    return showing;
+  async function requestHeartbeat(): Promise<void> {
+    isDue = true;
+    sending ??= sendWhileDue().finally(() => (sending = undefined));
+    return sending;
   }
 
-  async function showWhileAsked(): Promise<void> {
-    if (!isAsked || hasStopped) return;
-    isAsked = false;
-    await attend();
-    await showWhileAsked();
+  async function sendWhileDue(): Promise<void> {
+    if (!isDue || hasStopped) return;
+    isDue = false;
+    await sendHeartbeat();
+    await sendWhileDue();
   }
 
-  const unwatch = store.watch(() => void follower.refresh().then(show));
-  const timer = setInterval(() => void show(), ATTEND_MS).unref();
-  void show();
+  const unwatch = store.watch(() => void follower.refresh().then(requestHeartbeat));
+  const timer = setInterval(() => void requestHeartbeat(), HEARTBEAT_MS).unref();
+  void requestHeartbeat();
   return {
     async stop() {
       if (hasStopped) return;
       hasStopped = true;
       unwatch();
       clearInterval(timer);
-      await showing;
+      await sending;
       await store.leave(id).catch(() => undefined);
     },
   };

@@ -3,9 +3,9 @@ import type { Store } from '../store/store.ts';
 
 /** Counts the rejections of each verb that the service uses. */
 export function countFailures(store: Store, metrics: Pick<Metrics, 'storeFailed'>): Store {
-  async function counted<T>(verb: string, asked: Promise<T>): Promise<T> {
+  async function counted<T>(verb: string, pending: Promise<T>): Promise<T> {
     try {
-      return await asked;
+      return await pending;
     } catch (thrown) {
       metrics.storeFailed(verb);
       throw thrown;

@@ -21,7 +21,7 @@ export interface UnreadableKey {
 export interface FollowedKeys {
   readonly current: () => Authenticator;
   readonly reload: () => void;
-  /** Files that could be read before and can't be used now. To remove a key file doesn't revoke its key. */
+  /** Files that could be read before and can't be used now. Removing a key file doesn't revoke its key. */
   readonly unreadable: () => readonly UnreadableKey[];
 }
 
@@ -35,7 +35,7 @@ export function followKeys(settings: Settings, read: ReadSecret, log: Log): Foll
   let texts: Texts = new Map();
   let unreadable: readonly UnreadableKey[] = [];
   const first = new Map<string, string>();
-  let authenticator = authenticatorOf(settings, noting(read, first));
+  let authenticator = authenticatorOf(settings, recording(read, first));
   texts = first;
 
   function readAgain(): void {
@@ -44,7 +44,7 @@ export function followKeys(settings: Settings, read: ReadSecret, log: Log): Foll
     for (const source of settings.sources) {
       const own = new Map<string, string>();
       try {
-        authenticatorOf({ ...settings, sources: [source] }, noting(read, own));
+        authenticatorOf({ ...settings, sources: [source] }, recording(read, own));
         for (const [name, text] of own) fresh.set(name, text);
       } catch (thrown) {
         const bad = unusable(source, { thrown, read, texts });
@@ -93,7 +93,7 @@ export function followKeys(settings: Settings, read: ReadSecret, log: Log): Foll
   };
 }
 
-/** The texts of the source's other files. A replaced key is revoked even if another file is unusable. */
+/** The texts of the source's usable files. So a replaced key is revoked even if another file is unusable. */
 function usable(
   settings: Settings,
   source: SourceSettings,
@@ -110,7 +110,7 @@ function usable(
   try {
     const mixed: ReadSecret = (reference) =>
       (isBad(reference) ? before(reference) : undefined) ?? read(reference);
-    authenticatorOf({ ...settings, sources: [source] }, noting(mixed, own));
+    authenticatorOf({ ...settings, sources: [source] }, recording(mixed, own));
     return own;
   } catch {
     // Other faults remain: the source keeps all its keys, and an error is logged.
@@ -118,7 +118,7 @@ function usable(
   }
 }
 
-function noting(read: ReadSecret, texts: Map<string, string>): ReadSecret {
+function recording(read: ReadSecret, texts: Map<string, string>): ReadSecret {
   return (reference) => {
     const text = read(reference);
     texts.set(nameOfSecret(reference), text);

@@ -18,27 +18,30 @@ import { countFailures } from './counted-store.ts';
 import { type UnreadableKey, keysState } from './key-files.ts';
 import { type Expiries, storeExpiries } from './tls.ts';
 
-/** All that runs beside the callbacks: preparing the store, following the policies, health and metrics. */
+/**
+ * Everything that runs besides the callbacks: preparing the store, following the policies, health and
+ * metrics.
+ */
 export interface Runtime {
   /** The store. Its failures are counted. */
   readonly store: Store;
   readonly follower: Follower;
   readonly report: ReportCallback;
-  /** To be called for each call of the API with a wrong token. */
+  /** Call it for each API call with a wrong token. */
   readonly apiDenied: (address: string) => void;
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   /** Counts the answers of services and modules. */
   readonly pluginAnswered: Metrics['pluginAnswered'];
-  /** To be called with the certificates that are used from now on. */
+  /** Call it with the certificates that are used from now on. */
   readonly showExpiries: (expiries: Expiries) => void;
   readonly load: LoadMonitor;
   /** Why the store may not decide yet; undefined once it may. */
   readonly unprepared: () => string | undefined;
   /**
-   * Prepares the store, and puts the first policies in force. Nothing is written before. Rejects with
-   * STORE_UNSAFE or POLICY_INVALID. If the store can't be reached, it is tried again, and `unprepared` says
-   * so.
+   * Prepares the store, and puts the first policies in force. Nothing is written before this call. Rejects
+   * with STORE_UNSAFE or POLICY_INVALID. If the store can't be reached, it is tried again, and `unprepared`
+   * says so.
    */
   readonly start: () => Promise<void>;
   readonly shuttingDown: () => void;
@@ -169,7 +172,7 @@ function followPolicies({ settings, log }: RuntimeParts, store: Store, metrics: 
   });
 }
 
-/** Calls during a call get its result: however many there are, the work is done once. */
+/** While a call runs, further calls share it and get its result. */
 function shared<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   return () => {
@@ -181,7 +184,7 @@ function shared<T>(work: () => Promise<T>): () => Promise<T> {
 /** Logs each new freeze with its author and reason, and each lifted freeze with the person who lifted it. */
 function logFreezes(log: Log, before: Control | undefined, now: Control): void {
   const { added, lifted } = freezeChanges(before, now);
-  const stand = (besides?: string): string => {
+  const othersText = (besides?: string): string => {
     const others = now.frozen.filter(({ id }) => id !== besides).map(({ id, by }) => `${id} by ${by}`);
     return others.length === 0
       ? ''
@@ -190,10 +193,10 @@ function logFreezes(log: Log, before: Control | undefined, now: Control): void {
   const count = now.frozen.length;
   for (const { id, by, reason, liftedBy } of lifted) {
     const lifter = liftedBy === undefined ? 'is gone' : `was lifted by ${liftedBy}`;
-    log.warn('unfrozen', { because: `${id} of ${by} (${reason}) ${lifter}${stand()}`, count });
+    log.warn('unfrozen', { because: `${id} of ${by} (${reason}) ${lifter}${othersText()}`, count });
   }
   for (const freeze of added) {
-    log.warn('frozen', { because: `${freezeText(freeze)}${stand(freeze.id)}`, count });
+    log.warn('frozen', { because: `${freezeText(freeze)}${othersText(freeze.id)}`, count });
     if (freeze.kind === 'loss') log.error('data-lost', { because: freeze.reason });
   }
 }
@@ -245,7 +248,10 @@ async function storeState(store: Store, metrics: Metrics): Promise<HealthState> 
   }
 }
 
-/** A freeze by an operator is in order. A freeze for lost data needs an operator. */
+/**
+ * A freeze by an operator is intended, so the check passes. A freeze for lost data fails the check, because
+ * an operator must act.
+ */
 function approvals(frozen: Control['frozen']): HealthState {
   if (frozen.length === 0) return { ok: true, because: 'nothing is frozen' };
   const losses = lossesIn(frozen);

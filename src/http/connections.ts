@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { networksOf } from '../pipeline/address-budgets.ts';
 
-/** Behaviour that no sender of callbacks shows. Its connection is closed. */
+/** Behaviour that no sender of callbacks needs. The connection is closed. */
 export type Misuse =
   /** The peer sent another request before the last one was answered. */
   | 'pipelined'
@@ -21,8 +21,8 @@ interface Connection {
   unsent: number;
   /** A request came before the last one was answered. */
   isPipelined: boolean;
-  /** Consecutive checks that found the connection ending, but its peer not reading. */
-  looks: number;
+  /** Consecutive checks that found an ended connection whose peer has not read everything. */
+  unreadChecks: number;
 }
 
 export interface RequestBounds {
@@ -34,7 +34,7 @@ export interface RequestBounds {
   responses(): Iterable<ServerResponse>;
 }
 
-const LOOK_EVERY_MS = 1000;
+const CHECK_EVERY_MS = 1000;
 
 /**
  * Limits each connection to one request at a time. After a second request, nothing more is read, and the
@@ -56,7 +56,8 @@ export function boundRequests({
   const isTooEarly = (socket: Socket): boolean => {
     const connection = connections.get(socket);
     if (connection === undefined || connection.unsent === 0) return false;
-    // TLS reports an accepted answer one turn later, when the next request may have arrived.
+    // TLS reports an accepted answer one turn of the event loop later, when the next request may have
+    // arrived.
     const isSent =
       socket instanceof TLSSocket && connection.unsent === 1 && connection.response?.writableEnded === true;
     connection.isPipelined ||= !isSent;
@@ -79,11 +80,11 @@ export function boundRequests({
     }
   }
 
-  function look(): void {
+  function disconnectUnread(): void {
     for (const [socket, connection] of connections) {
       const ending = socket.writableEnded || connection.response?.writableEnded === true;
-      connection.looks = ending ? connection.looks + 1 : 0;
-      if (connection.looks * LOOK_EVERY_MS <= unreadMs) continue;
+      connection.unreadChecks = ending ? connection.unreadChecks + 1 : 0;
+      if (connection.unreadChecks * CHECK_EVERY_MS <= unreadMs) continue;
       if (socket.writableLength > 0) misused(socket, 'unread');
       socket.destroy();
     }
@@ -101,7 +102,7 @@ export function boundRequests({
         const connection = connectionOf(socket);
         connection.response = response;
         connection.unsent += 1;
-        connection.looks = 0;
+        connection.unreadChecks = 0;
         response.once('close', () => {
           connection.unsent -= 1;
           if (connection.response === response) connection.response = undefined;
@@ -112,8 +113,8 @@ export function boundRequests({
       server.on('clientError', (_error: Error, socket: Socket) => {
         if (socket.writable) connectionOf(socket);
       });
-      const looking = setInterval(look, LOOK_EVERY_MS).unref();
-      server.once('close', () => clearInterval(looking));
+      const timer = setInterval(disconnectUnread, CHECK_EVERY_MS).unref();
+      server.once('close', () => clearInterval(timer));
     },
     responseOn: (socket) => connections.get(socket)?.response,
     *responses() {
@@ -126,12 +127,12 @@ function createConnections(): {
   readonly connections: ReadonlyMap<Socket, Connection>;
   readonly connectionOf: (socket: Socket) => Connection;
 } {
-  // One entry for each connection: thousands of entries a second cost too much, see createInFlight.
+  // An entry for each connection, not for each request: adding thousands of entries a second costs too much.
   const connections = new Map<Socket, Connection>();
   const connectionOf = (socket: Socket): Connection => {
     const known = connections.get(socket);
     if (known !== undefined) return known;
-    const made: Connection = { response: undefined, unsent: 0, isPipelined: false, looks: 0 };
+    const made: Connection = { response: undefined, unsent: 0, isPipelined: false, unreadChecks: 0 };
     connections.set(socket, made);
     socket.once('close', () => connections.delete(socket));
     return made;
@@ -154,7 +155,9 @@ function upgradeEarlyRequests(
   });
 }
 
-/** A connection that stays open after its last answer would delay the stop until the grace is over. */
+/**
+ * Closes the connection after this answer. Otherwise it would delay a stop until the grace period is over.
+ */
 export function endConnection(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close');
 }
@@ -178,7 +181,7 @@ export function boundAddresses(
   },
 ): void {
   const counts = new Map<string, number>();
-  const isTaken = (socket: Socket): boolean => {
+  const admits = (socket: Socket): boolean => {
     const { remoteAddress = '' } = socket;
     if (isGateway(remoteAddress)) return true;
     const [key] = networksOf(remoteAddress);
@@ -199,7 +202,7 @@ export function boundAddresses(
   const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
-    if (!isTaken(socket)) socket.destroy();
+    if (!admits(socket)) socket.destroy();
     else for (const listener of listeners) Reflect.apply(listener, server, [socket]);
   });
 }

@@ -29,7 +29,7 @@ export interface LoadMonitorParts {
   readonly nowMs: () => number;
   readonly count: (reason: TurnedAway['reason'] | 'connections' | 'address-connections') => void;
   readonly countUnserved: (reason: Unserved['reason']) => void;
-  /** Called for each; limits the lines that it writes. */
+  /** Called for each event. It limits the lines that it writes. */
   readonly write: (event: 'turned-away' | 'not-served', line: LoadLine) => void;
 }
 
@@ -90,14 +90,14 @@ export function createLoadMonitor({ nowMs, count, countUnserved, write }: LoadMo
       });
     },
     state() {
-      const [many, few] = [overloaded.count(), throttled.count()];
-      const rest = few === 0 ? '' : `; ${few} of addresses whose callbacks fail to authenticate`;
+      const [overloads, throttles] = [overloaded.count(), throttled.count()];
+      const rest = throttles === 0 ? '' : `; ${throttles} of addresses whose callbacks fail to authenticate`;
       const within = `turned away for the load in the last ten seconds${rest}`;
-      return many === 0
+      return overloads === 0
         ? { ok: true, because: `nothing was ${within}` }
         : {
             ok: false,
-            because: `${many} callbacks or connections were ${within}: see OVERLOADED in the log`,
+            because: `${overloads} callbacks or connections were ${within}: see OVERLOADED in the log`,
           };
     },
   };

@@ -29,8 +29,8 @@ export interface PublicAppParts {
 }
 
 /**
- * The app of the public port. Callbacks are answered with HTTP 200, other requests with 404 or 405, and none
- * with a reason.
+ * The app of the public port. Callbacks are answered with HTTP 200, other requests with 404 or 405. No answer
+ * contains a reason.
  */
 export function createPublicApp({
   pipeline,
@@ -88,13 +88,13 @@ export function createPublicApp({
       certificate: certificateOf(request),
       body: () => readBody(request, response),
     });
-    // A small body arrives one turn after its headers. Then the connection can stay open.
+    // A small body arrives one turn of the event loop after its headers. Then the connection can stay open.
     if (!request.complete) await turn();
     // A client that has ended its side is gone too: its socket accepts no answer.
-    const there = !response.destroyed && request.socket.writable;
+    const isConnected = !response.destroyed && request.socket.writable;
     let sent = false;
     try {
-      if (there) {
+      if (isConnected) {
         send(request, response, reply.answer);
         sent = true;
       }

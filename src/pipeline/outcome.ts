@@ -18,7 +18,7 @@ export interface Outcome {
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-/** The members of a report that are collected on the way; the others come with the outcome. */
+/** The members of a report that the steps collect. The outcome adds the others. */
 type Known = Omit<CallbackReport, 'verdict' | 'outcome' | 'code' | 'because' | 'totalMs'>;
 type Ending = Pick<CallbackReport, 'verdict' | 'outcome' | 'code' | 'because'> & Partial<Known>;
 
@@ -68,7 +68,11 @@ export function track(arrival: Arrival, lagMs: number): Track {
     ...(answer === undefined ? {} : { answer }),
     report: { ...known, ...ending, totalMs: elapsedMs() },
   });
-  const no = (outcome: CallbackReport['outcome'], failure: Failure, decision?: string): Outcome => {
+  const failureOutcome = (
+    outcome: CallbackReport['outcome'],
+    failure: Failure,
+    decision?: string,
+  ): Outcome => {
     const report = { ...known, verdict: 'FAILURE', outcome, decision, totalMs: elapsedMs() } as const;
     return { verdict: 'FAILURE', report: withReason(report, failure) };
   };
@@ -104,9 +108,9 @@ export function track(arrival: Arrival, lagMs: number): Track {
       known.question = `${callback.question.type}${callback.question.speedUp ? '+' : ''}`;
     },
     end,
-    failed: (failure) => no('failed', failure),
-    unauthenticated: (failure) => no('unauthenticated', failure),
-    refused: (failure, decision) => no('refused', failure, decision),
+    failed: (failure) => failureOutcome('failed', failure),
+    unauthenticated: (failure) => failureOutcome('unauthenticated', failure),
+    refused: (failure, decision) => failureOutcome('refused', failure, decision),
   };
 }
 

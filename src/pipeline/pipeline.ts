@@ -15,8 +15,8 @@ import { type Outcome, type Track, reportLate, track } from './outcome.ts';
 export interface Pipeline {
   /**
    * Answers one callback within `answerTimeoutMs`, whatever it contains and whatever fails; never rejects.
-   * Call `delivered` once afterwards: was the client still connected? The callback is reported then, so that
-   * log and metrics don't delay its answer.
+   * Call `delivered` once afterwards, with whether the client was still connected. The callback is reported
+   * then, so that log and metrics don't delay its answer.
    */
   receive(
     arrival: Arrival,
@@ -37,7 +37,7 @@ export interface PipelineParts extends DecideParts {
   readonly budgets: Pick<FailureBudgets, 'report' | 'exceeded'>;
   /** See EventLoopLag. */
   readonly lagMs: () => number;
-  /** Callbacks that are decided at once (`public.limits.callbacks`). */
+  /** The most callbacks in flight (`public.limits.callbacks`). */
   readonly callbacks: number;
   /** Outputs that a withdrawal may have (`public.limits.outputs`). */
   readonly outputs: number;
@@ -55,21 +55,21 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const bounds = createBounds(parts);
 
   function report(callback: CallbackReport): void {
-    // The load says nothing about the sender, and turnedAway has counted this callback.
+    // Overload is not the fault of the sender, and turnedAway has counted this callback.
     if (callback.code === 'OVERLOADED') return;
     budgets.report(callback);
     parts.report(callback);
   }
   const reporting = { ...parts, report };
 
-  function keep(work: Promise<unknown>): void {
+  function countInFlight(work: Promise<unknown>): void {
     inFlight.enter();
     const leave = (): void => inFlight.leave();
     work.then(leave, leave);
   }
 
   /**
-   * For a sender that is not authenticated only the form of the answer is guessed: the verdict is FAILURE.
+   * If the sender is not authenticated, the verdict is FAILURE, and only the format of the answer is guessed.
    */
   function answerFor(run: Track, { answer, verdict, report: { source } }: Outcome): Answer {
     return answer ?? answerOf(source === undefined ? 'FAILURE' : verdict, answerFormat(run.addressee()));
@@ -107,21 +107,21 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       }
       const run = track(arrival, lagMs);
       const work = readAndDecide(arrival, run).catch((thrown: unknown) => run.failed(failureOf(thrown)));
-      keep(work);
+      countInFlight(work);
       const outcome = await within(work, answerTimeoutMs - lagMs);
       if (outcome !== undefined && run.elapsedMs() <= answerTimeoutMs) {
         return {
           answer: answerFor(run, outcome),
-          delivered: (connected) => keep(reportDelivery(reporting, run, outcome, connected)),
+          delivered: (connected) => countInFlight(reportDelivery(reporting, run, outcome, connected)),
         };
       }
-      keep(work.then((late) => recordLate(reporting, run, late)));
+      countInFlight(work.then((late) => recordLate(reporting, run, late)));
       const timedOut = run.failed(
         failure('TIMED_OUT', `no decision within ${answerTimeoutMs} ms (answerTimeoutMs)`),
       );
       return {
         answer: answerFor(run, timedOut),
-        delivered: () => keep(reportDelivery(reporting, run, timedOut, true)),
+        delivered: () => countInFlight(reportDelivery(reporting, run, timedOut, true)),
       };
     },
     idle: () => inFlight.none(),
@@ -238,7 +238,7 @@ async function selfCheck(
 const describeMatch = (matches: boolean): string =>
   matches ? 'matches' : 'does not match, or no key is set';
 
-/** The answer was sent before. A rejection here must not end the process: see `keep`. */
+/** Runs after the answer was sent. A rejection must not end the process: see `countInFlight`. */
 async function reportDelivery(
   parts: Pick<PipelineParts, 'store' | 'report'>,
   run: Track,
@@ -250,7 +250,8 @@ async function reportDelivery(
 }
 
 /**
- * The decision stands, but its SUCCESS reached nobody. The journal says so, and a repeat gets the SUCCESS.
+ * The decision stands, but the client did not get its SUCCESS. The journal records that, and a repeat gets
+ * the SUCCESS.
  */
 async function recordLate(
   { store, report }: Pick<PipelineParts, 'store' | 'report'>,

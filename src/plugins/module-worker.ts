@@ -52,11 +52,11 @@ async function load(bytes: Uint8Array): Promise<OwnModule> {
 const isModule = (value: unknown): value is OwnModule => typeof value === 'function';
 
 async function answer(
-  judge: OwnModule,
+  ownModule: OwnModule,
   input: ModuleInput,
 ): Promise<{ verdict: 'yes' | 'no' | 'failed'; because: string }> {
   try {
-    const answered: unknown = await judge(input);
+    const answered: unknown = await ownModule(input);
     if (typeof answered !== 'object' || answered === null) {
       return { verdict: 'failed', because: 'its answer is not an object' };
     }
@@ -81,15 +81,15 @@ async function run(): Promise<void> {
   if (port === null) throw new Error('this file runs in a thread only');
   const send = (message: ThreadMessage): void => port.postMessage(message);
   const { bytes }: { readonly bytes: Uint8Array } = workerData;
-  let judge: OwnModule;
+  let ownModule: OwnModule;
   try {
-    judge = await load(bytes);
+    ownModule = await load(bytes);
   } catch (thrown) {
     send({ type: 'unusable', because: messageOf(thrown) });
     return;
   }
   port.on('message', ({ id, input }: { readonly id: number; readonly input: ModuleInput }) => {
-    void answer(judge, input).then((answered) =>
+    void answer(ownModule, input).then((answered) =>
       send({ type: 'answer', id, externalBytes: getHeapStatistics().external_memory, ...answered }),
     );
   });

@@ -17,7 +17,7 @@ export interface Secrets {
    * must read again and must not throw. Returns a function that ends the watch.
    */
   readonly watch: (changed: () => void) => () => void;
-  /** Warns of each secret file read so far that every user of the machine can read. */
+  /** A warning for each secret file, of those read so far, that every user of the machine can read. */
   readonly warnings: () => readonly string[];
 }
 
@@ -29,7 +29,7 @@ export function createSecrets(from: { readonly env: Environment; readonly pollMs
   const watchers = new Set<() => void>();
   let timer: NodeJS.Timeout | undefined;
 
-  const look = async (): Promise<void> => {
+  const pollFiles = async (): Promise<void> => {
     let changed = false;
     for (const [file, before] of stateOfFile) {
       const now = await stat(file, { bigint: true }).then(stateOf, () => MISSING);
@@ -43,7 +43,7 @@ export function createSecrets(from: { readonly env: Environment; readonly pollMs
   };
   const schedule = (): void => {
     clearTimeout(timer);
-    timer = setTimeout(() => void look(), from.pollMs).unref();
+    timer = setTimeout(() => void pollFiles(), from.pollMs).unref();
   };
 
   return {
@@ -52,7 +52,7 @@ export function createSecrets(from: { readonly env: Environment; readonly pollMs
         const value = Object.hasOwn(from.env, reference.env) ? from.env[reference.env] : undefined;
         return trimmed(reference, value ?? '', 'is not set or is empty');
       }
-      // Recorded before the read, so that the next look notices a change during the read.
+      // Recorded before the read, so that the next poll notices a change during the read.
       stateOfFile.set(reference.file, stateNow(reference.file));
       const { content, mode } = readSmallFile(reference);
       const secret = trimmed(reference, content, 'is empty');
@@ -176,7 +176,8 @@ function bare(content: string): string {
 }
 
 /**
- * A sentence for each secret and key of the settings that is a published one. Unreadable ones are skipped.
+ * A sentence for each secret and key of the settings that is a published demo credential. Unreadable
+ * references are skipped.
  */
 export function demoCredentials(settings: Settings, read: ReadSecret): readonly string[] {
   return secretsOf(settings).flatMap(({ setting, reference }) => {

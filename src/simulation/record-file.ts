@@ -167,7 +167,7 @@ function open(path: string): number {
 
 /** Consecutive lines of a file that ascend in time. */
 interface Run {
-  /** In bytes. `end` is after its last line. */
+  /** Offsets in bytes. `end` is the offset after its last line. */
   readonly start: number;
   readonly end: number;
   /** The number of its first line, counted from 1. */
@@ -185,7 +185,7 @@ function findRuns(file: number, path: string): readonly Run[] {
   for (const { bytes, line, slice } of slicesOf(file, { start: 0, end: Infinity, firstLine: 1 })) {
     const entry = slice.length === 0 ? { source: '', atMs: lastMs } : beginningOf(slice);
     if (entry === undefined) throw unusable(path, `line ${line} has no time (atMs). ${EXPORT_AGAIN}`);
-    if (!isInOrder(entry)) throw unusable(path, joined(path, line, entry.source));
+    if (!isInOrder(entry)) throw unusable(path, severalExports(path, line, entry.source));
     if (entry.atMs < lastMs) {
       runs.push({ start, end: at, firstLine });
       [start, firstLine] = [at, line];
@@ -199,7 +199,7 @@ function findRuns(file: number, path: string): readonly Run[] {
   return runs;
 }
 
-/** What orders a line. Changes of prices have the source ''. */
+/** The source and the time, by which lines are ordered. Changes of prices have the source ''. */
 interface LineOrder {
   readonly source: string;
   readonly atMs: number;
@@ -221,7 +221,7 @@ export function createOrderCheck(): (line: LineOrder) => boolean {
 
 const EXPORT_AGAIN = 'Make the file with `countersign decisions export`.';
 
-const joined = (path: string, line: number, source: string): string =>
+const severalExports = (path: string, line: number, source: string): string =>
   `line ${line} is older than the entry of ${source} before it: the file has several exports, or ` +
   'its lines are in no order of time. Continue an export with `countersign decisions export --to ' +
   `FILE\`, or ${sortCure(path)}`;

@@ -23,7 +23,7 @@ export function formatSchemaError({ issues }: z.ZodError, value: unknown, whole 
 function faultsOf(issue: z.core.$ZodIssue, value: unknown, whole: string): readonly string[] {
   const path = issue.path.map(String);
   const name = path.length === 0 ? whole : path.join('.');
-  const found = at(value, path);
+  const found = valueAt(value, path);
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => `the member ${JSON.stringify([...path, key].join('.'))} is unknown`);
   }
@@ -38,7 +38,7 @@ function faultsOf(issue: z.core.$ZodIssue, value: unknown, whole: string): reado
 }
 
 /** The value at the path. Inherited members don't count. */
-function at(value: unknown, path: readonly string[]): unknown {
+function valueAt(value: unknown, path: readonly string[]): unknown {
   let found = value;
   for (const name of path) {
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined;

@@ -55,18 +55,18 @@ function checkFile(path: string): Finding | undefined {
   const file = resolve(path);
   let folder = dirname(file);
   while (!existsSync(folder)) folder = dirname(folder);
-  const there = existsSync(file);
+  const exists = existsSync(file);
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
-    if (there) accessSync(file, constants.R_OK | constants.W_OK);
+    if (exists) accessSync(file, constants.R_OK | constants.W_OK);
   } catch (thrown) {
     const cure = `make ${file} and its folder writable for the user that runs the service`;
     return { check: 'store', state: 'fault', because: `${messageOf(thrown)}; ${cure}` };
   }
-  return there ? undefined : ok(`${file} is not there yet; the service makes it at its start`);
+  return exists ? undefined : ok(`${file} is not there yet; the service makes it at its start`);
 }
 
-/** Less free space is a warning: it is enough for a day of many decisions. */
+/** Less free space than this is a warning. It is enough for a day of many decisions. */
 const ROOM_BYTES = 256 * 1024 * 1024;
 
 async function checkEmbedded(store: Store): Promise<readonly Finding[]> {
@@ -82,7 +82,7 @@ async function checkEmbedded(store: Store): Promise<readonly Finding[]> {
   return [found, { check: 'store', state: 'warning', because }];
 }
 
-/** Writes as much as a decision, and removes it again. No other program counts a service without a name. */
+/** Writes as much as a decision, and removes it again. Other programs ignore a service without a name. */
 async function tryWrite(store: Store): Promise<void> {
   const id = `doctor-${randomUUID()}`;
   try {
@@ -92,14 +92,14 @@ async function tryWrite(store: Store): Promise<void> {
   }
 }
 
-/** A service reports itself every two seconds. */
-const PRESENT_MS = 10_000;
+/** A service sends a heartbeat every two seconds. Without one for this time, it has stopped. */
+const RUNNING_MS = 10_000;
 
 async function runningServices(store: Store): Promise<readonly Finding[]> {
   const { nowMs, services } = await store.services();
-  const present = services.filter(({ atMs }) => Math.abs(nowMs - atMs) < PRESENT_MS);
-  if (present.length === 0) return [ok('no service runs on it now')];
-  return present.map(({ name, trouble }) =>
+  const running = services.filter(({ atMs }) => Math.abs(nowMs - atMs) < RUNNING_MS);
+  if (running.length === 0) return [ok('no service runs on it now')];
+  return running.map(({ name, trouble }) =>
     trouble === ''
       ? ok(`the service ${name} runs on it`)
       : { check: 'store', state: 'fault', because: `the service ${name} is not ready: ${trouble}` },

@@ -60,8 +60,8 @@ export const policyPush: CommandRow = {
       });
       return 0;
     }
-    const needs = await guarded('policies', () => checkRelease(session.settings(), store, release));
-    const warnings = needs.map(({ because }) => because);
+    const findings = await guarded('policies', () => checkRelease(session.settings(), store, release));
+    const warnings = findings.map(({ because }) => because);
     for (const warning of warnings) session.report(`Warning: ${warning}.`);
     const diff = await compared(store, before, release);
     const shown = `${typeof diff === 'string' ? diff : diffText(diff)}\n${testsText(report)}`;
@@ -118,7 +118,8 @@ function testsText(report: TestReport | undefined): string {
 }
 
 /**
- * What the push changes, or why that is not known. A push must be possible even then: it may be the repair.
+ * The changes that the push makes, or a sentence that says why they are not known. Even then a push must be
+ * possible, because it may repair the store.
  */
 async function compared(store: Store, before: string, release: Release): Promise<ReleaseDiff | string> {
   try {
@@ -133,7 +134,8 @@ async function compared(store: Store, before: string, release: Release): Promise
 }
 
 /**
- * The revision that must be in force for the push. The beginning of the one in force stands for all of it.
+ * The revision that must be in force for the push. A beginning of the revision in force stands for the whole
+ * revision.
  */
 function expectedOf(call: Call, inForce: string): string {
   const expect = call.option('expect');

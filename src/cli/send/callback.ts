@@ -112,7 +112,7 @@ export function textMembers(texts: Readonly<Record<string, string>>): Members {
 
 /** The number of users in varied payments. */
 const USERS = 250;
-const AT_ONCE = 8;
+const CONCURRENCY = 8;
 /** One hundredth of a whole unit. Varied amounts are multiples of it. */
 const HUNDREDTH: Amount = (parseAmount('1') ?? 0n) / 100n;
 
@@ -122,8 +122,9 @@ interface Varied {
 }
 
 /**
- * Varies a payment: users from `user` on in turn, and amounts up to `amount`. The same index gives the same
- * payment. Throws USAGE for a user that is not a number, and for an amount below 0.01.
+ * Varies a payment: the users are `user` and the numbers after it, in turn, and each amount is at most
+ * `amount`. The same index gives the same payment. Throws USAGE for a user that is not a number, and for an
+ * amount below 0.01.
  */
 export function variedPayment({ user, amount }: Varied, index: number): Varied {
   const most = parseAmount(amount);
@@ -159,7 +160,7 @@ export async function sendMany(
       if (next % 100 === 0) session.progress(`${next} of ${count} sent`);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, count) }, sendNext));
+  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, count) }, sendNext));
   session.progress('');
   const counts = [...answers]
     .sort(([a], [b]) => (a < b ? 1 : -1))
