@@ -81,7 +81,7 @@ export function readPolicy(written: Json, problems: Problem[]): PolicyDocument |
     callback: kind,
     when: compileWhen(written['when'], kind, problems),
     final: written['refusals'] === 'final',
-    rules: read.filter((rule) => servesKind(rule, kind, problems)),
+    rules: read.filter((rule) => supportsKind(rule, kind, problems)),
   };
 }
 
@@ -106,11 +106,11 @@ function readRule(entry: Json, index: number, problems: Problem[]): RuleDocument
   }
   const names = Object.keys(others);
   const [name] = names;
-  const strange = names.filter((each) => ruleNamed(each) === undefined);
-  for (const each of strange) {
+  const unknownNames = names.filter((each) => ruleNamed(each) === undefined);
+  for (const each of unknownNames) {
     fault([each], 'name', `there is no rule ${formatInput(each)}`, cureFor(each, [...ruleNames, 'mode']));
   }
-  if (strange.length > 0) return undefined;
+  if (unknownNames.length > 0) return undefined;
   if (name === undefined || names.length > 1) {
     return fault(
       [],
@@ -134,7 +134,7 @@ function readRule(entry: Json, index: number, problems: Problem[]): RuleDocument
   return parsed.success && known !== undefined ? { rule, mode: known, parameters, index } : undefined;
 }
 
-function servesKind({ rule, index }: RuleDocument, kind: Kind, problems: Problem[]): boolean {
+function supportsKind({ rule, index }: RuleDocument, kind: Kind, problems: Problem[]): boolean {
   if (rule.callbacks.includes(kind)) return true;
   problems.push({
     path: ['rules', index, rule.name],

@@ -17,7 +17,7 @@ const ALWAYS = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;
  */
 export function evaluate(release: Release | undefined, callback: Callback, facts: Facts): Proposal {
   if (release === undefined) return refuseUnevaluated('', 'NOTHING_IN_FORCE');
-  const proposal = new Proposing(release.revision, facts.prices.version);
+  const proposal = new ProposalBuilder(release.revision, facts.prices.version);
   for (const policy of release.policiesFor(callback)) {
     const { applies, mixed } = appliesTo(policy.when, callback);
     if (!applies) continue;
@@ -39,7 +39,7 @@ function judge(rule: CompiledRule, callback: Callback, facts: Facts): Outcome {
   }
 }
 
-class Proposing {
+class ProposalBuilder {
   readonly #revision: string;
   readonly #results: RuleResult[] = [];
   readonly #claims: Claim[] = [];

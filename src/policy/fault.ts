@@ -81,7 +81,7 @@ export function problemsOf(
     }
     const cure: unknown = issue.code === 'custom' ? issue.params?.['cure'] : undefined;
     if (typeof cure === 'string') return [{ path, of: 'value', message: issue.message, cure }];
-    const written = reach(value, inner);
+    const written = valueAtPath(value, inner);
     const expected =
       issue.code === 'invalid_type' && issue.expected === 'object'
         ? `a mapping of ${known.join(', ')}`
@@ -92,7 +92,7 @@ export function problemsOf(
   });
 }
 
-function reach(value: unknown, path: Path): unknown {
+function valueAtPath(value: unknown, path: Path): unknown {
   let at = value;
   for (const step of path) {
     const own: PropertyDescriptor | undefined =

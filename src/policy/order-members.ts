@@ -71,9 +71,9 @@ export function readOrderMembers(kind: Kind, written: Readonly<Record<string, un
     else given.set(member, value);
   }
   for (const group of required) {
-    const there = group.filter((name) => given.has(name));
-    if (there.length === 0) faults.push(`${group.join(' or ')} is missing; give it`);
-    if (there.length > 1) faults.push(`both ${there.join(' and ')} are there; keep one of the two`);
+    const present = group.filter((name) => given.has(name));
+    if (present.length === 0) faults.push(`${group.join(' or ')} is missing; give it`);
+    if (present.length > 1) faults.push(`both ${present.join(' and ')} are there; keep one of the two`);
   }
   // Call data has a meaning only for the contract that it calls. A memo decides who gets the money, so a memo
   // that is not announced must not be there.

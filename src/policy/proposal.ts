@@ -23,13 +23,13 @@ const { policy, rule, mode, verdict, because, values } = ruleResult.shape;
 /** A result as the journal has it: a list, which is shorter than an object. */
 const listedResult = z
   .tuple([policy, rule, verdict, because, values, mode.default('enforce')])
-  .transform(([policyName, ruleName, said, sentence, looked, how]): RuleResult => ({
+  .transform(([policyName, ruleName, ruleVerdict, reason, usedValues, ruleMode]): RuleResult => ({
     policy: policyName,
     rule: ruleName,
-    mode: how,
-    verdict: said,
-    because: sentence,
-    values: looked,
+    mode: ruleMode,
+    verdict: ruleVerdict,
+    because: reason,
+    values: usedValues,
   }));
 
 /**

@@ -55,19 +55,19 @@ export function indexPolicies(
       const key = `${kind} ${sources.has(source) ? source : ''} ${symbols.has(symbol) ? symbol : ''}`;
       const known = indexed.get(key);
       if (known !== undefined) return known;
-      const may = policies.filter(
+      const candidates = policies.filter(
         ({ callback, when }) =>
-          callback === kind && mayBe(when, SOURCE, source) && mayBe(when, SYMBOL, symbol),
+          callback === kind && mayMatch(when, SOURCE, source) && mayMatch(when, SYMBOL, symbol),
       );
-      indexed.set(key, may);
-      return may;
+      indexed.set(key, candidates);
+      return candidates;
     },
   };
 }
 
 const SYMBOL = 'symbol';
 
-const mayBe = (when: When, member: string, value: string): boolean => when.get(member)?.has(value) ?? true;
+const mayMatch = (when: When, member: string, value: string): boolean => when.get(member)?.has(value) ?? true;
 
 function namedUnder(member: string, policies: readonly CompiledPolicy[]): ReadonlySet<string> {
   return new Set(policies.flatMap(({ when }) => [...(when.get(member) ?? [])]));

@@ -10,7 +10,7 @@ import { YAML_BOUNDS } from '../values/yaml.ts';
 /** The subdirectory with the tests of the policies. */
 const TESTS = 'tests';
 const FILES_MAX = 1000;
-const LIST_FILE_MAX_BYTES = 67_108_864;
+const SIDE_FILE_MAX_BYTES = 67_108_864;
 
 /**
  * Compiles the policy files of a directory (`*.yaml`, `*.yml`) and the files that they refer to. With `only`,
@@ -28,7 +28,7 @@ export async function readPolicyDirectory(directory: string, only?: readonly str
       faults.push(faultOfFile(name, messageOf(thrown), 'mend or remove the file'));
     }
   }
-  const compiled = readPolicyFiles(files, (name) => readListFile(directory, name));
+  const compiled = readPolicyFiles(files, (name) => readSideFile(directory, name));
   if (!compiled.ok) faults.push(...compiled.faults);
   if (!compiled.ok || faults.length > 0) throw invalidPolicies(directory, faults);
   return compiled.release;
@@ -82,34 +82,34 @@ async function readPolicyFile(directory: string, name: string): Promise<string> 
       `policies are read from the directory itself, not from ${dirname(name)}; move the file up`,
     );
   }
-  const path = inside(directory, name);
+  const path = pathInside(directory, name);
   const { size } = await stat(path);
   if (size > YAML_BOUNDS.bytes)
     throw new Error(`it has ${size} bytes; at most ${YAML_BOUNDS.bytes} are read`);
   return utf8(await readFile(path));
 }
 
-function readListFile(directory: string, name: string): string | undefined {
+function readSideFile(directory: string, name: string): string | undefined {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(inside(directory, name));
+    bytes = readFileSync(pathInside(directory, name));
   } catch (thrown) {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined;
     throw thrown;
   }
-  if (bytes.length > LIST_FILE_MAX_BYTES) {
-    throw new Error(`${name} has ${bytes.length} bytes; at most ${LIST_FILE_MAX_BYTES} are read`);
+  if (bytes.length > SIDE_FILE_MAX_BYTES) {
+    throw new Error(`${name} has ${bytes.length} bytes; at most ${SIDE_FILE_MAX_BYTES} are read`);
   }
   return utf8(bytes);
 }
 
 /** The real path of a file, with links resolved. Throws for a path outside of the directory. */
-function inside(directory: string, name: string): string {
+function pathInside(directory: string, name: string): string {
   const root = realpathSync(directory);
-  const leads = (path: string): boolean => path.startsWith(root.endsWith(sep) ? root : root + sep);
-  if (!leads(resolve(root, name))) throw new Error(`${name} leads out of the directory of the policies`);
+  const isInside = (path: string): boolean => path.startsWith(root.endsWith(sep) ? root : root + sep);
+  if (!isInside(resolve(root, name))) throw new Error(`${name} leads out of the directory of the policies`);
   const path = realpathSync(join(root, name));
-  if (!leads(path)) throw new Error(`${name} is a link that leads out of the directory of the policies`);
+  if (!isInside(path)) throw new Error(`${name} is a link that leads out of the directory of the policies`);
   return path;
 }
 

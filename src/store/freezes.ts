@@ -56,14 +56,14 @@ export function freezeChanges(
   before: Pick<Control, 'frozen'> | undefined,
   now: Pick<Control, 'frozen' | 'lifted'>,
 ): FreezeChanges {
-  const stood = before?.frozen ?? [];
+  const earlier = before?.frozen ?? [];
   const has = (freezes: readonly Freeze[], { id, reason }: Freeze): boolean =>
     freezes.some((freeze) => freeze.id === id && freeze.reason === reason);
   const liftedBy = (id: string): string | undefined =>
     now.lifted.findLast((each: Lifted) => each.id === id)?.by;
   return {
-    added: now.frozen.filter((freeze) => !has(stood, freeze)),
-    lifted: stood
+    added: now.frozen.filter((freeze) => !has(earlier, freeze)),
+    lifted: earlier
       .filter(({ id }) => !now.frozen.some((freeze) => freeze.id === id))
       .map((freeze) => ({ ...freeze, liftedBy: liftedBy(freeze.id) })),
   };

@@ -88,7 +88,7 @@ function addDecimals(environment: Environment): void {
     .registerOperator('decimal in list<int>', (a: Decimal, list: readonly bigint[]) =>
       list.some((each) => a.units === whole(each).units),
     )
-    .registerFunction('decimal(string): decimal', remembering(decimalFrom), SYNC)
+    .registerFunction('decimal(string): decimal', cachedDecimals(decimalFrom), SYNC)
     .registerFunction('decimal(text): decimal', ({ text }: Text) => decimalFrom(text), SYNC)
     .registerFunction('decimal(int): decimal', whole, SYNC)
     .registerFunction('sum(list<decimal>): decimal', sum, SYNC);
@@ -97,13 +97,13 @@ function addDecimals(environment: Environment): void {
 /**
  * Policies have few literal decimals, which every evaluation reads. The limit is for texts from callbacks.
  */
-const REMEMBERED_MAX = 1000;
+const CACHED_MAX = 1000;
 
-function remembering(read: (text: string) => Decimal): (text: string) => Decimal {
+function cachedDecimals(read: (text: string) => Decimal): (text: string) => Decimal {
   const known = new Map<string, Decimal>();
   return (text) => {
     const found = known.get(text) ?? read(text);
-    if (known.size < REMEMBERED_MAX) known.set(text, found);
+    if (known.size < CACHED_MAX) known.set(text, found);
     return found;
   };
 }

@@ -125,10 +125,10 @@ function judge(callback: Callback, members: readonly AddressMember[], assets: As
   const values = { of: members.join(' '), symbol, chain: asset.chain };
   let count = 0;
   for (const member of members) {
-    const texts = writtenUnder(callback, member);
+    const texts = spellingsOf(callback, member);
     if (texts.length === 0) return refuse(`${member} is missing`, { ...values, member });
     for (const text of texts) {
-      const wrong = wrongWith(asset, text);
+      const wrong = addressProblem(asset, text);
       if (wrong === undefined) count++;
       else
         return refuse(`${member} ${text} is no address of ${symbol}: ${wrong}`, {
@@ -142,13 +142,13 @@ function judge(callback: Callback, members: readonly AddressMember[], assets: As
   return pass(`${members.join(' and ')}: as ${symbol} writes addresses`, values);
 }
 
-function wrongWith(asset: Asset, text: string): string | undefined {
+function addressProblem(asset: Asset, text: string): string | undefined {
   const read = readAssetAddress(asset, text);
   return read.ok ? undefined : read.because;
 }
 
 /** The addresses of a member, in every spelling that the callback has. */
-function writtenUnder(callback: Callback, member: AddressMember): readonly string[] {
+function spellingsOf(callback: Callback, member: AddressMember): readonly string[] {
   if (callback.kind === 'payment') return [];
   if (member === 'from') return present(callback.from);
   if (member === 'to') return callback.kind === 'transfer' ? callback.recipients : present(callback.to);

@@ -18,8 +18,8 @@ import {
 } from './shape.ts';
 import { type Given, type GivenList, type GivenOrder, NOTHING_GIVEN } from './suite.ts';
 
-/** For entries without `added`. */
-const FOR_EVER_MS = 0;
+/** When a list entry without `added` was added: at the epoch. */
+const DEFAULT_ADDED_MS = 0;
 
 /** The state before the first callback of a test. Reports faults to the reading. */
 export function readGiven(reading: Reading, written: Json | undefined, path: Path, nowMs: number): Given {
@@ -58,10 +58,10 @@ function readLists(
 }
 
 function readValue(reading: Reading, written: Json, path: Path, nowMs: number): GivenList['values'] {
-  if (typeof written === 'string') return [{ value: comparableEntry(written), addedMs: FOR_EVER_MS }];
+  if (typeof written === 'string') return [{ value: comparableEntry(written), addedMs: DEFAULT_ADDED_MS }];
   const read = readLayer(reading, listValueShape, written, path);
   if (read === undefined) return [];
-  const { value, added = FOR_EVER_MS } = read;
+  const { value, added = DEFAULT_ADDED_MS } = read;
   if (added > nowMs) {
     const message = 'it is added after the first callback';
     reading.problems.push({

@@ -5,7 +5,7 @@ import { type Row, integer, text } from './rows.ts';
 /** The store's time at a reading of the clock. */
 export interface Instant {
   readonly nowMs: number;
-  /** How far a clock that jumped is ahead; 0 if the clock is believed. */
+  /** How far a clock that jumped is ahead; 0 if it has not jumped. */
   readonly aheadMs: number;
 }
 
@@ -20,7 +20,7 @@ export function createTime(connection: DatabaseSync, maxStepMs: number): (clockM
     const row = remembered();
     seenMs = Math.max(seenMs, integer(row, 'at_ms'));
     const aheadMs = clockMs - seenMs;
-    // A store of a version that did not remember the time doesn't say how long no service ran.
+    // An older version did not store the time, so it is unknown how long no service ran.
     const isKept = integer(row, 'kept') === 1;
     const jumped = row['held_ms'] !== null || (isKept && aheadMs > maxStepMs);
     if (jumped) return { nowMs: seenMs, aheadMs: Math.max(1, aheadMs) };
@@ -31,24 +31,24 @@ export function createTime(connection: DatabaseSync, maxStepMs: number): (clockM
 
 /** The parameters of a look at the clock. */
 export interface ClockLook {
-  /** `keep` moves the remembered time on, `look` writes nothing, `accept` believes the clock as it stands. */
+  /** `keep` advances the stored time, `look` writes nothing, `accept` accepts the clock as it is. */
   readonly mode: 'keep' | 'look' | 'accept';
   readonly elapsed: { readonly id: string; readonly elapsedMs: number };
   readonly maxGapMs: number;
 }
 
 export interface ClockTable {
-  /** Moves the remembered time on with the clock, unless that has jumped ahead. See clock-state.ts. */
+  /** Advances the stored time to the clock, unless the clock has jumped ahead. See clock-state.ts. */
   look(look: ClockLook, clockMs: number): ClockFound;
 }
 
 export function createClockTable(connection: DatabaseSync, maxStepMs: number): ClockTable {
   const remembered = prepareRemembered(connection, 'clock.*');
-  const believe = connection.prepare(
+  const saveRight = connection.prepare(
     `UPDATE clock SET now_ms = ?, kept = 1, witness = ?, witness_elapsed_ms = ?, witness_clock_ms = ?,
        held_ms = NULL, held_ahead_ms = NULL`,
   );
-  const hold = connection.prepare(
+  const saveJump = connection.prepare(
     `UPDATE clock SET now_ms = ?, held_ms = coalesce(held_ms, ?),
        held_ahead_ms = max(coalesce(held_ahead_ms, 0), ?)`,
   );
@@ -58,16 +58,16 @@ export function createClockTable(connection: DatabaseSync, maxStepMs: number): C
       const beforeMs = integer(row, 'at_ms');
       const countedMs = countedTime(row, elapsed);
       const known = { row, clockMs, countedMs };
-      const believed = mode === 'accept' || isBelieved(known, { maxStepMs, maxGapMs });
-      // The time that the kernel counted is right even while the clock is wrong.
-      const trueMs = believed ? clockMs : Math.min(clockMs, countedMs ?? beforeMs);
+      const isRight = mode === 'accept' || isPlausible(known, { maxStepMs, maxGapMs });
+      // The kernel's count of elapsed time is right even while the clock is wrong.
+      const trueMs = isRight ? clockMs : Math.min(clockMs, countedMs ?? beforeMs);
       const nowMs = Math.max(beforeMs, trueMs);
       const aheadMs = clockMs - nowMs;
       if (mode !== 'look') {
-        if (believed) believe.run(nowMs, elapsed.id, elapsed.elapsedMs, clockMs);
-        else if (countedMs !== undefined) hold.run(nowMs, clockMs, aheadMs);
+        if (isRight) saveRight.run(nowMs, elapsed.id, elapsed.elapsedMs, clockMs);
+        else if (countedMs !== undefined) saveJump.run(nowMs, clockMs, aheadMs);
       }
-      return { found: believed ? 'right' : 'jumped', clockMs, nowMs, heldAheadMs: aheadMs };
+      return { found: isRight ? 'right' : 'jumped', clockMs, nowMs, heldAheadMs: aheadMs };
     },
   };
 }
@@ -78,7 +78,7 @@ interface Known {
   readonly countedMs: number | undefined;
 }
 
-function isBelieved(
+function isPlausible(
   { row, clockMs, countedMs }: Known,
   { maxStepMs, maxGapMs }: { readonly maxStepMs: number; readonly maxGapMs: number },
 ): boolean {
@@ -87,14 +87,14 @@ function isBelieved(
   const heldMs = row['held_ms'] === null ? undefined : integer(row, 'held_ms');
   if (heldMs === undefined && aheadMs <= maxStepMs) return true;
   if (countedMs !== undefined) return clockMs <= countedMs + maxStepMs;
-  // A clock that jumped and only ran on is further ahead than before; one that is less far ahead was set
+  // A clock that jumped and only ran on is further ahead than before; a clock that is less far ahead was set
   // back.
   return aheadMs <= maxGapMs && (heldMs === undefined || clockMs < heldMs);
 }
 
 /**
- * The time by the kernel's count of elapsed time since the clock was last believed. Undefined after a
- * restart of the machine, whose count begins again.
+ * The time by the kernel's count of elapsed time since the clock was last right. Undefined after a restart of
+ * the machine, because the count then starts again.
  */
 function countedTime(row: Row, elapsed: ClockLook['elapsed']): number | undefined {
   if (text(row, 'witness') !== elapsed.id) return undefined;

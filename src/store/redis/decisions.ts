@@ -113,9 +113,9 @@ function readSettled(
     own(decided[1]);
     return { outcome, ...decisionOf(decided) };
   }
-  const [, about, id, said, why, claims, of] = expectReply(repeated, what, reply);
+  const [, about, id, verdictText, codeText, claims, of] = expectReply(repeated, what, reply);
   own(about);
-  return { outcome, ...decisionOf([outcome, about, id, said, why, claims]), of };
+  return { outcome, ...decisionOf([outcome, about, id, verdictText, codeText, claims]), of };
 }
 
 /**
@@ -134,8 +134,8 @@ function expectOwnReply({ connection }: RedisParts, asked: string): (about: stri
   };
 }
 
-function decisionOf([, , id, said, why, claims]: z.output<typeof settled>) {
-  return { id, atMs: atMsOf(id), verdict: said, code: why, claims: readClaims(claims) };
+function decisionOf([, , id, verdictText, codeText, claims]: z.output<typeof settled>) {
+  return { id, atMs: atMsOf(id), verdict: verdictText, code: codeText, claims: readClaims(claims) };
 }
 
 function settleArguments(parts: RedisParts, request: SettleStep, expected: ExpectedCopy): string[] {
@@ -185,7 +185,7 @@ async function notice(parts: RedisParts, request: NotificationStep): Promise<Not
       TXIDS_MAX,
     ],
   );
-  const [about, id, said, why] = expectReply(noted, 'a notice', reply);
+  const [about, id, verdictText, codeText] = expectReply(noted, 'a notice', reply);
   expectOwnReply(parts, `${keys.subject(request.subject)} ${request.terms} ${request.txid}`)(about);
-  return { id, atMs: atMsOf(id), verdict: said, code: why };
+  return { id, atMs: atMsOf(id), verdict: verdictText, code: codeText };
 }
