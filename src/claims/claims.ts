@@ -15,12 +15,12 @@ import {
 import { type WindowClaim, type WindowResult, explainWindow, windowClaim, windowResult } from './window.ts';
 
 /**
- * A condition that only the store can check, inside settle. An approval needs it to hold, and makes its
- * reservation.
+ * A condition that only the store can check, as part of settle. An approval requires that the claim holds,
+ * and makes the reservation of the claim.
  */
 export type Claim = ListClaim | AgedClaim | WindowClaim | MarkClaim | OrderClaim | SpeedUpClaim;
 
-/** What the store found for a claim. Each kind has a member of its own by which it is known. */
+/** What the store found for a claim. Each kind has a member that no other kind has, which identifies it. */
 export type ClaimResult = ListResult | AgedResult | WindowResult | MarkResult | OrderResult | SpeedUpResult;
 
 type Requested<C> = C extends unknown ? Omit<C, 'result' | 'decides' | 'final' | 'afresh'> : never;
@@ -28,12 +28,12 @@ type Requested<C> = C extends unknown ? Omit<C, 'result' | 'decides' | 'final' |
 export type ClaimRequest = Requested<Claim>;
 
 /**
- * How much one decision may ask of the store. Settle is one step, and the store does nothing else meanwhile.
- * At these bounds it takes Redis some 30 ms (docs/sizing.md).
+ * The most claims, and the most list values, of one decision. Settle is one atomic step that blocks the
+ * store. At these bounds it takes Redis about 30 ms (docs/sizing.md).
  */
 export const BOUNDS = { claims: 1000, values: 4000 } as const;
 
-/** A claim from its form in the journal. */
+/** Reads a claim from its journal form. */
 export const claimSchema = z.discriminatedUnion('type', [
   listClaim,
   agedClaim,
@@ -43,7 +43,7 @@ export const claimSchema = z.discriminatedUnion('type', [
   windowClaim,
 ]);
 
-/** A claim in its form for the journal: amounts as decimal text, and no flag that has its default. */
+/** The journal form of a claim: amounts are decimal text, and flags with their default are left out. */
 export function claimToJson(claim: Claim): object {
   const flags = {
     decides: claim.decides ? undefined : false,
@@ -61,7 +61,7 @@ export function claimResults(used: z.ZodType<Amount>): z.ZodType<readonly ClaimR
   );
 }
 
-/** A claim's result in its form for exports and archives: amounts as decimal text. */
+/** The form of a claim's result in exports and archives: amounts are decimal text. */
 export function resultToJson(result: ClaimResult): Readonly<Record<string, unknown>> {
   return 'used' in result ? { ...result, used: formatAmount(result.used) } : { ...result };
 }

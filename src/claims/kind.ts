@@ -12,13 +12,13 @@ export const claimMembers = {
   /** True if the policy says `refusals: final`: a refusal by this claim is permanent. */
   final: z.boolean().default(false),
   /**
-   * True if a refusal by this claim alone does not stand: it depends on something that changes without a
-   * push.
+   * True if a refusal by this claim depends on something that changes without a push. After a refusal by such
+   * claims alone, a repeat is decided again.
    */
   afresh: z.boolean().default(false),
 };
 
-/** A decimal text as the journal has it, read to an amount. */
+/** Reads an amount from its journal form, a decimal text. */
 export const amountText = z
   .string()
   .refine((text) => parseAmount(text) !== undefined, 'not an amount')

@@ -3,7 +3,7 @@ import { type ClaimOrigin, claimMembers, formatInstant } from './kind.ts';
 
 /**
  * The mark `key` must have been made at least `ageMs` ago, or `exempt` must be true. An approval makes the
- * mark if it does not exist. A mark lives as long as a subject, counted from the last approval that claimed
+ * mark if it does not exist. A mark is kept as long as a subject, counted from the last approval that claimed
  * it.
  */
 export const markClaim = z.strictObject({
@@ -14,7 +14,7 @@ export const markClaim = z.strictObject({
   ageMs: z.number(),
   /**
    * The claim holds without the mark, because the amount is within the limit for a first use. An approval
-   * makes the mark too.
+   * then makes the mark as well.
    */
   exempt: z.boolean(),
 });

@@ -3,14 +3,14 @@ import { claimMembers, formatValues } from './kind.ts';
 
 /**
  * An announced order must exist for the subject and agree: every member that the announcement names has the
- * same text in `members`. An approval uses the order up. From then on it holds for this subject alone, also
- * after its expiry. It fails for a subject that was forgotten and came again (see Orders in
+ * same text in `members`. An approval uses the order up. After that, the claim holds only for this subject,
+ * even after the order's expiry. It fails if the store has deleted the subject in between (see Orders in
  * src/store/store.ts).
  */
 export const orderClaim = z.strictObject({
   ...claimMembers,
   type: z.literal('order'),
-  /** The callback's members as comparable texts, `scheme` among them, by the names that announcements use. */
+  /** The callback's members, including `scheme`, as comparable texts under the names of announcements. */
   members: z.record(z.string(), z.string()).readonly(),
 });
 export type OrderClaim = Readonly<z.output<typeof orderClaim>>;

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { type ClaimOrigin, claimMembers, formatInstant } from './kind.ts';
 
 /**
- * The same question without a speed-up must have been approved about this subject, at most `withinMs` ago,
- * and fewer than `max` other speed-ups of it are approved. Nothing is reserved: the decision itself counts.
+ * The original question about this subject (the one without a speed-up) must have been approved at most
+ * `withinMs` ago. Fewer than `max` other speed-ups of it may be approved. The claim reserves nothing, because
+ * the decision itself counts.
  */
 export const speedUpClaim = z.strictObject({
   ...claimMembers,
@@ -15,9 +16,9 @@ export type SpeedUpClaim = Readonly<z.output<typeof speedUpClaim>>;
 
 export const speedUpResult = z.strictObject({
   holds: z.boolean(),
-  /** When the question itself was approved; 0 if it does not stand approved. */
+  /** When the original question was approved; 0 if there is no such approval. */
   approvedAtMs: z.int(),
-  /** How many other speed-ups of it are approved. */
+  /** How many other speed-ups of the original question are approved. */
   speedUps: z.int(),
 });
 export type SpeedUpResult = Readonly<z.output<typeof speedUpResult>>;

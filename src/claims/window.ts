@@ -4,8 +4,9 @@ import { type ClaimOrigin, amountText, claimMembers } from './kind.ts';
 
 /**
  * A rolling window is counted in buckets of `bucketMs`: bucket b holds [b*bucketMs, (b+1)*bucketMs) and
- * counts as long as any instant of it lies within the last `lengthMs`. So a sum may err by one bucket, to the
- * safe side. A calendar window is the period [startMs, endMs) that holds the proposal's whole validity.
+ * counts as long as any instant of it lies within the last `lengthMs`. So a sum may include up to one bucket
+ * too much, but never too little. A calendar window is the period [startMs, endMs) that contains the
+ * proposal's whole validity.
  */
 const windowSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('rolling'), lengthMs: z.number(), bucketMs: z.number() }).readonly(),
@@ -24,7 +25,7 @@ export const windowClaim = z.strictObject({
    * The counter: 32 hexadecimal digits, from the rule and the members it counts by; unique within the source.
    */
   key: z.string(),
-  /** Units of 10^-36; a velocity limit counts whole ones. */
+  /** In units of 10^-36. A velocity limit counts a callback as 10^36 units. */
   amount: amountText,
   max: amountText,
   window: windowSchema,

@@ -32,8 +32,8 @@ export interface OrderRequest {
 const AHEAD_MAX_MS = 92 * 86_400_000;
 
 /**
- * Announces an order. For a source with one scheme, a payment need not name it. Throws ORDER_INVALID with all
- * faults, or ORDER_CONFLICT if the id has another order or a used one.
+ * Announces an order. If the source has only one scheme, the request may leave the scheme of a payment out.
+ * Throws ORDER_INVALID with all faults, or ORDER_CONFLICT if the id has another order or a used one.
  */
 export async function announceOrder(
   store: Pick<Store, 'expectOrder'>,

@@ -4,7 +4,7 @@ import type { PriceChange, Store } from '../store/store.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
 import { INSTANT_FORM, readInstant } from '../values/clock.ts';
 
-/** A price as text: of one whole unit of the asset, at an instant. */
+/** The price of one whole unit of an asset at an instant, as text. */
 export interface WrittenPrice {
   readonly asset: string;
   readonly price: string;
@@ -12,7 +12,7 @@ export interface WrittenPrice {
   readonly asOf: string | undefined;
 }
 
-/** How much later than now a price may be, because clocks differ. */
+/** How far the instant of a price may be ahead of now, because clocks differ. */
 const AHEAD_MAX_MS = 60_000;
 const ASSET = /^[\x21-\x7e]{1,64}$/;
 

@@ -15,9 +15,9 @@ import { type Problem, cureFor, problemsOf, formatInput } from './fault.ts';
 export const ASSETS_FILE = 'assets.yaml';
 
 export interface Asset {
-  /** As in `symbol` of callbacks. */
+  /** The text in `symbol` of callbacks. */
   readonly symbol: string;
-  /** The form of its addresses. */
+  /** The chain, which determines the form of its addresses. */
   readonly chain: Chain;
   /** The prefix of its addresses, for `bech32` only. */
   readonly prefix?: string | undefined;

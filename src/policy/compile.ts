@@ -29,8 +29,8 @@ export interface PolicyFile {
 export type SideFile = (name: string) => string | undefined;
 
 /**
- * Compiles policy files (YAML) to a release, or reports all their faults. The order of the files means
- * nothing. The names of policies are unique over all files. The file `assets.yaml` is the asset table and not
+ * Compiles policy files (YAML) to a release, or reports all their faults. The order of the files has no
+ * effect. The names of policies are unique over all files. The file `assets.yaml` is the asset table and not
  * a policy.
  */
 export function readPolicyFiles(files: readonly PolicyFile[], sideFile: SideFile): Compiled {
@@ -64,7 +64,7 @@ export function readPolicyFiles(files: readonly PolicyFile[], sideFile: SideFile
   });
 }
 
-/** Compiles the canonical document that the store keeps. The revision is the same again. */
+/** Compiles the canonical document that the store keeps. The revision does not change. */
 export function compileRelease(document: string): Compiled {
   const refused = (message: string): Compiled => ({
     ok: false,
@@ -108,7 +108,7 @@ export function compileRelease(document: string): Compiled {
   );
 }
 
-/** A policy or an asset table as plain values, and the way to give its problems their place. */
+/** A policy or an asset table as plain values, and a function that adds the position to a problem. */
 interface Written {
   readonly plain: Json;
   readonly faultOf: (problem: Problem) => PolicyFault;
@@ -140,7 +140,7 @@ export function faultOfSyntax(file: string, { at, message, cure }: SyntaxFault):
 
 interface AllWritten {
   readonly policies: readonly Written[];
-  /** More than one is a fault. */
+  /** More than one asset table is a fault. */
   readonly assets: readonly Written[];
 }
 
@@ -166,8 +166,8 @@ function compileAll(
     const message = `there are ${written.length} policies; at most ${POLICIES_MAX} are read`;
     faults.push(faultOfFile('.', message, 'join policies that share their `when`'));
   }
-  // A policy is only left out with a fault. The lengths are compared so that no release can ever lack a
-  // policy.
+  // A policy is left out only if it has a fault. The comparison of the lengths makes sure that no release
+  // lacks a policy.
   if (faults.length > 0 || compiled.length < written.length || compiled.length === 0) {
     return { ok: false, faults: faults.length > 0 ? faults.sort(byPlace) : [emptyRelease] };
   }
@@ -184,7 +184,7 @@ function compileAll(
   return { ok: true, release: indexPolicies(sha256Hex(document), document, policies, files.assets) };
 }
 
-/** The policies that could be compiled, also those with faults. */
+/** The policies that could be compiled, including those with faults. */
 function compileEach(
   written: readonly Written[],
   files: RuleFiles,
@@ -209,9 +209,7 @@ function compileEach(
   });
 }
 
-/**
- * A policy with its rules ready to judge. A rule with a fault is left out, and the fault goes to `problems`.
- */
+/** A policy with its compiled rules. A rule with a fault is left out, and the fault goes to `problems`. */
 export function compilePolicy(
   document: PolicyDocument,
   files: RuleFiles,
@@ -261,7 +259,7 @@ function compileRule(
   }
 }
 
-/** Remembers in `read` what was read: it becomes part of the release. */
+/** Stores each value in `read`, because it becomes part of the release. */
 function cached<T>(read: Map<string, T>, reader: (name: string) => T): (name: string) => T {
   return (name) => {
     const value = read.get(name) ?? reader(name);

@@ -3,7 +3,7 @@ import { type Json, canonicalJson, isObject } from '../values/canonical.ts';
 import { durationMs } from './rules/parameter.ts';
 import { ruleNamed } from './rules/registry.ts';
 
-/** A rule as a release holds it. */
+/** A rule in the document of a release. */
 export interface WrittenRule {
   /** `amount-limit#1`. */
   readonly name: string;
@@ -22,10 +22,10 @@ export type RuleChange =
     }
   | {
       readonly change: 'changed';
-      /** Its name and place now, and before. */
+      /** Its name and position now, and before (`was`). */
       readonly rule: string;
       readonly was: string;
-      /** Its place among the rules that both releases have is another. */
+      /** Whether its position changed among the rules that both releases have. */
       readonly moved: boolean;
       readonly mode:
         { readonly before: string; readonly after: string; readonly direction: Direction } | undefined;
@@ -35,12 +35,12 @@ export type RuleChange =
 /** Whether a rule lets less or more through than before; undefined where that is not certain. */
 export type Direction = 'stricter' | 'looser' | undefined;
 
-/** Values by name, as a release has them. */
+/** Values by name, as in the document of a release. */
 export type Named = { readonly [name: string]: Json };
 
 /**
  * A change of a parameter or of a policy's member. The name is its path (`max.BTC`). A change of a list has
- * what was added and removed, whatever the order; any other change has the two values.
+ * the items that were added and removed, and ignores their order. Any other change has both values.
  */
 export type ValueChange = { readonly name: string; readonly direction: Direction } & (
   | { readonly before: Json | undefined; readonly after: Json | undefined }
@@ -48,9 +48,9 @@ export type ValueChange = { readonly name: string; readonly direction: Direction
 );
 
 /**
- * The changes of a policy's rules: first of those in `after`, in their order, then those that were removed.
- * Rules are matched by kind and similarity. A change of their order alone changes no verdict, only which
- * reason comes first.
+ * The changes of a policy's rules: first the rules in `after`, in their order, then the removed rules. Rules
+ * are matched by kind and similarity. A change of their order alone changes no verdict, only which reason
+ * comes first.
  */
 export function diffRules(
   before: readonly WrittenRule[],
@@ -105,8 +105,8 @@ function changedRule(
 }
 
 /**
- * Maps each rule to its former self: an equal rule first, then the most similar of its kind, then the
- * nearest.
+ * Maps each rule in `after` to its counterpart in `before`: an equal rule if there is one, otherwise the most
+ * similar rule of its kind, and of these the nearest.
  */
 function matchRules(
   before: readonly WrittenRule[],
@@ -201,7 +201,7 @@ function directionOfBound(
   return to.size < from.size === (bound === 'maximum') ? 'stricter' : 'looser';
 }
 
-/** The direction of a rule whose values were added to, or taken from, those that it passes or refuses. */
+/** The direction of a rule after values were added to, or removed from, those that it passes or refuses. */
 export function directionOfValues(kind: string, added: number, removed: number): Direction {
   const listed = ruleNamed(kind)?.listed;
   if (listed === undefined || added > 0 === removed > 0) return undefined;

@@ -14,9 +14,9 @@ import {
   writtenRule,
 } from './diff-rules.ts';
 
-/** The differences of two releases, in the terms of policy files. The order of files means nothing. */
+/** The differences between two releases, in the terms of policy files. The order of files has no effect. */
 export interface ReleaseDiff {
-  /** Nothing differs. */
+  /** True if nothing differs. */
   readonly same: boolean;
   /** By name. */
   readonly policies: readonly PolicyChange[];
@@ -64,16 +64,16 @@ export interface Entries {
 export interface AssetChange {
   readonly symbol: string;
   readonly change: Change;
-  /** Of an asset that was added or removed, all its members. */
+  /** All members of an asset that was added or removed. */
   readonly members: readonly ValueChange[];
 }
 
 const ENTRIES_SHOWN = 5;
 
 /**
- * Compares two releases by their canonical documents; undefined is no release in force. A document may have
- * rules that this program does not know. Throws STORE_CORRUPT for a text that is not the document of a
- * release.
+ * Compares two releases by their canonical documents; undefined means that no release is in force. A document
+ * may have rules that this version does not know. Throws STORE_CORRUPT for a text that is not the document of
+ * a release.
  */
 export function diffReleases(before: string | undefined, after: string | undefined): ReleaseDiff {
   const [from, to] = [contentOf(before), contentOf(after)];

@@ -11,9 +11,9 @@ import { appliesTo } from './when.ts';
 const ALWAYS = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;
 
 /**
- * Evaluates the policies in force for a callback, given the facts: the fourth of the five steps. Pure:
- * whatever only the store can know is returned as claims. It refuses if nothing is in force, if no policy
- * with an enforcing rule applies, or if an enforcing rule of a policy that applies refuses or throws.
+ * Evaluates the policies in force for a callback, given the facts: the fourth of the five steps. It is pure:
+ * conditions that only the store can check are returned as claims. It refuses if nothing is in force, if no
+ * policy with an enforcing rule applies, or if an enforcing rule of a policy that applies refuses or throws.
  */
 export function evaluate(release: Release | undefined, callback: Callback, facts: Facts): Proposal {
   if (release === undefined) return refuseUnevaluated('', 'NOTHING_IN_FORCE');
@@ -27,7 +27,7 @@ export function evaluate(release: Release | undefined, callback: Callback, facts
   return proposal.done();
 }
 
-/** Guards each rule by itself: a rule that throws refuses. */
+/** Evaluates one rule. A rule that throws refuses. */
 function judge(rule: CompiledRule, callback: Callback, facts: Facts): Outcome {
   try {
     const outcome = rule.evaluate(callback, facts);
@@ -84,7 +84,8 @@ class ProposalBuilder {
   }
 
   /**
-   * The policy speaks of some of the callback's values and not of others, so it can't be said what it wants.
+   * Adds a refusal for a policy whose `when` names only some of a member's values: whether the policy should
+   * apply is not clear.
    */
   addMixed(policy: CompiledPolicy, member: string): void {
     const mode = policy.rules.some((rule) => rule.mode === 'enforce') ? 'enforce' : 'observe';
@@ -97,14 +98,14 @@ class ProposalBuilder {
 
   done(): Proposal {
     const tooMany = this.#claims.length > BOUNDS.claims || this.#values > BOUNDS.values;
-    // A rule's refusal is the better reason.
+    // A refusal by a rule is the more useful reason.
     const excess = tooMany && !this.#refuses ? 'TOO_MANY_CLAIMS' : undefined;
     return {
       revision: this.#revision,
       approves: this.#enforcing && !this.#refuses && !tooMany,
       refusal: this.#enforcing ? excess : 'NO_POLICY',
       results: this.#results,
-      // A proposal with too many claims is refused, and asks the store for none of them.
+      // A proposal with too many claims is refused, so the store checks none of them.
       claims: tooMany ? [] : this.#claims,
       final: this.#final,
       afresh: this.#refuses && this.#afresh,
@@ -130,7 +131,7 @@ function refuseUnevaluated(revision: string, refusal: Proposal['refusal']): Prop
   };
 }
 
-/** The questions of all policies that apply, by key. They need an answer before the evaluation. */
+/** The plugin questions of all policies that apply, by key. They need answers before the evaluation. */
 export function pluginQuestionsOf(
   release: Release | undefined,
   callback: Callback,

@@ -85,7 +85,7 @@ export function explainEntry({
   }
 }
 
-/** False if the store had to give the rule's verdict, and refused before it checked the claims. */
+/** False if the rule's verdict depends on claims that the store did not check, because it refused before. */
 export function wasAsked(
   { results }: Pick<Proposal, 'results'>,
   index: number,
@@ -162,7 +162,7 @@ function explainClaims(
   if (claim === undefined || found === undefined) {
     return { verdict: 'FAILURE', because: `the store was not asked: ${because}` };
   }
-  // A rule that claims for each address of a withdrawal has them in the order of its claims.
+  // A rule that makes a claim for each address of a withdrawal lists the addresses in the same order.
   const addresses = values['to']?.split(' ') ?? [];
   const forAddress =
     claims.length > 1 && addresses.length === claims.length ? ` for to ${addresses[at]}` : '';

@@ -2,8 +2,8 @@ import type { Amount } from '../values/amount.ts';
 import { type Json, canonicalJson } from '../values/canonical.ts';
 
 /**
- * The data that evaluation needs beside the policies and the callback. With them a recorded callback can be
- * evaluated again.
+ * The data that evaluation needs in addition to the policies and the callback. With them a recorded callback
+ * can be evaluated again.
  */
 export interface Facts {
   readonly nowMs: number;
@@ -21,7 +21,7 @@ export interface Facts {
 export interface PriceTable {
   /** 0 before the first change of prices. */
   readonly version: number;
-  /** By asset, as callbacks name it in `symbol`. */
+  /** By asset: the text in `symbol` of callbacks. */
   readonly prices: ReadonlyMap<string, Price>;
 }
 
@@ -58,7 +58,7 @@ export function pluginQuestionKey({ of, name, parameters }: PluginQuestion): str
 
 export const NO_PRICES: PriceTable = { version: 0, prices: new Map() };
 
-/** Facts at an instant. Whatever `more` leaves out is unknown. */
+/** Facts at an instant. Facts that `more` leaves out are unknown. */
 export function factsAt(nowMs: number, more: Partial<Omit<Facts, 'nowMs'>> = {}): Facts {
   return { nowMs, scheme: undefined, prices: NO_PRICES, answers: new Map(), ...more };
 }

@@ -28,7 +28,9 @@ export function faultOfFile(file: string, message: string, cure: string): Policy
   return { file, line: 0, column: 0, path: '', message, cure };
 }
 
-/** `payments.yaml:7:14: rules[0].amount-limit.max is "1e4": write …`, for people. */
+/**
+ * Formats a fault for people: `payments.yaml:7:14: rules[0].amount-limit.max: "1e4" will not do; write …`.
+ */
 export function formatFault(fault: PolicyFault): string {
   const place = fault.line === 0 ? fault.file : `${fault.file}:${fault.line}:${fault.column}`;
   const path = fault.path === '' ? '' : `${fault.path}: `;
@@ -56,8 +58,8 @@ export function formatInput(value: unknown): string {
 }
 
 /**
- * The problems of a value that doesn't fit its schema. The message of a schema is the phrase for what it
- * expects. A check over several members is a custom issue with a whole sentence and `params.cure`.
+ * The problems of a value that doesn't fit its schema. The message of a schema is a phrase for the expected
+ * value. A check over several members is a custom issue with a whole sentence and `params.cure`.
  */
 export function problemsOf(
   error: z.ZodError,

@@ -10,10 +10,10 @@ export function readListFile(name: string, text: string): readonly string[] {
 }
 
 /**
- * The unique entries of a list file as written, one a line. Blank lines are skipped, and comments: a `#` at
- * the beginning of a line or after a blank, to the end of the line. An entry that contains such a `#`, or
- * begins with `"`, is written as a JSON string. Throws LIST_INVALID if there are too many entries, or one
- * can't be read.
+ * The unique entries of a list file as written, one a line. Blank lines and comments are skipped. A comment
+ * is a `#` at the beginning of a line or after a blank, and the rest of the line. An entry that contains such
+ * a `#`, or begins with `"`, is written as a JSON string. Throws LIST_INVALID if there are too many entries,
+ * or one can't be read.
  */
 export function writtenEntries(name: string, text: string): readonly string[] {
   const values = new Set<string>();

@@ -33,8 +33,8 @@ export function amountTextOf({ amount, values }: Pick<Callback, 'amount' | 'valu
 }
 
 /**
- * Members with a grammar of their own. A text that no callback can have is a fault: in a deny-list it would
- * have no effect.
+ * Members with a grammar of their own. A text that no callback can have is a fault, because it would have no
+ * effect in a deny-list.
  */
 const GRAMMARS: Readonly<Record<string, { readonly expected: string; readonly read: ReadText }>> = {
   amount: {
@@ -64,7 +64,7 @@ const VISIBLE_TEXT = {
 
 type ReadText = (text: string) => string | undefined;
 
-/** A text of a policy for a member, in the form of {@link valuesOf}. */
+/** Reads a text that a policy has for a member. The result has the form of {@link valuesOf}. */
 export function readMemberText(
   member: string,
   text: string,

@@ -26,7 +26,10 @@ export const ORDER_MEMBERS: Readonly<Record<Kind, OrderNames>> = {
   },
 };
 
-/** Members that a callback may leave empty. An order with the empty text requires that. */
+/**
+ * Members that a callback may leave empty. An order with the empty text for such a member requires that it is
+ * empty.
+ */
 const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['memo', 'input_data', 'interactive_contract']);
 
 export type OrderMembers = Readonly<Record<string, string>>;
@@ -75,8 +78,8 @@ export function readOrderMembers(kind: Kind, written: Readonly<Record<string, un
     if (present.length === 0) faults.push(`${group.join(' or ')} is missing; give it`);
     if (present.length > 1) faults.push(`both ${present.join(' and ')} are there; keep one of the two`);
   }
-  // Call data has a meaning only for the contract that it calls. A memo decides who gets the money, so a memo
-  // that is not announced must not be there.
+  // Call data has a meaning only for the contract that it calls. A memo decides who gets the money, so a
+  // callback must not have a memo that was not announced.
   const callData = given.get('input_data');
   if (kind === 'web3' && callData !== undefined && callData !== '' && !given.has('interactive_contract')) {
     faults.push('interactive_contract is missing; name the contract that input_data calls');
@@ -94,7 +97,7 @@ type Read =
   { readonly ok: true; readonly members: OrderMembers } | { readonly ok: false; readonly fault: string };
 
 const SCHEME = /^[a-z][a-z0-9-]{0,63}$/;
-/** The longest member is call data. A body has no room for more. */
+/** The longest member is call data. The body of a callback is never longer. */
 const TEXT_MAX = 65_536;
 
 function readMember(kind: Kind, name: string, value: unknown): Read {

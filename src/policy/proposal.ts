@@ -10,17 +10,17 @@ const ruleResult = z.strictObject({
   mode: z.enum(['enforce', 'observe']),
   /** `claim`: the store gives the verdict, by the claims that carry this result's index. */
   verdict: z.enum(['pass', 'refuse', 'claim']),
-  /** A sentence with the values; for a claim what it asks for. */
+  /** A sentence with the values; for a claim, what the claim requires. */
   because: z.string(),
   values: z.record(z.string(), z.string()).readonly(),
 });
 
-/** The outcome of one rule, before the store is asked. */
+/** The outcome of one rule, before the store checks its claims. */
 export type RuleResult = Readonly<z.output<typeof ruleResult>>;
 
 const { policy, rule, mode, verdict, because, values } = ruleResult.shape;
 
-/** A result as the journal has it: a list, which is shorter than an object. */
+/** The journal form of a result: a list, which is shorter than an object. */
 const listedResult = z
   .tuple([policy, rule, verdict, because, values, mode.default('enforce')])
   .transform(([policyName, ruleName, ruleVerdict, reason, usedValues, ruleMode]): RuleResult => ({
@@ -32,22 +32,19 @@ const listedResult = z
     values: usedValues,
   }));
 
-/**
- * A proposal in its form for the journal. Old entries have results as objects, and neither `afresh` nor
- * `prices`.
- */
+/** The journal form of a proposal. Old entries have results as objects, and neither `afresh` nor `prices`. */
 const proposalSchema = z.strictObject({
   /** The revision that was evaluated; the empty text if no revision was in force. */
   revision: z.string(),
   approves: z.boolean(),
   /**
-   * Why it refuses before any rule: nothing is in force, no policy applies, or there are more claims than
-   * BOUNDS allow.
+   * A reason to refuse that does not come from a rule: nothing is in force, no policy applies, or there are
+   * more claims than BOUNDS allow.
    */
   refusal: z.enum(['NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS']).optional(),
   results: z.array(z.union([listedResult, ruleResult])).readonly(),
   claims: z.array(claimSchema).readonly(),
-  /** True if an enforcing result that refuses is of a policy with `refusals: final`. */
+  /** True if an enforcing result that refuses belongs to a policy with `refusals: final`. */
   final: z.boolean(),
   /**
    * True if it refuses, and every enforcing result that refuses depends on something that changes without a
@@ -65,12 +62,12 @@ const proposalSchema = z.strictObject({
 });
 
 /**
- * The outcome of evaluate. An approval needs that no enforcing result refuses and, in the store, that every
- * claim holds.
+ * The outcome of evaluate. An approval requires that no enforcing result refuses and that, in the store,
+ * every deciding claim holds.
  */
 export type Proposal = Readonly<z.output<typeof proposalSchema>>;
 
-/** A proposal in its form for the journal. Every decision has one, so it is kept short. */
+/** The journal form of a proposal. Every decision stores one, so it is short. */
 export function proposalToJson(proposal: Proposal): object {
   return {
     ...proposal,

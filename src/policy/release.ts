@@ -29,8 +29,8 @@ export interface Release {
   readonly policies: readonly CompiledPolicy[];
   readonly assets: AssetTable;
   /**
-   * The policies that may apply to a callback, by its kind, source and symbol. The rest of `when` is still to
-   * be checked.
+   * The policies that may apply to a callback, by its kind, source and symbol. The caller must still check
+   * the rest of `when`.
    */
   readonly policiesFor: (callback: Pick<Callback, 'kind' | 'source' | 'values'>) => readonly CompiledPolicy[];
 }

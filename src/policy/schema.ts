@@ -183,7 +183,7 @@ const WIRE_NAMES: Readonly<Record<Kind, readonly string[]>> = {
   web3: [...web3Values.filter((name) => name !== web3Aliases.main_chain_symbol), ...Object.keys(web3Aliases)],
 };
 
-/** The types of a text without quotes. To an editor, it may be a number or a boolean. */
+/** The types of a text without quotes: an editor may take it for a number or a boolean. */
 const SCALAR = ['string', 'number', 'boolean'];
 const texts: Schema = {
   anyOf: [{ type: SCALAR }, { type: 'array', minItems: 1, items: { type: SCALAR } }],

@@ -70,9 +70,9 @@ export function compileWhen(written: Json | undefined, kind: Kind, problems: Pro
 }
 
 /**
- * Whether a policy applies to a callback. It doesn't if all values of a member are others than those in
- * `when`. If only some are (a withdrawal to several addresses), the member is `mixed`: the policy applies and
- * refuses.
+ * Whether a policy applies to a callback. It doesn't apply if `when` has none of a member's values. If `when`
+ * has only some of them (for a withdrawal to several addresses), the member is `mixed`: the policy applies
+ * and refuses.
  */
 export function appliesTo(
   when: When,

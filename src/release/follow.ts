@@ -7,7 +7,7 @@ import { shortRevision, readRevision } from './push.ts';
 
 export interface FollowParts {
   readonly store: Pick<Store, 'control' | 'document' | 'prices' | 'watch'>;
-  /** The interval of polls, for a lost notification. */
+  /** The interval of polls, in case a notification is lost. */
   readonly pollMs: number;
   /** Called after a change of the release, the freezes or the readiness. */
   readonly onChange?: (state: FollowState) => void;
@@ -27,7 +27,9 @@ interface Readiness {
   readonly because: string;
 }
 
-/** Follows the release in force. Its knowledge may be out of date: settle then answers `stale`. */
+/**
+ * Follows the release in force. The release that it knows may be out of date; settle then answers `stale`.
+ */
 export interface Follower {
   /** The last release that could be compiled; undefined if none is in force. */
   readonly current: () => Release | undefined;
@@ -44,7 +46,7 @@ export interface Follower {
   readonly stop: () => void;
 }
 
-/** After so many polls without success, it is not ready. */
+/** After this many polls without success, the follower is not ready. */
 const POLLS_MISSED = 4;
 
 /** Follows the release in force by notifications and polls. A failure keeps the last good release. */
@@ -87,7 +89,7 @@ export function createFollower({
       } else if (control.revision !== release?.revision) {
         release = await readRevision(store, control.revision);
       }
-      // Last, so that policies are followed even if the price table can't be read.
+      // Read last, so that policies are followed even if the price table can't be read.
       if (control.prices !== prices.version) prices = await store.prices();
       readAtMs = clock();
     } catch (thrown) {

@@ -5,7 +5,7 @@ import { lossesIn } from '../store/freezes.ts';
 import type { Control, HistoryEntry, Store } from '../store/store.ts';
 import { invalidPolicies, readPolicyDirectory } from './files.ts';
 
-/** How many entries of the history are searched. */
+/** The most history entries that are searched. */
 const HISTORY_MAX = 1000;
 const REVISION = /^[0-9a-f]{4,64}$/;
 
@@ -37,7 +37,7 @@ export async function pushRelease(
 }
 
 export interface RollbackRequest {
-  /** A revision, or the beginning of its name. */
+  /** A revision, or at least its first four digits. */
   readonly revision: string;
   readonly by: string;
   readonly message: string;
@@ -110,7 +110,7 @@ export async function releaseHistory(
 }
 
 /**
- * Puts the policies of a directory in force if no policies are, at the first start with an embedded store.
+ * Puts the policies of a directory in force if none are in force, at the first start with an embedded store.
  * Returns whether it did. After a data loss it does nothing: an operator decides which policies to use.
  */
 export async function pushWhenEmpty(store: Store, directory: string, by: string): Promise<boolean> {

@@ -2,14 +2,14 @@ import { CountersignError } from '../errors.ts';
 
 /*
  * The store's time follows its clock (that of Redis, or of this machine for the embedded store) and never
- * runs backwards: the store keeps the latest instant. A clock that jumps ahead would do harm twice. Windows
- * would be over, so that limits pass again. And once such an instant is written, time would stand still for
- * as long as the jump. Therefore a clock that is more than `maxStepMs` ahead of the store's time is neither
- * used nor written. Services advance that time every few seconds, so that hours without a callback are not a
- * jump.
+ * runs backwards: the store keeps the latest instant. A clock that jumps ahead would cause two problems.
+ * Windows would end early, so that limits could be used again. And once the store has written such an
+ * instant, its time would stand still until the real time has caught up. Therefore a clock that is more than
+ * `maxStepMs` ahead of the store's time is neither used nor written. Services advance the store's time every
+ * few seconds, so that hours without a callback do not look like a jump.
  *
  * An outage, a suspended machine or, for the embedded store, a restart on the same boot look like a jump too.
- * They are recognized by the time that the kernel counted meanwhile, which does not depend on the clock (see
+ * They are recognized by the kernel's count of elapsed time, which does not depend on the clock (see
  * Elapsed). If no process was running to compare it, a difference of up to `maxGapMs` counts as time without
  * a process.
  */
@@ -37,18 +37,16 @@ export interface ClockState {
   readonly because: string;
 }
 
-/**
- * What the store found. `forgotten`: counters may have been lost by a jump, also if the clock is right again.
- */
+/** What the store found. `forgotten`: a jump may have expired counters, even if the clock is right again. */
 export interface ClockFound {
   readonly found: 'right' | 'jumped' | 'forgotten';
   readonly clockMs: number;
   readonly nowMs: number;
-  /** The furthest that the clock was found ahead in this jump. */
+  /** The most that the clock was found ahead during this jump. */
   readonly heldAheadMs: number;
 }
 
-/** `whose` names the clock's machine, such as `Redis`. */
+/** `whose` names the machine of the clock, such as `Redis`. */
 export function clockStateOf(
   { found, clockMs, nowMs, heldAheadMs }: ClockFound,
   maxStepMs: number,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** The time that passes, independent of the clock. */
+/** A monotonic count of elapsed time, independent of the clock. */
 export interface Elapsed {
   /** Two readings can be compared if they have the same id. */
   readonly id: string;
@@ -12,8 +12,8 @@ const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 const UPTIME = '/proc/uptime';
 
 /**
- * On Linux the time since the machine was booted, including times in which it was suspended. All processes of
- * one boot share it. On other systems the time since this process began.
+ * On Linux, the time since the machine booted, including the time for which it was suspended. All processes
+ * of one boot share it. On other systems, the time since this process started.
  */
 export function systemElapsed(): Elapsed {
   try {

@@ -1,7 +1,7 @@
 import { CountersignError } from '../errors.ts';
 import type { Control, Freeze, Lifted } from './store.ts';
 
-/** The most freezes that are in effect at the same time: see Releases.freeze. */
+/** The most freezes that can be in effect at the same time: see Releases.freeze. */
 export const FREEZES_MAX = 100;
 /** The number of lifted freezes that {@link Control} keeps. */
 export const LIFTED_MAX = 20;

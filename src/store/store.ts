@@ -29,7 +29,7 @@ export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journ
   clock(): Promise<ClockState>;
   /** Like `clock`, but writes nothing. */
   lookAtClock(): Promise<ClockState>;
-  /** Accepts the clock, also after a jump ahead. The journal of each source gets an entry of type `clock`. */
+  /** Accepts the clock, even after a jump ahead. The journal of each source gets an entry of type `clock`. */
   acceptClock(accept: { readonly by: string }): Promise<ClockState>;
   /**
    * Rejects with STORE_UNSAFE if the store could lose a decision, for example because Redis may evict keys,
@@ -37,14 +37,14 @@ export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journ
    */
   examine(): Promise<void>;
   /**
-   * Describes the data that this process found lost, while it could not yet freeze the store; otherwise
-   * undefined. Meanwhile `settle` and `notice` reject with STORE_LOST. The embedded store never loses data
-   * behind a running process: it rejects with STORE_MOVED instead.
+   * Describes a data loss that this process found and for which it could not yet freeze the store; otherwise
+   * undefined. Until the store is frozen, `settle` and `notice` reject with STORE_LOST. The embedded store
+   * never loses data behind a running process: it rejects with STORE_MOVED instead.
    */
   loss(): string | undefined;
   /**
-   * Calls `changed` after a push, a freeze, an unfreeze, a change of prices or a call of the services, by any
-   * process. Notifications can be lost, so poll too.
+   * Calls `changed` after a push, a freeze, an unfreeze, a change of prices or a call of `callServices`, by
+   * any process. Notifications can be lost, so poll too.
    */
   watch(changed: () => void): () => void;
   close(): Promise<void>;
@@ -70,8 +70,8 @@ export interface SettleRequest {
   readonly callback: SettledCallback;
   readonly proposal: Proposal;
   /**
-   * The scheme that the callback was signed by, to which its subject is then bound; the empty text to bind it
-   * to none.
+   * The scheme of the callback's signature. The subject is then bound to it. With the empty text, the subject
+   * is not bound.
    */
   readonly scheme: string;
   /**
@@ -100,15 +100,15 @@ export type DecisionCode = 'APPROVED' | RefusalCode | 'FROZEN' | 'TERMS_CHANGED'
  *    limit together. The settlement approves if the proposal approves and every deciding claim holds. Marks,
  *    orders and speed-ups are described with their claims. Only an approval makes a mark or uses up an order.
  * 5. If the same question was decided before, that decision may be repeated. An approval is repeated if the
- *    settlement approves now. A refusal is repeated if it is final, or if its revision and its lists'
- *    versions are still the same. It is decided again if everything that refused (the proposal, deciding
+ *    settlement approves now. A refusal is repeated if it is final, or if its revision and the versions of
+ *    its lists are still the same. It is decided again if everything that refused (the proposal, deciding
  *    claims) is marked `afresh`: such a refusal may change without a push. A repeat is journalled as
  *    `repeat`, and names the first decision. It reserves window claims that were not reserved, because a new
  *    policy made them.
  * 6. Otherwise the step writes the decision, the reservations of an approval (also those of claims that only
  *    observe, whether they hold or not) and a journal entry of type `decision`: `decided`.
  *
- * The number of a subject's txids tells the question of one speed-up from that of the next.
+ * The number of a subject's txids distinguishes the question of one speed-up from that of the next.
  */
 export type SettleResult =
   | { readonly outcome: 'stale'; readonly inForce: string; readonly nowMs: number }
@@ -141,7 +141,9 @@ export interface NotificationRequest {
   readonly detail: string;
 }
 
-/** Txids of one subject. Without this bound each notification would cost more than the one before. */
+/**
+ * The most txids of one subject. Without this bound, each notification would cost more than the one before.
+ */
 export const TXIDS_MAX = 100;
 
 export type NotificationCode = 'NOTED' | 'SIGNED_WITHOUT_APPROVAL' | 'TXID_UNEXPECTED' | 'FROZEN';
@@ -176,7 +178,7 @@ export interface Control {
 }
 
 export interface Freeze {
-  /** `f7`: unique in the store, and not given again. */
+  /** `f7`: unique in the store, and never reused. */
   readonly id: string;
   /**
    * Who froze: an operator, or the services because data was lost. A freeze of kind `unknown` was made by a
@@ -198,7 +200,7 @@ export interface Unfreeze {
   readonly by: string;
   /** The freezes to lift. Ids that are not in effect are ignored. */
   readonly ids: readonly string[];
-  /** Needed to lift freezes for lost data. Without it they stay, also if `ids` names them. */
+  /** Needed to lift freezes for lost data. Without it they stay in effect, even if `ids` names them. */
   readonly acknowledgeLoss?: boolean;
 }
 
@@ -221,9 +223,9 @@ export interface HistoryEntry {
 }
 
 /**
- * Freezes hold for all sources. Each freeze, and each end of freezes, is an entry of type `freeze` in the
- * journal of every source that is registered then (see FreezeDetail in freezes.ts). So each source's journal
- * explains by itself, also in an archive, why its callbacks were refused as FROZEN, and who ended that. The
+ * Freezes hold for all sources. Each freeze and each unfreeze is an entry of type `freeze` in the journal of
+ * every source that is registered then (see FreezeDetail in freezes.ts). So each source's journal explains by
+ * itself, even in an archive, why its callbacks were refused as FROZEN, and who lifted the freezes. The
  * author of the store's own freezes is `countersign`.
  */
 export interface Releases {
@@ -256,7 +258,7 @@ export interface Releases {
 export interface ListChange {
   readonly source: string;
   readonly list: string;
-  /** Comparable texts. To add nothing creates an empty list. */
+  /** Comparable texts. A change without any value creates the list if it does not exist. */
   readonly add: readonly string[];
   readonly remove: readonly string[];
   readonly by: string;
@@ -297,9 +299,9 @@ export interface Lists {
  */
 export interface OrderAnnouncement {
   readonly source: string;
-  /** Of the callback that is to come: `payment:11321`; see subjectOf. */
+  /** The subject of the expected callback: `payment:11321`; see subjectOf. */
   readonly subject: string;
-  /** At least one member, as comparable text, by the names that an order claim uses. */
+  /** At least one member, as comparable texts under the names that an order claim uses. */
   readonly members: Readonly<Record<string, string>>;
   readonly expiresAtMs: number;
   readonly by: string;
@@ -324,7 +326,7 @@ export interface Order extends OrderAnnouncement {
  * The check of an order claim finds the first of these states that is true:
  * - `missing`: there is no order.
  * - `cancelled`: it was cancelled.
- * - `used`: an approval used it that this subject does not remember.
+ * - `used`: it was used by an approval that this subject does not remember.
  * - `expired`: it is not used, and the time is at or past `expiresAtMs`.
  * - `differs`: the claim lacks one of the announced members, or has another text for it.
  * - `agrees`: only then the claim holds.
@@ -334,7 +336,7 @@ export interface Order extends OrderAnnouncement {
  */
 export interface Orders {
   /**
-   * `expected`: the order is announced, also in place of one that was cancelled or that expired unused.
+   * `expected`: the order is announced, possibly in place of one that was cancelled or that expired unused.
    * `unchanged`: the same announcement is already there. `conflict`: another one is there, or it is used.
    * Only `expected` writes. Throws USAGE without a member, and for an expiry that is not a whole number of
    * milliseconds since 1970.
@@ -387,7 +389,7 @@ export interface Prices {
 // ---- the services that run ----
 
 export interface Attendance {
-  /** Of one run of a service. */
+  /** Unique to one run of a service. */
   readonly id: string;
   /** For people: where it runs. */
   readonly name: string;
@@ -399,28 +401,28 @@ export interface Attendance {
   readonly probe?: boolean;
 }
 
-/** A service as it last showed itself. */
+/** The latest `attend` of a service. */
 export interface ServiceSeen extends Omit<Attendance, 'probe'> {
-  /** The last call that it had read by then. */
+  /** The latest number of `callServices` that the service had read by then. */
   readonly answered: number;
   readonly atMs: number;
 }
 
-/** The services that run on this store, and the latest state that each has read. */
+/** The running services of this store, and the latest state that each has read. */
 export interface Services {
   /**
-   * Called every few seconds, and after each call of the services. It is a real write: if it fails, approvals
-   * would fail too.
+   * Reports that a service runs. Services call it every few seconds, and after each `callServices`. It is a
+   * real write: if it fails, approvals would fail too.
    */
   attend(attendance: Attendance): Promise<void>;
   /** To be called when a service ends. */
   leave(id: string): Promise<void>;
   /**
-   * Asks all services to show themselves. Resolves with the number of the call, which they then give as
+   * Asks all services to call `attend`. Resolves with the number of this request, which they then have as
    * `answered`.
    */
   callServices(): Promise<number>;
-  /** The services that showed themselves within the last day and have not left. */
+  /** The services that called `attend` within the last day and have not left. */
   services(): Promise<{ readonly nowMs: number; readonly services: readonly ServiceSeen[] }>;
 }
 
@@ -441,7 +443,7 @@ export const JOURNAL_TYPES = [
   'list',
   /** An order was announced or cancelled. */
   'order',
-  /** The store's clock was accepted as it stood. Its detail is JSON: by, fromMs, toMs. */
+  /** An operator accepted the store's clock. The detail is JSON: by, fromMs, toMs. */
   'clock',
   /** The store was frozen, or freezes were lifted. */
   'freeze',
@@ -482,10 +484,10 @@ export interface JournalQuery {
   readonly after?: string;
   readonly fromMs?: number;
   readonly untilMs?: number;
-  /** Only entries about this subject. Fast: the subject knows its entries. */
+  /** Only entries about this subject. This is fast, because each store has an index by subject. */
   readonly subject?: string;
   readonly newestFirst?: boolean;
-  /** At most this many entries come back; 1 to 1000. */
+  /** The most entries to return: 1 to 1000. */
   readonly limit: number;
 }
 

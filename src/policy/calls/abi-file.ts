@@ -98,8 +98,8 @@ function structsIn(lines: readonly Line[]): Structs {
 }
 
 /**
- * Replaces the name of each struct by a tuple of its fields. The library is not given the structs, because it
- * takes exponential time for some of them, and caches them by less than their contents.
+ * Replaces the name of each struct by a tuple of its fields. viem does not get the structs, because it takes
+ * exponential time for some of them, and the key of its cache does not contain all of their contents.
  */
 function withoutStructs(signature: string, structs: Structs): string {
   let text = signature;

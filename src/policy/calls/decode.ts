@@ -74,9 +74,8 @@ export function readCall(
  * tail, and all padding is zero. So each byte is read once, and no two texts have the same arguments. Never
  * throws.
  *
- * viem's decoder follows offsets to the same bytes again and again: a `bytes[][]` of 32 KB with shared
- * offsets keeps the event loop busy for 200 ms, and this decoder for 1 ms. Nor do its errors name the
- * argument.
+ * viem's decoder is not used, because it reads shared offsets repeatedly: a `bytes[][]` of 32 KB can block
+ * the event loop for 200 ms. Its errors don't name the argument either.
  */
 export function decodeArguments(parameters: readonly Parameter[], hex: string): Decoded {
   const reader = new Reader(hex);

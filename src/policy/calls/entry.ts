@@ -136,7 +136,10 @@ export function readNative(
   return max ?? context.fault([...path, 'max'], `${formatInput(written.max)} will not do`, `write ${PLAIN}`);
 }
 
-/** The first of several ABIs of one method that has all the names. So `tokenId` chooses a token with ids. */
+/**
+ * The first of several ABIs of one method that has all the names. So the name `tokenId` chooses the method of
+ * a token with ids.
+ */
 function bestNamed(variants: readonly Method[], names: readonly string[]): Method | undefined {
   return (
     variants.find((method) => names.every((name) => argumentsNamed(method.arguments, name).length > 0)) ??
@@ -205,7 +208,10 @@ function compileArguments(
   return { conditions, amounts, unlimited: written.unlimited === 'allowed', recipient: recipient.argument };
 }
 
-/** The arguments that a name under `where` selects. Empty, with a fault, if it selects none that it may. */
+/**
+ * The arguments that a name under `where` selects. Empty, with a fault, if it selects no argument, or one
+ * that it must not.
+ */
 function argumentsFor(
   method: Method,
   name: string,
@@ -257,7 +263,7 @@ function compileOne(
 
 /**
  * Whether the limits of a condition are for the sum over a transaction, as those of amounts are. For an
- * integer of an ABI file the policy must say it, because a limit on each value would allow any number of such
+ * integer of an ABI file the policy must choose, because a limit on each value would allow any number of such
  * values.
  */
 function isSummed(

@@ -122,7 +122,7 @@ function wrongArgument(entry: Entry, { values, sender }: DecodedCall): Match | u
       return refusal(because, { argument: argument.path });
     }
     for (const value of found) {
-      // Only an entry that allows unlimited amounts gets here with one. No limit applies to it.
+      // An unlimited amount gets here only if the entry allows it. No limit applies to it.
       if (entry.amounts.has(argument) && isUnlimited(value, unlimitedFrom(argument.type))) continue;
       const because = violation(value, sender);
       if (because === undefined) continue;

@@ -33,7 +33,7 @@ export interface Method {
   readonly sameLength: readonly (readonly Argument[])[];
   /** Where a wrapper has its inner calls. */
   readonly innerCalls: InnerCalls | undefined;
-  /** Whether only an ABI file defines it. Then which of its arguments are amounts is unknown. */
+  /** Whether only an ABI file defines it. It is then unknown which of its arguments are amounts. */
   readonly fromAbiFile: boolean;
   /** Why no policy may allow the method; undefined if a policy may. */
   readonly unsupported: string | undefined;
@@ -196,7 +196,7 @@ export function methodOf(name: string, inputs: readonly AbiParameter[], traits: 
   };
 }
 
-/** A known method with the names of another ABI. Its traits stay, by position. */
+/** A known method with the argument names of another ABI. It keeps its traits by position. */
 function withNamesOf(known: Method, inputs: readonly AbiParameter[]): Method {
   const parameters = readParameters(inputs);
   const all = argumentsOf(parameters);

@@ -208,7 +208,7 @@ class TransactionJudge {
     return { entry: found.entry };
   }
 
-  /** Judges each call of a wrapper like a call of its own. */
+  /** Judges each inner call of a wrapper like a separate call. */
   #judgeInnerCalls(method: Method, call: Call, values: readonly Value[]): Refusal | undefined {
     const { innerCalls, signature } = method;
     if (innerCalls === undefined) return undefined;
@@ -275,7 +275,7 @@ function callsWithin(
     const to = targets === undefined ? target : targets[index];
     const value = nativeAt(index);
     if (typeof data !== 'string' || typeof to !== 'string' || value === undefined) return undefined;
-    // A wrapper of its own methods sends no coins to itself, so each of its calls needs a selector.
+    // A wrapper that calls its own methods sends no coins to itself, so each inner call needs a selector.
     if (targets === undefined && data.length < SELECTOR_CHARACTERS) return undefined;
     return { target: to, data, native: value, position: [...position, index + 1] };
   });

@@ -23,7 +23,7 @@ export interface Evaluated {
   readonly holds: boolean;
   /** Why the expression has no value. */
   readonly error: string | undefined;
-  /** The values that it used, as short texts by name. */
+  /** The values that the expression used, as short texts by name. */
   readonly values: Readonly<Record<string, string>>;
 }
 
@@ -35,8 +35,8 @@ const CURE =
   "compare texts with texts in quotes, and amounts with whole numbers or decimals like decimal('1.5')";
 
 /**
- * Compiles an expression in CEL for the names and types of the kind. A fault says where, in characters from
- * 1.
+ * Compiles an expression in CEL for the names and types of the kind. A fault has the position, as a character
+ * counted from 1.
  */
 export function compileExpression(text: string, kind: Kind): ExpressionCompiled {
   try {

@@ -95,7 +95,8 @@ function addDecimals(environment: Environment): void {
 }
 
 /**
- * Policies have few literal decimals, which every evaluation reads. The limit is for texts from callbacks.
+ * Literal decimals of policies are cached, because every evaluation reads them. The limit keeps texts from
+ * callbacks from filling the memory.
  */
 const CACHED_MAX = 1000;
 

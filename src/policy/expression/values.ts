@@ -2,7 +2,7 @@ import { AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
 import { comparable } from '../../values/comparable.ts';
 
 /*
- * The values of expressions beside booleans and whole numbers. They are classes because the library
+ * The values of expressions other than booleans and whole numbers. They are classes because the library
  * distinguishes types by their constructors. An expression can only read the fields of an output.
  */
 
@@ -12,7 +12,7 @@ const WHOLE_DIGITS = 72;
 const BOUND = ONE * 10n ** BigInt(WHOLE_DIGITS);
 
 /**
- * An exact decimal in units of 10^-36, also below zero. Throws RangeError above 72 digits before the point.
+ * An exact decimal in units of 10^-36, possibly negative. Throws RangeError above 72 digits before the point.
  */
 export class Decimal {
   readonly units: bigint;
@@ -54,8 +54,8 @@ export class Text {
   }
 
   /**
-   * The form of a part that is searched in the text: in lower case if the text is compared without regard to
-   * case.
+   * The form in which a part is searched for in the text: lower case if the text is compared without regard
+   * to case.
    */
   part(written: string): string {
     const lower = written.toLowerCase();

@@ -4,7 +4,7 @@ import type { RuleContext } from './rule.ts';
 
 /*
  * All calculations with dates and time zones: calendar periods and opening hours. Outside this file an
- * instant is a number of milliseconds since the epoch. The functions that know how the clocks of a zone run
+ * instant is a number of milliseconds since the epoch. The functions that depend on the UTC offset of a zone
  * are at the end of the file.
  */
 
@@ -25,8 +25,8 @@ export function createCalendar(unit: PeriodUnit, zone: string): (nowMs: number) 
   return (nowMs) => {
     let [start, end] = datesAround(unit, wall(nowMs));
     let period = { startMs: midnight(start, wall), endMs: midnight(end, wall) };
-    // If the clocks are set back over midnight, the zone has a date twice. Its second hour belongs to the
-    // next day.
+    // If the clocks are set back past midnight, the end of a date occurs twice. The second time belongs to
+    // the next day.
     while (nowMs >= period.endMs) {
       [start, end] = datesAround(unit, end);
       period = { startMs: period.endMs, endMs: midnight(end, wall) };
@@ -68,7 +68,8 @@ const MINUTE_MS = 60_000;
 export const AHEAD_DAYS = 31;
 
 /**
- * Milliseconds since midnight, without the end. A span that ends at or before its start ends on the next day.
+ * In milliseconds since midnight; the end is exclusive. A span that ends at or before its start ends on the
+ * next day.
  */
 interface Span {
   readonly startMs: number;
@@ -82,10 +83,10 @@ export interface OpeningHours {
   readonly holidays: ReadonlySet<string>;
 }
 
-/** A period, of at most a day, in which it doesn't open or close and the clocks aren't changed. */
+/** A period of at most a day in which the opening state and the UTC offset are constant. */
 export interface Stretch extends Period {
   readonly open: boolean;
-  /** Clocks show the instant plus this. */
+  /** The UTC offset: local time minus UTC. */
   readonly offsetMs: number;
 }
 
@@ -147,7 +148,7 @@ export function clockAt(
   };
 }
 
-/** `times` are all times of the day at which it may open or close. */
+/** `times` are all times of the day at which the state may change. */
 function stretchAt(nowMs: number, hours: OpeningHours, times: readonly number[], wall: WallClock): Stretch {
   const wallMs = wall(nowMs);
   const timeMs = timeOf(wallMs);
@@ -237,7 +238,8 @@ export function steadyAround(atMs: number, { startMs, endMs }: Period, wall: Wal
 }
 
 /**
- * The first instant in (before, after] for which `holds`. It must hold at `after`, and from some instant on.
+ * The first instant in (before, after] for which `holds`. `holds` must be true at `after`, and must not
+ * become false again.
  */
 function firstInstant(before: number, after: number, holds: (atMs: number) => boolean): number {
   let [early, late] = [before, after];

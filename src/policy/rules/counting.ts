@@ -51,7 +51,7 @@ export const ONE_SYMBOL_NOTE =
   'If `when` names exactly one symbol, only that symbol is counted. If you name another ' +
   'symbol, or several, a new count starts.';
 
-/** What identifies a count. The limit is not part of it, so a change of the limit keeps the count. */
+/** The identity of a count. It does not include the limit, so a change of the limit keeps the count. */
 export interface Counting {
   readonly rule: string;
   readonly per: readonly string[] | undefined;
@@ -71,7 +71,7 @@ export interface Counted {
 
 /** A count in the store. */
 export interface Counter {
-  /** What the rule declares by counting. */
+  /** The declarations of a rule that counts. */
   readonly check: Pick<Check, 'counter' | 'compared'>;
   /** Claims room for a callback. Refuses if the callback lacks a member in `per`. */
   readonly claim: (callback: Callback, counted: Counted, max: Bound, nowMs: number) => Outcome;
@@ -92,7 +92,10 @@ export function compileCounting(counting: Counting, context: RuleContext): Count
   };
 }
 
-/** The canonical names, sorted, so that their order means nothing. The store counts by source in any case. */
+/**
+ * The canonical names, sorted, so that their order has no effect. Without `source`, because the store counts
+ * by source in any case.
+ */
 function compilePer(names: readonly string[], context: RuleContext): readonly string[] | undefined {
   const members = names.map((name, index) => memberOf(name, ['per', index], context));
   const known = members.filter((member) => member !== undefined);
@@ -153,7 +156,7 @@ function claimRoom(compiled: Compiled, callback: Callback, { counted, max, nowMs
       to === -1
         ? [room(per.length === 0 ? compiled.whole : keyOf(counter, by), counted.total)]
         : counted.payouts.map((payout) => room(keyOf(counter, by.with(to, payout.to)), payout.amount)),
-    // Time alone makes room again.
+    // A window gets room again as time passes, without a push.
     afresh: true,
     valid,
   };
@@ -164,7 +167,7 @@ const BUCKETS = 60;
 
 /** A compiled window. */
 interface CountingWindow {
-  /** Equal for windows that count alike, such as 24h and 1d. */
+  /** Equal for equivalent windows, such as 24h and 1d. */
   readonly identity: string;
   /** `24h`, `day (UTC)`. */
   readonly text: string;

@@ -92,8 +92,8 @@ export type LookedUp =
   | { readonly ok: false; /** The first member that the callback lacks. */ readonly missing: string };
 
 /**
- * The entries to look up for a callback: one for each of its addresses if `to` is among the members, else
- * one.
+ * The entries to look up for a callback: one for each of its addresses if `to` is among the members,
+ * otherwise one.
  */
 export function lookedUp(callback: Callback, members: readonly string[]): LookedUp {
   let entries: readonly string[] | undefined;
@@ -106,13 +106,13 @@ export function lookedUp(callback: Callback, members: readonly string[]): Looked
 }
 
 const ADDRESSES: ReadonlySet<string> = new Set(['from', 'to']);
-/** More faults of one list say nothing new. */
+/** Further faults of the same list add nothing. */
 const FAULTS_MAX = 10;
 
 /**
- * Whether every address can be right. Reports a fault for each address in `texts` that no chain of its assets
- * accepts. The assets are the symbol in the entry, or the symbols under `when`. Nothing is checked without
- * symbols, or if the asset table lacks one of them.
+ * Checks the addresses of entries, and returns whether all of them are valid. Reports a fault for each
+ * address in `texts` that no chain of its assets accepts. The assets are the symbol in the entry, or the
+ * symbols under `when`. Nothing is checked without symbols, or if the asset table lacks one of them.
  */
 export function checkAddresses(
   members: readonly string[],

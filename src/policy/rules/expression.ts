@@ -8,7 +8,7 @@ const REQUIRE = `an expression of at most ${BOUNDS.characters} characters, like 
 const BECAUSE = 'a sentence of at most 500 characters';
 const SHOWN_MAX = 120;
 
-/** Members that are not terms: the same callback may come again with other values of them. */
+/** Members that are not terms: a repeat of the same callback may have other values for them. */
 const CHANGING = ['scheme', 'txid'];
 
 export const expression = defineRule({

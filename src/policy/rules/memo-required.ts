@@ -84,9 +84,7 @@ function judge(symbol: string, memo: string | undefined, needs: boolean | undefi
   return refuse(`${symbol} needs a memo, and there is none`, { symbol });
 }
 
-/**
- * Whether the policy can apply to each symbol. With a misspelt symbol, its asset would pass without a memo.
- */
+/** Whether the policy can apply to each symbol. The asset of a misspelt symbol would pass without a memo. */
 function checkSymbols(named: readonly string[] | undefined, context: RuleContext): boolean {
   const symbols = [...(context.when.get('symbol') ?? [])];
   if (named === undefined) {

@@ -19,7 +19,7 @@ import { valueLimit } from './value-limit.ts';
 import { velocityLimit } from './velocity-limit.ts';
 import { windowLimit } from './window-limit.ts';
 
-/** Every rule there is, in the order of the reference. A rule is a file and a row here. */
+/** All rules, in the order of the reference. Each rule has a file in this folder and a row here. */
 export const rules: readonly Rule[] = [
   amountLimit,
   windowLimit,

@@ -7,8 +7,8 @@ import type { Path } from '../fault.ts';
 
 /**
  * A kind of check that policies consist of: a file in this folder and a row in registry.ts. A rule is pure.
- * It refuses what it can't judge. What depends on earlier callbacks or on lists in the store, it claims. It
- * declares itself what other parts must know of it.
+ * It refuses a callback that it can't judge. It makes a claim for each condition that depends on earlier
+ * callbacks or on lists in the store. It declares everything that other parts must know about it.
  */
 export interface Rule {
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Rule {
   readonly callbacks: readonly Kind[];
   /** Each parameter has a description, for the reference and for editors. */
   readonly parameters: z.ZodObject;
-  /** The paths of parameters that limit: a greater maximum, and a smaller minimum, let more through. */
+  /** The paths of parameters that are limits. A greater maximum, or a smaller minimum, lets more through. */
   readonly bounds?: Readonly<Record<string, 'maximum' | 'minimum'>>;
   /** Whether the rule passes or refuses the values in its parameter `values` or in its list file. */
   readonly listed?: 'pass' | 'refuse';
@@ -38,19 +38,20 @@ export interface Rule {
   readonly compile: (parameters: unknown, context: RuleContext) => Check | undefined;
 }
 
-/** What a rule may know of its policy and of the files beside it. */
+/** The parts of the policy, and the files beside it, that a rule may use. */
 export interface RuleContext {
   readonly policy: string;
   readonly callback: Kind;
   /** The texts that `when` allows, by member; a member that `when` doesn't name is absent. */
   readonly when: ReadonlyMap<string, ReadonlySet<string>>;
   /**
-   * True for a stored release. It may have values that are a fault today, and must keep its strict meaning.
+   * True for a stored release. It may have values that are a fault in a new policy. A rule must not become
+   * less strict for it.
    */
   readonly isStored: boolean;
   /** The values of a list file beside the policy. Throws, with the cure, if it can't be read. */
   readonly listFile: (name: string) => readonly string[];
-  /** The same values as the file has them; undefined for a stored release, which doesn't keep them. */
+  /** The same values, as written in the file; undefined for a stored release, which doesn't keep them. */
   readonly writtenList: (name: string) => readonly string[] | undefined;
   /**
    * The text of another file beside the policy; it becomes part of the revision. Throws if it can't be read.
@@ -62,12 +63,12 @@ export interface RuleContext {
   readonly fault: (path: Path, message: string, cure: string) => undefined;
 }
 
-/** A rule with its parameters, ready to judge, and what it needs beside the callback. */
+/** A compiled rule, and its declarations. */
 export interface Check {
   readonly evaluate: (callback: Callback, facts: Facts) => Outcome;
   /**
-   * The count that it reserves in. Two rules of one policy must not share a count: it would be reserved
-   * twice.
+   * The counter in which it reserves. Two rules of one policy must not share a counter, because each would
+   * reserve in it.
    */
   readonly counter?: string;
   /** Plugin questions that need an answer before the evaluation. */
@@ -78,10 +79,10 @@ export interface Check {
   readonly maxPriceAge?: { readonly text: string; readonly ms: number };
   /** Members whose addresses it refuses unless they are written as their chain writes them. */
   readonly checkedAddresses?: readonly string[];
-  /** Members that it compares as exact text. For an address that makes another spelling another value. */
+  /** Members that it compares as exact text, so that another spelling of an address is another value. */
   readonly compared?: {
     readonly members: readonly string[];
-    /** The fate of the other spelling, such as `is not denied`. */
+    /** What happens to the other spelling, as the end of a sentence: `is not denied`. */
     readonly effect: string;
     /** Whether the other spelling evades the rule. */
     readonly evades: boolean;
@@ -96,8 +97,8 @@ export interface Outcome {
   /** At least one if the verdict is `claim`, and only then. */
   readonly claims?: readonly ClaimRequest[];
   /**
-   * True if a refusal depends on what changes without a push (time, prices, orders, answers). It is decided
-   * again.
+   * True if a refusal depends on something that changes without a push (time, prices, orders, answers). A
+   * repeat is then decided again.
    */
   readonly afresh?: boolean;
   /** True if it looked up a price, found or not. */
@@ -106,7 +107,7 @@ export interface Outcome {
   readonly valid?: { readonly fromMs: number; readonly untilMs: number } | undefined;
 }
 
-/** A row for the registry. The schema gives `compile` the type of its parameters. */
+/** Defines a rule for the registry. The type of the parameters of `compile` follows from the schema. */
 export function defineRule<Schema extends z.ZodObject>(
   definition: Omit<Rule, 'parameters' | 'compile'> & {
     readonly parameters: Schema;

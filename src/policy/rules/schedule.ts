@@ -125,7 +125,7 @@ rules:
 
 const MINUTE_MS = 60_000;
 
-/** Caches the last outcome, which is the same in one stretch and one minute of the clocks. */
+/** Caches the last outcome, which is constant within one stretch and one minute of local time. */
 function judging(
   opening: Opening,
   { holidays }: OpeningHours,

@@ -170,7 +170,7 @@ function judge(callback: Callback, facts: Facts, { max, maxAge, counter }: Limit
     payouts: payouts.map((payout) => ({ to: payout.to, amount: valueAt(payout.amount, price) })),
   };
   const outcome = counter.claim(callback, counted, max, facts.nowMs);
-  // The callback lacks a member in `per`; no other price changes that.
+  // The callback lacks a member in `per`, and another price does not change that.
   if (outcome.verdict !== 'claim') return { ...outcome, prices: true };
   return {
     ...outcome,

@@ -91,7 +91,7 @@ function readCase(
   const read = readLayer(reading, caseShape, written, path);
   if (!isObject(written)) return undefined;
   const lineOf = (at: Path): number => positionOf(tree, at, 'value').line;
-  // Also for a test with a fault, so that the faults below it are reported too.
+  // Read even if the test has a fault, so that the faults below it are reported too.
   const given = readGiven(reading, written['given'], [...path, 'given'], read?.now ?? Infinity);
   const listed = written['callbacks'];
   const callbacks = (Array.isArray(listed) ? (listed as readonly Json[]) : []).flatMap((each, index) => {
@@ -126,7 +126,7 @@ function readCallback(reading: Reading, written: Json, path: Path, line: number)
   };
 }
 
-/** The members as they would arrive: texts, except a boolean where JSON has one. */
+/** The members as they would arrive: texts, except booleans where JSON has them. */
 function readWire(
   reading: Reading,
   written: Json | undefined,

@@ -41,7 +41,7 @@ export function checkClaims(
 }
 
 /**
- * Checks the window claims of one request in turn. The amounts of several claims on one counter are added up.
+ * Checks the window claims of one request in turn. The amounts of several claims on one counter are summed.
  */
 function createWindowCheck(
   counters: Counters,
@@ -86,7 +86,7 @@ function checkMark({ ageMs, exempt }: MarkClaim, markedAtMs: number, nowMs: numb
   return { holds: exempt || isKnown, markedAtMs };
 }
 
-/** See Orders in store.ts. `usesOrder`: an approval of this subject has used the order up. */
+/** See Orders in store.ts. `usesOrder`: an earlier approval of this subject used the order up. */
 function checkOrder(order: Order | undefined, { members }: OrderClaim, usesOrder: boolean): OrderResult {
   const state = orderState(order, usesOrder);
   if (order === undefined || state !== 'agrees') return { holds: false, order: state, differs: [] };
@@ -104,7 +104,7 @@ function orderState(order: Order | undefined, usesOrder: boolean): OrderFound {
   return order.state === 'expected' ? 'agrees' : order.state;
 }
 
-/** A decision that was stored without its time doesn't count as an approval. */
+/** An approval that an older version stored without its time does not count. */
 function checkSpeedUp(
   subject: SubjectRecord | undefined,
   request: Pick<SettleStep, 'question' | 'speedUp'>,

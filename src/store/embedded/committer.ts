@@ -10,7 +10,7 @@ import { type WriterThread, startWriterThread } from './writer-thread.ts';
 export interface Committer extends BatchCommitter<Write> {
   /** Resolves once a thread that was started at once is ready; rejects if it can't start. */
   readonly ready: Promise<void>;
-  /** Throws the error for which the latest writes could not be committed. */
+  /** Throws the error because of which the latest writes were not committed. */
   readonly expectWritable: () => void;
   close(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export interface CommitterParts {
   readonly database: Database;
   readonly retention: Retention;
   readonly clock: Clock;
-  /** See ClockBounds. Without it, every step of the clock is believed. */
+  /** See ClockBounds. Without it, every step of the clock is accepted. */
   readonly maxStepMs?: number;
   readonly guard: FileGuard;
   /** See EmbeddedStoreOptions. */
@@ -33,8 +33,8 @@ const THREAD_CONCURRENCY = 2;
 
 /**
  * Commits batches: under load in a writer thread, so that commits don't block the event loop; before that in
- * this thread, because most commands write too little for a thread to be worth its start. A thread that ends
- * by itself rejects its batches; later ones are committed in this thread until another one is ready. Rejects
+ * this thread, because most commands write too little to justify the start of a thread. A thread that ends by
+ * itself rejects its batches; later ones are committed in this thread until another one is ready. Rejects
  * with STORE_MOVED once the file was moved: such a write must not be acknowledged.
  */
 export function createCommitter(parts: CommitterParts): Committer {
@@ -84,7 +84,7 @@ export function createCommitter(parts: CommitterParts): Committer {
   };
 }
 
-/** What the latest writes say about the disk. */
+/** Whether the disk accepts writes, according to the latest ones. */
 interface Writability {
   readonly note: (batch: Batch, result: BatchResult) => void;
   /** Throws the error of the latest writes. */

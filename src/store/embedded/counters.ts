@@ -6,7 +6,7 @@ import { amount, integer, text } from './rows.ts';
 type Counted = Pick<WindowClaim, 'key' | 'window'>;
 
 export interface Counters {
-  /** What the window of a counter holds. */
+  /** The sum of the amounts in a counter's window. */
   used(source: string, claim: Counted, nowMs: number): Amount;
   /**
    * `held` is the result of {@link used} in this transaction. Returns the instant from which the amount no
@@ -22,12 +22,9 @@ export interface Counters {
   expire(nowMs: number, limit: number): void;
 }
 
-/**
- * Counters of approved amounts. Each has a running total, so a check costs the same however full its window
- * is.
- */
+/** Counters of approved amounts. Each has a running total, so that a check does not sum the whole window. */
 export function createCounters(connection: DatabaseSync): Counters {
-  // With the end of the first bucket, which says without a second query whether there is anything to evict.
+  // The end of the first bucket shows, without a second query, whether a bucket must be evicted.
   const find = connection.prepare(
     `SELECT total,
        (SELECT end_ms FROM bucket WHERE bucket.source = counter.source AND bucket.key = counter.key
@@ -83,9 +80,9 @@ export function createCounters(connection: DatabaseSync): Counters {
   };
 }
 
-/** Where an amount is counted that is reserved now. A calendar period is one bucket. */
+/** The bucket for an amount that is reserved now. A calendar period is one bucket. */
 interface Bucket {
-  /** When the bucket ends: its name within the counter. */
+  /** The end of the bucket, which identifies it within the counter. */
   readonly endMs: number;
   /** Buckets that end at or before this instant no longer count. */
   readonly horizonMs: number;
@@ -106,7 +103,7 @@ function bucketOf(window: Window, nowMs: number): Bucket {
 export interface Marks {
   /** When the mark was made; 0 if it never was. */
   madeAtMs(source: string, key: string): number;
-  /** Makes the mark, or extends the life of one that exists. */
+  /** Makes the mark, or extends the retention of an existing one. */
   make(source: string, key: string, nowMs: number): void;
   /** Deletes at most `limit` marks that no approval has claimed since the instant. */
   expire(beforeMs: number, limit: number): void;

@@ -64,7 +64,7 @@ export function openDatabase(
   }
 }
 
-/** With the mode in the URI, SQLite itself doesn't create a file that vanishes in between. */
+/** With the mode in the URI, SQLite doesn't create a file that was deleted after the check. */
 function uriOf(file: string, create: boolean): URL {
   const uri = pathToFileURL(file);
   uri.searchParams.set('mode', create ? 'rwc' : 'rw');
@@ -77,7 +77,9 @@ function expectExisting(file: string): void {
   if (stats.isFile() && stats.size === 0) throw storeMissing(file, 'is empty');
 }
 
-/** A log without its database holds decisions, and SQLite would delete it when it creates the database. */
+/**
+ * A log without its database may contain decisions, and SQLite would delete it when it creates the database.
+ */
 function expectNoLostLog(file: string): void {
   mkdirSync(dirname(file), { recursive: true });
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0 || !existsSync(`${file}-wal`)) return;
@@ -156,17 +158,17 @@ const SUFFIXES = ['', '-wal', '-shm'] as const;
 export type Identity = readonly (string | undefined)[];
 
 /**
- * Detects that the files of a running service were moved, deleted or replaced: it would go on writing to
- * files that no other process reads.
+ * Detects that the files of a running service were moved, deleted or replaced. Without it, the service would
+ * go on writing to files that no other process reads.
  */
 export interface FileGuard {
   /**
-   * Looks at the path. Throws STORE_MOVED if another file, or no file, is there, and from then on always:
-   * what others wrote meanwhile is in files that this process doesn't see. Throws STORE_UNREACHABLE if it
-   * can't look.
+   * Compares the files at the path with the opened ones. Throws STORE_MOVED if one was replaced or is
+   * missing, and then at every later call too, because other processes may have written to files that this
+   * process does not use. Throws STORE_UNREACHABLE if it can't read the path.
    */
   check(): void;
-  /** Throws STORE_MOVED if an earlier check did. It doesn't look. */
+  /** Throws STORE_MOVED if an earlier check did. It does not access the file system. */
   throwIfMoved(): void;
 }
 

@@ -41,16 +41,16 @@ export type Write<V extends keyof WriteVerbs = keyof WriteVerbs> = {
   readonly [K in V]: { readonly verb: K; readonly argument: ArgumentOf<K> };
 }[V];
 
-/** Writes that share a transaction, and so one instant: the clock's when the batch was sent. */
+/** Writes that share a transaction, and so one instant: the time of the clock when the batch was sent. */
 export interface Batch {
   readonly clockMs: number;
   readonly writes: readonly Write[];
 }
 
 /**
- * How long subjects are kept after their last change, and journal entries. Marks (since an approval last
- * claimed them) and orders (since their expiry) are kept as long as subjects; the history of prices as long
- * as the journal.
+ * How long the store keeps data. `subjectsMs` is for subjects (after their last change), marks (after the
+ * last approval that claimed them) and orders (after their expiry). `journalMs` is for journal entries and
+ * the history of prices.
  */
 export interface Retention {
   readonly subjectsMs: number;

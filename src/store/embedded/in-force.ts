@@ -140,7 +140,9 @@ function createFreezing(
 
 interface FreezeRows {
   readonly control: () => Control;
-  /** Saves the freeze that an older version wrote, which knows only one, beside the others. */
+  /**
+   * Saves, as a row of its own, a freeze that an older version wrote. Older versions know only one freeze.
+   */
   readonly adopt: () => Control;
   /** Increments the sequence and returns it. */
   readonly nextSequence: (nowMs: number) => number;
@@ -155,7 +157,7 @@ interface FreezeRows {
 }
 
 function createFreezeRows(connection: DatabaseSync): FreezeRows {
-  // One statement, so that the freezes and the row agree whatever another process writes.
+  // One statement, so that the freezes and the row agree even if another process writes.
   const findAll = connection.prepare(
     `SELECT control.*,
        (SELECT json_group_array(json_array(id, kind, reason, by, at_ms) ORDER BY id)

@@ -25,7 +25,7 @@ export interface JournalTable {
 /** An entry's id: the decimal text of its row's number. */
 const ENTRY_ID = /^[1-9]\d{0,14}$/;
 const LIMIT_MAX = 1000;
-/** Entries that one call deletes at most: no other process can write meanwhile. */
+/** The most entries that one call deletes. No other process can write meanwhile. */
 const DROPPED_AT_ONCE = 250;
 
 export function createJournal(connection: DatabaseSync): JournalTable {
@@ -72,7 +72,7 @@ export function createJournal(connection: DatabaseSync): JournalTable {
 /** Answers each query from an index alone. */
 function createSearch(connection: DatabaseSync): (query: JournalQuery) => readonly Row[] {
   const timeOf = connection.prepare('SELECT at_ms FROM journal WHERE source = ? AND id = ?');
-  // Order by time is order by id (see the schema), so each order is that of its index.
+  // The order by time is the order by id (see the schema), so each query follows the order of its index.
   const prepare = (by: 'subject' | 'time', order: string): StatementSync =>
     connection.prepare(
       `SELECT * FROM journal INDEXED BY journal_by_${by}

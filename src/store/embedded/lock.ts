@@ -9,20 +9,17 @@ export interface LockWait {
   readonly hasPriority: boolean;
 }
 
-/** A service has callers that wait for an answer, so it gives up soon. */
+/** The callers of a service wait for an answer, so a service gives up soon. */
 export const SERVICE_WAITS: LockWait = { waitMs: 500, hasPriority: false };
-/**
- * A command has time, and a freeze must succeed beside busy services, also while the disk stalls for
- * seconds.
- */
+/** A command can wait. A freeze must succeed while services are busy, even if the disk stalls for seconds. */
 export const COMMAND_WAITS: LockWait = { waitMs: 30_000, hasPriority: true };
 
 const RETRY_MS = 0.5;
-/** A request is repeated this often: one that isn't repeated is from a process that was killed. */
+/** How often a request is repeated. A request that isn't repeated is from a process that was killed. */
 const REQUEST_EVERY_MS = 100;
 /** The longest time that a writer yields before one transaction, and to one request. */
 const YIELD_MS = 400;
-/** A writer looks for a request at most this often: a look costs as much as a small statement. */
+/** How often a writer looks for a request, at most. Looking costs as much as a small statement. */
 const CHECK_EVERY_MS = 10;
 
 /**

@@ -24,7 +24,7 @@ export interface EmbeddedStoreOptions {
   /** How a write waits for those of other processes; default SERVICE_WAITS. */
   readonly lockWait?: LockWait;
   readonly clock?: Clock;
-  /** Without them, every step of the clock is believed, as tests and simulations need it. */
+  /** Without them, every step of the clock is accepted, as tests and simulations need it. */
   readonly clockBounds?: ClockBounds;
   /** Only for tests: time that passes whatever the clock says. */
   readonly elapsed?: Elapsed;
@@ -36,7 +36,7 @@ export interface EmbeddedStoreOptions {
   readonly threadAfterWrites?: number;
 }
 
-/** A thread is worth its start from here on; most commands write less. */
+/** From this number of writes on, a thread is worth starting. Most commands write less. */
 const THREAD_AFTER_WRITES = 32;
 
 /**
@@ -111,7 +111,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   };
 }
 
-/** What this process' user can still write on the file's disk. */
+/** How much the user of this process can still write to the file's disk. */
 function freeBytesFor(file: string): number {
   const { bavail, bsize } = statfsSync(dirname(file));
   return bavail * bsize;

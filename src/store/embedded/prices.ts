@@ -33,7 +33,7 @@ const changeSchema = z.strictObject({
 });
 
 export function createPrices(connection: DatabaseSync): PriceTables {
-  // One statement, so that the version and the prices agree whatever another process writes.
+  // One statement, so that the version and the prices agree even if another process writes.
   const find = connection.prepare(
     'SELECT control.prices AS version, asset, price, as_of_ms FROM control LEFT JOIN price',
   );

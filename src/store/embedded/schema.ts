@@ -5,8 +5,8 @@ export const APPLICATION_ID = 0x43_53_4e_31;
  * The steps from each schema version (`PRAGMA user_version`) to the next. A released step never changes; a
  * change of the schema is a new step.
  *
- * `journal.id` ascends over all sources and `journal.at_ms` never descends with it, so order by time is
- * order by id. `tally` makes the size of a journal one look-up.
+ * `journal.id` ascends over all sources and `journal.at_ms` never descends with it, so the order by time is
+ * the order by id. The table `tally` has the number of entries of each journal.
  */
 export const migrations: readonly string[] = [
   `

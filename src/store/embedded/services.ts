@@ -13,7 +13,7 @@ export interface ServiceTables {
 }
 
 const DAY_MS = 86_400_000;
-/** As large as the largest callback: where it fits, a decision fits. */
+/** As large as the largest callback. If the probe fits on the disk, a decision fits too. */
 const PROBE = 'x'.repeat(65_536);
 
 export function createServices(connection: DatabaseSync): ServiceTables {

@@ -43,7 +43,7 @@ export function settle(tables: SettleTables, request: SettleStep, { nowMs, ahead
   }
 
   const claims = checkClaims(tables, request, subject, nowMs);
-  // Under no revision there is no policy that could approve.
+  // If no revision is in force, no policy can approve.
   const approves =
     request.approves &&
     revision !== '' &&
@@ -165,8 +165,8 @@ function decide(
 }
 
 /**
- * A `final` refusal is always repeated, one that is `afresh` never. Any other is repeated until a push or a
- * change of one of its lists.
+ * A `final` refusal is always repeated. A refusal that is `afresh` is never repeated. Any other is repeated
+ * until a push, or a change of one of its lists.
  */
 function permanenceOf(
   request: SettleStep,

@@ -17,10 +17,10 @@ import { recordNotification, settle } from './settle.ts';
 import { cacheInForce, createTables } from './tables.ts';
 
 /**
- * A private store to simulate policies in. It has the embedded store's own tables and steps, so it settles
- * as production does, but one call after the other, each at a given instant that must not be before the last
- * one. It is not durable, and its rows never expire. The journal keeps only the latest refusals that have a
- * detail.
+ * A private store to simulate policies in. It uses the tables and steps of the embedded store, so it settles
+ * exactly as in production, but runs one call at a time. Each call is at a given instant, which must not be
+ * before the previous one. It is not durable, and its rows never expire. The journal keeps only the latest
+ * refusals that have a detail.
  */
 export interface SimulationStore {
   /** Puts a revision in force, without its document. */
@@ -51,7 +51,7 @@ const CACHE_KIB = 65_536;
 
 /** On `disk` it is an unnamed file that SQLite creates and deletes, so its memory is bounded. */
 export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
-  // The empty name is SQLite's for a private file. The one transaction never ends and is never rolled back,
+  // SQLite uses the empty name for a private file. The only transaction never ends and is never rolled back,
   // so it needs no journal; only a connection that is not `defensive` can turn the journal off.
   const connection = new DatabaseSync(where === 'memory' ? ':memory:' : '', { defensive: false });
   connection.exec(`PRAGMA journal_mode = OFF; PRAGMA cache_size = -${CACHE_KIB}`);

@@ -17,10 +17,10 @@ export function storeClosedError(file: string): CountersignError {
   return new CountersignError('STORE_UNREACHABLE', `the store ${file} is closed: open it again`, { file });
 }
 
-/** Whether other connections kept this one from the lock. */
+/** Whether other connections kept the lock busy. */
 export const isBusy = (thrown: unknown): boolean => [BUSY, PROTOCOL].includes(errcodeOf(thrown) & 0xff);
 
-/** Whether SQLite threw it, and not a verb that refused its argument. */
+/** Whether the error is from SQLite, and not from a verb that rejected its argument. */
 export const isFromSqlite = ({ data }: CountersignError): boolean => 'errcode' in data;
 
 /** Whether the disk is full or fails. */

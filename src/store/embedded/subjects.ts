@@ -90,7 +90,7 @@ function recordOf(stored: string, source: string, subject: string): SubjectRecor
   }
 }
 
-/** The question's name within its subject. The number of txids tells each speed-up from the next. */
+/** The question's name within its subject. The number of txids distinguishes each speed-up from the next. */
 export function questionOf(
   subject: SubjectRecord | undefined,
   { question, speedUp }: Pick<SettleStep, 'question' | 'speedUp'>,
@@ -130,8 +130,8 @@ export function withReserved(subject: SubjectRecord, { counters, order }: Reserv
 }
 
 /**
- * Whether the amount that the subject reserved in a counter still counts there. A repeat after that would
- * pass without a limit.
+ * Whether the amount that the subject reserved in a counter still counts there. A repeat after that must be
+ * checked again, or it would pass without a limit.
  */
 export function hasReserved(subject: SubjectRecord | undefined, key: string, nowMs: number): boolean {
   return subject?.reserved.some(([reserved, untilMs]) => reserved === key && nowMs < untilMs) === true;

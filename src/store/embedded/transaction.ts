@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { createBegin } from './lock.ts';
 import { storeError } from './sqlite-errors.ts';
 
-/** The result of one write, which is on disk, or the error for which nothing of it was kept. */
+/** The result of one write that is on disk, or the error because of which the write was undone. */
 export type Outcome =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: CountersignError };
 

@@ -28,11 +28,11 @@ export interface VerbsParts {
   readonly now: Clock;
   readonly clock: Clock;
   readonly elapsed: Elapsed;
-  /** Without them, every step of the clock is believed. */
+  /** Without them, every step of the clock is accepted. */
   readonly clockBounds: ClockBounds | undefined;
 }
 
-/** The verbs that are the same for every store, each as one read or one write. */
+/** The verbs of the store for its data. Each is one read, or goes through the write queue. */
 export function createVerbs(parts: VerbsParts): Pick<Store, StoreWriteVerb | ClockVerb | ReadVerb> {
   const clockVerbs = createClockVerbs(parts);
   return { ...createReadVerbs(parts), ...clockVerbs, ...createWriteVerbs(parts, clockVerbs.clock) };
@@ -105,7 +105,8 @@ function createWriteVerbs(
     (argument: ArgumentOf<V>): Promise<ResultOf<V>> =>
       write(name, argument);
   return {
-    // What looks like a jump may be an outage: only moveClock can tell, by the time that the kernel counted.
+    // An outage looks like a jump of the clock until moveClock compares it with the kernel's count of elapsed
+    // time.
     async settle(request) {
       const step = settleStepOf(request);
       const settled = await write('settle', step);
@@ -122,7 +123,7 @@ function createWriteVerbs(
         return write('changeList', change);
       }
     },
-    // Known sources cost no write, so that a command can read where nothing can be written.
+    // Known sources are not written again, so that a command can read a store that it cannot write.
     async register(sources) {
       const known = new Set(await parts.read(() => parts.tables.sources.names()));
       if (sources.some((source) => !known.has(source))) await write('register', sources);
@@ -142,7 +143,7 @@ function createWriteVerbs(
   };
 }
 
-/** Pairs a verb with its argument, and its result with the verb's type. */
+/** Sends a verb with its argument, and gives the result the type of the verb. */
 function writeVerb({
   write,
 }: Pick<VerbsParts, 'write'>): <V extends keyof WriteVerbs>(

@@ -2,7 +2,7 @@ import { CountersignError } from '../../errors.ts';
 import { storeClosedError, storeError } from './sqlite-errors.ts';
 import type { BatchResult } from './transaction.ts';
 
-/** The largest batch: the service answers other requests between two batches. */
+/** The largest batch. The service answers other requests between two batches. */
 const BATCH_MAX = 256;
 const WAITING_MAX = 10_000;
 /** A batch that takes longer than this is stuck: the disk hangs. */
@@ -19,7 +19,7 @@ export interface BatchCommitter<W> {
 export interface WriteQueue<W> {
   /** Resolves with the write's result once that is on disk; rejects with a CountersignError. */
   write(write: W): Promise<unknown>;
-  /** Throws STORE_UNREACHABLE while a batch is stuck. A thread that hangs shows it in no other way. */
+  /** Throws STORE_UNREACHABLE while a batch is stuck. Nothing else detects a thread that hangs. */
   expectNotStuck(): void;
   /** Accepts no more writes; resolves once each accepted write is on disk or rejected. */
   close(): Promise<void>;
@@ -39,7 +39,7 @@ interface Waiting<W> {
  */
 export function createWriteQueue<W>(file: string, committer: BatchCommitter<W>): WriteQueue<W> {
   const counts = { writes: 0, commits: 0 };
-  /** Each with when it was sent, by `performance.now`; the oldest first. */
+  /** The batches that were sent and when, by `performance.now`, oldest first. */
   const inFlight = new Map<readonly Waiting<W>[], number>();
   let waiting: Waiting<W>[] = [];
   let scheduled = false;

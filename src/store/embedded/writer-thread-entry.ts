@@ -8,7 +8,7 @@ import { type WriterData, type WriterMessage, batchMessage } from './writer-thre
  * that is thrown here ends the thread, and so rejects the batches that the thread was given.
  */
 
-/** After this many writes the log is copied into the database, once their results were sent. */
+/** After this many writes, and after their results are sent, the log is copied into the database. */
 const CHECKPOINT_WRITES = 500;
 /** A log of this many pages is copied by the commit itself. Only large or unbroken writes reach it. */
 const CHECKPOINT_PAGES_MAX = 16_000;

@@ -13,8 +13,8 @@ export interface WriterThread {
   readonly ready: Promise<void>;
   isReady(): boolean;
   /**
-   * Commits in the order of the calls. Rejects if the thread ends first: the batch may then be on disk or
-   * not.
+   * Commits in the order of the calls. Rejects if the thread ends first. It is then unknown whether the batch
+   * is on disk.
    */
   commit(batch: Batch): Promise<BatchResult>;
   /** Resolves once the thread has ended and its connection is closed. Rejects the batches in flight. */
@@ -41,7 +41,7 @@ export function startWriterThread(data: WriterData, onEnd: () => void, entry = E
   worker.unref();
   const inFlight: PromiseWithResolvers<BatchResult>[] = [];
   const ready = Promise.withResolvers<void>();
-  // Nobody may be waiting for it.
+  // A rejection that nobody waits for must not end the process.
   ready.promise.catch(() => undefined);
   let isReady = false;
   let ended: Error | undefined;
@@ -104,7 +104,7 @@ function compileCacheEnv(): Readonly<Record<string, string>> {
 /** What the thread sends: `ready` once, then a result for each batch, in order. */
 export type WriterMessage = 'ready' | BatchMessage;
 
-/** A BatchResult for the way between threads: errors would lose their class. */
+/** A BatchResult as a message between threads, in which errors would lose their class. */
 interface BatchMessage {
   readonly committed: boolean;
   readonly outcomes: readonly OutcomeMessage[];

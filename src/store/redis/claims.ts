@@ -6,7 +6,7 @@ import type { Amount } from '../../values/amount.ts';
 import type { SourceKeys } from './keys.ts';
 import { digits, expectJson, expectReply, text } from './reply.ts';
 
-/** The key that a claim of the subject is checked against; it lies in the source's slot. */
+/** The key that a claim of the subject is checked against, in the slot of the source. */
 export function claimKey(keys: SourceKeys, subject: string, claim: Claim): string {
   if (claim.type === 'window') return keys.counter(claim.key);
   if (claim.type === 'mark') return keys.mark(claim.key);
@@ -16,7 +16,7 @@ export function claimKey(keys: SourceKeys, subject: string, claim: Claim): strin
 }
 
 /**
- * A claim as `settle.lua` reads it: one argument with its head, then its texts. No part of a head holds a
+ * A claim as `settle.lua` reads it: one argument with its head, then its texts. No part of a head contains a
  * blank.
  */
 export function claimArguments(claim: Claim): string[] {
@@ -64,7 +64,7 @@ const units = z
   .regex(/^\d+$/)
   .transform((all): Amount => BigInt(all));
 
-/** By the kind, which is a result's first text. */
+/** By kind: the first text of a result. */
 const RESULTS: ReadonlyMap<unknown, z.ZodType<ClaimResult>> = new Map<Claim['type'], z.ZodType<ClaimResult>>([
   [
     'window',

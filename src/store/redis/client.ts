@@ -144,15 +144,15 @@ const CHANNEL = '+switch-master';
  * that it is a replica now. Returns a function that stops this. Without Sentinels in the options it does
  * nothing.
  *
- * The detector of ioredis does not serve: it also leaves the new primary each time that another Sentinel
- * announces it, and it writes to the console when a Sentinel is down.
+ * The failover detector of ioredis is not used, because it also leaves the new primary each time that another
+ * Sentinel announces it, and it writes to the console when a Sentinel is down.
  */
 function followFailovers(client: Redis, options: RedisOptions, onPeerError: OnPeerError): () => void {
   const { sentinels = [], name = '' } = options;
   let announced: Address | undefined;
 
-  // Acts once for each announcement. If ioredis is told to disconnect while it connects, it gives up for
-  // good.
+  // Acts once for each announcement. If `disconnect` is called while ioredis connects, ioredis does not
+  // reconnect.
   function leaveOldPrimary(): void {
     if (client.status !== 'ready' || announced === undefined) return;
     const { host, port } = announced;

@@ -15,8 +15,8 @@ export type { RedisServer, RedisTimeouts };
 export type Command = readonly [name: string, ...args: (string | number)[]];
 
 /**
- * A connection to Redis. It reconnects for as long as it takes. Without a connection, a command rejects at
- * once. No command is sent twice, except as `pipeline` says. Rejections are CountersignErrors.
+ * A connection to Redis. It reconnects until it succeeds. Without a connection, a command rejects at once. No
+ * command is sent twice, except as `pipeline` says. Rejections are CountersignErrors.
  */
 export interface Connection {
   /** True on a Cluster: keys of different slots may be on different servers. */
@@ -94,7 +94,7 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
 
 /**
  * Writes all commands of one turn of the event loop to the socket at once. Unlike the auto-pipelining of
- * ioredis it waits for no reply, so it delays no command.
+ * ioredis, it does not wait for replies, so it does not delay commands.
  */
 function createWriteBatches(client: Redis): () => void {
   let corked = false;

@@ -42,7 +42,7 @@ import { loadScript, run } from './script.ts';
  *    an approval that was already in flight, because it may be among the lost data.
  * 2. The process starts another epoch and adds the old one to the epochs that were declared lost, so that two
  *    processes do not declare the same loss twice. It freezes the store under the new epoch, for all
- *    processes. Freezes that were lost stand again. If this fails, the next read tries again.
+ *    processes. Freezes that were lost are restored. If this fails, the next read tries again.
  * 3. Until an operator acknowledges the loss, sources accept only frozen records. `unfreeze` with
  *    `acknowledgeLoss` registers all sources in the new epoch.
  * 4. A process that finds its epoch among those declared lost forgets its high-water marks.
@@ -128,10 +128,9 @@ export function createLossDetection(parts: RedisParts): LossDetection {
 }
 
 /**
- * Returns a function that freezes the store for a loss. From its call on, this process approves nothing, even
- *      if the call
- * rejects; it must then be repeated. If the loss was declared before, Redis stays as it is, even if an
- * operator has acknowledged it.
+ * Returns a function that freezes the store for a loss. As soon as the function is called, this process
+ * approves nothing. If the call rejects, it must be repeated. If the loss was declared before, Redis stays as
+ * it is, even if an operator has acknowledged it.
  */
 function createLossFreeze(parts: RedisParts, marks: HighWaterMarks): (loss: FoundLoss) => Promise<void> {
   const { connection, keys } = parts;
@@ -161,7 +160,7 @@ function createLossFreeze(parts: RedisParts, marks: HighWaterMarks): (loss: Foun
 const read = (parts: RedisParts, marks: HighWaterMarks): Promise<StoreState> =>
   readState(parts, { start: marks.epoch() === undefined });
 
-/** Returns what each copy must have. Marks of another epoch mean nothing for it. */
+/** Returns what each copy must have. Marks of another epoch are ignored. */
 function expectedIn(marks: HighWaterMarks, { epoch = '' }: StoreState): (source: string) => ExpectedCopy {
   return (source) => ({
     epoch,
@@ -205,11 +204,11 @@ export interface FoundLoss {
 export interface Seen {
   readonly sequence: number;
   /**
-   * The freezes that stood, as JSON, or the empty text. If they are lost, the freeze for the loss restores
+   * The freezes in effect, as JSON, or the empty text. If they are lost, the freeze for the loss restores
    * them.
    */
   readonly freezes: string;
-  /** The number in the newest id of a freeze, so that no id is given twice. */
+  /** The number in the newest id of a freeze, so that no id is reused. */
   readonly lastFreezeNumber: number;
 }
 
@@ -343,7 +342,7 @@ const CURE =
   'if none are in force. Enter lists, prices and orders again if they are gone. Compare with the platform ' +
   'what was approved. Then run `countersign unfreeze --acknowledge-loss`: repeats and limits begin from ' +
   'what Redis still has';
-/** In characters: there is a sentence for each source, and there may be many sources. */
+/** In characters. There is a sentence for each source, and there may be many sources. */
 const FOUND_MAX = 1000;
 
 function freezeFor(found: string): { readonly reason: string; readonly by: string } {

@@ -180,7 +180,7 @@ export interface ConnectionErrors {
   follow(client: Redis | Cluster): void;
 }
 
-/** Messages that ioredis makes up itself. They name neither a cause nor a cure. */
+/** Messages that ioredis itself creates. They name neither a cause nor a cure. */
 const UNINFORMATIVE = [
   /^Connection is closed\.$/,
   /enableOfflineQueue options is false$/,

@@ -9,8 +9,8 @@ import { loadScript, run } from './script.ts';
  * The store keeps what is in force as one record under one key: the sequence, the revision, the freezes and
  * the version of the prices. Each source has a copy of it in its own slot, because `settle` reads it in the
  * same atomic step. A change updates the record and then every copy, and resolves once every source has it.
- * If a change breaks off in between, the next `control` of any process completes it. The sequence increases
- * with each change, so no copy goes back to an older record.
+ * If a change is interrupted, the next `control` of any process completes it. The sequence increases with
+ * each change, so no copy goes back to an older record.
  *
  * A copy also has the epoch of the store and the high-water marks of the processes: see data-loss.ts.
  */

@@ -6,11 +6,9 @@ interface Connected {
   readonly connection: Connection;
 }
 
-/**
- * What an operator must know about a Redis, of the first primary of a Cluster unless another one is worse.
- */
+/** Facts about a Redis for an operator. On a Cluster, each field says which primary it describes. */
 export interface RedisFacts {
-  /** The oldest version. */
+  /** The oldest version of all primaries. */
   readonly version: string;
   /** `noeviction` if every primary has it, else the policy of another primary. */
   readonly maxmemoryPolicy: string;
@@ -18,7 +16,7 @@ export interface RedisFacts {
   readonly appendOnly: boolean;
   /** How many replicas are in sync, of the primary that has the fewest. */
   readonly replicas: number;
-  /** Memory is that of the first primary. */
+  /** Of the first primary, like `maxMemoryBytes`. */
   readonly usedMemoryBytes: number;
   /** 0 if `maxmemory` is not set. */
   readonly maxMemoryBytes: number;
@@ -84,8 +82,8 @@ export async function clockAhead({ connection }: Connected): Promise<number> {
 const clockScript = loadScript('clock-1');
 
 /**
- * Runs a script that writes the store's time as it stands, and nothing else. Rejects if the server, or its
- * user, may run none or write nothing.
+ * Runs a script that writes the store's time as it stands, and nothing else. Rejects if the server or its
+ * user does not allow scripts or writes.
  */
 export async function tryScript({ connection }: Connected, inForceKey: string): Promise<void> {
   await run(connection, clockScript, [inForceKey], ['', 'try', 0, '']);
@@ -121,7 +119,7 @@ function fieldsOf(info: string): ReadonlyMap<string, string> {
   );
 }
 
-/** The scripts and the ACL users need it. */
+/** The oldest release that has what the scripts and the ACL users need. */
 const OLDEST_RELEASE = 7;
 
 /** `7` for `7.0.15`; undefined if the text is not a version. */

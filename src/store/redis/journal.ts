@@ -43,7 +43,7 @@ export function createJournal(parts: RedisParts): Journal {
   };
 }
 
-/** At most so many entries per step. */
+/** The most entries that one step drops. */
 const DROPPED_PER_STEP = 1000;
 
 async function dropEntries({ connection, keys }: RedisParts, source: string, upTo: string): Promise<number> {
@@ -59,7 +59,7 @@ async function dropEntries({ connection, keys }: RedisParts, source: string, upT
   const kept = last.id === upTo ? upTo : idAfter(upTo);
   const trim = async (...how: readonly (string | number)[]): Promise<number> =>
     expectReply(count, `dropped entries of ${source}`, await connection.call('xtrim', [journal, ...how]));
-  // First whole blocks of the stream, because `=` alone would delete everything in one unbounded step.
+  // Whole blocks of the stream first, because `=` alone would delete everything in one unbounded step.
   const blocks = await trim('MINID', '~', kept, 'LIMIT', DROPPED_PER_STEP);
   return blocks > 0 ? blocks : trim('MINID', '=', kept);
 }
@@ -121,7 +121,8 @@ function rangeOf(parts: RedisParts, query: JournalQuery): [command: string, args
 }
 
 /**
- * The subject knows the ids of its latest thousand entries; those from before the journal's first are gone.
+ * The ids of entries about a subject, which keeps its latest thousand. Ids from before the journal's first
+ * entry are left out, because their entries no longer exist.
  */
 async function idsAbout(parts: RedisParts, query: JournalQuery, subject: string): Promise<readonly string[]> {
   const keys = parts.keys.of(query.source);

@@ -1,7 +1,7 @@
 /**
  * The names of keys. All keys that one `settle` uses carry the hash tag of their source, so they are in one
- * slot of a Cluster. Keys that hold for all sources carry the tag `global`. No key of a source can equal one
- * of those, so a source may be called `global`.
+ * slot of a Cluster. Keys that hold for all sources carry the tag `global`. No key of a source equals one of
+ * the global keys, so a source may be called `global`.
  */
 export interface Keys {
   readonly inForce: string;

@@ -9,13 +9,13 @@ import { keepTime } from './time.ts';
 
 const changeScript = loadScript('change-list-4');
 /**
- * How many values one change may name. All of them are one step, for which settles wait: some 0.2 s for so
- * many.
+ * The most values that one change may name. A change is one step, and settles wait for it: about 0.2 s at
+ * this bound.
  */
 const VALUES_MAX = 50_000;
 const ENTRIES_PER_SCAN = 1000;
 
-/** A list is a hash, so that a hundred thousand entries cost settle no more than ten. */
+/** A list is a hash, so that the cost of a look-up does not depend on the number of entries. */
 export function createLists(parts: RedisParts): Lists {
   return {
     changeList: (change) => changeList(parts, change),
@@ -68,7 +68,7 @@ function summaryOf(list: string, row: string): ListSummary {
   return { list, entries, version, changedAtMs };
 }
 
-/** Yields an entry twice if the list grows or shrinks meanwhile, as HSCAN does. */
+/** Like HSCAN, it may yield an entry twice if the list changes meanwhile. */
 async function* listEntries(parts: RedisParts, source: string, list: string): AsyncGenerator<ListEntry> {
   const keys = parts.keys.of(source);
   if ((await parts.connection.call('hexists', [keys.lists, list])) !== 1) {

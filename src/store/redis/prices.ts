@@ -12,7 +12,7 @@ import { loadScript, run } from './script.ts';
 const changeScript = loadScript('change-prices-3');
 const ASSET = 'a:';
 
-/** One table holds for all sources. Its version is in the record of what is in force and in its copies. */
+/** All sources share one table. Its version is in the record of what is in force and in its copies. */
 export function createPrices(parts: RedisParts, losses: LossDetection): Prices {
   const { connection, keys } = parts;
   return {

@@ -124,9 +124,9 @@ const isOne = z.number().transform((reply) => reply === 1);
 /**
  * Registers sources, in this order:
  *
- * 1. New sources get the epoch. So a known source without an epoch has lost it.
+ * 1. New sources get the epoch. Therefore a known source without an epoch has lost it.
  * 2. All names are added to the known sources. A change from now on updates their copies too.
- * 3. The copies are updated, with every change before that. Until then, settles are `stale`.
+ * 3. The copies are updated, including every earlier change. Until then, settles are `stale`.
  */
 async function register(parts: RedisParts, losses: LossDetection, sources: readonly string[]): Promise<void> {
   if (sources.length === 0) return;

@@ -12,17 +12,17 @@ import { loadScript } from './script.ts';
 /*
  * Replica acknowledgement. Redis replicates asynchronously: it acknowledges a write before its replicas have
  * it, and a failover to a replica then loses the write. With `store.durability.replicas` above 0, the store
- * waits with `WAIT` until so many replicas have acknowledged a write, and only then resolves. It does so for
- * each SUCCESS, and for each change that can stop approvals: a push, a freeze, an unfreeze, a change of a
+ * waits with `WAIT` until that many replicas have acknowledged a write, and only then resolves. It does so
+ * for each SUCCESS, and for each change that can stop approvals: a push, a freeze, an unfreeze, a change of a
  * list or of prices, a cancelled order. A refusal doesn't wait, because losing a refusal approves nothing.
  *
  * A write that is not acknowledged in time rejects with STORE_UNREACHABLE, at the latest `commandTimeoutMs`
- * after the write itself. It stays on the primary. A SUCCESS that rejects so gets a journal entry of type
- * `late`, because the answer is FAILURE. A repeat waits for the replicas again.
+ * after the write itself. It stays on the primary. If a SUCCESS is rejected in this way, the journal gets an
+ * entry of type `late`, because the answer is FAILURE. A repeat waits for the replicas again.
  *
- * `WAIT` holds up all later commands of its connection, so the waits have a connection of their own. It is
- * not the connection that wrote, and it may reach another primary than the one that has the write. So each
- * wait is one pipeline of two commands:
+ * `WAIT` blocks all later commands of its connection, so the waits have a connection of their own. It is not
+ * the connection that wrote, and it may reach another primary than the one that has the write. So each wait
+ * is one pipeline of two commands:
  *
  * 1. `check-writes.lua` checks that this primary still has the write: the journal entry by its id, subject
  *    and terms, or the field by its value. If not, a failover has lost it. Then it writes the key `barrier`,
@@ -130,7 +130,7 @@ function replicatedChanges(
   verbs: ReplicatedVerbs,
 ): Omit<ReplicatedVerbs, 'notice' | 'record'> {
   const { keys } = parts;
-  /** A field of what is in force has this number or a higher one, in the record and in each copy. */
+  /** Waits until the record and each copy of what is in force have this number or a higher one in a field. */
   async function inForce(name: string, field: 'sequence' | 'prices', number: number): Promise<void> {
     const args = ['least', field, String(number)] as const;
     const sources = await knownSources(parts);
@@ -274,7 +274,7 @@ function recordLate({ record }: Pick<Store, 'record'>): (change: Change, because
 
 /** A write, as `check-writes.lua` finds it again. */
 export interface Write {
-  /** The source in whose slot it is; undefined for what holds for all sources. */
+  /** The source in whose slot the write is; undefined for data of all sources. */
   readonly source: string | undefined;
   readonly keys: readonly string[];
   readonly args: readonly [kind: 'entry' | 'least' | 'same', ...rest: string[]];
@@ -290,15 +290,14 @@ export interface Acknowledgement {
 type Acknowledge = (write: Write) => Promise<Acknowledgement>;
 
 const WRITES_PER_WAIT = 100;
-/** For how long Redis keeps the key that a wait writes; the key itself is not read. */
+/** How long Redis keeps the key that a wait writes. Nothing reads the key. */
 const KEY_LIFETIME_MS = '60000';
 
 const checkScript = loadScript('check-writes');
 
 /**
- * Returns a function that resolves once `replicas` have a write, or after `timeoutMs`. It rejects if that
- *      can't be found out
- * within `waitMs`. The connection must not be used for anything else.
+ * Returns a function that resolves once `replicas` have a write, or after `timeoutMs`. It rejects if there is
+ * no reply within `waitMs`. The connection must not be used for anything else.
  */
 export function createAcknowledgements(
   connection: Connection,
@@ -328,7 +327,7 @@ async function waitForWrites(
   const { barrier } = source === undefined ? keys : keys.of(source);
   const names = [barrier, ...writes.flatMap((write) => write.keys)];
   const args = [KEY_LIFETIME_MS, ...writes.flatMap((write) => write.args)];
-  // As text, not by its hash: a pipeline can't send the text only after NOSCRIPT.
+  // The script is sent as text, because a pipeline can't react to NOSCRIPT.
   const [checked, acknowledged] = await connection.pipeline([
     ['eval', checkScript.source, names.length, ...names, ...args],
     ['wait', replicas, timeoutMs],

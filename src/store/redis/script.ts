@@ -37,8 +37,8 @@ function withIncludes(text: string, included: Set<string>): string {
 }
 
 /**
- * Runs a script by its hash in one round trip. If Redis does not know the script, a second one sends its
- * text.
+ * Runs a script by its hash in one round trip. If Redis does not know the script, a second round trip sends
+ * its text.
  */
 export async function run(
   connection: Connection,

@@ -32,7 +32,7 @@ export function createServices(parts: RedisParts): Services {
       return call;
     },
     async services() {
-      // `attend` stores the time of the clock, even while that has jumped.
+      // `attend` stores the time of the clock, even while the clock has jumped.
       const { clockMs } = await lookAt(parts, keys.inForce, 'look');
       const rows = await readHash(connection, 'the services', keys.services);
       const services = [...rows].flatMap(([id, json]) => (id === CALL ? [] : [seenOf(id, json)]));

@@ -10,7 +10,7 @@ const clockScript = loadScript('clock-1');
 const acceptScript = loadScript('accept-clock-2');
 
 /*
- * The record of what is in force and the control of each source keep a time of their own, because they may be
+ * The record of what is in force and the control of each source each keep their own time, because they may be
  * on different servers with different clocks.
  */
 

@@ -11,7 +11,7 @@ local now = math.max(before, (time_clock(ARGV[1])))
 redis.call('HSET', control, 'now', ms(now), 'kept', '1')
 redis.call('HDEL', control, 'held')
 if journal ~= control then
-  -- As text, because cjson writes a number with 14 digits only.
+  -- Written as text, because cjson keeps only 14 digits of a number.
   local detail = '{"by":' .. cjson.encode(ARGV[3]) .. ',"fromMs":' .. ms(before)
     .. ',"toMs":' .. ms(now) .. '}'
   journal_append(journal, control, now, ARGV[2], { type = 'clock', code = 'CLOCK_ACCEPTED', detail = detail })

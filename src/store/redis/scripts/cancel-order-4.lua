@@ -14,7 +14,7 @@ local state = order_state(order, now)
 if state ~= 'expected' then return { 'ended', state, order.flat } end
 local known = redis.call('HGET', subject, 'entries')
 
--- As text, because cjson writes a number with 14 digits only.
+-- Written as text, because cjson keeps only 14 digits of a number.
 local detail = '{"change":"cancel","members":' .. cjson.encode(order.members)
   .. ',"expiresAtMs":' .. order.expires .. ',"by":' .. cjson.encode(ARGV[5]) .. '}'
 local entry = { type = 'order', subject = ARGV[4], detail = detail }

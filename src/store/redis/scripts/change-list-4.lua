@@ -1,4 +1,5 @@
--- Adds values to a list and removes values from it. A value that the list already has keeps its time.
+-- Adds values to a list and removes values from it. A value that the list already has keeps the time when it
+-- was added.
 --
 -- KEYS 1 control, 2 lists, 3 list, 4 journal
 -- ARGV 1 clock, 2 journal retention ms, 3 name of the list, 4 detail, 5 number of values to add, then these

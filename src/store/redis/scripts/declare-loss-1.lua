@@ -1,5 +1,5 @@
 -- Declares an epoch lost and starts another one. Freezes all sources, until an operator acknowledges the
--- loss. Freezes that were lost stand again. The caller must then update the copies.
+-- loss. Freezes that were lost are restored. The caller must then update the copies.
 --
 -- KEYS 1 in force
 -- ARGV 1 clock, 2 reason, 3 by, 4 the epoch that was lost; empty: the current one, 5 the next epoch, 6 the

@@ -1,5 +1,5 @@
--- Announces an order, unless another announcement for the subject stands. It replaces a cancelled order, and
--- one that expired unused.
+-- Announces an order, unless the subject has an expected or a used order. A cancelled order, or one that
+-- expired unused, is replaced.
 --
 -- KEYS 1 control, 2 order, 3 subject, 4 journal
 -- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 expires at ms, 6 by, 7 detail,

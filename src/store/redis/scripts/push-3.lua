@@ -1,5 +1,5 @@
--- Puts a revision in force, unless another one than the expected is in force. The caller must then update the
--- copies.
+-- Puts a revision in force, unless another revision than the expected one is in force. The caller must then
+-- update the copies.
 --
 -- KEYS 1 in force, 2 history, 3 documents
 -- ARGV 1 clock, 2 expected revision, 3 revision, 4 document, 5 by, 6 message

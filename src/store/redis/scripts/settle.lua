@@ -103,9 +103,10 @@ if ARGV[7] == '1' then
   stands = redis.call('HGET', subject, step.question)
 end
 
--- No policy approves under no revision.
+-- If no revision is in force, no policy can approve.
 local approves = proposed and revision ~= ''
--- A refusal is final if one of its causes is. It stands until the next question only if all of its causes do.
+-- A refusal is final if one of its causes is. It is decided again at the next question only if all of its
+-- causes are.
 local refusal = not proposed and ARGV[13]
 local results = {}
 for index, claim in ipairs(claims) do

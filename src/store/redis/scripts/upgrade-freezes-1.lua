@@ -1,4 +1,4 @@
--- Upgrades a record of a version that knows only one freeze, so that no freeze ends by it. The caller must
+-- Upgrades a record that a version with a single freeze wrote. Every freeze stays in effect. The caller must
 -- then update the copies.
 --
 -- KEYS 1 in force

@@ -28,9 +28,8 @@ local function list_version(lists, name)
   return string.match(redis.call('HGET', lists, name) or '', '^%d+') or '0'
 end
 
--- Returns for each value when it was added, or false; then whether the list is missing. A refusal depends on
---      the list, so
--- its version is kept.
+-- Returns when each value was added, or false; then whether the list is missing. Remembers the version of the
+-- list, because a refusal depends on it.
 local function list_look_up(claim, step)
   local version = list_version(step.lists, claim.name)
   step.versions[claim.name] = version
@@ -150,7 +149,7 @@ function mark_kind.check(claim, step)
   return { 'mark', '0', marked or '0' }
 end
 
--- Makes the mark, or keeps it as long as the subject from now.
+-- Makes the mark, or extends the retention of an existing one.
 function mark_kind.reserve(claim, step)
   if claim.marked then
     redis.call('PEXPIRE', claim.key, step.subject_ms)

@@ -1,7 +1,7 @@
--- Compares a source with what a process knows: see src/store/redis/data-loss.ts. `gone`: the
--- epoch. `other`: its epoch is another one. `behind`: its mark is older than the process's mark. Nil if
--- nothing is lost. An empty text is unknown to the process. The source's mark may be newer, because replies
--- are in flight or processes share the field.
+-- Compares a source with what a process remembers: see src/store/redis/data-loss.ts. Returns `gone` if the
+-- source has no epoch, `other` if it has another epoch, `behind` if its mark is older than that of the
+-- process, and nil if nothing is lost. An empty text means that the process does not know the value. The mark
+-- of the source may be newer, because replies are in flight or processes share the field.
 local function loss_in(epoch, known_epoch, mark, known_mark)
   if known_epoch ~= '' and epoch ~= known_epoch then return epoch and 'other' or 'gone' end
   if known_mark == '' or mark == known_mark then return nil end

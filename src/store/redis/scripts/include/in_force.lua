@@ -1,7 +1,7 @@
 --- @include time
 
--- At most so many freezes stand at once. One more joins the newest freeze of its kind and gets its id, so
--- that an unfreeze lifts both.
+-- The most freezes that can be in effect at once. A further freeze joins the newest freeze of its kind and
+-- gets its id, so that an unfreeze lifts both.
 local FREEZES_MAX = 100
 local JOINED = ' (and what stood under this id before: see the journal)'
 -- How many lifted freezes are kept for the services, and how many freeze events for sources that can't be
@@ -47,9 +47,8 @@ local function in_force_event(state, change, by, at, freezes)
   if #state.acts > EVENTS_MAX then table.remove(state.acts, 1) end
 end
 
--- Returns an id that was never given. Its number is at least the sequence, so it increases even after a
---      failover that lost
--- the newest id.
+-- Returns a new id. Its number is at least the sequence, so it increases even after a failover that lost the
+-- newest id.
 local function in_force_id(state)
   state.ids = math.max(state.ids + 1, state.sequence)
   return 'f' .. ms(state.ids)
@@ -72,8 +71,8 @@ local function in_force_freeze(state, kind, reason, by, at)
   return freeze
 end
 
--- Reads the record. A freeze that a version with only one freeze wrote is added to the others, so that it
--- ends none of them.
+-- Reads the record. A freeze that a version with a single freeze wrote is added to the others and replaces
+-- none of them.
 local function in_force_read(key, clock)
   local found = redis.call('HMGET', key, 'sequence', 'revision', 'frozen', 'prices', 'epoch', 'lost',
     'freezes', 'told', 'lifted', 'acts', 'ids')

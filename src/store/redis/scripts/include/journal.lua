@@ -4,9 +4,10 @@
 -- A subject keeps the ids of this many entries. A query about it reads no more.
 local SUBJECT_ENTRIES = 1000
 
--- Appends an entry at `now` and returns its id. The source's time is then at least `now`. All entries have
--- the same fields in the same order, because streams store these compactly. Removes whole blocks of entries
--- past the retention. `mark` is the field of the control that gets the id as a high-water mark, if any.
+-- Appends an entry at `now` and returns its id. The time of the source is then at least `now`. All entries
+-- have the same fields in the same order, because streams store these compactly. Removes whole blocks of
+-- entries past the retention. `mark` is the field of the control that gets the id as a high-water mark, if
+-- any.
 local function journal_append(journal, control, now, retention_ms, entry, mark)
   local at = ms(now)
   local oldest = ms(math.max(0, now - tonumber(retention_ms)))

@@ -2,9 +2,6 @@
 --- @include time
 
 -- An order is one hash: `state` (expected, used or cancelled), `announced`, `expires` and `ended` in ms,
--- `by`, and the text of each member under `m:` and its name.
-
--- An order is one hash: `state` (expected, used or cancelled), `announced`, `expires` and `ended` in ms,
 -- `by`, and the text of each member in a field `m:` and its name.
 local STATES = { expected = true, used = true, cancelled = true }
 

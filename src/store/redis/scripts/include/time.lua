@@ -1,4 +1,4 @@
--- Doubles above this have no exact digits. A time in milliseconds is far below.
+-- Above this bound, the digits of a double are not exact. A time in milliseconds is far below it.
 local TOO_LARGE = 1e18
 
 -- How long a counter outlives its content. Redis expires keys by its own clock, even while that is wrong: a
@@ -11,9 +11,9 @@ local function ms(number)
   return string.format('%d', number)
 end
 
--- Returns the clock in ms, and how far it may be ahead of the time. `given` is a test's clock, or the empty
---      text for that
--- of Redis, then `+` and the latter. Without `+` the clock may be ahead by any amount.
+-- Returns the clock in ms, and how many ms it may be ahead of the time. `given` is a test's clock, or the
+-- empty text for the clock of Redis, then optionally `+` and how many ms it may be ahead. Without `+`, it may
+-- be ahead by any amount.
 local function time_clock(given)
   local clock, step = string.match(given, '^(%d*)%+?(%d*)$')
   step = tonumber(step) or math.huge
@@ -22,10 +22,9 @@ local function time_clock(given)
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), step
 end
 
--- Returns the time in ms, how many ms the clock is ahead if it has jumped, else 0, and the clock. The time
---      never runs
--- backwards. While the clock is too far ahead, the time stays at the control's field `now`. `held` is the
--- control's field of that name: see clock-1.lua.
+-- Returns the time in ms, how many ms the clock is ahead (0 unless it has jumped), and the clock in ms. The
+-- time never runs backwards. While the clock is too far ahead, the time stays at the control's field `now`.
+-- `held` is the control's field of that name: see clock-1.lua.
 local function time_of(kept, held, given)
   local clock, step = time_clock(given)
   kept = tonumber(kept or '0')

@@ -1,12 +1,6 @@
 --- @include amount
 --- @include time
 
--- A counter is a queue of buckets in one hash, ends ascending. Its `head` has, with blanks between, the total
--- of all, the numbers of the first and of the last bucket, when the last one ends and its sum, and when the
--- first one ends. The buckets before the last are fields of their own, by number, each `end|sum`. A bucket
--- counts while its end lies later than now - length. A calendar period is one bucket that ends with the
--- period, of length 0.
-
 -- A counter is a queue of buckets in one hash, ordered by their ends. The field `head` has, separated by
 -- blanks: the total of all buckets, the numbers of the first and of the last bucket, the end and the sum of
 -- the last bucket, and the end of the first bucket. Each earlier bucket is a field of its own, by its number:
@@ -37,8 +31,8 @@ local function window_drop(window)
   end
 end
 
--- Reads the counter and writes nothing. `asked` is the total if all amounts of this settle so far are
--- granted.
+-- Reads the counter and writes nothing. `asked` is the total if all amounts that this settle has asked for so
+-- far are granted.
 local function window_read(key, now, length_ms)
   local head = redis.call('HGET', key, 'head')
   if not head then
