@@ -12,7 +12,10 @@ export interface CallbackKind {
   readonly values: readonly string[];
   /** Other names that members have in a body, such as `withdraw_id`, with their names in `values`. */
   readonly aliases: Readonly<Record<string, string>>;
-  /** Members that only this kind has. They tell the kinds apart at a URL that serves several. */
+  /**
+   * Members that only this kind has. They determine the kind of a callback at a URL that serves several
+   * kinds.
+   */
   readonly marks: readonly string[];
 }
 

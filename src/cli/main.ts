@@ -70,7 +70,10 @@ function outlet(stream: NodeJS.WriteStream): Outlet {
  */
 const SAME_SIGNAL_MS = 1000;
 
-/** Resolves with the first signal to stop. The next one ends the process at once, as signals do. */
+/**
+ * Resolves with the first signal to stop. The next signal ends the process immediately, as signals do by
+ * default.
+ */
 function stopped(): Promise<string> {
   return new Promise((resolve) => {
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -89,7 +89,7 @@ const isOutage = (thrown: unknown): boolean =>
   thrown instanceof CountersignError && thrown.code === 'STORE_UNREACHABLE';
 
 export interface ClockWatch {
-  /** `clock` fails while nothing is approved. `time` only reports that the store's time stands still. */
+  /** `clock` fails while nothing is approved. `time` only reports that the store's time does not advance. */
   readonly checks: readonly HealthCheck[];
   /** Resolves after the first check of the clock. */
   readonly start: () => Promise<void>;

@@ -144,7 +144,7 @@ function escapePath(path: string): string {
   return path.replace(/[{}()[\]+?!:*\\]/g, '\\$&');
 }
 
-/** A header that was sent twice counts as missing: nobody knows which value the gateway wrote. */
+/** A header that was sent twice counts as missing, because it is not known which value the gateway wrote. */
 function headerOf(request: Request, name: string): string | undefined {
   const wanted = name.toLowerCase();
   const values = request.rawHeaders.filter(

@@ -61,7 +61,10 @@ export type LogLevel = 'error' | 'warn' | 'info';
 
 const MAX_CHARACTERS = 1024;
 
-/** Writes lines of `level` and above to `stream`. Lines are lost if the stream fails; the service goes on. */
+/**
+ * Writes lines of `level` and above to `stream`. Lines are lost if the stream fails, and the service
+ * continues.
+ */
 export function createLog({
   level,
   stream = process.stdout,

@@ -18,7 +18,7 @@ export interface Metrics {
   inForce(revision: string): void;
   /** The freezes in force. */
   frozen(freezes: readonly { readonly id: string; readonly kind: string; readonly by: string }[]): void;
-  /** The result of the last look at the store. `freeBytes` is the free space on its disk, if it is known. */
+  /** The result of the last check of the store. `freeBytes` is the free space on its disk, if it is known. */
   store(state: {
     readonly writable: boolean;
     readonly moved: boolean;

@@ -31,8 +31,8 @@ export interface CallbackReport {
   /** The journal entry's id. */
   readonly decision: string | undefined;
   /**
-   * True for a code that an operator must look at: TERMS_CHANGED, SCHEME_CHANGED, SIGNED_WITHOUT_APPROVAL,
-   * TXID_UNEXPECTED.
+   * True for a code that an operator must investigate: TERMS_CHANGED, SCHEME_CHANGED,
+   * SIGNED_WITHOUT_APPROVAL, TXID_UNEXPECTED.
    */
   readonly alarm: boolean;
   readonly data: Readonly<Record<string, unknown>>;

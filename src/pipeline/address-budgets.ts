@@ -123,9 +123,9 @@ export function createFailureBudgets({
 }
 
 /**
- * The networks that an address belongs to, narrowest first. An IPv4 address stands alone. Of IPv6, one host
- * usually has a /64 and one customer a /48. A text that is not an address is returned unchanged, up to 64
- * characters.
+ * The networks that an address belongs to, narrowest first. An IPv4 address is its own network. In IPv6, one
+ * host usually has a /64, and one customer a /48. A text that is not an address is returned unchanged, up to
+ * 64 characters.
  */
 export function networksOf(address: string): readonly [string, ...string[]] {
   const text = address.slice(0, ADDRESS_CHARACTERS);

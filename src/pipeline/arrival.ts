@@ -10,7 +10,7 @@ export type Route =
   | { readonly callback: 'payment' }
   | { readonly callback: 'cosigner'; readonly source: string; readonly expected: readonly Kind[] };
 
-/** The receiver of an answer, as far as it is known. */
+/** The receiver of an answer. Members that are not known yet are undefined. */
 export interface Addressee {
   readonly route: Route;
   /** Undefined if the sender is not authenticated: then the answer is FAILURE. */

@@ -30,7 +30,7 @@ export interface Track {
   timedAsync<T>(step: Step, work: () => Promise<T>): Promise<T>;
   decoded(members: Members): void;
   authenticated(sender: Authenticated): void;
-  /** The addressee of an answer, as far as it is known now. */
+  /** The receiver of the answer, from what is known now. */
   addressee(): Addressee;
   callback(callback: Callback, subject: string): void;
   end(ending: Ending, answer?: Answer): Outcome;

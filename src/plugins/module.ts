@@ -9,7 +9,7 @@ import { type ThreadSlot, createThreadSlot } from './thread.ts';
 
 /** A module that runs in threads of its own. */
 export interface Module {
-  /** At most `concurrency` questions at once. Rejects with PluginError. */
+  /** At most `concurrency` questions in parallel. Rejects with PluginError. */
   readonly ask: (input: ModuleInput) => Promise<PluginAnswer>;
   /** Resolves when all threads have ended, or after a second. */
   readonly close: () => Promise<void>;

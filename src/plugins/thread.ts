@@ -26,8 +26,8 @@ const OUTPUT_CHARACTERS = 300;
 const WORKER = new URL('./module-worker.ts', import.meta.url);
 
 /**
- * A thread that ends during a question is replaced at once. A thread that ends at another time is replaced at
- * the next question. So a module that keeps ending is started no more often than it is asked.
+ * A thread that ends during a question is replaced immediately. A thread that ends at another time is
+ * replaced at the next question. So a module that keeps ending is started no more often than it is asked.
  */
 export function createThreadSlot(
   { name, timeoutMs, memoryMb }: Pick<ModuleConfig, 'name' | 'timeoutMs' | 'memoryMb'>,

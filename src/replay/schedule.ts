@@ -1,4 +1,4 @@
-/** When callbacks are due: by the recorded pace, by a rate, by both, or at once. */
+/** When callbacks are due: by the recorded pace, by a rate, by both, or immediately. */
 interface Pace {
   /** In how many milliseconds the next callback is due. */
   dueInMs(recordedAtMs: number): number;
@@ -29,7 +29,7 @@ export function createPace({ clock, ratePerSecond, speed }: PaceOptions): Pace {
   };
 }
 
-/** Named queues. The work of one queue runs in order, and several queues run at once. */
+/** Named queues. The work of one queue runs in order, and several queues run in parallel. */
 export interface Queues {
   /**
    * Resolves when there is room for more work, which may be before this work is done. `work` must not reject.
@@ -41,7 +41,10 @@ export interface Queues {
 /** Work that may wait for each slot. Work that waits for its own queue must not keep other queues waiting. */
 const WAITING_PER_SLOT = 8;
 
-/** Runs at most `concurrency` pieces of work at once. With a concurrency of 1, in the order of submission. */
+/**
+ * Runs at most `concurrency` pieces of work in parallel. With a concurrency of 1, it keeps the order of
+ * submission.
+ */
 export function createQueues(concurrency: number): Queues {
   const most = concurrency === 1 ? 1 : concurrency * WAITING_PER_SLOT;
   const lastOf = new Map<string, Promise<void>>();

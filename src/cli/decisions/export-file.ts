@@ -63,7 +63,7 @@ function createWriter(
   let end = completeBytes + incompleteBytes;
 
   const flush = (): void => {
-    // Two runs at once would mix their lines.
+    // Two runs at the same time would mix their lines.
     if (fstatSync(file).size !== end) {
       throw unusable(path, 'another process writes to the file. Run one export at a time');
     }

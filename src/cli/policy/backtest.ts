@@ -98,9 +98,7 @@ function* ofSource(items: Iterable<RecordItem>, source: string): Generator<Recor
   for (const item of items) if (item.type === 'prices' || item.source === source) yield item;
 }
 
-/**
- * The lists as they were when the journal begins, as far as that is known, then the record in order of time.
- */
+/** The lists as they were when the journal begins, if that is known, and then the record in order of time. */
 async function* storeRecord(
   store: Store,
   sources: readonly string[],

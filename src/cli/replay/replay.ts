@@ -138,7 +138,7 @@ async function post(
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body,
-      // A redirect could lead to an instance of somebody else.
+      // A redirect could lead to another instance.
       redirect: 'manual',
       signal: waiting.signal,
     });

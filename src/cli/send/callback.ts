@@ -141,7 +141,7 @@ export function variedPayment({ user, amount }: Varied, index: number): Varied {
 }
 
 /**
- * Posts many callbacks, several at once, and prints the counts of their answers. Resolves with 0 if every
+ * Posts many callbacks, several in parallel, and prints the counts of their answers. Resolves with 0 if every
  * answer is SUCCESS or FAILURE.
  */
 export async function sendMany(
