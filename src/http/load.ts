@@ -92,12 +92,12 @@ export function createLoadMonitor({ nowMs, count, countUnserved, write }: LoadMo
     state() {
       const [overloads, throttles] = [overloaded.count(), throttled.count()];
       const rest = throttles === 0 ? '' : `; ${throttles} of addresses whose callbacks fail to authenticate`;
-      const within = `turned away for the load in the last ten seconds${rest}`;
+      const turnedAway = `turned away for the load in the last ten seconds${rest}`;
       return overloads === 0
-        ? { ok: true, because: `nothing was ${within}` }
+        ? { ok: true, because: `nothing was ${turnedAway}` }
         : {
             ok: false,
-            because: `${overloads} callbacks or connections were ${within}: see OVERLOADED in the log`,
+            because: `${overloads} callbacks or connections were ${turnedAway}: see OVERLOADED in the log`,
           };
     },
   };

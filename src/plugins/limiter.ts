@@ -36,11 +36,11 @@ export type Limiter = (ask: () => Promise<PluginAnswer>, withinMs: number) => Pr
  * ended.
  */
 export function createLimiter(plugin: string, limits: Limits, report: ReportPlugin): Limiter {
-  const { timeoutMs, concurrency, waiting, breaker: after } = limits;
+  const { timeoutMs, concurrency, waiting, breaker: circuit } = limits;
   const breaker: CircuitBreakerPolicy = circuitBreaker(
     // In the half-open state one question tests the plugin: everything except an answer counts as a failure.
     handleWhen((thrown) => !isFromLimits(thrown) || breaker.state === CircuitState.HalfOpen),
-    { halfOpenAfter: after.cooldownMs, breaker: new ConsecutiveBreaker(after.failures) },
+    { halfOpenAfter: circuit.cooldownMs, breaker: new ConsecutiveBreaker(circuit.failures) },
   );
   const slots = bulkhead(concurrency, waiting);
   const lastFailure = (): string => {
@@ -48,7 +48,7 @@ export function createLimiter(plugin: string, limits: Limits, report: ReportPlug
     return failure !== undefined && 'error' in failure ? messageOf(failure.error) : 'it failed';
   };
   breaker.onBreak(() => {
-    const because = `${plugin} is not asked for ${after.cooldownMs} ms; the last failure: ${lastFailure()}`;
+    const because = `${plugin} is not asked for ${circuit.cooldownMs} ms; the last failure: ${lastFailure()}`;
     report('inquiry-paused', because);
   });
   breaker.onReset(() => report('inquiry-resumed', `${plugin} answers again`));

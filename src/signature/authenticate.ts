@@ -159,12 +159,12 @@ export function sharedKeys(sources: readonly SourceDescription[]): readonly stri
 
 function sharedKeyWarning(one: SourceDescription, other: SourceDescription, key: string): string {
   const envelopes = [one, other].every(({ accepts }) => accepts.includes('rsa-envelope'));
-  const worse = envelopes
+  const envelopeRisk = envelopes
     ? ', and an rsa-envelope for one, encrypted again, passes as one for the other'
     : '';
   return (
     `the sources ${one.source} and ${other.source} share the platform key ${key}: its owner can sign for ` +
-    `both${worse}; have the platform use a key for each`
+    `both${envelopeRisk}; have the platform use a key for each`
   );
 }
 

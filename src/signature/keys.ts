@@ -53,16 +53,16 @@ export interface SignedDigest {
 /** The public key behind a reference. Throws KEY_UNREADABLE or SECRET_UNREADABLE, naming the reference. */
 export function readPublicKeyFrom(reference: SecretRef, readSecret: ReadSecret, digest?: Digest): PublicKey {
   const text = readSecret(reference);
-  return named(reference, () => readPublicKey(text, digest));
+  return namingReference(reference, () => readPublicKey(text, digest));
 }
 
 /** The private key behind a reference. Throws KEY_UNREADABLE or SECRET_UNREADABLE, naming the reference. */
 export function readPrivateKeyFrom(reference: SecretRef, readSecret: ReadSecret): PrivateKey {
   const text = readSecret(reference);
-  return named(reference, () => readPrivateKey(text));
+  return namingReference(reference, () => readPrivateKey(text));
 }
 
-function named<T>(reference: SecretRef, read: () => T): T {
+function namingReference<T>(reference: SecretRef, read: () => T): T {
   try {
     return read();
   } catch (thrown) {
@@ -83,7 +83,9 @@ export function readPublicKey(text: string, digest: Digest = 'sha256'): PublicKe
     // Node verifies faster than node-rsa, which passes the padding with each call.
     verify: (data, signature) => verify(algorithm, Buffer.from(data), key, signature),
     digestIn: (signature) => {
-      const info = quietly(() => publicDecrypt({ key, padding: constants.RSA_PKCS1_PADDING }, signature));
+      const info = undefinedIfThrown(() =>
+        publicDecrypt({ key, padding: constants.RSA_PKCS1_PADDING }, signature),
+      );
       return info === undefined ? undefined : readDigestInfo(info);
     },
     encrypt: (block) => rsa.encrypt(block),
@@ -97,7 +99,7 @@ export function readPrivateKey(text: string, digest: Digest = 'sha256'): Private
   return {
     ...describe(createPublicKey(key)),
     sign: (data) => rsa.sign(data),
-    decrypt: (blocks) => quietly(() => decryptBlocks(key, blocks)),
+    decrypt: (blocks) => undefinedIfThrown(() => decryptBlocks(key, blocks)),
   };
 }
 
@@ -170,7 +172,7 @@ function readDigestInfo(info: Uint8Array): SignedDigest {
 }
 
 // The cause of a failed decryption must not be revealed.
-function quietly(run: () => Uint8Array | undefined): Uint8Array | undefined {
+function undefinedIfThrown(run: () => Uint8Array | undefined): Uint8Array | undefined {
   try {
     return run();
   } catch {

@@ -50,7 +50,7 @@ const OTHERWISE: Readonly<Record<string, string>> = {
   SCHEME_CHANGED: 'with the same scheme',
 };
 
-/** The verdict without the deciding refusal, as far as it is known. */
+/** What would have refused without the deciding refusal. */
 function nextLines({ code }: JournalEntry, { next, rules }: Decision): readonly string[] {
   const otherwise = OTHERWISE[code];
   if (rules.length === 0 || otherwise === undefined) return [];
@@ -68,7 +68,7 @@ function nextLines({ code }: JournalEntry, { next, rules }: Decision): readonly 
 
 async function revisionLines(store: Store, { revision }: JournalEntry): Promise<readonly string[]> {
   if (revision === '') return [];
-  const { pushed, inForce } = await standingOf(store, revision);
+  const { pushed, inForce } = await pushOf(store, revision);
   const since =
     pushed === undefined
       ? ''
@@ -76,8 +76,8 @@ async function revisionLines(store: Store, { revision }: JournalEntry): Promise<
   return [`under revision ${revision}${since}${inForce ? ' (in force now)' : ' (another is in force now)'}`];
 }
 
-/** The last push of a revision, as far as the history goes back, and whether the revision is in force. */
-async function standingOf(
+/** The last push of a revision, if the history still has it, and whether the revision is in force. */
+async function pushOf(
   store: Store,
   revision: string,
 ): Promise<{ readonly pushed: HistoryEntry | undefined; readonly inForce: boolean }> {
@@ -108,7 +108,7 @@ function rulesText({ rules }: Decision): readonly string[] {
 
 async function explanationJson(store: Store, entry: JournalEntry, first?: JournalEntry): Promise<object> {
   const { next } = readDecision(entry, first);
-  const { pushed, inForce } = await standingOf(store, entry.revision);
+  const { pushed, inForce } = await pushOf(store, entry.revision);
   return {
     ...decisionJson(entry, first),
     next: next ?? null,

@@ -34,8 +34,8 @@ export const policyValidate: CommandRow = {
     const { revision } = policies;
     const warnings = spellingWarnings(policies);
     for (const warning of warnings) session.report(`warning: ${warning}`);
-    const tried = tests.length === 0 ? '' : `, ${counted(tests.length, 'test')}`;
-    session.print(`${sizeText(policies)}${tried}, no faults. Revision ${revision}`, {
+    const testsText = tests.length === 0 ? '' : `, ${counted(tests.length, 'test')}`;
+    session.print(`${sizeText(policies)}${testsText}, no faults. Revision ${revision}`, {
       valid: true,
       revision,
       ...sizeOf(policies),
