@@ -24,7 +24,7 @@ export const amountText = z
   .refine((text) => parseAmount(text) !== undefined, 'not an amount')
   .transform((text): Amount => parseAmount(text) ?? 0n);
 
-/** What an explanation needs to know of the rule that made a claim. */
+/** The data of the rule that made a claim, for its explanation. */
 export interface ClaimOrigin {
   /** The rule's sentence about its claims. */
   readonly because: string;

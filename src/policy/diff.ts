@@ -140,7 +140,8 @@ function diffPolicy(policy: string, was: Named | undefined, is: Named | undefine
 }
 
 /**
- * The members that are compared by value: all but the name, and those that have a comparison of their own.
+ * The members that are compared by value: all except the name and the members that are compared in another
+ * way.
  */
 function membersOf(policy: Named): Named {
   const others = Object.entries(policy).filter(([name]) => !['policy', 'when', 'rules'].includes(name));

@@ -17,7 +17,7 @@ export interface RuleExplanation {
   /** `window-limit#2`. */
   readonly rule: string;
   readonly mode: RuleResult['mode'];
-  /** FAILURE also if the store did not check the rule's claims. */
+  /** Also FAILURE if the store did not check the rule's claims. */
   readonly verdict: 'SUCCESS' | 'FAILURE';
   readonly because: string;
 }

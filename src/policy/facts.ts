@@ -51,7 +51,7 @@ export interface PluginAnswer {
   readonly because: string;
 }
 
-/** The key of a question's answer. Equal questions have the same key, and are asked once. */
+/** The key of a question's answer. Equal questions have the same key, and are sent once. */
 export function pluginQuestionKey({ of, name, parameters }: PluginQuestion): string {
   return `${of}:${name}:${canonicalJson(parameters)}`;
 }

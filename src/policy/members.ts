@@ -13,7 +13,7 @@ export function memberNames(kind: Kind): readonly string[] {
   return [SOURCE, ...values, ...Object.keys(aliases)];
 }
 
-/** The canonical name of a member, also for an alias (`payCoinSymbol`); undefined for an unknown name. */
+/** The canonical name of a member or an alias (`payCoinSymbol`); undefined for an unknown name. */
 export function memberNamed(kind: Kind, name: string): string | undefined {
   const { values, aliases } = callbackKinds[kind];
   const canonical = Object.hasOwn(aliases, name) ? aliases[name] : name;

@@ -211,7 +211,7 @@ function violationOf(
   };
 }
 
-/** The text by which lists, in the store, in files and in the policy, know a value. */
+/** The text of a value in lists: in the store, in files and in the policy. */
 export function listText(value: Value): string {
   return comparableEntry(formatValue(value));
 }

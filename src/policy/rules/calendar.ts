@@ -47,7 +47,7 @@ export function checkZone(zone: string, context: RuleContext): boolean {
   return false;
 }
 
-/** Whether this runtime knows the zone. A bare offset is no zone, since it has no summer time. */
+/** Whether this runtime supports the zone. An offset alone is not a zone, since it has no summer time. */
 export function isZone(zone: string): boolean {
   try {
     return (

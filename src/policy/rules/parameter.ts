@@ -58,7 +58,7 @@ export const amountOrTable = z
       : new Map(Object.entries(written).map(([symbol, amount]) => [symbol, exactAmount(amount)])),
   );
 
-/** The parameter beside an {@link amountOrTable} which says that the bounds are tables. */
+/** The parameter next to an {@link amountOrTable}. It declares that the bounds are tables. */
 export const byAsset = z
   .literal('asset', { error: 'asset, or leave it out' })
   .optional()

@@ -215,7 +215,7 @@ const JOINED = ' (and what stood under this id before: see the journal)';
 const isFromOperator = ({ kind }: Freeze): boolean => kind === 'operator';
 const rowIdOf = (id: string): number => Number(id.slice(1));
 
-/** The freeze that older versions see, which know only one: a loss before all others. */
+/** The only freeze that older versions see: preferably one for a loss, otherwise the newest. */
 const legacyFreezeOf = (frozen: readonly Freeze[]): Freeze | undefined =>
   lossesIn(frozen).at(-1) ?? frozen.at(-1);
 

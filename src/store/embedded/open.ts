@@ -26,7 +26,7 @@ export interface EmbeddedStoreOptions {
   readonly clock?: Clock;
   /** Without them, every step of the clock is accepted, as tests and simulations need it. */
   readonly clockBounds?: ClockBounds;
-  /** Only for tests: time that passes whatever the clock says. */
+  /** Only for tests: elapsed time, independent of the clock. */
   readonly elapsed?: Elapsed;
   readonly retention?: Retention;
   /**

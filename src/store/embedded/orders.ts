@@ -90,7 +90,7 @@ export function createOrders(connection: DatabaseSync, journal: JournalTable): O
   };
 }
 
-/** Equal for the same members, whatever their order. */
+/** Equal for the same members in any order. */
 function stored(members: Order['members']): string {
   return JSON.stringify(Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

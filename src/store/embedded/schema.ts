@@ -162,8 +162,8 @@ export const migrations: readonly string[] = [
   CREATE TABLE service_call (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL) STRICT;
   INSERT INTO service_call VALUES (1, 0);
   `,
-  // Older versions know only the one freeze in the columns of `control`. The trigger stops them from lifting
-  // freezes that they don't know.
+  // Older versions read only the one freeze in the columns of `control`. The trigger keeps them from lifting
+  // the freezes of this table.
   `
   CREATE TABLE freeze (
     id INTEGER PRIMARY KEY,

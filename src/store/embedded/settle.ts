@@ -72,10 +72,7 @@ export function recordNotification(
   return { id, atMs, verdict, code };
 }
 
-/**
- * A claim that only observes passes whatever the check found. A deciding claim without a result does not
- * pass.
- */
+/** A claim that only observes always passes. A deciding claim without a result does not pass. */
 function passes(claim: Claim, result: ClaimResult | undefined): boolean {
   return !claim.decides || result?.holds === true;
 }

@@ -84,7 +84,7 @@ export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
   };
 }
 
-/** Assigns ids, and keeps only refusals: a simulation reads nothing else of its journal. */
+/** Assigns ids, and keeps only refusals: a simulation reads nothing else from its journal. */
 function createRefusalJournal(refusals: Map<string, Refusal>): JournalTable {
   let last = 0;
   const append: JournalTable['append'] = ({ type, verdict, code = '', claims = [], detail }) => {

@@ -1,6 +1,9 @@
 import { CountersignError, type ErrorCode, messageOf } from '../../errors.ts';
 
-/** What SQLite threw at the database in `file`, with its cure. A CountersignError stays as it is. */
+/**
+ * Turns an error that SQLite threw for the database `file` into a CountersignError with its cure. Returns a
+ * CountersignError unchanged.
+ */
 export function storeError(file: string, thrown: unknown): CountersignError {
   if (thrown instanceof CountersignError) return thrown;
   const errcode = errcodeOf(thrown);

@@ -15,7 +15,7 @@ export interface Tables extends SettleTables {
   readonly services: ServiceTables;
 }
 
-/** All tables of a database in the current schema. A simulation passes a journal of its own. */
+/** All tables of a database in the current schema. A simulation passes its own journal. */
 export function createTables(connection: DatabaseSync, journal: JournalTable): Tables {
   const sources = createSources(connection);
   return {

@@ -34,7 +34,7 @@ interface Waiting<W> {
 
 /**
  * The queue for all writes of this process. Writes that wait at the same time share one transaction, and so
- * one flush to disk, which costs more than all else. While one batch is committed the next one fills, so
+ * one flush to disk, which is the most expensive part. While one batch is committed the next one fills, so
  * batches grow with the load.
  */
 export function createWriteQueue<W>(file: string, committer: BatchCommitter<W>): WriteQueue<W> {

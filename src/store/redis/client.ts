@@ -255,8 +255,7 @@ type ConnectToSentinel = (sentinel: unknown, options: RedisOptions | undefined) 
 class PrimaryConnector extends SentinelConnector {
   constructor(options: unknown) {
     super(optionsOf(options));
-    // ioredis asks the Sentinels through a client of its own.
-    // It declares the method private, without its type.
+    // ioredis asks the Sentinels through a separate client. It declares the method private, without its type.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
     const inner = this as unknown as { connectToSentinel: ConnectToSentinel };
     const connectToSentinel = inner.connectToSentinel.bind(this);

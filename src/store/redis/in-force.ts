@@ -93,7 +93,7 @@ async function readFields(
   const [sequence = '0', revision = '', frozen = '', prices = '0', freezes = '', lifted = '', ...rest] =
     found;
   const [epoch, lost = '', stopped = '', upgraded = '', freezeEvents = '', ids = '0'] = rest;
-  // Processes that know another epoch must look before anything is pushed.
+  // Processes that remember another epoch must read the record before anything is pushed.
   if (epoch === newest) await publishChange(parts, sequence);
   const state: StoreState = {
     current: [sequence, revision, frozen, prices, freezes, lifted],
@@ -124,7 +124,7 @@ export async function publishChange({ connection, keys }: RedisParts, sequence: 
 export type Loss = 'gone' | 'other' | 'behind';
 export const lossKinds = z.enum(['gone', 'other', 'behind']);
 
-/** What a process expects of a source's copy; each the empty text if it knows nothing. */
+/** What a process expects of a source's copy; each is the empty text if the process does not know it. */
 export interface ExpectedCopy {
   readonly epoch: string;
   /** The field of the copy that has this process's high-water mark. */
@@ -134,7 +134,7 @@ export interface ExpectedCopy {
 }
 
 export interface CopyResults {
-  /** 0 if every source has the record, else the highest sequence that a source has instead. */
+  /** 0 if every source has the record; otherwise the highest sequence that a source has instead. */
   readonly highestOther: number;
   readonly lost: readonly (readonly [source: string, loss: Loss])[];
 }

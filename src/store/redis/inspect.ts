@@ -10,7 +10,7 @@ interface Connected {
 export interface RedisFacts {
   /** The oldest version of all primaries. */
   readonly version: string;
-  /** `noeviction` if every primary has it, else the policy of another primary. */
+  /** `noeviction` if every primary has it; otherwise the first other policy. */
   readonly maxmemoryPolicy: string;
   /** True if every primary writes an append-only file, so that decisions survive a crash. */
   readonly appendOnly: boolean;
@@ -47,7 +47,7 @@ export interface ServerFacts {
   readonly unsaved: number;
 }
 
-/** Rejects like any command, with STORE_UNREACHABLE also if the user lacks the right to INFO or TIME. */
+/** Rejects like any command. Also rejects with STORE_UNREACHABLE if the user has no right to INFO or TIME. */
 export async function inspectRedis({ connection }: Connected): Promise<RedisFacts> {
   const clockAheadMs = await clockAhead({ connection });
   const servers = await inspectServers({ connection });
@@ -82,8 +82,8 @@ export async function clockAhead({ connection }: Connected): Promise<number> {
 const clockScript = loadScript('clock-1');
 
 /**
- * Runs a script that writes the store's time as it stands, and nothing else. Rejects if the server or its
- * user does not allow scripts or writes.
+ * Runs a script that writes the store's time unchanged, and nothing else. Rejects if the server or its user
+ * does not allow scripts or writes.
  */
 export async function tryScript({ connection }: Connected, inForceKey: string): Promise<void> {
   await run(connection, clockScript, [inForceKey], ['', 'try', 0, '']);

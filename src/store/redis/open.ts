@@ -51,7 +51,7 @@ const NO_REPLICAS: Durability = { replicas: 0, timeoutMs: 0 };
 const DEFAULT_TIMEOUTS: RedisTimeouts = { commandTimeoutMs: 1000, connectTimeoutMs: 2000 };
 
 /**
- * Opens the store on Redis 7.0 or newer. Resolves after `connectTimeoutMs` at the latest, also while Redis is
+ * Opens the store on Redis 7.0 or newer. Resolves after `connectTimeoutMs` at the latest, even while Redis is
  * down: each verb then rejects with STORE_UNREACHABLE at once, until the connection is ready.
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {

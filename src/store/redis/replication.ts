@@ -20,9 +20,8 @@ import { loadScript } from './script.ts';
  * after the write itself. It stays on the primary. If a SUCCESS is rejected in this way, the journal gets an
  * entry of type `late`, because the answer is FAILURE. A repeat waits for the replicas again.
  *
- * `WAIT` blocks all later commands of its connection, so the waits have a connection of their own. It is not
- * the connection that wrote, and it may reach another primary than the one that has the write. So each wait
- * is one pipeline of two commands:
+ * `WAIT` blocks all later commands of its connection, so the waits use a separate connection. It may reach
+ * another primary than the one that has the write. So each wait is one pipeline of two commands:
  *
  * 1. `check-writes.lua` checks that this primary still has the write: the journal entry by its id, subject
  *    and terms, or the field by its value. If not, a failover has lost it. Then it writes the key `barrier`,
@@ -31,7 +30,7 @@ import { loadScript } from './script.ts';
  * 2. `WAIT` returns how many replicas have acknowledged it.
  *
  * One wait at a time is in flight; the writes that arrive meanwhile share the next one. On a Cluster, each
- * source has waits of its own, since its slot has its own replicas.
+ * source has its own waits, because its slot has its own replicas.
  */
 
 /** How many replicas must acknowledge a write, and within what time. */
