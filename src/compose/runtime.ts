@@ -2,7 +2,7 @@ import { CountersignError } from '../errors.ts';
 import { type LoadMonitor, createLoadMonitor } from '../http/load.ts';
 import type { Readiness } from '../http/ops.ts';
 import { createCallbackObserver, createDenialObserver } from '../observe/callbacks.ts';
-import { type HealthState, createHealth } from '../observe/health.ts';
+import { type HealthState, createHealth, within } from '../observe/health.ts';
 import { createLineLimit } from '../observe/line-limit.ts';
 import type { Log } from '../observe/log.ts';
 import { type Metrics, createMetrics } from '../observe/metrics.ts';
@@ -172,6 +172,9 @@ function followPolicies({ settings, log }: RuntimeParts, store: Store, metrics: 
   });
 }
 
+/** A store that needs longer to answer is not ready. */
+const STORE_CHECK_MS = 1000;
+
 /** While a call runs, further calls share it and get its result. */
 function shared<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
@@ -220,7 +223,8 @@ function healthOf(parts: HealthParts) {
   });
   return createHealth({
     checks: [
-      { name: 'store', check: shared(() => storeState(store, metrics)) },
+      // The time limit is inside: a later call must not take a slow result for a prompt one.
+      { name: 'store', check: shared(() => within(STORE_CHECK_MS, storeState(store, metrics))) },
       { name: 'prepared', check: () => stateOf(unprepared(), 'the store may decide') },
       { name: 'approvals', check: () => approvals(follower.control()?.frozen ?? []) },
       ...clockWatch.checks,

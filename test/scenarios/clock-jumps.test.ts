@@ -101,7 +101,7 @@ describeOnBothStores('a clock that jumps ahead', (host) => {
     const [acceptance] = await service.store.entries({ source: 'vault', newestFirst: true, limit: 1 });
     expect(acceptance).toMatchObject({ type: 'clock', code: 'CLOCK_ACCEPTED' });
     const explained = await run('decisions', 'explain', `vault/${acceptance?.id}`);
-    expect(explained.out).toContain("because the store's clock was accepted by ada as it stood, 3 h");
+    expect(explained.out).toContain("because ada accepted the store's clock, 3 h");
     expect((await run('clock', 'show')).code).toBe(0);
     expect((await run('clock', 'accept')).out).toContain('There is nothing to accept.');
   });
