@@ -24,6 +24,10 @@ if (isEnough(process.versions.node)) {
   const child = spawn(installed, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',
   });
+  child.on('error', ({ message }) => {
+    console.error(`countersign can't start ${installed}: ${message}. Run npm ci.`);
+    process.exit(2);
+  });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 130)));
 }

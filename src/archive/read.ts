@@ -42,6 +42,7 @@ export async function readFileOf(
 ): Promise<WholeFile> {
   const bytes = createHash('sha256');
   const chain = createChain(source, file);
+  let byCaller: { readonly thrown: unknown } | undefined;
   try {
     await pipeline(
       createReadStream(file.path),
@@ -55,11 +56,18 @@ export async function readFileOf(
       async (chunks: AsyncIterable<Buffer>) => {
         for await (const line of linesOf(chunks, chain)) {
           const entry = chain.read(line);
-          if (entry !== undefined) await entryRead(entry);
+          if (entry === undefined) continue;
+          try {
+            await entryRead(entry);
+          } catch (thrown) {
+            byCaller = { thrown };
+            throw thrown;
+          }
         }
       },
     );
   } catch (thrown) {
+    if (byCaller !== undefined) throw byCaller.thrown;
     // Node ends the decompression at zero bytes after the data, and so aborts the pipeline.
     if (codeOf(thrown) === 'ABORT_ERR') {
       throw archiveFault({

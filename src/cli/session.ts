@@ -46,8 +46,11 @@ export interface Session extends Pick<Terminal, 'env' | 'clock' | 'input' | 'sto
   readonly settingsFile: string;
   settings(): Settings;
   secrets(): Secrets;
-  /** The store of the settings, with all their sources registered. Rejects with STORE_UNREACHABLE. */
-  store(): Promise<Store>;
+  /**
+   * The store of the settings, with all their sources registered. In the background, writes don't take
+   * precedence over those of services. Rejects with STORE_UNREACHABLE.
+   */
+  store(as?: 'command' | 'background'): Promise<Store>;
   close(): Promise<void>;
 }
 
@@ -80,10 +83,10 @@ export function openSession(terminal: Terminal, { config, json, by }: SessionOpt
     settingsFile: config ?? env['COUNTERSIGN_CONFIG'] ?? DEFAULT_SETTINGS_FILE,
     settings: () => (settings ??= loadSettings({ file: config, env })),
     secrets: () => (secrets ??= createSecrets({ env, pollMs: SECRETS_POLL_MS })),
-    async store() {
+    async store(as = 'command') {
       const { store, sources } = session.settings();
       if (opened === undefined) {
-        opened = await openStore(store, session.secrets().read, clock);
+        opened = await openStore(store, session.secrets().read, clock, { as });
         await opened.register(sources.map(({ name }) => name));
       }
       return opened;

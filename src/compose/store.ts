@@ -19,7 +19,7 @@ export async function openStore(
   settings: StoreSettings,
   readSecret: ReadSecret,
   clock: Clock,
-  { as = 'command' }: { readonly as?: 'service' | 'command' } = {},
+  { as = 'command' }: { readonly as?: 'service' | 'command' | 'background' } = {},
 ): Promise<Store> {
   const address = storeAddress(settings.url);
   const retention = {
@@ -30,7 +30,7 @@ export async function openStore(
     throw new CountersignError('SETTINGS_INVALID', `store.url ${settings.url} names no store`);
   }
   if (address.kind === 'embedded') {
-    const [{ openEmbeddedStore }, { COMMAND_WAITS, SERVICE_WAITS }] = await Promise.all([
+    const [{ openEmbeddedStore }, { BACKGROUND_WAITS, COMMAND_WAITS, SERVICE_WAITS }] = await Promise.all([
       import('../store/embedded/open.ts'),
       import('../store/embedded/lock.ts'),
     ]);
@@ -41,7 +41,7 @@ export async function openStore(
       clockBounds: settings.clock,
       retention,
       create: as === 'service',
-      lockWait: as === 'service' ? SERVICE_WAITS : COMMAND_WAITS,
+      lockWait: { service: SERVICE_WAITS, command: COMMAND_WAITS, background: BACKGROUND_WAITS }[as],
     });
   }
   const { openRedisStore } = await import('../store/redis/open.ts');

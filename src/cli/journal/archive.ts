@@ -41,7 +41,7 @@ Keep the printed hashes where nobody can change them, for \`countersign journal 
     expectDirectory(directory);
     const lock = lockDirectory(directory);
     try {
-      const store = await session.store();
+      const store = await session.store('background');
       const beforeMs = (await store.health()).nowMs - ageMs;
       const archived: Archived[] = [];
       for (const source of sources) {

@@ -56,7 +56,8 @@ export function createCommitter(parts: CommitterParts): Committer {
   const commit = (batch: Batch): BatchResult | Promise<BatchResult> => {
     if (thread?.isReady() === true) return thread.commit(batch);
     const result = commitHere(batch);
-    writesHere += batch.writes.length;
+    // A service that is idle sends heartbeats, and needs no thread.
+    writesHere += batch.writes.filter(({ verb }) => verb !== 'attend').length;
     if (writesHere >= threadAfterWrites && thread === undefined) start();
     return result;
   };

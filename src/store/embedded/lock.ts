@@ -14,6 +14,9 @@ export const SERVICE_WAITS: LockWait = { waitMs: 500, hasPriority: false };
 /** A command can wait. A freeze must succeed while services are busy, even if the disk stalls for seconds. */
 export const COMMAND_WAITS: LockWait = { waitMs: 30_000, hasPriority: true };
 
+/** An archiver has time, and must not delay decisions. */
+export const BACKGROUND_WAITS: LockWait = { waitMs: 30_000, hasPriority: false };
+
 const RETRY_MS = 0.5;
 /** How often a request is repeated. A request that isn't repeated is from a process that was killed. */
 const REQUEST_EVERY_MS = 100;
