@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { failure, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { createFailureBudgets } from '../pipeline/address-budgets.ts';
-import { followEventLoop } from '../pipeline/bounds.ts';
+import { measureEventLoop } from '../pipeline/bounds.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { type Plugins, createPlugins } from '../plugins/plugins.ts';
 import type { Settings } from '../settings/schema.ts';
@@ -133,7 +133,7 @@ function composePipeline({ settings, clock }: ServiceParts, { runtime, keys, plu
   const { callbacks, failuresPerSecond, outputs } = settings.public.limits;
   const nowMs = (): number => performance.now();
   const budgets = createFailureBudgets({ failuresPerSecond, nowMs });
-  const loop = followEventLoop(nowMs);
+  const loop = measureEventLoop(nowMs, settings.answerTimeoutMs);
   const pipeline = createPipeline({
     store: runtime.store,
     authenticator: keys.current,
@@ -149,6 +149,7 @@ function composePipeline({ settings, clock }: ServiceParts, { runtime, keys, plu
     turnedAway: (turned) => runtime.load.turnedAway(turned),
     budgets,
     lagMs: () => loop.lagMs(),
+    capacity: () => loop.capacity(),
     callbacks,
     outputs,
     answerTimeoutMs: settings.answerTimeoutMs,

@@ -153,7 +153,10 @@ interface KnownAddresses {
  */
 function createKnownAddresses(): KnownAddresses {
   const known = new Map<string, KnownAddress>();
-  const keyOf = (address: string): string => address.slice(0, ADDRESS_CHARACTERS);
+  const keyOf = (address: string): string => {
+    const text = address.slice(0, ADDRESS_CHARACTERS);
+    return ipaddr.isValid(text) ? ipaddr.process(text).toString() : text;
+  };
   const at = (address: string, now: number): KnownAddress | undefined => {
     const entry = known.get(keyOf(address));
     return entry === undefined || now - entry.seenAtMs >= KNOWN_MS ? undefined : entry;

@@ -14,6 +14,8 @@ export interface BoundsParts {
   readonly callbacks: number;
   readonly answerTimeoutMs: number;
   readonly budgets: Pick<FailureBudgets, 'exceeded'>;
+  /** See EventLoop. */
+  readonly capacity: () => number;
 }
 
 export interface Bounds {
@@ -29,24 +31,27 @@ export interface Bounds {
  * bounded, and no backlog is left when the load ends.
  *
  * By Little's law, 512 callbacks in flight are all answered within 2 s if the service decides at least 256 a
- * second. A longer queue would only make more of them late. Slow bodies don't count: they keep no other
- * callback out.
+ * second. A slower service would answer all of them late, so its event loop lowers the number: see
+ * `nextCapacity`. Slow bodies don't count: they keep no other callback out.
  */
-export function createBounds({ callbacks, answerTimeoutMs, budgets }: BoundsParts): Bounds {
+export function createBounds({ callbacks, answerTimeoutMs, budgets, capacity }: BoundsParts): Bounds {
   let inFlight = 0;
 
-  const full = (address: string): TurnedAway | undefined =>
-    inFlight < callbacks
-      ? undefined
-      : {
-          reason: 'callbacks',
-          address,
-          failure: failure(
-            'OVERLOADED',
-            `${callbacks} callbacks are in flight (public.limits.callbacks): ` +
-              'add a replica, or find out what is slow in countersign_callback_seconds',
-          ),
-        };
+  const full = (address: string): TurnedAway | undefined => {
+    const room = Math.ceil(callbacks * capacity());
+    if (inFlight < room) return undefined;
+    const because =
+      room === callbacks
+        ? `${callbacks} callbacks are in flight (public.limits.callbacks): ` +
+          'add a replica, or find out what is slow in countersign_callback_seconds'
+        : `${room} callbacks are in flight, and more would be answered late: ` +
+          'give the service more CPU, or add a replica';
+    return {
+      reason: room === callbacks ? 'callbacks' : 'loop',
+      address,
+      failure: failure('OVERLOADED', because),
+    };
+  };
 
   return {
     refusal({ address, header, fromProxy }, lagMs) {
@@ -77,9 +82,11 @@ const UNTRUSTED =
   '. It sends X-Forwarded-For and is not in public.trustedProxies: if it is your gateway, list it there. ' +
   'Otherwise all its clients count as one address';
 
-export interface EventLoopLag {
+export interface EventLoop {
   /** The longest time for which a request that is read now may have waited; 0 if it is below 100 ms. */
   lagMs(): number;
+  /** The part of `callbacks` that may be in flight: 1 while the event loop is prompt, down to 1/64. */
+  capacity(): number;
   stop(): void;
 }
 
@@ -87,22 +94,36 @@ const TICK_MS = 20;
 /** Any process has shorter pauses, such as garbage collections. */
 const NOTABLE_MS = 100;
 
+/** A callback takes about three turns of the event loop, and must be answered in time. */
+const TURNS_OF_A_CALLBACK = 4;
+const CAPACITY_MIN = 1 / 64;
+const CAPACITY_GROWTH = 1.25;
+
+/** The capacity after a turn of the event loop: half after a long turn, a quarter more after a short one. */
+export function nextCapacity(capacity: number, turnMs: number, answerTimeoutMs: number): number {
+  const longMs = Math.max(answerTimeoutMs / TURNS_OF_A_CALLBACK, NOTABLE_MS);
+  return turnMs > longMs ? Math.max(capacity / 2, CAPACITY_MIN) : Math.min(capacity * CAPACITY_GROWTH, 1);
+}
+
 /**
  * Measures how late the event loop reads its sockets. Node runs timers before it reads sockets. So a request
  * that is read now arrived after the last run of the timer but one. `nowMs` must never run backwards.
  */
-export function followEventLoop(nowMs: () => number): EventLoopLag {
+export function measureEventLoop(nowMs: () => number, answerTimeoutMs: number): EventLoop {
   let lastMs = nowMs();
   let previousMs = lastMs;
+  let capacity = 1;
   const timer = setInterval(() => {
     previousMs = lastMs;
     lastMs = nowMs();
+    capacity = nextCapacity(capacity, lastMs - previousMs, answerTimeoutMs);
   }, TICK_MS).unref();
   return {
     lagMs() {
       const lagMs = nowMs() - previousMs;
       return lagMs < NOTABLE_MS ? 0 : lagMs;
     },
+    capacity: () => capacity,
     stop: () => clearInterval(timer),
   };
 }

@@ -35,8 +35,10 @@ export interface PipelineParts extends DecideParts {
   /** Called for each callback that is turned away. Such a callback is not reported otherwise. */
   readonly turnedAway: (turned: TurnedAway) => void;
   readonly budgets: Pick<FailureBudgets, 'report' | 'exceeded'>;
-  /** See EventLoopLag. */
+  /** See EventLoop. */
   readonly lagMs: () => number;
+  /** See EventLoop. */
+  readonly capacity: () => number;
   /** The most callbacks in flight (`public.limits.callbacks`). */
   readonly callbacks: number;
   /** Outputs that a withdrawal may have (`public.limits.outputs`). */

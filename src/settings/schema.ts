@@ -60,8 +60,8 @@ const limits = section({
       'misuse counts ten times: a request sent before the last one was answered, an answer left unread, or ' +
       'no HTTP. Further connections of an unknown address that does this are then closed unread. An IPv6 ' +
       '/48 has ten times the budget of a /64. An address with a decided callback in the last day has a ' +
-      'budget of its own. An address with an authenticated sender in the last minute has ten times the ' +
-      'budget, since other callers may use the same gateway. List gateways in trustedProxies, so that each ' +
+      'budget of its own. It has ten times the budget for a minute after each authenticated callback, ' +
+      'since other callers may use the same gateway. List gateways in trustedProxies, so that each ' +
       'caller is counted alone.',
   ),
   outputs: wholeNumberOr(200, 1, 1000).describe(

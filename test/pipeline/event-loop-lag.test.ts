@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { followEventLoop } from '../../src/pipeline/bounds.ts';
+import { measureEventLoop } from '../../src/pipeline/bounds.ts';
 import { eventually } from '../eventually.ts';
 
 const busyFor = (ms: number): void => {
@@ -9,7 +9,7 @@ const busyFor = (ms: number): void => {
 };
 
 it('a long turn of the event loop counts as time that requests waited, until the next turn is over', async () => {
-  const loop = followEventLoop(() => performance.now());
+  const loop = measureEventLoop(() => performance.now(), 2000);
   onTestFinished(() => loop.stop());
   await pause(50);
   busyFor(300);
@@ -19,7 +19,7 @@ it('a long turn of the event loop counts as time that requests waited, until the
 
 it('pauses that every process has do not count', () => {
   let now = 1000;
-  const loop = followEventLoop(() => now);
+  const loop = measureEventLoop(() => now, 2000);
   onTestFinished(() => loop.stop());
   now += 99;
   expect(loop.lagMs()).toBe(0);

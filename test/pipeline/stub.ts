@@ -21,6 +21,7 @@ export function stubPipeline(parts: Partial<PipelineParts>): Pipeline {
     turnedAway: never,
     budgets: { report: () => undefined, exceeded: () => undefined },
     lagMs: () => 0,
+    capacity: () => 1,
     callbacks: 1000,
     outputs: 200,
     clock: never,

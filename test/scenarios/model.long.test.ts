@@ -145,6 +145,7 @@ async function startRig(
       turnedAway: () => undefined,
       budgets: { report: () => undefined, exceeded: () => undefined },
       lagMs: () => 0,
+      capacity: () => 1,
       callbacks: 1000,
       outputs: 200,
       answerFormat: () => plainAnswer,

@@ -70,6 +70,7 @@ export async function openSubject(): Promise<Subject> {
     turnedAway: () => undefined,
     budgets: { report: () => undefined, exceeded: () => undefined },
     lagMs: () => 0,
+    capacity: () => 1,
     callbacks: 1000,
     outputs: 200,
     answerFormat: () => plainAnswer,
