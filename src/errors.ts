@@ -111,7 +111,7 @@ export function failure(
  * A failure whose reason is computed when it is first read, because computing it may cost more than
  * everything else about a bad callback.
  */
-export function failureWhy(code: FailureCode, explain: () => Pick<Failure, 'because' | 'data'>): Failure {
+export function lazyFailure(code: FailureCode, explain: () => Pick<Failure, 'because' | 'data'>): Failure {
   let explained: Pick<Failure, 'because' | 'data'> | undefined;
   return {
     ok: false,

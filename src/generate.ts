@@ -3,7 +3,9 @@ import { dirname } from 'node:path';
 import { generatedPolicyFiles } from './policy/generated.ts';
 import { generatedSettingsFiles } from './settings/generated.ts';
 
-/** Writes the files that are generated from the schemas. Tests check that the checked-in files are current. */
+/**
+ * Writes the files that are generated from the schemas. Tests check that the checked-in files are current.
+ */
 for (const [path, content] of [...generatedSettingsFiles(), ...generatedPolicyFiles()]) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content);

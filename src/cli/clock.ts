@@ -1,4 +1,4 @@
-import { type ClockState, spanText } from '../store/clock-state.ts';
+import { type ClockState, formatSpan } from '../store/clock-state.ts';
 import { type CommandRow, byOption } from './command.ts';
 import { columns, isoTime } from './print.ts';
 
@@ -29,7 +29,7 @@ export const clockAccept: CommandRow = {
     const after = await store.acceptClock({ by: session.by });
     session.print(
       `Accepted. Callbacks are decided again. The store's time is ${isoTime(after.nowMs)}, ` +
-        `${spanText(after.nowMs - before.nowMs)} later than before.`,
+        `${formatSpan(after.nowMs - before.nowMs)} later than before.`,
       clockJson(after),
     );
     return after.state === 'right' ? 0 : 1;

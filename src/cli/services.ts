@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
-import type { ServiceSeen, Store } from '../store/store.ts';
+import type { ServiceStatus, Store } from '../store/store.ts';
 import type { Session } from './session.ts';
 
 /** Which running services have applied a change, for the JSON of the command that made it. */
@@ -39,7 +39,7 @@ export async function servicesThatApplied(
 async function waitForServices(session: Session, sequence: number): Promise<AppliedBy> {
   const store = await session.store();
   if ((await store.services()).services.length === 0) return { noted: [], silent: [] };
-  const call = await store.callServices();
+  const call = await store.requestHeartbeats();
   const sinceMs = performance.now();
   for (;;) {
     const { noted, running, others } = await readServices(store, { call, sequence });
@@ -54,7 +54,7 @@ async function readServices(
   { call, sequence }: { readonly call: number; readonly sequence: number },
 ): Promise<{ noted: readonly string[]; running: readonly string[]; others: number }> {
   const { nowMs, services } = await store.services();
-  const hasApplied = (service: ServiceSeen): boolean =>
+  const hasApplied = (service: ServiceStatus): boolean =>
     service.answered >= call && service.sequence >= sequence;
   const others = services.filter((service) => !hasApplied(service));
   return {

@@ -166,13 +166,13 @@ const HEARTBEAT_MS = 2000;
 const TROUBLE_MAX = 1000;
 
 export interface AttendanceParts {
-  readonly store: Pick<Store, 'attend' | 'leave' | 'watch'>;
+  readonly store: Pick<Store, 'heartbeat' | 'removeService' | 'watch'>;
   readonly follower: Pick<Follower, 'control' | 'refresh'>;
   readonly readiness: () => Promise<Readiness>;
   readonly log: Log;
 }
 
-export interface Attendance {
+export interface Heartbeats {
   /** Sends no more heartbeats. Resolves when the store has removed the service, or failed to remove it. */
   stop(): Promise<void>;
 }
@@ -182,7 +182,7 @@ export interface Attendance {
  * changes something can wait until all services have applied the change. Each heartbeat is a real write,
  * which detects a store that can't be written to before a callback fails.
  */
-export function showAttendance({ store, follower, readiness, log }: AttendanceParts): Attendance {
+export function startHeartbeats({ store, follower, readiness, log }: AttendanceParts): Heartbeats {
   const id = randomUUID();
   const name = `${hostname()}:${process.pid}`;
   let failed: string | undefined;
@@ -194,7 +194,7 @@ export function showAttendance({ store, follower, readiness, log }: AttendancePa
     try {
       const { checks } = await readiness();
       const trouble = checks.filter(({ ok, decisive }) => !ok && decisive === undefined);
-      await store.attend({
+      await store.heartbeat({
         id,
         name,
         sequence: follower.control()?.sequence ?? 0,
@@ -240,7 +240,7 @@ export function showAttendance({ store, follower, readiness, log }: AttendancePa
       unwatch();
       clearInterval(timer);
       await sending;
-      await store.leave(id).catch(() => undefined);
+      await store.removeService(id).catch(() => undefined);
     },
   };
 }

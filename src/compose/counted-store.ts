@@ -14,7 +14,7 @@ export function countFailures(store: Store, metrics: Pick<Metrics, 'storeFailed'
   return {
     ...store,
     settle: (request) => counted('settle', store.settle(request)),
-    notice: (request) => counted('notice', store.notice(request)),
+    recordNotification: (request) => counted('notice', store.recordNotification(request)),
     record: (record) => counted('record', store.record(record)),
     control: () => counted('control', store.control()),
     document: (revision) => counted('document', store.document(revision)),

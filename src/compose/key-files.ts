@@ -18,7 +18,7 @@ export interface UnreadableKey {
 }
 
 /** The keys of the sources. They are read again when a file changes. */
-export interface FollowedKeys {
+export interface WatchedKeys {
   readonly current: () => Authenticator;
   readonly reload: () => void;
   /** Files that could be read before and can't be used now. Removing a key file doesn't revoke its key. */
@@ -31,7 +31,7 @@ type Texts = ReadonlyMap<string, string>;
  * Reads all keys. Throws one error that lists every key that can't be read. Later, a file that can't be used
  * leaves its last key in use: a missing mount must not stop payments. The other files are read.
  */
-export function followKeys(settings: Settings, read: ReadSecret, log: Log): FollowedKeys {
+export function watchKeys(settings: Settings, read: ReadSecret, log: Log): WatchedKeys {
   let texts: Texts = new Map();
   let unreadable: readonly UnreadableKey[] = [];
   const first = new Map<string, string>();

@@ -60,7 +60,7 @@ export async function openPorts(
       tls: context,
       setting: 'public',
       isGateway,
-      isShutOut: (address) => budgets.isShutOut(address),
+      isShutOut: (address) => budgets.isBlocked(address),
       dropped: (address) => load.connectionClosed(address),
       misused(address, reason) {
         load.unserved({ reason, address });
@@ -97,7 +97,7 @@ async function openOps(
     ...settings.ops,
     limits: opsLimits(settings.public.limits),
     setting: 'ops',
-    isShutOut: (address) => budgets.isShutOut(address),
+    isShutOut: (address) => budgets.isBlocked(address),
     misused(address, reason) {
       load.unserved({ reason, address });
       budgets.charge(address, 'misuse');

@@ -9,8 +9,8 @@ import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets, demoCredentials } from '../settings/secrets.ts';
 import { type Authenticator, sharedKeys } from '../signature/authenticate.ts';
 import type { Clock } from '../values/clock.ts';
-import { showAttendance } from './background.ts';
-import { type FollowedKeys, followKeys } from './key-files.ts';
+import { startHeartbeats } from './background.ts';
+import { type WatchedKeys, watchKeys } from './key-files.ts';
 import { type Ports, openPorts } from './ports.ts';
 import { type Runtime, createRuntime } from './runtime.ts';
 import { answerFormats } from './sources.ts';
@@ -75,7 +75,7 @@ async function undoAll(undos: readonly Undo[], log: Log): Promise<void> {
 async function start(parts: ServiceParts, opens: (undo: Undo) => void): Promise<Service> {
   const { settings, log, clock } = parts;
   const secrets = createSecrets({ env: parts.env, pollMs: SECRETS_POLL_MS });
-  const keys = followKeys(settings, secrets.read, log);
+  const keys = watchKeys(settings, secrets.read, log);
   const missing = missingStoreFile(settings.store);
   const opened = await openStore(settings.store, secrets.read, clock, { as: 'service' });
   opens(() => opened.close());
@@ -96,7 +96,7 @@ async function start(parts: ServiceParts, opens: (undo: Undo) => void): Promise<
   await runtime.start();
   ports.begin();
   const stopWatching = reloadChangedFiles(parts, secrets, { keys, plugins, ports, runtime });
-  const attendance = showAttendance({ ...runtime, log });
+  const attendance = startHeartbeats({ ...runtime, log });
   describeSources(settings, secrets, keys.current(), log);
   for (const because of plugins.describe()) log.info('inquiry', { because });
   return {
@@ -125,7 +125,7 @@ async function start(parts: ServiceParts, opens: (undo: Undo) => void): Promise<
 
 interface Opened {
   readonly runtime: Runtime;
-  readonly keys: FollowedKeys;
+  readonly keys: WatchedKeys;
   readonly plugins: Plugins;
 }
 

@@ -45,7 +45,7 @@ const CHECK_EVERY_MS = 1000;
  * `destroy` ends that. A request for an upgrade does, because another protocol follows it. So a request that
  * comes too early is treated as one.
  */
-export function boundRequests({
+export function limitRequests({
   unreadMs,
   misused,
 }: {
@@ -166,7 +166,7 @@ export function endConnection(response: ServerResponse): void {
  * Closes a connection before anything is read if its address has `perAddress` connections, or is shut out. An
  * IPv6 /64 is one address. Connections of a gateway are not counted.
  */
-export function boundAddresses(
+export function limitConnectionsPerAddress(
   server: Server | TlsServer,
   {
     perAddress,

@@ -9,7 +9,7 @@ import { type Server as TlsServer, createServer as createTlsServer } from 'node:
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { CountersignError, messageOf } from '../errors.ts';
-import { type Misuse, boundAddresses, boundRequests, endConnection } from './connections.ts';
+import { type Misuse, limitConnectionsPerAddress, limitRequests, endConnection } from './connections.ts';
 
 export interface ServerLimits {
   readonly headerBytes: number;
@@ -82,7 +82,7 @@ const never = (): boolean => false;
 export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
   const { host, port, limits, tls, setting } = options;
   const { dropped = ignore, misused = ignore, isGateway = never, isShutOut = never } = options;
-  const bounds = boundRequests({
+  const bounds = limitRequests({
     unreadMs: limits.requestTimeoutMs,
     misused: ({ remoteAddress = '' }, misuse) => misused(remoteAddress, misuse),
   });
@@ -118,7 +118,12 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   });
   server.on('drop', () => dropped());
   const connected = followConnections(server);
-  boundAddresses(server, { perAddress: limits.connectionsPerAddress, isGateway, isShutOut, dropped });
+  limitConnectionsPerAddress(server, {
+    perAddress: limits.connectionsPerAddress,
+    isGateway,
+    isShutOut,
+    dropped,
+  });
   // With Node's own backlog of 511, the kernel drops the first packets of further connections. Their clients
   // believe that they are connected, and their requests arrive seconds later.
   await new Promise<void>((resolve, reject) => {

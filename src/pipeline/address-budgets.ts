@@ -12,7 +12,7 @@ export interface FailureBudgets {
   /** Why callbacks from this address are refused for the rest of its second; undefined if they are not. */
   exceeded(address: string): string | undefined;
   /** Whether connections from this address are closed unread for the rest of its second, due to misuse. */
-  isShutOut(address: string): boolean;
+  isBlocked(address: string): boolean;
 }
 
 /** An address from which a callback was decided within a day has a budget of its own. */
@@ -118,7 +118,7 @@ export function createFailureBudgets({
           'find out who calls from there, and block them at the gateway'
       );
     },
-    isShutOut: (address) => exceededBy(address)?.counter.misused === true,
+    isBlocked: (address) => exceededBy(address)?.counter.misused === true,
   };
 }
 

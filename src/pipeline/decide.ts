@@ -6,13 +6,13 @@ import { explainBriefly, explainEntry } from '../policy/explain.ts';
 import { type Proposal, proposalToJson } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { Authenticated } from '../signature/authenticate.ts';
-import { spanText } from '../store/clock-state.ts';
+import { formatSpan } from '../store/clock-state.ts';
 import type { SettleResult, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import type { Outcome, Track } from './outcome.ts';
 
 /** The policies and prices in force, as this process last read them from the store. */
-export interface Following {
+export interface PoliciesInForce {
   current(): Release | undefined;
   prices(): PriceTable;
   /** Reads again what is in force. Resolves when `current` and `prices` have it, or when it can't be read. */
@@ -28,7 +28,7 @@ export type AskPlugin = (
 
 export interface DecideParts {
   readonly store: Store;
-  readonly following: Following;
+  readonly following: PoliciesInForce;
   readonly ask: AskPlugin;
   /**
    * Whether a source's orders are bound to the scheme of their first callback (`bindScheme`). Without it, all
@@ -176,7 +176,7 @@ async function refuseByClock(
   aheadMs: number,
 ): Promise<Outcome> {
   const because =
-    `the store's clock is ${spanText(aheadMs)} ahead of its time, so nothing is approved until ` +
+    `the store's clock is ${formatSpan(aheadMs)} ahead of its time, so nothing is approved until ` +
     'it is corrected or accepted; see /readyz, or run `countersign clock show`';
   const refusal = failure('CLOCK_JUMPED', because, { aheadMs });
   const id = await store.record({
@@ -203,7 +203,9 @@ async function notify(parts: DecideParts, run: Track, question: Question): Promi
   const { callback } = question;
   const txid = txidOf(callback);
   const detail = detailOf(question, run, { txid });
-  const result = await run.timedAsync('settle', () => parts.store.notice({ callback, txid, detail }));
+  const result = await run.timedAsync('settle', () =>
+    parts.store.recordNotification({ callback, txid, detail }),
+  );
   return run.end({
     verdict: result.verdict,
     outcome: 'notice',

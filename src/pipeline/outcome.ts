@@ -68,11 +68,7 @@ export function track(arrival: Arrival, lagMs: number): Track {
     ...(answer === undefined ? {} : { answer }),
     report: { ...known, ...ending, totalMs: elapsedMs() },
   });
-  const failureOutcome = (
-    outcome: CallbackReport['outcome'],
-    failure: Failure,
-    decision?: string,
-  ): Outcome => {
+  const fail = (outcome: CallbackReport['outcome'], failure: Failure, decision?: string): Outcome => {
     const report = { ...known, verdict: 'FAILURE', outcome, decision, totalMs: elapsedMs() } as const;
     return { verdict: 'FAILURE', report: withReason(report, failure) };
   };
@@ -108,9 +104,9 @@ export function track(arrival: Arrival, lagMs: number): Track {
       known.question = `${callback.question.type}${callback.question.speedUp ? '+' : ''}`;
     },
     end,
-    failed: (failure) => failureOutcome('failed', failure),
-    unauthenticated: (failure) => failureOutcome('unauthenticated', failure),
-    refused: (failure, decision) => failureOutcome('refused', failure, decision),
+    failed: (failure) => fail('failed', failure),
+    unauthenticated: (failure) => fail('unauthenticated', failure),
+    refused: (failure, decision) => fail('refused', failure, decision),
   };
 }
 

@@ -126,7 +126,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
         delivered: () => countInFlight(reportDelivery(reporting, run, timedOut, true)),
       };
     },
-    idle: () => inFlight.none(),
+    idle: () => inFlight.idle(),
   };
 }
 

@@ -4,12 +4,12 @@ import type { Amount } from '../values/amount.ts';
 import { type Proposal, type RuleResult, proposalFromJson } from './proposal.ts';
 
 /** The store's decision on a proposal. */
-export interface Decided {
+export interface StoreDecision {
   readonly code: string;
   /** One for each claim of the proposal, in order; empty if the store refused before it checked them. */
   readonly claims: readonly ClaimResult[];
   /** For a refusal that is repeated: the rule that first refused, if it is known. */
-  readonly first?: Refusing | undefined;
+  readonly first?: RefusingRule | undefined;
 }
 
 export interface RuleExplanation {
@@ -22,16 +22,16 @@ export interface RuleExplanation {
   readonly because: string;
 }
 
-export type Refusing = Pick<RuleExplanation, 'policy' | 'rule' | 'because'>;
+export type RefusingRule = Pick<RuleExplanation, 'policy' | 'rule' | 'because'>;
 
 export interface Explanation {
   /** The first enforcing rule that refused; undefined if none did. */
-  readonly deciding: Refusing | undefined;
+  readonly deciding: RefusingRule | undefined;
   /**
    * The enforcing rule that would have refused next: the second rule that refused, or the first if something
    * other than a rule refused. Undefined if no further rule that was checked refuses.
    */
-  readonly next: Refusing | undefined;
+  readonly next: RefusingRule | undefined;
   /** One sentence: what was decided, by which rule, with the values. */
   readonly because: string;
   /** Every rule of every policy that applied, in order. */
@@ -39,7 +39,7 @@ export interface Explanation {
 }
 
 /** Explains a decision. It is pure, so that old journal entries can be explained too. */
-export function explain(proposal: Pick<Proposal, 'results' | 'claims'>, decided: Decided): Explanation {
+export function explain(proposal: Pick<Proposal, 'results' | 'claims'>, decided: StoreDecision): Explanation {
   const rules = proposal.results.map((result, index) =>
     explainRule(result, claimsOf(proposal, index, decided)),
   );
@@ -60,7 +60,7 @@ export function explain(proposal: Pick<Proposal, 'results' | 'claims'>, decided:
 /** The deciding rule and the sentence of {@link explain}, without the explanation of each rule. */
 export function explainBriefly(
   proposal: Pick<Proposal, 'results' | 'claims'>,
-  decided: Decided,
+  decided: StoreDecision,
 ): Pick<Explanation, 'deciding' | 'because'> {
   if (decided.code !== 'APPROVED') return explain(proposal, decided);
   return { deciding: undefined, because: reasonOf(decided, proposal.results) };
@@ -76,7 +76,7 @@ export function explainEntry({
   code,
   claims,
   detail,
-}: Decided & { readonly detail: string }): Explanation | undefined {
+}: StoreDecision & { readonly detail: string }): Explanation | undefined {
   try {
     const { proposal } = entryDetail.parse(JSON.parse(detail));
     return explain(proposalFromJson(proposal), { code, claims });
@@ -89,12 +89,12 @@ export function explainEntry({
 export function wasAsked(
   { results }: Pick<Proposal, 'results'>,
   index: number,
-  { claims }: Pick<Decided, 'claims'>,
+  { claims }: Pick<StoreDecision, 'claims'>,
 ): boolean {
   return results[index]?.verdict !== 'claim' || claims.length > 0;
 }
 
-const refusing = ({ policy, rule, because }: RuleExplanation): Refusing => ({ policy, rule, because });
+const refusing = ({ policy, rule, because }: RuleExplanation): RefusingRule => ({ policy, rule, because });
 
 const refuses = (rule: RuleExplanation): boolean => rule.mode === 'enforce' && rule.verdict === 'FAILURE';
 
@@ -116,7 +116,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function reasonOf(
-  { code, first }: Pick<Decided, 'code' | 'first'>,
+  { code, first }: Pick<StoreDecision, 'code' | 'first'>,
   rules: readonly Pick<RuleResult, 'mode'>[],
 ): string {
   if (code === 'RULE_REFUSED' && first !== undefined) {
@@ -138,7 +138,7 @@ interface CheckedClaim {
 function claimsOf(
   { claims }: Pick<Proposal, 'claims'>,
   result: number,
-  decided: Decided,
+  decided: StoreDecision,
 ): readonly CheckedClaim[] {
   return claims
     .map((claim, index) => ({ claim, found: decided.claims[index] }))

@@ -1,4 +1,4 @@
-import { type Failure, failure, failureWhy } from '../errors.ts';
+import { type Failure, failure, lazyFailure } from '../errors.ts';
 import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { MemberTable } from './ambiguity.ts';
@@ -114,7 +114,7 @@ function authenticatePayment(payments: Payments, members: Members): Authenticate
   const outcome = payments.verify(candidate, members);
   if (!outcome.ok) {
     const { code } = outcome;
-    return failureWhy(code, () => ({
+    return lazyFailure(code, () => ({
       because: outcome.because,
       data: { ...outcome.data, source },
     }));

@@ -1,4 +1,4 @@
-import { CountersignError, failureWhy } from '../errors.ts';
+import { CountersignError, lazyFailure } from '../errors.ts';
 import { type Members, membersJson, stringMember, withoutMembers } from '../values/members.ts';
 import { type Canonical, type EmptyValues, canonicalString } from './canonical.ts';
 import type { SchemeName } from './config.ts';
@@ -43,7 +43,7 @@ export function flatVerifier(parts: FlatParts): Verifier {
       if (parts.matches(canonical.text, sign)) {
         return { ok: true, members: withoutMembers(members, 'sign'), plaintext: undefined, canonical };
       }
-      return failureWhy('SIGN_WRONG', () => {
+      return lazyFailure('SIGN_WRONG', () => {
         const cure = parts.cure(canonical.text, sign, variantsOf(members, canonical, emptyValues));
         return signFailure(
           'SIGN_WRONG',

@@ -1,4 +1,4 @@
-import { type Failure, failure, failureWhy } from '../errors.ts';
+import { type Failure, failure, lazyFailure } from '../errors.ts';
 import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { PaymentSourceConfig, SchemeName } from './config.ts';
@@ -164,7 +164,7 @@ function joinFailures(failures: readonly Failure[]): Failure {
   if (failures.length === 1) return first;
   // A code other than SIGN_WRONG comes from a key that verified the signature, so it is more specific.
   const specific = failures.find((each) => each.code !== 'SIGN_WRONG') ?? first;
-  return failureWhy(specific.code, () => {
+  return lazyFailure(specific.code, () => {
     const because = failures.map((each) => each.because).join('; ');
     const keys = failures.flatMap((each) => (Array.isArray(each.data['keys']) ? each.data['keys'] : []));
     return {

@@ -1,7 +1,7 @@
 import { type Callback, type Verdict, txidOf } from '../callback/callback.ts';
 import { NOTIFICATION_REASONS } from '../pipeline/decide.ts';
 import { evaluate } from '../policy/evaluate.ts';
-import { type Explanation, type Refusing, explain, explainEntry } from '../policy/explain.ts';
+import { type Explanation, type RefusingRule, explain, explainEntry } from '../policy/explain.ts';
 import { type PluginAnswer, type PriceTable, factsAt } from '../policy/facts.ts';
 import { type Proposal, proposalToJson } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
@@ -25,7 +25,7 @@ export type Simulated =
       readonly proposal: Proposal;
       readonly result: SettleResult;
       /** For a repeated refusal, the rule that refused first. */
-      readonly first: Refusing | undefined;
+      readonly first: RefusingRule | undefined;
     }
   | { readonly verdict: Verdict; readonly code: NotificationResult['code']; readonly proposal: undefined };
 

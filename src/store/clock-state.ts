@@ -38,7 +38,7 @@ export interface ClockState {
 }
 
 /** What the store found. `forgotten`: a jump may have expired counters, even if the clock is right again. */
-export interface ClockFound {
+export interface ClockReading {
   readonly found: 'right' | 'jumped' | 'forgotten';
   readonly clockMs: number;
   readonly nowMs: number;
@@ -48,7 +48,7 @@ export interface ClockFound {
 
 /** `whose` names the machine of the clock, such as `Redis`. */
 export function clockStateOf(
-  { found, clockMs, nowMs, heldAheadMs }: ClockFound,
+  { found, clockMs, nowMs, heldAheadMs }: ClockReading,
   maxStepMs: number,
   whose: string,
 ): ClockState {
@@ -61,7 +61,7 @@ export function clockStateOf(
   }
   if (-aheadMs <= maxStepMs) return { ...known, state: 'right', because: 'the clock and the time agree' };
   const because =
-    `the clock of ${whose} is ${spanText(-aheadMs)} behind the store's time, which stands still until ` +
+    `the clock of ${whose} is ${formatSpan(-aheadMs)} behind the store's time, which stands still until ` +
     'the clock has caught up, so that no limit is freed; check that NTP runs there';
   return { ...known, state: 'behind', because };
 }
@@ -69,7 +69,7 @@ export function clockStateOf(
 function jumped(whose: string, { aheadMs, clockMs, nowMs }: Omit<ClockState, 'state' | 'because'>): string {
   const instants = `it says ${instantText(clockMs)}, and the store's time is ${instantText(nowMs)}`;
   return (
-    `the clock of ${whose} is ${spanText(aheadMs)} ahead of the store's time (${instants}), so nothing ` +
+    `the clock of ${whose} is ${formatSpan(aheadMs)} ahead of the store's time (${instants}), so nothing ` +
     'is approved: it jumped, or no process ran for that long. If the clock is wrong, correct it, and ' +
     'approvals go on by themselves; if it is right, run `countersign clock accept`'
   );
@@ -77,7 +77,7 @@ function jumped(whose: string, { aheadMs, clockMs, nowMs }: Omit<ClockState, 'st
 
 function forgotten(whose: string, heldAheadMs: number): string {
   return (
-    `the clock of ${whose} is, or was, ${spanText(heldAheadMs)} ahead of the store's time, so nothing ` +
+    `the clock of ${whose} is, or was, ${formatSpan(heldAheadMs)} ahead of the store's time, so nothing ` +
     'is approved: it jumped, or no process ran for that long. Amounts that limits still need may have ' +
     'expired by that clock. If the clock is wrong, correct it, and check the limits; then run ' +
     '`countersign clock accept`'
@@ -88,7 +88,7 @@ function forgotten(whose: string, heldAheadMs: number): string {
 export function clockJumped(aheadMs: number): CountersignError {
   return new CountersignError(
     'CLOCK_JUMPED',
-    `the store's clock is ${spanText(aheadMs)} ahead of its time, so a new entry would look older than ` +
+    `the store's clock is ${formatSpan(aheadMs)} ahead of its time, so a new entry would look older than ` +
       'it is; correct the clock or, if it is right, run `countersign clock accept`, then try again',
     { aheadMs },
   );
@@ -103,7 +103,7 @@ const UNITS = [
 ] as const;
 
 /** `2 h 5 min`: the two largest units. */
-export function spanText(spanMs: number): string {
+export function formatSpan(spanMs: number): string {
   const first = UNITS.findIndex(([, unitMs]) => spanMs >= unitMs);
   const parts: string[] = [];
   let restMs = spanMs;

@@ -28,7 +28,7 @@ export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journ
    */
   clock(): Promise<ClockState>;
   /** Like `clock`, but writes nothing. */
-  lookAtClock(): Promise<ClockState>;
+  readClock(): Promise<ClockState>;
   /** Accepts the clock, even after a jump ahead. The journal of each source gets an entry of type `clock`. */
   acceptClock(accept: { readonly by: string }): Promise<ClockState>;
   /**
@@ -38,12 +38,12 @@ export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journ
   examine(): Promise<void>;
   /**
    * Describes a data loss that this process found and for which it could not yet freeze the store; otherwise
-   * undefined. Until the store is frozen, `settle` and `notice` reject with STORE_LOST. The embedded store
-   * never loses data behind a running process: it rejects with STORE_MOVED instead.
+   * undefined. Until the store is frozen, `settle` and `recordNotification` reject with STORE_LOST. The
+   * embedded store never loses data behind a running process: it rejects with STORE_MOVED instead.
    */
   loss(): string | undefined;
   /**
-   * Calls `changed` after a push, a freeze, an unfreeze, a change of prices or a call of `callServices`, by
+   * Calls `changed` after a push, a freeze, an unfreeze, a change of prices or a call of `requestHeartbeats`, by
    * any process. Notifications can be lost, so poll too.
    */
   watch(changed: () => void): () => void;
@@ -60,7 +60,7 @@ export interface StoreHealth {
 
 export interface Decisions {
   settle(request: SettleRequest): Promise<SettleResult>;
-  notice(request: NotificationRequest): Promise<NotificationResult>;
+  recordNotification(request: NotificationRequest): Promise<NotificationResult>;
 }
 
 /** The members of a callback that a store needs. */
@@ -388,7 +388,7 @@ export interface Prices {
 
 // ---- the services that run ----
 
-export interface Attendance {
+export interface Heartbeat {
   /** Unique to one run of a service. */
   readonly id: string;
   /** For people: where it runs. */
@@ -401,9 +401,9 @@ export interface Attendance {
   readonly probe?: boolean;
 }
 
-/** The latest `attend` of a service. */
-export interface ServiceSeen extends Omit<Attendance, 'probe'> {
-  /** The latest number of `callServices` that the service had read by then. */
+/** The latest `heartbeat` of a service. */
+export interface ServiceStatus extends Omit<Heartbeat, 'probe'> {
+  /** The latest number of `requestHeartbeats` that the service had read by then. */
   readonly answered: number;
   readonly atMs: number;
 }
@@ -411,19 +411,19 @@ export interface ServiceSeen extends Omit<Attendance, 'probe'> {
 /** The running services of this store, and the latest state that each has read. */
 export interface Services {
   /**
-   * Reports that a service runs. Services call it every few seconds, and after each `callServices`. It is a
+   * Reports that a service runs. Services call it every few seconds, and after each `requestHeartbeats`. It is a
    * real write: if it fails, approvals would fail too.
    */
-  attend(attendance: Attendance): Promise<void>;
+  heartbeat(attendance: Heartbeat): Promise<void>;
   /** To be called when a service ends. */
-  leave(id: string): Promise<void>;
+  removeService(id: string): Promise<void>;
   /**
-   * Asks all services to call `attend`. Resolves with the number of this request, which they then have as
+   * Asks all services to call `heartbeat`. Resolves with the number of this request, which they then have as
    * `answered`.
    */
-  callServices(): Promise<number>;
-  /** The services that called `attend` within the last day and have not left. */
-  services(): Promise<{ readonly nowMs: number; readonly services: readonly ServiceSeen[] }>;
+  requestHeartbeats(): Promise<number>;
+  /** The services that called `heartbeat` within the last day and have not left. */
+  services(): Promise<{ readonly nowMs: number; readonly services: readonly ServiceStatus[] }>;
 }
 
 // ---- the journal ----

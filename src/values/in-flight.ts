@@ -4,7 +4,7 @@ export interface InFlight {
   /** Call it once for each `enter`. */
   leave(): void;
   /** Resolves as soon as no operation is in flight. */
-  none(): Promise<void>;
+  idle(): Promise<void>;
 }
 
 export function createInFlight(): InFlight {
@@ -25,6 +25,6 @@ export function createInFlight(): InFlight {
       for (const resolve of waiting) resolve();
       waiting = [];
     },
-    none,
+    idle: none,
   };
 }

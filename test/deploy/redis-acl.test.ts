@@ -59,7 +59,7 @@ const BY_SERVICE = [
   'document',
   'prices',
   'settle',
-  'notice',
+  'recordNotification',
   'record',
   'entry',
   'journalSize',

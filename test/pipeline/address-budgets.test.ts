@@ -160,10 +160,10 @@ describe('an address that misuses connections', () => {
   it('is shut out once that has used up its budget, and let in when its second is over', () => {
     const { budgets, pass } = watched();
     budgets.charge('192.0.2.1', 'misuse');
-    expect(budgets.isShutOut('192.0.2.1')).toBe(true);
-    expect(budgets.isShutOut('192.0.2.2')).toBe(false);
+    expect(budgets.isBlocked('192.0.2.1')).toBe(true);
+    expect(budgets.isBlocked('192.0.2.2')).toBe(false);
     pass(1000);
-    expect(budgets.isShutOut('192.0.2.1')).toBe(false);
+    expect(budgets.isBlocked('192.0.2.1')).toBe(false);
   });
 
   it('is not shut out for other failures, nor where somebody was authenticated from it', () => {
@@ -174,7 +174,7 @@ describe('an address that misuses connections', () => {
     for (let time = 0; time <= BUDGET; time++) budgets.charge('192.0.2.3', 'misuse');
     for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
       expect(throttled(address)).toBe(true);
-      expect(budgets.isShutOut(address)).toBe(false);
+      expect(budgets.isBlocked(address)).toBe(false);
     }
   });
 });

@@ -110,7 +110,7 @@ describeOnBothStores('a command that changed something', (host) => {
     const service = await host.start();
     await present(service);
     const { store } = service;
-    await store.attend({ id: 'stuck', name: 'elsewhere:7', sequence: 0, trouble: '' });
+    await store.heartbeat({ id: 'stuck', name: 'elsewhere:7', sequence: 0, trouble: '' });
     const { code, json } = await placeIn(service.folder).run('freeze', 'x', '--json');
     expect(code).toBe(0);
     expect(noteOf(json())).toEqual({ noted: [expect.stringMatching(name)], silent: ['elsewhere:7'] });

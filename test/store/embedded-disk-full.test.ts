@@ -62,7 +62,7 @@ describe('a full disk under the embedded store', () => {
     const detail = 'x'.repeat(100_000);
     const writes: readonly Write[] = [
       { verb: 'settle', argument: settleStepOf(request({ detail })) },
-      { verb: 'notice', argument: notificationStepOf(notice({ detail })) },
+      { verb: 'recordNotification', argument: notificationStepOf(notice({ detail })) },
       { verb: 'push', argument: push('second', REVISION, { document: detail }) },
       { verb: 'changeList', argument: change('blocked', [detail]) },
       { verb: 'expectOrder', argument: announcement({ members: { memo: detail } }) },

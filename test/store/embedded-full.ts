@@ -34,7 +34,7 @@ function limitFiles(bytes: number | 'unlimited'): void {
 
 const writes: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   settle: () => store.settle(request({ subject: 'payment:full', claims, detail: large })),
-  notice: () => store.notice(notice({ detail: large })),
+  notice: () => store.recordNotification(notice({ detail: large })),
   push: () => store.push(push('second', REVISION, { document: large })),
   freeze: () => store.freeze({ reason: 'x'.repeat(1000), by: 'x'.repeat(200) }),
   changeList: () => store.changeList(change('blocked', [large])),

@@ -69,9 +69,9 @@ describe('an answer that is about something else', () => {
     const repeater = await startRepeater(server.port);
     const store = await readyOn(repeater);
     await store.settle(signing());
-    expect(await store.notice(notice())).toMatchObject({ verdict: 'SUCCESS' });
+    expect(await store.recordNotification(notice())).toMatchObject({ verdict: 'SUCCESS' });
     repeater.repeatLast();
-    await expect(store.notice(notice({ subject: 'transfer:9' }))).rejects.toMatchObject({
+    await expect(store.recordNotification(notice({ subject: 'transfer:9' }))).rejects.toMatchObject({
       code: 'STORE_UNREACHABLE',
     });
   });

@@ -313,7 +313,7 @@ describe('while a loss is known and cannot be frozen', () => {
     await expect(store.control()).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
     expect(store.loss()).toMatch(/Redis holds nothing any more/);
     await expect(store.settle(fresh())).rejects.toMatchObject(lostError);
-    await expect(store.notice(notice({ txid: '' }))).rejects.toMatchObject(lostError);
+    await expect(store.recordNotification(notice({ txid: '' }))).rejects.toMatchObject(lostError);
     await client.del(keys.sources);
     expect(await frozenReason(store)).toMatch(/Redis holds nothing any more/);
     expect(store.loss()).toBeUndefined();

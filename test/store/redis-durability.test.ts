@@ -242,14 +242,16 @@ describe('an approval that must be on a replica', () => {
     const [patient, store] = [await durableOn({ url }), await durableOn({ url }, HASTY)];
     await patient.settle(signing());
     const check = { source: 'shop', type: 'self-check', subject: '', code: 'SELF_CHECK', of: '' } as const;
-    expect(await patient.notice(notice())).toMatchObject({ verdict: 'SUCCESS' });
+    expect(await patient.recordNotification(notice())).toMatchObject({ verdict: 'SUCCESS' });
     await patient.record({ ...check, verdict: 'SUCCESS', detail: '{}' });
     pauseAll(replicas);
-    await expect(store.notice(notice())).rejects.toMatchObject(unreachable);
+    await expect(store.recordNotification(notice())).rejects.toMatchObject(unreachable);
     await expect(store.record({ ...check, verdict: 'SUCCESS', detail: '{}' })).rejects.toMatchObject(
       unreachable,
     );
-    expect(await store.notice(notice({ subject: 'transfer:2' }))).toMatchObject({ verdict: 'FAILURE' });
+    expect(await store.recordNotification(notice({ subject: 'transfer:2' }))).toMatchObject({
+      verdict: 'FAILURE',
+    });
     expect(await store.record({ ...check, verdict: 'FAILURE', detail: '{}' })).toMatch(/^\d+-\d+$/);
   });
 

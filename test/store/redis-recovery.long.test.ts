@@ -25,7 +25,7 @@ const unreachable = { name: 'CountersignError', code: 'STORE_UNREACHABLE' };
 
 const verbs: readonly (readonly [string, (store: Store) => Promise<unknown>])[] = [
   ['settle', (store) => store.settle(request())],
-  ['notice', (store) => store.notice(notice())],
+  ['notice', (store) => store.recordNotification(notice())],
   ['register', (store) => store.register(['shop'])],
   ['health', (store) => store.health()],
   ['control', (store) => store.control()],

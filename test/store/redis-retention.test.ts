@@ -64,7 +64,7 @@ async function filled() {
   );
   await store.settle(request({ subject: 'payment:3', approves: false }));
   await store.settle(signing());
-  await store.notice(notice());
+  await store.recordNotification(notice());
   await store.record({
     source: 'shop',
     type: 'refused',

@@ -5,14 +5,14 @@ const isOver = async (none: Promise<void>): Promise<boolean> =>
   Promise.race([none.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
 
 it('nothing under way is waited for by nobody', async () => {
-  expect(await isOver(createInFlight().none())).toBe(true);
+  expect(await isOver(createInFlight().idle())).toBe(true);
 });
 
 it('is over for all who wait once the last has left', async () => {
   const inFlight = createInFlight();
   inFlight.enter();
   inFlight.enter();
-  const waiting = [inFlight.none(), inFlight.none()];
+  const waiting = [inFlight.idle(), inFlight.idle()];
   inFlight.leave();
   expect(await Promise.all(waiting.map(isOver))).toEqual([false, false]);
   inFlight.leave();
@@ -22,7 +22,7 @@ it('is over for all who wait once the last has left', async () => {
 it('is not over where the last to leave lets another enter at once', async () => {
   const inFlight = createInFlight();
   inFlight.enter();
-  const none = inFlight.none();
+  const none = inFlight.idle();
   inFlight.leave();
   inFlight.enter();
   expect(await isOver(none)).toBe(false);

@@ -132,9 +132,9 @@ function watched(store: Store, settled: Map<string, Settled>): Store {
       note(request);
       return store.settle(request);
     },
-    notice: (request) => {
+    recordNotification: (request) => {
       note(request);
-      return store.notice(request);
+      return store.recordNotification(request);
     },
   };
 }

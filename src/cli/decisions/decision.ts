@@ -10,7 +10,7 @@ import {
   explainEntry,
   wasAsked,
 } from '../../policy/explain.ts';
-import { spanText } from '../../store/clock-state.ts';
+import { formatSpan } from '../../store/clock-state.ts';
 import type { JournalEntry } from '../../store/store.ts';
 import { columns, isoTime, jsonOrText, printable } from '../print.ts';
 
@@ -66,7 +66,7 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
     case 'clock':
       return (
         `${detail.by} accepted the store's clock, ` +
-        `${spanText((detail.toMs ?? 0) - (detail.fromMs ?? 0))} ahead of the store's time`
+        `${formatSpan((detail.toMs ?? 0) - (detail.fromMs ?? 0))} ahead of the store's time`
       );
     case 'freeze':
       return freezeReason(detail);

@@ -37,7 +37,7 @@ export async function checkStore(session: Session, settings: Settings): Promise<
       : await guarded('store', () => checkEmbedded(store))),
   ];
   if (findings.every(({ state }) => state !== 'fault')) {
-    findings.push(...(await guarded('store', async () => clockFindings(await store.lookAtClock()))));
+    findings.push(...(await guarded('store', async () => clockFindings(await store.readClock()))));
     findings.push(...(await guarded('store', () => journalSizes(store, settings))));
   }
   if (findings.every(({ state }) => state !== 'fault')) {
@@ -86,9 +86,9 @@ async function checkEmbedded(store: Store): Promise<readonly Finding[]> {
 async function tryWrite(store: Store): Promise<void> {
   const id = `doctor-${randomUUID()}`;
   try {
-    await store.attend({ id, name: '', sequence: 0, trouble: '', probe: true });
+    await store.heartbeat({ id, name: '', sequence: 0, trouble: '', probe: true });
   } finally {
-    await store.leave(id);
+    await store.removeService(id);
   }
 }
 

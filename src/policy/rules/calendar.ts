@@ -84,7 +84,7 @@ export interface OpeningHours {
 }
 
 /** A period of at most a day in which the opening state and the UTC offset are constant. */
-export interface Stretch extends Period {
+export interface ConstantPeriod extends Period {
   readonly open: boolean;
   /** The UTC offset: local time minus UTC. */
   readonly offsetMs: number;
@@ -92,9 +92,9 @@ export interface Stretch extends Period {
 
 export interface Opening {
   /** The stretch that contains an instant. */
-  readonly at: (nowMs: number) => Stretch;
+  readonly at: (nowMs: number) => ConstantPeriod;
   /** The next opening after a closed stretch; undefined if it is more than 31 days ahead. */
-  readonly after: (closed: Stretch) => number | undefined;
+  readonly after: (closed: ConstantPeriod) => number | undefined;
 }
 
 /**
@@ -124,7 +124,7 @@ export function createOpening(hours: OpeningHours, zone: string): Opening {
   const wall = wallClock(zone);
   const times = [...new Set([0, ...hours.spans.flatMap(({ startMs, endMs }) => [startMs, endMs]), DAY_MS])];
   times.sort((a, b) => a - b);
-  const at = (nowMs: number): Stretch => stretchAt(nowMs, hours, times, wall);
+  const at = (nowMs: number): ConstantPeriod => stretchAt(nowMs, hours, times, wall);
   return {
     at,
     after: (closed) => {
@@ -138,7 +138,7 @@ export function createOpening(hours: OpeningHours, zone: string): Opening {
 /** What the clocks show at an instant of the stretch: `2026-03-02`, `09:15`, and the day of the week. */
 export function clockAt(
   nowMs: number,
-  { offsetMs }: Stretch,
+  { offsetMs }: ConstantPeriod,
 ): { readonly date: string; readonly time: string; readonly day: DayName } {
   const wallMs = nowMs + offsetMs;
   return {
@@ -149,7 +149,12 @@ export function clockAt(
 }
 
 /** `times` are all times of the day at which the state may change. */
-function stretchAt(nowMs: number, hours: OpeningHours, times: readonly number[], wall: WallClock): Stretch {
+function stretchAt(
+  nowMs: number,
+  hours: OpeningHours,
+  times: readonly number[],
+  wall: WallClock,
+): ConstantPeriod {
   const wallMs = wall(nowMs);
   const timeMs = timeOf(wallMs);
   const before = times.findLast((time) => time <= timeMs) ?? 0;

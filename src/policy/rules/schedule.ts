@@ -6,7 +6,7 @@ import {
   DAY_NAMES,
   type Opening,
   type OpeningHours,
-  type Stretch,
+  type ConstantPeriod,
   checkZone,
   clockAt,
   createOpening,
@@ -131,7 +131,7 @@ function judging(
   { holidays }: OpeningHours,
   written: { readonly zone: string; readonly hours: string },
 ): (callback: unknown, facts: { readonly nowMs: number }) => Outcome {
-  let last: { readonly stretch: Stretch; readonly opens: string | undefined } | undefined;
+  let last: { readonly stretch: ConstantPeriod; readonly opens: string | undefined } | undefined;
   let cached: { readonly minute: number; readonly outcome: Outcome } | undefined;
   return (_, { nowMs }) => {
     if (last === undefined || nowMs < last.stretch.startMs || nowMs >= last.stretch.endMs) {
@@ -152,7 +152,7 @@ function judging(
 }
 
 function outcomeAt(
-  stretch: Stretch,
+  stretch: ConstantPeriod,
   { date, time, day }: ReturnType<typeof clockAt>,
   {
     zone,

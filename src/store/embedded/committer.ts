@@ -57,7 +57,7 @@ export function createCommitter(parts: CommitterParts): Committer {
     if (thread?.isReady() === true) return thread.commit(batch);
     const result = commitHere(batch);
     // A service that is idle sends heartbeats, and needs no thread.
-    writesHere += batch.writes.filter(({ verb }) => verb !== 'attend').length;
+    writesHere += batch.writes.filter(({ verb }) => verb !== 'heartbeat').length;
     if (writesHere >= threadAfterWrites && thread === undefined) start();
     return result;
   };
@@ -116,7 +116,7 @@ function createWritability(): Writability {
       const isOver =
         !isDiskError(error) ||
         performance.now() - failedAtMs > DISK_ERROR_MS ||
-        writes.some(({ verb, argument }) => verb === 'attend' && argument.probe === true);
+        writes.some(({ verb, argument }) => verb === 'heartbeat' && argument.probe === true);
       if (isOver) error = undefined;
     },
     expect() {

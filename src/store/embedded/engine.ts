@@ -1,4 +1,4 @@
-import { type ClockFound, clockJumped } from '../clock-state.ts';
+import { type ClockReading, clockJumped } from '../clock-state.ts';
 import type { NotificationStep, SettleStep } from '../settle-step.ts';
 import type { NotificationResult, SettleResult, Store } from '../store.ts';
 import type { Database } from './database.ts';
@@ -21,13 +21,13 @@ export interface WriteVerbs extends Pick<
   | 'changePrices'
   | 'record'
   | 'dropEntries'
-  | 'attend'
-  | 'leave'
-  | 'callServices'
+  | 'heartbeat'
+  | 'removeService'
+  | 'requestHeartbeats'
 > {
   settle(step: SettleStep): Promise<SettleResult>;
-  notice(step: NotificationStep): Promise<NotificationResult>;
-  moveClock(look: MoveClock): Promise<ClockFound>;
+  recordNotification(step: NotificationStep): Promise<NotificationResult>;
+  moveClock(look: MoveClock): Promise<ClockReading>;
 }
 
 type MoveClock = ClockLook & { readonly by: string };
@@ -76,7 +76,7 @@ export function createEngine(
   const clock = createClockTable(connection, maxStepMs);
   let clockMs = 0;
   let now: Instant = { nowMs: 0, aheadMs: 0 };
-  const moveClock = (look: MoveClock): ClockFound => {
+  const moveClock = (look: MoveClock): ClockReading => {
     const fromMs = now.nowMs;
     const found = clock.look(look, clockMs);
     now = time(clockMs);
@@ -104,7 +104,7 @@ type Handlers = {
 
 function createHandlers(
   tables: Tables & { readonly invalidate: () => void },
-  moveClock: (look: MoveClock) => ClockFound,
+  moveClock: (look: MoveClock) => ClockReading,
 ): Handlers {
   const { releases, sources, lists, orders, prices, journal, services } = tables;
   const changingInForce =
@@ -116,7 +116,7 @@ function createHandlers(
     };
   return {
     settle: (step, now) => settle(tables, step, now),
-    notice: (step, { nowMs }) => recordNotification(tables, step, nowMs),
+    recordNotification: (step, { nowMs }) => recordNotification(tables, step, nowMs),
     push: changingInForce((push, nowMs) => releases.push(push, nowMs)),
     freeze: changingInForce((freeze, nowMs) => releases.freeze(freeze, nowMs)),
     unfreeze: changingInForce((unfreeze, nowMs) => releases.unfreeze(unfreeze, nowMs)),
@@ -130,9 +130,9 @@ function createHandlers(
     changePrices: changingInForce((change, nowMs) => prices.change(change, nowMs)),
     record: (record, { nowMs }) => journal.record(record, nowMs),
     dropEntries: (drop) => journal.drop(drop),
-    attend: (attendance, { nowMs }) => services.attend(attendance, nowMs),
-    leave: (id) => services.leave(id),
-    callServices: () => services.call(),
+    heartbeat: (attendance, { nowMs }) => services.attend(attendance, nowMs),
+    removeService: (id) => services.leave(id),
+    requestHeartbeats: () => services.call(),
     moveClock,
   };
 }

@@ -1,15 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Attendance, ServiceSeen } from '../store.ts';
+import type { Heartbeat, ServiceStatus } from '../store.ts';
 import { integer, text } from './rows.ts';
 
 export interface ServiceTables {
-  attend(attendance: Attendance, nowMs: number): void;
+  attend(attendance: Heartbeat, nowMs: number): void;
   leave(id: string): void;
   /** Counts a call of the services, and returns its number. */
   call(): number;
   /** The number of the last call. */
   calls(): number;
-  all(): readonly ServiceSeen[];
+  all(): readonly ServiceStatus[];
 }
 
 const DAY_MS = 86_400_000;

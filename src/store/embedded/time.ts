@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { ClockFound } from '../clock-state.ts';
+import type { ClockReading } from '../clock-state.ts';
 import { type Row, integer, text } from './rows.ts';
 
 /** The store's time at a reading of the clock. */
@@ -39,7 +39,7 @@ export interface ClockLook {
 
 export interface ClockTable {
   /** Advances the stored time to the clock, unless the clock has jumped ahead. See clock-state.ts. */
-  look(look: ClockLook, clockMs: number): ClockFound;
+  look(look: ClockLook, clockMs: number): ClockReading;
 }
 
 export function createClockTable(connection: DatabaseSync, maxStepMs: number): ClockTable {

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { CountersignError } from '../../errors.ts';
 import type { Clock } from '../../values/clock.ts';
-import { type ClockBounds, type ClockFound, type ClockState, clockStateOf } from '../clock-state.ts';
+import { type ClockBounds, type ClockReading, type ClockState, clockStateOf } from '../clock-state.ts';
 import type { Elapsed } from '../elapsed.ts';
 import { notificationStepOf, settleStepOf } from '../settle-step.ts';
 import type { Store } from '../store.ts';
@@ -10,7 +10,7 @@ import type { Tables } from './tables.ts';
 import { type ClockLook, createClockTable } from './time.ts';
 
 type StoreWriteVerb = Exclude<keyof WriteVerbs, 'moveClock'>;
-type ClockVerb = 'clock' | 'lookAtClock' | 'acceptClock';
+type ClockVerb = 'clock' | 'readClock' | 'acceptClock';
 type ReadVerb = Exclude<
   keyof Store,
   StoreWriteVerb | ClockVerb | 'name' | 'health' | 'examine' | 'loss' | 'watch' | 'close'
@@ -74,7 +74,7 @@ function createClockVerbs(parts: VerbsParts): Pick<Store, ClockVerb> {
   const { maxStepMs, maxGapMs } = clockBounds;
   const table = createClockTable(connection, maxStepMs);
   const write = writeVerb(parts);
-  const stateOf = (found: ClockFound): ClockState => clockStateOf(found, maxStepMs, 'this machine');
+  const stateOf = (found: ClockReading): ClockState => clockStateOf(found, maxStepMs, 'this machine');
   const lookIn = (mode: ClockLook['mode']): ClockLook => ({
     mode,
     elapsed: { id: elapsed.id, elapsedMs: elapsed.elapsedMs() },
@@ -83,7 +83,7 @@ function createClockVerbs(parts: VerbsParts): Pick<Store, ClockVerb> {
   return {
     clock: async () => stateOf(await write('moveClock', { ...lookIn('keep'), by: '' })),
     acceptClock: async ({ by }) => stateOf(await write('moveClock', { ...lookIn('accept'), by })),
-    lookAtClock: () => read(() => stateOf(table.look(lookIn('look'), clock()))),
+    readClock: () => read(() => stateOf(table.look(lookIn('look'), clock()))),
   };
 }
 
@@ -128,7 +128,7 @@ function createWriteVerbs(
       const known = new Set(await parts.read(() => parts.tables.sources.names()));
       if (sources.some((source) => !known.has(source))) await write('register', sources);
     },
-    notice: (request) => write('notice', notificationStepOf(request)),
+    recordNotification: (request) => write('recordNotification', notificationStepOf(request)),
     push: verb('push'),
     freeze: verb('freeze'),
     unfreeze: verb('unfreeze'),
@@ -137,9 +137,9 @@ function createWriteVerbs(
     changePrices: verb('changePrices'),
     record: verb('record'),
     dropEntries: verb('dropEntries'),
-    attend: verb('attend'),
-    leave: verb('leave'),
-    callServices: () => write('callServices', undefined),
+    heartbeat: verb('heartbeat'),
+    removeService: verb('removeService'),
+    requestHeartbeats: () => write('requestHeartbeats', undefined),
   };
 }
 

@@ -86,7 +86,7 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
     subscribe: (channel, onMessage) => subscribe(createClient(server, timeouts), channel, onMessage),
     renew: () => client.disconnect(true),
     async close() {
-      await inFlight.none();
+      await inFlight.idle();
       end();
     },
   };

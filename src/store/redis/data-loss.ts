@@ -38,7 +38,8 @@ import { loadScript, run } from './script.ts';
  *   saw. `readState` checks this.
  *
  * What follows
- * 1. From this moment the process approves nothing. `settle` and `notice` reject with STORE_LOST, including
+ * 1. From this moment the process approves nothing. `settle` and `recordNotification` reject with STORE_LOST,
+ *    including
  *    an approval that was already in flight, because it may be among the lost data.
  * 2. The process starts another epoch and adds the old one to the epochs that were declared lost, so that two
  *    processes do not declare the same loss twice. It freezes the store under the new epoch, for all

@@ -39,7 +39,7 @@ export function createDecisions(
         return result;
       });
     },
-    async notice(request) {
+    async recordNotification(request) {
       losses.assertNonePending();
       return notice(parts, notificationStepOf(request));
     },

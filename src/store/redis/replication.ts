@@ -42,7 +42,14 @@ export interface Durability {
 /** The verbs that resolve only when enough replicas have what they wrote. */
 export type ReplicatedVerbs = Pick<
   Store,
-  'notice' | 'record' | 'push' | 'freeze' | 'unfreeze' | 'changeList' | 'changePrices' | 'cancelOrder'
+  | 'recordNotification'
+  | 'record'
+  | 'push'
+  | 'freeze'
+  | 'unfreeze'
+  | 'changeList'
+  | 'changePrices'
+  | 'cancelOrder'
 >;
 
 export interface Approval {
@@ -106,10 +113,10 @@ function approvalChange({ keys }: RedisParts, approval: Approval): Change {
 function replicatedDecisions(
   approval: (approval: Approval) => Promise<void>,
   verbs: ReplicatedVerbs,
-): Pick<ReplicatedVerbs, 'notice' | 'record'> {
+): Pick<ReplicatedVerbs, 'recordNotification' | 'record'> {
   return {
-    async notice(request) {
-      const result = await verbs.notice(request);
+    async recordNotification(request) {
+      const result = await verbs.recordNotification(request);
       if (result.verdict === 'SUCCESS') await approval({ ...notificationStepOf(request), id: result.id });
       return result;
     },
@@ -127,7 +134,7 @@ function replicatedChanges(
   wait: ReplicaWait,
   parts: RedisParts,
   verbs: ReplicatedVerbs,
-): Omit<ReplicatedVerbs, 'notice' | 'record'> {
+): Omit<ReplicatedVerbs, 'recordNotification' | 'record'> {
   const { keys } = parts;
   /** Waits until the record and each copy of what is in force have this number or a higher one in a field. */
   async function inForce(name: string, field: 'sequence' | 'prices', number: number): Promise<void> {

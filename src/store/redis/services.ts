@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ServiceSeen, Services } from '../store.ts';
+import type { ServiceStatus, Services } from '../store.ts';
 import { publishChange } from './in-force.ts';
 import { type RedisParts, clockArgument } from './parts.ts';
 import { digits, expectJson, expectReply, readHash, text } from './reply.ts';
@@ -18,21 +18,21 @@ const row = z.tuple([text, digits, digits, text, digits]);
 export function createServices(parts: RedisParts): Services {
   const { connection, keys } = parts;
   return {
-    async attend({ id, name, sequence, trouble }) {
+    async heartbeat({ id, name, sequence, trouble }) {
       const args = [clockArgument(parts), LIFETIME_MS, id, name, sequence, trouble];
       await run(connection, attendScript, [keys.services], args);
     },
-    async leave(id) {
+    async removeService(id) {
       await connection.call('hdel', [keys.services, id]);
     },
-    async callServices() {
+    async requestHeartbeats() {
       const reply = await run(connection, callScript, [keys.services], [LIFETIME_MS]);
       const call = expectReply(digits, 'a call', reply);
       await publishChange(parts, String(call));
       return call;
     },
     async services() {
-      // `attend` stores the time of the clock, even while the clock has jumped.
+      // `heartbeat` stores the time of the clock, even while the clock has jumped.
       const { clockMs } = await lookAt(parts, keys.inForce, 'look');
       const rows = await readHash(connection, 'the services', keys.services);
       const services = [...rows].flatMap(([id, json]) => (id === CALL ? [] : [seenOf(id, json)]));
@@ -44,7 +44,7 @@ export function createServices(parts: RedisParts): Services {
   };
 }
 
-function seenOf(id: string, json: string): ServiceSeen {
+function seenOf(id: string, json: string): ServiceStatus {
   const [name, sequence, answered, trouble, atMs] = expectJson(row, `the service ${id}`, json);
   return { id, name, sequence, answered, trouble, atMs };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ClockFound, type ClockState, clockStateOf } from '../clock-state.ts';
+import { type ClockReading, type ClockState, clockStateOf } from '../clock-state.ts';
 import type { Store } from '../store.ts';
 import { knownSources } from './in-force.ts';
 import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
@@ -18,12 +18,12 @@ const acceptScript = loadScript('accept-clock-2');
 export function createTime(
   parts: RedisParts,
   registered: () => readonly string[],
-): Pick<Store, 'clock' | 'lookAtClock' | 'acceptClock'> {
+): Pick<Store, 'clock' | 'readClock' | 'acceptClock'> {
   const worst = async (controls: readonly string[], mode: ClockMode): Promise<ClockState> =>
     worstOf(await Promise.all(controls.map((control) => lookAt(parts, control, mode))));
   return {
     clock: () => worst(controlsOf(parts, registered()), 'keep'),
-    lookAtClock: async () => worst(controlsOf(parts, await knownSources(parts)), 'look'),
+    readClock: async () => worst(controlsOf(parts, await knownSources(parts)), 'look'),
     async acceptClock({ by }) {
       const { connection, keys } = parts;
       const args = [...journalArguments(parts), by];
@@ -54,7 +54,7 @@ type ClockMode = 'keep' | 'look';
 
 const found = z
   .tuple([z.enum(['right', 'jumped', 'forgotten']), digits, digits, digits])
-  .transform(([what, clockMs, nowMs, heldAheadMs]): ClockFound => ({
+  .transform(([what, clockMs, nowMs, heldAheadMs]): ClockReading => ({
     found: what,
     clockMs,
     nowMs,

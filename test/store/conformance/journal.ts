@@ -82,7 +82,7 @@ export function describeJournal(open: OpenStore): void {
       await store.freeze({ reason: 'drill', by: 'ada' });
       const frozen: unknown = expect.stringContaining('"change":"freeze"');
       await store.settle(request({ detail: 'frozen' }));
-      await store.notice(notice({ source: 'shop', detail: 'notice' }));
+      await store.recordNotification(notice({ source: 'shop', detail: 'notice' }));
       await store.settle(signing({ detail: 'vault' }));
       expect(await detailsOf(store)).toEqual(['decided', 'repeated', 'terms', frozen, 'frozen', 'notice']);
       expect(await store.journalSize('shop')).toBe(6);
@@ -225,7 +225,7 @@ export function describeJournal(open: OpenStore): void {
       const vault = { source: 'vault', subject: 'transfer:1' };
       await store.settle(signing());
       await store.settle(signing());
-      await store.notice(notice());
+      await store.recordNotification(notice());
       await store.settle(signing({ terms: OTHER_TERMS }));
       await store.record({
         ...vault,

@@ -17,7 +17,7 @@ import { type OpenStore, ready } from './store-under-test.ts';
 
 export function describeNotifications(open: OpenStore): void {
   const codeOf = async (store: Store, over: Partial<Noted> = {}): Promise<NotificationCode> => {
-    const result = await store.notice(notice(over));
+    const result = await store.recordNotification(notice(over));
     expect(result.verdict).toBe(result.code === 'NOTED' ? 'SUCCESS' : 'FAILURE');
     return result.code;
   };
@@ -26,7 +26,7 @@ export function describeNotifications(open: OpenStore): void {
     it('is noted if sign_start stands approved, and journalled', async () => {
       const { store } = await ready(open);
       await store.settle(signing());
-      const result = await store.notice(notice({ detail: '{"txid":"0xaa"}' }));
+      const result = await store.recordNotification(notice({ detail: '{"txid":"0xaa"}' }));
       expect(result).toEqual({ id: result.id, atMs: START_MS, verdict: 'SUCCESS', code: 'NOTED' });
       expect(await store.entry('vault', result.id)).toEqual({
         id: result.id,

@@ -45,10 +45,12 @@ export function describeReopening(open: OpenStore): void {
     it('keeps txids', async () => {
       const { store, reopen } = await ready(open);
       await store.settle(signing());
-      await store.notice(notice({ txid: '0x1' }));
+      await store.recordNotification(notice({ txid: '0x1' }));
       const again = await reopen();
-      expect(await again.notice(notice({ txid: '0x1' }))).toMatchObject({ code: 'NOTED' });
-      expect(await again.notice(notice({ txid: '0x2' }))).toMatchObject({ code: 'TXID_UNEXPECTED' });
+      expect(await again.recordNotification(notice({ txid: '0x1' }))).toMatchObject({ code: 'NOTED' });
+      expect(await again.recordNotification(notice({ txid: '0x2' }))).toMatchObject({
+        code: 'TXID_UNEXPECTED',
+      });
     });
 
     it('keeps the journal, its order and its count', async () => {
@@ -126,7 +128,7 @@ export function describeReopening(open: OpenStore): void {
       await close();
       const unreachable = { code: 'STORE_UNREACHABLE' };
       await expect(store.settle(request())).rejects.toMatchObject(unreachable);
-      await expect(store.notice(notice())).rejects.toMatchObject(unreachable);
+      await expect(store.recordNotification(notice())).rejects.toMatchObject(unreachable);
       await expect(store.control()).rejects.toMatchObject(unreachable);
       await expect(store.push(push('second', REVISION))).rejects.toMatchObject(unreachable);
       await expect(store.freeze({ reason: '', by: '' })).rejects.toMatchObject(unreachable);

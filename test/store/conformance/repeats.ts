@@ -280,13 +280,13 @@ export function describeRepeats(open: OpenStore): void {
       const claims = [windowClaim('10', '10')];
       const speedUp = signing({ speedUp: true, claims });
       await store.settle(signing({ claims }));
-      await store.notice(notice({ txid: '0x1' }));
+      await store.recordNotification(notice({ txid: '0x1' }));
       const first = await store.settle(speedUp);
       expect(first).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
       expect(await store.settle(speedUp)).toMatchObject({ outcome: 'repeated', of: idOf(first) });
-      await store.notice(notice({ txid: '0x1' }));
+      await store.recordNotification(notice({ txid: '0x1' }));
       expect(await store.settle(speedUp)).toMatchObject({ outcome: 'repeated', of: idOf(first) });
-      await store.notice(notice({ txid: '0x2' }));
+      await store.recordNotification(notice({ txid: '0x2' }));
       const next = await store.settle(speedUp);
       expect(next).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
       expect(await usedOf(store, { source: 'vault' })).toBe(units('10'));

@@ -10,18 +10,18 @@ export function describeServices(open: OpenStore): void {
     it('are none at first, and none that has left', async () => {
       const { store } = await ready(open);
       expect(await store.services()).toEqual({ nowMs: START_MS, services: [] });
-      await store.attend(one);
-      await store.leave('a1');
-      await store.leave('never-there');
+      await store.heartbeat(one);
+      await store.removeService('a1');
+      await store.removeService('never-there');
       expect((await store.services()).services).toEqual([]);
     });
 
     it('are seen by other processes as they last showed themselves', async () => {
       const { store, clock, another } = await ready(open);
-      await store.attend(one);
+      await store.heartbeat(one);
       clock.advance(1000);
-      await store.attend(other);
-      await store.attend({ ...one, sequence: 7, probe: true });
+      await store.heartbeat(other);
+      await store.heartbeat({ ...one, sequence: 7, probe: true });
       const seen = await (await another()).services();
       expect(seen).toEqual({
         nowMs: START_MS + 1000,
@@ -35,11 +35,11 @@ export function describeServices(open: OpenStore): void {
     it('answer a call by showing themselves after it, and not before', async () => {
       const { store, another } = await ready(open);
       const command = await another();
-      await store.attend(one);
-      expect(await command.callServices()).toBe(1);
-      expect(await command.callServices()).toBe(2);
+      await store.heartbeat(one);
+      expect(await command.requestHeartbeats()).toBe(1);
+      expect(await command.requestHeartbeats()).toBe(2);
       expect((await command.services()).services).toMatchObject([{ answered: 0 }]);
-      await store.attend(one);
+      await store.heartbeat(one);
       expect((await command.services()).services).toMatchObject([{ answered: 2 }]);
     });
 
@@ -47,21 +47,21 @@ export function describeServices(open: OpenStore): void {
       const { store, another } = await ready(open);
       const command = await another();
       const { promise: woken, resolve } = Promise.withResolvers<void>();
-      await store.callServices();
+      await store.requestHeartbeats();
       let called = false;
       // The first notice may be of the subscription alone.
       const unwatch = store.watch(() => called && resolve());
       called = true;
-      await command.callServices();
+      await command.requestHeartbeats();
       await expect(woken).resolves.toBeUndefined();
       unwatch();
     });
 
     it('are forgotten after a day without a sign', async () => {
       const { store, clock } = await ready(open);
-      await store.attend(one);
+      await store.heartbeat(one);
       clock.advance(86_400_001);
-      await store.attend(other);
+      await store.heartbeat(other);
       expect((await store.services()).services).toMatchObject([{ id: 'b2' }]);
     });
   });

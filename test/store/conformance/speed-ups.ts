@@ -28,7 +28,7 @@ export function describeSpeedUps(open: OpenStore): void {
   ];
 
   const signed = async (store: Store, txid: string): Promise<void> => {
-    expect(await store.notice(notice({ txid }))).toMatchObject({ code: 'NOTED' });
+    expect(await store.recordNotification(notice({ txid }))).toMatchObject({ code: 'NOTED' });
   };
 
   describe('a claim that what is sped up was approved', () => {
