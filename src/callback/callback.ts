@@ -2,7 +2,10 @@ import type { Failure } from '../errors.ts';
 import type { Amount } from '../values/amount.ts';
 import { canonicalJson, sha256Hex } from '../values/canonical.ts';
 
-/** A payment (section 6.1), a withdrawal (6.2) or a web3 transaction (6.3). */
+/**
+ * A payment (section 6.1), a withdrawal (6.2) or a web3 transaction (6.3). Sections are those of the
+ * platform's specification, the Merchant Open Platform API Specification, here and in all other files.
+ */
 export type Kind = 'payment' | 'transfer' | 'web3';
 
 /** The answer to the platform or the co-signer (sections 6.1 and 6.4). */
