@@ -61,7 +61,7 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
   const nodes: RedisProcess[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all(nodes.map((node) => node.kill()));
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   };
   try {
     const buses = new Map<number, number>();

@@ -58,7 +58,7 @@ export async function startSentinels(options: RedisSentinelsOptions = {}): Promi
   const sentinels: RedisProcess[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all([...sentinels, ...nodes].map((each) => each.kill()));
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   };
   try {
     const { replicas = 2, sentinels: watching = 3 } = options;

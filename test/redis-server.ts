@@ -67,7 +67,8 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
     resume: () => void server.kill('SIGCONT'),
     async stop() {
       await kill();
-      rmSync(folder, { recursive: true, force: true });
+      // A child of Redis that writes a snapshot may outlive it for a moment, and add a file.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }

@@ -22,7 +22,8 @@ export interface ServiceProcess {
   readonly ended: Promise<number | null>;
 }
 
-const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+/** The launcher, which keeps compiled code for the next start. */
+export const PROGRAM = fileURLToPath(new URL('../bin/countersign.js', import.meta.url));
 
 /**
  * Serves from a folder written by `writeServiceFolder`. Resolves once the ports are open; rejects with exit
@@ -33,7 +34,7 @@ export async function startServiceProcess(
   folder: string,
   through: readonly string[] = [],
 ): Promise<ServiceProcess> {
-  const [program, ...args] = [...through, process.execPath, MAIN, 'serve'];
+  const [program, ...args] = [...through, process.execPath, PROGRAM, 'serve'];
   const child = spawn(program, [...args, '--config', join(folder, 'settings.yaml')], {
     cwd: folder,
     env: { PATH: process.env['PATH'] },

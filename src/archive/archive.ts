@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { CountersignError } from '../errors.ts';
 import type { Journal, JournalEntry, JournalQuery } from '../store/store.ts';
 import { type ArchiveFile, lastFile, prepareFolder } from './folder.ts';
-import { NOTHING_BEFORE } from './line.ts';
+import { FIRST_PREVIOUS } from './line.ts';
 import { readFileOf } from './read.ts';
 import { type WriteStep, writeFileOf } from './write.ts';
 
@@ -18,7 +18,7 @@ export interface ArchiveTask {
   /** The most entries in one file. */
   readonly entriesMax: number;
   /** Called after each step, with the number of entries in finished files. */
-  readonly stepped: (step: ArchiveStep, entries: number) => void;
+  readonly onStep: (step: ArchiveStep, entries: number) => void;
 }
 
 export type ArchiveStep = WriteStep | 'resumed' | 'dropped';
@@ -36,7 +36,8 @@ export interface Archived {
 
 interface End {
   readonly number: number;
-  readonly hash: string;
+  /** The hash of the last line of the last file. */
+  readonly chainHash: string;
   /** The empty text before the first file. */
   readonly lastId: string;
 }
@@ -48,28 +49,28 @@ interface End {
  * USAGE if the archive belongs to another journal.
  */
 export async function archiveSource(task: ArchiveTask): Promise<Archived> {
-  const { store, directory, source, stepped } = task;
+  const { store, directory, source, onStep } = task;
   const folder = await prepareFolder(directory, source);
   const last = lastFile(folder);
-  let end: End = { number: 0, hash: NOTHING_BEFORE, lastId: '' };
+  let end: End = { number: 0, chainHash: FIRST_PREVIOUS, lastId: '' };
   let resumed = 0;
   if (last !== undefined) {
     end = { ...(await readFileOf(source, last)), number: last.number };
     resumed = await resume(task, last, end.lastId);
   }
-  stepped('resumed', 0);
+  onStep('resumed', 0);
   let [files, entries] = [0, 0];
   for (;;) {
     const found = await entriesToMove(task, end.lastId);
     if (found === undefined) break;
-    const written = await writeFileOf(folder, source, end, found, (step) => stepped(step, entries));
+    const written = await writeFileOf(folder, source, end, found, (step) => onStep(step, entries));
     // Read the file as any reader would, before its entries are dropped.
     await readFileOf(source, written);
-    [files, entries, end] = [files + 1, entries + written.entries, { ...written, hash: written.end }];
+    [files, entries, end] = [files + 1, entries + written.entries, written];
     await dropUpTo(store, source, end.lastId);
-    stepped('dropped', entries);
+    onStep('dropped', entries);
   }
-  return { source, files, entries, resumed, end: end.number === 0 ? undefined : end.hash };
+  return { source, files, entries, resumed, end: end.number === 0 ? undefined : end.chainHash };
 }
 
 /**

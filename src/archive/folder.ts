@@ -12,8 +12,8 @@ import { CountersignError, messageOf } from '../errors.ts';
 export interface ArchiveFile {
   readonly path: string;
   readonly number: number;
-  /** The hash of its bytes, from its name. */
-  readonly hash: string;
+  /** The first 16 digits of the SHA-256 of its bytes, from its name. */
+  readonly bytesHash: string;
 }
 
 export const HASH_DIGITS = 16;
@@ -23,8 +23,8 @@ const LOCK = '.lock';
 const TEMPORARY = 'unfinished.tmp';
 const NAME = /^(\d{8})-([0-9a-f]{16})\.jsonl\.gz$/;
 
-export const fileName = (number: number, hash: string): string =>
-  `${String(number).padStart(8, '0')}-${hash}.jsonl.gz`;
+export const fileName = (number: number, bytesHash: string): string =>
+  `${String(number).padStart(8, '0')}-${bytesHash}.jsonl.gz`;
 
 const folderOf = (directory: string, source: string): string => join(directory, source);
 export const temporaryOf = (folder: string): string => join(folder, TEMPORARY);
@@ -37,8 +37,8 @@ export function filesIn(folder: string): {
   const files: ArchiveFile[] = [];
   const others: string[] = [];
   for (const name of readdirSync(folder).sort()) {
-    const [, number, hash = ''] = NAME.exec(name) ?? [];
-    if (number !== undefined) files.push({ path: join(folder, name), number: Number(number), hash });
+    const [, number, bytesHash = ''] = NAME.exec(name) ?? [];
+    if (number !== undefined) files.push({ path: join(folder, name), number: Number(number), bytesHash });
     else if (name !== TEMPORARY) others.push(join(folder, name));
   }
   return { files, others };
@@ -48,12 +48,12 @@ export function filesIn(folder: string): {
 export function lastFile(folder: string): ArchiveFile | undefined {
   const { files } = filesIn(folder);
   const last = files.at(-1);
-  const twin = files.at(-2);
-  if (last === undefined || twin?.number !== last.number) return last;
+  const duplicate = files.at(-2);
+  if (last === undefined || duplicate?.number !== last.number) return last;
   throw archiveFault({
     file: last.path,
     line: 0,
-    because: `${twin.path} has the same number. Remove one of them`,
+    because: `${duplicate.path} has the same number. Remove one of them`,
   });
 }
 

@@ -11,16 +11,16 @@ import { sha256Hex } from '../values/canonical.ts';
  */
 const FORMAT = 1;
 /** The `previous` of the first line of a source's first file. */
-export const NOTHING_BEFORE = '0'.repeat(64);
+export const FIRST_PREVIOUS = '0'.repeat(64);
 /** The most bytes of one line, without its line break. No entry is that long. */
 export const LINE_MAX_BYTES = 33_554_432;
 
-export interface Sealed {
+export interface ChainedLine {
   readonly line: string;
   readonly hash: string;
 }
 
-export function sealed(members: object, previous: string): Sealed {
+export function chainLine(members: object, previous: string): ChainedLine {
   const text = JSON.stringify({ ...members, previous });
   const hash = sha256Hex(text);
   return { line: `${text.slice(0, -1)},"hash":"${hash}"}`, hash };
@@ -52,7 +52,7 @@ export const footer = ({ entries, firstId, lastId, firstAtMs, lastAtMs }: Extent
 });
 
 /** Adds an entry at the end of an extent. */
-export function extended(
+export function extendExtent(
   extent: Extent | undefined,
   { id, atMs }: Pick<JournalEntry, 'id' | 'atMs'>,
 ): Extent {

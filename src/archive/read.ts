@@ -1,8 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { createHash } from 'node:crypto';
+import { type Hash, createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { z } from 'zod';
 import { messageOf } from '../errors.ts';
@@ -13,74 +11,41 @@ import {
   type Extent,
   LINE_MAX_BYTES,
   entryMembers,
-  extended,
+  extendExtent,
   footer,
   header,
   isBefore,
   lineShapes,
-  sealed,
+  chainLine,
 } from './line.ts';
 
 /** A file that was read to its end and has no fault. */
-export interface WholeFile extends Extent {
-  /** The hash at the end of the file before. */
+export interface VerifiedFile extends Extent {
+  /** The hash of the last line of the file before. */
   readonly previous: string;
-  /** The hash at its own end. */
-  readonly hash: string;
+  /** The hash of its own last line. */
+  readonly chainHash: string;
 }
 
-export type EntryRead = (entry: ArchivedEntry) => void | Promise<void>;
+export type OnEntry = (entry: ArchivedEntry) => void | Promise<void>;
 
 /**
  * Reads a file of a source, one entry at a time, and verifies it. Rejects with STORE_CORRUPT, naming the
- * line, if a line was changed, removed, added or moved.
+ * line, if a line was changed, removed, added or moved. Rejects with the errors of `onEntry`.
  */
 export async function readFileOf(
   source: string,
   file: ArchiveFile,
-  entryRead: EntryRead = () => undefined,
-): Promise<WholeFile> {
+  onEntry: OnEntry = () => undefined,
+): Promise<VerifiedFile> {
   const bytes = createHash('sha256');
   const chain = createChain(source, file);
-  let byCaller: { readonly thrown: unknown } | undefined;
-  try {
-    await pipeline(
-      createReadStream(file.path),
-      new Transform({
-        transform(chunk: Buffer, _encoding, passed) {
-          bytes.update(chunk);
-          passed(null, chunk);
-        },
-      }),
-      createGunzip(),
-      async (chunks: AsyncIterable<Buffer>) => {
-        for await (const line of linesOf(chunks, chain)) {
-          const entry = chain.read(line);
-          if (entry === undefined) continue;
-          try {
-            await entryRead(entry);
-          } catch (thrown) {
-            byCaller = { thrown };
-            throw thrown;
-          }
-        }
-      },
-    );
-  } catch (thrown) {
-    if (byCaller !== undefined) throw byCaller.thrown;
-    // Node ends the decompression at zero bytes after the data, and so aborts the pipeline.
-    if (codeOf(thrown) === 'ABORT_ERR') {
-      throw archiveFault({
-        file: file.path,
-        line: 0,
-        because: 'it has zero bytes after its compressed data',
-      });
-    }
-    if (!isOfTheFile(thrown)) throw thrown;
-    throw chain.fault(`the file can't be read from here: ${messageOf(thrown)}`, 1);
+  for await (const line of linesOf(unpack(file, bytes, chain), chain)) {
+    const entry = chain.read(line);
+    if (entry !== undefined) await onEntry(entry);
   }
   const whole = chain.end();
-  if (bytes.digest('hex').slice(0, HASH_DIGITS) !== file.hash) {
+  if (bytes.digest('hex').slice(0, HASH_DIGITS) !== file.bytesHash) {
     throw archiveFault({
       file: file.path,
       line: 0,
@@ -92,19 +57,38 @@ export async function readFileOf(
   return whole;
 }
 
-/** Whether it is an error of reading or unpacking. Other errors come from the caller's `entryRead`. */
-function isOfTheFile(thrown: unknown): boolean {
-  const syscall = thrown instanceof Error && 'syscall' in thrown ? thrown.syscall : '';
-  return String(codeOf(thrown)).startsWith('Z_') || syscall === 'open' || syscall === 'read';
+/** The decompressed bytes of a file. The hash gets its bytes as they are. */
+async function* unpack(
+  { path }: ArchiveFile,
+  hash: Hash,
+  { fault }: Pick<Chain, 'fault'>,
+): AsyncGenerator<Buffer> {
+  const packed = createReadStream(path);
+  const unpacked = createGunzip();
+  let packedBytes = 0;
+  packed.on('data', (chunk: Buffer) => {
+    hash.update(chunk);
+    packedBytes += chunk.length;
+  });
+  packed.on('error', (error) => unpacked.destroy(error));
+  packed.pipe(unpacked);
+  try {
+    yield* unpacked as AsyncIterable<Buffer>;
+  } catch (thrown) {
+    throw fault(`the file can't be read from here: ${messageOf(thrown)}`, 1);
+  } finally {
+    packed.destroy();
+  }
+  // Node ends the decompression at zero bytes after the data.
+  if (unpacked.bytesWritten !== packedBytes || !packed.readableEnded) {
+    throw archiveFault({ file: path, line: 0, because: 'it has zero bytes after its compressed data' });
+  }
 }
-
-const codeOf = (thrown: unknown): unknown =>
-  thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
 
 interface Chain {
   /** Reads the next line. Returns its entry; undefined for the header and the footer. */
   read(line: Buffer): ArchivedEntry | undefined;
-  end(): WholeFile;
+  end(): VerifiedFile;
   /** A fault at the last line that was read, or `after` lines later. */
   fault(because: string, after?: number): Error;
 }
@@ -120,23 +104,27 @@ function createChain(source: string, file: ArchiveFile): Chain {
     archiveFault({ file: file.path, line: line + after, because });
 
   /** Reads a line of one kind. Its text must be exactly the text that the archiver writes for its members. */
-  function readLine<T extends Links>(shape: z.ZodType<T>, text: string, membersOf: (value: T) => object): T {
+  function readLine<T extends ChainLinks>(
+    shape: z.ZodType<T>,
+    text: string,
+    membersOf: (parsed: T) => object,
+  ): T {
     const json = jsonOf(text);
-    const value = shape.safeParse(json);
-    if (!value.success)
-      throw fault(`it is not a line of an archive (${formatSchemaError(value.error, json, 'all of it')})`);
-    const written = sealed(membersOf(value.data), value.data.previous);
-    if (written.hash !== value.data.hash || written.line !== text)
+    const parsed = shape.safeParse(json);
+    if (!parsed.success)
+      throw fault(`it is not a line of an archive (${formatSchemaError(parsed.error, json, 'all of it')})`);
+    const written = chainLine(membersOf(parsed.data), parsed.data.previous);
+    if (written.hash !== parsed.data.hash || written.line !== text)
       throw fault('its hash is not the hash of its content');
-    if (started !== undefined && value.data.previous !== previous) {
+    if (started !== undefined && parsed.data.previous !== previous) {
       throw fault('it does not follow the line before: lines were removed, added or moved');
     }
     previous = written.hash;
-    return value.data;
+    return parsed.data;
   }
 
   function readHeader(text: string): undefined {
-    const found = readLine(lineShapes.header, text, (value) => header(value.source, value.file));
+    const found = readLine(lineShapes.header, text, (parsed) => header(parsed.source, parsed.file));
     if (found.source !== source || found.file !== file.number) {
       throw fault(`it begins file ${found.file} of ${found.source}, not file ${file.number} of ${source}`);
     }
@@ -157,7 +145,7 @@ function createChain(source: string, file: ArchiveFile): Chain {
     if (extent !== undefined && !isBefore(extent.lastId, entry.id)) {
       throw fault(`the entry ${entry.id} does not come after ${extent.lastId}`);
     }
-    extent = extended(extent, entry);
+    extent = extendExtent(extent, entry);
     return entryMembers(entry);
   }
 
@@ -175,12 +163,12 @@ function createChain(source: string, file: ArchiveFile): Chain {
       if (started === undefined || extent === undefined || ended === undefined) {
         throw fault('the file ends here, before its last lines', 1);
       }
-      return { ...extent, previous: started.previous, hash: ended };
+      return { ...extent, previous: started.previous, chainHash: ended };
     },
   };
 }
 
-interface Links {
+interface ChainLinks {
   readonly previous: string;
   readonly hash: string;
 }
@@ -200,19 +188,19 @@ async function* linesOf(
   chunks: AsyncIterable<Buffer>,
   { fault }: Pick<Chain, 'fault'>,
 ): AsyncGenerator<Buffer> {
-  let held: Buffer[] = [];
-  let heldBytes = 0;
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
   for await (const chunk of chunks) {
     let from = 0;
     for (let to = chunk.indexOf(LINE_BREAK); to !== -1; to = chunk.indexOf(LINE_BREAK, from)) {
       const rest = chunk.subarray(from, to);
-      yield held.length === 0 ? rest : Buffer.concat([...held, rest]);
-      [held, heldBytes, from] = [[], 0, to + 1];
+      yield pending.length === 0 ? rest : Buffer.concat([...pending, rest]);
+      [pending, pendingBytes, from] = [[], 0, to + 1];
     }
     const rest = chunk.subarray(from);
-    if (rest.length > 0) held.push(rest);
-    heldBytes += rest.length;
-    if (heldBytes > LINE_MAX_BYTES) throw fault(`it has more than ${LINE_MAX_BYTES} bytes`, 1);
+    if (rest.length > 0) pending.push(rest);
+    pendingBytes += rest.length;
+    if (pendingBytes > LINE_MAX_BYTES) throw fault(`it has more than ${LINE_MAX_BYTES} bytes`, 1);
   }
-  if (heldBytes > 0) throw fault('it has no line break: the file was cut off here', 1);
+  if (pendingBytes > 0) throw fault('it has no line break: the file was cut off here', 1);
 }

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../errors.ts';
 import { type ArchiveFault, type ArchiveFile, expectDirectory, faultOf, filesIn } from './folder.ts';
-import { NOTHING_BEFORE, isBefore } from './line.ts';
-import { type EntryRead, type WholeFile, readFileOf } from './read.ts';
+import { FIRST_PREVIOUS, isBefore } from './line.ts';
+import { type OnEntry, type VerifiedFile, readFileOf } from './read.ts';
 
 /** The content of an archive, and its faults. */
 export interface Verified {
@@ -25,22 +25,22 @@ export interface VerifiedSource {
   readonly ends: readonly string[];
 }
 
-/** A damaged file is one fault. After this many faults the verification of a source ends. */
+/** A damaged file is one fault. After this many faults, of all sources together, no further file is read. */
 const FAULTS_MAX = 1000;
 
 /**
  * Reads all files of the directories, which together are one archive, since older files may have been moved.
- * `entryRead` gets each entry before the rest of its file is verified. Rejects with USAGE for a path that is
- * not a directory, and with the errors of `entryRead`.
+ * `onEntry` gets each entry before the rest of its file is verified. Rejects with USAGE for a path that is
+ * not a directory, and with the errors of `onEntry`.
  */
 export async function verifyArchive(
   directories: readonly string[],
-  entryRead: EntryRead = () => undefined,
+  onEntry: OnEntry = () => undefined,
 ): Promise<Verified> {
   const { bySource, faults } = findFiles(directories);
   const sources: VerifiedSource[] = [];
   for (const [source, files] of bySource) {
-    const verified = await verifySource(source, files, faults, entryRead);
+    const verified = await verifySource(source, files, faults, onEntry);
     sources.push(verified);
   }
   return { sources, faults };
@@ -52,19 +52,19 @@ function findFiles(directories: readonly string[]): {
 } {
   const bySource = new Map<string, ArchiveFile[]>();
   const faults: ArchiveFault[] = [];
-  const other = (file: string): void =>
+  const reportUnknownFile = (file: string): void =>
     void faults.push({ file, line: 0, because: 'it is not a file of an archive. Remove it' });
-  for (const directory of distinct(directories)) {
+  for (const directory of withoutDuplicates(directories)) {
     for (const entry of readdirSync(directory, { withFileTypes: true })) {
       const path = join(directory, entry.name);
       // The lock file, and names that file systems use.
       if (entry.name.startsWith('.') || entry.name === 'lost+found') continue;
       if (!entry.isDirectory()) {
-        other(path);
+        reportUnknownFile(path);
         continue;
       }
       const { files, others } = filesOrFault(path, faults);
-      others.forEach(other);
+      others.forEach(reportUnknownFile);
       bySource.set(entry.name, [...(bySource.get(entry.name) ?? []), ...files]);
     }
   }
@@ -76,7 +76,7 @@ function findFiles(directories: readonly string[]): {
  * Each directory once, by the spelling that was given first. Links and other spellings are the same
  * directory.
  */
-function distinct(directories: readonly string[]): Iterable<string> {
+function withoutDuplicates(directories: readonly string[]): Iterable<string> {
   const byPlace = new Map<string, string>();
   for (const directory of directories) {
     expectDirectory(directory);
@@ -99,10 +99,10 @@ async function verifySource(
   source: string,
   files: readonly ArchiveFile[],
   faults: ArchiveFault[],
-  entryRead: EntryRead,
+  onEntry: OnEntry,
 ): Promise<VerifiedSource> {
-  const whole: (WholeFile | undefined)[] = [];
-  let before: { readonly number: number; readonly end: WholeFile | undefined } = {
+  const verifiedFiles: (VerifiedFile | undefined)[] = [];
+  let before: { readonly number: number; readonly end: VerifiedFile | undefined } = {
     number: 0,
     end: undefined,
   };
@@ -110,20 +110,20 @@ async function verifySource(
     if (faults.length >= FAULTS_MAX) break;
     const gap = gapBetween(before.number, file, source);
     if (gap !== undefined) faults.push(gap);
-    const end = await readOrFault(source, file, faults, entryRead);
+    const end = await readOrFault(source, file, faults, onEntry);
     const wrong = end && gap === undefined ? brokenLink(file, before, end) : undefined;
     if (wrong !== undefined) faults.push(wrong);
-    whole.push(end);
+    verifiedFiles.push(end);
     before = { number: file.number, end };
   }
-  const read = whole.filter((each) => each !== undefined);
+  const read = verifiedFiles.filter((each) => each !== undefined);
   return {
     source,
     files: files.length,
     entries: read.reduce((sum, { entries }) => sum + entries, 0),
     firstAtMs: read[0]?.firstAtMs,
     lastAtMs: read.at(-1)?.lastAtMs,
-    ends: whole.map((each) => each?.hash ?? ''),
+    ends: verifiedFiles.map((each) => each?.chainHash ?? ''),
   };
 }
 
@@ -141,10 +141,10 @@ async function readOrFault(
   source: string,
   file: ArchiveFile,
   faults: ArchiveFault[],
-  entryRead: EntryRead,
-): Promise<WholeFile | undefined> {
+  onEntry: OnEntry,
+): Promise<VerifiedFile | undefined> {
   try {
-    return await readFileOf(source, file, entryRead);
+    return await readFileOf(source, file, onEntry);
   } catch (thrown) {
     const fault = faultOf(thrown);
     if (fault === undefined) throw thrown;
@@ -161,10 +161,10 @@ async function readOrFault(
  */
 function brokenLink(
   { path, number }: ArchiveFile,
-  before: { readonly end: WholeFile | undefined },
-  { previous, firstId }: WholeFile,
+  before: { readonly end: VerifiedFile | undefined },
+  { previous, firstId }: VerifiedFile,
 ): ArchiveFault | undefined {
-  const expected = number === 1 ? NOTHING_BEFORE : before.end?.hash;
+  const expected = number === 1 ? FIRST_PREVIOUS : before.end?.chainHash;
   if (expected !== undefined && previous !== expected) {
     return {
       file: path,

@@ -9,12 +9,12 @@ import { type ArchiveFile, HASH_DIGITS, fileName, syncFolder, temporaryOf } from
 import {
   type Extent,
   LINE_MAX_BYTES,
-  type Sealed,
+  type ChainedLine,
   archivedEntry,
-  extended,
+  extendExtent,
   footer,
   header,
-  sealed,
+  chainLine,
 } from './line.ts';
 
 /** The bodies of callbacks are confidential. */
@@ -23,7 +23,8 @@ const MODE = 0o600;
 /** The end of a chain, which the next file continues. */
 export interface ChainEnd {
   readonly number: number;
-  readonly hash: string;
+  /** The hash of its last line. */
+  readonly chainHash: string;
 }
 
 /** The steps of writing a file, in order. */
@@ -31,7 +32,7 @@ export type WriteStep = 'begun' | 'written' | 'synced' | 'renamed' | 'kept';
 
 export interface WrittenFile extends Extent, ArchiveFile {
   /** The hash of its last line, which the next file continues. */
-  readonly end: string;
+  readonly chainHash: string;
 }
 
 /**
@@ -43,10 +44,10 @@ export async function writeFileOf(
   source: string,
   end: ChainEnd,
   entries: AsyncIterable<JournalEntry>,
-  stepped: (step: WriteStep) => void,
+  onStep: (step: WriteStep) => void,
 ): Promise<WrittenFile> {
   try {
-    return await written(folder, source, end, entries, stepped);
+    return await writeNextFile(folder, source, end, entries, onStep);
   } catch (thrown) {
     if (!(thrown instanceof Error && 'syscall' in thrown)) throw thrown;
     throw new CountersignError(
@@ -58,12 +59,12 @@ export async function writeFileOf(
   }
 }
 
-async function written(
+async function writeNextFile(
   folder: string,
   source: string,
   end: ChainEnd,
   entries: AsyncIterable<JournalEntry>,
-  stepped: (step: WriteStep) => void,
+  onStep: (step: WriteStep) => void,
 ): Promise<WrittenFile> {
   const number = end.number + 1;
   const temporary = temporaryOf(folder);
@@ -72,44 +73,44 @@ async function written(
   // Exclusive: prepareFolder has removed an older one.
   const file = await open(temporary, 'wx', MODE);
   try {
-    stepped('begun');
+    onStep('begun');
     await pipeline(lines.of(entries), createGzip(), async (chunks: AsyncIterable<Buffer>) => {
       for await (const chunk of chunks) {
         bytes.update(chunk);
         await file.appendFile(chunk);
       }
     });
-    stepped('written');
+    onStep('written');
     await file.sync();
-    stepped('synced');
+    onStep('synced');
   } finally {
     await file.close();
   }
-  const { extent, end: hashOfEnd } = lines.ended();
-  const hash = bytes.digest('hex').slice(0, HASH_DIGITS);
-  const path = join(folder, fileName(number, hash));
+  const { extent, chainHash } = lines.result();
+  const bytesHash = bytes.digest('hex').slice(0, HASH_DIGITS);
+  const path = join(folder, fileName(number, bytesHash));
   await rename(temporary, path);
-  stepped('renamed');
+  onStep('renamed');
   await syncFolder(folder);
-  stepped('kept');
-  return { ...extent, path, number, hash, end: hashOfEnd };
+  onStep('kept');
+  return { ...extent, path, number, bytesHash, chainHash };
 }
 
 interface Lines {
   of(entries: AsyncIterable<JournalEntry>): AsyncGenerator<string>;
   /** The result, once all lines are written. */
-  ended(): { readonly extent: Extent; readonly end: string };
+  result(): { readonly extent: Extent; readonly chainHash: string };
 }
 
-function createLines(source: string, { number, hash }: ChainEnd): Lines {
-  let previous = hash;
+function createLines(source: string, { number, chainHash }: ChainEnd): Lines {
+  let previous = chainHash;
   let extent: Extent | undefined;
   const lineOf = (members: object): string => {
-    const next: Sealed = sealed(members, previous);
+    const next: ChainedLine = chainLine(members, previous);
     previous = next.hash;
     return `${next.line}\n`;
   };
-  const whole = (): Extent => {
+  const expectExtent = (): Extent => {
     if (extent === undefined) throw new Error('a file of the archive has at least one entry');
     return extent;
   };
@@ -119,12 +120,12 @@ function createLines(source: string, { number, hash }: ChainEnd): Lines {
       for await (const entry of entries) {
         const line = lineOf(archivedEntry(entry));
         if (Buffer.byteLength(line) > LINE_MAX_BYTES) throw tooLong(entry);
-        extent = extended(extent, entry);
+        extent = extendExtent(extent, entry);
         yield line;
       }
-      yield lineOf(footer(whole()));
+      yield lineOf(footer(expectExtent()));
     },
-    ended: () => ({ extent: whole(), end: previous }),
+    result: () => ({ extent: expectExtent(), chainHash: previous }),
   };
 }
 

@@ -16,7 +16,10 @@ export const plainAnswer: AnswerFormat = {
   failure: 'FAILURE',
 };
 
-/** An envelope whose code is "0" for yes, like the answers to other callbacks of the platform (section 7). */
+/**
+ * A JSON object with the code "0" for SUCCESS and "1" for FAILURE, like the answers to other callbacks of the
+ * platform (section 7).
+ */
 export const jsonAnswer: AnswerFormat = {
   contentType: 'application/json',
   success: '{"code":"0","msg":"success","data":"success"}',

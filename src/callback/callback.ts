@@ -3,10 +3,12 @@ import type { Amount } from '../values/amount.ts';
 import { canonicalJson, sha256Hex } from '../values/canonical.ts';
 
 /**
- * A payment (section 6.1), a withdrawal (6.2) or a web3 transaction (6.3). Sections are those of the
- * platform's specification, the Merchant Open Platform API Specification, here and in all other files.
+ * `payment` (section 6.1); `transfer`: a withdrawal from custody (6.2); `web3`: a web3 transaction (6.3).
+ * Sections are those of the platform's specification, the Merchant Open Platform API Specification, here and
+ * in all other files.
  */
-export type Kind = 'payment' | 'transfer' | 'web3';
+export const KINDS = ['payment', 'transfer', 'web3'] as const;
+export type Kind = (typeof KINDS)[number];
 
 /** The answer to the platform or the co-signer (sections 6.1 and 6.4). */
 export type Verdict = 'SUCCESS' | 'FAILURE';
@@ -92,7 +94,10 @@ export interface ParseBounds {
 
 export type Parsed<T> = { readonly ok: true; readonly callback: T } | Failure;
 
-/** The name of the subject within its source. All callbacks with this name share one decision. */
+/**
+ * The name of the subject within its source. All callbacks with this name must have the same terms. The store
+ * decides each of their questions separately.
+ */
 export function subjectOf(callback: Pick<Callback, 'kind' | 'id'>): string {
   return `${callback.kind}:${callback.id}`;
 }

@@ -1,39 +1,54 @@
 import { type Failure, failure } from '../errors.ts';
 import type { Member, Members } from '../values/members.ts';
-import type { Callback, Kind, ParseBounds, Parsed, SelfCheck } from './callback.ts';
+import {
+  type Callback,
+  KINDS,
+  type Kind,
+  type ParseBounds,
+  type Parsed,
+  type SelfCheck,
+} from './callback.ts';
 import { parsePayment, paymentAliases, paymentValues } from './payment.ts';
 import { parseTransfer, transferAliases, transferValues } from './transfer.ts';
 import { parseWeb3, web3Aliases, web3Values } from './web3.ts';
-import { VISIBLE, parsing, requiredText } from './member-readers.ts';
+import { VISIBLE, parseWith, requiredText } from './member-readers.ts';
 
 /** How to parse one kind of callback, and the names that policies use for its members. */
 export interface CallbackKind {
   readonly parse: (members: Members, source: string, bounds?: ParseBounds) => Parsed<Callback>;
-  readonly values: readonly string[];
-  /** Other names that members have in a body, such as `withdraw_id`, with their names in `values`. */
+  readonly valueNames: readonly string[];
+  /** Other names that members have in a body, such as `withdraw_id`, with their names in `valueNames`. */
   readonly aliases: Readonly<Record<string, string>>;
   /**
    * Members that only this kind has. They determine the kind of a callback at a URL that serves several
    * kinds.
    */
-  readonly marks: readonly string[];
+  readonly distinctiveMembers: readonly string[];
 }
 
 export const callbackKinds: Readonly<Record<Kind, CallbackKind>> = {
-  payment: { parse: parsePayment, values: paymentValues, aliases: paymentAliases, marks: ['appOrderId'] },
+  payment: {
+    parse: parsePayment,
+    valueNames: paymentValues,
+    aliases: paymentAliases,
+    distinctiveMembers: ['appOrderId'],
+  },
   transfer: {
     parse: parseTransfer,
-    values: transferValues,
+    valueNames: transferValues,
     aliases: transferAliases,
-    marks: ['transfer_id', 'withdraw_id'],
+    distinctiveMembers: ['transfer_id', 'withdraw_id'],
   },
   web3: {
     parse: parseWeb3,
-    values: web3Values,
+    valueNames: web3Values,
     aliases: web3Aliases,
-    marks: ['trans_id', 'main_chain_symbol', 'input_data', 'interactive_contract'],
+    distinctiveMembers: ['trans_id', 'main_chain_symbol', 'input_data', 'interactive_contract'],
   },
 };
+
+/** The kinds that a co-signer sends. */
+const COSIGNER_KINDS = KINDS.filter((kind) => kind !== 'payment');
 
 /**
  * Parses a co-signer's callback. Its members determine its kind, which must be one of `expected`, the kinds
@@ -51,8 +66,8 @@ export function parseCosigner(
       ? parseSelfCheck(members, source)
       : failure('KIND_UNEXPECTED', 'a self-check is sent to the URL for withdrawals');
   }
-  const found = (['transfer', 'web3'] as const).filter((kind) =>
-    callbackKinds[kind].marks.some((name) => isPresent(members.get(name))),
+  const found = COSIGNER_KINDS.filter((kind) =>
+    callbackKinds[kind].distinctiveMembers.some((name) => isPresent(members.get(name))),
   );
   const [kind] = found;
   if (kind === undefined || found.length > 1 || !expected.includes(kind)) {
@@ -77,7 +92,7 @@ const HASH = { pattern: VISIBLE, maxLength: 256 };
  * its operator checks the settings.
  */
 function parseSelfCheck(members: Members, source: string): Parsed<SelfCheck> {
-  return parsing(() => ({
+  return parseWith(() => ({
     kind: 'self-check',
     source,
     appId: requiredText(members, 'app_id', HASH),

@@ -1,13 +1,8 @@
 import { type Failure, type FailureCode, failure } from '../errors.ts';
 import { type Amount, parseAmount } from '../values/amount.ts';
-import { comparable, ambiguityOf } from '../values/comparable.ts';
-import type { Member, Members } from '../values/members.ts';
-
-/** The texts that a member may have. */
-export interface Grammar {
-  readonly pattern: RegExp;
-  readonly maxLength: number;
-}
+import { toComparable, unsafeTextReason } from '../values/comparable.ts';
+import type { Grammar, Member, Members } from '../values/members.ts';
+import { Rejected, catchRejection } from '../values/rejection.ts';
 
 /** Visible ASCII without blanks: ids, symbols, addresses, hashes. */
 export const VISIBLE = /^[\x21-\x7e]+$/;
@@ -16,29 +11,15 @@ const INTEGER = /^(?:0|[1-9]\d*)$/;
 
 export const COSIGNER_TYPES = ['sign_prepare', 'sign_start', 'sign_success'] as const;
 export const IDENTIFIER: Grammar = { pattern: VISIBLE, maxLength: 128 };
-export const WIRE_ID: Grammar = { pattern: INTEGER, maxLength: 40 };
+export const NUMERIC_ID: Grammar = { pattern: INTEGER, maxLength: 40 };
 export const ADDRESS: Grammar = { pattern: VISIBLE, maxLength: 256 };
 export const SYMBOL: Grammar = { pattern: VISIBLE, maxLength: 64 };
-/** Free text. {@link requireUnambiguous} restricts it further. */
+/** Free text. {@link requireSafeText} restricts it further. */
 export const MEMO: Grammar = { pattern: /^[^]+$/u, maxLength: 512 };
 
-/** A rejected member. The readers below throw it; {@link parsing} returns its failure. */
-class Rejected extends Error {
-  readonly failure: Failure;
-  constructor(found: Failure) {
-    super(found.because);
-    this.failure = found;
-  }
-}
-
 /** Runs a parser. Returns its value, or the failure of the first member that is missing or rejected. */
-export function parsing<T>(parse: () => T): { readonly ok: true; readonly callback: T } | Failure {
-  try {
-    return { ok: true, callback: parse() };
-  } catch (thrown) {
-    if (thrown instanceof Rejected) return thrown.failure;
-    throw thrown;
-  }
+export function parseWith<T>(parse: () => T): { readonly ok: true; readonly callback: T } | Failure {
+  return catchRejection(() => ({ ok: true, callback: parse() }));
 }
 
 export function reject(code: FailureCode, because: string, data: Failure['data'] = {}): never {
@@ -57,7 +38,7 @@ export function optionalText(members: Members, name: string, grammar: Grammar): 
     return invalid(
       name,
       member,
-      `a string of at most ${grammar.maxLength} characters like ${grammar.pattern.source}`,
+      `a string of at most ${grammar.maxLength} characters that matches ${grammar.pattern.source}`,
     );
   }
   return member.text;
@@ -72,7 +53,7 @@ export function requiredText(members: Members, name: string, grammar: Grammar): 
 }
 
 /** As {@link optionalText}, but the member must not be missing. It may be empty. */
-export function presentText(members: Members, name: string, grammar: Grammar): string {
+export function textOrEmpty(members: Members, name: string, grammar: Grammar): string {
   if (!members.has(name)) reject('MEMBER_MISSING', `${name} is missing`, { member: name });
   return optionalText(members, name, grammar) ?? '';
 }
@@ -81,8 +62,8 @@ export function presentText(members: Members, name: string, grammar: Grammar): s
  * Rejects free text that looks like another text: lists and limits would treat the two as different
  * recipients.
  */
-export function requireUnambiguous(name: string, text: string): void {
-  const why = ambiguityOf(text);
+export function requireSafeText(name: string, text: string): void {
+  const why = unsafeTextReason(text);
   if (why === undefined) return;
   const because = `${name} ${why}, so another text looks the same; send it without that`;
   reject('MEMBER_INVALID', because, { member: name });
@@ -137,7 +118,7 @@ export function valuesOf(
 
 function comparables(value: string | readonly string[] | undefined): readonly string[] {
   if (value === undefined || value === '') return [];
-  return typeof value === 'string' ? [comparable(value)] : value.map(comparable);
+  return typeof value === 'string' ? [toComparable(value)] : value.map(toComparable);
 }
 
 function invalid(name: string, member: Member, expected: string): never {

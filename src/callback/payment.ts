@@ -1,15 +1,7 @@
 import { formatAmount } from '../values/amount.ts';
-import type { Members } from '../values/members.ts';
+import type { Grammar, Members } from '../values/members.ts';
 import type { Parsed, PaymentCallback } from './callback.ts';
-import {
-  type Grammar,
-  optionalText,
-  parsing,
-  requiredAmount,
-  requiredText,
-  reject,
-  valuesOf,
-} from './member-readers.ts';
+import { optionalText, parseWith, requiredAmount, requiredText, reject, valuesOf } from './member-readers.ts';
 
 /**
  * The members of a payment confirmation (section 6.1) and their grammars. The `md5` and `rsa` schemes sign
@@ -36,7 +28,7 @@ export const paymentAliases = { orderAmount: 'amount', payCoinSymbol: 'symbol' }
  * unknown member is refused: without separators in the signed text, its name could make the text ambiguous.
  */
 export function parsePayment(members: Members, source: string): Parsed<PaymentCallback> {
-  return parsing(() => {
+  return parseWith(() => {
     const unknownMember = [...members.keys()].find(
       (name) => name !== 'sign' && !Object.hasOwn(PAYMENT_MEMBERS, name),
     );

@@ -1,8 +1,8 @@
-import { takesNumber } from '../values/address.ts';
+import { requiresNumericMemo } from '../values/address.ts';
 import { type Amount, formatAmount } from '../values/amount.ts';
 import { canonicalJson } from '../values/canonical.ts';
-import { comparable } from '../values/comparable.ts';
-import { type Bounds, type Members, readObjects } from '../values/members.ts';
+import { toComparable } from '../values/comparable.ts';
+import { OUTPUT_BOUNDS, type Members, readObjects } from '../values/members.ts';
 import {
   OUTPUTS_MAX,
   type ParseBounds,
@@ -16,13 +16,13 @@ import {
   IDENTIFIER,
   MEMO,
   SYMBOL,
-  WIRE_ID,
+  NUMERIC_ID,
   oneOf,
   optionalFlag,
   optionalText,
-  parsing,
+  parseWith,
   requiredAmount,
-  requireUnambiguous,
+  requireSafeText,
   requiredText,
   unknownNames,
   reject,
@@ -30,9 +30,6 @@ import {
 } from './member-readers.ts';
 
 const OUTPUT_DEFINED = ['address_to', 'amount'];
-
-/** The size of the body bounds the outputs further, whatever the bound on their number is. */
-const OUTPUT_BOUNDS: Bounds = { bytes: 65_536, members: 4096, depth: 4, numberCharacters: 80 };
 
 export const transferValues = [
   'type',
@@ -51,16 +48,16 @@ export const transferAliases = { withdraw_id: 'transfer_id' } as const;
 const DEFINED = [...transferValues, 'withdraw_id', 'outputs'];
 
 /**
- * Parses a co-signer's withdrawal confirmation (section 6.2). Its id is `transfer_id` or `withdraw_id`;
- * either may be empty. If there are `outputs`, they must sum to `amount` and include `to`. For policies, `to`
- * is then the list of all addresses that are paid.
+ * Parses a co-signer's withdrawal confirmation (section 6.2). The withdrawal number is `transfer_id` or
+ * `withdraw_id`; either may be empty. If there are `outputs`, they must sum to `amount` and include `to`. For
+ * policies, `to` is then the list of all addresses that are paid.
  */
 export function parseTransfer(
   members: Members,
   source: string,
   bounds: ParseBounds = { outputs: OUTPUTS_MAX },
 ): Parsed<TransferCallback> {
-  return parsing(() => {
+  return parseWith(() => {
     const type = oneOf(members, 'type', COSIGNER_TYPES);
     const id = requiredText(members, 'request_id', IDENTIFIER);
     const transferId = transferIdOf(members);
@@ -70,10 +67,10 @@ export function parseTransfer(
     const amount = requiredAmount(members, 'amount');
     const symbol = requiredText(members, 'symbol', SYMBOL);
     const txid = optionalText(members, 'txid', IDENTIFIER);
-    const outputs = outputsOf(members, { to: comparable(to), amount, most: bounds.outputs });
+    const outputs = outputsOf(members, { to: toComparable(to), amount, most: bounds.outputs });
     const recipients = [...new Set([to, ...(outputs?.written ?? [])])];
     const memo = memoOf(members, recipients);
-    const payouts = outputs?.payouts ?? [{ to: comparable(to), amount }];
+    const payouts = outputs?.payouts ?? [{ to: toComparable(to), amount }];
     return {
       kind: 'transfer',
       source,
@@ -101,8 +98,8 @@ export function parseTransfer(
       }),
       terms: {
         transferId: transferId ?? '',
-        from: comparable(from),
-        to: comparable(to),
+        from: toComparable(from),
+        to: toComparable(to),
         memo: memo ?? '',
         amount: formatAmount(amount),
         symbol,
@@ -124,8 +121,8 @@ function transferIdOf(members: Members): string | undefined {
   if (!members.has('transfer_id') && !members.has('withdraw_id')) {
     reject('MEMBER_MISSING', 'transfer_id and withdraw_id are both missing', { member: 'transfer_id' });
   }
-  const transferId = optionalText(members, 'transfer_id', WIRE_ID);
-  const withdrawId = optionalText(members, 'withdraw_id', WIRE_ID);
+  const transferId = optionalText(members, 'transfer_id', NUMERIC_ID);
+  const withdrawId = optionalText(members, 'withdraw_id', NUMERIC_ID);
   if (transferId !== undefined && withdrawId !== undefined && transferId !== withdrawId) {
     reject(
       'MEMBER_INVALID',
@@ -145,8 +142,8 @@ const TAG_MAX = 4_294_967_295;
 function memoOf(members: Members, recipients: readonly string[]): string | undefined {
   const memo = optionalText(members, 'memo', MEMO);
   if (memo === undefined) return undefined;
-  requireUnambiguous('memo', memo);
-  if (recipients.some(takesNumber) && !(TAG.test(memo) && Number(memo) <= TAG_MAX)) {
+  requireSafeText('memo', memo);
+  if (recipients.some(requiresNumericMemo) && !(TAG.test(memo) && Number(memo) <= TAG_MAX)) {
     const because =
       `memo is not a destination tag, which on Ripple is a whole number from 0 to ${TAG_MAX}; ` +
       'send it in digits, without leading zeros';
@@ -192,7 +189,7 @@ function outputsOf(
   const unknownMembers: string[] = [];
   for (const output of decoded.objects) {
     const text = requiredText(output, 'address_to', ADDRESS);
-    const address = comparable(text);
+    const address = toComparable(text);
     written.push(text);
     const each = requiredAmount(output, 'amount');
     paid.set(address, (paid.get(address) ?? 0n) + each);

@@ -1,5 +1,5 @@
 import { formatAmount } from '../values/amount.ts';
-import { comparable } from '../values/comparable.ts';
+import { toComparable } from '../values/comparable.ts';
 import type { Members } from '../values/members.ts';
 import type { Callback, Parsed, Web3Callback } from './callback.ts';
 import {
@@ -7,12 +7,12 @@ import {
   COSIGNER_TYPES,
   IDENTIFIER,
   SYMBOL,
-  WIRE_ID,
+  NUMERIC_ID,
   oneOf,
   optionalFlag,
   optionalText,
-  presentText,
-  parsing,
+  textOrEmpty,
+  parseWith,
   requiredAmount,
   requiredText,
   unknownNames,
@@ -41,21 +41,21 @@ const DEFINED = web3Values.map((name) => (name === 'symbol' ? 'main_chain_symbol
 
 /**
  * Parses a co-signer's web3 confirmation (section 6.3). The amount `-1` means unlimited, and `0` is valid. A
- * plain transfer has empty call data. Unlike the id of a withdrawal, `trans_id` is never empty.
+ * plain transfer has empty call data. Unlike the number of a withdrawal, `trans_id` is never empty.
  */
 export function parseWeb3(members: Members, source: string): Parsed<Web3Callback> {
-  return parsing(() => {
+  return parseWith(() => {
     const type = oneOf(members, 'type', COSIGNER_TYPES);
     const id = requiredText(members, 'request_id', IDENTIFIER);
-    const transId = requiredText(members, 'trans_id', WIRE_ID);
+    const transId = requiredText(members, 'trans_id', NUMERIC_ID);
     const speedUp = optionalFlag(members, 'pending_round');
     const from = requiredText(members, 'from', ADDRESS);
     const to = requiredText(members, 'to', ADDRESS);
     const amount = amountOf(members);
     const amountText = amount === 'unlimited' ? 'unlimited' : formatAmount(amount);
     const symbol = requiredText(members, 'main_chain_symbol', SYMBOL);
-    const inputData = presentText(members, 'input_data', CALL_DATA);
-    const interactiveContract = presentText(members, 'interactive_contract', ADDRESS);
+    const inputData = textOrEmpty(members, 'input_data', CALL_DATA);
+    const interactiveContract = textOrEmpty(members, 'interactive_contract', ADDRESS);
     const txid = optionalText(members, 'txid', IDENTIFIER);
     return {
       kind: 'web3',
@@ -69,7 +69,7 @@ export function parseWeb3(members: Members, source: string): Parsed<Web3Callback
       inputData,
       interactiveContract,
       txid,
-      payouts: amount === 'unlimited' ? [] : [{ to: comparable(to), amount }],
+      payouts: amount === 'unlimited' ? [] : [{ to: toComparable(to), amount }],
       values: valuesOf({
         type,
         trans_id: transId,
@@ -85,12 +85,12 @@ export function parseWeb3(members: Members, source: string): Parsed<Web3Callback
       }),
       terms: {
         transId,
-        from: comparable(from),
-        to: comparable(to),
+        from: toComparable(from),
+        to: toComparable(to),
         amount: amountText,
         symbol,
-        inputData: comparable(inputData),
-        interactiveContract: comparable(interactiveContract),
+        inputData: toComparable(inputData),
+        interactiveContract: toComparable(interactiveContract),
       },
       unknown: unknownNames(members, DEFINED),
     };

@@ -15,8 +15,9 @@ import {
 import { type WindowClaim, type WindowResult, explainWindow, windowClaim, windowResult } from './window.ts';
 
 /**
- * A condition that only the store can check, as part of settle. An approval requires that the claim holds,
- * and makes the reservation of the claim.
+ * A condition that only the store can check, as part of settle. An approval requires that every claim with
+ * `decides` holds. It makes the reservations of window, mark and order claims, also of those that only
+ * observe; the other kinds reserve nothing.
  */
 export type Claim = ListClaim | AgedClaim | WindowClaim | MarkClaim | OrderClaim | SpeedUpClaim;
 

@@ -12,8 +12,9 @@ export const claimMembers = {
   /** True if the policy says `refusals: final`: a refusal by this claim is permanent. */
   final: z.boolean().default(false),
   /**
-   * True if a refusal by this claim depends on something that changes without a push. After a refusal by such
-   * claims alone, a repeat is decided again.
+   * True if a refusal by this claim depends on something that changes without a push, other than a list in
+   * the store. After a refusal by such claims alone, a repeat is decided again. For lists, the store compares
+   * versions instead.
    */
   afresh: z.boolean().default(false),
 };
@@ -30,11 +31,13 @@ export interface ClaimOrigin {
   readonly because: string;
   /** The values that the rule looked at. */
   readonly values: Readonly<Record<string, string>>;
-  /**
-   * ` for to ADDRESS` if the rule makes a claim for each address of a withdrawal; otherwise the empty text.
-   */
-  readonly forAddress: string;
+  /** The address of this claim, if the rule makes a claim for each address of a withdrawal. */
+  readonly address: string | undefined;
 }
+
+/** ` for the address ADDRESS`; empty for a claim that is not for one of several addresses. */
+export const forAddress = (address: string | undefined): string =>
+  address === undefined ? '' : ` for the address ${address}`;
 
 const SHOWN_MAX = 3;
 

@@ -37,6 +37,6 @@ export function explainList(
 }
 
 export function explainMissingList(list: string): string {
-  const cure = '`countersign list show` names those there are, `countersign list add` makes one';
-  return `there is no list ${list}; ${cure}`;
+  const fix = '`countersign list show` shows the lists, `countersign list add` creates one';
+  return `there is no list ${list}; ${fix}`;
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { type ClaimOrigin, claimMembers, formatInstant } from './kind.ts';
+import { type ClaimOrigin, claimMembers, forAddress, formatInstant } from './kind.ts';
 
 /**
- * The mark `key` must have been made at least `ageMs` ago, or `exempt` must be true. An approval makes the
- * mark if it does not exist. A mark is kept as long as a subject, counted from the last approval that claimed
- * it.
+ * A mark is the time of the first approval for a value, such as an address. The mark `key` must be at least
+ * `ageMs` old, or `exempt` must be true. An approval makes the mark if it does not exist. The store keeps a
+ * mark as long as a subject, counted from the last approval that claimed it.
  */
 export const markClaim = z.strictObject({
   ...claimMembers,
@@ -30,10 +30,12 @@ export type MarkResult = Readonly<z.output<typeof markResult>>;
 export function explainMark(
   { exempt, ageMs }: MarkClaim,
   { holds, markedAtMs }: MarkResult,
-  { because, forAddress }: ClaimOrigin,
+  { because, address }: ClaimOrigin,
 ): string {
   const first = markedAtMs === 0 ? 'never approved before' : `first approved at ${formatInstant(markedAtMs)}`;
-  if (holds) return exempt ? `within the limit for a first use${forAddress}` : `known${forAddress}: ${first}`;
-  const until = markedAtMs === 0 ? '' : `, and new until ${formatInstant(markedAtMs + ageMs)}`;
-  return `${because}${forAddress}: ${first}${until}`;
+  const whose = forAddress(address);
+  if (holds) return exempt ? `within the limit for a first use${whose}` : `known${whose}: ${first}`;
+  const until = markedAtMs === 0 ? '' : `, and is new until ${formatInstant(markedAtMs + ageMs)}`;
+  const subject = address === undefined ? ': ' : `; the address ${address} was `;
+  return `${because}${subject}${first}${until}`;
 }

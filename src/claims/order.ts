@@ -3,9 +3,9 @@ import { claimMembers, formatValues } from './kind.ts';
 
 /**
  * An announced order must exist for the subject and agree: every member that the announcement names has the
- * same text in `members`. An approval uses the order up. After that, the claim holds only for this subject,
- * even after the order's expiry. It fails if the store has deleted the subject in between (see Orders in
- * src/store/store.ts).
+ * same text in `members`. An approval uses the order up. After that it still holds for repeats and later
+ * stages of the same operation, even past its expiry, until the store deletes the record of the operation or
+ * of the order (see Orders in src/store/store.ts).
  */
 export const orderClaim = z.strictObject({
   ...claimMembers,

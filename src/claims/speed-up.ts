@@ -29,7 +29,7 @@ export function explainSpeedUp(
   { values }: ClaimOrigin,
 ): string {
   const within = values['within'] ?? `${withinMs / 1000}s`;
-  if (approvedAtMs === 0) return 'what it speeds up was never approved, or no longer stands approved';
+  if (approvedAtMs === 0) return 'there is no approval of what it speeds up';
   const approved = `what it speeds up was approved at ${formatInstant(approvedAtMs)}`;
   if (holds) return `${approved}, within ${within}; speed-up ${speedUps + 1} of at most ${max}`;
   return speedUps < max

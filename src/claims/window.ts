@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { type Amount, formatAmount } from '../values/amount.ts';
-import { type ClaimOrigin, amountText, claimMembers } from './kind.ts';
+import { type ClaimOrigin, amountText, claimMembers, forAddress } from './kind.ts';
 
 /**
  * A rolling window is counted in buckets of `bucketMs`: bucket b holds [b*bucketMs, (b+1)*bucketMs) and
  * counts as long as any instant of it lies within the last `lengthMs`. So a sum may include up to one bucket
- * too much, but never too little. A calendar window is the period [startMs, endMs) that contains the
- * proposal's whole validity.
+ * too much, but never too little. A calendar window is [startMs, endMs), the calendar period at evaluation;
+ * the proposal is valid only within it.
  */
 const windowSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('rolling'), lengthMs: z.number(), bucketMs: z.number() }).readonly(),
@@ -45,10 +45,10 @@ export type WindowResult = Readonly<z.output<ReturnType<typeof windowResult>>>;
 export function explainWindow(
   { amount, max }: WindowClaim,
   { holds, reserved, used }: WindowResult,
-  { because, values, forAddress }: ClaimOrigin,
+  { because, values, address }: ClaimOrigin,
 ): string {
-  const sums = `${formatAmount(used)} used and ${formatAmount(amount)} asked${forAddress}`;
+  const sums = `${formatAmount(used)} used and ${formatAmount(amount)} requested${forAddress(address)}`;
   const limit = `the limit of ${formatAmount(max)} in ${values['window'] ?? 'the window'}`;
   if (!holds) return `${sums} are above ${limit} (${because})`;
-  return reserved ? `already reserved${forAddress} under ${limit}` : `${sums} are within ${limit}`;
+  return reserved ? `already reserved${forAddress(address)} under ${limit}` : `${sums} are within ${limit}`;
 }

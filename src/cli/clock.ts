@@ -28,7 +28,7 @@ export const clockAccept: CommandRow = {
     }
     const after = await store.acceptClock({ by: session.by });
     session.print(
-      `Accepted. Callbacks are decided again. The store's time is ${isoTime(after.nowMs)}, ` +
+      `Accepted. The clock no longer stops approvals. The store's time is ${isoTime(after.nowMs)}, ` +
         `${formatSpan(after.nowMs - before.nowMs)} later than before.`,
       clockJson(after),
     );

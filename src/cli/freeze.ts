@@ -20,7 +20,7 @@ export const freeze: CommandRow = {
       [
         `Frozen as ${added.id}. Every callback is answered FAILURE until \`countersign unfreeze ` +
           `${added.id}\`. ${inForce(control)}`,
-        ...(others.length === 0 ? [] : [`Also frozen:\n${listed(others)}`]),
+        ...(others.length === 0 ? [] : [`Also frozen:\n${formatFreezes(others)}`]),
       ].join('\n'),
       { freeze: added, ...stateOf(control), services: await servicesThatApplied(session, control) },
     );
@@ -30,7 +30,7 @@ export const freeze: CommandRow = {
 
 export const unfreeze: CommandRow = {
   path: 'unfreeze',
-  summary: 'Lift freezes. Callbacks are decided again once no freeze is left. Exits 1 while some are left.',
+  summary: 'Lift freezes. Approvals continue once no freeze is left. Exits 1 while some are left.',
   example: 'unfreeze\nunfreeze f7 f12\nunfreeze --all\nunfreeze --acknowledge-loss',
   define: (command) =>
     byOption(
@@ -49,8 +49,8 @@ export const unfreeze: CommandRow = {
     const ids = idsToLift(call, frozen);
     const { lifted, control } = await store.unfreeze({ by: session.by, ids, acknowledgeLoss });
     const approving = control.frozen.length === 0;
-    const standing = new Set([...frozen, ...control.frozen].map(({ id }) => id));
-    const missing = call.arguments.filter((id) => !standing.has(id));
+    const inEffect = new Set([...frozen, ...control.frozen].map(({ id }) => id));
+    const missing = call.arguments.filter((id) => !inEffect.has(id));
     const texts = [
       ...lifted.map(({ id, by, reason }) => `Lifted ${id} of ${printable(by)}: ${printable(reason)}`),
       ...missing.map((id) => `There is no freeze ${id}.`),
@@ -85,7 +85,7 @@ const ID = /^f\d{1,16}$/;
  */
 function idsToLift(call: Call, frozen: readonly Freeze[]): readonly string[] {
   const acknowledged = call.flag('acknowledgeLoss') ? lossesIn(frozen).map(({ id }) => id) : [];
-  const ordered = frozen.filter(({ kind }) => kind === 'operator');
+  const operatorFreezes = frozen.filter(({ kind }) => kind === 'operator');
   const named = call.arguments;
   for (const id of named) {
     if (!ID.test(id)) {
@@ -96,17 +96,18 @@ function idsToLift(call: Call, frozen: readonly Freeze[]): readonly string[] {
     }
   }
   if (call.flag('all')) {
-    if (named.length > 0) throw new CountersignError('USAGE', 'give either ids or --all');
-    return [...ordered.map(({ id }) => id), ...acknowledged];
+    if (named.length > 0) throw new CountersignError('USAGE', 'ids and --all were given. Give one of them');
+    return [...operatorFreezes.map(({ id }) => id), ...acknowledged];
   }
   if (named.length > 0 || call.flag('acknowledgeLoss')) return [...named, ...acknowledged];
-  if (ordered.length > 1) {
+  if (operatorFreezes.length > 1) {
     throw new CountersignError(
       'USAGE',
-      `there are ${ordered.length} freezes. Nothing was lifted. Give ids, or --all:\n${listed(ordered)}`,
+      `there are ${operatorFreezes.length} freezes. Nothing was lifted. Give ids, or --all:\n` +
+        formatFreezes(operatorFreezes),
     );
   }
-  return ordered.map(({ id }) => id);
+  return operatorFreezes.map(({ id }) => id);
 }
 
 const stateOf = ({ sequence, revision, frozen, prices }: Control): Omit<Control, 'lifted'> => ({
@@ -121,7 +122,7 @@ function approvingAgain(control: Control, lifted: readonly Freeze[]): string {
     lossesIn(lifted).length > 0
       ? ' Data was lost. Repeats and limits begin with the data that the store still has.'
       : '';
-  return `Callbacks are decided again. ${inForce(control)}${loss}`;
+  return `Approvals continue. ${inForce(control)}${loss}`;
 }
 
 function stillFrozen(frozen: readonly Freeze[]): string {
@@ -129,10 +130,10 @@ function stillFrozen(frozen: readonly Freeze[]): string {
     lossesIn(frozen).length > 0
       ? '\nData was lost. Do what the freeze says, then run `countersign unfreeze --acknowledge-loss`.'
       : '';
-  return `Still frozen. Every callback is answered FAILURE:\n${listed(frozen)}${loss}`;
+  return `Still frozen. Every callback is answered FAILURE:\n${formatFreezes(frozen)}${loss}`;
 }
 
-function listed(freezes: readonly Freeze[]): string {
+function formatFreezes(freezes: readonly Freeze[]): string {
   return columns(
     freezes.map(({ id, atMs, by, reason }) => [
       `  ${id}`,

@@ -17,7 +17,7 @@ export async function runProgram(argv: readonly string[], unsafe: Terminal): Pro
     await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (thrown) {
-    return failed(thrown, argv.includes('--json'), terminal);
+    return reportFailure(thrown, argv.includes('--json'), terminal);
   }
 }
 
@@ -35,10 +35,13 @@ function withoutControls(terminal: Terminal): Terminal {
 function programOf(
   rows: readonly CommandRow[],
   terminal: Terminal,
-  ended: (code: ExitCode) => void,
+  setExitCode: (code: ExitCode) => void,
 ): Command {
   const program = new Command('countersign')
-    .description('Answers payment and signing confirmations: SUCCESS if authentic, first and within policy.')
+    .description(
+      'Answers payment and signing confirmations: SUCCESS if the callback is authentic, does not change an ' +
+        'earlier order, and is within the policies.',
+    )
     .version(terminal.version);
   printThroughTerminal(program, terminal);
   const groups = new Map<string, Command>();
@@ -46,7 +49,7 @@ function programOf(
     const [first = '', second] = row.path.split(' ');
     const parent =
       second === undefined ? program : (groups.get(first) ?? group(program, first, groups, terminal));
-    define(parent.command(second ?? first), row, terminal, ended);
+    define(parent.command(second ?? first), row, terminal, setExitCode);
   }
   return program;
 }
@@ -60,7 +63,7 @@ const groupSummaries: Readonly<Record<string, string>> = {
   clock: "Show and accept the store's clock.",
   decisions: 'Show, explain and export decisions.',
   journal: 'Archive old entries of the journal, and verify the archive.',
-  signature: 'Explain why a signature verifies or not.',
+  signature: 'Explain why a signature is valid or not.',
 };
 
 function group(program: Command, name: string, groups: Map<string, Command>, terminal: Terminal): Command {
@@ -74,7 +77,7 @@ function define(
   command: Command,
   row: CommandRow,
   terminal: Terminal,
-  ended: (code: ExitCode) => void,
+  setExitCode: (code: ExitCode) => void,
 ): void {
   printThroughTerminal(command, terminal);
   command
@@ -91,7 +94,7 @@ function define(
       by: textOf(options['by']),
     });
     try {
-      ended(await row.run(session, callOf(command, options)));
+      setExitCode(await row.run(session, callOf(command, options)));
     } finally {
       await session.close();
     }
@@ -125,7 +128,7 @@ function printThroughTerminal(command: Command, terminal: Terminal): void {
     .showHelpAfterError();
 }
 
-function failed(thrown: unknown, json: boolean, terminal: Terminal): ExitCode {
+function reportFailure(thrown: unknown, json: boolean, terminal: Terminal): ExitCode {
   if (thrown instanceof OutputClosed) return 0;
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
   if (!(thrown instanceof CountersignError)) {

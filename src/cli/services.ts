@@ -14,7 +14,7 @@ export interface AppliedBy {
 }
 
 /** Services send a heartbeat every two seconds. A service without a heartbeat for this time has stopped. */
-const RUNNING_MS = 10_000;
+export const RUNNING_MS = 10_000;
 /** How long a command waits for running services. */
 const WAIT_MS = 3000;
 /** How long it waits if all services seem to have stopped, since clocks may differ. */
@@ -22,8 +22,9 @@ const STOPPED_WAIT_MS = 700;
 const POLL_MS = 25;
 
 /**
- * Each command calls this after a change. It waits for the running services, reports which of them have
- * applied the change, and returns the same as JSON. It never throws, because the change is already made.
+ * Called after a change of policies, lists, orders, prices or freezes. It waits for the running services,
+ * reports which of them have applied the change, and returns the same as JSON. It never throws, because the
+ * change is already made.
  */
 export async function servicesThatApplied(
   session: Session,

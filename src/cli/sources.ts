@@ -22,8 +22,8 @@ export function chosenSources(session: Session, call: Call): readonly string[] {
 export function knownSource(session: Session, wanted: string): string {
   const names = session.settings().sources.map(({ name }) => name);
   if (names.includes(wanted)) return wanted;
-  const meant = closestMatch(wanted, names);
-  const suggestion = meant === undefined ? '' : `Did you mean ${meant}? `;
+  const match = closestMatch(wanted, names);
+  const suggestion = match === undefined ? '' : `Did you mean ${match}? `;
   throw new CountersignError(
     'USAGE',
     `${session.settingsFile} has no source ${wanted}. ${suggestion}Its sources: ${names.join(', ')}`,

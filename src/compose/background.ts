@@ -10,8 +10,8 @@ import type { ClockState } from '../store/clock-state.ts';
 import type { Store } from '../store/store.ts';
 
 /*
- * The background tasks of a service: prepare and examine the store, advance its time, and send heartbeats to
- * it.
+ * The background tasks of a service: prepare the store, check its safety, advance its time, and send
+ * heartbeats to it.
  */
 
 export interface Preparation {
@@ -21,47 +21,60 @@ export interface Preparation {
 }
 
 export interface PreparationParts {
-  /** See Store.examine. Repeated for as long as the service runs. */
-  readonly examine: () => Promise<void>;
-  /** Called once, after the first examination that passes. */
+  /** See Store.checkSafety. Repeated for as long as the service runs. */
+  readonly checkSafety: () => Promise<void>;
+  /** Called once, after the first safety check that passes. */
   readonly prepare: () => Promise<void>;
+  /**
+   * Called for each failure before the store is prepared. After that, it is called once for each code until a
+   * check passes, because the text of an outage may change with every check.
+   */
   readonly report: (trouble: string) => void;
-  /** Only for tests: the time between two examinations. */
-  readonly examineMs?: number;
+  /** Only for tests: the time between two safety checks. */
+  readonly checkSafetyMs?: number;
 }
 
 const RETRY_MS = 500;
-const EXAMINE_MS = 3000;
+const CHECK_SAFETY_MS = 3000;
+/** After so many safety checks in a row without an answer, the safety of the store is unknown. */
+const UNANSWERED_CHECKS_MAX = 20;
 
 /**
- * Prepares the store once, and then examines it for as long as the service runs. A store that can't be
+ * Prepares the store once, and then checks its safety for as long as the service runs. A store that can't be
  * reached at the start is tried again, so that a service can start before its store. Any other fault at the
  * start rejects.
  *
- * A store that becomes unsafe is trouble until it is safe again. An outage is not reported as trouble,
- * because nothing is approved during an outage anyway. The store is examined soon after an outage, because it
- * may have changed.
+ * A store that becomes unsafe is trouble until it is safe again. A short outage is not trouble, because
+ * nothing is approved during an outage anyway. A long outage is trouble, because the store may be able to
+ * decide although its safety can't be checked, as on a Redis that denies INFO. The safety is checked soon
+ * after an outage, because the store may have changed.
  */
 export async function startPreparing(parts: PreparationParts): Promise<Preparation> {
-  const { examine, prepare, report, examineMs = EXAMINE_MS } = parts;
+  const { checkSafety, prepare, report, checkSafetyMs = CHECK_SAFETY_MS } = parts;
   let trouble: string | undefined;
+  let reportedCode: string | undefined;
   let prepared = false;
+  let unanswered = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
   /** Returns the error, if there is one. */
   async function attempt(): Promise<unknown> {
     try {
-      await examine();
+      await checkSafety();
       if (!prepared) await prepare();
       prepared = true;
       trouble = undefined;
+      reportedCode = undefined;
+      unanswered = 0;
       return undefined;
     } catch (thrown) {
-      if (prepared && isOutage(thrown)) return thrown;
-      const found = messageOf(thrown);
-      if (!prepared || found !== trouble) report(found);
-      trouble = found;
+      unanswered = isOutage(thrown) ? unanswered + 1 : 0;
+      if (prepared && unanswered > 0 && unanswered < UNANSWERED_CHECKS_MAX) return thrown;
+      trouble = messageOf(thrown);
+      const code = codeOf(thrown);
+      if (!prepared || code !== reportedCode) report(trouble);
+      reportedCode = code;
       return thrown;
     }
   }
@@ -69,7 +82,10 @@ export async function startPreparing(parts: PreparationParts): Promise<Preparati
   function schedule(thrown: unknown): void {
     if (stopped) return;
     const again = async (): Promise<void> => schedule(await attempt());
-    timer = setTimeout(() => void again(), thrown === undefined ? examineMs : Math.min(RETRY_MS, examineMs));
+    timer = setTimeout(
+      () => void again(),
+      thrown === undefined ? checkSafetyMs : Math.min(RETRY_MS, checkSafetyMs),
+    );
     timer.unref();
   }
 
@@ -85,8 +101,9 @@ export async function startPreparing(parts: PreparationParts): Promise<Preparati
   };
 }
 
-const isOutage = (thrown: unknown): boolean =>
-  thrown instanceof CountersignError && thrown.code === 'STORE_UNREACHABLE';
+const codeOf = (thrown: unknown): string => (thrown instanceof CountersignError ? thrown.code : 'INTERNAL');
+
+const isOutage = (thrown: unknown): boolean => codeOf(thrown) === 'STORE_UNREACHABLE';
 
 export interface ClockWatch {
   /** `clock` fails while nothing is approved. `time` only reports that the store's time does not advance. */
@@ -113,7 +130,7 @@ export function watchClock({
 }: {
   readonly store: Pick<Store, 'clock'>;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
-  readonly metrics: Pick<Metrics, 'clock'>;
+  readonly metrics: Pick<Metrics, 'setClock'>;
 }): ClockWatch {
   let state: ClockState | undefined;
   let checkedAtMs = 0;
@@ -130,7 +147,7 @@ export function watchClock({
       if (found.state !== (state?.state ?? 'right')) logState(found);
       state = found;
       checkedAtMs = performance.now();
-      metrics.clock(found);
+      metrics.setClock(found);
     } catch {
       // The last known state stays.
     } finally {
@@ -149,8 +166,8 @@ export function watchClock({
   });
   return {
     checks: [
-      check('clock', 'jumped', "the store's clock is believed"),
-      { ...check('time', 'behind', 'time goes on'), decisive: false },
+      check('clock', 'jumped', "the store's clock has not jumped ahead"),
+      { ...check('time', 'behind', "the store's time advances"), decisive: false },
     ],
     async start() {
       timer = setInterval(() => void checkClock(), CLOCK_MS).unref();
@@ -165,7 +182,7 @@ const HEARTBEAT_MS = 2000;
 /** The most characters of a heartbeat about why the service is not ready. */
 const TROUBLE_MAX = 1000;
 
-export interface AttendanceParts {
+export interface HeartbeatParts {
   readonly store: Pick<Store, 'heartbeat' | 'removeService' | 'watch'>;
   readonly follower: Pick<Follower, 'control' | 'refresh'>;
   readonly readiness: () => Promise<Readiness>;
@@ -182,7 +199,7 @@ export interface Heartbeats {
  * changes something can wait until all services have applied the change. Each heartbeat is a real write,
  * which detects a store that can't be written to before a callback fails.
  */
-export function startHeartbeats({ store, follower, readiness, log }: AttendanceParts): Heartbeats {
+export function startHeartbeats({ store, follower, readiness, log }: HeartbeatParts): Heartbeats {
   const id = randomUUID();
   const name = `${hostname()}:${process.pid}`;
   let failed: string | undefined;

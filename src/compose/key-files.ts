@@ -34,32 +34,33 @@ type Texts = ReadonlyMap<string, string>;
 export function watchKeys(settings: Settings, read: ReadSecret, log: Log): WatchedKeys {
   let texts: Texts = new Map();
   let unreadable: readonly UnreadableKey[] = [];
-  const first = new Map<string, string>();
-  let authenticator = authenticatorOf(settings, recording(read, first));
-  texts = first;
+  const initialTexts = new Map<string, string>();
+  let authenticator = authenticatorOf(settings, recording(read, initialTexts));
+  texts = initialTexts;
 
-  function readAgain(): void {
-    const fresh = new Map(texts);
+  function reloadKeys(): void {
+    const newTexts = new Map(texts);
     const failed: UnreadableKey[] = [];
     for (const source of settings.sources) {
-      const own = new Map<string, string>();
+      const sourceTexts = new Map<string, string>();
       try {
-        authenticatorOf({ ...settings, sources: [source] }, recording(read, own));
-        for (const [name, text] of own) fresh.set(name, text);
+        authenticatorOf({ ...settings, sources: [source] }, recording(read, sourceTexts));
+        for (const [name, text] of sourceTexts) newTexts.set(name, text);
       } catch (thrown) {
-        const bad = unusable(source, { thrown, read, texts });
-        failed.push(...bad);
-        for (const [name, text] of usable(settings, source, { bad, read, texts })) fresh.set(name, text);
+        const unreadableKeys = unusableKeys(source, { thrown, read, texts });
+        failed.push(...unreadableKeys);
+        for (const [name, text] of usableTexts(settings, source, { unreadableKeys, read, texts }))
+          newTexts.set(name, text);
       }
     }
-    const kept: ReadSecret = (reference) => fresh.get(nameOfSecret(reference)) ?? read(reference);
-    authenticator = authenticatorOf(settings, kept);
-    logChanges(texts, fresh, failed);
-    texts = fresh;
+    const readKept: ReadSecret = (reference) => newTexts.get(nameOfSecret(reference)) ?? read(reference);
+    authenticator = authenticatorOf(settings, readKept);
+    logChanges(texts, newTexts, failed);
+    texts = newTexts;
     unreadable = failed;
   }
 
-  function logChanges(before: Texts, now: Texts, failed: readonly UnreadableKey[]): void {
+  function logChanges(previousTexts: Texts, now: Texts, failed: readonly UnreadableKey[]): void {
     for (const { because, ...of } of failed) {
       log.error('keys-unreadable', { ...of, because: `${because}; what was read before stays in use` });
     }
@@ -67,10 +68,10 @@ export function watchKeys(settings: Settings, read: ReadSecret, log: Log): Watch
       for (const reference of referencesOf(source)) {
         const name = nameOfSecret(reference);
         const text = now.get(name) ?? '';
-        const was = ({ source: of, file }: UnreadableKey): boolean =>
+        const isKeyOfFile = ({ source: of, file }: UnreadableKey): boolean =>
           of === source.name && 'file' in reference && file === reference.file;
-        const isMended = unreadable.some(was) && !failed.some(was);
-        if (text === before.get(name) && !isMended) continue;
+        const isReadableAgain = unreadable.some(isKeyOfFile) && !failed.some(isKeyOfFile);
+        if (text === previousTexts.get(name) && !isReadableAgain) continue;
         const file = 'file' in reference ? reference.file : undefined;
         log.info('keys-reread', { source: source.name, file, fingerprint: fingerprintOf(text) });
       }
@@ -82,7 +83,7 @@ export function watchKeys(settings: Settings, read: ReadSecret, log: Log): Watch
     unreadable: () => unreadable,
     reload() {
       try {
-        readAgain();
+        reloadKeys();
       } catch (thrown) {
         // A conflict between sources is the fault of no single file.
         const because = messageOf(thrown);
@@ -94,24 +95,24 @@ export function watchKeys(settings: Settings, read: ReadSecret, log: Log): Watch
 }
 
 /** The texts of the source's usable files. So a replaced key is revoked even if another file is unusable. */
-function usable(
+function usableTexts(
   settings: Settings,
   source: SourceSettings,
   {
-    bad,
+    unreadableKeys,
     read,
     texts,
-  }: { readonly bad: readonly UnreadableKey[]; readonly read: ReadSecret; readonly texts: Texts },
+  }: { readonly unreadableKeys: readonly UnreadableKey[]; readonly read: ReadSecret; readonly texts: Texts },
 ): Texts {
-  const isBad = (reference: SecretRef): boolean =>
-    'file' in reference && bad.some(({ file }) => file === reference.file);
-  const before = (reference: SecretRef): string | undefined => texts.get(nameOfSecret(reference));
-  const own = new Map<string, string>();
+  const isUnreadable = (reference: SecretRef): boolean =>
+    'file' in reference && unreadableKeys.some(({ file }) => file === reference.file);
+  const previousText = (reference: SecretRef): string | undefined => texts.get(nameOfSecret(reference));
+  const sourceTexts = new Map<string, string>();
   try {
-    const mixed: ReadSecret = (reference) =>
-      (isBad(reference) ? before(reference) : undefined) ?? read(reference);
-    authenticatorOf({ ...settings, sources: [source] }, recording(mixed, own));
-    return own;
+    const readOrKeep: ReadSecret = (reference) =>
+      (isUnreadable(reference) ? previousText(reference) : undefined) ?? read(reference);
+    authenticatorOf({ ...settings, sources: [source] }, recording(readOrKeep, sourceTexts));
+    return sourceTexts;
   } catch {
     // Other faults remain: the source keeps all its keys, and an error is logged.
     return new Map();
@@ -135,7 +136,7 @@ const referencesOf = (source: SourceSettings): readonly SecretRef[] => {
 };
 
 /** The files of the source that can't be read or hold no key. */
-function unusable(
+function unusableKeys(
   source: SourceSettings,
   { thrown, read, texts }: { readonly thrown: unknown; readonly read: ReadSecret; readonly texts: Texts },
 ): readonly UnreadableKey[] {

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { type FailureBudgets, createFailureBudgets } from '../pipeline/address-budgets.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { createOpsApp } from '../http/ops.ts';
-import { type CallbackUrl, createPublicApp, gatewaysOf } from '../http/public.ts';
+import { type CallbackUrl, createPublicApp, createProxyCheck } from '../http/public.ts';
 import { type Listening, type ServerLimits, listen } from '../http/server.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';
@@ -44,31 +44,31 @@ export async function openPorts(
       urls: [PAYMENTS, ...settings.sources.flatMap(urlsOf)],
       trustedProxies,
       bodyBytes: limits.bodyBytes,
-      unserved(unserved) {
+      onUnserved(unserved) {
         load.unserved(unserved);
         budgets.charge(unserved.address, 'unserved');
-        return budgets.exceeded(unserved.address) === undefined ? 'keep' : 'close';
+        return budgets.excessReason(unserved.address) === undefined ? 'keep' : 'close';
       },
     });
     const context = tls === undefined ? undefined : tlsContext(tls, secrets);
     if (context !== undefined) runtime.showExpiries(publicExpiries(context));
-    const isGateway = gatewaysOf(app);
-    const outer = await listen(gate.before(app), {
+    const isTrustedProxy = createProxyCheck(app);
+    const publicServer = await listen(gate.before(app), {
       host,
       port,
       limits,
       tls: context,
       setting: 'public',
-      isGateway,
-      isShutOut: (address) => budgets.isBlocked(address),
-      dropped: (address) => load.connectionClosed(address),
-      misused(address, reason) {
+      isTrustedProxy,
+      isBlocked: (address) => budgets.isBlocked(address),
+      onDropped: (address) => load.connectionClosed(address),
+      onMisuse(address, reason) {
         load.unserved({ reason, address });
         // The sender of a request that a gateway passed on is not known.
-        if (!isGateway(address)) budgets.charge(address, 'misuse');
+        if (!isTrustedProxy(address)) budgets.charge(address, 'misuse');
       },
     });
-    return { ops, public: outer, begin: () => gate.open() };
+    return { ops, public: publicServer, begin: () => gate.open() };
   } catch (thrown) {
     await ops.stop(0);
     throw thrown;
@@ -90,15 +90,15 @@ async function openOps(
     sources: orderSources(settings),
     token: token && (() => secrets.read(token)),
     clock,
-    denied: apiDenied,
+    onDenied: apiDenied,
   };
   const budgets = createFailureBudgets({ failuresPerSecond: OPS_FAILURES_PER_SECOND, nowMs });
   return listen(gate.before(createOpsApp({ readiness, metrics, api, hosts })), {
     ...settings.ops,
     limits: opsLimits(settings.public.limits),
     setting: 'ops',
-    isShutOut: (address) => budgets.isBlocked(address),
-    misused(address, reason) {
+    isBlocked: (address) => budgets.isBlocked(address),
+    onMisuse(address, reason) {
       load.unserved({ reason, address });
       budgets.charge(address, 'misuse');
     },

@@ -2,7 +2,7 @@ import { CountersignError } from '../errors.ts';
 import { type LoadMonitor, createLoadMonitor } from '../http/load.ts';
 import type { Readiness } from '../http/ops.ts';
 import { createCallbackObserver, createDenialObserver } from '../observe/callbacks.ts';
-import { type HealthState, createHealth, within } from '../observe/health.ts';
+import { type HealthState, createHealth, rejectAfter } from '../observe/health.ts';
 import { createLineLimit } from '../observe/line-limit.ts';
 import type { Log } from '../observe/log.ts';
 import { type Metrics, createMetrics } from '../observe/metrics.ts';
@@ -14,7 +14,6 @@ import { freezeChanges, freezeText, lossesIn } from '../store/freezes.ts';
 import type { Control, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { type ClockWatch, type Preparation, startPreparing, watchClock } from './background.ts';
-import { countFailures } from './counted-store.ts';
 import { type UnreadableKey, keysState } from './key-files.ts';
 import { type Expiries, storeExpiries } from './tls.ts';
 
@@ -37,14 +36,14 @@ export interface Runtime {
   readonly showExpiries: (expiries: Expiries) => void;
   readonly load: LoadMonitor;
   /** Why the store may not decide yet; undefined once it may. */
-  readonly unprepared: () => string | undefined;
+  readonly unpreparedReason: () => string | undefined;
   /**
    * Prepares the store, and puts the first policies in force. Nothing is written before this call. Rejects
-   * with STORE_UNSAFE or POLICY_INVALID. If the store can't be reached, it is tried again, and `unprepared`
-   * says so.
+   * with STORE_UNSAFE or POLICY_INVALID. If the store can't be reached, it is tried again, and
+   * `unpreparedReason` says so.
    */
   readonly start: () => Promise<void>;
-  readonly shuttingDown: () => void;
+  readonly beginShutdown: () => void;
   readonly stop: () => void;
 }
 
@@ -70,13 +69,13 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 
   let preparation: Preparation | undefined;
   let stopping = false;
-  const unprepared = (): string | undefined =>
-    preparation === undefined ? 'the service is starting' : (preparation.trouble() ?? store.loss());
-  const checked = { store, metrics, unprepared, clockWatch, follower, unreadableKeys, load };
-  const health = healthOf({ ...checked, stopping: () => stopping });
+  const unpreparedReason = (): string | undefined =>
+    preparation === undefined ? 'the service is starting' : (preparation.trouble() ?? store.pendingLoss());
+  const healthParts = { store, metrics, unpreparedReason, clockWatch, follower, unreadableKeys, load };
+  const health = healthOf({ ...healthParts, stopping: () => stopping });
   const readiness = async (): Promise<Readiness> => {
     const state = await health.readiness();
-    metrics.ready(state.ready);
+    metrics.setReady(state.ready);
     metrics.keysUnreadable(unreadableKeys());
     return state;
   };
@@ -87,21 +86,21 @@ export function createRuntime(parts: RuntimeParts): Runtime {
     report: createCallbackObserver({ log, metrics, clock, unauthenticatedPerMinute }),
     apiDenied: createDenialObserver({ log, metrics, clock, unauthenticatedPerMinute }),
     readiness,
-    metrics: shared(() => readiness().then(() => metrics.text())),
+    metrics: shareRunning(() => readiness().then(() => metrics.text())),
     pluginAnswered: (inquiry, verdict) => metrics.pluginAnswered(inquiry, verdict),
     showExpiries,
     load,
-    unprepared,
+    unpreparedReason,
     async start() {
       preparation = await startPreparing({
-        examine: () => store.examine(),
+        checkSafety: () => store.checkSafety(),
         prepare: () => prepareStore(settings, store),
         report: (because) => log.warn('not-prepared', { because }),
       });
       await clockWatch.start();
       await follower.start();
     },
-    shuttingDown() {
+    beginShutdown() {
       stopping = true;
     },
     stop() {
@@ -159,8 +158,8 @@ function followPolicies({ settings, log }: RuntimeParts, store: Store, metrics: 
     store,
     pollMs: settings.policies.pollMs,
     onChange: ({ release, control, ready }) => {
-      metrics.inForce(release?.revision ?? '');
-      metrics.frozen(control?.frozen ?? []);
+      metrics.setInForce(release?.revision ?? '');
+      metrics.setFrozen(control?.frozen ?? []);
       if (control !== undefined) logFreezes(log, before, control);
       before = control;
       if (ready.because === followed) return;
@@ -176,7 +175,7 @@ function followPolicies({ settings, log }: RuntimeParts, store: Store, metrics: 
 const STORE_CHECK_MS = 1000;
 
 /** While a call runs, further calls share it and get its result. */
-function shared<T>(work: () => Promise<T>): () => Promise<T> {
+function shareRunning<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   return () => {
     running ??= work().finally(() => (running = undefined));
@@ -208,7 +207,7 @@ interface HealthParts {
   readonly store: Store;
   readonly metrics: Metrics;
   readonly unreadableKeys: () => readonly UnreadableKey[];
-  readonly unprepared: () => string | undefined;
+  readonly unpreparedReason: () => string | undefined;
   readonly clockWatch: ClockWatch;
   readonly follower: Follower;
   readonly load: LoadMonitor;
@@ -216,17 +215,17 @@ interface HealthParts {
 }
 
 function healthOf(parts: HealthParts) {
-  const { store, metrics, unprepared, clockWatch, follower, unreadableKeys, load, stopping } = parts;
-  const stateOf = (trouble: string | undefined, well: string) => ({
+  const { store, metrics, unpreparedReason, clockWatch, follower, unreadableKeys, load, stopping } = parts;
+  const stateOf = (trouble: string | undefined, okText: string) => ({
     ok: trouble === undefined,
-    because: trouble ?? well,
+    because: trouble ?? okText,
   });
   return createHealth({
     checks: [
       // The time limit is inside: a later call must not take a slow result for a prompt one.
-      { name: 'store', check: shared(() => within(STORE_CHECK_MS, storeState(store, metrics))) },
-      { name: 'prepared', check: () => stateOf(unprepared(), 'the store may decide') },
-      { name: 'approvals', check: () => approvals(follower.control()?.frozen ?? []) },
+      { name: 'store', check: shareRunning(() => rejectAfter(STORE_CHECK_MS, storeState(store, metrics))) },
+      { name: 'prepared', check: () => stateOf(unpreparedReason(), 'the store may decide') },
+      { name: 'approvals', check: () => approvalsState(follower.control()?.frozen ?? []) },
       ...clockWatch.checks,
       { name: 'policies', check: follower.ready },
       { name: 'keys', check: () => keysState(unreadableKeys()) },
@@ -243,11 +242,11 @@ function healthOf(parts: HealthParts) {
 async function storeState(store: Store, metrics: Metrics): Promise<HealthState> {
   try {
     const { details } = await store.health();
-    metrics.store({ writable: true, moved: false, freeBytes: details['freeBytes'] });
+    metrics.setStore({ writable: true, moved: false, freeBytes: details['freeBytes'] });
     return { ok: true, because: 'the store answers, and can be written to' };
   } catch (thrown) {
     const moved = thrown instanceof CountersignError && thrown.code === 'STORE_MOVED';
-    metrics.store({ writable: false, moved });
+    metrics.setStore({ writable: false, moved });
     throw thrown;
   }
 }
@@ -256,9 +255,29 @@ async function storeState(store: Store, metrics: Metrics): Promise<HealthState> 
  * A freeze by an operator is intended, so the check passes. A freeze for lost data fails the check, because
  * an operator must act.
  */
-function approvals(frozen: Control['frozen']): HealthState {
+function approvalsState(frozen: Control['frozen']): HealthState {
   if (frozen.length === 0) return { ok: true, because: 'nothing is frozen' };
   const losses = lossesIn(frozen);
   const texts = [...losses, ...frozen.filter((freeze) => !losses.includes(freeze))].map(freezeText);
   return { ok: losses.length === 0, because: `frozen: ${texts.join('; ')}` };
+}
+
+/** Counts the rejections of the steps on the path of a callback. */
+function countFailures(store: Store, metrics: Metrics): Store {
+  async function countFailure<T>(verb: string, pending: Promise<T>): Promise<T> {
+    try {
+      return await pending;
+    } catch (thrown) {
+      metrics.storeFailed(verb);
+      throw thrown;
+    }
+  }
+  return {
+    ...store,
+    settle: (request) => countFailure('settle', store.settle(request)),
+    recordNotification: (request) => countFailure('notice', store.recordNotification(request)),
+    record: (record) => countFailure('record', store.record(record)),
+    control: () => countFailure('control', store.control()),
+    document: (revision) => countFailure('document', store.document(revision)),
+  };
 }

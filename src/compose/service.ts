@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { failure, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { createFailureBudgets } from '../pipeline/address-budgets.ts';
-import { measureEventLoop } from '../pipeline/bounds.ts';
+import { measureEventLoop } from '../pipeline/admission.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { type Plugins, createPlugins } from '../plugins/plugins.ts';
 import type { Settings } from '../settings/schema.ts';
@@ -71,32 +71,32 @@ async function undoAll(undos: readonly Undo[], log: Log): Promise<void> {
   }
 }
 
-/** Passes `opens` a function for each part that must be closed if the start fails. */
-async function start(parts: ServiceParts, opens: (undo: Undo) => void): Promise<Service> {
+/** Calls `onOpened` with a function for each part that must be closed if the start fails. */
+async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promise<Service> {
   const { settings, log, clock } = parts;
   const secrets = createSecrets({ env: parts.env, pollMs: SECRETS_POLL_MS });
   const keys = watchKeys(settings, secrets.read, log);
   const missing = missingStoreFile(settings.store);
-  const opened = await openStore(settings.store, secrets.read, clock, { as: 'service' });
-  opens(() => opened.close());
+  const store = await openStore(settings.store, secrets.read, clock, { as: 'service' });
+  onOpened(() => store.close());
   if (missing !== undefined) {
     const because =
       `there was no store at ${missing}: a new one was created, ` +
       'which knows no decisions, no limits and no lists';
     log.warn('store-created', { because });
   }
-  const runtime = createRuntime({ settings, clock, log, store: opened, unreadableKeys: keys.unreadable });
-  opens(() => runtime.stop());
+  const runtime = createRuntime({ settings, clock, log, store, unreadableKeys: keys.unreadable });
+  onOpened(() => runtime.stop());
   const plugins = await openPlugins(parts, secrets, runtime);
-  opens(() => plugins.close());
+  onOpened(() => plugins.close());
   const { pipeline, budgets, stop: stopPipeline } = composePipeline(parts, { runtime, keys, plugins });
-  opens(stopPipeline);
+  onOpened(stopPipeline);
   const ports = await openPorts(parts, { secrets, pipeline, budgets, runtime });
-  opens(() => Promise.all([ports.public.stop(0), ports.ops.stop(0)]));
+  onOpened(() => Promise.all([ports.public.stop(0), ports.ops.stop(0)]));
   await runtime.start();
   ports.begin();
   const stopWatching = reloadChangedFiles(parts, secrets, { keys, plugins, ports, runtime });
-  const attendance = startHeartbeats({ ...runtime, log });
+  const heartbeats = startHeartbeats({ ...runtime, log });
   describeSources(settings, secrets, keys.current(), log);
   for (const because of plugins.describe()) log.info('inquiry', { because });
   return {
@@ -104,7 +104,7 @@ async function start(parts: ServiceParts, opens: (undo: Undo) => void): Promise<
     opsUrl: ports.ops.url,
     async stop() {
       const { shutdownDelayMs, shutdownGraceMs } = settings.public;
-      runtime.shuttingDown();
+      runtime.beginShutdown();
       ports.public.drain();
       await pause(shutdownDelayMs);
       stopWatching();
@@ -115,21 +115,22 @@ async function start(parts: ServiceParts, opens: (undo: Undo) => void): Promise<
       await Promise.race([pipeline.idle(), pause(idleMs, undefined, { ref: false })]);
       stopPipeline();
       await plugins.close();
-      await attendance.stop();
+      await heartbeats.stop();
       await ports.ops.stop(0);
       runtime.stop();
-      await opened.close();
+      await store.close();
     },
   };
 }
 
-interface Opened {
+/** What `start` has opened before the pipeline. */
+interface OpenedParts {
   readonly runtime: Runtime;
   readonly keys: WatchedKeys;
   readonly plugins: Plugins;
 }
 
-function composePipeline({ settings, clock }: ServiceParts, { runtime, keys, plugins }: Opened) {
+function composePipeline({ settings, clock }: ServiceParts, { runtime, keys, plugins }: OpenedParts) {
   const { callbacks, failuresPerSecond, outputs } = settings.public.limits;
   const nowMs = (): number => performance.now();
   const budgets = createFailureBudgets({ failuresPerSecond, nowMs });
@@ -137,16 +138,16 @@ function composePipeline({ settings, clock }: ServiceParts, { runtime, keys, plu
   const pipeline = createPipeline({
     store: runtime.store,
     authenticator: keys.current,
-    following: runtime.follower,
+    policies: runtime.follower,
     ask: plugins.ask,
     notReady() {
-      const because = runtime.unprepared();
+      const because = runtime.unpreparedReason();
       return because === undefined ? undefined : failure('NOT_READY', because);
     },
     answerFormat: answerFormats(settings.sources),
     bindsScheme: schemeBinding(settings.sources),
     report: runtime.report,
-    turnedAway: (turned) => runtime.load.turnedAway(turned),
+    onTurnedAway: (callback) => runtime.load.callbackTurnedAway(callback),
     budgets,
     lagMs: () => loop.lagMs(),
     capacity: () => loop.capacity(),
@@ -171,7 +172,7 @@ function openPlugins(
     clock,
     readSecret: secrets.read,
     readPem(file, setting) {
-      secrets.follow(file);
+      secrets.watchFile(file);
       return readPem(file, setting);
     },
     report: (event, because) =>
@@ -186,14 +187,14 @@ function openPlugins(
 function reloadChangedFiles(
   { settings, log }: ServiceParts,
   secrets: Secrets,
-  { keys, plugins, ports, runtime }: Opened & { readonly ports: Ports },
+  { keys, plugins, ports, runtime }: OpenedParts & { readonly ports: Ports },
 ): () => void {
   return secrets.watch(() => {
     keys.reload();
-    if (settings.services.length > 0) reread(log, 'inquiry-keys', plugins.reload);
+    if (settings.services.length > 0) reloadFiles(log, 'inquiry-keys', plugins.reload);
     const { tls } = settings.public;
     if (tls === undefined) return;
-    reread(log, 'tls', () => {
+    reloadFiles(log, 'tls', () => {
       const context = tlsContext(tls, secrets);
       ports.public.useTls(context);
       runtime.showExpiries(publicExpiries(context));
@@ -201,7 +202,7 @@ function reloadChangedFiles(
   });
 }
 
-function reread(log: Log, what: 'tls' | 'inquiry-keys', read: () => void): void {
+function reloadFiles(log: Log, what: 'tls' | 'inquiry-keys', read: () => void): void {
   try {
     read();
     log.info(`${what}-reread`);

@@ -2,7 +2,7 @@ import type { OrderSource } from '../orders/orders.ts';
 import { type AnswerFormat, jsonAnswer, plainAnswer } from '../callback/answer.ts';
 import type { Kind } from '../callback/callback.ts';
 import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../callback/payment.ts';
-import type { Addressee } from '../pipeline/arrival.ts';
+import type { AnswerRecipient } from '../pipeline/arrival.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
 import { type Authenticator, compileAuthenticator } from '../signature/authenticate.ts';
 import { claimedAppKey } from '../signature/payments.ts';
@@ -49,15 +49,15 @@ export function answerFormatOf(source: SourceSettings): AnswerFormat {
  * All payments arrive on one path. If all their sources have one form, unknown senders get it too. If not,
  * the appKey in the body selects the form. Without an appKey, or without a body, the answer is plain.
  */
-export function answerFormats(sources: Settings['sources']): (addressee: Addressee) => AnswerFormat {
+export function answerFormats(sources: Settings['sources']): (recipient: AnswerRecipient) => AnswerFormat {
   const byName = new Map(sources.map((source) => [source.name, answerFormatOf(source)]));
   const payments = sources.filter((source) => source.callback === 'payment');
   const byAppKey = new Map(payments.map((source) => [source.appKey, answerFormatOf(source)]));
   const distinct = new Map(payments.map(answerFormatOf).map((format) => [JSON.stringify(format), format]));
   const [shared] = distinct.size === 1 ? distinct.values() : [];
   return ({ route, source, members }) => {
-    const named = source ?? (route.callback === 'cosigner' ? route.source : undefined);
-    if (named !== undefined) return byName.get(named) ?? plainAnswer;
+    const claimedSource = source ?? (route.callback === 'cosigner' ? route.source : undefined);
+    if (claimedSource !== undefined) return byName.get(claimedSource) ?? plainAnswer;
     if (shared !== undefined || members === undefined) return shared ?? plainAnswer;
     const appKey = claimedAppKey(members);
     return (appKey === undefined ? undefined : byAppKey.get(appKey)) ?? plainAnswer;

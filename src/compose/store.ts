@@ -30,7 +30,7 @@ export async function openStore(
     throw new CountersignError('SETTINGS_INVALID', `store.url ${settings.url} names no store`);
   }
   if (address.kind === 'embedded') {
-    const [{ openEmbeddedStore }, { BACKGROUND_WAITS, COMMAND_WAITS, SERVICE_WAITS }] = await Promise.all([
+    const [{ openEmbeddedStore }, { BACKGROUND_WAIT, COMMAND_WAIT, SERVICE_WAIT }] = await Promise.all([
       import('../store/embedded/open.ts'),
       import('../store/embedded/lock.ts'),
     ]);
@@ -41,7 +41,7 @@ export async function openStore(
       clockBounds: settings.clock,
       retention,
       create: as === 'service',
-      lockWait: { service: SERVICE_WAITS, command: COMMAND_WAITS, background: BACKGROUND_WAITS }[as],
+      lockWait: { service: SERVICE_WAIT, command: COMMAND_WAIT, background: BACKGROUND_WAIT }[as],
     });
   }
   const { openRedisStore } = await import('../store/redis/open.ts');

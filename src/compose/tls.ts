@@ -18,7 +18,7 @@ export function readPem(file: string, setting: string): string {
 /** Reads the certificate of the public port, and follows its files from now on. */
 export function tlsContext(tls: NonNullable<Settings['public']['tls']>, secrets: Secrets): TlsContext {
   const read = (file: string, setting: string): string => {
-    secrets.follow(file);
+    secrets.watchFile(file);
     return readPem(file, setting);
   };
   return {

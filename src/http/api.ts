@@ -2,9 +2,8 @@ import { type NextFunction, type Request, type Response, Router } from 'express'
 import { z } from 'zod';
 import { type OrderSource, announceOrder, orderJson, orderSource } from '../orders/orders.ts';
 import { pricesJson, setPrices } from '../orders/prices.ts';
-import { subjectOf } from '../callback/callback.ts';
+import { KINDS, subjectOf } from '../callback/callback.ts';
 import { CountersignError, type ErrorCode, type Failure } from '../errors.ts';
-import { KINDS } from '../policy/document.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
@@ -19,7 +18,7 @@ export interface ApiParts {
   readonly token: (() => string) | undefined;
   readonly clock: Clock;
   /** Called for each call with a wrong token. */
-  readonly denied: (address: string) => void;
+  readonly onDenied: (address: string) => void;
 }
 
 /** The author that the store records for changes over the API. */
@@ -40,9 +39,9 @@ const pricesBody = z.strictObject({
 });
 
 /** The API of a merchant's back end on the ops port: orders and prices, as JSON. */
-export function createApi({ store, sources, token, clock, denied }: ApiParts): Router {
+export function createApi({ store, sources, token, clock, onDenied }: ApiParts): Router {
   const api = Router();
-  api.use(requireToken(token, denied));
+  api.use(requireToken(token, onDenied));
   api.use(jsonBody());
 
   api.post('/orders', async (request, response) => {
@@ -51,14 +50,17 @@ export function createApi({ store, sources, token, clock, denied }: ApiParts): R
     response.status(outcome === 'expected' ? 201 : 200).json({ outcome, order: orderJson(order) });
   });
   api.get('/orders/:source/:kind/:id', async (request, response) => {
-    const { source, subject } = named(sources, request.params);
+    const { source, subject } = subjectFromPath(sources, request.params);
     const order = await store.order(source, subject);
     if (order === undefined)
       refuse(response, 404, 'NOT_FOUND', `no order ${subject} was announced for ${source}`);
     else response.json({ order: orderJson(order) });
   });
   api.delete('/orders/:source/:kind/:id', async (request, response) => {
-    const { outcome, order } = await store.cancelOrder({ ...named(sources, request.params), by: BY });
+    const { outcome, order } = await store.cancelOrder({
+      ...subjectFromPath(sources, request.params),
+      by: BY,
+    });
     response.status(outcome === 'cancelled' ? 200 : 409).json({ outcome, order: orderJson(order) });
   });
   api.get('/prices', async (_request, response) => {
@@ -85,7 +87,10 @@ export function createApi({ store, sources, token, clock, denied }: ApiParts): R
   return api;
 }
 
-function named(sources: readonly OrderSource[], params: unknown): { source: string; subject: string } {
+function subjectFromPath(
+  sources: readonly OrderSource[],
+  params: unknown,
+): { source: string; subject: string } {
   const path = read(orderPath, params, `/api/orders/SOURCE/KIND/ID, with a kind of ${KINDS.join(', ')}`);
   return { source: orderSource(sources, path.source, path.kind).name, subject: subjectOf(path) };
 }
@@ -116,12 +121,14 @@ function answerFault(thrown: unknown, _request: Request, response: Response, _ne
     return;
   }
   // Express throws a URIError for a path with a wrong percent-encoding.
-  const misspelt = thrown instanceof URIError;
+  const isBadEncoding = thrown instanceof URIError;
   refuse(
     response,
-    misspelt ? 400 : 500,
-    misspelt ? 'USAGE' : 'INTERNAL',
-    misspelt ? 'the path has a wrong percent-encoding: encode it again' : 'an internal error occurred',
+    isBadEncoding ? 400 : 500,
+    isBadEncoding ? 'USAGE' : 'INTERNAL',
+    isBadEncoding
+      ? 'the path has an invalid percent-encoding; encode it again'
+      : 'an internal error occurred',
   );
 }
 
@@ -129,10 +136,10 @@ function answerFault(thrown: unknown, _request: Request, response: Response, _ne
  * Lets only calls with the token pass. The token is read at each call, so that a new one needs no restart.
  * Without a token in the settings, and while it can't be read, every call is refused.
  */
-function requireToken(token: (() => string) | undefined, denied: ApiParts['denied']) {
+function requireToken(token: (() => string) | undefined, onDenied: ApiParts['onDenied']) {
   return (request: Request, response: Response, next: NextFunction): void => {
     if (token === undefined) {
-      refuse(response, 403, 'API_OFF', 'the API is off; name a token under ops.token of the settings');
+      refuse(response, 403, 'API_OFF', 'the API is off; set ops.token in the settings');
       return;
     }
     const given = /^Bearer ([\x21-\x7e]{1,512})$/.exec(request.get('authorization') ?? '')?.[1];
@@ -140,9 +147,14 @@ function requireToken(token: (() => string) | undefined, denied: ApiParts['denie
       next();
       return;
     }
-    denied(request.socket.remoteAddress ?? '');
+    onDenied(request.socket.remoteAddress ?? '');
     response.set('WWW-Authenticate', 'Bearer');
-    refuse(response, 401, 'TOKEN_WRONG', 'send Authorization: Bearer with the token of ops.token');
+    refuse(
+      response,
+      401,
+      'TOKEN_WRONG',
+      'the token is missing or wrong; send Authorization: Bearer with the token of ops.token',
+    );
   };
 }
 

@@ -16,7 +16,7 @@ export function bodyReader(
     if (!JSON_TYPE.test(contentType)) {
       return failure(
         'CONTENT_TYPE',
-        `the content type is ${quote(contentType)}, send application/json in UTF-8`,
+        `the content type is ${quote(contentType)}; send application/json in UTF-8`,
       );
     }
     const encoding = request.headers['content-encoding'] ?? 'identity';
@@ -31,7 +31,7 @@ export function bodyReader(
       // A body that is missing when its answer is sent never arrives, and body-parser would wait for ever.
       response.once('close', () => resolve(failure('BODY_UNREADABLE', 'the body did not arrive in time')));
       raw(request, response, (error?: unknown) =>
-        resolve(error === undefined ? bytesOf(request) : unread(error)),
+        resolve(error === undefined ? bytesOf(request) : bodyFailure(error)),
       );
     });
   };
@@ -42,7 +42,7 @@ function bytesOf(request: Request): Uint8Array | Failure {
   return body instanceof Uint8Array ? body : failure('BODY_UNREADABLE', 'the request has no body');
 }
 
-function unread(error: unknown): Failure {
+function bodyFailure(error: unknown): Failure {
   const tooLarge = error instanceof Error && 'type' in error && error.type === 'entity.too.large';
   return failure(
     tooLarge ? 'BODY_TOO_LARGE' : 'BODY_UNREADABLE',

@@ -28,7 +28,7 @@ interface Connection {
 export interface RequestBounds {
   /** Classes for the server. They recognise a request that comes too early. */
   readonly classes: { readonly IncomingMessage: typeof IncomingMessage };
-  follow(server: Server | TlsServer): void;
+  attachTo(server: Server | TlsServer): void;
   /** The unsent response of this connection. */
   responseOn(socket: Socket): ServerResponse | undefined;
   responses(): Iterable<ServerResponse>;
@@ -47,10 +47,10 @@ const CHECK_EVERY_MS = 1000;
  */
 export function limitRequests({
   unreadMs,
-  misused,
+  onMisuse,
 }: {
   readonly unreadMs: number;
-  readonly misused: (socket: Socket, misuse: Misuse) => void;
+  readonly onMisuse: (socket: Socket, misuse: Misuse) => void;
 }): RequestBounds {
   const { connections, connectionOf } = createConnections();
   const isTooEarly = (socket: Socket): boolean => {
@@ -71,7 +71,7 @@ export function limitRequests({
     // Node has removed its own listeners.
     socket.on('error', () => undefined);
     const { response, isPipelined = false } = connections.get(socket) ?? {};
-    if (isPipelined) misused(socket, 'pipelined');
+    if (isPipelined) onMisuse(socket, 'pipelined');
     // Node may call this after the answer was sent.
     if (response === undefined) socket.destroySoon();
     else {
@@ -85,14 +85,14 @@ export function limitRequests({
       const ending = socket.writableEnded || connection.response?.writableEnded === true;
       connection.unreadChecks = ending ? connection.unreadChecks + 1 : 0;
       if (connection.unreadChecks * CHECK_EVERY_MS <= unreadMs) continue;
-      if (socket.writableLength > 0) misused(socket, 'unread');
+      if (socket.writableLength > 0) onMisuse(socket, 'unread');
       socket.destroy();
     }
   }
 
   return {
     classes,
-    follow(server) {
+    attachTo(server) {
       // Without this, Node would end each connection whose client offers another protocol.
       const shouldUpgradeCallback = ({ socket }: IncomingMessage): boolean => isTooEarly(socket);
       Object.assign(server, { shouldUpgradeCallback });
@@ -163,31 +163,31 @@ export function endConnection(response: ServerResponse): void {
 }
 
 /**
- * Closes a connection before anything is read if its address has `perAddress` connections, or is shut out. An
+ * Closes a connection before anything is read if its address has `perAddress` connections, or is blocked. An
  * IPv6 /64 is one address. Connections of a gateway are not counted.
  */
 export function limitConnectionsPerAddress(
   server: Server | TlsServer,
   {
     perAddress,
-    isGateway,
-    isShutOut,
-    dropped,
+    isTrustedProxy,
+    isBlocked,
+    onDropped,
   }: {
     readonly perAddress: number;
-    readonly isGateway: (address: string) => boolean;
-    readonly isShutOut: (address: string) => boolean;
-    readonly dropped: (address: string) => void;
+    readonly isTrustedProxy: (address: string) => boolean;
+    readonly isBlocked: (address: string) => boolean;
+    readonly onDropped: (address: string) => void;
   },
 ): void {
   const counts = new Map<string, number>();
   const admits = (socket: Socket): boolean => {
     const { remoteAddress = '' } = socket;
-    if (isGateway(remoteAddress)) return true;
+    if (isTrustedProxy(remoteAddress)) return true;
     const [key] = networksOf(remoteAddress);
     const count = counts.get(key) ?? 0;
-    if (count >= perAddress || isShutOut(remoteAddress)) {
-      dropped(remoteAddress);
+    if (count >= perAddress || isBlocked(remoteAddress)) {
+      onDropped(remoteAddress);
       return false;
     }
     counts.set(key, count + 1);

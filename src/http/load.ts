@@ -1,10 +1,10 @@
-import type { TurnedAway } from '../pipeline/bounds.ts';
+import type { TurnedAwayCallback } from '../pipeline/admission.ts';
 import type { Misuse } from './connections.ts';
 
 /** Counts and logs the callbacks, requests and connections that were not served. */
 export interface LoadMonitor {
-  turnedAway(turned: TurnedAway): void;
-  /** A connection was closed unread. `address` is given if that address has too many or misuses them. */
+  callbackTurnedAway(callback: TurnedAwayCallback): void;
+  /** A connection was closed unread. `address` is given if that address has too many, or is blocked. */
   connectionClosed(address: string | undefined): void;
   unserved(unserved: Unserved): void;
   /** The last ten seconds, for `/readyz`. */
@@ -27,7 +27,7 @@ interface LoadLine {
 
 export interface LoadMonitorParts {
   readonly nowMs: () => number;
-  readonly count: (reason: TurnedAway['reason'] | 'connections' | 'address-connections') => void;
+  readonly count: (reason: TurnedAwayCallback['reason'] | 'connections' | 'address-connections') => void;
   readonly countUnserved: (reason: Unserved['reason']) => void;
   /** Called for each event. It limits the lines that it writes. */
   readonly write: (event: 'turned-away' | 'not-served', line: LoadLine) => void;
@@ -35,26 +35,26 @@ export interface LoadMonitorParts {
 
 const SECONDS = 10;
 const CONNECTIONS_FULL =
-  'connections are closed unanswered, because as many are open as public.limits.connections allows: ' +
-  'let the gateway keep fewer, or raise it';
+  'connections are closed unanswered, because as many are open as public.limits.connections allows; ' +
+  'let the gateway keep fewer open, or raise the limit';
 
 const ADDRESS_FULL =
   'connections of this address are closed unanswered, because it has as many open as ' +
-  'public.limits.connectionsPerAddress allows, or misuses them (see not-served): ' +
+  'public.limits.connectionsPerAddress allows, or misuses them (see not-served); ' +
   'if it is your gateway, list it in public.trustedProxies';
 
 const UNSERVED: Readonly<Record<Unserved['reason'], readonly [code: string, because: string]>> = {
-  'not-found': ['NOT_FOUND', 'was answered 404: post callbacks to the paths that docs/callbacks.md lists'],
-  method: ['METHOD_NOT_ALLOWED', 'was answered 405: callbacks are sent by POST'],
+  'not-found': ['NOT_FOUND', 'was answered 404; send callbacks to the paths in docs/callbacks.md'],
+  method: ['METHOD_NOT_ALLOWED', 'was answered 405; send callbacks by POST'],
   pipelined: [
     'PIPELINED',
-    'a connection was closed, because it sent a request before the last one was answered: ' +
-      'have the gateway send one at a time',
+    'a connection was closed, because it sent a request before the last one was answered; ' +
+      'let the gateway send one at a time',
   ],
-  unread: ['ANSWER_UNREAD', 'a connection was closed, because its peer did not read its answer in time'],
+  unread: ['ANSWER_UNREAD', 'a connection was closed, because the client did not read the answer in time'],
   malformed: [
     'MALFORMED',
-    'a connection sent no HTTP, too much, or an incomplete request: ' +
+    'a connection sent no HTTP, too much, or an incomplete request; ' +
       'check whether its client and this port both use TLS',
   ],
 };
@@ -64,7 +64,7 @@ export function createLoadMonitor({ nowMs, count, countUnserved, write }: LoadMo
   const throttled = createRecent(nowMs);
 
   return {
-    turnedAway({ reason, address, failure: { code, because } }) {
+    callbackTurnedAway({ reason, address, failure: { code, because } }) {
       count(reason);
       (reason === 'address' ? throttled : overloaded).add();
       write('turned-away', { code, because, address });
@@ -91,13 +91,18 @@ export function createLoadMonitor({ nowMs, count, countUnserved, write }: LoadMo
     },
     state() {
       const [overloads, throttles] = [overloaded.count(), throttled.count()];
-      const rest = throttles === 0 ? '' : `; ${throttles} of addresses whose callbacks fail to authenticate`;
-      const turnedAway = `turned away for the load in the last ten seconds${rest}`;
+      const were = throttles === 1 ? 'was' : 'were';
+      const rest =
+        throttles === 0
+          ? ''
+          : `; ${throttles} ${were} turned away because the sender's address caused too many failures ` +
+            '(public.limits.failuresPerSecond) or has too many connections';
+      const turnedAwayText = `turned away for the load in the last ten seconds${rest}`;
       return overloads === 0
-        ? { ok: true, because: `nothing was ${turnedAway}` }
+        ? { ok: true, because: `nothing was ${turnedAwayText}` }
         : {
             ok: false,
-            because: `${overloads} callbacks or connections were ${turnedAway}: see OVERLOADED in the log`,
+            because: `${overloads} callbacks or connections were ${turnedAwayText}: see OVERLOADED in the log`,
           };
     },
   };

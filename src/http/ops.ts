@@ -85,9 +85,9 @@ function createHostCheck(names: readonly string[]): (request: IncomingMessage) =
     const hosts = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'host');
     const target = targetAuthority(url);
     const [host = target] = hosts;
-    if (hosts.length > 1) return { status: 400, because: 'there is more than one Host header: send one' };
+    if (hosts.length > 1) return { status: 400, because: 'there is more than one Host header; send one' };
     if (hosts.length === 0 && httpVersion !== '1.0')
-      return { status: 400, because: 'there is no Host header: send one' };
+      return { status: 400, because: 'there is no Host header; send one' };
     for (const authority of [host, target])
       if (authority !== undefined && !isAllowed(authority)) return misdirected(authority);
     return undefined;

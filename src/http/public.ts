@@ -25,7 +25,7 @@ export interface PublicAppParts {
    * Called for a request that was answered 404 or 405. Returns 'close' if its address has exceeded its
    * budget.
    */
-  readonly unserved: (unserved: Unserved) => 'close' | 'keep';
+  readonly onUnserved: (unserved: Unserved) => 'close' | 'keep';
 }
 
 /**
@@ -37,7 +37,7 @@ export function createPublicApp({
   urls,
   trustedProxies,
   bodyBytes,
-  unserved,
+  onUnserved,
 }: PublicAppParts): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -64,19 +64,19 @@ export function createPublicApp({
   });
 
   const readBody = bodyReader(bodyBytes);
-  const isTrusted = gatewaysOf(app);
-  const showRequest = requestShower(urls);
+  const isTrustedProxy = createProxyCheck(app);
+  const formatRequest = createRequestFormatter(urls);
 
   function count(request: Request, response: Response, reason: 'not-found' | 'method'): void {
     const address = request.ip ?? '';
-    if (unserved({ reason, address, request: showRequest(request) }) === 'close')
+    if (onUnserved({ reason, address, request: formatRequest(request) }) === 'close')
       response.set('Connection', 'close');
   }
 
   async function answer(request: Request, response: Response, route: Route): Promise<void> {
     const { secret } = request.params;
     const peer = request.socket.remoteAddress ?? '';
-    const fromProxy = isTrusted(peer);
+    const fromProxy = isTrustedProxy(peer);
     const reply = await pipeline.receive({
       requestId: randomUUID(),
       route,
@@ -116,7 +116,7 @@ function send(request: Request, response: Response, { contentType, body }: Answe
 }
 
 /** Whether an address is one of `trustedProxies`. */
-export function gatewaysOf(app: Express): (address: string) => boolean {
+export function createProxyCheck(app: Express): (address: string) => boolean {
   const trusts: unknown = app.get('trust proxy fn');
   return (address) => typeof trusts === 'function' && trusts(address, 0) === true;
 }
@@ -127,10 +127,10 @@ const SHOWN_MAX = 200;
  * The method and path of a request, for the log. If a source has a secret path segment, a sender that
  * misspells the path sends the secret to another path. So only segments of known paths are shown.
  */
-function requestShower(urls: readonly CallbackUrl[]): (request: Request) => string {
-  const hides = urls.some(({ secret }) => secret);
+function createRequestFormatter(urls: readonly CallbackUrl[]): (request: Request) => string {
+  const hidesSegments = urls.some(({ secret }) => secret);
   const known = new Set(urls.flatMap(({ path }) => path.split('/')));
-  const show = (segment: string): string => (!hides || known.has(segment) ? segment : '…');
+  const show = (segment: string): string => (!hidesSegments || known.has(segment) ? segment : '…');
   return ({ method, originalUrl }) => {
     const [target = ''] = originalUrl.split('?', 1);
     const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '');

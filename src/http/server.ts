@@ -51,19 +51,18 @@ export interface ListenOptions {
   /** The setting that names the address, for errors. */
   readonly setting: string;
   /**
-   * Whether this peer is a gateway. Only the limit on all connections applies to the connections of a
-   * gateway.
+   * Whether this peer is in public.trustedProxies. Only the limit on all connections applies to it.
    */
-  readonly isGateway?: (address: string) => boolean;
+  readonly isTrustedProxy?: (address: string) => boolean;
   /** Whether connections of this peer are closed unread. */
-  readonly isShutOut?: (address: string) => boolean;
+  readonly isBlocked?: (address: string) => boolean;
   /**
-   * Called for each connection that is closed because there are too many: of this address, or without an
-   * address, in total.
+   * Called for each connection that is closed unread. With an address: because the address has too many
+   * connections, or is blocked. Without one: because there are too many in total.
    */
-  readonly dropped?: (address?: string) => void;
+  readonly onDropped?: (address?: string) => void;
   /** Called for each connection that is closed because its peer misuses it. */
-  readonly misused?: (address: string, misuse: Misuse) => void;
+  readonly onMisuse?: (address: string, misuse: Misuse) => void;
 }
 
 /**
@@ -81,10 +80,10 @@ const never = (): boolean => false;
  */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
   const { host, port, limits, tls, setting } = options;
-  const { dropped = ignore, misused = ignore, isGateway = never, isShutOut = never } = options;
+  const { onDropped = ignore, onMisuse = ignore, isTrustedProxy = never, isBlocked = never } = options;
   const bounds = limitRequests({
     unreadMs: limits.requestTimeoutMs,
-    misused: ({ remoteAddress = '' }, misuse) => misused(remoteAddress, misuse),
+    onMisuse: ({ remoteAddress = '' }, misuse) => onMisuse(remoteAddress, misuse),
   });
   const http = {
     ...bounds.classes,
@@ -97,39 +96,39 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     // host.
     requireHostHeader: false,
   };
-  const server = serverOf(boundHeaders(app, misused), http, tls);
+  const server = serverOf(limitHeaders(app, onMisuse), http, tls);
   server.maxConnections = limits.connections;
   server.maxRequestsPerSocket = limits.requestsPerSocket;
   server.maxHeadersCount = HEADERS_MAX;
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response));
-  bounds.follow(server);
+  bounds.attachTo(server);
   let draining = false;
   server.prependListener('request', (_request, response: ServerResponse) => {
     if (draining) endConnection(response);
   });
   server.on('clientError', (error: Error, socket: Socket) => {
-    if (isMalformed(error, socket)) misused(socket.remoteAddress ?? '', 'malformed');
+    if (isMalformed(error, socket)) onMisuse(socket.remoteAddress ?? '', 'malformed');
     refuse(socket, bounds.responseOn(socket));
   });
   // Nothing can be answered before TLS is established, and `end` would wait for TLS for ever.
   server.on('tlsClientError', (error: Error, socket: Socket) => {
-    if (isMalformed(error, socket)) misused(socket.remoteAddress ?? '', 'malformed');
+    if (isMalformed(error, socket)) onMisuse(socket.remoteAddress ?? '', 'malformed');
     socket.destroy();
   });
-  server.on('drop', () => dropped());
+  server.on('drop', () => onDropped());
   const connected = followConnections(server);
   limitConnectionsPerAddress(server, {
     perAddress: limits.connectionsPerAddress,
-    isGateway,
-    isShutOut,
-    dropped,
+    isTrustedProxy,
+    isBlocked,
+    onDropped,
   });
   // With Node's own backlog of 511, the kernel drops the first packets of further connections. Their clients
   // believe that they are connected, and their requests arrive seconds later.
   await new Promise<void>((resolve, reject) => {
-    const failed = (error: Error): void => reject(unlistenable(error, `${host}:${port}`, setting));
-    server.once('error', failed).listen({ port, host, backlog: limits.connections }, () => {
-      server.off('error', failed);
+    const onListenError = (error: Error): void => reject(listenError(error, `${host}:${port}`, setting));
+    server.once('error', onListenError).listen({ port, host, backlog: limits.connections }, () => {
+      server.off('error', onListenError);
       resolve();
     });
   });
@@ -167,11 +166,14 @@ function serverOf(
   return createTlsServer(secure, handler);
 }
 
-function boundHeaders(app: RequestListener, misused: NonNullable<ListenOptions['misused']>): RequestListener {
+function limitHeaders(
+  app: RequestListener,
+  onMisuse: NonNullable<ListenOptions['onMisuse']>,
+): RequestListener {
   return (request, response) => {
     if (request.rawHeaders.length < HEADERS_MAX * 2) app(request, response);
     else {
-      misused(request.socket.remoteAddress ?? '', 'malformed');
+      onMisuse(request.socket.remoteAddress ?? '', 'malformed');
       response.writeHead(400, { 'Content-Type': 'text/plain', Connection: 'close' }).end('FAILURE');
     }
   };
@@ -244,11 +246,11 @@ function refuse(socket: Socket, response: ServerResponse | undefined): void {
   }
 }
 
-function unlistenable(error: Error, address: string, setting: string): CountersignError {
+function listenError(error: Error, address: string, setting: string): CountersignError {
   const because =
     'code' in error && error.code === 'EADDRINUSE'
-      ? `${address} is taken by another program; end it, or set another ${setting}.port`
-      : `can't listen on ${address}: ${messageOf(error)}; ` +
+      ? `${address} is in use by another program; stop it, or set another ${setting}.port`
+      : `can't listen on ${address} (${messageOf(error)}); ` +
         `set a ${setting}.host of this machine and a ${setting}.port that this user may open`;
   return new CountersignError('SETTINGS_INVALID', `${setting}.port: ${because}`);
 }

@@ -28,7 +28,7 @@ export function createCallbackObserver(parts: ObserverParts): ReportCallback {
       const suppressed = limit.takeSuppressed();
       if (suppressed > 0) log.warn('callbacks-suppressed', { suppressed });
       if (!isUnauthenticated(report) || report.alarm || limit.admits()) writeLine(log, report);
-      metrics.callback(report);
+      metrics.countCallback(report);
     } catch (thrown) {
       log.error('report-failed', { requestId: report.requestId, because: messageOf(thrown) });
     }

@@ -40,12 +40,12 @@ export function createHealth({
   readonly timeoutMs?: number;
 }): Health {
   const run = async ({ name, check, decisive }: HealthCheck): Promise<CheckedState> => {
-    const known = decisive === undefined ? { name } : { name, decisive };
+    const checkName = decisive === undefined ? { name } : { name, decisive };
     try {
-      const { ok, because } = await within(timeoutMs, (async () => check())());
-      return { ...known, ok, because };
+      const { ok, because } = await rejectAfter(timeoutMs, (async () => check())());
+      return { ...checkName, ok, because };
     } catch (thrown) {
-      return { ...known, ok: false, because: messageOf(thrown) };
+      return { ...checkName, ok: false, because: messageOf(thrown) };
     }
   };
   return {
@@ -60,7 +60,7 @@ export function createHealth({
 /**
  * Settles as `work` does, or rejects after `timeoutMs`. The work isn't stopped; its later result is ignored.
  */
-export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+export async function rejectAfter<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
   try {

@@ -1,25 +1,27 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import { within } from './health.ts';
+import { rejectAfter } from './health.ts';
 import { type CallbackReport, steps } from './report.ts';
 
 export interface Metrics {
-  callback(report: CallbackReport): void;
-  /** A call to the store failed. `verb` is the name of the method. */
+  countCallback(report: CallbackReport): void;
+  /**
+   * A call to the store failed. `verb` is the name of the step: settle, notice, record, control or document.
+   */
   storeFailed(verb: string): void;
   /** A service or module answered, or failed to answer, a question of a rule. */
-  pluginAnswered(question: { readonly of: string; readonly name: string }, verdict: string): void;
+  pluginAnswered(question: { readonly type: string; readonly name: string }, verdict: string): void;
   /** An API call had no token, or the wrong one. */
   apiDenied(): void;
-  /** A callback was answered FAILURE, or a connection was closed, before any of it was read. */
+  /** A callback was answered FAILURE before it was decoded, or a connection was closed unread. */
   turnedAway(reason: string): void;
   /** A request was not a callback, or a connection was closed for misuse. */
   unserved(reason: string): void;
   /** The revision in force; empty if there is none. */
-  inForce(revision: string): void;
+  setInForce(revision: string): void;
   /** The freezes in force. */
-  frozen(freezes: readonly { readonly id: string; readonly kind: string; readonly by: string }[]): void;
+  setFrozen(freezes: readonly { readonly id: string; readonly kind: string; readonly by: string }[]): void;
   /** The result of the last check of the store. `freeBytes` is the free space on its disk, if it is known. */
-  store(state: {
+  setStore(state: {
     readonly writable: boolean;
     readonly moved: boolean;
     readonly freeBytes?: string | number | undefined;
@@ -28,9 +30,9 @@ export interface Metrics {
   keysUnreadable(
     keys: readonly { readonly source: string; readonly file: string; readonly fingerprint: string }[],
   ): void;
-  ready(yes: boolean): void;
+  setReady(yes: boolean): void;
   /** The store's clock compared with the store's time. */
-  clock(state: { readonly state: string; readonly aheadMs: number }): void;
+  setClock(state: { readonly state: string; readonly aheadMs: number }): void;
   /** When the first certificate of a setting expires; undefined if that isn't known. */
   certificateExpires(setting: string, atMs: number | undefined): void;
   /** Sets the function that counts the journal entries of each source. It runs for each scrape. */
@@ -55,9 +57,9 @@ export function createMetrics({
 }: { readonly processMetrics?: boolean } = {}): Metrics {
   const registry = new Registry();
   if (processMetrics) collectDefaultMetrics({ register: registry });
-  const callback = callbackMetrics(registry);
+  const countCallback = callbackMetrics(registry);
   const storeErrors = counterOf(registry, 'store_errors_total', 'Steps in the store that failed.', ['verb']);
-  const questions = counterOf(
+  const pluginAnswers = counterOf(
     registry,
     'inquiries_total',
     'Questions to services and modules, by the answer: yes, no or failed.',
@@ -67,7 +69,7 @@ export function createMetrics({
   const turnedAway = counterOf(
     registry,
     'turned_away_total',
-    'Callbacks answered FAILURE unread, and connections closed unread' +
+    'Callbacks answered FAILURE before they were decoded, and connections closed unread' +
       ' (reasons connections and address-connections).',
     ['reason'],
   );
@@ -80,9 +82,9 @@ export function createMetrics({
   );
   const verbs = bounded(32);
   return {
-    callback,
+    countCallback,
     storeFailed: (verb) => storeErrors.inc({ verb: verbs(verb) }),
-    pluginAnswered: ({ of, name }, verdict) => questions.inc({ of, name, verdict }),
+    pluginAnswered: ({ type, name }, verdict) => pluginAnswers.inc({ of: type, name, verdict }),
     apiDenied: () => denied.inc(),
     turnedAway: (reason) => turnedAway.inc({ reason }),
     unserved: (reason) => unserved.inc({ reason }),
@@ -113,7 +115,7 @@ function gaugeOf<const T extends string = never>(
 }
 
 /** Whether the service approves, and by which policies. */
-function stateMetrics(registry: Registry): Pick<Metrics, 'inForce' | 'frozen' | 'ready'> {
+function stateMetrics(registry: Registry): Pick<Metrics, 'setInForce' | 'setFrozen' | 'setReady'> {
   const revisionInfo = gaugeOf(registry, 'revision_info', 'The policy revision in force.', ['revision']);
   const frozen = gaugeOf(registry, 'frozen', '1 while all approvals are frozen.');
   const freezeInfo = gaugeOf(
@@ -124,20 +126,20 @@ function stateMetrics(registry: Registry): Pick<Metrics, 'inForce' | 'frozen' | 
   );
   const ready = gaugeOf(registry, 'ready', '1 while the service is ready.');
   return {
-    inForce(revision) {
+    setInForce(revision) {
       revisionInfo.reset();
       if (revision !== '') revisionInfo.set({ revision }, 1);
     },
-    frozen(freezes) {
+    setFrozen(freezes) {
       frozen.set(freezes.length === 0 ? 0 : 1);
       freezeInfo.reset();
       for (const { id, kind, by } of freezes) freezeInfo.set({ freeze: id, kind, by }, 1);
     },
-    ready: (yes) => ready.set(yes ? 1 : 0),
+    setReady: (yes) => ready.set(yes ? 1 : 0),
   };
 }
 
-function storeMetrics(registry: Registry): Pick<Metrics, 'store' | 'clock'> {
+function storeMetrics(registry: Registry): Pick<Metrics, 'setStore' | 'setClock'> {
   const jumped = gaugeOf(
     registry,
     'clock_jumped',
@@ -154,11 +156,11 @@ function storeMetrics(registry: Registry): Pick<Metrics, 'store' | 'clock'> {
   // The free space isn't known yet, and on Redis it is never known. A zero would raise an alarm.
   free.remove();
   return {
-    clock({ state, aheadMs }) {
+    setClock({ state, aheadMs }) {
       jumped.set(state === 'jumped' ? 1 : 0);
       ahead.set(aheadMs / 1000);
     },
-    store(state) {
+    setStore(state) {
       writable.set(state.writable ? 1 : 0);
       moved.set(state.moved ? 1 : 0);
       if (typeof state.freeBytes === 'number') free.set(state.freeBytes);
@@ -178,7 +180,7 @@ function fileMetrics(registry: Registry): Pick<Metrics, 'certificateExpires' | '
   const unreadable = gaugeOf(
     registry,
     'keys_unreadable',
-    '1 for a key file that can not be used, while the key that was read before stays in use.',
+    "1 for a key file that can't be used, while the key that was read before stays in use.",
     ['source', 'file', 'fingerprint'],
   );
   return {
@@ -222,7 +224,7 @@ function callbackMetrics(registry: Registry): (report: CallbackReport) => void {
   const rules = bounded(512);
   return (report) => {
     const code = codes(report.code);
-    // A late decision was counted when FAILURE was answered.
+    // `late` is the second report of a callback, whose answer is counted already.
     const answered = report.outcome !== 'late';
     if (answered) answers.inc({ answer: report.verdict });
     if (report.alarm) alarms.inc({ code });
@@ -253,7 +255,7 @@ function scrapedMetrics(
         registers: [registry],
         async collect() {
           // A store that doesn't answer leaves out its own metrics, not all the others.
-          const found = await within(STORE_TIMEOUT_MS, (async () => read())()).catch(
+          const found = await rejectAfter(STORE_TIMEOUT_MS, (async () => read())()).catch(
             () => new Map<string, number>(),
           );
           gauge.reset();

@@ -5,7 +5,10 @@ export type Step = (typeof steps)[number];
 /** The outcome of one callback. The log and the metrics know nothing else about callbacks. */
 export interface CallbackReport {
   readonly requestId: string;
-  /** The peer's address, behind trusted proxies. */
+  /**
+   * The client's address: from X-Forwarded-For if a trusted proxy sent it, otherwise the address of the
+   * connection.
+   */
   readonly address: string;
   /** Undefined until the sender is authenticated: an unauthenticated name must not become a label. */
   readonly source: string | undefined;
@@ -14,11 +17,12 @@ export interface CallbackReport {
   readonly question: string | undefined;
   /** How the sender was authenticated: the scheme and the key's fingerprint, or the credentials. */
   readonly authenticatedBy: string | undefined;
-  /** The answer that was sent. */
+  /** The answer; FAILURE for `late`. */
   readonly verdict: 'SUCCESS' | 'FAILURE';
   /**
-   * `unauthenticated`: nothing was stored. `refused`: the body was no valid callback. `late`: the decision
-   * came after FAILURE had been answered.
+   * `unauthenticated`: nothing was stored. `refused`: an authenticated callback that can't be parsed, or that
+   * came while the store's clock was wrong. `late`: a second report of a callback whose SUCCESS was decided
+   * after FAILURE had been answered, or did not reach the client.
    */
   readonly outcome:
     'decided' | 'repeated' | 'notice' | 'self-check' | 'refused' | 'unauthenticated' | 'late' | 'failed';

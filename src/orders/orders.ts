@@ -3,7 +3,7 @@ import { type Kind, subjectOf } from '../callback/callback.ts';
 import { CountersignError } from '../errors.ts';
 import { readOrderMembers } from '../policy/order-members.ts';
 import { readMemberText } from '../policy/members.ts';
-import { durationMs } from '../policy/rules/parameter.ts';
+import { DURATION_MAX_MS, durationMs } from '../policy/rules/parameter.ts';
 import type { Order, Store } from '../store/store.ts';
 import { INSTANT_FORM, readInstant } from '../values/clock.ts';
 import { closestMatch } from '../values/closest-match.ts';
@@ -24,12 +24,10 @@ export interface OrderRequest {
   readonly id: string;
   /** See src/policy/order-members.ts. */
   readonly members: Readonly<Record<string, unknown>>;
-  /** A length of time from now (`24h`, at most 92d), or an instant. */
+  /** A duration from now (`24h`, at most 92d), or an instant. */
   readonly expires: string;
   readonly by: string;
 }
-
-const AHEAD_MAX_MS = 92 * 86_400_000;
 
 /**
  * Announces an order. If the source has only one scheme, the request may leave the scheme of a payment out.
@@ -42,10 +40,11 @@ export async function announceOrder(
   nowMs: number,
 ): Promise<{ readonly outcome: 'expected' | 'unchanged'; readonly order: Order }> {
   const { source, kind, id, by } = request;
-  const known = orderSource(sources, source, kind);
+  const known = findSource(sources, source, kind);
+  if (typeof known === 'string') throw cannotAnnounce(known, { source });
   const faults: string[] = [];
   const read = readOrderMembers(kind, withScheme(known, request));
-  if (!read.ok) faults.push(...read.faults);
+  if (!read.ok) faults.push(...read.faults.map(({ message, fix }) => `${message}; ${fix}`));
   const scheme = read.ok ? read.members['scheme'] : undefined;
   if (scheme !== undefined && !known.schemes.includes(scheme)) {
     faults.push(`${source} does not accept the scheme ${scheme}; it accepts ${known.schemes.join(', ')}`);
@@ -53,12 +52,10 @@ export async function announceOrder(
   const expiresAtMs = expiryOf(request.expires, nowMs);
   if (typeof expiresAtMs === 'string') faults.push(expiresAtMs);
   if (!readMemberText('request_id', id).ok || id.length > 128) {
-    faults.push(`${JSON.stringify(id)} is no id; write at most 128 visible characters without blanks`);
+    faults.push(`${JSON.stringify(id)} is not an id; write at most 128 visible characters without blanks`);
   }
   if (!read.ok || typeof expiresAtMs === 'string' || faults.length > 0) {
-    throw new CountersignError('ORDER_INVALID', `the order can't be announced: ${faults.join('; ')}`, {
-      faults,
-    });
+    throw cannotAnnounce(faults.join('; '), { faults });
   }
   const subject = subjectOf({ kind, id });
   const { outcome, order } = await store.expectOrder({
@@ -69,30 +66,39 @@ export async function announceOrder(
     by,
   });
   if (outcome !== 'conflict') return { outcome, order };
-  // A caller that got no answer announces the order again. A length of time from now is then another instant.
+  // A caller that got no answer announces the order again. A duration from now is then another instant.
   const again = order.state === 'expected' && isDeepStrictEqual({ ...order.members }, { ...read.members });
   if (again && durationMs(request.expires) !== undefined) return { outcome: 'unchanged', order };
   const state = order.state === 'used' ? 'was used' : 'is announced with other members or another expiry';
-  const cure = order.state === 'used' ? 'announce another id' : 'cancel it first, then announce it again';
-  throw new CountersignError('ORDER_CONFLICT', `the order ${subject} of ${source} ${state}; ${cure}`, {
+  const fix = order.state === 'used' ? 'announce another id' : 'cancel it first, then announce it again';
+  throw new CountersignError('ORDER_CONFLICT', `the order ${subject} of ${source} ${state}; ${fix}`, {
     source,
     subject,
     state: order.state,
   });
 }
 
+function cannotAnnounce(why: string, data: Readonly<Record<string, unknown>>): CountersignError {
+  return new CountersignError('ORDER_INVALID', `the order can't be announced: ${why}`, data);
+}
+
 /** The source, if it accepts this kind of callback. Throws ORDER_INVALID. */
 export function orderSource(sources: readonly OrderSource[], name: string, kind: Kind): OrderSource {
+  const found = findSource(sources, name, kind);
+  if (typeof found === 'string') throw new CountersignError('ORDER_INVALID', found, { source: name });
+  return found;
+}
+
+/** The source, if it accepts this kind of callback; otherwise a sentence that says why it does not. */
+function findSource(sources: readonly OrderSource[], name: string, kind: Kind): OrderSource | string {
   const known = sources.find((each) => each.name === name);
   const names = sources.map((each) => each.name);
   if (known?.kinds.includes(kind) === true) return known;
-  const meant = closestMatch(name, names);
-  const hint = meant === undefined ? '' : `did you mean ${meant}? `;
-  const why =
-    known === undefined
-      ? `there is no source ${JSON.stringify(name)}; ${hint}there are: ${names.join(', ')}`
-      : `${name} takes no ${kind} callbacks, only ${known.kinds.join(' and ')}`;
-  throw new CountersignError('ORDER_INVALID', `the order can't be announced: ${why}`, { source: name });
+  const suggestion = closestMatch(name, names);
+  const hint = suggestion === undefined ? '' : `did you mean ${suggestion}? `;
+  return known === undefined
+    ? `there is no source ${JSON.stringify(name)}; ${hint}there are: ${names.join(', ')}`
+    : `${name} takes no ${kind} callbacks, only ${known.kinds.join(' and ')}`;
 }
 
 function withScheme(
@@ -109,10 +115,10 @@ function expiryOf(written: string, nowMs: number): number | string {
   const aheadMs = durationMs(written);
   const atMs = aheadMs === undefined ? readInstant(written) : nowMs + aheadMs;
   if (atMs === undefined) {
-    return `expires ${JSON.stringify(written)} will not do; write a length like 2h or 7d, or ${INSTANT_FORM}`;
+    return `expires ${JSON.stringify(written)} is not valid; write a duration like 2h or 7d, or ${INSTANT_FORM}`;
   }
-  if (atMs <= nowMs) return `expires ${written} is not ahead; write an instant that is`;
-  return atMs - nowMs > AHEAD_MAX_MS ? `expires ${written} is more than 92 days ahead; write less` : atMs;
+  if (atMs <= nowMs) return `expires ${written} is not in the future; write a time in the future`;
+  return atMs - nowMs > DURATION_MAX_MS ? `expires ${written} is more than 92 days ahead; write less` : atMs;
 }
 
 /** An order as JSON, with instants as text. */

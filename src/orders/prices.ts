@@ -1,5 +1,5 @@
 import { CountersignError } from '../errors.ts';
-import type { PriceTable } from '../policy/facts.ts';
+import { PRICE_AHEAD_MAX_MS, type PriceTable } from '../policy/facts.ts';
 import type { PriceChange, Store } from '../store/store.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
 import { INSTANT_FORM, readInstant } from '../values/clock.ts';
@@ -12,8 +12,6 @@ export interface WrittenPrice {
   readonly asOf: string | undefined;
 }
 
-/** How far the instant of a price may be ahead of now, because clocks differ. */
-const AHEAD_MAX_MS = 60_000;
 const ASSET = /^[\x21-\x7e]{1,64}$/;
 
 /** Sets all prices, or none. Throws PRICE_INVALID with all faults. */
@@ -27,22 +25,22 @@ export async function setPrices(
     const price = parseAmount(text);
     const asOfMs = asOf === undefined ? nowMs : readInstant(asOf);
     if (!ASSET.test(asset))
-      faults.push(`${JSON.stringify(asset)} is no asset; write it as callbacks do, like BTC`);
+      faults.push(`${JSON.stringify(asset)} is not an asset; write it as callbacks do, like BTC`);
     if (price === undefined || price === 0n) {
       faults.push(
         `the price of ${asset}, ${JSON.stringify(text)}, will not do; write a plain decimal above zero`,
       );
     }
     if (asOfMs === undefined) {
-      faults.push(`the time of ${asset}, ${JSON.stringify(asOf)}, will not do; write ${INSTANT_FORM}`);
-    } else if (asOfMs > nowMs + AHEAD_MAX_MS) {
-      faults.push(`the time of ${asset}, ${asOf}, lies ahead; write when the price was true`);
+      faults.push(`the time ${JSON.stringify(asOf)} of ${asset} is not valid; write ${INSTANT_FORM}`);
+    } else if (asOfMs > nowMs + PRICE_AHEAD_MAX_MS) {
+      faults.push(`the time ${asOf} of ${asset} is in the future; write when the price was taken`);
     }
     return price === undefined || asOfMs === undefined ? [] : [{ asset, price, asOfMs }];
   });
   const names = written.map(({ asset }) => asset);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) faults.push(`${twice} is there twice; keep one of the two`);
+  if (twice !== undefined) faults.push(`${twice} appears twice; keep one of the two`);
   if (faults.length > 0) {
     throw new CountersignError('PRICE_INVALID', `the prices can't be set: ${faults.join('; ')}`, { faults });
   }

@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { CallbackReport } from '../observe/report.ts';
 
@@ -10,23 +11,29 @@ export interface FailureBudgets {
   /** Charges a request that no path serves, or a misuse of a connection. */
   charge(address: string, what: 'unserved' | 'misuse'): void;
   /** Why callbacks from this address are refused for the rest of its second; undefined if they are not. */
-  exceeded(address: string): string | undefined;
+  excessReason(address: string): string | undefined;
   /** Whether connections from this address are closed unread for the rest of its second, due to misuse. */
   isBlocked(address: string): boolean;
 }
 
-/** An address from which a callback was decided within a day has a budget of its own. */
-const KNOWN_MS = 86_400_000;
-const KNOWN_MAX = 10_000;
+/**
+ * An address gets a budget of its own when a callback from it is decided. It loses it after this time without
+ * an authenticated callback.
+ */
+const KNOWN_ADDRESS_MS = 86_400_000;
+const KNOWN_ADDRESSES_MAX = 10_000;
 /** For a minute after an authenticated callback, the budget of a known address is this many times larger. */
 const RECENT_MS = 60_000;
 const RECENT_FACTOR = 10;
 /** Unknown addresses with failures in the current second. Those beyond this number share one budget. */
-const UNKNOWN_MAX = 10_000;
-/** An IPv6 /48, and the addresses beyond `UNKNOWN_MAX`, have this many times the budget of one address. */
+const UNKNOWN_ADDRESSES_MAX = 10_000;
+/**
+ * An IPv6 /48, and the addresses beyond `UNKNOWN_ADDRESSES_MAX`, have this many times the budget of one
+ * address.
+ */
 const SHARED_FACTOR = 10;
 const SECOND_MS = 1000;
-/** An operation with a private key takes about thirty times as long as any other check. */
+/** How many failures a code counts as. An operation with a private key is far slower than any other check. */
 const COSTS: Readonly<Record<string, number>> = { ENVELOPE_UNDECIPHERABLE: 10 };
 /** To accept and close a connection takes ten times as long as to answer one more request over it. */
 const MISUSE_COST = 10;
@@ -43,8 +50,8 @@ interface KnownAddress {
   counter: Counter;
 }
 
-interface Exceeded {
-  readonly who: string;
+interface ExceededBudget {
+  readonly scope: string;
   readonly budget: number;
   readonly counter: Counter;
 }
@@ -63,7 +70,7 @@ export function createFailureBudgets({
   readonly failuresPerSecond: number;
   readonly nowMs: () => number;
 }): FailureBudgets {
-  const known = createKnownAddresses();
+  const knownAddresses = createKnownAddresses();
   const addresses = createCounters();
   const subnets = createCounters();
   const levelsOf = (address: string) =>
@@ -71,51 +78,52 @@ export function createFailureBudgets({
 
   function spend(address: string, cost: number, misused: boolean): void {
     const now = nowMs();
-    const sender = known.at(address, now);
+    const sender = knownAddresses.at(address, now);
     if (sender !== undefined) {
       if (sender.counter.endsAtMs <= now) sender.counter = newCounter(now);
       sender.counter.spent += cost;
       return;
     }
     for (const { network, counters } of levelsOf(address)) {
-      const counter = counters.open(network, now);
+      const counter = counters.getOrCreate(network, now);
       counter.spent += cost;
       counter.misused ||= misused;
     }
   }
 
-  function exceededBy(address: string): Exceeded | undefined {
+  function exceededBy(address: string): ExceededBudget | undefined {
     const now = nowMs();
-    const sender = known.at(address, now);
+    const sender = knownAddresses.at(address, now);
     if (sender !== undefined) {
       const { counter, seenAtMs } = sender;
       const budget = failuresPerSecond * (now - seenAtMs < RECENT_MS ? RECENT_FACTOR : 1);
-      return isOver(counter, budget, now) ? { who: address, budget, counter } : undefined;
+      return isOver(counter, budget, now) ? { scope: address, budget, counter } : undefined;
     }
     for (const { network, counters } of levelsOf(address)) {
       const { counter, shared } = counters.at(network, now);
       const budget = failuresPerSecond * (shared || counters === subnets ? SHARED_FACTOR : 1);
-      const who = shared ? `the addresses beyond ${UNKNOWN_MAX}` : network;
-      if (isOver(counter, budget, now)) return { who, budget, counter };
+      const scope = shared ? `the addresses beyond ${UNKNOWN_ADDRESSES_MAX}` : network;
+      if (isOver(counter, budget, now)) return { scope, budget, counter };
     }
     return undefined;
   }
 
   return {
     report({ address, source, outcome, code }) {
-      if (source !== undefined) known.authenticated(address, nowMs(), outcome);
+      if (source !== undefined) knownAddresses.recordAuthenticated(address, nowMs(), outcome);
       else if (outcome === 'unauthenticated') spend(address, COSTS[code] ?? 1, false);
     },
     charge(address, what) {
       spend(address, what === 'misuse' ? MISUSE_COST : 1, what === 'misuse');
     },
-    exceeded(address) {
+    excessReason(address) {
       const exceeded = exceededBy(address);
       return (
         exceeded &&
-        `callbacks of ${exceeded.who} that failed to authenticate cost more than ` +
-          `${exceeded.budget} within a second (public.limits.failuresPerSecond): ` +
-          'find out who calls from there, and block them at the gateway'
+        `the failures of ${exceeded.scope} cost more than ${exceeded.budget} within a second ` +
+          '(public.limits.failuresPerSecond; some count ten times): callbacks that failed to authenticate, ' +
+          'requests answered 404 or 405, and misused connections; ' +
+          'find out who sends them, and block that sender at the gateway'
       );
     },
     isBlocked: (address) => exceededBy(address)?.counter.misused === true,
@@ -128,12 +136,26 @@ export function createFailureBudgets({
  * 64 characters.
  */
 export function networksOf(address: string): readonly [string, ...string[]] {
-  const text = address.slice(0, ADDRESS_CHARACTERS);
-  if (!ipaddr.isValid(text)) return [text];
-  const parsed = ipaddr.process(text);
-  if (!('parts' in parsed)) return [parsed.toString()];
+  const parsed = parseAddress(address);
+  if (typeof parsed === 'string') return [parsed];
   const groups = parsed.parts.map((group) => group.toString(16));
   return [`${groups.slice(0, 4).join(':')}::/64`, `${groups.slice(0, 3).join(':')}::/48`];
+}
+
+/** An IPv4 address in an IPv6 address, as a socket for both has it. */
+const MAPPED = /^::ffff:(?=\d)/i;
+
+/**
+ * The one form of an IPv4 address, or an IPv6 address. A text that is not an address is returned unchanged, up
+ * to 64 characters. Every callback asks this several times, and ipaddr.js takes 2 to 6 microseconds.
+ */
+function parseAddress(address: string): string | ipaddr.IPv6 {
+  const text = address.slice(0, ADDRESS_CHARACTERS);
+  const unmapped = text.replace(MAPPED, '');
+  if (isIPv4(unmapped)) return unmapped;
+  if (!ipaddr.isValid(text)) return text;
+  const parsed = ipaddr.process(text);
+  return 'parts' in parsed ? parsed : parsed.toString();
 }
 
 const newCounter = (now: number): Counter => ({ endsAtMs: now + SECOND_MS, spent: 0, misused: false });
@@ -144,7 +166,7 @@ const isOver = (counter: Counter | undefined, budget: number, now: number): coun
 interface KnownAddresses {
   at(address: string, now: number): KnownAddress | undefined;
   /** A callback from this address was authenticated. Only a decided one makes the address known. */
-  authenticated(address: string, now: number, outcome: CallbackReport['outcome']): void;
+  recordAuthenticated(address: string, now: number, outcome: CallbackReport['outcome']): void;
 }
 
 /**
@@ -152,24 +174,21 @@ interface KnownAddresses {
  * seen longest ago is dropped.
  */
 function createKnownAddresses(): KnownAddresses {
-  const known = new Map<string, KnownAddress>();
-  const keyOf = (address: string): string => {
-    const text = address.slice(0, ADDRESS_CHARACTERS);
-    return ipaddr.isValid(text) ? ipaddr.process(text).toString() : text;
-  };
+  const entries = new Map<string, KnownAddress>();
+  const keyOf = (address: string): string => parseAddress(address).toString();
   const at = (address: string, now: number): KnownAddress | undefined => {
-    const entry = known.get(keyOf(address));
-    return entry === undefined || now - entry.seenAtMs >= KNOWN_MS ? undefined : entry;
+    const entry = entries.get(keyOf(address));
+    return entry === undefined || now - entry.seenAtMs >= KNOWN_ADDRESS_MS ? undefined : entry;
   };
   return {
     at,
-    authenticated(address, now, outcome) {
+    recordAuthenticated(address, now, outcome) {
       const entry = at(address, now);
       if (entry === undefined ? outcome !== 'decided' : now - entry.seenAtMs < SECOND_MS) return;
-      known.delete(keyOf(address));
-      known.set(keyOf(address), { seenAtMs: now, counter: entry?.counter ?? newCounter(now) });
-      const [oldest] = known.size > KNOWN_MAX ? known.keys() : [];
-      if (oldest !== undefined) known.delete(oldest);
+      entries.delete(keyOf(address));
+      entries.set(keyOf(address), { seenAtMs: now, counter: entry?.counter ?? newCounter(now) });
+      const [oldest] = entries.size > KNOWN_ADDRESSES_MAX ? entries.keys() : [];
+      if (oldest !== undefined) entries.delete(oldest);
     },
   };
 }
@@ -177,7 +196,7 @@ function createKnownAddresses(): KnownAddresses {
 interface Counters {
   /** The counter of this network, or the shared one if there is no room for another. */
   at(network: string, now: number): { readonly counter: Counter | undefined; readonly shared: boolean };
-  open(network: string, now: number): Counter;
+  getOrCreate(network: string, now: number): Counter;
 }
 
 function createCounters(): Counters {
@@ -197,14 +216,14 @@ function createCounters(): Counters {
   return {
     at(network, now) {
       const counter = current(network, now);
-      const isFull = counter === undefined && counters.size >= UNKNOWN_MAX;
+      const isFull = counter === undefined && counters.size >= UNKNOWN_ADDRESSES_MAX;
       return { counter: isFull ? shared : counter, shared: isFull };
     },
-    open(network, now) {
-      const open = current(network, now);
-      if (open !== undefined) return open;
+    getOrCreate(network, now) {
+      const existing = current(network, now);
+      if (existing !== undefined) return existing;
       deleteEnded(now);
-      if (counters.size >= UNKNOWN_MAX) {
+      if (counters.size >= UNKNOWN_ADDRESSES_MAX) {
         if (shared.endsAtMs <= now) shared = newCounter(now);
         return shared;
       }

@@ -11,7 +11,7 @@ export type Route =
   | { readonly callback: 'cosigner'; readonly source: string; readonly expected: readonly Kind[] };
 
 /** The receiver of an answer. Members that are not known yet are undefined. */
-export interface Addressee {
+export interface AnswerRecipient {
   readonly route: Route;
   /** Undefined if the sender is not authenticated: then the answer is FAILURE. */
   readonly source: string | undefined;
@@ -23,15 +23,18 @@ export interface Addressee {
 export interface Arrival {
   readonly requestId: string;
   readonly route: Route;
-  /** The peer's address, behind trusted proxies. */
+  /**
+   * The client's address: from X-Forwarded-For if a trusted proxy sent it, otherwise the address of the
+   * connection.
+   */
   readonly address: string;
   /** The value of a header; undefined if the header is missing or was sent twice. */
   readonly header: (name: string) => string | undefined;
-  /** Whether the connection comes from a trusted proxy. */
+  /** Whether the peer is a trusted proxy. */
   readonly fromProxy: boolean;
-  /** The last path segment, if the URLs of the source end in a secret segment. */
+  /** The path segment after the source's path, if its URLs end in a secret segment. */
   readonly pathSecret: string | undefined;
-  /** The client certificate, if TLS ends at this service. */
+  /** The client certificate of the TLS connection, only if its chain was verified. */
   readonly certificate: { readonly fingerprint256: string; readonly subject: string } | undefined;
   /** Reads the body within its bounds; never rejects. */
   readonly body: () => Promise<Uint8Array | Failure>;

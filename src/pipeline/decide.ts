@@ -9,7 +9,7 @@ import type { Authenticated } from '../signature/authenticate.ts';
 import { formatSpan } from '../store/clock-state.ts';
 import type { SettleResult, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
-import type { Outcome, Track } from './outcome.ts';
+import type { Outcome, Trace } from './outcome.ts';
 
 /** The policies and prices in force, as this process last read them from the store. */
 export interface PoliciesInForce {
@@ -28,7 +28,7 @@ export type AskPlugin = (
 
 export interface DecideParts {
   readonly store: Store;
-  readonly following: PoliciesInForce;
+  readonly policies: PoliciesInForce;
   readonly ask: AskPlugin;
   /**
    * Whether a source's orders are bound to the scheme of their first callback (`bindScheme`). Without it, all
@@ -40,7 +40,7 @@ export interface DecideParts {
 }
 
 /** A parsed callback, with the data about its arrival that the journal keeps. */
-export interface Question {
+export interface AuthenticatedCallback {
   readonly callback: Callback;
   readonly body: string;
   readonly sender: Authenticated;
@@ -58,44 +58,54 @@ const ATTEMPTS_MAX = 20;
 const PLUGIN_SHARE = 0.9;
 
 /** Evaluates and settles: the last two steps. The store decides; an approval here is only a proposal. */
-export async function decide(parts: DecideParts, run: Track, question: Question): Promise<Outcome> {
-  const { callback } = question;
-  if (callback.question.type === 'sign_success') return notify(parts, run, question);
+export async function decide(
+  parts: DecideParts,
+  trace: Trace,
+  received: AuthenticatedCallback,
+): Promise<Outcome> {
+  const { callback } = received;
+  if (callback.question.type === 'sign_success') return decideNotification(parts, trace, received);
 
-  const { scheme } = question.sender;
-  const bound = scheme !== undefined && parts.bindsScheme?.(callback.source) !== false ? scheme : '';
+  const { scheme } = received.sender;
+  const boundScheme = scheme !== undefined && parts.bindsScheme?.(callback.source) !== false ? scheme : '';
   let nowMs: number | undefined;
   const answers = new Map<string, PluginAnswer>();
   let attempts = 0;
-  for (let fruitless = 0; fruitless < FRUITLESS_ATTEMPTS_MAX && attempts < ATTEMPTS_MAX; attempts++) {
-    if (run.elapsedMs() >= parts.answerTimeoutMs) break;
-    const release = parts.following.current();
-    const open = openQuestions(release, callback, answers);
-    if (open.length > 0) await askPlugins(parts, run, { callback, open, answers });
-    // The clock is read after the plugins have answered, because the evaluation's time is that of the
-    // decision.
-    const prices = parts.following.prices();
+  for (
+    let fruitlessAttempts = 0;
+    fruitlessAttempts < FRUITLESS_ATTEMPTS_MAX && attempts < ATTEMPTS_MAX;
+    attempts++
+  ) {
+    // FAILURE was answered, so nobody reads the outcome.
+    if (trace.elapsedMs() >= parts.answerTimeoutMs) break;
+    const release = parts.policies.current();
+    const openQuestions = openQuestionsOf(release, callback, answers);
+    if (openQuestions.length > 0) await askPlugins(parts, trace, { callback, openQuestions, answers });
+    // The time of the evaluation is that of the decision: the clock after the plugins have answered, and in
+    // later attempts the time that the store has stated.
+    const prices = parts.policies.prices();
     const facts = factsAt(nowMs ?? parts.clock(), { scheme, prices, answers });
-    const proposal = run.timed('evaluate', () => evaluate(release, callback, facts));
-    const detail = detailOf(question, run, {
+    const proposal = trace.measure('evaluate', () => evaluate(release, callback, facts));
+    const detail = detailOf(received, trace, {
       ...(answers.size > 0 ? { answers: Object.fromEntries(answers) } : {}),
       proposal: proposalToJson(proposal),
     });
-    const result = await run.timedAsync('settle', () =>
-      parts.store.settle({ callback, proposal, scheme: bound, detail }),
+    const result = await trace.measureAsync('settle', () =>
+      parts.store.settle({ callback, proposal, scheme: boundScheme, detail }),
     );
-    if (result.outcome === 'jumped') return refuseByClock(parts, run, question, result.aheadMs);
-    if (result.outcome === 'stale') await parts.following.refresh();
-    else if (result.outcome !== 'expired') return settled(parts, run, { callback, proposal, result });
-    if (parts.following.current() === release && parts.following.prices().version === prices.version) {
-      fruitless += 1;
+    if (result.outcome === 'jumped') return recordClockJumped(parts, trace, received, result.aheadMs);
+    if (result.outcome === 'stale') await parts.policies.refresh();
+    else if (result.outcome !== 'expired') return outcomeOf(parts, trace, { callback, proposal, result });
+    if (parts.policies.current() === release && parts.policies.prices().version === prices.version) {
+      fruitlessAttempts += 1;
     }
     nowMs = result.nowMs;
   }
-  return run.failed(
+  return trace.failed(
     failure(
       'STALE_POLICIES',
-      `the policies in force could not be followed in ${attempts} attempts; see /readyz`,
+      `in ${attempts} attempts, the policies or prices used were not those in force, or the evaluation was ` +
+        "not valid at the store's time; ask again, and see /readyz",
     ),
   );
 }
@@ -103,7 +113,7 @@ export async function decide(parts: DecideParts, run: Track, question: Question)
 type OpenQuestion = readonly [key: string, question: PluginQuestion];
 
 /** The questions of the rules that apply, without those that have an answer. */
-function openQuestions(
+function openQuestionsOf(
   release: Release | undefined,
   callback: Callback,
   answers: ReadonlyMap<string, PluginAnswer>,
@@ -114,29 +124,29 @@ function openQuestions(
 /** Asks all plugins at the same time. */
 async function askPlugins(
   { ask, answerTimeoutMs }: DecideParts,
-  run: Track,
+  trace: Trace,
   {
     callback,
-    open,
+    openQuestions,
     answers,
   }: {
     readonly callback: Callback;
-    readonly open: readonly OpenQuestion[];
+    readonly openQuestions: readonly OpenQuestion[];
     readonly answers: Map<string, PluginAnswer>;
   },
 ): Promise<void> {
-  await run.timedAsync('ask', async () => {
-    const leftMs = answerTimeoutMs * PLUGIN_SHARE - run.elapsedMs();
-    const asked = open.map(async ([key, question]) =>
+  await trace.measureAsync('ask', async () => {
+    const leftMs = answerTimeoutMs * PLUGIN_SHARE - trace.elapsedMs();
+    const answered = openQuestions.map(async ([key, question]) =>
       answers.set(key, await ask(question, callback, leftMs)),
     );
-    await Promise.all(asked);
+    await Promise.all(answered);
   });
 }
 
-async function settled(
+async function outcomeOf(
   { store }: DecideParts,
-  run: Track,
+  trace: Trace,
   {
     callback,
     proposal,
@@ -150,10 +160,10 @@ async function settled(
   let { deciding, because } = explainBriefly(proposal, result);
   if (result.outcome === 'repeated' && result.code === 'RULE_REFUSED' && deciding === undefined) {
     const entry = await store.entry(callback.source, result.of).catch(() => undefined);
-    const first = entry && explainEntry(entry)?.deciding;
-    ({ deciding, because } = explainBriefly(proposal, { ...result, first }));
+    const firstRefusal = entry && explainEntry(entry)?.deciding;
+    ({ deciding, because } = explainBriefly(proposal, { ...result, firstRefusal }));
   }
-  return run.end({
+  return trace.end({
     verdict: result.verdict,
     outcome: result.outcome,
     code: result.code,
@@ -166,13 +176,13 @@ async function settled(
 }
 
 /**
- * The store does not decide while it can't trust its clock. The journal keeps the callback, to say why it was
- * refused.
+ * Answers FAILURE, because the store does not decide while it can't trust its clock. The journal keeps the
+ * callback with the reason.
  */
-async function refuseByClock(
+async function recordClockJumped(
   { store }: DecideParts,
-  run: Track,
-  question: Question,
+  trace: Trace,
+  received: AuthenticatedCallback,
   aheadMs: number,
 ): Promise<Outcome> {
   const because =
@@ -180,33 +190,37 @@ async function refuseByClock(
     'it is corrected or accepted; see /readyz, or run `countersign clock show`';
   const refusal = failure('CLOCK_JUMPED', because, { aheadMs });
   const id = await store.record({
-    source: question.callback.source,
+    source: received.callback.source,
     type: 'refused',
-    subject: subjectOf(question.callback),
+    subject: subjectOf(received.callback),
     verdict: 'FAILURE',
     code: refusal.code,
     of: '',
-    detail: detailOf(question, run, { aheadMs, because }),
+    detail: detailOf(received, trace, { aheadMs, because }),
   });
-  return run.refused(refusal, id);
+  return trace.refused(refusal, id);
 }
 
 export const NOTIFICATION_REASONS = {
   NOTED: 'signed as approved',
-  SIGNED_WITHOUT_APPROVAL: 'signed, but no sign_start with these terms stands approved',
+  SIGNED_WITHOUT_APPROVAL: 'signed, but no sign_start with these terms is approved',
   TXID_UNEXPECTED: 'signed once more under another txid, without an approved speed-up',
-  FROZEN: 'signed as approved, but all is frozen',
+  FROZEN: 'signed as approved, but approvals are frozen',
 } as const;
 
 /** `sign_success`: a notification, which no policy decides. */
-async function notify(parts: DecideParts, run: Track, question: Question): Promise<Outcome> {
-  const { callback } = question;
+async function decideNotification(
+  parts: DecideParts,
+  trace: Trace,
+  received: AuthenticatedCallback,
+): Promise<Outcome> {
+  const { callback } = received;
   const txid = txidOf(callback);
-  const detail = detailOf(question, run, { txid });
-  const result = await run.timedAsync('settle', () =>
+  const detail = detailOf(received, trace, { txid });
+  const result = await trace.measureAsync('settle', () =>
     parts.store.recordNotification({ callback, txid, detail }),
   );
-  return run.end({
+  return trace.end({
     verdict: result.verdict,
     outcome: 'notice',
     code: result.code,
@@ -218,12 +232,12 @@ async function notify(parts: DecideParts, run: Track, question: Question): Promi
 }
 
 function detailOf(
-  { callback, body, sender, address }: Question,
-  run: Track,
+  { callback, body, sender, address }: AuthenticatedCallback,
+  trace: Trace,
   more: Readonly<Record<string, unknown>>,
 ): string {
   return JSON.stringify({
-    requestId: run.requestId,
+    requestId: trace.requestId,
     address,
     by: sender.by,
     scheme: sender.scheme,

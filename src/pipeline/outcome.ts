@@ -5,7 +5,7 @@ import type { Failure } from '../errors.ts';
 import type { CallbackReport, ReportCallback, Step } from '../observe/report.ts';
 import type { Authenticated } from '../signature/authenticate.ts';
 import type { Members } from '../values/members.ts';
-import type { Addressee, Arrival } from './arrival.ts';
+import type { AnswerRecipient, Arrival } from './arrival.ts';
 
 /**
  * The outcome of one callback: the verdict, the report, and an answer if it differs from the source's usual
@@ -19,20 +19,20 @@ export interface Outcome {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 /** The members of a report that the steps collect. The outcome adds the others. */
-type Known = Omit<CallbackReport, 'verdict' | 'outcome' | 'code' | 'because' | 'totalMs'>;
-type Ending = Pick<CallbackReport, 'verdict' | 'outcome' | 'code' | 'because'> & Partial<Known>;
+type CollectedData = Omit<CallbackReport, 'verdict' | 'outcome' | 'code' | 'because' | 'totalMs'>;
+type Ending = Pick<CallbackReport, 'verdict' | 'outcome' | 'code' | 'because'> & Partial<CollectedData>;
 
 /** Collects the data of one callback on its way through the steps, and measures the time of each step. */
-export interface Track {
+export interface Trace {
   readonly requestId: string;
   elapsedMs(): number;
-  timed<T>(step: Step, work: () => T): T;
-  timedAsync<T>(step: Step, work: () => Promise<T>): Promise<T>;
-  decoded(members: Members): void;
-  authenticated(sender: Authenticated): void;
+  measure<T>(step: Step, work: () => T): T;
+  measureAsync<T>(step: Step, work: () => Promise<T>): Promise<T>;
+  setMembers(members: Members): void;
+  setSender(sender: Authenticated): void;
   /** The receiver of the answer, from what is known now. */
-  addressee(): Addressee;
-  callback(callback: Callback, subject: string): void;
+  answerRecipient(): AnswerRecipient;
+  setCallback(callback: Callback, subject: string): void;
   end(ending: Ending, answer?: Answer): Outcome;
   failed(failure: Failure): Outcome;
   unauthenticated(failure: Failure): Outcome;
@@ -40,10 +40,10 @@ export interface Track {
 }
 
 /** `lagMs`: how long the request may have waited before it was read. That counts as time spent. */
-export function track(arrival: Arrival, lagMs: number): Track {
+export function createTrace(arrival: Arrival, lagMs: number): Trace {
   const startedMs = performance.now() - lagMs;
   const stepsMs: Partial<Record<Step, number>> = {};
-  const known: Mutable<Known> = {
+  const collected: Mutable<CollectedData> = {
     requestId: arrival.requestId,
     address: arrival.address,
     source: undefined,
@@ -60,48 +60,48 @@ export function track(arrival: Arrival, lagMs: number): Track {
   };
   let members: Members | undefined;
   const elapsedMs = (): number => performance.now() - startedMs;
-  const spent = (step: Step, sinceMs: number): void => {
+  const addTime = (step: Step, sinceMs: number): void => {
     stepsMs[step] = (stepsMs[step] ?? 0) + performance.now() - sinceMs;
   };
   const end = (ending: Ending, answer?: Answer): Outcome => ({
     verdict: ending.verdict,
     ...(answer === undefined ? {} : { answer }),
-    report: { ...known, ...ending, totalMs: elapsedMs() },
+    report: { ...collected, ...ending, totalMs: elapsedMs() },
   });
   const fail = (outcome: CallbackReport['outcome'], failure: Failure, decision?: string): Outcome => {
-    const report = { ...known, verdict: 'FAILURE', outcome, decision, totalMs: elapsedMs() } as const;
+    const report = { ...collected, verdict: 'FAILURE', outcome, decision, totalMs: elapsedMs() } as const;
     return { verdict: 'FAILURE', report: withReason(report, failure) };
   };
 
   return {
     requestId: arrival.requestId,
     elapsedMs,
-    timed(step, work) {
+    measure(step, work) {
       const sinceMs = performance.now();
       try {
         return work();
       } finally {
-        spent(step, sinceMs);
+        addTime(step, sinceMs);
       }
     },
-    async timedAsync(step, work) {
+    async measureAsync(step, work) {
       const sinceMs = performance.now();
       try {
         return await work();
       } finally {
-        spent(step, sinceMs);
+        addTime(step, sinceMs);
       }
     },
-    decoded: (read) => void (members = read),
-    addressee: () => ({ route: arrival.route, source: known.source, members }),
-    authenticated(sender) {
-      known.source = sender.source;
-      known.authenticatedBy = sender.by;
+    setMembers: (decoded) => void (members = decoded),
+    answerRecipient: () => ({ route: arrival.route, source: collected.source, members }),
+    setSender(sender) {
+      collected.source = sender.source;
+      collected.authenticatedBy = sender.by;
     },
-    callback(callback, subject) {
-      known.kind = callback.kind;
-      known.subject = subject;
-      known.question = `${callback.question.type}${callback.question.speedUp ? '+' : ''}`;
+    setCallback(callback, subject) {
+      collected.kind = callback.kind;
+      collected.subject = subject;
+      collected.question = `${callback.question.type}${callback.question.speedUp ? '+' : ''}`;
     },
     end,
     failed: (failure) => fail('failed', failure),
@@ -132,6 +132,6 @@ function withReason(
 
 /** Reports an outcome whose SUCCESS came too late, or did not reach the client. */
 export function reportLate(outcome: Outcome, report: ReportCallback): void {
-  const because = `decided ${outcome.verdict}, but FAILURE was answered or the client had gone`;
+  const because = `decided ${outcome.verdict}, but FAILURE was answered or the client had disconnected`;
   report({ ...outcome.report, verdict: 'FAILURE', outcome: 'late', code: 'ANSWERED_LATE', because });
 }

@@ -7,10 +7,10 @@ import type { Authenticated, Authenticator } from '../signature/authenticate.ts'
 import { createInFlight } from '../values/in-flight.ts';
 import { type Members, decodeMembers } from '../values/members.ts';
 import type { FailureBudgets } from './address-budgets.ts';
-import type { Addressee, Arrival } from './arrival.ts';
-import { type TurnedAway, createBounds } from './bounds.ts';
+import type { AnswerRecipient, Arrival } from './arrival.ts';
+import { type TurnedAwayCallback, createAdmission } from './admission.ts';
 import { type DecideParts, decide } from './decide.ts';
-import { type Outcome, type Track, reportLate, track } from './outcome.ts';
+import { type Outcome, type Trace, reportLate, createTrace } from './outcome.ts';
 
 export interface Pipeline {
   /**
@@ -28,13 +28,13 @@ export interface Pipeline {
 export interface PipelineParts extends DecideParts {
   /** The current keys of the sources. */
   readonly authenticator: () => Authenticator;
-  /** Why nothing may be approved yet, for example because the store was not examined. */
+  /** Why nothing may be approved yet, for example because the safety of the store was not checked yet. */
   readonly notReady: () => Failure | undefined;
-  readonly answerFormat: (addressee: Addressee) => AnswerFormat;
+  readonly answerFormat: (recipient: AnswerRecipient) => AnswerFormat;
   readonly report: ReportCallback;
   /** Called for each callback that is turned away. Such a callback is not reported otherwise. */
-  readonly turnedAway: (turned: TurnedAway) => void;
-  readonly budgets: Pick<FailureBudgets, 'report' | 'exceeded'>;
+  readonly onTurnedAway: (callback: TurnedAwayCallback) => void;
+  readonly budgets: Pick<FailureBudgets, 'report' | 'excessReason'>;
   /** See EventLoop. */
   readonly lagMs: () => number;
   /** See EventLoop. */
@@ -49,20 +49,20 @@ export interface PipelineParts extends DecideParts {
 
 /**
  * The five steps within their bounds. A callback that is not decided in time is answered FAILURE. A later
- * decision stands, and the journal notes that it came too late.
+ * decision stands. If it is SUCCESS, the journal notes that it came too late.
  */
 export function createPipeline(parts: PipelineParts): Pipeline {
-  const { answerTimeoutMs, answerFormat, budgets, turnedAway } = parts;
+  const { answerTimeoutMs, answerFormat, budgets, onTurnedAway } = parts;
   const inFlight = createInFlight();
-  const bounds = createBounds(parts);
+  const admission = createAdmission(parts);
 
   function report(callback: CallbackReport): void {
-    // Overload is not the fault of the sender, and turnedAway has counted this callback.
+    // Overload is not the fault of the sender, and `onTurnedAway` has counted this callback.
     if (callback.code === 'OVERLOADED') return;
     budgets.report(callback);
     parts.report(callback);
   }
-  const reporting = { ...parts, report };
+  const reportingParts = { ...parts, report };
 
   function countInFlight(work: Promise<unknown>): void {
     inFlight.enter();
@@ -73,57 +73,60 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   /**
    * If the sender is not authenticated, the verdict is FAILURE, and only the format of the answer is guessed.
    */
-  function answerFor(run: Track, { answer, verdict, report: { source } }: Outcome): Answer {
-    return answer ?? answerOf(source === undefined ? 'FAILURE' : verdict, answerFormat(run.addressee()));
+  function answerFor(trace: Trace, { answer, verdict, report: { source } }: Outcome): Answer {
+    return (
+      answer ?? answerOf(source === undefined ? 'FAILURE' : verdict, answerFormat(trace.answerRecipient()))
+    );
   }
 
   /** Decides a callback whose body was read, unless too many are in flight. */
-  async function decideWithinBounds(arrival: Arrival, run: Track, body: Uint8Array): Promise<Outcome> {
-    const full = bounds.enter(arrival);
-    if (full !== undefined) {
-      turnedAway(full);
-      return run.unauthenticated(full.failure);
+  async function decideWithinBounds(arrival: Arrival, trace: Trace, body: Uint8Array): Promise<Outcome> {
+    const turnedAway = admission.enter(arrival);
+    if (turnedAway !== undefined) {
+      onTurnedAway(turnedAway);
+      return trace.unauthenticated(turnedAway.failure);
     }
     try {
-      return await takeSteps(parts, arrival, run, body);
+      return await runSteps(parts, arrival, trace, body);
     } finally {
-      bounds.leave();
+      admission.leave();
     }
   }
 
-  async function readAndDecide(arrival: Arrival, run: Track): Promise<Outcome> {
-    const unknown = unknownAddress(parts.authenticator(), arrival);
-    if (unknown !== undefined) return run.unauthenticated(unknown);
+  async function readAndDecide(arrival: Arrival, trace: Trace): Promise<Outcome> {
+    const addressFailure = checkAddress(parts.authenticator(), arrival);
+    if (addressFailure !== undefined) return trace.unauthenticated(addressFailure);
     const body = await arrival.body();
-    return body instanceof Uint8Array ? decideWithinBounds(arrival, run, body) : run.unauthenticated(body);
+    if (!(body instanceof Uint8Array)) return trace.unauthenticated(body);
+    return decideWithinBounds(arrival, trace, body);
   }
 
   return {
     async receive(arrival) {
       const lagMs = parts.lagMs();
-      const refusal = bounds.refusal(arrival, lagMs);
-      if (refusal !== undefined) {
-        turnedAway(refusal);
+      const turnedAway = admission.turnAway(arrival, lagMs);
+      if (turnedAway !== undefined) {
+        onTurnedAway(turnedAway);
         const format = answerFormat({ route: arrival.route, source: undefined, members: undefined });
         return { answer: answerOf('FAILURE', format), delivered: () => undefined };
       }
-      const run = track(arrival, lagMs);
-      const work = readAndDecide(arrival, run).catch((thrown: unknown) => run.failed(failureOf(thrown)));
+      const trace = createTrace(arrival, lagMs);
+      const work = readAndDecide(arrival, trace).catch((thrown: unknown) => trace.failed(failureOf(thrown)));
       countInFlight(work);
-      const outcome = await within(work, answerTimeoutMs - lagMs);
-      if (outcome !== undefined && run.elapsedMs() <= answerTimeoutMs) {
+      const outcome = await valueWithin(work, answerTimeoutMs - lagMs);
+      if (outcome !== undefined && trace.elapsedMs() <= answerTimeoutMs) {
         return {
-          answer: answerFor(run, outcome),
-          delivered: (connected) => countInFlight(reportDelivery(reporting, run, outcome, connected)),
+          answer: answerFor(trace, outcome),
+          delivered: (connected) => countInFlight(reportDelivery(reportingParts, trace, outcome, connected)),
         };
       }
-      countInFlight(work.then((late) => recordLate(reporting, run, late)));
-      const timedOut = run.failed(
+      countInFlight(work.then((late) => recordLate(reportingParts, trace, late)));
+      const timedOut = trace.failed(
         failure('TIMED_OUT', `no decision within ${answerTimeoutMs} ms (answerTimeoutMs)`),
       );
       return {
-        answer: answerFor(run, timedOut),
-        delivered: () => countInFlight(reportDelivery(reporting, run, timedOut, true)),
+        answer: answerFor(trace, timedOut),
+        delivered: () => countInFlight(reportDelivery(reportingParts, trace, timedOut, true)),
       };
     },
     idle: () => inFlight.idle(),
@@ -131,32 +134,32 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 }
 
 /** The five steps, in their one order: decode, authenticate, parse, evaluate and settle. */
-async function takeSteps(
+async function runSteps(
   parts: PipelineParts,
   arrival: Arrival,
-  run: Track,
+  trace: Trace,
   body: Uint8Array,
 ): Promise<Outcome> {
-  const decoded = run.timed('decode', () => decodeMembers(body));
-  if (!decoded.ok) return run.unauthenticated(decoded);
-  run.decoded(decoded.members);
-  const sender = run.timed('authenticate', () =>
+  const decoded = trace.measure('decode', () => decodeMembers(body));
+  if (!decoded.ok) return trace.unauthenticated(decoded);
+  trace.setMembers(decoded.members);
+  const sender = trace.measure('authenticate', () =>
     authenticate(parts.authenticator(), arrival, decoded.members),
   );
-  if (!sender.ok) return run.unauthenticated(sender);
-  run.authenticated(sender);
-  const parsed = run.timed('parse', () => parse(parts, arrival, sender));
-  if (!parsed.ok) return refuse(parts, run, { sender, body: decoded.text, refusal: parsed });
+  if (!sender.ok) return trace.unauthenticated(sender);
+  trace.setSender(sender);
+  const parsed = trace.measure('parse', () => parse(parts, arrival, sender));
+  if (!parsed.ok) return recordUnparsed(parts, trace, { sender, body: decoded.text, reason: parsed });
   const { callback } = parsed;
-  if (callback.kind === 'self-check') return selfCheck(parts, run, callback, decoded.text);
-  run.callback(callback, subjectOf(callback));
+  if (callback.kind === 'self-check') return selfCheck(parts, trace, callback, decoded.text);
+  trace.setCallback(callback, subjectOf(callback));
   const notReady = parts.notReady();
-  if (notReady !== undefined) return run.failed(notReady);
-  return decide(parts, run, { callback, body: decoded.text, sender, address: arrival.address });
+  if (notReady !== undefined) return trace.failed(notReady);
+  return decide(parts, trace, { callback, body: decoded.text, sender, address: arrival.address });
 }
 
 /** Checks the address of a co-signer before a byte of the body is read. */
-function unknownAddress(authenticator: Authenticator, { route, address }: Arrival): Failure | undefined {
+function checkAddress(authenticator: Authenticator, { route, address }: Arrival): Failure | undefined {
   return route.callback === 'payment' ? undefined : authenticator.checkAddress(route.source, address);
 }
 
@@ -181,21 +184,21 @@ function parse(
     : parseCosigner(members, source, route.expected, { outputs });
 }
 
-interface Refused {
+interface UnparsedCallback {
   readonly sender: Authenticated;
   readonly body: string;
-  readonly refusal: Failure;
+  readonly reason: Failure;
 }
 
-/** Refuses an authenticated callback that can't be parsed. The journal keeps it with the reason. */
-async function refuse(
+/** Answers FAILURE to an authenticated callback that can't be parsed, and journals it with the reason. */
+async function recordUnparsed(
   { store }: PipelineParts,
-  run: Track,
-  { sender, body, refusal }: Refused,
+  trace: Trace,
+  { sender, body, reason }: UnparsedCallback,
 ): Promise<Outcome> {
-  const { code, because } = refusal;
+  const { code, because } = reason;
   const { source, by } = sender;
-  const detail = JSON.stringify({ requestId: run.requestId, by, body, because });
+  const detail = JSON.stringify({ requestId: trace.requestId, by, body, because });
   const id = await store.record({
     source,
     type: 'refused',
@@ -205,19 +208,19 @@ async function refuse(
     of: '',
     detail,
   });
-  return run.refused(refusal, id);
+  return trace.refused(reason, id);
 }
 
 async function selfCheck(
   { authenticator, store }: PipelineParts,
-  run: Track,
+  trace: Trace,
   check: SelfCheck,
   body: string,
 ): Promise<Outcome> {
   const { source } = check;
   const valid = authenticator().selfCheck(source, check);
   const verdict: Verdict = valid.client && valid.verify ? 'SUCCESS' : 'FAILURE';
-  const detail = JSON.stringify({ requestId: run.requestId, body, valid });
+  const detail = JSON.stringify({ requestId: trace.requestId, body, valid });
   const code = 'SELF_CHECK';
   const decision = await store.record({
     source,
@@ -231,7 +234,7 @@ async function selfCheck(
   const because =
     `client_system_pubkey_hash ${describeMatch(valid.client)}, ` +
     `verify_sign_pub_hash ${describeMatch(valid.verify)}`;
-  return run.end(
+  return trace.end(
     { verdict, outcome: 'self-check', code, because, kind: 'self-check', decision },
     selfCheckAnswer(valid),
   );
@@ -243,12 +246,12 @@ const describeMatch = (matches: boolean): string =>
 /** Runs after the answer was sent. A rejection must not end the process: see `countInFlight`. */
 async function reportDelivery(
   parts: Pick<PipelineParts, 'store' | 'report'>,
-  run: Track,
+  trace: Trace,
   outcome: Outcome,
   connected: boolean,
 ): Promise<void> {
   parts.report(outcome.report);
-  if (!connected) await recordLate(parts, run, outcome);
+  if (!connected) await recordLate(parts, trace, outcome);
 }
 
 /**
@@ -257,13 +260,13 @@ async function reportDelivery(
  */
 async function recordLate(
   { store, report }: Pick<PipelineParts, 'store' | 'report'>,
-  run: Track,
+  trace: Trace,
   outcome: Outcome,
 ): Promise<void> {
   const { decision, source, subject = '' } = outcome.report;
   if (decision === undefined || source === undefined || outcome.verdict === 'FAILURE') return;
   reportLate(outcome, report);
-  const detail = JSON.stringify({ requestId: run.requestId, totalMs: run.elapsedMs() });
+  const detail = JSON.stringify({ requestId: trace.requestId, totalMs: trace.elapsedMs() });
   await store.record({
     source,
     type: 'late',
@@ -277,12 +280,12 @@ async function recordLate(
 
 /** An internal error, without its stack, for the log. The answer is FAILURE. */
 function failureOf(thrown: unknown): Failure {
-  const ofStore = thrown instanceof CountersignError && thrown.code.startsWith('STORE_');
-  return failure(ofStore ? 'STORE_FAILED' : 'INTERNAL', messageOf(thrown));
+  const isStoreError = thrown instanceof CountersignError && thrown.code.startsWith('STORE_');
+  return failure(isStoreError ? 'STORE_FAILED' : 'INTERNAL', messageOf(thrown));
 }
 
 /** The value of the work, or undefined after the time-out. */
-async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T | undefined> {
+async function valueWithin<T>(work: Promise<T>, timeoutMs: number): Promise<T | undefined> {
   const { promise: first, resolve, reject } = Promise.withResolvers<T | undefined>();
   const timer = setTimeout(resolve, timeoutMs, undefined);
   work.then(resolve, reject);

@@ -26,8 +26,8 @@ export class PluginError extends Error {
 export type ReportPlugin = (event: PluginEvent, because: string) => void;
 export type PluginEvent = 'inquiry-paused' | 'inquiry-resumed' | 'module-restarted' | 'module-ended';
 
-/** Asks within `withinMs` and within the plugin's own limits. Never rejects: a failure is an answer. */
-export type Limiter = (ask: () => Promise<PluginAnswer>, withinMs: number) => Promise<PluginAnswer>;
+/** Asks within `leftMs` and within the plugin's own limits. Never rejects: a failure is an answer. */
+export type Limiter = (ask: () => Promise<PluginAnswer>, leftMs: number) => Promise<PluginAnswer>;
 
 /**
  * Limits the questions to one plugin: a time-out, a number of questions in flight, a queue, and a circuit

@@ -39,8 +39,8 @@ export async function startModule(
   } catch (thrown) {
     await closeSlots(slots);
     if (!(thrown instanceof PluginError)) throw thrown;
-    const cure = 'mend the module, and write its new SHA-256 into the settings';
-    throw moduleError(config.name, thrown.message, cure);
+    const fix = 'correct the module, and write its new SHA-256 into the settings';
+    throw moduleError(config.name, thrown.message, fix);
   }
   started = true;
   const free = new Set(slots);
@@ -99,14 +99,14 @@ function readSmallFile(name: string, file: string): Uint8Array {
     }
     if (length <= FILE_BYTES && length < bytes.length) return bytes.subarray(0, length);
   } catch (thrown) {
-    const cure = 'name a file that this user can read; a relative path starts in the folder of the settings';
-    throw moduleError(name, `can't read its file: ${messageOf(thrown)}`, cure);
+    const fix = 'name a file that this user can read; a relative path starts in the folder of the settings';
+    throw moduleError(name, `can't read its file: ${messageOf(thrown)}`, fix);
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
   throw moduleError(name, `${file} is larger than 1 MiB`, 'bundle less into it');
 }
 
-function moduleError(name: string, problem: string, cure: string): CountersignError {
-  return new CountersignError('SETTINGS_INVALID', `module ${name}: ${problem}: ${cure}`, { name });
+function moduleError(name: string, problem: string, fix: string): CountersignError {
+  return new CountersignError('SETTINGS_INVALID', `module ${name}: ${problem}; ${fix}`, { name });
 }

@@ -22,7 +22,7 @@ export interface PluginsParts {
   readonly report: ReportPlugin;
   /** Called after each question to a plugin of the settings. */
   readonly answered: (
-    question: Pick<PluginQuestion, 'of' | 'name'>,
+    question: Pick<PluginQuestion, 'type' | 'name'>,
     verdict: PluginAnswer['verdict'],
   ) => void;
 }
@@ -80,19 +80,19 @@ export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
   }
   return {
     async ask(question, callback, timeoutMs) {
-      const { of, name } = question;
-      const plugin = plugins.get(`${of}:${name}`);
+      const { type, name } = question;
+      const plugin = plugins.get(`${type}:${name}`);
       if (plugin === undefined) {
-        return failedAnswer(unknownPlugin(question, of === 'service' ? services : modules));
+        return failedAnswer(unknownPlugin(question, type === 'service' ? services : modules));
       }
-      if (closed) return failedAnswer('the service is shutting down');
+      if (closed) return failedAnswer('Countersign is shutting down');
       const answer = await askPlugin(plugin, question, () => inputOf(question, callback, clock()), timeoutMs);
-      parts.answered({ of, name }, answer.verdict);
+      parts.answered({ type, name }, answer.verdict);
       return answer;
     },
     reload: () => reloadKeys(clients, parts),
     describe: () => [
-      ...services.map(({ name, url }) => `service ${name} is asked at ${new URL(url).origin}`),
+      ...services.map(({ name, url }) => `service ${name} is called at ${new URL(url).origin}`),
       ...modules.map(({ name, file, sha256 }) => `module ${name} is ${file}, SHA-256 ${sha256}`),
     ],
     close,
@@ -101,7 +101,7 @@ export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
 
 async function askPlugin(
   { limiter, ask }: Plugin,
-  { of, name }: PluginQuestion,
+  { type, name }: PluginQuestion,
   inputNow: () => PluginInput,
   timeoutMs: number,
 ): Promise<PluginAnswer> {
@@ -109,7 +109,7 @@ async function askPlugin(
     const input = inputNow();
     return await limiter(() => ask(input), timeoutMs);
   } catch (thrown) {
-    return failedAnswer(`${of} ${name} can't be asked: ${messageOf(thrown)}`);
+    return failedAnswer(`${type} ${name} can't be asked: ${messageOf(thrown)}`);
   }
 }
 
@@ -118,10 +118,10 @@ const texts = z.record(z.string(), z.string());
 /** A callback as plugins get it. Throws if a parameter of the policy is not a text. */
 function inputOf({ parameters }: PluginQuestion, callback: Callback, nowMs: number): PluginInput {
   const { source, kind, id, question, values, payouts } = callback;
-  const members = [...values].flatMap(([name, held]): [string, string | readonly string[]][] => {
-    const [only, ...others] = held;
+  const members = [...values].flatMap(([name, memberTexts]): [string, string | readonly string[]][] => {
+    const [only, ...others] = memberTexts;
     if (only === undefined) return [];
-    return [[name, others.length === 0 ? only : held]];
+    return [[name, others.length === 0 ? only : memberTexts]];
   });
   return {
     version: 1,
@@ -155,7 +155,7 @@ function keysOf({ name, secret, ca }: ServiceConfig, { readSecret, readPem }: Ke
   };
 }
 
-function unknownPlugin({ of, name }: PluginQuestion, known: readonly { readonly name: string }[]): string {
+function unknownPlugin({ type, name }: PluginQuestion, known: readonly { readonly name: string }[]): string {
   const names = known.length === 0 ? 'none' : known.map((each) => each.name).join(', ');
-  return `no ${of} of the settings is called ${name}; known: ${names}`;
+  return `the settings have no ${type} ${name}; they have ${names}`;
 }

@@ -37,20 +37,21 @@ export function createThreadSlot(
   let thread: Thread | undefined;
   let ready = false;
   let closed = false;
-  let stuck = 0;
+  let stuckThreads = 0;
 
-  function begin(): Thread {
-    if (closed) throw new PluginError('the service is shutting down');
-    if (stuck >= STUCK_MAX) throw new PluginError(`${stuck} of its threads block, and do not end`);
-    const begun = startThread({ bytes, memoryMb, onEnd: (because, asked) => replace(begun, because, asked) });
-    thread = begun;
-    const late = setTimeout(() => replace(begun, `it was not loaded within ${START_MS} ms`, false), START_MS);
+  function startNew(): Thread {
+    if (closed) throw new PluginError('Countersign is shutting down');
+    if (stuckThreads >= STUCK_MAX)
+      throw new PluginError(`${stuckThreads} of its threads block, and do not end`);
+    const next = startThread({ bytes, memoryMb, onEnd: (because, asked) => replace(next, because, asked) });
+    thread = next;
+    const timer = setTimeout(() => replace(next, `it was not loaded within ${START_MS} ms`, false), START_MS);
     const loaded = (): void => {
-      clearTimeout(late);
-      if (thread === begun) ready = true;
+      clearTimeout(timer);
+      if (thread === next) ready = true;
     };
-    begun.ready.then(loaded, () => clearTimeout(late));
-    return begun;
+    next.ready.then(loaded, () => clearTimeout(timer));
+    return next;
   }
   function replace(ended: Thread, because: string, asked: boolean): void {
     if (thread !== ended) return;
@@ -60,36 +61,39 @@ export function createThreadSlot(
     void discard(ended, because);
     if (closed) return;
     report(restart ? 'module-restarted' : 'module-ended', `module ${name}: ${because}`);
-    if (restart && stuck < STUCK_MAX) begin();
+    if (restart && stuckThreads < STUCK_MAX) startNew();
   }
   async function discard(ended: Thread, because: string): Promise<void> {
-    stuck += 1;
+    stuckThreads += 1;
     await ended.end(because);
-    stuck -= 1;
+    stuckThreads -= 1;
   }
 
   return {
     state: () => (thread === undefined ? 'empty' : ready ? 'ready' : 'starting'),
-    start: () => begin().ready,
+    start: () => startNew().ready,
     async ask(input) {
-      const current = thread ?? begin();
-      const { promise: late, reject } = Promise.withResolvers<never>();
-      let over = false;
+      const current = thread ?? startNew();
+      const { promise: timeout, reject } = Promise.withResolvers<never>();
+      let isLate = false;
       const timer = setTimeout(() => {
-        over = true;
+        isLate = true;
         const because = `no answer within ${timeoutMs} ms`;
         reject(new PluginError(ready ? because : `${because}, because its thread is still starting`));
         if (ready) replace(current, because, true);
       }, timeoutMs);
       try {
-        return await Promise.race([current.ready.then(() => (over ? late : current.ask(input))), late]);
+        return await Promise.race([
+          current.ready.then(() => (isLate ? timeout : current.ask(input))),
+          timeout,
+        ]);
       } finally {
         clearTimeout(timer);
       }
     },
     async close() {
       closed = true;
-      await thread?.end('the service is shutting down');
+      await thread?.end('Countersign is shutting down');
     },
   };
 }
@@ -135,20 +139,20 @@ function startThread({ bytes, memoryMb, onEnd }: ThreadOptions): Thread {
   const ready = Promise.withResolvers<void>();
   // Without a handler, a rejection that nobody waits for would end the process.
   ready.promise.catch(() => undefined);
-  let open: { readonly id: number; readonly answer: PromiseWithResolvers<PluginAnswer> } | undefined;
+  let pending: { readonly id: number; readonly answer: PromiseWithResolvers<PluginAnswer> } | undefined;
   let lastId = 0;
-  let over = false;
+  let hasEnded = false;
 
   function end(because: string): Promise<unknown> {
-    over = true;
+    hasEnded = true;
     const reason = new PluginError(because);
     ready.reject(reason);
-    open?.answer.reject(reason);
-    open = undefined;
+    pending?.answer.reject(reason);
+    pending = undefined;
     return worker.terminate();
   }
-  function fail(because: string, asked = open !== undefined): void {
-    if (over) return;
+  function fail(because: string, asked = pending !== undefined): void {
+    if (hasEnded) return;
     void end(because);
     onEnd(because, asked);
   }
@@ -156,9 +160,9 @@ function startThread({ bytes, memoryMb, onEnd }: ThreadOptions): Thread {
     if (message.type === 'ready') ready.resolve();
     else if (message.type === 'unusable') fail(`it can't be loaded: ${printableSentence(message.because)}`);
     // Any other id is that of a late or forged answer.
-    else if (message.id === open?.id) {
-      const { answer } = open;
-      open = undefined;
+    else if (message.id === pending?.id) {
+      const { answer } = pending;
+      pending = undefined;
       const because = printableSentence(message.because);
       if (message.verdict === 'failed') answer.reject(new PluginError(because));
       else answer.resolve({ verdict: message.verdict, because });
@@ -171,7 +175,7 @@ function startThread({ bytes, memoryMb, onEnd }: ThreadOptions): Thread {
   worker.on('message', (received: unknown) => {
     const { data } = messageShape.safeParse(received);
     if (data === undefined) fail('it sent a message that is not an answer');
-    else if (!over) receive(data);
+    else if (!hasEnded) receive(data);
   });
   worker.on('messageerror', () => fail('it sent a message that is not an answer'));
   worker.on('error', (thrown: unknown) => {
@@ -184,13 +188,13 @@ function startThread({ bytes, memoryMb, onEnd }: ThreadOptions): Thread {
   return {
     ready: ready.promise,
     ask(input) {
-      if (over || open !== undefined) return Promise.reject(new PluginError('its thread is not free'));
+      if (hasEnded || pending !== undefined) return Promise.reject(new PluginError('its thread is not free'));
       lastId += 1;
-      open = { id: lastId, answer: Promise.withResolvers<PluginAnswer>() };
+      pending = { id: lastId, answer: Promise.withResolvers<PluginAnswer>() };
       // The rule is about windows: a worker thread has no origin.
       // oxlint-disable-next-line unicorn/require-post-message-target-origin
       worker.postMessage({ id: lastId, input });
-      return open.answer.promise;
+      return pending.answer.promise;
     },
     end: async (because) => void (await end(because)),
   };

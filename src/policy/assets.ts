@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import {
-  type AddressRead,
+  type AddressResult,
   CHAINS,
   type Chain,
-  chainWrites,
+  addressForm,
   needsPrefix,
   readAddress,
 } from '../values/address.ts';
 import { type Json, isObject } from '../values/canonical.ts';
 import { closestMatch } from '../values/closest-match.ts';
-import { type Problem, cureFor, problemsOf, formatInput } from './fault.ts';
+import { type Problem, fixFor, problemsOf, formatInput } from './fault.ts';
 
 /** The asset table. Every other YAML file of the directory has policies. */
 export const ASSETS_FILE = 'assets.yaml';
@@ -30,7 +30,7 @@ export interface Asset {
 /** By symbol. */
 export type AssetTable = ReadonlyMap<string, Asset>;
 
-const KNOWN = `one of ${CHAINS.join(', ')}`;
+const ONE_OF_CHAINS = `one of ${CHAINS.join(', ')}`;
 const PREFIX =
   'what its addresses begin with, like cosmos: at most 32 lower-case letters and digits, a letter first';
 const DECIMALS = 'a whole number from 0 to 36';
@@ -39,12 +39,12 @@ const SYMBOL = /^[\x21-\x7e]{1,64}$/;
 export const ASSETS_MAX = 10_000;
 const UNKNOWN_MAX = 10;
 
-const FORMS = CHAINS.map((chain) => `\`${chain}\`: ${chainWrites(chain)}`);
+const FORMS = CHAINS.map((chain) => `\`${chain}\`: ${addressForm(chain)}`);
 
 /** An asset in the file. */
 export const assetShape = z.strictObject({
   chain: z
-    .enum(CHAINS, { error: ({ input }) => chainMeant(input) })
+    .enum(CHAINS, { error: ({ input }) => chainFix(input) })
     .describe(`How the chain writes addresses. ${FORMS.join('. ')}.`),
   prefix: z
     .string({ error: PREFIX })
@@ -67,20 +67,25 @@ export const assetShape = z.strictObject({
 /** Compiles the asset table: `assets`, a mapping of symbols. Reports faults to `problems`. */
 export function compileAssets(written: Json, problems: Problem[]): AssetTable {
   const assets = new Map<string, Asset>();
-  const fault = (path: Problem['path'], of: Problem['of'], message: string, cure: string): void => {
-    problems.push({ path, of, message, cure });
+  const fault = (path: Problem['path'], of: Problem['of'], message: string, fix: string): void => {
+    problems.push({ path, of, message, fix });
   };
   if (!isObject(written) || !isObject(written['assets'])) {
-    fault([], 'value', 'it is no asset table', 'write `assets:` and below it a symbol a line');
+    fault([], 'value', 'it is not an asset table', 'write `assets:` and below it a symbol a line');
     return assets;
   }
   for (const name of Object.keys(written)) {
     if (name !== 'assets')
-      fault([name], 'name', `${formatInput(name)} is not known here`, cureFor(name, ['assets']));
+      fault([name], 'name', `${formatInput(name)} is not known here`, fixFor(name, ['assets']));
   }
   const entries = Object.entries(written['assets']);
   if (entries.length > ASSETS_MAX) {
-    fault(['assets'], 'value', `it has ${entries.length} assets`, `keep to ${ASSETS_MAX}`);
+    fault(
+      ['assets'],
+      'value',
+      `it has ${entries.length} assets`,
+      `remove some: at most ${ASSETS_MAX} are allowed`,
+    );
   }
   for (const [symbol, asset] of entries.slice(0, ASSETS_MAX)) {
     const path = ['assets', symbol];
@@ -100,10 +105,9 @@ export function compileAssets(written: Json, problems: Problem[]): AssetTable {
     }
     const { chain, prefix, decimals, memo } = parsed.data;
     if (needsPrefix(chain) !== (prefix !== undefined)) {
-      const given = prefix === undefined ? 'needs a prefix' : 'has no prefix';
-      const cure =
-        prefix === undefined ? `add prefix: ${PREFIX}` : 'leave prefix out, or write chain: bech32';
-      fault(prefix === undefined ? path : [...path, 'prefix'], 'value', `the chain ${chain} ${given}`, cure);
+      const state = prefix === undefined ? 'needs a prefix' : 'has no prefix';
+      const fix = prefix === undefined ? `add prefix: ${PREFIX}` : 'leave prefix out, or write chain: bech32';
+      fault(prefix === undefined ? path : [...path, 'prefix'], 'value', `the chain ${chain} ${state}`, fix);
       continue;
     }
     assets.set(symbol, { symbol, chain, prefix, decimals, memo: memo === 'required' });
@@ -112,7 +116,7 @@ export function compileAssets(written: Json, problems: Problem[]): AssetTable {
 }
 
 /** Reads an address of the asset's chain. */
-export function readAssetAddress({ chain, prefix }: Asset, text: string): AddressRead {
+export function readAssetAddress({ chain, prefix }: Asset, text: string): AddressResult {
   return readAddress(chain, text, prefix);
 }
 
@@ -124,14 +128,14 @@ export function unknownSymbols(symbols: Iterable<string>, assets: AssetTable): r
   return [...symbols].filter((symbol) => !assets.has(symbol)).slice(0, UNKNOWN_MAX);
 }
 
-/** The cure for a symbol that the table doesn't have: a similar symbol, or a new row. */
-export function assetCure(symbol: string, assets: AssetTable): string {
-  const meant = closestMatch(symbol, assets.keys());
+/** The fix for a symbol that the table doesn't have: a similar symbol, or a new row. */
+export function assetFix(symbol: string, assets: AssetTable): string {
+  const suggestion = closestMatch(symbol, assets.keys());
   const add = `add ${symbol} to ${ASSETS_FILE}`;
-  return meant === undefined ? add : `did you mean ${meant}? Otherwise ${add}`;
+  return suggestion === undefined ? add : `did you mean ${suggestion}? Otherwise ${add}`;
 }
 
-function chainMeant(written: unknown): string {
-  const meant = typeof written === 'string' ? closestMatch(written, CHAINS) : undefined;
-  return meant === undefined ? KNOWN : `${meant} (${KNOWN})`;
+function chainFix(written: unknown): string {
+  const suggestion = typeof written === 'string' ? closestMatch(written, CHAINS) : undefined;
+  return suggestion === undefined ? ONE_OF_CHAINS : `${suggestion} (${ONE_OF_CHAINS})`;
 }

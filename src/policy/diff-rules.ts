@@ -9,7 +9,7 @@ export interface WrittenRule {
   readonly name: string;
   readonly kind: string;
   readonly mode: 'enforce' | 'observe';
-  readonly parameters: Named;
+  readonly parameters: JsonObject;
 }
 
 export type RuleChange =
@@ -36,7 +36,7 @@ export type RuleChange =
 export type Direction = 'stricter' | 'looser' | undefined;
 
 /** Values by name, as in the document of a release. */
-export type Named = { readonly [name: string]: Json };
+export type JsonObject = { readonly [name: string]: Json };
 
 /**
  * A change of a parameter or of a policy's member. The name is its path (`max.BTC`). A change of a list has
@@ -56,28 +56,35 @@ export function diffRules(
   before: readonly WrittenRule[],
   after: readonly WrittenRule[],
 ): readonly RuleChange[] {
-  const partners = matchRules(before, after);
-  const kept = new Set(partners.values());
-  const oldOrder = before.filter((rule) => kept.has(rule));
-  const newOrder = after.filter((rule) => partners.has(rule));
+  const counterparts = matchRules(before, after);
+  const keptRules = new Set(counterparts.values());
+  const oldOrder = before.filter((rule) => keptRules.has(rule));
+  const newOrder = after.filter((rule) => counterparts.has(rule));
   const isEnforcing = (rules: readonly WrittenRule[]): boolean =>
     rules.some(({ mode }) => mode === 'enforce');
   // A policy that enforces nothing approves nothing. Its first enforcing rule makes approvals possible, so it
   // is looser.
-  const certain = isEnforcing(before) && isEnforcing(after);
+  const isDirectionKnown = isEnforcing(before) && isEnforcing(after);
   const changes = after.map((rule): RuleChange | undefined => {
-    const was = partners.get(rule);
-    if (was === undefined) return addedOrRemoved('added', rule, certain);
-    return changedRule(was, rule, { moved: oldOrder.indexOf(was) !== newOrder.indexOf(rule), certain });
+    const was = counterparts.get(rule);
+    if (was === undefined) return addedOrRemoved('added', rule, isDirectionKnown);
+    return changedRule(was, rule, {
+      moved: oldOrder.indexOf(was) !== newOrder.indexOf(rule),
+      isDirectionKnown,
+    });
   });
-  const removed = before.filter((rule) => !kept.has(rule));
+  const removed = before.filter((rule) => !keptRules.has(rule));
   return [
     ...changes.filter((change) => change !== undefined),
-    ...removed.map((rule) => addedOrRemoved('removed', rule, certain)),
+    ...removed.map((rule) => addedOrRemoved('removed', rule, isDirectionKnown)),
   ];
 }
 
-function addedOrRemoved(change: 'added' | 'removed', rule: WrittenRule, certain: boolean): RuleChange {
+function addedOrRemoved(
+  change: 'added' | 'removed',
+  rule: WrittenRule,
+  isDirectionKnown: boolean,
+): RuleChange {
   const { name, mode, parameters } = rule;
   const direction = change === 'added' ? 'stricter' : 'looser';
   return {
@@ -85,21 +92,26 @@ function addedOrRemoved(change: 'added' | 'removed', rule: WrittenRule, certain:
     rule: name,
     mode,
     parameters,
-    direction: certain && mode === 'enforce' ? direction : undefined,
+    direction: isDirectionKnown && mode === 'enforce' ? direction : undefined,
   };
 }
 
 function changedRule(
   was: WrittenRule,
   rule: WrittenRule,
-  { moved, certain }: { readonly moved: boolean; readonly certain: boolean },
+  { moved, isDirectionKnown }: { readonly moved: boolean; readonly isDirectionKnown: boolean },
 ): RuleChange | undefined {
-  const parameters = diffValues(was.parameters, rule.parameters, rule.kind);
+  const enforces = isDirectionKnown && was.mode === 'enforce' && rule.mode === 'enforce';
+  const parameters = diffValues(was.parameters, rule.parameters, enforces ? rule.kind : '');
   const direction = rule.mode === 'enforce' ? 'stricter' : 'looser';
   const mode =
     was.mode === rule.mode
       ? undefined
-      : ({ before: was.mode, after: rule.mode, direction: certain ? direction : undefined } as const);
+      : ({
+          before: was.mode,
+          after: rule.mode,
+          direction: isDirectionKnown ? direction : undefined,
+        } as const);
   if (parameters.length === 0 && mode === undefined && !moved) return undefined;
   return { change: 'changed', rule: rule.name, was: was.name, moved, mode, parameters };
 }
@@ -127,14 +139,14 @@ function matchRules(
   pairs.sort(
     (a, b) => b.similarity - a.similarity || a.distance - b.distance || a.to - b.to || a.from - b.from,
   );
-  const partners = new Map<WrittenRule, WrittenRule>();
+  const counterparts = new Map<WrittenRule, WrittenRule>();
   const matched = new Set<WrittenRule>();
   for (const { rule, was } of pairs) {
-    if (partners.has(rule) || matched.has(was)) continue;
-    partners.set(rule, was);
+    if (counterparts.has(rule) || matched.has(was)) continue;
+    counterparts.set(rule, was);
     matched.add(was);
   }
-  return partners;
+  return counterparts;
 }
 
 /** From 0 for two rules that share nothing to 1 for two equal ones. */
@@ -160,12 +172,12 @@ export function writtenRule(entry: Json, index: number): WrittenRule | undefined
 }
 
 /**
- * The changes of named values. `kind` is the kind of rule whose parameters they are; the empty text for
- * others.
+ * The changes of named values. `kind` is the kind of the enforcing rule whose parameters they are. Without a
+ * kind (the empty text), the changes have no direction.
  */
 export function diffValues(
-  before: Named,
-  after: Named,
+  before: JsonObject,
+  after: JsonObject,
   kind: string,
   parents: readonly string[] = [],
 ): readonly ValueChange[] {
@@ -186,7 +198,7 @@ export function diffValues(
   });
 }
 
-/** The direction of a rule whose parameter changed from one amount, number or length of time to another. */
+/** The direction of a rule whose parameter changed from one amount, number or duration to another. */
 function directionOfBound(
   kind: string,
   path: string,
@@ -203,7 +215,7 @@ function directionOfBound(
 
 /** The direction of a rule after values were added to, or removed from, those that it passes or refuses. */
 export function directionOfValues(kind: string, added: number, removed: number): Direction {
-  const listed = ruleNamed(kind)?.listed;
+  const listed = ruleNamed(kind)?.listedValues;
   if (listed === undefined || added > 0 === removed > 0) return undefined;
   return added > 0 === (listed === 'pass') ? 'looser' : 'stricter';
 }
@@ -235,7 +247,7 @@ function itemsOf(value: Json | undefined): ReadonlyMap<string, Json> | undefined
   return new Map((items as readonly Json[]).map((item) => [canonicalJson(item), item]));
 }
 
-export function definedIn(value: { readonly [name: string]: Json | undefined }): Named {
+export function definedIn(value: { readonly [name: string]: Json | undefined }): JsonObject {
   return Object.fromEntries(
     Object.entries(value).filter((entry): entry is [string, Json] => entry[1] !== undefined),
   );

@@ -3,7 +3,7 @@ import { CountersignError, messageOf } from '../errors.ts';
 import { type Json, isObject } from '../values/canonical.ts';
 import {
   type Direction,
-  type Named,
+  type JsonObject,
   type RuleChange,
   type ValueChange,
   type WrittenRule,
@@ -75,33 +75,37 @@ const ENTRIES_SHOWN = 5;
  * may have rules that this version does not know. Throws STORE_CORRUPT for a text that is not the document of
  * a release.
  */
-export function diffReleases(before: string | undefined, after: string | undefined): ReleaseDiff {
-  const [from, to] = [contentOf(before), contentOf(after)];
-  const policies = byName(from.policies, to.policies).flatMap(([name, was, is]) => diffPolicy(name, was, is));
-  const lists = byName(from.lists, to.lists).flatMap(([file, was, is]) =>
-    diffList(file, was, is, [from, to]),
+export function diffReleases(oldDocument: string | undefined, newDocument: string | undefined): ReleaseDiff {
+  const [from, to] = [contentOf(oldDocument), contentOf(newDocument)];
+  const policies = byName(from.policies, to.policies).flatMap(([name, before, after]) =>
+    diffPolicy(name, before, after),
   );
-  const assets = byName(from.assets, to.assets).flatMap(([symbol, was, is]) => diffAsset(symbol, was, is));
-  const files = byName(from.files, to.files).flatMap(([file, was, is]) =>
-    was === is ? [] : [{ file, change: changeOf(was, is) }],
+  const lists = byName(from.lists, to.lists).flatMap(([file, before, after]) =>
+    diffList(file, before, after, [from, to]),
+  );
+  const assets = byName(from.assets, to.assets).flatMap(([symbol, before, after]) =>
+    diffAsset(symbol, before, after),
+  );
+  const files = byName(from.files, to.files).flatMap(([file, before, after]) =>
+    before === after ? [] : [{ file, change: changeOf(before, after) }],
   );
   const same = [policies, lists, assets, files].every(({ length }) => length === 0);
   return { same, policies, lists, assets, files };
 }
 
 interface Content {
-  readonly policies: ReadonlyMap<string, Named>;
+  readonly policies: ReadonlyMap<string, JsonObject>;
   readonly lists: ReadonlyMap<string, readonly string[]>;
-  readonly assets: ReadonlyMap<string, Named>;
+  readonly assets: ReadonlyMap<string, JsonObject>;
   readonly files: ReadonlyMap<string, string>;
 }
 
 const json = z.json() as z.ZodType<Json>;
-const named = z.record(z.string(), json);
-const shape = z.looseObject({
-  policies: z.array(named),
+const recordShape = z.record(z.string(), json);
+const releaseShape = z.looseObject({
+  policies: z.array(recordShape),
   lists: z.record(z.string(), z.array(z.string())),
-  assets: z.looseObject({ assets: z.record(z.string(), named) }).optional(),
+  assets: z.looseObject({ assets: z.record(z.string(), recordShape) }).optional(),
   files: z.record(z.string(), z.string()).optional(),
 });
 
@@ -109,7 +113,7 @@ function contentOf(document: string | undefined): Content {
   if (document === undefined)
     return { policies: new Map(), lists: new Map(), assets: new Map(), files: new Map() };
   try {
-    const { policies, lists, assets, files } = shape.parse(JSON.parse(document));
+    const { policies, lists, assets, files } = releaseShape.parse(JSON.parse(document));
     return {
       policies: new Map(policies.map((policy) => [textOf(policy['policy']), policy])),
       lists: new Map(Object.entries(lists)),
@@ -126,15 +130,19 @@ function contentOf(document: string | undefined): Content {
   }
 }
 
-function diffPolicy(policy: string, was: Named | undefined, is: Named | undefined): readonly PolicyChange[] {
-  if (was === undefined || is === undefined) {
-    const written = is ?? was ?? {};
-    const change = is === undefined ? 'removed' : 'added';
+function diffPolicy(
+  policy: string,
+  before: JsonObject | undefined,
+  after: JsonObject | undefined,
+): readonly PolicyChange[] {
+  if (before === undefined || after === undefined) {
+    const written = after ?? before ?? {};
+    const change = after === undefined ? 'removed' : 'added';
     return [{ policy, change, callback: textOf(written['callback']), rules: rulesOf(written) }];
   }
-  const members = diffValues(membersOf(was), membersOf(is), '');
-  const when = diffValues(mapping(was['when']), mapping(is['when']), '');
-  const rules = diffRules(rulesOf(was), rulesOf(is));
+  const members = diffValues(membersOf(before), membersOf(after), '');
+  const when = diffValues(mapping(before['when']), mapping(after['when']), '');
+  const rules = diffRules(rulesOf(before), rulesOf(after));
   if (members.length + when.length + rules.length === 0) return [];
   return [{ policy, change: 'changed', members, when, rules }];
 }
@@ -143,12 +151,12 @@ function diffPolicy(policy: string, was: Named | undefined, is: Named | undefine
  * The members that are compared by value: all except the name and the members that are compared in another
  * way.
  */
-function membersOf(policy: Named): Named {
+function membersOf(policy: JsonObject): JsonObject {
   const others = Object.entries(policy).filter(([name]) => !['policy', 'when', 'rules'].includes(name));
   return Object.fromEntries(others);
 }
 
-function rulesOf({ rules }: Named): readonly WrittenRule[] {
+function rulesOf({ rules }: JsonObject): readonly WrittenRule[] {
   return Array.isArray(rules)
     ? (rules as readonly Json[]).map(writtenRule).filter((rule) => rule !== undefined)
     : [];
@@ -156,14 +164,14 @@ function rulesOf({ rules }: Named): readonly WrittenRule[] {
 
 function diffList(
   file: string,
-  was: readonly string[] | undefined,
-  is: readonly string[] | undefined,
+  before: readonly string[] | undefined,
+  after: readonly string[] | undefined,
   contents: readonly Content[],
 ): readonly ListChange[] {
-  const [from, to] = [new Set(was), new Set(is)];
+  const [from, to] = [new Set(before), new Set(after)];
   const added = [...to].filter((text) => !from.has(text));
   const removed = [...from].filter((text) => !to.has(text));
-  const change = changeOf(was, is);
+  const change = changeOf(before, after);
   if (change === 'changed' && added.length + removed.length === 0) return [];
   const [kind = '', ...others] = new Set(contents.flatMap((content) => kindsThatUse(content, file)));
   const direction =
@@ -173,18 +181,28 @@ function diffList(
   return [{ file, change, added: entriesOf(added), removed: entriesOf(removed), direction }];
 }
 
-/** The kinds of rules that refer to a list file. */
+/** The kinds of enforcing rules that refer to a list file. */
 function kindsThatUse({ policies }: Content, file: string): readonly string[] {
   return [...policies.values()].flatMap((policy) =>
     rulesOf(policy)
-      .filter(({ parameters }) => Object.values(parameters).includes(file))
+      .filter(({ mode, parameters }) => mode === 'enforce' && hasText(parameters, file))
       .map(({ kind }) => kind),
   );
 }
 
-function diffAsset(symbol: string, was: Named | undefined, is: Named | undefined): readonly AssetChange[] {
-  const members = diffValues(was ?? {}, is ?? {}, '');
-  const change = changeOf(was, is);
+/** Whether the value, or a value in it at any depth, is this text. */
+function hasText(value: Json | undefined, text: string): boolean {
+  if (typeof value !== 'object' || value === null) return value === text;
+  return Object.values(value).some((each: Json | undefined) => hasText(each, text));
+}
+
+function diffAsset(
+  symbol: string,
+  before: JsonObject | undefined,
+  after: JsonObject | undefined,
+): readonly AssetChange[] {
+  const members = diffValues(before ?? {}, after ?? {}, '');
+  const change = changeOf(before, after);
   return change === 'changed' && members.length === 0 ? [] : [{ symbol, change, members }];
 }
 
@@ -193,10 +211,10 @@ const entriesOf = (values: readonly string[]): Entries => ({
   first: values.slice(0, ENTRIES_SHOWN),
 });
 
-const changeOf = (was: unknown, is: unknown): Change =>
-  was === undefined ? 'added' : is === undefined ? 'removed' : 'changed';
+const changeOf = (before: unknown, after: unknown): Change =>
+  before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
 
-const mapping = (value: Json | undefined): Named => (isObject(value) ? definedIn(value) : {});
+const mapping = (value: Json | undefined): JsonObject => (isObject(value) ? definedIn(value) : {});
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 

@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import type { Kind } from '../callback/callback.ts';
+import { KINDS, type Kind } from '../callback/callback.ts';
 import { type Json, isObject } from '../values/canonical.ts';
-import { type Problem, cureFor, problemsOf, formatInput } from './fault.ts';
+import { type Problem, fixFor, problemsOf, formatInput } from './fault.ts';
 import { ruleNamed, ruleNames } from './rules/registry.ts';
 import type { Rule } from './rules/rule.ts';
 import { type When, compileWhen } from './when.ts';
 
-export const KINDS: readonly Kind[] = ['payment', 'transfer', 'web3'];
 export const MODES = ['enforce', 'observe'] as const;
 export const RULES_MAX = 100;
 
@@ -87,28 +86,28 @@ export function readPolicy(written: Json, problems: Problem[]): PolicyDocument |
 
 /** An entry of `rules`: the name of the rule with its parameters, and optionally `mode`. */
 function readRule(entry: Json, index: number, problems: Problem[]): RuleDocument | undefined {
-  const fault = (path: readonly string[], of: Problem['of'], message: string, cure: string): undefined => {
-    problems.push({ path: ['rules', index, ...path], of, message, cure });
+  const fault = (path: readonly string[], of: Problem['of'], message: string, fix: string): undefined => {
+    problems.push({ path: ['rules', index, ...path], of, message, fix });
     return undefined;
   };
   if (!isObject(entry)) {
     return fault(
       [],
       'value',
-      `${formatInput(entry)} is no rule`,
+      `${formatInput(entry)} is not a rule`,
       'write its name and parameters, like amount-limit: { max: 100 }',
     );
   }
   const { mode = 'enforce', ...others } = entry;
   const known = MODES.find((each) => each === mode);
   if (known === undefined) {
-    fault(['mode'], 'value', `${formatInput(mode)} is no mode`, `write observe, or leave it out`);
+    fault(['mode'], 'value', `${formatInput(mode)} is not a mode`, `write observe, or leave it out`);
   }
   const names = Object.keys(others);
   const [name] = names;
   const unknownNames = names.filter((each) => ruleNamed(each) === undefined);
   for (const each of unknownNames) {
-    fault([each], 'name', `there is no rule ${formatInput(each)}`, cureFor(each, [...ruleNames, 'mode']));
+    fault([each], 'name', `there is no rule ${formatInput(each)}`, fixFor(each, [...ruleNames, 'mode']));
   }
   if (unknownNames.length > 0) return undefined;
   if (name === undefined || names.length > 1) {
@@ -121,7 +120,9 @@ function readRule(entry: Json, index: number, problems: Problem[]): RuleDocument
   }
   const rule = ruleNamed(name);
   const parameters = others[name];
-  if (rule === undefined || parameters === undefined) return undefined;
+  if (rule === undefined || parameters === undefined) {
+    return fault([name], 'value', 'it has no parameters', 'write them in braces');
+  }
   const parsed = rule.parameters.safeParse(parameters);
   if (!parsed.success) {
     const found = problemsOf(parsed.error, parameters, Object.keys(rule.parameters.shape), [
@@ -140,7 +141,7 @@ function supportsKind({ rule, index }: RuleDocument, kind: Kind, problems: Probl
     path: ['rules', index, rule.name],
     of: 'name',
     message: `${rule.name} can't judge a ${kind} callback`,
-    cure: `it is for ${rule.callbacks.join(', ')}; leave it out`,
+    fix: `it is for ${rule.callbacks.join(', ')}; leave it out`,
   });
   return false;
 }

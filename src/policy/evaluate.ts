@@ -4,7 +4,7 @@ import { BOUNDS, type Claim } from '../claims/claims.ts';
 import type { Proposal, RuleResult } from './proposal.ts';
 import { type Facts, type PluginQuestion, pluginQuestionKey } from './facts.ts';
 import type { CompiledPolicy, CompiledRule, Release } from './release.ts';
-import { type Outcome, refuse } from './rules/rule.ts';
+import { type RuleOutcome, refuse } from './rules/rule.ts';
 import { appliesTo } from './when.ts';
 
 /** The validity of an evaluation that does not depend on the time. */
@@ -19,16 +19,16 @@ export function evaluate(release: Release | undefined, callback: Callback, facts
   if (release === undefined) return refuseUnevaluated('', 'NOTHING_IN_FORCE');
   const proposal = new ProposalBuilder(release.revision, facts.prices.version);
   for (const policy of release.policiesFor(callback)) {
-    const { applies, mixed } = appliesTo(policy.when, callback);
+    const { applies, mixedMember } = appliesTo(policy.when, callback);
     if (!applies) continue;
-    if (mixed !== undefined) proposal.addMixed(policy, mixed);
-    for (const rule of policy.rules) proposal.add(policy, rule, judge(rule, callback, facts));
+    if (mixedMember !== undefined) proposal.addMixed(policy, mixedMember);
+    for (const rule of policy.rules) proposal.add(policy, rule, evaluateRule(rule, callback, facts));
   }
-  return proposal.done();
+  return proposal.build();
 }
 
 /** Evaluates one rule. A rule that throws refuses. */
-function judge(rule: CompiledRule, callback: Callback, facts: Facts): Outcome {
+function evaluateRule(rule: CompiledRule, callback: Callback, facts: Facts): RuleOutcome {
   try {
     const outcome = rule.evaluate(callback, facts);
     return outcome.verdict === 'claim' && (outcome.claims ?? []).length === 0
@@ -49,7 +49,7 @@ class ProposalBuilder {
   #validUntilMs: number = ALWAYS.untilMs;
   #enforcing = false;
   #afresh = true;
-  #prices = 0;
+  #usedPriceVersion = 0;
   readonly #priceVersion: number;
   #refuses = false;
   #final = false;
@@ -59,7 +59,7 @@ class ProposalBuilder {
     this.#priceVersion = priceVersion;
   }
 
-  add(policy: CompiledPolicy, rule: Pick<CompiledRule, 'name' | 'mode'>, outcome: Outcome): void {
+  add(policy: CompiledPolicy, rule: Pick<CompiledRule, 'name' | 'mode'>, outcome: RuleOutcome): void {
     const decides = rule.mode === 'enforce';
     const result = this.#results.length;
     const { verdict, because, values, valid, afresh = false } = outcome;
@@ -75,7 +75,7 @@ class ProposalBuilder {
       this.#validUntilMs = Math.min(this.#validUntilMs, valid.untilMs);
     }
     this.#enforcing ||= decides;
-    if (outcome.prices === true) this.#prices = this.#priceVersion;
+    if (outcome.usesPrices === true) this.#usedPriceVersion = this.#priceVersion;
     if (decides && verdict === 'refuse') {
       this.#refuses = true;
       this.#final ||= policy.final;
@@ -96,7 +96,7 @@ class ProposalBuilder {
     );
   }
 
-  done(): Proposal {
+  build(): Proposal {
     const tooMany = this.#claims.length > BOUNDS.claims || this.#values > BOUNDS.values;
     // A refusal by a rule is the more useful reason.
     const excess = tooMany && !this.#refuses ? 'TOO_MANY_CLAIMS' : undefined;
@@ -109,7 +109,7 @@ class ProposalBuilder {
       claims: tooMany ? [] : this.#claims,
       final: this.#final,
       afresh: this.#refuses && this.#afresh,
-      prices: this.#prices,
+      prices: this.#usedPriceVersion,
       validFromMs: this.#validFromMs,
       validUntilMs: this.#validUntilMs,
     };
@@ -138,9 +138,9 @@ export function pluginQuestionsOf(
 ): ReadonlyMap<string, PluginQuestion> {
   const questions = new Map<string, PluginQuestion>();
   for (const policy of release?.policiesFor(callback) ?? []) {
-    if (!policy.rules.some(({ questions: asked }) => asked !== undefined)) continue;
+    if (!policy.rules.some(({ pluginQuestions: ruleQuestions }) => ruleQuestions !== undefined)) continue;
     if (!appliesTo(policy.when, callback).applies) continue;
-    for (const question of policy.rules.flatMap((rule) => rule.questions ?? [])) {
+    for (const question of policy.rules.flatMap((rule) => rule.pluginQuestions ?? [])) {
       questions.set(pluginQuestionKey(question), question);
     }
   }

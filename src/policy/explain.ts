@@ -9,7 +9,7 @@ export interface StoreDecision {
   /** One for each claim of the proposal, in order; empty if the store refused before it checked them. */
   readonly claims: readonly ClaimResult[];
   /** For a refusal that is repeated: the rule that first refused, if it is known. */
-  readonly first?: RefusingRule | undefined;
+  readonly firstRefusal?: RefusingRule | undefined;
 }
 
 export interface RuleExplanation {
@@ -20,6 +20,13 @@ export interface RuleExplanation {
   /** Also FAILURE if the store did not check the rule's claims. */
   readonly verdict: 'SUCCESS' | 'FAILURE';
   readonly because: string;
+}
+
+/** A rule's explanation with the values that it used. */
+export interface RuleReport extends RuleExplanation {
+  readonly values: Readonly<Record<string, string>>;
+  /** False if the rule depends on the store, and the store refused before it checked the rule. */
+  readonly asked: boolean;
 }
 
 export type RefusingRule = Pick<RuleExplanation, 'policy' | 'rule' | 'because'>;
@@ -39,20 +46,25 @@ export interface Explanation {
 }
 
 /** Explains a decision. It is pure, so that old journal entries can be explained too. */
-export function explain(proposal: Pick<Proposal, 'results' | 'claims'>, decided: StoreDecision): Explanation {
+export function explain(
+  proposal: Pick<Proposal, 'results' | 'claims'>,
+  decision: StoreDecision,
+): Explanation {
   const rules = proposal.results.map((result, index) =>
-    explainRule(result, claimsOf(proposal, index, decided)),
+    explainRule(result, claimsOf(proposal, index, decision)),
   );
-  const [first, second] = rules.filter((rule, index) => refuses(rule) && wasAsked(proposal, index, decided));
-  const byRule = decided.code === 'RULE_REFUSED';
-  const refusesNow = byRule && first ? refusing(first) : undefined;
-  const following = byRule ? second : first;
+  const [refusing, nextRefusing] = rules.filter(
+    (rule, index) => refuses(rule) && wasChecked(proposal, index, decision),
+  );
+  const byRule = decision.code === 'RULE_REFUSED';
+  const refusesNow = byRule && refusing ? refusingRuleOf(refusing) : undefined;
+  const nextRule = byRule ? nextRefusing : refusing;
   return {
-    deciding: refusesNow ?? (byRule ? decided.first : undefined),
-    next: following && refusing(following),
+    deciding: refusesNow ?? (byRule ? decision.firstRefusal : undefined),
+    next: nextRule && refusingRuleOf(nextRule),
     because: refusesNow
       ? `${refusesNow.policy}/${refusesNow.rule} refuses: ${refusesNow.because}`
-      : reasonOf(decided, rules),
+      : reasonOf(decision, rules),
     rules,
   };
 }
@@ -60,10 +72,10 @@ export function explain(proposal: Pick<Proposal, 'results' | 'claims'>, decided:
 /** The deciding rule and the sentence of {@link explain}, without the explanation of each rule. */
 export function explainBriefly(
   proposal: Pick<Proposal, 'results' | 'claims'>,
-  decided: StoreDecision,
+  decision: StoreDecision,
 ): Pick<Explanation, 'deciding' | 'because'> {
-  if (decided.code !== 'APPROVED') return explain(proposal, decided);
-  return { deciding: undefined, because: reasonOf(decided, proposal.results) };
+  if (decision.code !== 'APPROVED') return explain(proposal, decision);
+  return { deciding: undefined, because: reasonOf(decision, proposal.results) };
 }
 
 const entryDetail = z.object({ proposal: z.unknown() });
@@ -86,7 +98,7 @@ export function explainEntry({
 }
 
 /** False if the rule's verdict depends on claims that the store did not check, because it refused before. */
-export function wasAsked(
+export function wasChecked(
   { results }: Pick<Proposal, 'results'>,
   index: number,
   { claims }: Pick<StoreDecision, 'claims'>,
@@ -94,21 +106,25 @@ export function wasAsked(
   return results[index]?.verdict !== 'claim' || claims.length > 0;
 }
 
-const refusing = ({ policy, rule, because }: RuleExplanation): RefusingRule => ({ policy, rule, because });
+const refusingRuleOf = ({ policy, rule, because }: RuleExplanation): RefusingRule => ({
+  policy,
+  rule,
+  because,
+});
 
 const refuses = (rule: RuleExplanation): boolean => rule.mode === 'enforce' && rule.verdict === 'FAILURE';
 
 const REASONS: Readonly<Record<string, string>> = {
   RULE_REFUSED:
-    'a refusal that was decided before stands: for good under `refusals: final`, otherwise until the ' +
-    'policies or a list that it depends on change',
+    'an earlier refusal still applies: forever under `refusals: final`, otherwise until the policies ' +
+    'or a list that it depends on change',
   NO_POLICY:
     'no policy with a rule that enforces applies to this callback; see callback and when of the policies',
   TOO_MANY_CLAIMS:
     `the rules ask the store for more than ${BOUNDS.claims} claims or ${BOUNDS.values} values of lists ` +
-    'at once; send fewer outputs or calls in one callback, or limit and look up by fewer rules',
+    'at once; send fewer outputs or calls in one callback, or use fewer rules that count or look up lists',
   NOTHING_IN_FORCE: 'no policies are in force; push some with `countersign policy push`',
-  FROZEN: 'approvals are frozen; `countersign unfreeze` starts them again',
+  FROZEN: 'approvals are frozen; `countersign unfreeze` resumes approvals',
   SCHEME_CHANGED:
     'the same order came before signed by another scheme; if the platform has changed its scheme, ' +
     'have it send the order under a new id, or write bindScheme: false at the source',
@@ -116,11 +132,12 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function reasonOf(
-  { code, first }: Pick<StoreDecision, 'code' | 'first'>,
+  { code, firstRefusal }: Pick<StoreDecision, 'code' | 'firstRefusal'>,
   rules: readonly Pick<RuleResult, 'mode'>[],
 ): string {
-  if (code === 'RULE_REFUSED' && first !== undefined) {
-    return `${first.policy}/${first.rule} refused it first: ${first.because}; ${REASONS[code]}`;
+  if (code === 'RULE_REFUSED' && firstRefusal !== undefined) {
+    const { policy, rule, because } = firstRefusal;
+    return `${policy}/${rule} refused it first: ${because}; ${REASONS[code]}`;
   }
   if (code !== 'APPROVED') return REASONS[code] ?? `refused: ${code}`;
   const enforcing = rules.filter(({ mode }) => mode === 'enforce').length;
@@ -138,10 +155,10 @@ interface CheckedClaim {
 function claimsOf(
   { claims }: Pick<Proposal, 'claims'>,
   result: number,
-  decided: StoreDecision,
+  decision: StoreDecision,
 ): readonly CheckedClaim[] {
   return claims
-    .map((claim, index) => ({ claim, found: decided.claims[index] }))
+    .map((claim, index) => ({ claim, found: decision.claims[index] }))
     .filter(({ claim }) => claim.result === result);
 }
 
@@ -160,15 +177,14 @@ function explainClaims(
   const at = failed === -1 ? nearestToLimit(claims) : failed;
   const { claim, found } = claims[at] ?? {};
   if (claim === undefined || found === undefined) {
-    return { verdict: 'FAILURE', because: `the store was not asked: ${because}` };
+    return { verdict: 'FAILURE', because: `the store did not check it: ${because}` };
   }
   // A rule that makes a claim for each address of a withdrawal lists the addresses in the same order.
   const addresses = values['to']?.split(' ') ?? [];
-  const forAddress =
-    claims.length > 1 && addresses.length === claims.length ? ` for to ${addresses[at]}` : '';
+  const address = claims.length > 1 && addresses.length === claims.length ? addresses[at] : undefined;
   return {
     verdict: failed === -1 ? 'SUCCESS' : 'FAILURE',
-    because: explainClaim(claim, found, { because, values, forAddress }),
+    because: explainClaim(claim, found, { because, values, address }),
   };
 }
 
@@ -177,8 +193,8 @@ function nearestToLimit(claims: readonly CheckedClaim[]): number {
   let least: Amount | undefined;
   for (const [index, { claim, found }] of claims.entries()) {
     if (claim.type !== 'window' || found === undefined || !('used' in found)) continue;
-    const left = claim.max - found.used - claim.amount;
-    if (least === undefined || left < least) [at, least] = [index, left];
+    const remaining = claim.max - found.used - claim.amount;
+    if (least === undefined || remaining < least) [at, least] = [index, remaining];
   }
   return at;
 }

@@ -1,6 +1,9 @@
 import type { Amount } from '../values/amount.ts';
 import { type Json, canonicalJson } from '../values/canonical.ts';
 
+/** How far the instant of a price may be ahead of now, because clocks differ. */
+export const PRICE_AHEAD_MAX_MS = 60_000;
+
 /**
  * The data that evaluation needs in addition to the policies and the callback. With them a recorded callback
  * can be evaluated again.
@@ -37,7 +40,7 @@ export interface Price {
  * thread.
  */
 export interface PluginQuestion {
-  readonly of: 'service' | 'module';
+  readonly type: 'service' | 'module';
   /** The plugin's name in the settings. */
   readonly name: string;
   /** What the policy passes to the plugin: texts, lists and objects. */
@@ -52,8 +55,8 @@ export interface PluginAnswer {
 }
 
 /** The key of a question's answer. Equal questions have the same key, and are sent once. */
-export function pluginQuestionKey({ of, name, parameters }: PluginQuestion): string {
-  return `${of}:${name}:${canonicalJson(parameters)}`;
+export function pluginQuestionKey({ type, name, parameters }: PluginQuestion): string {
+  return `${type}:${name}:${canonicalJson(parameters)}`;
 }
 
 export const NO_PRICES: PriceTable = { version: 0, prices: new Map() };

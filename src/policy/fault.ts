@@ -9,7 +9,7 @@ export interface Problem {
   /** Whether the name at the end of the path is wrong, or its value. */
   readonly of: 'name' | 'value';
   readonly message: string;
-  readonly cure: string;
+  readonly fix: string;
 }
 
 /** A problem with its place. Line and column count from 1; they are 0 for a fault of the whole file. */
@@ -20,21 +20,29 @@ export interface PolicyFault {
   /** `rules[1].window-limit.max`; empty for a whole file or policy. */
   readonly path: string;
   readonly message: string;
-  readonly cure: string;
+  readonly fix: string;
 }
 
 /** A fault of a whole file, or of all files (`.`). */
-export function faultOfFile(file: string, message: string, cure: string): PolicyFault {
-  return { file, line: 0, column: 0, path: '', message, cure };
+export function faultOfFile(file: string, message: string, fix: string): PolicyFault {
+  return { file, line: 0, column: 0, path: '', message, fix };
 }
 
 /**
- * Formats a fault for people: `payments.yaml:7:14: rules[0].amount-limit.max: "1e4" will not do; write …`.
+ * Formats a fault for people: `payments.yaml:7:14: rules[0].amount-limit.max: "1e4" is not valid; write …`.
  */
 export function formatFault(fault: PolicyFault): string {
   const place = fault.line === 0 ? fault.file : `${fault.file}:${fault.line}:${fault.column}`;
   const path = fault.path === '' ? '' : `${fault.path}: `;
-  return `${place}: ${path}${fault.message}; ${fault.cure}`;
+  return `${place}: ${path}${fault.message}; ${fault.fix}`;
+}
+
+/**
+ * A fault in the JSON of errors and commands. The member is still called `cure`, because scripts read that
+ * name.
+ */
+export function faultToJson({ fix, ...fault }: PolicyFault): object {
+  return { ...fault, cure: fix };
 }
 
 export function formatPath(path: Path): string {
@@ -43,11 +51,11 @@ export function formatPath(path: Path): string {
     .join('');
 }
 
-/** The cure for an unknown name: a similar name if there is one, and all known names. */
-export function cureFor(name: string, known: readonly string[]): string {
-  const meant = closestMatch(name, known);
+/** The fix for an unknown name: a similar name if there is one, and all known names. */
+export function fixFor(name: string, known: readonly string[]): string {
+  const suggestion = closestMatch(name, known);
   const all = `known here: ${known.join(', ')}`;
-  return meant === undefined ? all : `did you mean ${meant}? (${all})`;
+  return suggestion === undefined ? all : `did you mean ${suggestion}? (${all})`;
 }
 
 /** A short form of a value for messages. */
@@ -59,7 +67,7 @@ export function formatInput(value: unknown): string {
 
 /**
  * The problems of a value that doesn't fit its schema. The message of a schema is a phrase for the expected
- * value. A check over several members is a custom issue with a whole sentence and `params.cure`.
+ * value. A check over several members is a custom issue with a whole sentence and `params.fix`.
  */
 export function problemsOf(
   error: z.ZodError,
@@ -68,38 +76,40 @@ export function problemsOf(
   base: Path = [],
 ): readonly Problem[] {
   // A misspelt name is also a missing member. Only the misspelling is reported.
-  const misspelt = error.issues.some(({ code }) => code === 'unrecognized_keys');
-  const issues = misspelt ? error.issues.filter(({ code }) => code !== 'custom') : error.issues;
+  const hasUnknownName = error.issues.some(({ code }) => code === 'unrecognized_keys');
+  const issues = hasUnknownName ? error.issues.filter(({ code }) => code !== 'custom') : error.issues;
   return issues.flatMap((issue): Problem[] => {
-    const inner = issue.path.filter((step) => typeof step !== 'symbol');
-    const path = [...base, ...inner];
+    const innerPath = issue.path.filter((step) => typeof step !== 'symbol');
+    const path = [...base, ...innerPath];
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
         path: [...path, key],
         of: 'name',
         message: `${formatInput(key)} is not known here`,
-        cure: cureFor(key, known),
+        fix: fixFor(key, known),
       }));
     }
-    const cure: unknown = issue.code === 'custom' ? issue.params?.['cure'] : undefined;
-    if (typeof cure === 'string') return [{ path, of: 'value', message: issue.message, cure }];
-    const written = valueAtPath(value, inner);
+    const fix: unknown = issue.code === 'custom' ? issue.params?.['fix'] : undefined;
+    if (typeof fix === 'string') return [{ path, of: 'value', message: issue.message, fix }];
+    const written = valueAtPath(value, innerPath);
     const expected =
       issue.code === 'invalid_type' && issue.expected === 'object'
         ? `a mapping of ${known.join(', ')}`
         : issue.message;
     const message =
-      written === undefined ? `${inner.at(-1) ?? 'it'} is missing` : `${formatInput(written)} will not do`;
-    return [{ path, of: 'value', message, cure: `write ${expected}` }];
+      written === undefined
+        ? `${innerPath.at(-1) ?? 'it'} is missing`
+        : `${formatInput(written)} is not valid`;
+    return [{ path, of: 'value', message, fix: `write ${expected}` }];
   });
 }
 
 function valueAtPath(value: unknown, path: Path): unknown {
   let at = value;
   for (const step of path) {
-    const own: PropertyDescriptor | undefined =
+    const property: PropertyDescriptor | undefined =
       typeof at === 'object' && at !== null ? Object.getOwnPropertyDescriptor(at, step) : undefined;
-    at = own?.value;
+    at = property?.value;
   }
   return at;
 }

@@ -40,9 +40,10 @@ and whether it needs a memo. Some rules refuse an asset that is not in the table
 const MODE = `An entry of \`rules\` is the name of a rule with its parameters. With \`mode: observe\`
 beside it, the rule only reports its verdict, and decides nothing.
 
-A refusal stands if the same callback comes again, until the policies change, or a list that the refusal
-depends on. Some refusals depend on something else that changes, such as the time. The pages call them not
-final: each repeat is decided again. With \`refusals: final\`, all refusals of a policy are final.
+A repeat of a refused callback is refused again until the policies, or a list that the refusal depends on,
+change. Some refusals depend on something else that changes, such as the time. The pages of the rules call
+such a refusal "not final": each repeat is decided again. With \`refusals: final\`, all refusals of a policy
+are final.
 `;
 
 /** The reference of the rules as Markdown: an overview, and a page for each rule. */

@@ -1,11 +1,13 @@
 import { CountersignError, messageOf } from '../errors.ts';
-import { comparableEntry } from '../values/comparable.ts';
+import { toComparableEntry } from '../values/comparable.ts';
 
+/** The name of a list in the store. */
+export const LIST_NAME = /^[a-z][a-z0-9-]{0,63}$/;
 const LIST_FILE_MAX_VALUES = 1_000_000;
 
-/** The entries of a list file, comparable, unique and sorted. Throws like {@link writtenEntries}. */
-export function readListFile(name: string, text: string): readonly string[] {
-  const values = new Set(writtenEntries(name, text).map(comparableEntry));
+/** The entries of a list file, comparable, unique and sorted. Throws like {@link entriesAsWritten}. */
+export function parseListFile(name: string, text: string): readonly string[] {
+  const values = new Set(entriesAsWritten(name, text).map(toComparableEntry));
   return [...values].sort((a, b) => (a < b ? -1 : 1));
 }
 
@@ -15,7 +17,7 @@ export function readListFile(name: string, text: string): readonly string[] {
  * a `#`, or begins with `"`, is written as a JSON string. Throws LIST_INVALID if there are too many entries,
  * or one can't be read.
  */
-export function writtenEntries(name: string, text: string): readonly string[] {
+export function entriesAsWritten(name: string, text: string): readonly string[] {
   const values = new Set<string>();
   for (const line of text.replace(/^\uFEFF/, '').split('\n')) {
     const written = line.trim();
@@ -48,11 +50,11 @@ function quoted(name: string, line: string): string {
     if (!/^(?:\s*|\s+#.*)$/.test(rest)) throw new SyntaxError('something follows the second quotation mark');
     const value: unknown = JSON.parse(string);
     if (typeof value === 'string') return value.trim();
-    throw new SyntaxError('it is no text');
+    throw new SyntaxError('it is not a text');
   } catch (thrown) {
     throw new CountersignError(
       'LIST_INVALID',
-      `${name} has a line that begins with a quotation mark and is no JSON string: ` +
+      `${name} has a line that begins with a quotation mark and is not a JSON string: ` +
         `${messageOf(thrown)}; write a value that begins with " as a JSON string`,
       { file: name },
     );

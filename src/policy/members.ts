@@ -1,23 +1,26 @@
 import type { Callback, Kind } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
-import { VISIBLE, WIRE_ID } from '../callback/member-readers.ts';
+import { VISIBLE, NUMERIC_ID } from '../callback/member-readers.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
-import { comparable, ambiguityOf } from '../values/comparable.ts';
+import { toComparable, unsafeTextReason } from '../values/comparable.ts';
 
 /** The source of the callback, which policies name like a member. */
 export const SOURCE = 'source';
 
+/** The members that are addresses. */
+export const ADDRESS_MEMBERS: ReadonlySet<string> = new Set(['from', 'to', 'interactive_contract']);
+
 /** All names that a policy for this kind may use, with aliases. */
 export function memberNames(kind: Kind): readonly string[] {
-  const { values, aliases } = callbackKinds[kind];
-  return [SOURCE, ...values, ...Object.keys(aliases)];
+  const { valueNames, aliases } = callbackKinds[kind];
+  return [SOURCE, ...valueNames, ...Object.keys(aliases)];
 }
 
 /** The canonical name of a member or an alias (`payCoinSymbol`); undefined for an unknown name. */
 export function memberNamed(kind: Kind, name: string): string | undefined {
-  const { values, aliases } = callbackKinds[kind];
+  const { valueNames, aliases } = callbackKinds[kind];
   const canonical = Object.hasOwn(aliases, name) ? aliases[name] : name;
-  return canonical === SOURCE || values.includes(canonical ?? '') ? canonical : undefined;
+  return canonical === SOURCE || valueNames.includes(canonical ?? '') ? canonical : undefined;
 }
 
 const NONE: readonly string[] = [];
@@ -33,8 +36,8 @@ export function amountTextOf({ amount, values }: Pick<Callback, 'amount' | 'valu
 }
 
 /**
- * Members with a grammar of their own. A text that no callback can have is a fault, because it would have no
- * effect in a deny-list.
+ * Members with a grammar of their own. A text that no callback judged by policies can have is a fault,
+ * because it would have no effect in a deny-list.
  */
 const GRAMMARS: Readonly<Record<string, { readonly expected: string; readonly read: ReadText }>> = {
   amount: {
@@ -48,10 +51,10 @@ const GRAMMARS: Readonly<Record<string, { readonly expected: string; readonly re
   type: { expected: 'sign_prepare or sign_start', read: oneOf(['sign_prepare', 'sign_start']) },
   pending_round: { expected: 'true or false', read: oneOf(['true', 'false']) },
   userId: { expected: 'digits', read: like(/^\d+$/) },
-  transfer_id: { expected: 'a whole number', read: like(WIRE_ID.pattern) },
-  trans_id: { expected: 'a whole number', read: like(WIRE_ID.pattern) },
+  transfer_id: { expected: 'a whole number', read: like(NUMERIC_ID.pattern) },
+  trans_id: { expected: 'a whole number', read: like(NUMERIC_ID.pattern) },
   memo: {
-    expected: 'a text without outer white space and without characters that nobody sees',
+    expected: 'a text without white space at its ends and without invisible characters',
     read: readMemo,
   },
 };
@@ -77,7 +80,7 @@ export function readMemberText(
 /** A memo in any Unicode normal form is the same memo. */
 function readMemo(text: string): string | undefined {
   const memo = text.normalize('NFC');
-  return memo !== '' && ambiguityOf(memo) === undefined ? comparable(memo) : undefined;
+  return memo !== '' && unsafeTextReason(memo) === undefined ? toComparable(memo) : undefined;
 }
 
 function oneOf(texts: readonly string[]): ReadText {
@@ -85,5 +88,5 @@ function oneOf(texts: readonly string[]): ReadText {
 }
 
 function like(pattern: RegExp): ReadText {
-  return (text) => (pattern.test(text) ? comparable(text) : undefined);
+  return (text) => (pattern.test(text) ? toComparable(text) : undefined);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Callback, type Kind, OUTPUTS_MAX, type Payout } from '../callback/callback.ts';
 import { type Amount, formatAmount, parseAmount } from '../values/amount.ts';
-import { cureFor, formatInput } from './fault.ts';
+import { fixFor, formatInput } from './fault.ts';
 import { memberNamed, readMemberText, valuesOf } from './members.ts';
 
 /** The members that an announced order may, and must, name. */
@@ -55,8 +55,12 @@ export function orderMembersOf(callback: Callback, scheme: string | undefined): 
 
 export type OrderRead =
   | { readonly ok: true; readonly members: OrderMembers }
-  /** A sentence for each fault, with the cure. */
-  | { readonly ok: false; readonly faults: readonly string[] };
+  | { readonly ok: false; readonly faults: readonly OrderFault[] };
+
+export interface OrderFault {
+  readonly message: string;
+  readonly fix: string;
+}
 
 /**
  * Reads the members of an announcement in the form of {@link orderMembersOf}. Each is a text under its
@@ -64,58 +68,60 @@ export type OrderRead =
  */
 export function readOrderMembers(kind: Kind, written: Readonly<Record<string, unknown>>): OrderRead {
   const { names, required } = ORDER_MEMBERS[kind];
-  const faults: string[] = [];
-  const given = new Map<string, unknown>();
+  const faults: OrderFault[] = [];
+  const fault = (message: string, fix: string): void => void faults.push({ message, fix });
+  const values = new Map<string, unknown>();
   for (const [name, value] of Object.entries(written)) {
     const member = names.includes(name) ? name : memberNamed(kind, name);
     if (member === undefined || !names.includes(member)) {
-      faults.push(`an order for a ${kind} has no member ${formatInput(name)}; ${cureFor(name, names)}`);
-    } else if (given.has(member)) faults.push(`${name} names ${member} a second time; keep one of the two`);
-    else given.set(member, value);
+      fault(`an order for a ${kind} has no member ${formatInput(name)}`, fixFor(name, names));
+    } else if (values.has(member)) fault(`${name} names ${member} a second time`, 'keep one of the two');
+    else values.set(member, value);
   }
   for (const group of required) {
-    const present = group.filter((name) => given.has(name));
-    if (present.length === 0) faults.push(`${group.join(' or ')} is missing; give it`);
-    if (present.length > 1) faults.push(`both ${present.join(' and ')} are there; keep one of the two`);
+    const present = group.filter((name) => values.has(name));
+    if (present.length === 0) fault(`${group.join(' or ')} is missing`, 'add it');
+    if (present.length > 1) fault(`both ${present.join(' and ')} are there`, 'keep one of the two');
   }
   // Call data has a meaning only for the contract that it calls. A memo decides who gets the money, so a
   // callback must not have a memo that was not announced.
-  const callData = given.get('input_data');
-  if (kind === 'web3' && callData !== undefined && callData !== '' && !given.has('interactive_contract')) {
-    faults.push('interactive_contract is missing; name the contract that input_data calls');
+  const callData = values.get('input_data');
+  if (kind === 'web3' && callData !== undefined && callData !== '' && !values.has('interactive_contract')) {
+    fault('interactive_contract is missing', 'name the contract that input_data calls');
   }
   const members: Record<string, string> = kind === 'transfer' ? { memo: '' } : {};
-  for (const [name, value] of given) {
-    const read = name === 'outputs' ? readOutputs(value, given.get('amount')) : readMember(kind, name, value);
+  for (const [name, value] of values) {
+    const read =
+      name === 'outputs' ? readOutputs(value, values.get('amount')) : readMember(kind, name, value);
     if (!read.ok) faults.push(read.fault);
     else Object.assign(members, read.members);
   }
   return faults.length > 0 ? { ok: false, faults } : { ok: true, members };
 }
 
-type Read =
-  { readonly ok: true; readonly members: OrderMembers } | { readonly ok: false; readonly fault: string };
+type MemberRead =
+  { readonly ok: true; readonly members: OrderMembers } | { readonly ok: false; readonly fault: OrderFault };
 
 const SCHEME = /^[a-z][a-z0-9-]{0,63}$/;
 /** The longest member is call data. The body of a callback is never longer. */
 const TEXT_MAX = 65_536;
 
-function readMember(kind: Kind, name: string, value: unknown): Read {
-  const refused = (expected: string): Read => ({
+function readMember(kind: Kind, name: string, value: unknown): MemberRead {
+  const invalid = (expected: string): MemberRead => ({
     ok: false,
-    fault: `${name} ${formatInput(value)} will not do; write ${expected}`,
+    fault: { message: `${name} ${formatInput(value)} will not do`, fix: `write ${expected}` },
   });
   if (typeof value !== 'string')
-    return { ok: false, fault: `${name} is no text; write it as one, in quotes` };
-  if (value.length > TEXT_MAX) return refused(`at most ${TEXT_MAX} characters`);
-  const found = (text: string): Read => ({ ok: true, members: { [name]: text } });
+    return { ok: false, fault: { message: `${name} is not a text`, fix: 'write it in quotes' } };
+  if (value.length > TEXT_MAX) return invalid(`at most ${TEXT_MAX} characters`);
+  const success = (text: string): MemberRead => ({ ok: true, members: { [name]: text } });
   if (name === 'scheme')
-    return SCHEME.test(value) ? found(value) : refused('a scheme, like md5 or rsa-envelope');
-  if (value === '' && MAY_BE_EMPTY.has(name)) return found(value);
+    return SCHEME.test(value) ? success(value) : invalid('a scheme, like md5 or rsa-envelope');
+  if (value === '' && MAY_BE_EMPTY.has(name)) return success(value);
   const read = readMemberText(name, value);
-  if (!read.ok) return refused(read.expected);
+  if (!read.ok) return invalid(read.expected);
   const possible = name !== 'amount' || kind === 'web3' || (read.text !== 'unlimited' && read.text !== '0');
-  return possible ? found(read.text) : refused('an amount above zero, like 10000 or 0.5');
+  return possible ? success(read.text) : invalid('an amount above zero, like 10000 or 0.5');
 }
 
 const outputsShape = z
@@ -124,34 +130,36 @@ const outputsShape = z
   .max(OUTPUTS_MAX);
 
 /** A withdrawal to one address is compared by `to`, without outputs. */
-function readOutputs(value: unknown, amount: unknown): Read {
-  const refused = (message: string, cure: string): Read => ({ ok: false, fault: `${message}; ${cure}` });
+function readOutputs(value: unknown, amount: unknown): MemberRead {
+  const invalid = (message: string, fix: string): MemberRead => ({ ok: false, fault: { message, fix } });
   const shape = outputsShape.safeParse(value);
   if (!shape.success) {
-    return refused(
-      'outputs will not do',
+    return invalid(
+      'outputs is not valid',
       `write a list of { to, amount }, of 1 to ${OUTPUTS_MAX}, all texts`,
     );
   }
-  const paid = new Map<string, Amount>();
+  const amountByAddress = new Map<string, Amount>();
   for (const output of shape.data) {
     const to = readMemberText('to', output.to);
     const each = parseAmount(output.amount);
     if (!to.ok)
-      return refused(`outputs: no address is ever ${formatInput(output.to)}`, `write ${to.expected}`);
+      return invalid(`outputs: ${formatInput(output.to)} is not an address`, `write ${to.expected}`);
     if (each === undefined || each === 0n) {
-      return refused(`outputs: ${formatInput(output.amount)} will not do`, 'write an amount above zero');
+      return invalid(`outputs: ${formatInput(output.amount)} is not valid`, 'write an amount above zero');
     }
-    paid.set(to.text, (paid.get(to.text) ?? 0n) + each);
+    amountByAddress.set(to.text, (amountByAddress.get(to.text) ?? 0n) + each);
   }
-  const sum = [...paid.values()].reduce((total, each) => total + each, 0n);
+  const sum = [...amountByAddress.values()].reduce((total, each) => total + each, 0n);
   if (typeof amount === 'string' && parseAmount(amount) !== sum) {
-    return refused(
+    return invalid(
       `outputs sum to ${formatAmount(sum)}, the amount is ${formatInput(amount)}`,
       'make the two agree',
     );
   }
-  const payouts = [...paid].sort(([a], [b]) => (a < b ? -1 : 1)).map(([to, each]) => ({ to, amount: each }));
+  const payouts = [...amountByAddress]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([to, each]) => ({ to, amount: each }));
   const to = payouts.map((payout) => payout.to).join(' ');
   return { ok: true, members: payouts.length > 1 ? { to, outputs: outputsText(payouts) } : { to } };
 }

@@ -38,8 +38,8 @@ const proposalSchema = z.strictObject({
   revision: z.string(),
   approves: z.boolean(),
   /**
-   * A reason to refuse that does not come from a rule: nothing is in force, no policy applies, or there are
-   * more claims than BOUNDS allow.
+   * A reason to refuse that does not come from a rule: nothing is in force, no policy with an enforcing rule
+   * applies, or there are more claims than BOUNDS allow.
    */
   refusal: z.enum(['NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS']).optional(),
   results: z.array(z.union([listedResult, ruleResult])).readonly(),

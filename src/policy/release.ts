@@ -23,7 +23,10 @@ export interface CompiledPolicy {
 export interface Release {
   /** SHA-256, in hexadecimal, of the document. */
   readonly revision: string;
-  /** Canonical JSON: the policies by name, and the list files they refer to. */
+  /**
+   * Canonical JSON: its format, the policies in the order of their names, the asset table, and the files that
+   * the policies refer to (lists, ABIs).
+   */
   readonly document: string;
   /** By name. */
   readonly policies: readonly CompiledPolicy[];

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Kind } from '../callback/callback.ts';
+import { KINDS, type Kind } from '../callback/callback.ts';
 import { PAYMENT_MEMBERS } from '../callback/payment.ts';
 import { transferAliases, transferValues } from '../callback/transfer.ts';
 import { web3Aliases, web3Values } from '../callback/web3.ts';
 import { CHAINS, needsPrefix } from '../values/address.ts';
 import { ASSETS_MAX, assetShape } from './assets.ts';
-import { KINDS, MODES, RULES_MAX, policyShape } from './document.ts';
+import { MODES, RULES_MAX, policyShape } from './document.ts';
 import { memberNames } from './members.ts';
 import { rules } from './rules/registry.ts';
 import {
@@ -123,10 +123,10 @@ export function testsJsonSchema(): Schema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'Tests of Countersign policies',
-    ...layer(fileShape, { tests: { items: refTo('test') } }),
+    ...schemaWith(fileShape, { tests: { items: refTo('test') } }),
     definitions: {
-      test: layer(caseShape, { given: refTo('given'), callbacks: { items: refTo('callback') } }),
-      given: layer(givenShape, {
+      test: schemaWith(caseShape, { given: refTo('given'), callbacks: { items: refTo('callback') } }),
+      given: schemaWith(givenShape, {
         lists: byName(
           byName({ type: 'array', items: { anyOf: [{ type: SCALAR }, schemaOf(listValueShape)] } }),
         ),
@@ -135,7 +135,7 @@ export function testsJsonSchema(): Schema {
         answers: schemaOf(answersShape),
       }),
       callback: {
-        ...layer(callbackShape, {
+        ...schemaWith(callbackShape, {
           ...Object.fromEntries(KINDS.map((kind) => [kind, wireSchema(kind)])),
           expect: { anyOf: [{ enum: [...VERDICTS] }, schemaOf(expectShape)] },
         }),
@@ -155,7 +155,7 @@ const byName = (values: Schema): Schema => ({ type: 'object', additionalProperti
 const propertiesShape = z.record(z.string(), z.record(z.string(), z.unknown()));
 
 /** The schema of a shape, with `filled` in place of its unknown values. */
-function layer(shape: z.ZodObject, filled: Readonly<Record<string, Schema>>): Schema {
+function schemaWith(shape: z.ZodObject, filled: Readonly<Record<string, Schema>>): Schema {
   const { properties, ...schema } = schemaOf(shape);
   const described = Object.entries(propertiesShape.parse(properties)).map(
     ([name, property]): [string, unknown] => {

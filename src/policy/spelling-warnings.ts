@@ -1,6 +1,5 @@
+import { ADDRESS_MEMBERS } from './members.ts';
 import type { CompiledPolicy, CompiledRule, Release } from './release.ts';
-
-const ADDRESSES: ReadonlySet<string> = new Set(['from', 'to', 'interactive_contract']);
 
 /**
  * A sentence for each rule that compares addresses as text although an address can be written in several
@@ -8,16 +7,16 @@ const ADDRESSES: ReadonlySet<string> = new Set(['from', 'to', 'interactive_contr
  */
 export function spellingWarnings(release: Pick<Release, 'policies' | 'assets'>): readonly string[] {
   return release.policies.flatMap((policy) =>
-    policy.rules.flatMap(({ name, compared }) => {
-      const member = compared?.members.find((each) => ADDRESSES.has(each));
-      if (compared === undefined || member === undefined) return [];
-      const warning = warningOf(release, policy, { ...compared, member });
+    policy.rules.flatMap(({ name, comparedAsText }) => {
+      const member = comparedAsText?.members.find((each) => ADDRESS_MEMBERS.has(each));
+      if (comparedAsText === undefined || member === undefined) return [];
+      const warning = warningOf(release, policy, { ...comparedAsText, member });
       return warning === undefined ? [] : [`${policy.name}/${name}: ${warning}`];
     }),
   );
 }
 
-type Compared = NonNullable<CompiledRule['compared']> & { readonly member: string };
+type Compared = NonNullable<CompiledRule['comparedAsText']> & { readonly member: string };
 
 function warningOf(
   release: Pick<Release, 'policies' | 'assets'>,
@@ -28,12 +27,12 @@ function warningOf(
   const symbols = [...(policy.when.get('symbol') ?? assets.keys())].sort();
   const texts = symbols.filter((symbol) => assets.get(symbol)?.chain === 'text');
   if (texts.length > 0) {
-    const have = texts.length === 1 ? 'has' : 'have';
+    const whose = texts.length === 1 ? 'its' : 'their';
     return [
-      `${formatSymbols(texts)} ${have} the chain text, where one address may be written in several ways`,
-      ' (without 0x, with leading zeros, in another form), and each is compared as exact text:',
-      ` another spelling of an address in ${member} ${effect};`,
-      ' deny or limit by something else as well, until the chain is known by its name',
+      `assets.yaml sets \`chain: text\` for ${formatSymbols(texts)}, so ${whose} addresses are not validated`,
+      ' and are compared as exact text: another spelling of an address',
+      ` (without 0x, with leading zeros, in another form) in ${member} ${effect};`,
+      ' also deny or limit by another member, or, if assets.yaml can name the asset’s chain, write that chain',
     ].join('');
   }
   if (!evades) return undefined;
@@ -47,9 +46,8 @@ function warningOf(
   }
   if (isChecked(release, policy, member)) return undefined;
   return [
-    `nothing refuses an address in ${member} that ${formatSymbols(symbols)} would not write so, such as ` +
-      'one without 0x,',
-    ` and it ${effect}; put the rule address beside it`,
+    `no rule refuses a text in ${member} that is not a valid address of ${formatSymbols(symbols)}, such as `,
+    `one without 0x; such a text ${effect}; put the rule address beside it`,
   ].join('');
 }
 

@@ -1,6 +1,6 @@
 import type { Callback, Kind } from '../callback/callback.ts';
 import type { Json } from '../values/canonical.ts';
-import { type Problem, cureFor, formatInput } from './fault.ts';
+import { type Problem, fixFor, formatInput } from './fault.ts';
 import { memberNamed, memberNames, readMemberText, valuesOf } from './members.ts';
 
 /** The values that a policy applies to, by canonical member name. */
@@ -14,15 +14,15 @@ export function compileWhen(written: Json | undefined, kind: Kind, problems: Pro
     path: readonly (string | number)[],
     of: Problem['of'],
     message: string,
-    cure: string,
+    fix: string,
   ): void => {
-    problems.push({ path: ['when', ...path], of, message, cure });
+    problems.push({ path: ['when', ...path], of, message, fix });
   };
   if (typeof written !== 'object' || written === null || Array.isArray(written)) {
     fault(
       [],
       'value',
-      `${formatInput(written)} will not do`,
+      `${formatInput(written)} is not valid`,
       'write members and their values, like { source: shop }',
     );
     return when;
@@ -34,7 +34,7 @@ export function compileWhen(written: Json | undefined, kind: Kind, problems: Pro
         [name],
         'name',
         `a ${kind} callback has no member ${formatInput(name)}`,
-        cureFor(name, memberNames(kind)),
+        fixFor(name, memberNames(kind)),
       );
       continue;
     }
@@ -51,7 +51,7 @@ export function compileWhen(written: Json | undefined, kind: Kind, problems: Pro
         fault(
           path,
           'value',
-          `${formatInput(text)} will not do`,
+          `${formatInput(text)} is not valid`,
           `write ${read?.expected ?? 'a text, or a list of texts'}`,
         );
       }
@@ -71,20 +71,20 @@ export function compileWhen(written: Json | undefined, kind: Kind, problems: Pro
 
 /**
  * Whether a policy applies to a callback. It doesn't apply if `when` has none of a member's values. If `when`
- * has only some of them (for a withdrawal to several addresses), the member is `mixed`: the policy applies
- * and refuses.
+ * has only some of them (for a withdrawal to several addresses), it is the `mixedMember`: the policy
+ * applies and refuses.
  */
 export function appliesTo(
   when: When,
   callback: Callback,
-): { readonly applies: boolean; readonly mixed: string | undefined } {
-  let mixed: string | undefined;
+): { readonly applies: boolean; readonly mixedMember: string | undefined } {
+  let mixedMember: string | undefined;
   for (const [member, texts] of when) {
     const values = valuesOf(callback, member);
-    let matching = 0;
-    for (const value of values) if (texts.has(value)) matching++;
-    if (matching === 0) return { applies: false, mixed: undefined };
-    if (matching < values.length) mixed ??= member;
+    let matches = 0;
+    for (const value of values) if (texts.has(value)) matches++;
+    if (matches === 0) return { applies: false, mixedMember: undefined };
+    if (matches < values.length) mixedMember ??= member;
   }
-  return { applies: true, mixed };
+  return { applies: true, mixedMember };
 }

@@ -1,48 +1,52 @@
-import { readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { CountersignError, messageOf } from '../errors.ts';
+import { ASSETS_FILE } from '../policy/assets.ts';
 import { type PolicyFile, readPolicyFiles } from '../policy/compile.ts';
-import { type PolicyFault, faultOfFile, formatFault } from '../policy/fault.ts';
+import { type PolicyFault, faultOfFile, faultToJson, formatFault } from '../policy/fault.ts';
 import type { Release } from '../policy/release.ts';
 import { YAML_BOUNDS } from '../values/yaml.ts';
 
 /** The subdirectory with the tests of the policies. */
-const TESTS = 'tests';
-const FILES_MAX = 1000;
-const SIDE_FILE_MAX_BYTES = 67_108_864;
+export const TESTS_DIRECTORY = 'tests';
+export const FILES_MAX = 1000;
+const REFERENCED_FILE_MAX_BYTES = 67_108_864;
 
 /**
  * Compiles the policy files of a directory (`*.yaml`, `*.yml`) and the files that they refer to. With `only`,
- * compiles only these files. Throws one POLICY_INVALID with all faults, in the message and in `data.faults`.
- * A path that leads out of the directory is a fault. A policy file in a subdirectory is a fault, since it
- * would have no effect.
+ * compiles only these policy files, with the asset table of the directory. Throws one POLICY_INVALID with all
+ * faults, in the message and in `data.faults`. A path that leads out of the directory is a fault. A policy
+ * file in a subdirectory is a fault, since it would have no effect; `tests/` and hidden folders are ignored.
  */
 export async function readPolicyDirectory(directory: string, only?: readonly string[]): Promise<Release> {
   const faults: PolicyFault[] = [];
   const files: PolicyFile[] = [];
-  for (const name of only ?? (await policyFileNames(directory))) {
+  for (const name of only === undefined ? await policyFileNames(directory) : withAssets(directory, only)) {
     try {
       files.push({ name, text: await readPolicyFile(directory, name) });
     } catch (thrown) {
-      faults.push(faultOfFile(name, messageOf(thrown), 'mend or remove the file'));
+      faults.push(faultOfFile(name, messageOf(thrown), 'correct or remove the file'));
     }
   }
-  const compiled = readPolicyFiles(files, (name) => readSideFile(directory, name));
+  const compiled = readPolicyFiles(files, (name) => readReferencedFile(directory, name));
   if (!compiled.ok) faults.push(...compiled.faults);
-  if (!compiled.ok || faults.length > 0) throw invalidPolicies(directory, faults);
+  if (!compiled.ok || faults.length > 0) throw invalidPolicies(`the policies in ${directory}`, faults);
   return compiled.release;
+}
+
+function withAssets(directory: string, names: readonly string[]): readonly string[] {
+  const hasAssets = existsSync(join(directory, ASSETS_FILE));
+  return hasAssets ? [...new Set([ASSETS_FILE, ...names])] : names;
 }
 
 /** One error for all faults, with a line each. */
 export function invalidPolicies(what: string, faults: readonly PolicyFault[]): CountersignError {
   const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`;
   const lines = faults.map((fault) => `  ${formatFault(fault)}`);
-  return new CountersignError(
-    'POLICY_INVALID',
-    `the policies in ${what} have ${count}:\n${lines.join('\n')}`,
-    { faults },
-  );
+  return new CountersignError('POLICY_INVALID', `${what} have ${count}:\n${lines.join('\n')}`, {
+    faults: faults.map(faultToJson),
+  });
 }
 
 async function policyFileNames(directory: string): Promise<readonly string[]> {
@@ -58,22 +62,27 @@ async function policyFileNames(directory: string): Promise<readonly string[]> {
       thrown,
     );
   }
-  const found = names
-    .map((name) => name.split(sep))
-    .filter((path) => path[0] !== TESTS && !path.some((step) => step.startsWith('.')))
-    .map((path) => path.join('/'))
-    .filter((name) => /\.ya?ml$/i.test(name))
-    .sort();
+  const found = yamlFilesOf(names).filter((name) => !name.startsWith(`${TESTS_DIRECTORY}/`));
   if (found.length > FILES_MAX) {
-    throw invalidPolicies(directory, [
+    throw invalidPolicies(`the policies in ${directory}`, [
       faultOfFile(
         '.',
         `there are ${found.length} policy files`,
-        `keep to ${FILES_MAX}: a file may hold several policies`,
+        `merge some, since a file may hold several policies: at most ${FILES_MAX} files are allowed`,
       ),
     ]);
   }
   return found;
+}
+
+/** The YAML files in the listing of a directory, sorted, with `/` in their paths. Without hidden files. */
+export function yamlFilesOf(names: readonly string[]): readonly string[] {
+  return names
+    .map((name) => name.split(sep))
+    .filter((path) => !path.some((step) => step.startsWith('.')))
+    .map((path) => path.join('/'))
+    .filter((name) => /\.ya?ml$/i.test(name))
+    .sort();
 }
 
 async function readPolicyFile(directory: string, name: string): Promise<string> {
@@ -89,7 +98,7 @@ async function readPolicyFile(directory: string, name: string): Promise<string> 
   return utf8(await readFile(path));
 }
 
-function readSideFile(directory: string, name: string): string | undefined {
+function readReferencedFile(directory: string, name: string): string | undefined {
   let bytes: Buffer;
   try {
     bytes = readFileSync(pathInside(directory, name));
@@ -97,8 +106,8 @@ function readSideFile(directory: string, name: string): string | undefined {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined;
     throw thrown;
   }
-  if (bytes.length > SIDE_FILE_MAX_BYTES) {
-    throw new Error(`${name} has ${bytes.length} bytes; at most ${SIDE_FILE_MAX_BYTES} are read`);
+  if (bytes.length > REFERENCED_FILE_MAX_BYTES) {
+    throw new Error(`${name} has ${bytes.length} bytes; at most ${REFERENCED_FILE_MAX_BYTES} are read`);
   }
   return utf8(bytes);
 }

@@ -2,20 +2,22 @@ import { messageOf } from '../errors.ts';
 import { NO_PRICES, type PriceTable } from '../policy/facts.ts';
 import type { Release } from '../policy/release.ts';
 import type { Control, Freeze, Store } from '../store/store.ts';
-import type { Clock } from '../values/clock.ts';
 import { shortRevision, readRevision } from './push.ts';
 
 export interface FollowParts {
   readonly store: Pick<Store, 'control' | 'document' | 'prices' | 'watch'>;
   /** The interval of polls, in case a notification is lost. */
   readonly pollMs: number;
-  /** Called after a change of the release, the freezes or the readiness. */
-  readonly onChange?: (state: FollowState) => void;
-  /** Measures the age of the last poll. */
-  readonly clock?: Clock;
+  /**
+   * Called after a read that changed the release, the freezes or the reason for not being ready. It is not
+   * called when the follower stops being ready only because the store does not answer.
+   */
+  readonly onChange?: (state: FollowerState) => void;
+  /** Milliseconds since any fixed instant, to measure the age of the last poll. */
+  readonly clock?: () => number;
 }
 
-interface FollowState {
+interface FollowerState {
   readonly release: Release | undefined;
   readonly control: Control | undefined;
   readonly ready: Readiness;
@@ -23,7 +25,7 @@ interface FollowState {
 
 interface Readiness {
   readonly ok: boolean;
-  /** The reason, with the cure if it is not ready. */
+  /** The reason, with the fix if it is not ready. */
   readonly because: string;
 }
 
@@ -41,7 +43,10 @@ export interface Follower {
    * `ready`.
    */
   readonly refresh: () => Promise<void>;
-  /** Reads the store, then polls and listens. */
+  /**
+   * Subscribes to notifications and starts polling, then reads the store. In this order, a change during the
+   * first read is noticed at once, and not only at the next poll. Resolves after the read.
+   */
   readonly start: () => Promise<void>;
   readonly stop: () => void;
 }
@@ -64,7 +69,7 @@ export function createFollower({
 
   const ready = (): Readiness => {
     if (trouble !== undefined) return { ok: false, because: trouble };
-    const silentMs = clock() - readAtMs;
+    const silentMs = Math.round(clock() - readAtMs);
     return silentMs > pollMs * POLLS_MISSED
       ? { ok: false, because: `the store has not answered for ${silentMs} ms; see \`countersign doctor\`` }
       : { ok: true, because: `revision ${shortRevision(release?.revision ?? '')} is in force` };

@@ -28,11 +28,16 @@ export async function pushRelease(
   const { revision, document } = release;
   const { outcome, control } = await store.push({ revision, document, expected, by, message });
   if (outcome === 'in-force') return control;
-  throw new CountersignError(
+  throw conflict(control.revision, expected, revision);
+}
+
+/** The POLICY_CONFLICT of a push of `revision`. */
+export function conflict(inForce: string, expected: string, revision: string): CountersignError {
+  return new CountersignError(
     'POLICY_CONFLICT',
-    `${shortRevision(control.revision)} is in force, not ${shortRevision(expected)} that this push was ` +
-      'compared with; see what differs with `countersign policy diff`, then push again',
-    { inForce: control.revision, expected, revision },
+    `${shortRevision(inForce)} is in force, but this push expects ${shortRevision(expected)}; ` +
+      'see what differs with `countersign policy diff`, then push again',
+    { inForce, expected, revision },
   );
 }
 
@@ -77,7 +82,16 @@ export async function findRevision(
     each.startsWith(wanted),
   );
   const [revision] = found;
-  if (revision === undefined) throw unknown(prefix, 'was never pushed');
+  if (revision === undefined) {
+    const isSearchComplete = wanted.length === 64 || history.length < HISTORY_MAX;
+    throw isSearchComplete
+      ? unknown(prefix, 'was never pushed')
+      : unknown(
+          prefix,
+          `is not among the last ${HISTORY_MAX} pushes`,
+          'for an older one, write all 64 digits',
+        );
+  }
   if (found.length > 1)
     throw unknown(prefix, `could be any of ${found.map(shortRevision).join(', ')}; write more digits`);
   return revision;
@@ -88,7 +102,8 @@ export async function readRevision(store: Pick<Store, 'document'>, revision: str
   const document = await store.document(revision);
   if (document === undefined) throw unknown(revision, 'is not in the store');
   const compiled = compileRelease(document);
-  if (!compiled.ok) throw invalidPolicies(`revision ${shortRevision(revision)}`, compiled.faults);
+  if (!compiled.ok)
+    throw invalidPolicies(`the policies in revision ${shortRevision(revision)}`, compiled.faults);
   if (compiled.release.revision === revision) return compiled.release;
   throw new CountersignError(
     'STORE_CORRUPT',
@@ -110,8 +125,9 @@ export async function releaseHistory(
 }
 
 /**
- * Puts the policies of a directory in force if none are in force, at the first start with an embedded store.
- * Returns whether it did. After a data loss it does nothing: an operator decides which policies to use.
+ * Puts the policies of a directory in force if none are in force (`policies.push: when-empty`), without
+ * running their tests. Returns whether it did. After a data loss it does nothing: an operator decides which
+ * policies to use.
  */
 export async function pushWhenEmpty(store: Store, directory: string, by: string): Promise<boolean> {
   const { revision: inForce, frozen } = await store.control();
@@ -127,10 +143,10 @@ export function shortRevision(revision: string): string {
   return revision === '' ? 'no revision' : revision.slice(0, 12);
 }
 
-function unknown(revision: string, why: string): CountersignError {
-  return new CountersignError(
-    'REVISION_UNKNOWN',
-    `revision ${revision} ${why}; \`countersign policy history\` lists them`,
-    { revision },
-  );
+function unknown(
+  revision: string,
+  why: string,
+  fix = '`countersign policy history` lists them',
+): CountersignError {
+  return new CountersignError('REVISION_UNKNOWN', `revision ${revision} ${why}; ${fix}`, { revision });
 }

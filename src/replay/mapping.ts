@@ -1,5 +1,5 @@
-import { comparable } from '../values/comparable.ts';
-import { type Member, type Members, membersJson, readObjects } from '../values/members.ts';
+import { toComparable } from '../values/comparable.ts';
+import { type Member, type Members, OUTPUT_BOUNDS, membersJson, readObjects } from '../values/members.ts';
 
 /** Maps the sources, ids and addresses of a record to those of the instance that receives the callbacks. */
 export interface Mapping {
@@ -47,12 +47,13 @@ export function createMapping({ tables, prefix }: MappingOptions): Mapping {
   const comparing = new Map(
     Array.from(tables, ([name, table]) => [
       name,
-      new Map(Array.from(table, ([old, text]) => [comparable(old), text])),
+      new Map(Array.from(table, ([old, text]) => [toComparable(old), text])),
     ]),
   );
-  const mapped = (name: string, text: string): string => comparing.get(name)?.get(comparable(text)) ?? text;
-  const renamed = (name: string, text: string): string =>
-    IDS.has(name) && text !== '' ? prefix + mapped(name, text) : mapped(name, text);
+  const mapValue = (name: string, text: string): string =>
+    comparing.get(name)?.get(toComparable(text)) ?? text;
+  const mapText = (name: string, text: string): string =>
+    IDS.has(name) && text !== '' ? prefix + mapValue(name, text) : mapValue(name, text);
 
   return {
     source: (recorded) => tables.get(MAPPED_SOURCES)?.get(recorded) ?? recorded,
@@ -62,9 +63,9 @@ export function createMapping({ tables, prefix }: MappingOptions): Mapping {
         const plain = member.kind === 'string' || member.kind === 'number';
         const text =
           name === 'outputs' && plain
-            ? outputs(member.text, (address) => mapped('to', address))
+            ? outputs(member.text, (address) => mapValue('to', address))
             : plain
-              ? renamed(name, member.text)
+              ? mapText(name, member.text)
               : member.text;
         if (text === member.text) return [name, member];
         same = false;
@@ -79,8 +80,7 @@ export function createMapping({ tables, prefix }: MappingOptions): Mapping {
  * The outputs are JSON in a text. Outputs that can't be read stay unchanged, and the receiver refuses them.
  */
 function outputs(text: string, address: (recorded: string) => string): string {
-  const bounds = { bytes: 65_536, members: 4096, depth: 4, numberCharacters: 80 };
-  const read = readObjects(text, bounds);
+  const read = readObjects(text, OUTPUT_BOUNDS);
   if (!read.ok) return text;
   let same = true;
   const written = read.objects.map((output) => {

@@ -128,7 +128,7 @@ async function send(run: Run, item: RecordedEntry, line: number): Promise<void> 
   const resent =
     typeof sent === 'string' ? sent : resend(source, sent, { senderOf, mapping, nowMs: clock() });
   if (typeof resent === 'string') return comparison.failed({ ...place, because: resent });
-  if (verdict === '') return comparison.failed({ ...place, because: 'the record has no verdict of it' });
+  if (verdict === '') return comparison.failed({ ...place, because: 'the record has no verdict for it' });
   await queues.submit(resent.queue, async () => {
     const sentMs = elapsed();
     try {
@@ -147,7 +147,7 @@ const SHOWN_CHARACTERS = 80;
 /** An answer counts only if it is, byte by byte, the source's SUCCESS or FAILURE. */
 function compare(
   comparison: Comparison,
-  recorded: Recorded,
+  recorded: ComparedCallback,
   {
     resent,
     answer,
@@ -169,8 +169,8 @@ function compare(
   return comparison.failed({ line, source, id, atMs, subject, because });
 }
 
-/** A callback and its place in the record. */
-interface Recorded {
+/** A callback of the record, with its recorded decision. The answer is compared with the recorded verdict. */
+interface ComparedCallback {
   /** Counted from 1. */
   readonly line: number;
   readonly source: string;
@@ -181,11 +181,11 @@ interface Recorded {
   readonly code: string;
 }
 
-interface Differing extends Recorded {
+interface Differing extends ComparedCallback {
   readonly answered: Verdict;
 }
 
-interface Failed extends Pick<Recorded, 'line' | 'source' | 'id' | 'atMs' | 'subject'> {
+interface Failed extends Pick<ComparedCallback, 'line' | 'source' | 'id' | 'atMs' | 'subject'> {
   /** Why no answer can be compared. */
   readonly because: string;
 }
@@ -194,10 +194,10 @@ interface Failed extends Pick<Recorded, 'line' | 'source' | 'id' | 'atMs' | 'sub
 interface Skipped {
   /** Entries about a late answer. Their decision has an entry of its own. */
   readonly late: number;
-  /** Authentic callbacks that could not be read. */
+  /** Authentic callbacks without a decision: unreadable, or while the clock was wrong. */
   readonly refused: number;
   readonly selfChecks: number;
-  /** Changes of lists, orders and prices. */
+  /** Changes of lists, orders, prices, freezes and the clock. */
   readonly changes: number;
 }
 
@@ -219,7 +219,7 @@ interface ComparisonReport {
 
 interface Comparison {
   skip(item: RecordItem): void;
-  answered(recorded: Recorded, answer: Verdict, tookMs: number): void;
+  answered(recorded: ComparedCallback, answer: Verdict, tookMs: number): void;
   failed(failure: Failed): void;
   done(): number;
   report(): ComparisonReport;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AnswerFormat } from '../callback/answer.ts';
+import { KINDS } from '../callback/callback.ts';
 import { CountersignError } from '../errors.ts';
 import type { Signer } from '../signature/scheme.ts';
 import type { RecordedEntry } from '../simulation/record.ts';
@@ -18,7 +19,7 @@ export interface Resent {
 }
 
 const sentShape = z.object({
-  kind: z.enum(['payment', 'transfer', 'web3']),
+  kind: z.enum(KINDS),
   scheme: z.string().optional(),
   /** Older entries have this instead of `scheme`: the scheme, a space, and the key's fingerprint or place. */
   by: z.string().optional(),

@@ -38,7 +38,7 @@ export interface Queues {
   idle(): Promise<void>;
 }
 
-/** Work that may wait for each slot. Work that waits for its own queue must not keep other queues waiting. */
+/** How many pieces of work may wait for each slot, so that one busy queue does not stop the others. */
 const WAITING_PER_SLOT = 8;
 
 /**
@@ -51,7 +51,7 @@ export function createQueues(concurrency: number): Queues {
   const waitingForSlot: (() => void)[] = [];
   const waitingForRoom: (() => void)[] = [];
   let running = 0;
-  let submitted = 0;
+  let unfinished = 0;
 
   const slot = (): Promise<void> => {
     if (running < concurrency) {
@@ -72,19 +72,19 @@ export function createQueues(concurrency: number): Queues {
       await work();
     } finally {
       release();
-      submitted--;
+      unfinished--;
       for (const checkAgain of waitingForRoom.splice(0)) checkAgain();
     }
   };
   const room = async (limit: number): Promise<void> => {
-    if (submitted <= limit) return;
+    if (unfinished <= limit) return;
     await new Promise<void>((resolve) => void waitingForRoom.push(resolve));
     await room(limit);
   };
 
   return {
     async submit(queue, work) {
-      submitted++;
+      unfinished++;
       const done = doneAfter(lastOf.get(queue), work);
       lastOf.set(queue, done);
       void done.then(() => (lastOf.get(queue) === done ? lastOf.delete(queue) : undefined));

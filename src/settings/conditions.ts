@@ -13,27 +13,27 @@ export const checkedSettings = settingsSchema.superRefine(
     const paths = faulty.map(({ path }) => path ?? []);
     const settings = withoutFaulty(found, paths);
     const sources = (settings.sources ?? []).map((source): Source => source ?? {});
-    const report: Report = (path, problem, cure) =>
-      context.addIssue({ code: 'custom', path: [...path], params: { problem }, message: cure });
+    const report: Report = (path, problem, fix) =>
+      context.addIssue({ code: 'custom', path: [...path], params: { problem }, message: fix });
     for (const check of CHECKS) check({ ...settings, sources }, report);
   },
   { when: () => true },
 );
 
 /** A value in which every part may be undefined, because faulty parts are removed. */
-type Valid<T> = T extends readonly (infer E)[]
-  ? readonly (Valid<E> | undefined)[]
+type DeepPartial<T> = T extends readonly (infer E)[]
+  ? readonly (DeepPartial<E> | undefined)[]
   : T extends object
-    ? { readonly [K in keyof T]?: Valid<T[K]> | undefined }
+    ? { readonly [K in keyof T]?: DeepPartial<T[K]> | undefined }
     : T;
 
-type ValidSettings = Valid<Settings>;
+type ValidSettings = DeepPartial<Settings>;
 type Payment = Extract<SourceSettings, { callback: 'payment' }>;
 type Cosigner = Extract<SourceSettings, { callback: 'cosigner' }>;
-type Source = Valid<
+type Source = DeepPartial<
   Omit<Payment, 'callback'> & Omit<Cosigner, 'callback'> & Pick<SourceSettings, 'callback'>
 >;
-type Report = (path: SettingPath, problem: string, cure: string) => void;
+type Report = (path: SettingPath, problem: string, fix: string) => void;
 type Check = (
   settings: Omit<ValidSettings, 'sources'> & { readonly sources: readonly Source[] },
   report: Report,
@@ -60,15 +60,15 @@ function isWritten(section: object | undefined, name: string): boolean {
   return section === undefined || name in section;
 }
 
-const checkPorts: Check = ({ public: outer, ops }, report) => {
+const checkPorts: Check = ({ public: publicServer, ops }, report) => {
   const port = ops?.port;
-  if (port === undefined || port === 0 || port !== outer?.port) return;
+  if (port === undefined || port === 0 || port !== publicServer?.port) return;
   report(['ops', 'port'], `is ${port}, like public.port`, 'choose two different ports');
 };
 
 /** Node's server doesn't start if the time limit for the headers is above that for the whole request. */
-const checkTimeouts: Check = ({ public: outer }, report) => {
-  const { headersTimeoutMs = 0, requestTimeoutMs = Infinity } = outer?.limits ?? {};
+const checkTimeouts: Check = ({ public: publicServer }, report) => {
+  const { headersTimeoutMs = 0, requestTimeoutMs = Infinity } = publicServer?.limits ?? {};
   if (headersTimeoutMs <= requestTimeoutMs) return;
   report(
     ['public', 'limits', 'headersTimeoutMs'],
@@ -80,8 +80,8 @@ const checkTimeouts: Check = ({ public: outer }, report) => {
 const checkStore: Check = ({ store = {} }, report) => {
   const { url, tls } = store;
   if (isWritten(store, 'tls') && url !== undefined && !url.startsWith('rediss')) {
-    const cure = 'write rediss instead of redis in the URL, or delete store.tls';
-    report(['store', 'tls'], 'has no effect on this store.url', cure);
+    const fix = 'write rediss instead of redis in the URL, or delete store.tls';
+    report(['store', 'tls'], 'has no effect on this store.url', fix);
   }
   if (tls !== undefined && isWritten(tls, 'certificate') !== isWritten(tls, 'key')) {
     report(['store', 'tls'], 'has only one of certificate and key', 'write both, or neither');
@@ -95,8 +95,8 @@ const checkDurability: Check = ({ store: { url, durability, commandTimeoutMs = I
   const { replicas = 0, timeoutMs = 0 } = durability ?? {};
   if (replicas === 0) return;
   if (url?.startsWith('embedded:') === true) {
-    const cure = 'name a Redis with replicas in store.url, or delete store.durability';
-    report(['store', 'durability', 'replicas'], 'has no effect on an embedded store', cure);
+    const fix = 'name a Redis with replicas in store.url, or delete store.durability';
+    report(['store', 'durability', 'replicas'], 'has no effect on an embedded store', fix);
   } else if (timeoutMs >= commandTimeoutMs) {
     report(
       ['store', 'durability'],
@@ -117,22 +117,22 @@ const checkClock: Check = ({ store }, report) => {
 };
 
 const checkNames: Check = ({ services = [], modules = [], sources }, report) => {
-  const unique = (of: string, name: string, values: readonly (string | undefined)[], cure: string): void => {
+  const unique = (of: string, name: string, values: readonly (string | undefined)[], fix: string): void => {
     for (const [index, value] of values.entries()) {
       const first = values.indexOf(value);
       if (value === undefined || first === index) continue;
-      report([of, index, name], `is also the ${name} of ${of}[${first}]`, cure);
+      report([of, index, name], `is also the ${name} of ${of}[${first}]`, fix);
     }
   };
   const appKeys = sources.map(({ appKey }) => appKey);
-  const appKeyCure = 'give each appKey one source; two keys of one appKey are two entries of signatures';
+  const appKeyFix = 'give each appKey one source; two keys of one appKey are two entries of signatures';
   unique(
     'sources',
     'name',
     sources.map(({ name }) => name),
     'give each source its own name',
   );
-  unique('sources', 'appKey', appKeys, appKeyCure);
+  unique('sources', 'appKey', appKeys, appKeyFix);
   for (const [of, plugins] of Object.entries({ services, modules })) {
     const names = plugins.map((plugin) => plugin?.name);
     unique(of, 'name', names, `give each of the ${of} its own name`);
@@ -153,9 +153,17 @@ const checkPluginTimeouts: Check = ({ answerTimeoutMs = Infinity, services = [],
   }
 };
 
-/** The refusals of answers without texts of their own; see src/callback/answer.ts. */
-const PLAIN_REFUSAL = 'FAILURE';
-const JSON_REFUSAL = '{"code":"1","msg":"failure","data":"failure"}';
+interface AnswerTexts {
+  readonly success: string;
+  readonly failure: string;
+}
+
+/** The answers of a source without texts of its own; see src/callback/answer.ts. */
+const PLAIN: AnswerTexts = { success: 'SUCCESS', failure: 'FAILURE' };
+const JSON_ANSWER: AnswerTexts = {
+  success: '{"code":"0","msg":"success","data":"success"}',
+  failure: '{"code":"1","msg":"failure","data":"failure"}',
+};
 
 /**
  * An unauthenticated sender may get the refusal of another payment source, or the plain one. So no approval
@@ -165,35 +173,42 @@ const checkAnswers: Check = ({ sources }, report) => {
   const payments = sources.filter(({ callback }) => callback !== 'cosigner');
   for (const [index, { answer }] of sources.entries()) {
     if (typeof answer !== 'object' || answer.success === undefined) continue;
-    const success = answer.success.trim();
-    if (success === answer.failure?.trim()) {
+    const { success, failure } = textsOf(answer);
+    if (success === failure) {
       report(['sources', index, 'answer', 'failure'], 'is the same as success', 'write two different texts');
     }
-    const others = payments.flatMap((other) => (other.answer === answer ? [] : refusalOf(other.answer)));
-    if ([PLAIN_REFUSAL, ...others].includes(success)) {
-      const cure = 'write a text that no payment source sends as a refusal';
-      report(['sources', index, 'answer', 'success'], 'is also a refusal on the same path', cure);
+    const others = payments.flatMap((other) => (other.answer === answer ? [] : textsOf(other.answer)));
+    if ([PLAIN, ...others].some((other) => other.failure === success)) {
+      const fix = 'write a text that no payment source sends as a refusal';
+      report(['sources', index, 'answer', 'success'], 'is also a refusal on the same path', fix);
+    }
+    if ([PLAIN, JSON_ANSWER].some((other) => other.success === failure)) {
+      const fix = 'write a text that no other source sends as an approval';
+      report(['sources', index, 'answer', 'failure'], 'is the approval of plain or json answers', fix);
     }
   }
 };
 
-function refusalOf(answer: Source['answer']): string {
-  if (typeof answer === 'object') return answer.failure?.trim() ?? PLAIN_REFUSAL;
-  return answer === 'json' ? JSON_REFUSAL : PLAIN_REFUSAL;
+function textsOf(answer: Source['answer']): AnswerTexts {
+  if (typeof answer !== 'object') return answer === 'json' ? JSON_ANSWER : PLAIN;
+  return {
+    success: answer.success?.trim() ?? PLAIN.success,
+    failure: answer.failure?.trim() ?? PLAIN.failure,
+  };
 }
 
-const checkCredentials: Check = ({ public: outer, sources }, report) => {
+const checkCredentials: Check = ({ public: publicServer, sources }, report) => {
   for (const [index, { authenticate = [] }] of sources.entries()) {
     const path = ['sources', index, 'authenticate'];
     const none = authenticate.indexOf('none');
     if (none !== -1 && authenticate.length > 1) {
-      const cure = 'delete none, so that the others are required';
-      report([...path, none], 'is listed with other credentials', cure);
+      const fix = 'delete the entry `none`, so that the others are required';
+      report([...path, none], 'is listed with other credentials', fix);
     }
     for (const [at, credential] of authenticate.entries()) {
       if (typeof credential !== 'object' || !('certificate' in credential)) continue;
-      checkCertificate(credential.certificate, outer, (problem, cure) =>
-        report([...path, at, 'certificate'], problem, cure),
+      checkCertificate(credential.certificate, publicServer, (problem, fix) =>
+        report([...path, at, 'certificate'], problem, fix),
       );
     }
   }
@@ -201,8 +216,8 @@ const checkCredentials: Check = ({ public: outer, sources }, report) => {
 
 function checkCertificate(
   certificate: object | undefined,
-  outer: ValidSettings['public'],
-  report: (problem: string, cure: string) => void,
+  publicServer: ValidSettings['public'],
+  report: (problem: string, fix: string) => void,
 ): void {
   if (certificate === undefined) return;
   const [fingerprints, subjects] = [
@@ -213,16 +228,16 @@ function checkCertificate(
     report('accepts any certificate', 'write fingerprints, subjects or both');
   }
   if (isWritten(certificate, 'header')) {
-    if (outer?.trustedProxies?.length === 0) {
+    if (publicServer?.trustedProxies?.length === 0) {
       report('trusts a header from any caller', 'list the gateway in public.trustedProxies');
     }
     if (fingerprints && subjects) {
-      const cure = 'list fingerprints or subjects, whichever the gateway sends';
-      report('expects a fingerprint and a subject in one header', cure);
+      const fix = 'list fingerprints or subjects, whichever the gateway sends';
+      report('expects a fingerprint and a subject in one header', fix);
     }
-  } else if (!isWritten(outer, 'tls') || !isWritten(outer?.tls, 'clientCa')) {
-    const cure = 'set public.tls.clientCa, or name the header in which the gateway passes the certificate on';
-    report('needs client certificates on the connection', cure);
+  } else if (!isWritten(publicServer, 'tls') || !isWritten(publicServer?.tls, 'clientCa')) {
+    const fix = 'set public.tls.clientCa, or name the header in which the gateway passes the certificate on';
+    report('needs client certificates on the connection', fix);
   }
 }
 
@@ -239,29 +254,29 @@ interface ServedPath {
 const checkPaths: Check = ({ sources }, report) => {
   for (const [index, { callback, paths }] of sources.entries()) {
     if (callback !== 'cosigner' || isWritten(paths, 'withdraw') || isWritten(paths, 'web3')) continue;
-    const cure = 'write withdraw, web3 or both, or delete paths for the defaults';
-    report(['sources', index, 'paths'], 'contains no path', cure);
+    const fix = 'write withdraw, web3 or both, or delete paths for the defaults';
+    report(['sources', index, 'paths'], 'contains no path', fix);
   }
   const payment: ServedPath = { setting: [], served: PAYMENT_PATH.toLowerCase(), secret: false };
   const paths = [payment, ...sources.flatMap(servedPaths)];
   for (const [index, path] of paths.entries()) {
     const before = paths.slice(0, index);
     const clash = before.map((other) => clashOf(path, other)).find((each) => each !== undefined);
-    if (clash !== undefined) report(path.setting, clash.problem, clash.cure);
+    if (clash !== undefined) report(path.setting, clash.problem, clash.fix);
   }
 };
 
-function clashOf(path: ServedPath, other: ServedPath): { problem: string; cure: string } | undefined {
+function clashOf(path: ServedPath, other: ServedPath): { problem: string; fix: string } | undefined {
   const name =
     other.source === undefined ? 'the path of payment confirmations' : `a path of sources[${other.source}]`;
   const [shorter, longer] = path.served.length < other.served.length ? [path, other] : [other, path];
   if (path.source !== other.source && path.served === other.served) {
-    return { problem: `is ${name}`, cure: 'give each source its own paths' };
+    return { problem: `is ${name}`, fix: 'give each source its own paths' };
   }
   if (!shorter.secret || !longer.served.startsWith(`${shorter.served}/`)) return undefined;
   return {
     problem: `overlaps ${name}, where a path secret follows`,
-    cure: 'write paths that do not begin with each other',
+    fix: 'write paths that do not begin with each other',
   };
 }
 

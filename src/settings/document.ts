@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { messageOf } from '../errors.ts';
 import { isObject } from '../values/canonical.ts';
-import { type Tree, YAML_BOUNDS, plainOf, positionOf, readYaml } from '../values/yaml.ts';
+import { type Tree, YAML_BOUNDS, jsonOf, positionOf, readYaml } from '../values/yaml.ts';
 import type { SettingPath, SettingsFault } from './faults.ts';
 
 /** A settings file as a tree whose scalars are the text as written. */
@@ -26,7 +26,7 @@ export function readSettingsDocument(file: string): SettingsDocument {
     const cause = /^E[A-Z]+/.exec(messageOf(thrown))?.[0] ?? 'no reason given';
     return unusable(
       file,
-      `cannot be read (${cause})`,
+      `can't be read (${cause})`,
       'name an existing file with --config or COUNTERSIGN_CONFIG; ' +
         `a relative path is resolved against the working directory, ${process.cwd()}`,
     );
@@ -37,15 +37,15 @@ export function readSettingsDocument(file: string): SettingsDocument {
   const faults = found.map(({ at, unquoted }) => ({
     setting: '',
     place: `${file}:${at.line}:${at.column}`,
-    problem: 'is not valid YAML',
-    cure: unquoted,
+    problem: `is not valid YAML: ${unquoted}`,
+    fix: 'correct the syntax here',
   }));
   if (faults.length > 0 || tree === undefined) return { tree: {}, start, placeOf: () => undefined, faults };
   if (second !== undefined) {
     const place = `${file}:${second.at.line}:${second.at.column}`;
     return unusable(place, 'is a second document', 'write all settings into one, without `---`');
   }
-  const plain = plainOf(tree);
+  const plain = jsonOf(tree);
   if (!isObject(plain))
     return unusable(start, 'is not a mapping', 'write settings such as `public:` on lines of their own');
   return {
@@ -71,11 +71,11 @@ function hasPath(tree: Tree, [step, ...rest]: SettingPath): boolean {
   return below !== undefined && hasPath(below, rest);
 }
 
-function unusable(place: string, problem: string, cure: string): SettingsDocument {
+function unusable(place: string, problem: string, fix: string): SettingsDocument {
   return {
     tree: {},
     start: place,
     placeOf: () => undefined,
-    faults: [{ setting: '', place, problem, cure }],
+    faults: [{ setting: '', place, problem, fix }],
   };
 }

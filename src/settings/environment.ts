@@ -15,7 +15,7 @@ export interface EnvironmentSettings {
   /** In the order of their paths; list indices in numeric order. */
   readonly overrides: readonly Override[];
   /** Variables that don't name a setting. */
-  readonly unknown: readonly { readonly variable: string; readonly cure: string }[];
+  readonly unknown: readonly { readonly variable: string; readonly fix: string }[];
 }
 
 /**
@@ -25,14 +25,14 @@ export interface EnvironmentSettings {
  */
 export function settingsFromEnvironment(env: Environment, secrets: ReadonlySet<string>): EnvironmentSettings {
   const overrides: Override[] = [];
-  const unknown: { variable: string; cure: string }[] = [];
+  const unknown: { variable: string; fix: string }[] = [];
   for (const [variable, value] of Object.entries(env)) {
     if (!variable.startsWith(VARIABLE_PREFIX) || value === undefined) continue;
     if (variable === 'COUNTERSIGN_CONFIG' || secrets.has(variable) || isServiceLink(variable, value))
       continue;
     const keys = settableKeys();
     const path = firstPath(keys, variable);
-    if (path === undefined) unknown.push({ variable, cure: cureOf(keys, variable) });
+    if (path === undefined) unknown.push({ variable, fix: fixOf(keys, variable) });
     else overrides.push({ variable, path: path.join('.') === 'store' ? ['store', 'url'] : path, value });
   }
   overrides.sort((a, b) => comparePaths(a.path, b.path));
@@ -47,16 +47,16 @@ export function applyOverrides(
   const faults: FoundFault[] = [];
   const seen = new Map<string, string>();
   for (const { path, value, variable } of overrides) {
-    const twin = seen.get(path.join('.'));
-    if (twin !== undefined)
-      faults.push({ path, problem: `is also set by ${twin}`, cure: 'unset one of the two' });
+    const duplicate = seen.get(path.join('.'));
+    if (duplicate !== undefined)
+      faults.push({ path, problem: `is also set by ${duplicate}`, fix: 'unset one of the two' });
     seen.set(path.join('.'), variable);
     const gap = put(tree, path, value);
     if (gap !== undefined) {
       faults.push({
         path,
         problem: `skips elements of a list of ${gap}`,
-        cure: `number elements from 0; the next is ${gap}`,
+        fix: `number elements from 0; the next is ${gap}`,
       });
     }
   }
@@ -81,8 +81,8 @@ function put(tree: Record<string, unknown>, path: SettingPath, value: string): n
     if (next === undefined) node[step] = value;
     else {
       const child = valueAt(node, [step]);
-      const fits = isContainer(child) && Array.isArray(child) === (typeof next === 'number');
-      const below: unknown = fits ? child : typeof next === 'number' ? [] : {};
+      const isSameKind = isContainer(child) && Array.isArray(child) === (typeof next === 'number');
+      const below: unknown = isSameKind ? child : typeof next === 'number' ? [] : {};
       node[step] = below;
       if (isContainer(below)) node = below;
     }
@@ -105,16 +105,16 @@ function firstPath(keys: readonly SettingKey[], variable: string): SettingPath |
   return undefined;
 }
 
-function cureOf(keys: readonly SettingKey[], variable: string): string {
+function fixOf(keys: readonly SettingKey[], variable: string): string {
   const numbers = variable.match(/(?<=_)\d+(?=_|$)/g) ?? [];
-  const bare = (name: string): string => name.slice(VARIABLE_PREFIX.length);
-  const meant = closestMatch(
-    bare(variable).replaceAll(/(?<=_)\d+(?=_|$)/g, '<n>'),
-    keys.map((key) => bare(key.variable ?? '')),
+  const withoutPrefix = (name: string): string => name.slice(VARIABLE_PREFIX.length);
+  const suggestion = closestMatch(
+    withoutPrefix(variable).replaceAll(/(?<=_)\d+(?=_|$)/g, '<n>'),
+    keys.map((key) => withoutPrefix(key.variable ?? '')),
   )?.replaceAll('<n>', () => numbers.shift() ?? '0');
-  return meant === undefined
+  return suggestion === undefined
     ? 'unset it, or see docs/settings.md for the variables'
-    : `did you mean ${VARIABLE_PREFIX}${meant}? Otherwise unset it`;
+    : `did you mean ${VARIABLE_PREFIX}${suggestion}? Otherwise unset it`;
 }
 
 /**

@@ -13,25 +13,28 @@ export interface SettingsFault {
   /** `config/countersign.yaml:12:5`, or `variable COUNTERSIGN_PUBLIC_PORT`. */
   readonly place: string;
   readonly problem: string;
-  readonly cure: string;
+  readonly fix: string;
 }
 
 /** A fault whose place in the file isn't known yet. */
 export interface FoundFault {
   readonly path: SettingPath;
   readonly problem: string;
-  readonly cure: string;
+  readonly fix: string;
 }
 
-/** SETTINGS_INVALID. The message has a line for each fault; `data.faults` holds them. */
+/**
+ * SETTINGS_INVALID. The message has a line for each fault; `data.faults` holds them. There the fix is still
+ * called `cure`, because scripts read that name.
+ */
 export function settingsInvalid(faults: readonly SettingsFault[]): CountersignError {
   const lines = faults.map(
-    ({ place, setting, problem, cure }) =>
-      `  ${place}: ${setting === '' ? '' : `${setting} `}${problem}: ${cure}`,
+    ({ place, setting, problem, fix }) =>
+      `  ${place}: ${setting === '' ? '' : `${setting} `}${problem}; ${fix}`,
   );
   const many = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
   return new CountersignError('SETTINGS_INVALID', [`The settings have ${many}.`, ...lines].join('\n'), {
-    faults,
+    faults: faults.map(({ fix, ...fault }) => ({ ...fault, cure: fix })),
   });
 }
 
@@ -49,13 +52,13 @@ export function faultsOf(issue: Issue, tree: unknown): readonly FoundFault[] {
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownSetting([...path, key]));
   if (issue.code === 'invalid_union') {
     // If the names in the value fit only one of several forms, report the faults of that form.
-    const begun = issue.errors.filter((errors) => errors.every((error) => error.path.length > 0));
-    const [form, ...others] = begun;
+    const matchingForms = issue.errors.filter((errors) => errors.every((error) => error.path.length > 0));
+    const [form, ...others] = matchingForms;
     if (form !== undefined && others.length === 0) {
       return form.flatMap((error) => faultsOf({ ...error, path: [...path, ...error.path] }, tree));
     }
   }
-  return [{ path, problem: problemOf(issue, valueAt(tree, path)), cure: issue.message }];
+  return [{ path, problem: problemOf(issue, valueAt(tree, path)), fix: issue.message }];
 }
 
 function problemOf(issue: Issue, value: unknown): string {
@@ -75,12 +78,12 @@ function unknownSetting(path: SettingPath): FoundFault {
     )
     .map((key) => key.path.at(-1) ?? '');
   const last = String(path.at(-1));
-  if (siblings.includes(last)) return { path, problem: 'is not allowed in this form', cure: 'delete it' };
-  const meant = closestMatch(last, siblings);
+  if (siblings.includes(last)) return { path, problem: 'is not allowed in this form', fix: 'delete it' };
+  const suggestion = closestMatch(last, siblings);
   return {
     path,
     problem: 'is not a setting',
-    cure: meant === undefined ? 'delete it, or see docs/settings.md' : `did you mean ${meant}?`,
+    fix: suggestion === undefined ? 'delete it, or see docs/settings.md' : `did you mean ${suggestion}?`,
   };
 }
 

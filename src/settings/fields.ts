@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 /*
  * The kinds of values that settings have. Every scalar arrives as text, from the file and from the
- * environment. The error message of a check is the cure. It never quotes the value, which may be a misplaced
+ * environment. The error message of a check is the fix. It never quotes the value, which may be a misplaced
  * secret.
  */
 
@@ -46,8 +46,8 @@ export function oneOf<const T extends readonly [string, ...string[]]>(values: T)
 }
 
 /** Text that matches a pattern. */
-export function text(pattern: RegExp, cure: string) {
-  return z.string({ error: cure }).regex(pattern, { error: cure });
+export function text(pattern: RegExp, fix: string) {
+  return z.string({ error: fix }).regex(pattern, { error: fix });
 }
 
 /** The name of a source, service or module. */
@@ -58,26 +58,29 @@ export const shortName = text(
 
 export const filePath = text(/^[^\0]{1,4096}$/, 'write the path of a file').meta({ title: 'file path' });
 
-/** The place of a secret or key. */
-export const secretReference = z.union(
-  [
-    z.strictObject({
-      file: filePath.describe('A file that holds nothing else. It is read again when it changes.'),
-    }),
-    z.strictObject({
-      env: text(/^[A-Za-z_][A-Za-z0-9_]*$/, 'write the name of an environment variable').describe(
-        'The name of an environment variable that holds it.',
-      ),
-    }),
-  ],
-  { error: 'write { file: PATH } or { env: NAME }; settings must not contain the secret itself' },
-);
+/** The place of a secret or key, and when its file is read. */
+function referenceRead(when: string) {
+  return z.union(
+    [
+      z.strictObject({ file: filePath.describe(`A file that holds nothing else. It is read ${when}.`) }),
+      z.strictObject({
+        env: text(/^[A-Za-z_][A-Za-z0-9_]*$/, 'write the name of an environment variable').describe(
+          'The name of an environment variable that holds it.',
+        ),
+      }),
+    ],
+    { error: 'write { file: PATH } or { env: NAME }; settings must not contain the secret itself' },
+  );
+}
 
-const RANGE_CURE = 'write an IP address or a range such as 10.0.0.0/8';
+export const secretReference = referenceRead('again when it changes');
+export const secretReferenceReadAtStart = referenceRead('when the service starts');
+
+const RANGE_FIX = 'write an IP address or a range such as 10.0.0.0/8';
 
 export const addressRange = z
-  .string({ error: RANGE_CURE })
-  .refine(isAddressRange, { error: RANGE_CURE })
+  .string({ error: RANGE_FIX })
+  .refine(isAddressRange, { error: RANGE_FIX })
   .meta({ title: 'IP address or range' });
 
 function isAddressRange(range: string): boolean {

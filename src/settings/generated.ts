@@ -25,21 +25,24 @@ unless it holds a secret that the settings refer to. To use no file at all, set
 \`COUNTERSIGN_CONFIG=/dev/null\`.
 
 **Secrets** are never written in the settings. The settings name their place: \`{ file: PATH }\` or
-\`{ env: NAME }\`. A file is read again when it changes, without a restart.
+\`{ env: NAME }\`. A file is read again when it changes, without a restart. The files of \`store\` are read
+only when the service starts.
 
 **Relative paths** are resolved against the folder of the settings file, also in variables. Without a
 settings file (\`/dev/null\`), and on the command line, they are resolved against the working directory.
 
 **Times** are in milliseconds if the name ends in \`Ms\`.
 
-**Faults** are reported all at once, each with its place and its cure. The service does not start with any.`;
+**Faults** are reported all at once, each with its place and its fix. The service does not start with a
+fault.`;
 
 function referenceEntry(key: SettingKey): string {
   const facts = [`${capitalized(key.types.join(', or '))}.`, defaultOf(key)];
   if (key.variable !== undefined) facts.push(`Variable \`${variableOf(key.path)}\`.`);
   const title = `${key.path.length === 1 ? '##' : '###'} \`${key.path.join('.').replaceAll('.*', '[n]')}\``;
-  const paragraphs = [title, key.description, facts.filter((fact) => fact !== '').join(' ')];
-  return paragraphs.filter((paragraph) => paragraph !== '').join('\n\n');
+  const paragraphs = [key.description, facts.filter((fact) => fact !== '').join(' ')];
+  const filled = paragraphs.filter((paragraph) => paragraph !== '');
+  return [title, ...filled.map((paragraph) => wrapped(paragraph, WIDTH).join('\n'))].join('\n\n');
 }
 
 function defaultOf(key: SettingKey): string {

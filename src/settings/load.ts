@@ -27,8 +27,11 @@ export const DEFAULT_SETTINGS_FILE = 'config/countersign.yaml';
 export function loadSettings(from: {
   readonly file?: string | undefined;
   readonly env: Environment;
+  /** Where earlier versions looked for the store. By default that of the process. */
+  readonly workingDirectory?: string;
 }): Settings {
   const file = from.file ?? from.env['COUNTERSIGN_CONFIG'] ?? DEFAULT_SETTINGS_FILE;
+  const { workingDirectory = process.cwd() } = from;
   const document = readSettingsDocument(file);
   const { tree } = document;
   if (typeof tree['store'] === 'string') tree['store'] = { url: tree['store'] };
@@ -41,11 +44,11 @@ export function loadSettings(from: {
     const found = [
       ...gaps,
       ...(parsed.error?.issues ?? []).flatMap((issue) => faultsOf(issue, tree)),
-      ...(parsed.success ? storeLeftBehind(parsed.data, baseFolder(file)) : []),
+      ...(parsed.success ? abandonedStoreFaults(parsed.data, baseFolder(file), workingDirectory) : []),
     ];
-    faults.push(...found.map((fault) => placed(fault, document, overrides)));
-    for (const { variable, cure } of unknown) {
-      faults.push({ setting: '', place: `variable ${variable}`, problem: 'does not name a setting', cure });
+    faults.push(...found.map((fault) => faultWithPlace(fault, document, overrides)));
+    for (const { variable, fix } of unknown) {
+      faults.push({ setting: '', place: `variable ${variable}`, problem: 'does not name a setting', fix });
     }
   }
   if (faults.length > 0 || !parsed.success) throw settingsInvalid(faults);
@@ -70,7 +73,7 @@ function secretVariables(tree: unknown, env: Environment): ReadonlySet<string> {
   return named;
 }
 
-function placed(
+function faultWithPlace(
   fault: FoundFault,
   document: SettingsDocument,
   overrides: readonly Override[],
@@ -82,7 +85,7 @@ function placed(
     setting: settingName(fault.path),
     place: placeOf(fault.path, document, overrides),
     problem: fault.problem,
-    cure: settable ? `${fault.cure}, or set ${variable}` : fault.cure,
+    fix: settable ? `${fault.fix}, or set ${variable}` : fault.fix,
   };
 }
 
@@ -134,10 +137,14 @@ function resolvePaths(settings: Settings, folder: string): void {
  * Earlier versions resolved the store against the working directory. If the store is still there, a new and
  * empty store would lack its decisions and used limits, so the start is refused.
  */
-function storeLeftBehind({ store }: Settings, folder: string): readonly FoundFault[] {
+function abandonedStoreFaults(
+  { store }: Settings,
+  folder: string,
+  workingDirectory: string,
+): readonly FoundFault[] {
   const path = embeddedPath(store.url);
   if (path === undefined) return [];
-  const [now, before] = [resolve(folder, path), resolve(path)];
+  const [now, before] = [resolve(folder, path), resolve(workingDirectory, path)];
   if (now === before || existsSync(now) || !existsSync(before)) return [];
   return [
     {
@@ -145,7 +152,9 @@ function storeLeftBehind({ store }: Settings, folder: string): readonly FoundFau
       problem:
         `is ${now}, which does not exist, but a store exists at ${before}, ` +
         'where earlier versions looked',
-      cure: `move that file with its -wal and -shm files, or write embedded:${before} to use it there`,
+      fix:
+        `move that file with its -wal and -shm files, or write embedded:${before} to use it there; ` +
+        'if it belongs to other settings, give this one another name',
     },
   ];
 }

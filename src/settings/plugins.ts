@@ -3,14 +3,14 @@ import { filePath, list, secretReference, section, shortName, text, wholeNumberO
 
 const name = shortName.describe('The name that policies use.');
 
-const URL_CURE =
+const URL_FIX =
   'write a URL such as https://risk.example/ask, without user, password or fragment; ' +
   'http is for a service on this machine';
 
 const url = z
-  .string({ error: URL_CURE })
-  .max(2048, { error: URL_CURE })
-  .refine((written) => /^https?:\/\/[^\s#@]+$/.test(written) && URL.canParse(written), { error: URL_CURE })
+  .string({ error: URL_FIX })
+  .max(2048, { error: URL_FIX })
+  .refine((written) => /^https?:\/\/[^\s#@]+$/.test(written) && URL.canParse(written), { error: URL_FIX })
   .meta({ title: 'http or https URL' });
 
 const waiting = wholeNumberOr(64, 0, 10000).describe(

@@ -46,27 +46,27 @@ const limits = section({
   connections: wholeNumberOr(1024, 1, 65536).describe('Open connections; more are closed.'),
   connectionsPerAddress: wholeNumberOr(512, 1, 65536).describe(
     'Open connections of one address (one /64 of IPv6); more are closed. ' +
-      'Only `connections` limits those of trustedProxies.',
+      'Connections of trustedProxies are limited only by `connections`.',
   ),
   callbacks: wholeNumberOr(512, 1, 65536).describe(
-    'Callbacks in flight at once; one more is answered FAILURE at once. This number within ' +
-      'answerTimeoutMs is the slowest pace at which all are answered in time: 512 within 2 s are 256 a ' +
-      'second. A higher number only makes more of them late.',
+    'Callbacks in flight at once; one more is answered FAILURE at once. To answer 512 callbacks within ' +
+      '2 s (answerTimeoutMs), the service must decide 256 a second. A higher number only makes more of ' +
+      'them late.',
   ),
   failuresPerSecond: wholeNumberOr(200, 1, 100000).describe(
     'Callbacks of one address (one /64 of IPv6) that may fail to authenticate in a second. For the rest ' +
-      'of that second, all its callbacks are answered FAILURE unread. An envelope that does not decipher ' +
+      "of that second, all its callbacks are answered FAILURE unread. An envelope that can't be decrypted " +
       'counts ten times. A request that is answered 404 or 405 counts too. A connection that is closed for ' +
       'misuse counts ten times: a request sent before the last one was answered, an answer left unread, or ' +
       'no HTTP. Further connections of an unknown address that does this are then closed unread. An IPv6 ' +
-      '/48 has ten times the budget of a /64. An address with a decided callback in the last day has a ' +
-      'budget of its own. It has ten times the budget for a minute after each authenticated callback, ' +
-      'since other callers may use the same gateway. List gateways in trustedProxies, so that each ' +
-      'caller is counted alone.',
+      '/48 has ten times the budget of a /64. An address from which a callback was decided has a budget of ' +
+      'its own, until a day passes without an authenticated callback. It has ten times the budget for a ' +
+      'minute after each authenticated callback, since other callers may use the same gateway. List ' +
+      'gateways in trustedProxies, so that each caller is counted alone.',
   ),
   outputs: wholeNumberOr(200, 1, 1000).describe(
     'Outputs of one withdrawal; more are refused (TOO_MANY_OUTPUTS). ' +
-      'Each limit by address counts for each output, and the store does nothing else meanwhile.',
+      'The store checks all outputs of a withdrawal in one step, and decides nothing else meanwhile.',
   ),
   requestsPerSocket: wholeNumberOr(0, 0, 1000000).describe(
     'Requests after which a connection is closed; 0 for any number.',
@@ -81,7 +81,10 @@ const publicPort = section({
   port: wholeNumberOr(8080, 0, 65535).describe('Port for callbacks; 0 takes any free port.'),
   trustedProxies: list(addressRange, 0, 64, 'addresses')
     .default([])
-    .describe('Gateways whose X-Forwarded-For is trusted. The address of any other peer is its own.'),
+    .describe(
+      "Gateways whose X-Forwarded-For is trusted. For other connections, the client's address is that of " +
+        'the connection.',
+    ),
   tls: tls.optional().describe('TLS terminated by Countersign itself. Omit it if a gateway terminates TLS.'),
   limits: limits.prefault({}).describe('Limits on what callers may use.'),
   shutdownDelayMs: wholeNumberOr(0, 0, 120000).describe(
@@ -133,7 +136,9 @@ export const settingsSchema = section({
     .prefault({})
     .describe('Where decisions are kept. A plain text is the url: `store: redis://redis:6379/0`.'),
   answerTimeoutMs: wholeNumberOr(2000, 100, 10000).describe(
-    'Time limit from the arrival of a callback to its answer. After it, the answer is FAILURE.',
+    'Time limit from the arrival of a callback to its answer, including the time that it waited to be ' +
+      'read. After it, the answer is FAILURE. A connection that waits in a full queue of the operating ' +
+      'system has not arrived yet.',
   ),
   policies: section({
     directory: filePath
@@ -144,7 +149,7 @@ export const settingsSchema = section({
       .default('when-empty')
       .describe('Whether a start puts the files in force if no revision is in force.'),
     pollMs: wholeNumberOr(1000, 100, 60000).describe(
-      'Time between checks of the revision in force, in case a notification was lost. ' +
+      'Time between checks of the revision in force, in case a change message was lost. ' +
         'Even with a long time, a stale revision never decides.',
     ),
   })

@@ -11,7 +11,7 @@ export interface Secrets {
   /** The current content, at most 64 KiB. Throws SECRET_UNREADABLE. */
   readonly read: ReadSecret;
   /** Adds a file that isn't a secret to `watch`, such as a certificate. Call it before reading the file. */
-  readonly follow: (file: string) => void;
+  readonly watchFile: (file: string) => void;
   /**
    * Calls `changed` about `pollMs` after a file that was read has changed, appeared or disappeared. `changed`
    * must read again and must not throw. Returns a function that ends the watch.
@@ -61,7 +61,7 @@ export function createSecrets(from: { readonly env: Environment; readonly pollMs
       else readableByAll.delete(reference.file);
       return secret;
     },
-    follow: (file) => void stateOfFile.set(file, stateNow(file)),
+    watchFile: (file) => void stateOfFile.set(file, stateNow(file)),
     watch: (changed) => {
       // A new function, so that one `changed` can be watched twice.
       const watcher = (): void => changed();
@@ -74,7 +74,7 @@ export function createSecrets(from: { readonly env: Environment; readonly pollMs
     },
     warnings: () =>
       [...readableByAll].map(
-        (file) => `the secret in file ${file} can be read by every user of this machine: run chmod o-r on it`,
+        (file) => `the secret in file ${file} can be read by every user of this machine; run chmod o-r on it`,
       ),
   };
 }
@@ -114,7 +114,7 @@ function readSmallFile(reference: { readonly file: string }): { content: string;
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'no reason given';
     throw unreadable(
       reference,
-      code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'is not text' : `cannot be read (${code})`,
+      code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'is not text' : `can't be read (${code})`,
     );
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
@@ -129,12 +129,12 @@ function trimmed(reference: SecretRef, content: string, ifEmpty: string): string
 }
 
 function unreadable(reference: SecretRef, problem: string): CountersignError {
-  const cure =
+  const fix =
     'file' in reference
       ? 'put the secret there, readable for this user; ' +
         'relative paths of the settings are resolved against the folder of their file'
       : 'set it before the start';
-  return new CountersignError('SECRET_UNREADABLE', `${nameOfSecret(reference)} ${problem}: ${cure}`, {
+  return new CountersignError('SECRET_UNREADABLE', `${nameOfSecret(reference)} ${problem}; ${fix}`, {
     ...reference,
     problem,
   });
@@ -167,10 +167,10 @@ const demoDigests: ReadonlySet<string> = new Set([
  * breaks.
  */
 export function isDemoCredential(content: string): boolean {
-  return demoDigests.has(createHash('sha256').update(bare(content)).digest('hex'));
+  return demoDigests.has(createHash('sha256').update(significantText(content)).digest('hex'));
 }
 
-function bare(content: string): string {
+function significantText(content: string): string {
   const letters = content.replaceAll(/-----[^-]+-----|\s/g, '');
   return letters.replaceAll('-', '+').replaceAll('_', '/').replaceAll('=', '');
 }
@@ -210,7 +210,9 @@ export function secretsOf(settings: object): readonly NamedSecret[] {
   return found;
 }
 
+/** A module has a `file` as well, beside other members. */
 function referenceOf(node: object): SecretRef | undefined {
+  if (Object.keys(node).length !== 1) return undefined;
   if ('file' in node && typeof node.file === 'string') return { file: node.file };
   if ('env' in node && typeof node.env === 'string') return { env: node.env };
   return undefined;

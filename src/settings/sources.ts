@@ -18,12 +18,12 @@ const signature = z.discriminatedUnion(
   'scheme',
   [
     section({
-      scheme: z.literal('md5').describe('MD5 of the sorted members and a shared secret.'),
+      scheme: z.literal('md5').describe('`md5`: MD5 of the sorted members and a shared secret.'),
       secret: secretReference.describe('The secret that the platform issued with the appKey.'),
       emptyValues,
     }),
     section({
-      scheme: z.literal('rsa').describe('Sorted members, signed with RSA.'),
+      scheme: z.literal('rsa').describe('`rsa`: sorted members, signed with RSA.'),
       platformKey,
       digest: oneOf(['sha256', 'sha1']).default('sha256').describe('Digest of the signature.'),
       signs: oneOf(['string', 'md5-hex'])
@@ -32,7 +32,9 @@ const signature = z.discriminatedUnion(
       emptyValues,
     }),
     section({
-      scheme: z.literal('rsa-envelope').describe('Encrypted and signed with RSA: app_id, time, data, sign.'),
+      scheme: z
+        .literal('rsa-envelope')
+        .describe('`rsa-envelope`: app_id, time, data and sign, encrypted and signed with RSA.'),
       platformKey,
       merchantKey: secretReference.describe("The merchant's private key, in PEM or base64."),
     }),
@@ -64,7 +66,7 @@ const paymentSource = section({
   name,
   callback: z
     .literal('payment')
-    .describe('One merchant application, whose payments the platform asks about.'),
+    .describe('`payment`: one merchant application, whose payments the platform asks about.'),
   appKey: text(
     /^[\x21-\x7e]{1,128}$/,
     'write the appKey, 1 to 128 printable characters without blanks',
@@ -80,7 +82,7 @@ const paymentSource = section({
   answer: answer
     .default('plain')
     .describe(
-      'Format of the answer to a payment confirmation: plain is SUCCESS or FAILURE, json an envelope ' +
+      'Format of the answer to a payment confirmation: plain is SUCCESS or FAILURE, json is a JSON object ' +
         'with a code. An unauthenticated sender gets the refusal that all payment sources share. If they ' +
         'differ, it gets that of the source whose appKey the body names. If the body names none or ' +
         'was not read, it gets FAILURE.',
@@ -147,7 +149,7 @@ const credential = z.union(
 
 const cosignerSource = section({
   name,
-  callback: z.literal('cosigner').describe('One co-signer, which asks before it signs.'),
+  callback: z.literal('cosigner').describe('`cosigner`: one co-signer, which asks before it signs.'),
   paths: section({
     withdraw: callbackPath.optional().describe('Path of the callback URL for withdrawals.'),
     web3: callbackPath

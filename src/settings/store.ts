@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { filePath, secretReference, section, text, wholeNumberOr } from './fields.ts';
+import { filePath, secretReferenceReadAtStart, section, text, wholeNumberOr } from './fields.ts';
 
 /** The parts of `store.url`. */
 export type StoreAddress =
@@ -28,15 +28,15 @@ interface StoreNode {
 const STORE_FORMS =
   'embedded:PATH, redis://HOST:PORT/DATABASE, redis-sentinel://HOST:PORT,HOST:PORT/PRIMARY/DATABASE, ' +
   'redis-cluster://HOST:PORT,HOST:PORT';
-const FORMS_CURE = `write one of ${STORE_FORMS}; rediss for TLS`;
-const CREDENTIALS_CURE =
+const FORMS_FIX = `write one of ${STORE_FORMS}; rediss for TLS`;
+const CREDENTIALS_FIX =
   'remove them from the URL and set store.username and store.password, ' +
   'such as store.password: { env: REDIS_PASSWORD }';
 
 const DAY_MS = 86_400_000;
 
 const storeUrl = z
-  .string({ error: FORMS_CURE })
+  .string({ error: FORMS_FIX })
   .check((context) => {
     const credentials = holdsCredentials(context.value);
     if (!credentials && storeAddress(context.value) !== undefined) return;
@@ -44,7 +44,7 @@ const storeUrl = z
       code: 'custom',
       input: context.value,
       params: credentials ? { problem: 'contains a user or a password' } : {},
-      message: credentials ? CREDENTIALS_CURE : FORMS_CURE,
+      message: credentials ? CREDENTIALS_FIX : FORMS_FIX,
     });
   })
   .default('embedded:data/countersign.db')
@@ -58,7 +58,7 @@ export const store = section({
   username: text(/^[\x21-\x7e]{1,128}$/, 'write the name of the Redis user')
     .optional()
     .describe('Redis user. Without it, the default user.'),
-  password: secretReference.optional().describe('Password of the Redis user.'),
+  password: secretReferenceReadAtStart.optional().describe('Password of the Redis user.'),
   tls: section({
     ca: filePath
       .optional()
@@ -66,7 +66,7 @@ export const store = section({
         "PEM file of the server's certificate authority. Without it, the authorities that Node trusts.",
       ),
     certificate: filePath.optional().describe('PEM file of a client certificate.'),
-    key: secretReference.optional().describe('The private key of the client certificate, in PEM.'),
+    key: secretReferenceReadAtStart.optional().describe('The private key of the client certificate, in PEM.'),
   })
     .optional()
     .describe('TLS settings for a rediss URL.'),
@@ -80,7 +80,8 @@ export const store = section({
   durability: section({
     replicas: wholeNumberOr(0, 0, 16).describe(
       'Number of replicas that must have an approval before it is answered SUCCESS. The same holds before ' +
-        'a push, a freeze, its end, a change of a list or of prices, or a cancelled order is acknowledged. ' +
+        'a push, a freeze, an unfreeze, a change of a list or of prices, or a cancelled order is ' +
+        'acknowledged. ' +
         'Otherwise the answer is FAILURE, and a repeat is approved once the replicas have it. The replicas ' +
         'of the primary count; on a Cluster, those of the primary that holds the source. With 0, the ' +
         'memory of the primary is enough, and a failover may lose the last approvals. To lose none in any ' +
@@ -103,9 +104,9 @@ export const store = section({
         'Within it, a clock that jumps ahead may let a limit pass twice.',
     ),
     maxGapMs: wholeNumberOr(3_600_000, 15_000, 400 * DAY_MS).describe(
-      'The same limit for the first look after a time in which no service ran. It applies if nothing else ' +
-        'confirms the clock. The embedded store also knows the uptime of the machine, so there it applies ' +
-        'after a restart of the machine. At least store.clock.maxStepMs.',
+      'The same limit for the first comparison after no service ran for a while. It applies if nothing ' +
+        'else confirms the clock. The embedded store also knows the uptime of the machine, so there it ' +
+        'applies after a restart of the machine. At least store.clock.maxStepMs.',
     ),
   })
     .prefault({})
@@ -113,8 +114,8 @@ export const store = section({
   retention: section({
     subjectsDays: wholeNumberOr(400, 93, 36500).describe(
       'Days for which a decision is remembered. A callback that repeats later is decided as a new one. ' +
-        'At least 93, to be longer than any window. Orders, from their expiry, and records of payments are ' +
-        'kept as long.',
+        'At least 93, to be longer than any window. Orders, from their expiry, and values known to ' +
+        'first-use-limit are kept as long.',
     ),
     journalDays: wholeNumberOr(400, 1, 36500).describe(
       'Days for which journal entries and the history of prices are kept.',

@@ -1,15 +1,10 @@
 import { type Failure, failure } from '../errors.ts';
+import type { Grammar } from '../values/members.ts';
 import { type Canonical, byCodePoint } from './canonical.ts';
-
-/** The allowed values of one member. */
-interface MemberGrammar {
-  readonly pattern: RegExp;
-  readonly maxLength: number;
-}
 
 /** The members that a callback defines, and which of them are optional. */
 export interface MemberTable {
-  readonly grammar: Readonly<Record<string, MemberGrammar>>;
+  readonly grammar: Readonly<Record<string, Grammar>>;
   readonly optional: ReadonlySet<string>;
 }
 
@@ -24,7 +19,8 @@ const END = -1;
  * Without separators, one signed text may have several readings as names and values. This check accepts a
  * verified signature only if the defined names, in order, with values of their grammar, match the text in
  * exactly one way, which is the body. The appKey is known, since it selected the key. A text longer than all
- * members at their maximum has no reading, so the grammar bounds the time, not the body.
+ * names plus all maximum values is rejected without a search, so the cost depends on the grammar and not on
+ * the size of the body.
  */
 export function compileAmbiguityCheck({ grammar, optional }: MemberTable): CheckAmbiguity {
   const names = Object.keys(grammar).sort(byCodePoint);
@@ -127,14 +123,14 @@ function same(a: Reading, b: Reading): boolean {
 function reason(signed: Reading, other: Reading | undefined, { grammar, optional }: MemberTable): string {
   const values = new Map(signed);
   const unknown = signed.find(([name]) => !Object.hasOwn(grammar, name));
-  if (unknown !== undefined) return `the callback defines no member ${JSON.stringify(unknown[0])}`;
+  if (unknown !== undefined) return `${JSON.stringify(unknown[0])} is not a member of a payment confirmation`;
   const missing = Object.keys(grammar).find((name) => !values.has(name) && !optional.has(name));
   if (missing !== undefined) return `${missing} is missing`;
   const wrong = signed.find(([name, value]) => {
     const rule = grammar[name];
     return rule === undefined || value.length > rule.maxLength || !rule.pattern.test(value);
   });
-  if (wrong !== undefined) return `${wrong[0]} has a value that the callback does not allow`;
+  if (wrong !== undefined) return `${wrong[0]} has a value that is not allowed`;
   const differs = signed.find(([name, value], at) => other?.[at]?.[0] !== name || other[at][1] !== value);
-  return `without separators it can also be read with another ${differs?.[0] ?? 'member'}`;
+  return `without separators, it can also be read with another ${differs?.[0] ?? 'member'}`;
 }

@@ -9,7 +9,7 @@ import {
   type SelfCheckResult,
   compileCosigner,
 } from './cosigners.ts';
-import type { Arrival } from './credentials.ts';
+import type { SenderFacts } from './credentials.ts';
 import { collectFaults } from './faults.ts';
 import { type Payments, compilePayments } from './payments.ts';
 import type { KeyInUse } from './scheme.ts';
@@ -22,7 +22,7 @@ export interface Authenticator {
    * Authenticates a co-signer by the credentials of its source; its body is not signed (sections 6.2 and
    * 6.3).
    */
-  cosigner(source: string, arrival: Arrival & { readonly members: Members }): Authenticated | Failure;
+  cosigner(source: string, arrival: SenderFacts & { readonly members: Members }): Authenticated | Failure;
   /** Checks whether this address may call a co-signer's URL, before the body is read. */
   checkAddress(source: string, address: string): Failure | undefined;
   /** Whether the co-signer has the same public keys. Both results are false if the settings name no keys. */
@@ -83,8 +83,7 @@ export function compileAuthenticator(
     payment: ({ members }) => authenticatePayment(payments, members),
     cosigner(name, arrival) {
       const source = cosigners.get(name);
-      if (source === undefined)
-        return failure('SOURCE_UNKNOWN', `the settings have no co-signer called ${name}`);
+      if (source === undefined) return unknownCosigner(name);
       const refusal = source.check(arrival);
       if (refusal !== undefined) return refusal;
       const { by } = source;
@@ -97,7 +96,10 @@ export function compileAuthenticator(
         plaintext: undefined,
       };
     },
-    checkAddress: (name, address) => cosigners.get(name)?.checkAddress(address),
+    checkAddress(name, address) {
+      const source = cosigners.get(name);
+      return source === undefined ? unknownCosigner(name) : source.checkAddress(address);
+    },
     selfCheck: (name, hashes) =>
       cosigners.get(name)?.selfCheck?.check(hashes) ?? { client: false, verify: false },
     describe: () => [
@@ -106,6 +108,9 @@ export function compileAuthenticator(
     ],
   };
 }
+
+const unknownCosigner = (name: string): Failure =>
+  failure('SOURCE_UNKNOWN', `the settings have no co-signer called ${name}`);
 
 function authenticatePayment(payments: Payments, members: Members): Authenticated | Failure {
   const candidate = payments.candidate(members);
@@ -133,11 +138,11 @@ function describePayment({ name, verifiers }: Payments['sources'][number]): Sour
   };
 }
 
-function describeCosigner({ name, by, selfCheck, warnings }: CosignerSource): SourceDescription {
+function describeCosigner({ name, accepts, selfCheck, warnings }: CosignerSource): SourceDescription {
   return {
     source: name,
     callback: 'cosigner',
-    accepts: by.split('+'),
+    accepts,
     keys: selfCheck?.keys ?? [],
     warnings,
   };
@@ -150,8 +155,8 @@ function describeCosigner({ name, by, selfCheck, warnings }: CosignerSource): So
 export function sharedKeys(sources: readonly SourceDescription[]): readonly string[] {
   return sources.flatMap((one, at) =>
     sources.slice(at + 1).flatMap((other) => {
-      const theirs = platformKeys(other);
-      const shared = [...platformKeys(one)].filter((key) => theirs.has(key));
+      const otherKeys = platformKeys(other);
+      const shared = [...platformKeys(one)].filter((key) => otherKeys.has(key));
       return shared.map((key) => sharedKeyWarning(one, other, key));
     }),
   );
@@ -159,11 +164,9 @@ export function sharedKeys(sources: readonly SourceDescription[]): readonly stri
 
 function sharedKeyWarning(one: SourceDescription, other: SourceDescription, key: string): string {
   const envelopes = [one, other].every(({ accepts }) => accepts.includes('rsa-envelope'));
-  const envelopeRisk = envelopes
-    ? ', and an rsa-envelope for one, encrypted again, passes as one for the other'
-    : '';
+  const envelopeRisk = envelopes ? ', and an rsa-envelope for one can be encrypted again for the other' : '';
   return (
-    `the sources ${one.source} and ${other.source} share the platform key ${key}: its owner can sign for ` +
+    `the sources ${one.source} and ${other.source} share the platform key ${key}, so its owner can sign for ` +
     `both${envelopeRisk}; have the platform use a key for each`
   );
 }

@@ -20,7 +20,7 @@ export function canonicalString(members: Members, emptyValues: EmptyValues): Can
   const signed: [string, string][] = [];
   for (const [name, { kind, text }] of members) {
     if (kind === 'object' || kind === 'array') {
-      return failure('MEMBER_INVALID', `${JSON.stringify(name)} is an ${kind}, which cannot be signed`, {
+      return failure('MEMBER_INVALID', `${JSON.stringify(name)} is an ${kind}, which can't be signed`, {
         member: name,
       });
     }

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { type Failure, failure } from '../errors.ts';
 import { type ReadSecret, equalInConstantTime } from '../values/secret.ts';
 import type { CosignerCredential, CosignerSourceConfig } from './config.ts';
-import { type Arrival, CREDENTIAL_ORDER, type Credential, compileCredential } from './credentials.ts';
+import { type SenderFacts, CREDENTIAL_ORDER, type Credential, compileCredential } from './credentials.ts';
 import type { Faults } from './faults.ts';
 import { type PublicKey, readPublicKeyFrom } from './keys.ts';
 import type { KeyInUse } from './scheme.ts';
@@ -11,6 +11,8 @@ import type { KeyInUse } from './scheme.ts';
 /** One co-signer with its secrets and keys. */
 export interface CosignerSource {
   readonly name: string;
+  /** The names of the required credentials, or `none`. */
+  readonly accepts: readonly string[];
   /** For logs: `addresses+header`, or `none`. */
   readonly by: string;
   readonly warnings: readonly string[];
@@ -18,7 +20,7 @@ export interface CosignerSource {
   /** Checks the address alone, before the body is read. `check` checks it again. */
   checkAddress(address: string): Failure | undefined;
   /** Undefined if the sender presents all credentials; otherwise the first that is missing. */
-  check(arrival: Arrival): Failure | undefined;
+  check(arrival: SenderFacts): Failure | undefined;
 }
 
 /** The hashes of a co-signer's `verify_public_hash` callback. */
@@ -50,11 +52,13 @@ export function compileCosigner(
     .flatMap((credential) => faults.attempt(where, () => compileCredential(credential, readSecret)) ?? [])
     .sort((a, b) => CREDENTIAL_ORDER.indexOf(a.name) - CREDENTIAL_ORDER.indexOf(b.name));
   const addresses = credentials.find(({ name }) => name === 'addresses');
-  const open = authenticate.length === 1 && authenticate[0] === 'none';
+  const withoutCredentials = authenticate.length === 1 && authenticate[0] === 'none';
+  const accepts = withoutCredentials ? ['none'] : credentials.map(({ name }) => name);
 
   return {
     name: config.name,
-    by: open ? 'none' : credentials.map(({ name }) => name).join('+'),
+    accepts,
+    by: accepts.join('+'),
     warnings: warningsOf(authenticate, credentials),
     selfCheck:
       selfCheck && faults.attempt(`${where}, selfCheck`, () => compileSelfCheck(selfCheck, readSecret)),
@@ -63,9 +67,9 @@ export function compileCosigner(
       return refusal && { ...refusal, data: { ...refusal.data, source: config.name } };
     },
     check(arrival) {
-      if (open) return undefined;
+      if (withoutCredentials) return undefined;
       if (credentials.length === 0)
-        return failure('KEYS_UNAVAILABLE', `${where} has no credential: list one under authenticate`);
+        return failure('KEYS_UNAVAILABLE', `${where} has no credential; list one under authenticate`);
       for (const credential of credentials) {
         const refusal = credential.check(arrival);
         if (refusal !== undefined) return { ...refusal, data: { ...refusal.data, source: config.name } };
@@ -76,7 +80,7 @@ export function compileCosigner(
 }
 
 /** The credential `addresses` uses the address alone. */
-const NOTHING_PRESENTED: Omit<Arrival, 'address'> = {
+const NOTHING_PRESENTED: Omit<SenderFacts, 'address'> = {
   header: () => undefined,
   fromProxy: false,
   pathSecret: undefined,
@@ -90,7 +94,7 @@ function warningsOf(
   const kept = credentials.flatMap(({ warnings }) => warnings);
   if (authenticate.includes('none')) {
     return [
-      'authenticate: none trusts every caller that reaches the port: ' +
+      'authenticate: none trusts every caller that reaches the port; ' +
         'list addresses, a header, a path or a certificate',
       ...kept,
     ];
@@ -101,8 +105,9 @@ function warningsOf(
   );
   return byHeader && !credentials.some(({ name }) => name === 'addresses')
     ? [
-        'a certificate in a header is only as safe as the gateway that writes it: ' +
-          'list the gateway under addresses as well',
+        'any client of the gateway can send the certificate in a header, unless the gateway overwrites that ' +
+          "header; make the gateway overwrite it, and list the co-signer's addresses (not the gateway's) " +
+          'under addresses',
         ...kept,
       ]
     : kept;

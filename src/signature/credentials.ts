@@ -5,12 +5,12 @@ import { type ReadSecret, type SecretRef, equalInConstantTime, nameOfSecret } fr
 import type { CosignerCredential } from './config.ts';
 
 /** What is known about the sender of a callback, apart from the body. */
-export interface Arrival {
-  /** The peer's address, behind trusted proxies. */
+export interface SenderFacts {
+  /** The client's IP address, after trusted proxies are skipped. */
   readonly address: string;
-  /** The value of a header; undefined if it was sent twice. */
+  /** The value of a header; undefined if the header is missing or was sent twice. */
   readonly header: (name: string) => string | undefined;
-  /** Whether the peer is a trusted proxy. Only its header about the client's certificate counts. */
+  /** Whether the TCP connection comes from a trusted proxy. Only then does a certificate header count. */
   readonly fromProxy: boolean;
   /** The path segment after the source's path. */
   readonly pathSecret: string | undefined;
@@ -23,7 +23,7 @@ export interface Credential {
   readonly name: CredentialName;
   readonly warnings: readonly string[];
   /** Undefined if the sender presents it. */
-  check(arrival: Arrival): Failure | undefined;
+  check(arrival: SenderFacts): Failure | undefined;
 }
 
 /** The order of the checks: addresses first, so that unknown addresses can't probe secrets. */
@@ -60,15 +60,15 @@ function addressCredential(ranges: readonly string[]): Credential {
   return {
     name: 'addresses',
     warnings: everyone
-      ? ['addresses: a range that ends in /0 allows every address: list the right ones']
+      ? ["addresses: a range that ends in /0 allows every address; list only the co-signer's"]
       : [],
     check: ({ address }) =>
       includes(address)
         ? undefined
         : failure(
             'ADDRESS_NOT_ALLOWED',
-            `${address} is in none of ${ranges.join(', ')}: ` +
-              'check the list, and public.trustedProxies if this is a proxy',
+            `${address} is not in ${ranges.join(', ')}; ` +
+              'correct the list, or add the address to public.trustedProxies if it is your proxy',
             { address, allowed: ranges },
           ),
   };
@@ -92,8 +92,8 @@ function headerCredential(
       return failure(
         'HEADER_WRONG',
         value === undefined
-          ? `the header ${name} is missing: set it in the co-signer or in its gateway`
-          : `the header ${name} differs from ${nameOfSecret(secret)}: send the whole value, and only once`,
+          ? `the header ${name} is missing; set it in the co-signer or in its gateway`
+          : `the header ${name} differs from ${nameOfSecret(secret)}; send the whole value, once`,
         { header: name },
       );
     },
@@ -110,7 +110,7 @@ function pathCredential({ secret }: { readonly secret: SecretRef }, readSecret: 
         ? undefined
         : failure(
             'PATH_WRONG',
-            `the URL does not end with the secret of ${nameOfSecret(secret)}: check the co-signer's ` +
+            `the URL does not end with the secret in ${nameOfSecret(secret)}; check the co-signer's ` +
               'callback URL',
           ),
   };
@@ -135,22 +135,22 @@ function certificateCredential({
     name: 'certificate',
     warnings: [],
     check({ header, fromProxy, certificate }) {
-      const shown = headerName === undefined || !fromProxy ? undefined : header(headerName);
-      const good =
+      const headerValue = headerName === undefined || !fromProxy ? undefined : header(headerName);
+      const isValid =
         headerName === undefined
           ? isAccepted(certificate?.fingerprint256, certificate?.subject)
-          : isAccepted(shown, shown);
-      if (good) return undefined;
+          : isAccepted(headerValue, headerValue);
+      if (isValid) return undefined;
       const where = headerName === undefined ? 'the TLS connection' : `the header ${headerName}`;
-      const missing = headerName === undefined ? certificate === undefined : shown === undefined;
+      const missing = headerName === undefined ? certificate === undefined : headerValue === undefined;
       const untrusted = headerName !== undefined && !fromProxy;
       return failure(
         'CERTIFICATE_WRONG',
         missing
           ? `${where} has no client certificate` +
-              (untrusted ? ': only a proxy of public.trustedProxies may send one' : '')
-          : `the certificate of ${where} is not an accepted one`,
-        { shown: headerName === undefined ? certificate : shown?.slice(0, 512) },
+              (untrusted ? '; only a proxy in public.trustedProxies may send one' : '')
+          : `the certificate in ${where} is not accepted`,
+        { shown: headerName === undefined ? certificate : headerValue?.slice(0, 512) },
       );
     },
   };
@@ -170,11 +170,11 @@ function secretMatcher(
   const secret = readSecret(reference);
   const place = nameOfSecret(reference);
   if (secret === '')
-    throw new CountersignError('SECRET_UNREADABLE', `${place} is empty: put the secret there`);
+    throw new CountersignError('SECRET_UNREADABLE', `${place} is empty; put the secret there`);
   if (!pattern.test(secret)) {
     throw new CountersignError(
       'SECRET_UNREADABLE',
-      `${place} has characters that can't be sent unchanged: use ${allowed}`,
+      `${place} has characters that can change in transit; use ${allowed}`,
     );
   }
   return (shown) => shown !== undefined && equalInConstantTime(shown, secret);

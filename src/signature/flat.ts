@@ -2,7 +2,7 @@ import { CountersignError, lazyFailure } from '../errors.ts';
 import { type Members, membersJson, stringMember, withoutMembers } from '../values/members.ts';
 import { type Canonical, type EmptyValues, canonicalString } from './canonical.ts';
 import type { SchemeName } from './config.ts';
-import { type KeyInUse, type Signer, type Verifier, measured, signFailure, signedOf } from './scheme.ts';
+import { type KeyInUse, type Signer, type Verifier, digestOf, signFailure, signedOf } from './scheme.ts';
 
 /** The parts in which the flat schemes differ. */
 export interface FlatParts {
@@ -13,18 +13,18 @@ export interface FlatParts {
   readonly warnings?: readonly string[];
   /** The signed text: the canonical string (the default), or its MD5. */
   readonly signs?: 'string' | 'md5-hex';
-  /** Compares secrets in constant time. */
+  /** Whether `sign` is valid for the text. It must compare secrets in constant time. */
   matches(text: string, sign: string): boolean;
   /** The right `sign`, if the verifier can make it. It is a credential. */
   expected(text: string): string | undefined;
   /** What to fix if the sign doesn't match. */
-  cure(text: string, sign: string, variants: readonly Variant[]): string;
+  fix(text: string, sign: string, variants: readonly Variant[]): string;
 }
 
 /** Another text that the sender may have signed, and what to do about it. */
 export interface Variant {
   readonly text: string;
-  readonly cure: string;
+  readonly fix: string;
 }
 
 /** Verifies a canonical string. The ambiguity check (ambiguity.ts) must follow. */
@@ -44,12 +44,12 @@ export function flatVerifier(parts: FlatParts): Verifier {
         return { ok: true, members: withoutMembers(members, 'sign'), plaintext: undefined, canonical };
       }
       return lazyFailure('SIGN_WRONG', () => {
-        const cure = parts.cure(canonical.text, sign, variantsOf(members, canonical, emptyValues));
+        const fix = parts.fix(canonical.text, sign, variantsOf(members, canonical, emptyValues));
         return signFailure(
           'SIGN_WRONG',
-          `the sign does not match the body: ${cure}`,
+          `the signature does not match the body; ${fix}`,
           { scheme, keys },
-          measured(canonical.text),
+          digestOf(canonical.text),
         );
       });
     },
@@ -66,7 +66,7 @@ export function flatVerifier(parts: FlatParts): Verifier {
         expected: parts.expected(text),
         received: sign,
         verifies,
-        next: verifies ? undefined : parts.cure(text, sign, variantsOf(members, canonical, emptyValues)),
+        next: verifies ? undefined : parts.fix(text, sign, variantsOf(members, canonical, emptyValues)),
       };
     },
   };
@@ -102,15 +102,15 @@ function variantsOf(members: Members, canonical: Canonical, emptyValues: EmptyVa
   return [
     {
       text: textOf(members, other),
-      cure: `it is right with empty values left as ${other}: set emptyValues: ${other}`,
+      fix: `the sender ${other}s empty values; set emptyValues: ${other}`,
     },
     {
       text: textOf(nulls, emptyValues),
-      cure: 'it is right with null as a text: the sender must leave out null members',
+      fix: 'the signature matches if null is signed as a text; the sender must leave out null members',
     },
     {
       text: textOf(withoutMembers(members, 'appKey'), emptyValues),
-      cure: 'it is right without appKey: the sender must sign appKey as well',
+      fix: 'the signature matches without appKey; the sender must sign appKey as well',
     },
   ].filter(({ text }) => text !== canonical.text);
 }

@@ -38,8 +38,8 @@ export interface PublicKey extends RsaKey {
 export interface PrivateKey extends RsaKey {
   sign(data: string): Uint8Array;
   /**
-   * PKCS#1 v1.5, whole blocks joined. A block for another key gives undefined or random bytes; an empty block
-   * gives undefined.
+   * PKCS#1 v1.5, whole blocks joined. A block for another key gives undefined or random bytes; a block that
+   * decrypts to no bytes gives undefined.
    */
   decrypt(blocks: Uint8Array): Uint8Array | undefined;
 }
@@ -141,7 +141,7 @@ function nodeRsa(der: Buffer, format: FormatDer, digest: Digest): NodeRSA {
       bigIntImpl: 'native',
     });
   } catch {
-    return unreadable('is an RSA key whose numbers do not fit together: make a new pair');
+    return unreadable('is a damaged RSA key; make a new pair');
   }
 }
 
@@ -195,17 +195,17 @@ export function readKey(text: string, wanted: 'public' | 'private'): KeyObject {
   if (key.type !== wanted) {
     unreadable(
       wanted === 'public'
-        ? "is a private key where a public one is wanted: put the other side's public key here, " +
-            'and keep the private key where it belongs'
-        : 'is a public key (or a certificate) where a private one is wanted: ' +
+        ? "is a private key, but a public key is needed; put the other side's public key here " +
+            'and keep the private key secret'
+        : 'is a public key or a certificate, but a private key is needed; ' +
             'put the private key of your own pair here',
     );
   }
   if (key.asymmetricKeyType !== 'rsa')
-    unreadable(`is a key of type ${key.asymmetricKeyType}, not RSA: make an RSA key`);
+    unreadable(`is a key of type ${key.asymmetricKeyType}, not RSA; make an RSA key`);
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
   if (bits < KEY_BITS_MIN || bits > KEY_BITS_MAX || bits % 8 !== 0) {
-    unreadable(`has ${bits} bits: make a key of ${KEY_BITS_MIN} to ${KEY_BITS_MAX} bits, a multiple of 8`);
+    unreadable(`has ${bits} bits; make a key of ${KEY_BITS_MIN} to ${KEY_BITS_MAX} bits, a multiple of 8`);
   }
   return key;
 }
@@ -243,7 +243,7 @@ function parseKey(text: string): KeyObject {
     }
   }
   return unreadable(
-    'is not an RSA key: write the whole key as PEM (PKCS#1, PKCS#8, SPKI or a certificate) ' +
+    'is not an RSA key; write the whole key as PEM (PKCS#1, PKCS#8, SPKI or a certificate) ' +
       'or as the base64 of its DER',
   );
 }
@@ -259,16 +259,16 @@ function unquoted(text: string): string {
 
 function derOf(text: string): Buffer {
   if (/-----BEGIN ENCRYPTED|Proc-Type:.*ENCRYPTED/.test(text)) {
-    unreadable('is encrypted with a passphrase: decrypt it first (openssl pkey -in KEY -out KEY.pem)');
+    unreadable('is encrypted with a passphrase; decrypt it first (openssl pkey -in KEY -out KEY.pem)');
   }
   const blocks = [...text.matchAll(/-----BEGIN [A-Z0-9 ]+-----([^-]*)-----END [A-Z0-9 ]+-----/g)];
-  if (blocks.length > 1) unreadable(`contains ${blocks.length} PEM blocks: keep only the right one`);
+  if (blocks.length > 1) unreadable(`contains ${blocks.length} PEM blocks; keep only the right one`);
   if (blocks.length === 0 && text.includes('-----')) {
-    unreadable('is an incomplete PEM block: write it with its BEGIN line, its END line and all between');
+    unreadable('is an incomplete PEM block; write it from its BEGIN line to its END line');
   }
   const base64 = (blocks[0]?.[1] ?? text).replaceAll(/\s/g, '');
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(base64)) {
-    unreadable('is neither PEM nor base64: write the whole key in one of them');
+    unreadable('is neither PEM nor base64; write the whole key in one of them');
   }
   return Buffer.from(base64, 'base64');
 }

@@ -16,11 +16,11 @@ export const md5: Scheme<'md5'> = {
     const secret = readSecret(reference);
     const place = nameOfSecret(reference);
     if (secret === '')
-      throw new CountersignError('SECRET_UNREADABLE', `${place} is empty: put the secret there`);
+      throw new CountersignError('SECRET_UNREADABLE', `${place} is empty; put the secret there`);
     if (isKey(secret)) {
       throw new CountersignError(
         'SECRET_UNREADABLE',
-        `${place} is a key: put the secret of the md5 scheme there`,
+        `${place} is a key; put the secret of the md5 scheme there`,
       );
     }
     const matches = (text: string, sign: string): boolean =>
@@ -32,8 +32,8 @@ export const md5: Scheme<'md5'> = {
       emptyValues,
       matches,
       expected: (text) => signOf(text, secret),
-      cure: (_, sign, variants) =>
-        variants.find(({ text }) => matches(text, sign))?.cure ??
+      fix: (_, sign, variants) =>
+        variants.find(({ text }) => matches(text, sign))?.fix ??
         'compare the length and the digest of the signed string with the sender; if they agree, the ' +
           'secrets differ',
     });

@@ -88,7 +88,7 @@ function refuseSharedEnvelopes(sources: readonly PaymentSource[], faults: Faults
       faults.add(
         `source ${source.name}`,
         'SETTINGS_INVALID',
-        `has both rsa-envelope keys of source ${owner.name}, so each accepts the other's callbacks: ` +
+        `has both rsa-envelope keys of source ${owner.name}, so each accepts the other's callbacks; ` +
           'give each its own merchant key',
       );
     }
@@ -119,7 +119,7 @@ function appKeyOf(members: Members, shape: Shape): string | Failure {
   const member = members.get(name);
   return member?.kind === 'string' && member.text !== ''
     ? member.text
-    : failure('SOURCE_UNKNOWN', `the string ${name} is missing: it names the source`, {
+    : failure('SOURCE_UNKNOWN', `${name}, the string that names the source, is missing`, {
         member: name,
       });
 }
@@ -131,7 +131,7 @@ function candidateOf(
 ): Candidate | Failure {
   const sign = members.get('sign');
   if (sign === undefined || sign.kind === 'null' || (sign.kind === 'string' && sign.text === '')) {
-    return failure('SIGN_MISSING', 'there is no sign', { source: source.name });
+    return failure('SIGN_MISSING', 'the member sign is missing', { source: source.name });
   }
   const scheme = sign.kind === 'string' ? schemeOf(shape, sign.text) : undefined;
   if (scheme === undefined) {
@@ -150,7 +150,7 @@ function candidateOf(
   const accepted = [...new Set(source.verifiers.map((verifier) => verifier.scheme))];
   return failure(
     'SCHEME_NOT_ALLOWED',
-    `the callback is signed by ${scheme}, and source ${source.name} accepts ${accepted.join(' and ')}: ` +
+    `the callback is signed by ${scheme}, but source ${source.name} accepts ${accepted.join(' and ')}; ` +
       `agree on one scheme with the platform, or add ${scheme} to its signatures`,
     { source: source.name, scheme, accepted },
   );
@@ -160,15 +160,15 @@ function candidateOf(
 function joinFailures(failures: readonly Failure[]): Failure {
   const [first] = failures;
   if (first === undefined)
-    return failure('KEYS_UNAVAILABLE', 'no key could verify the sign: list one under signatures');
+    return failure('KEYS_UNAVAILABLE', 'no key can verify the signature; list one under signatures');
   if (failures.length === 1) return first;
-  // A code other than SIGN_WRONG comes from a key that verified the signature, so it is more specific.
+  // A code other than SIGN_WRONG names a fault besides the key, so it is more specific.
   const specific = failures.find((each) => each.code !== 'SIGN_WRONG') ?? first;
   return lazyFailure(specific.code, () => {
     const because = failures.map((each) => each.because).join('; ');
     const keys = failures.flatMap((each) => (Array.isArray(each.data['keys']) ? each.data['keys'] : []));
     return {
-      because: `none of ${failures.length} keys verifies: ${because}`,
+      because: `none of ${failures.length} keys verifies the signature: ${because}`,
       data: { ...specific.data, keys },
     };
   });

@@ -17,7 +17,7 @@ import {
   type KeyInUse,
   type Scheme,
   decodeBase64,
-  measured,
+  digestOf,
   signFailure,
   signedOf,
 } from './scheme.ts';
@@ -42,7 +42,7 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
       { role: 'merchant key', fingerprint: receiverKey.fingerprint },
     ];
     const scheme = 'rsa-envelope';
-    const open = (members: Members, sign: string): Opened => {
+    const open = (members: Members, sign: string): EnvelopeContent => {
       const data = dataOf(members);
       return typeof data === 'string' ? openEnvelope({ data, sign }, { senderKey, receiverKey }) : data;
     };
@@ -52,7 +52,7 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
       keys,
       warnings:
         senderKey.fingerprint === receiverKey.fingerprint
-          ? ["platformKey is the public half of merchantKey: put the platform's own public key there"]
+          ? ["platformKey is the public half of merchantKey; put the platform's own public key there"]
           : [],
       verify(members, sign, appKey) {
         const opened = open(members, sign);
@@ -60,7 +60,7 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
         const content = contentOf(opened.plaintext, appKey);
         return content.ok
           ? content
-          : signFailure(content.code, content.because, { scheme, keys }, measured(opened.plaintext));
+          : signFailure(content.code, content.because, { scheme, keys }, digestOf(opened.plaintext));
       },
       explain(members, sign) {
         const explained = (plaintext: Uint8Array, next: string | undefined): Explanation => ({
@@ -107,13 +107,13 @@ function dataOf(members: Members): string | Failure {
   if (unknown !== undefined) {
     return failure(
       'ENVELOPE_MALFORMED',
-      `${JSON.stringify(unknown)} is outside the envelope, where nothing signs it: put it into data`,
+      `${JSON.stringify(unknown)} is outside the envelope, where it is not signed; put it into data`,
     );
   }
   const data = members.get('data');
   return data?.kind === 'string'
     ? data.text
-    : failure('ENVELOPE_MALFORMED', 'data is missing or not a string');
+    : failure('ENVELOPE_MALFORMED', 'data is missing or is not a string');
 }
 
 /** The members of a verified plaintext, with `appKey` as in the flat schemes. */
@@ -122,12 +122,15 @@ function contentOf(
   appKey: string,
 ): { readonly ok: true; members: Members; plaintext: string; canonical: undefined } | Failure {
   const decoded = decodeMembers(plaintext);
-  if (!decoded.ok) return { ...decoded, because: `in the envelope's plaintext, ${decoded.because}` };
+  if (!decoded.ok) return { ...decoded, because: `in the plaintext of the envelope, ${decoded.because}` };
   if (decoded.members.has('sign'))
-    return failure('ENVELOPE_MALFORMED', 'the plaintext has a sign of its own');
+    return failure(
+      'ENVELOPE_MALFORMED',
+      'the plaintext has a member sign, but only the envelope has one; leave it out',
+    );
   const inner = decoded.members.get('appKey') ?? stringMember(appKey);
   if (inner.kind !== 'string' || inner.text !== appKey) {
-    return failure('ENVELOPE_MALFORMED', 'the plaintext names another appKey than app_id');
+    return failure('ENVELOPE_MALFORMED', 'the appKey in the plaintext differs from app_id');
   }
   const members = new Map([['appKey', inner], ...decoded.members]);
   return { ok: true, members, plaintext: decoded.text, canonical: undefined };
@@ -139,18 +142,18 @@ const ENVELOPE_BLOCKS_MAX = 16;
 /** The padding of PKCS#1 v1.5 in each block (RFC 8017, section 7.2.1). */
 const PADDING_BYTES = 11;
 
-interface Sealed {
+interface EnvelopeParts {
   readonly data: string;
   readonly sign: string;
 }
 
-type Opened = { readonly ok: true; readonly plaintext: Uint8Array } | Failure;
+type EnvelopeContent = { readonly ok: true; readonly plaintext: Uint8Array } | Failure;
 
 /** Encrypts a plaintext for one receiver and signs it: `data` and `sign` as base64url without padding. */
 export function sealEnvelope(
   plaintext: string,
   { senderKey, receiverKey }: { readonly senderKey: PrivateKey; readonly receiverKey: PublicKey },
-): Sealed {
+): EnvelopeParts {
   const bytes = Buffer.from(plaintext);
   const room = receiverKey.bytes - PADDING_BYTES;
   const blocks = Array.from({ length: Math.ceil(bytes.length / room) }, (_, at) =>
@@ -171,28 +174,29 @@ export function sealEnvelope(
  * is followed by the same verification as a successful one.
  */
 export function openEnvelope(
-  { data, sign }: Sealed,
+  { data, sign }: EnvelopeParts,
   { senderKey, receiverKey }: { readonly senderKey: PublicKey; readonly receiverKey: PrivateKey },
-): Opened {
+): EnvelopeContent {
   const blocks = decodeBase64(data);
   if (blocks === undefined || blocks.length === 0 || blocks.length % receiverKey.bytes !== 0) {
     return failure(
       'ENVELOPE_MALFORMED',
-      `data is not the base64 of whole blocks of ${receiverKey.bytes} bytes, the size of the merchant key: ` +
-        'check that the sender has this key, and that data is complete',
+      `data is not base64 of whole blocks of ${receiverKey.bytes} bytes, the size of the merchant key; ` +
+        'check that the sender uses this key and sends all of data',
     );
   }
   if (blocks.length / receiverKey.bytes > ENVELOPE_BLOCKS_MAX) {
     return failure(
       'ENVELOPE_TOO_LARGE',
-      `data has ${blocks.length / receiverKey.bytes} blocks; at most ${ENVELOPE_BLOCKS_MAX} are deciphered`,
+      `data has ${blocks.length / receiverKey.bytes} blocks; at most ${ENVELOPE_BLOCKS_MAX} are decrypted`,
     );
   }
   const signature = decodeBase64(sign);
   if (signature?.length !== senderKey.bytes) {
     return failure(
       'SIGN_WRONG',
-      `the platform key makes signs of ${senderKey.bytes} bytes and this one has ${signature?.length}`,
+      `the signature has ${signature?.length} bytes, but the platform key makes signatures of ` +
+        `${senderKey.bytes} bytes; check the platform's key in the settings`,
     );
   }
   const signed = senderKey.digestIn(signature);
@@ -200,8 +204,8 @@ export function openEnvelope(
     return failure(
       'SIGN_WRONG',
       signed === undefined
-        ? "the sign was made with another key: check the platform's key in the settings"
-        : `the platform key is right, but it signed with ${signed.digest}: ` +
+        ? "the signature was made with another key; check the platform's key in the settings"
+        : `the platform key is right, but it signed with ${signed.digest}; ` +
             'the sender must sign with SHA256withRSA',
     );
   }
@@ -211,15 +215,15 @@ export function openEnvelope(
   if (plaintext !== undefined && hash('sha256', plaintext, 'hex') === signed.hash) {
     return failure(
       'SIGN_WRONG',
-      'the sign is over the plaintext itself: the sender must sign its MD5 in lower-case hexadecimal',
+      'the signature covers the plaintext itself; the sender must sign its MD5 in lower-case hexadecimal',
     );
   }
-  // The cause is a guess, so only the advice depends on it.
+  // We can't tell these causes apart for certain, so both get the same code; only the advice differs.
   return failure(
     'ENVELOPE_UNDECIPHERABLE',
     plaintext === undefined || !isUtf8(plaintext)
-      ? 'data does not decipher with the merchant key: check that the platform has its public half'
-      : 'data does not decipher to what the platform key signed: ' +
-          'the data was changed, or the sender signed another text',
+      ? "data can't be decrypted with the merchant key; check that the platform has its public half"
+      : 'the decrypted data is not what the platform key signed; ' +
+          'it was changed, or the sender signed another text',
   );
 }

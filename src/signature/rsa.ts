@@ -26,21 +26,23 @@ export const rsa: Scheme<'rsa'> = {
       signs,
       warnings:
         digest === 'sha1'
-          ? ['rsa with digest: sha1 can be forged by a SHA-1 collision: agree on sha256 with the platform']
+          ? ['rsa with digest: sha1 can be forged by a SHA-1 collision; agree on sha256 with the platform']
           : [],
       matches: (text, sign) => {
         const signature = decodeBase64(sign);
         return signature?.length === key.bytes && key.verify(signedText(text, signs), signature);
       },
       expected: () => undefined,
-      cure: (text, sign, variants) => {
+      fix: (text, sign, variants) => {
         const signature = decodeBase64(sign);
         if (signature?.length !== key.bytes) {
-          const sizes = `the key makes signs of ${key.bytes} bytes and this one has ${signature?.length}`;
-          return `${sizes}: it is of another key`;
+          return (
+            `the signature has ${signature?.length} bytes, but the key makes signatures of ${key.bytes} bytes; ` +
+            "check the platform's key in the settings"
+          );
         }
-        const own = { text, cure: '' };
-        return cureOf(key.digestIn(signature), [own, ...variants], { digest, signs });
+        const own = { text, fix: '' };
+        return fixOf(key.digestIn(signature), [own, ...variants], { digest, signs });
       },
     });
   },
@@ -64,28 +66,29 @@ function signedText(text: string, signs: Signs): string {
 }
 
 /** Finds the setting that is wrong, by comparing the digest in the signature with those of other texts. */
-function cureOf(
+function fixOf(
   signed: SignedDigest | undefined,
   variants: readonly Variant[],
   configured: { readonly digest: string; readonly signs: Signs },
 ): string {
-  if (signed === undefined) return "it was made with another key: check the platform's key in the settings";
+  if (signed === undefined)
+    return "the signature was made with another key; check the platform's key in the settings";
   const { digest } = signed;
   if (digest === 'another digest')
-    return "the key is right, but the sender's digest is neither sha256 nor sha1";
-  for (const { text, cure } of variants) {
+    return "the key is right, but the sender's digest is not sha256 or sha1; the sender must use sha256";
+  for (const { text, fix } of variants) {
     for (const signs of ['string', 'md5-hex'] as const) {
       if (hash(digest, signedText(text, signs), 'hex') !== signed.hash) continue;
       const settings = [
         ...(digest === configured.digest ? [] : [`set digest: ${digest}`]),
         ...(signs === configured.signs ? [] : [`set signs: ${signs}`]),
-        ...(cure === '' ? [] : [cure]),
+        ...(fix === '' ? [] : [fix]),
       ];
-      return `the key is right; ${settings.join(', ')}`;
+      return `the key is right; ${settings.join('; ')}`;
     }
   }
   return (
-    'the key is right, but it signed another text: ' +
+    'the key is right, but it signed another text; ' +
     'compare the length and the digest of the signed string with the sender'
   );
 }

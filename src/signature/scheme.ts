@@ -98,12 +98,12 @@ export interface Signer {
 }
 
 /** The length and the digest of a signed text. Two sides can compare them without revealing the text. */
-export interface Measured {
+export interface TextDigest {
   readonly signedBytes: number;
   readonly signedSha256: string;
 }
 
-export function measured(signed: string | Uint8Array): Measured {
+export function digestOf(signed: string | Uint8Array): TextDigest {
   return { signedBytes: Buffer.byteLength(signed), signedSha256: sha256Hex(signed) };
 }
 
@@ -113,10 +113,10 @@ export function signedOf(
   signs: 'string' | 'md5-hex',
 ): Pick<Explanation, 'signed' | 'signedBytes' | 'signedSha256' | 'hashed'> {
   const plain = typeof text === 'string' ? text : Buffer.from(text).toString();
-  if (signs === 'string') return { signed: plain, ...measured(text), hashed: undefined };
-  const { signedBytes: bytes, signedSha256: sha256 } = measured(text);
+  if (signs === 'string') return { signed: plain, ...digestOf(text), hashed: undefined };
+  const { signedBytes: bytes, signedSha256: sha256 } = digestOf(text);
   const signed = hash('md5', text, 'hex');
-  return { signed, ...measured(signed), hashed: { text: plain, bytes, sha256 } };
+  return { signed, ...digestOf(signed), hashed: { text: plain, bytes, sha256 } };
 }
 
 /**
@@ -127,7 +127,7 @@ export function signFailure(
   code: FailureCode,
   because: string,
   { scheme, keys }: Pick<Verifier, 'scheme' | 'keys'>,
-  signed?: Measured,
+  signed?: TextDigest,
 ): Failure {
   const tried = keys.map(({ role, fingerprint }) => `${role} ${fingerprint}`);
   const text =

@@ -86,9 +86,9 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
     let callbacks = 0;
     for await (const item of record) {
       if (item.atMs >= untilMs) continue;
-      if (item.type === 'prices') state.prices(item);
-      else if (item.type === 'list') state.list(item);
-      else if (item.type === 'order') state.order(item);
+      if (item.type === 'prices') state.addPrices(item);
+      else if (item.type === 'list') state.applyList(item);
+      else if (item.type === 'order') state.applyOrder(item);
       else if (item.type === 'decision' || item.type === 'repeat' || item.type === 'notice') {
         decideAgain(run, item);
         if (++callbacks % PROGRESS_EVERY === 0) progress?.(callbacks);
@@ -116,17 +116,17 @@ function decideAgain({ release, store, state, counts }: Run, entry: RecordedEntr
   if (entry.code === 'SCHEME_CHANGED') return counts.unchanged(entry);
   const read = recordedCallback(entry);
   if (typeof read === 'string') return counts.notKnown(entry, read);
-  if (entry.code === 'TERMS_CHANGED' && !store.knows(entry.source, entry.subject)) {
+  if (entry.code === 'TERMS_CHANGED' && !store.hasSubject(entry.source, entry.subject)) {
     return counts.notKnown(entry, 'the callback whose terms it changed is not in the record');
   }
-  if (entry.type === 'repeat' && !store.knows(entry.source, entry.subject)) state.repeatOfOlder();
-  state.pricesSeen(entry.prices, entry.atMs);
+  if (entry.type === 'repeat' && !store.hasSubject(entry.source, entry.subject)) state.countOlderRepeat();
+  state.applyPrices(entry.prices, entry.atMs);
   const { context, unknown } = evaluationContextOf(release, entry, read, store.prices());
   const simulated = simulate({ store, release }, read.callback, context);
   if (entry.type === 'notice') return;
   if (unknown !== undefined) return counts.notKnown(entry, unknown);
   if (simulated.verdict === entry.verdict) return counts.unchanged(entry);
-  for (const list of missingLists(simulated)) state.listMissing(entry.source, list);
+  for (const list of missingLists(simulated)) state.noteMissingList(entry.source, list);
   counts.changed(entry, () => ({ recorded: recordedReason(entry), candidate: candidateReason(simulated) }));
 }
 
@@ -218,7 +218,7 @@ function createBacktestCounts({
   };
 }
 
-const VERDICTS = ['yes', 'no', 'failed'] as const;
+const PLUGIN_VERDICTS = ['yes', 'no', 'failed'] as const;
 
 /**
  * The evaluation context of a recorded callback. The candidate may ask a plugin that was not asked when the
@@ -231,22 +231,23 @@ function evaluationContextOf(
   { callback, scheme, answers }: RecordedCallback,
   prices: PriceTable,
 ): { readonly context: EvaluationContext; readonly unknown: string | undefined } {
-  const known: EvaluationContext = { atMs, scheme, prices, answers };
+  const recordedContext: EvaluationContext = { atMs, scheme, prices, answers };
   const missing = [...pluginQuestionsOf(release, callback)].filter(([key]) => !answers.has(key));
-  if (missing.length === 0) return { context: known, unknown: undefined };
-  const assumed = VERDICTS.map(
+  if (missing.length === 0) return { context: recordedContext, unknown: undefined };
+  const assumedContexts = PLUGIN_VERDICTS.map(
     (each): { readonly context: EvaluationContext; readonly approves: boolean } => {
       const answer: PluginAnswer = { verdict: each, because: `${each}, assumed by the backtest` };
       const all = new Map([...answers, ...missing.map(([key]) => [key, answer] as const)]);
       const { approves } = evaluate(release, callback, factsAt(atMs, { scheme, prices, answers: all }));
-      return { context: { ...known, answers: all }, approves };
+      return { context: { ...recordedContext, answers: all }, approves };
     },
   );
-  const alike = assumed.every(({ approves }) => approves === assumed[0]?.approves);
-  const chosen = assumed.find(({ approves }) => approves === (verdict === 'SUCCESS')) ?? assumed.at(-1);
-  const names = [...new Set(missing.map(([, { of, name }]) => `${of} ${name}`))].join(', ');
+  const allAgree = assumedContexts.every(({ approves }) => approves === assumedContexts[0]?.approves);
+  const matchingContext =
+    assumedContexts.find(({ approves }) => approves === (verdict === 'SUCCESS')) ?? assumedContexts.at(-1);
+  const names = [...new Set(missing.map(([, { type, name }]) => `${type} ${name}`))].join(', ');
   return {
-    context: chosen?.context ?? known,
-    unknown: alike ? undefined : `it depends on the answer of ${names}, and the record has no such answer`,
+    context: matchingContext?.context ?? recordedContext,
+    unknown: allAgree ? undefined : `it depends on the answer of ${names}, and the record has no such answer`,
   };
 }

@@ -4,7 +4,7 @@ import { CountersignError, messageOf } from '../errors.ts';
 import { JOURNAL_TYPES } from '../store/store.ts';
 import { parseAmount } from '../values/amount.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
-import { type ProposalApart, type RecordItem, type RecordedPrices, readApart } from './record.ts';
+import { type SplitProposal, type RecordItem, type RecordedPrices, splitProposal } from './record.ts';
 
 /*
  * A record is a file of JSON Lines that `decisions export` or `journal export` wrote. The entries of one
@@ -91,7 +91,7 @@ function earlier(a: Cursor | undefined, b: Cursor): Cursor | undefined {
 function* readRun(file: number, path: string, run: Run): Generator<ReadItem> {
   for (const { text, line, bytes } of linesOf(file, run)) {
     const item = itemOf(text);
-    if (typeof item === 'string') throw wrongLine(path, line, item);
+    if (typeof item === 'string') throw invalidLineError(path, line, item);
     yield { item, line, bytes };
   }
 }
@@ -129,13 +129,13 @@ const pricesShape = z
 
 /** The item of a line, or a sentence that says what is wrong with it. */
 function itemOf(text: string): RecordItem | string {
-  let apart: ProposalApart;
+  let split: SplitProposal;
   try {
-    apart = readApart(text);
+    split = splitProposal(text);
   } catch (thrown) {
     return messageOf(thrown);
   }
-  const { rest: written, proposal, prices } = apart;
+  const { rest: written, proposal, prices } = split;
   const isPrices =
     typeof written === 'object' && written !== null && 'type' in written && written.type === 'prices';
   const read = isPrices ? pricesShape.safeParse(written) : entryShape.safeParse(written);
@@ -143,7 +143,7 @@ function itemOf(text: string): RecordItem | string {
   return formatSchemaError(read.error, written);
 }
 
-function wrongLine(path: string, line: number, why: string): CountersignError {
+function invalidLineError(path: string, line: number, why: string): CountersignError {
   return new CountersignError(
     'USAGE',
     `line ${line} of ${path} is not an entry of the journal (${why}). ${EXPORT_AGAIN}`,
@@ -191,7 +191,7 @@ function findRuns(file: number, path: string): readonly Run[] {
       [start, firstLine] = [at, line];
     }
     if (runs.length >= RUNS_MAX)
-      throw unusable(path, `its lines are in no order of time. ${EXPORT_AGAIN} Or ${sortCure(path)}`);
+      throw unusable(path, `its lines are not sorted by time. ${EXPORT_AGAIN} Or ${sortFix(path)}`);
     lastMs = entry.atMs;
     at += bytes;
   }
@@ -223,13 +223,13 @@ const EXPORT_AGAIN = 'Make the file with `countersign decisions export`.';
 
 const severalExports = (path: string, line: number, source: string): string =>
   `line ${line} is older than the entry of ${source} before it: the file has several exports, or ` +
-  'its lines are in no order of time. Continue an export with `countersign decisions export --to ' +
-  `FILE\`, or ${sortCure(path)}`;
+  'its lines are not sorted by time. Continue an export with `countersign decisions export --to ' +
+  `FILE\`, or ${sortFix(path)}`;
 
 /**
  * The fourth part between colons begins with the time. A stable sort keeps the entries of one millisecond.
  */
-const sortCure = (path: string): string => `sort the lines: \`sort -s -n -t : -k 4,4 ${path} > SORTED\``;
+const sortFix = (path: string): string => `sort the lines: \`sort -s -n -t : -k 4,4 ${path} > SORTED\``;
 
 interface Line {
   readonly text: string;
@@ -260,29 +260,29 @@ interface Slice {
 
 function* slicesOf(file: number, { start, end, firstLine }: Run): Generator<Slice> {
   let buffer = Buffer.allocUnsafe(BUFFER_BYTES);
-  let [position, held, line] = [start, 0, firstLine];
+  let [position, keptBytes, line] = [start, 0, firstLine];
   for (;;) {
-    const room = Math.min(buffer.length - held, end - position);
-    const read = room === 0 ? 0 : readSync(file, buffer, held, room, position);
+    const room = Math.min(buffer.length - keptBytes, end - position);
+    const read = room === 0 ? 0 : readSync(file, buffer, keptBytes, room, position);
     position += read;
-    held += read;
+    keptBytes += read;
     let from = 0;
     for (;;) {
-      const found = buffer.subarray(0, held).indexOf(LINE_BREAK, from);
-      const to = found === -1 && read === 0 && from < held ? held : found;
+      const found = buffer.subarray(0, keptBytes).indexOf(LINE_BREAK, from);
+      const to = found === -1 && read === 0 && from < keptBytes ? keptBytes : found;
       if (to === -1) break;
-      yield { slice: buffer.subarray(from, to), line, bytes: Math.min(to + 1, held) - from };
-      from = Math.min(to + 1, held);
+      yield { slice: buffer.subarray(from, to), line, bytes: Math.min(to + 1, keptBytes) - from };
+      from = Math.min(to + 1, keptBytes);
       line++;
     }
     if (read === 0) return;
-    buffer.copyWithin(0, from, held);
-    held -= from;
-    if (held === buffer.length) buffer = grown(buffer, held, line);
+    buffer.copyWithin(0, from, keptBytes);
+    keptBytes -= from;
+    if (keptBytes === buffer.length) buffer = grown(buffer, keptBytes, line);
   }
 }
 
-function grown(buffer: Buffer<ArrayBuffer>, held: number, line: number): Buffer<ArrayBuffer> {
+function grown(buffer: Buffer<ArrayBuffer>, keptBytes: number, line: number): Buffer<ArrayBuffer> {
   if (buffer.length >= LINE_MAX_BYTES) {
     throw new CountersignError(
       'USAGE',
@@ -291,7 +291,7 @@ function grown(buffer: Buffer<ArrayBuffer>, held: number, line: number): Buffer<
     );
   }
   const more = Buffer.allocUnsafe(buffer.length * 2);
-  buffer.copy(more, 0, 0, held);
+  buffer.copy(more, 0, 0, keptBytes);
   return more;
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Callback, Verdict } from '../callback/callback.ts';
+import { type Callback, KINDS, type Verdict } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
 import { type ClaimResult, claimResults } from '../claims/claims.ts';
 import { amountText } from '../claims/kind.ts';
@@ -37,7 +37,7 @@ export interface RecordedPrices extends Pick<PriceHistoryEntry, 'version' | 'atM
 const answer = z.object({ verdict: z.enum(['yes', 'no', 'failed']), because: z.string() });
 
 const callbackDetail = z.object({
-  kind: z.enum(['payment', 'transfer', 'web3']),
+  kind: z.enum(KINDS),
   scheme: z.string().optional(),
   body: z.string(),
   plaintext: z.string().optional(),
@@ -112,17 +112,17 @@ export interface Reason {
 export function recordedReason(entry: RecordedEntry): Reason {
   const { code } = entry;
   const verdict = entry.verdict === 'SUCCESS' ? 'SUCCESS' : 'FAILURE';
-  const plain: Reason = { verdict, rule: code, because: code, values: {} };
+  const withoutProposal: Reason = { verdict, rule: code, because: code, values: {} };
   try {
     const proposal = proposalFromJson(entry.proposal());
     const { deciding, because, rules } = explain(proposal, { code, claims: claimsOf(entry.claims) });
-    if (deciding === undefined) return { ...plain, because };
+    if (deciding === undefined) return { ...withoutProposal, because };
     const at = rules.findIndex(({ policy, rule }) => policy === deciding.policy && rule === deciding.rule);
     const values = proposal.results[at]?.values ?? {};
     return { verdict, rule: `${deciding.policy}/${deciding.rule}`, because: deciding.because, values };
   } catch (thrown) {
     if (!(thrown instanceof CountersignError)) throw thrown;
-    return plain;
+    return withoutProposal;
   }
 }
 
@@ -135,7 +135,7 @@ function claimsOf(written: unknown): readonly ClaimResult[] {
 }
 
 /** A detail, or a line that ends with one, without its proposal. */
-export interface ProposalApart {
+export interface SplitProposal {
   /** Everything but the proposal, if it could be separated. */
   readonly rest: unknown;
   /** Reads the proposal. Undefined if there is no readable one. */
@@ -154,16 +154,16 @@ const END_CHARACTERS = 200;
  * verdicts. JSON strings have no unescaped quotes, so `BEGINNING` never matches within a string. Throws
  * SyntaxError.
  */
-export function readApart(text: string): ProposalApart {
+export function splitProposal(text: string): SplitProposal {
   const at = text.indexOf(BEGINNING);
   const end = at === -1 ? null : END.exec(text.slice(-END_CHARACTERS));
   const [, prices = '0', closing = ''] = end ?? [];
-  const rest = end === null ? undefined : readOrNone(text.slice(0, at) + closing);
-  if (rest === undefined) return readWhole(text);
+  const rest = end === null ? undefined : parseOrUndefined(text.slice(0, at) + closing);
+  if (rest === undefined) return parseWithProposal(text);
   const begin = at + BEGINNING.length - 1;
   return {
     rest,
-    proposal: () => readOrNone(text.slice(begin, text.length - closing.length)),
+    proposal: () => parseOrUndefined(text.slice(begin, text.length - closing.length)),
     prices: Number(prices),
   };
 }
@@ -171,14 +171,14 @@ export function readApart(text: string): ProposalApart {
 const withProposal = z.object({ proposal: z.looseObject({ prices: z.number().optional() }) });
 const holdingDetail = z.object({ detail: withProposal });
 
-function readWhole(text: string): ProposalApart {
+function parseWithProposal(text: string): SplitProposal {
   const rest: unknown = JSON.parse(text);
   const proposal =
     withProposal.safeParse(rest).data?.proposal ?? holdingDetail.safeParse(rest).data?.detail.proposal;
   return { rest, proposal: () => proposal, prices: proposal?.prices ?? 0 };
 }
 
-function readOrNone(text: string): unknown {
+function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

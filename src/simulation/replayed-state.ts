@@ -9,17 +9,17 @@ import {
 /** Lists, orders and prices of the private store, built again from the record. */
 export interface ReplayedState {
   /** Holds back a change of prices until the first callback that used it. */
-  prices(change: RecordedPrices): void;
+  addPrices(change: RecordedPrices): void;
   /**
    * Applies the changes of prices up to the version of a callback, or up to its time if the version is 0.
    */
-  pricesSeen(version: number, atMs: number): void;
-  list(entry: RecordedEntry): void;
-  order(entry: RecordedEntry): void;
+  applyPrices(version: number, atMs: number): void;
+  applyList(entry: RecordedEntry): void;
+  applyOrder(entry: RecordedEntry): void;
   /** Counts a repeat of a decision from before the record. */
-  repeatOfOlder(): void;
+  countOlderRepeat(): void;
   /** Notes a list that a rule of the candidate uses and the record does not have. */
-  listMissing(source: string, list: string): void;
+  noteMissingList(source: string, list: string): void;
   /** Sentences about state that the record does not have, in a fixed order. */
   warnings(): readonly string[];
 }
@@ -49,10 +49,10 @@ export function createReplayedState(store: SimulationStore): ReplayedState {
   const pending: RecordedPrices[] = [];
   let lastVersion = 0;
   return {
-    prices(change) {
+    addPrices(change) {
       pending.push(change);
     },
-    pricesSeen(version, atMs) {
+    applyPrices(version, atMs) {
       for (;;) {
         const [next] = pending;
         if (next === undefined) break;
@@ -64,7 +64,7 @@ export function createReplayedState(store: SimulationStore): ReplayedState {
       }
       if (version > lastVersion) gaps.unpriced++;
     },
-    list(entry) {
+    applyList(entry) {
       const change = recordedListChange(entry);
       const { source, atMs } = entry;
       if (change === undefined) {
@@ -77,7 +77,7 @@ export function createReplayedState(store: SimulationStore): ReplayedState {
       }
       store.changeList({ source, ...change, ...WHO }, atMs);
     },
-    order(entry) {
+    applyOrder(entry) {
       const change = recordedOrderChange(entry);
       const { source, subject, atMs } = entry;
       if (change === undefined) gaps.unreadable++;
@@ -87,27 +87,27 @@ export function createReplayedState(store: SimulationStore): ReplayedState {
       } else if (store.hasOrder(source, subject)) store.cancelOrder({ source, subject, by: WHO.by }, atMs);
       else gaps.orders++;
     },
-    repeatOfOlder: () => void gaps.repeats++,
-    listMissing: (source, list) => void gaps.missing.add(`${source}/${list}`),
+    countOlderRepeat: () => void gaps.repeats++,
+    noteMissingList: (source, list) => void gaps.missing.add(`${source}/${list}`),
     warnings: () => warningsOf(gaps),
   };
 }
 
 function warningsOf({ missing, older, unpriced, unreadable, orders, repeats }: Gaps): readonly string[] {
-  const some = (count: number, text: string): readonly string[] => (count === 0 ? [] : [text]);
+  const warningFor = (count: number, text: string): readonly string[] => (count === 0 ? [] : [text]);
   return [
     ...[...missing]
       .toSorted()
       .map((list) => `the record has no list ${list}, so a rule of the candidate that uses it refuses`),
-    ...some(unpriced, `${unpriced} callbacks were decided with prices that are not in the record`),
+    ...warningFor(unpriced, `${unpriced} callbacks were decided with prices that are not in the record`),
     ...[...older]
       .toSorted()
       .map((list) => `the list ${list} is older than the record: its content at the beginning is not known`),
-    ...some(
+    ...warningFor(
       repeats,
       `${repeats} repeats of decisions from before the record begins were decided as if they were the first`,
     ),
-    ...some(orders, `${orders} orders were cancelled that were announced before the record begins`),
-    ...some(unreadable, `${unreadable} changes of lists or orders in the record can't be read`),
+    ...warningFor(orders, `${orders} orders were cancelled that were announced before the record begins`),
+    ...warningFor(unreadable, `${unreadable} changes of lists or orders in the record can't be read`),
   ];
 }

@@ -1,10 +1,10 @@
 import { pluginQuestionsOf } from '../policy/evaluate.ts';
 import { type Callback, type Verdict, subjectOf } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
-import type { RuleExplanation } from '../policy/explain.ts';
+import { type RuleExplanation, type RuleReport, wasChecked } from '../policy/explain.ts';
 import type { PluginAnswer } from '../policy/facts.ts';
 import type { Release } from '../policy/release.ts';
-import type { Expectation, Given, PolicyTest, TestCallback } from '../policy/suite/suite.ts';
+import type { Expectation, GivenState, PolicyTest, TestCallback } from '../policy/suite/suite.ts';
 import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';
 import { type Simulated, explainSimulated, simulate } from './simulate.ts';
 
@@ -36,12 +36,6 @@ export interface CallbackResult {
   readonly differences: readonly string[];
   /** The result of every rule, with the values that it used. */
   readonly rules: readonly RuleReport[];
-}
-
-export interface RuleReport extends RuleExplanation {
-  readonly values: Readonly<Record<string, string>>;
-  /** False if the store refused before it checked the claims of the rule. */
-  readonly asked: boolean;
 }
 
 export interface Found {
@@ -89,7 +83,7 @@ function runTest(release: Release, { file, line, name, nowMs, given, callbacks }
 }
 
 /** Writes the given state in order of time, because the store's time never runs backwards. */
-function prepareStore(store: SimulationStore, release: Release, given: Given, nowMs: number): void {
+function prepareStore(store: SimulationStore, release: Release, given: GivenState, nowMs: number): void {
   const who = { by: 'test', message: '' };
   const additions = given.lists.flatMap(({ source, list, values }) => [
     { source, list, add: [], atMs: 0 },
@@ -108,7 +102,7 @@ function prepareStore(store: SimulationStore, release: Release, given: Given, no
 interface TestRun {
   readonly store: SimulationStore;
   readonly release: Release;
-  readonly given: Given;
+  readonly given: GivenState;
 }
 
 function runCallback(run: TestRun, test: TestCallback, atMs: number): CallbackResult {
@@ -140,16 +134,16 @@ function runCallback(run: TestRun, test: TestCallback, atMs: number): CallbackRe
 function ruleReport(simulated: Simulated, rule: RuleExplanation, index: number): RuleReport {
   if (simulated.proposal === undefined) return { ...rule, values: {}, asked: false };
   const { proposal, result } = simulated;
-  const { verdict, values = {} } = proposal.results[index] ?? {};
-  const checked = 'claims' in result && result.claims.length > 0;
-  return { ...rule, values, asked: verdict !== 'claim' || checked };
+  const { values = {} } = proposal.results[index] ?? {};
+  const claims = 'claims' in result ? result.claims : [];
+  return { ...rule, values, asked: wasChecked(proposal, index, { claims }) };
 }
 
 /** The answers that the test gives for each plugin, whatever the question. */
 function answersTo({ release, given }: TestRun, callback: Callback): ReadonlyMap<string, PluginAnswer> {
   const answers = new Map<string, PluginAnswer>();
-  for (const [key, { of, name }] of pluginQuestionsOf(release, callback)) {
-    const answer = given.answers.find((each) => each.of === of && each.name === name);
+  for (const [key, { type, name }] of pluginQuestionsOf(release, callback)) {
+    const answer = given.answers.find((each) => each.type === type && each.name === name);
     if (answer !== undefined)
       answers.set(key, { verdict: answer.verdict, because: `${answer.verdict}, says the test` });
   }

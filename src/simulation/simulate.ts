@@ -40,11 +40,14 @@ export function simulate(
   { atMs, scheme, prices, answers }: EvaluationContext,
 ): Simulated {
   if (callback.question.type === 'sign_success') {
-    const { verdict, code } = store.notice({ callback, txid: txidOf(callback), detail: '' }, atMs);
+    const { verdict, code } = store.recordNotification(
+      { callback, txid: txidOf(callback), detail: '' },
+      atMs,
+    );
     return { verdict, code, proposal: undefined };
   }
   const proposal = evaluate(release, callback, factsAt(atMs, { scheme, prices, answers }));
-  // A repeat of a final refusal is explained by this detail, because no rule may refuse it any more.
+  // A repeat of a final refusal is explained by this detail, because perhaps no rule refuses it now.
   const isFinal = proposal.final || proposal.claims.some((claim) => claim.final);
   const detail = isFinal ? JSON.stringify({ proposal: proposalToJson(proposal) }) : '';
   const result = store.settle({ callback, proposal, scheme: '', detail }, atMs);
@@ -62,5 +65,5 @@ export function explainSimulated(simulated: Simulated): Explanation {
     return { deciding: undefined, next: undefined, because: NOTIFICATION_REASONS[simulated.code], rules: [] };
   }
   const { proposal, result, code, first } = simulated;
-  return explain(proposal, { code, claims: 'claims' in result ? result.claims : [], first });
+  return explain(proposal, { code, claims: 'claims' in result ? result.claims : [], firstRefusal: first });
 }

@@ -1,16 +1,14 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import { CountersignError, messageOf } from '../errors.ts';
 import type { PolicyFile } from '../policy/compile.ts';
-import { type PolicyFault, faultOfFile, formatFault } from '../policy/fault.ts';
+import { type PolicyFault, faultOfFile } from '../policy/fault.ts';
 import { readTestFiles } from '../policy/suite/read.ts';
 import type { PolicyTest } from '../policy/suite/suite.ts';
+import { FILES_MAX, TESTS_DIRECTORY, invalidPolicies, yamlFilesOf } from '../release/files.ts';
 import { YAML_BOUNDS } from '../values/yaml.ts';
 
-/** The folder with the tests, in the directory of the policies. */
-export const TESTS_DIRECTORY = 'tests';
 const TEST_FILE = /\.test\.ya?ml$/i;
-const FILES_MAX = 1000;
 
 /**
  * The tests of the policies in a directory, from `tests/*.test.yaml` and the folders below `tests`. Empty
@@ -24,7 +22,11 @@ export async function readTests(directory: string): Promise<readonly PolicyTest[
     const file = `${TESTS_DIRECTORY}/${name}`;
     if (!TEST_FILE.test(name)) {
       faults.push(
-        faultOfFile(file, 'it is never run', 'give it a name that ends in .test.yaml, or move it elsewhere'),
+        faultOfFile(
+          file,
+          'the file is never run',
+          'give it a name that ends in .test.yaml, or move it elsewhere',
+        ),
       );
       continue;
     }
@@ -37,13 +39,7 @@ export async function readTests(directory: string): Promise<readonly PolicyTest[
   const read = readTestFiles(files);
   if (!read.ok) faults.push(...read.faults);
   if (read.ok && faults.length === 0) return read.tests;
-  const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`;
-  const lines = faults.map((fault) => `  ${formatFault(fault)}`);
-  throw new CountersignError(
-    'POLICY_INVALID',
-    `the tests of the policies in ${directory} have ${count}:\n${lines.join('\n')}`,
-    { faults },
-  );
+  throw invalidPolicies(`the tests of the policies in ${directory}`, faults);
 }
 
 async function yamlFiles(directory: string): Promise<readonly string[]> {
@@ -54,12 +50,7 @@ async function yamlFiles(directory: string): Promise<readonly string[]> {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return [];
     throw unreadable(directory, messageOf(thrown));
   }
-  const found = names
-    .map((name) => name.split(sep))
-    .filter((path) => !path.some((step) => step.startsWith('.')))
-    .map((path) => path.join('/'))
-    .filter((name) => /\.ya?ml$/i.test(name))
-    .sort();
+  const found = yamlFilesOf(names);
   if (found.length > FILES_MAX) throw unreadable(directory, `there are ${found.length} files`);
   return found;
 }

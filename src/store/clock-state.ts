@@ -33,22 +33,28 @@ export interface ClockState {
   readonly nowMs: number;
   /** How far the clock is ahead of the store's time; negative if it is behind. */
   readonly aheadMs: number;
-  /** A sentence with the cure, if the clock is not right. */
+  /** A sentence with the fix, if the clock is not right. */
   readonly because: string;
 }
 
-/** What the store found. `forgotten`: a jump may have expired counters, even if the clock is right again. */
+/**
+ * What the store found. `forgotten`: during a jump, Redis may have deleted counters that limits still need,
+ * even if the clock is right again.
+ */
 export interface ClockReading {
   readonly found: 'right' | 'jumped' | 'forgotten';
   readonly clockMs: number;
   readonly nowMs: number;
-  /** The most that the clock was found ahead during this jump. */
-  readonly heldAheadMs: number;
+  /**
+   * On Redis, the most that the clock was found ahead during this jump. In the embedded store, how far it is
+   * ahead now.
+   */
+  readonly maxAheadMs: number;
 }
 
 /** `whose` names the machine of the clock, such as `Redis`. */
 export function clockStateOf(
-  { found, clockMs, nowMs, heldAheadMs }: ClockReading,
+  { found, clockMs, nowMs, maxAheadMs }: ClockReading,
   maxStepMs: number,
   whose: string,
 ): ClockState {
@@ -56,7 +62,7 @@ export function clockStateOf(
   const known = { clockMs, nowMs, aheadMs };
   if (found !== 'right') {
     const because =
-      found === 'forgotten' ? forgotten(whose, heldAheadMs) : jumped(whose, { aheadMs, clockMs, nowMs });
+      found === 'forgotten' ? forgotten(whose, maxAheadMs) : jumped(whose, { aheadMs, clockMs, nowMs });
     return { ...known, state: 'jumped', because };
   }
   if (-aheadMs <= maxStepMs) return { ...known, state: 'right', because: 'the clock and the time agree' };
@@ -75,9 +81,9 @@ function jumped(whose: string, { aheadMs, clockMs, nowMs }: Omit<ClockState, 'st
   );
 }
 
-function forgotten(whose: string, heldAheadMs: number): string {
+function forgotten(whose: string, maxAheadMs: number): string {
   return (
-    `the clock of ${whose} is, or was, ${formatSpan(heldAheadMs)} ahead of the store's time, so nothing ` +
+    `the clock of ${whose} is, or was, ${formatSpan(maxAheadMs)} ahead of the store's time, so nothing ` +
     'is approved: it jumped, or no process ran for that long. Amounts that limits still need may have ' +
     'expired by that clock. If the clock is wrong, correct it, and check the limits; then run ' +
     '`countersign clock accept`'

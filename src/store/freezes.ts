@@ -1,5 +1,5 @@
 import { CountersignError } from '../errors.ts';
-import type { Control, Freeze, Lifted } from './store.ts';
+import type { Control, Freeze, LiftedFreeze } from './store.ts';
 
 /** The most freezes that can be in effect at the same time: see Releases.freeze. */
 export const FREEZES_MAX = 100;
@@ -9,7 +9,7 @@ const REASON_MAX = 1000;
 const BY_MAX = 200;
 
 /** Throws USAGE if the reason or the author is too long to be kept and shown with a hundred freezes. */
-export function expectFreeze({ reason, by }: Pick<Freeze, 'reason' | 'by'>): void {
+export function assertFreeze({ reason, by }: Pick<Freeze, 'reason' | 'by'>): void {
   const bounds = [
     ['reason', reason, REASON_MAX],
     ['author', by, BY_MAX],
@@ -60,7 +60,7 @@ export function freezeChanges(
   const has = (freezes: readonly Freeze[], { id, reason }: Freeze): boolean =>
     freezes.some((freeze) => freeze.id === id && freeze.reason === reason);
   const liftedBy = (id: string): string | undefined =>
-    now.lifted.findLast((each: Lifted) => each.id === id)?.by;
+    now.lifted.findLast((each: LiftedFreeze) => each.id === id)?.by;
   return {
     added: now.frozen.filter((freeze) => !has(earlier, freeze)),
     lifted: earlier

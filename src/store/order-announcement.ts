@@ -5,7 +5,7 @@ import type { OrderAnnouncement } from './store.ts';
  * Throws USAGE unless an announcement names a member and has a whole expiry. One without members would agree
  * with any callback.
  */
-export function expectAnnouncement({ source, subject, members, expiresAtMs }: OrderAnnouncement): void {
+export function assertAnnouncement({ source, subject, members, expiresAtMs }: OrderAnnouncement): void {
   if (Object.keys(members).length === 0) {
     throw new CountersignError(
       'USAGE',

@@ -5,15 +5,17 @@ import type { PriceChange } from './store.ts';
 const ENTRIES_MAX = 1000;
 
 /** Throws USAGE unless a change names 1 to 1000 assets, set or removed, each once, with prices above zero. */
-export function expectPriceChange({ set, remove }: PriceChange): void {
+export function assertPriceChange({ set, remove }: PriceChange): void {
   const assets = [...set.map(({ asset }) => asset), ...remove];
   if (assets.length === 0 || assets.length > ENTRIES_MAX) {
     throw wrong(`a change of ${assets.length} prices; give 1 to ${ENTRIES_MAX}`, { assets: assets.length });
   }
   const seen = new Set<string>();
-  const twice = assets.find((asset) => seen.size === seen.add(asset).size);
-  if (twice !== undefined) {
-    throw wrong(`the price of ${JSON.stringify(twice)} is changed twice; name it once`, { asset: twice });
+  const duplicate = assets.find((asset) => seen.size === seen.add(asset).size);
+  if (duplicate !== undefined) {
+    throw wrong(`the price of ${JSON.stringify(duplicate)} is changed twice; name it once`, {
+      asset: duplicate,
+    });
   }
   for (const { asset, price, asOfMs } of set) {
     if (price <= 0n) {
@@ -31,7 +33,7 @@ export function expectPriceChange({ set, remove }: PriceChange): void {
 }
 
 /** Throws USAGE unless `after` is 0 or a version and `limit` is 1 to 1000. */
-export function expectPriceQuery({ after, limit }: { readonly after: number; readonly limit: number }): void {
+export function assertPriceQuery({ after, limit }: { readonly after: number; readonly limit: number }): void {
   if (!Number.isInteger(limit) || limit < 1 || limit > ENTRIES_MAX) {
     throw wrong(`a limit of ${limit} price changes; give 1 to ${ENTRIES_MAX}`, { limit });
   }

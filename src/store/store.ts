@@ -17,8 +17,8 @@ import type { ClockState } from './clock-state.ts';
 export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journal, Services {
   readonly name: 'embedded' | 'redis';
   /**
-   * Registers the sources, so that the revision in force and the freezes hold for them. Starts an empty
-   * store. If a source was registered before and its data is lost, the store is frozen.
+   * Registers the sources, so that the revision in force and the freezes hold for them. Prepares a store that
+   * has no data yet. If a source was registered before and its data is lost, the store is frozen.
    */
   register(sources: readonly string[]): Promise<void>;
   health(): Promise<StoreHealth>;
@@ -35,16 +35,16 @@ export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journ
    * Rejects with STORE_UNSAFE if the store could lose a decision, for example because Redis may evict keys,
    * and with STORE_UNREACHABLE if that is unknown.
    */
-  examine(): Promise<void>;
+  checkSafety(): Promise<void>;
   /**
    * Describes a data loss that this process found and for which it could not yet freeze the store; otherwise
    * undefined. Until the store is frozen, `settle` and `recordNotification` reject with STORE_LOST. The
    * embedded store never loses data behind a running process: it rejects with STORE_MOVED instead.
    */
-  loss(): string | undefined;
+  pendingLoss(): string | undefined;
   /**
-   * Calls `changed` after a push, a freeze, an unfreeze, a change of prices or a call of `requestHeartbeats`, by
-   * any process. Notifications can be lost, so poll too.
+   * Calls `changed` after a push, a freeze, an unfreeze, a change of prices or a call of `requestHeartbeats`,
+   * by any process. Change messages can be lost, so poll too.
    */
   watch(changed: () => void): () => void;
   close(): Promise<void>;
@@ -92,23 +92,24 @@ export type DecisionCode = 'APPROVED' | RefusalCode | 'FROZEN' | 'TERMS_CHANGED'
  *    the result is `stale`. If the time is outside the proposal's validity, the result is `expired`. Nothing
  *    is written for either.
  * 3. If the subject has other terms, `decided` TERMS_CHANGED is journalled, and the subject stays as it is.
- *    The same happens with SCHEME_CHANGED if the subject is bound to another scheme: that of its first
- *    decision that has one.
+ *    The subject is bound to the scheme of its first signed decision. With another scheme, SCHEME_CHANGED is
+ *    journalled in the same way.
  * 4. All claims are checked, in order, so that each can be reported. A window claim whose key the subject has
- *    reserved before holds and is not reserved again, as long as the window counts that reservation. After
- *    that it is checked like any other: otherwise payments that were prepared hours apart could pass the
- *    limit together. The settlement approves if the proposal approves and every deciding claim holds. Marks,
- *    orders and speed-ups are described with their claims. Only an approval makes a mark or uses up an order.
+ *    reserved before holds and is not reserved again, as long as the window counts that reservation. Once
+ *    the window no longer counts it, the claim is checked again. Otherwise payments that were approved in
+ *    different windows could be repeated together and exceed the limit. The settlement approves if the
+ *    proposal approves and every deciding claim holds. Marks, orders and speed-ups are described with their
+ *    claims. Only an approval makes a mark or uses up an order.
  * 5. If the same question was decided before, that decision may be repeated. An approval is repeated if the
  *    settlement approves now. A refusal is repeated if it is final, or if its revision and the versions of
  *    its lists are still the same. It is decided again if everything that refused (the proposal, deciding
  *    claims) is marked `afresh`: such a refusal may change without a push. A repeat is journalled as
- *    `repeat`, and names the first decision. It reserves window claims that were not reserved, because a new
- *    policy made them.
+ *    `repeat`, and names the first decision. A repeated approval makes every reservation of its claims that
+ *    was never made, for example because a policy is new, or that does not count any more.
  * 6. Otherwise the step writes the decision, the reservations of an approval (also those of claims that only
  *    observe, whether they hold or not) and a journal entry of type `decision`: `decided`.
  *
- * The number of a subject's txids distinguishes the question of one speed-up from that of the next.
+ * Each speed-up is a question of its own. Its name ends with the number of txids that the subject has then.
  */
 export type SettleResult =
   | { readonly outcome: 'stale'; readonly inForce: string; readonly nowMs: number }
@@ -151,9 +152,10 @@ export type NotificationCode = 'NOTED' | 'SIGNED_WITHOUT_APPROVAL' | 'TXID_UNEXP
 /**
  * `sign_success`, in one atomic step. The code is SIGNED_WITHOUT_APPROVAL unless the subject is known with
  * the same terms and a `sign_start` about it is approved. It is TXID_UNEXPECTED if the txid is new and the
- * subject already has one more than its approved speed-ups of `sign_start`, or TXIDS_MAX. Otherwise the code
- * is NOTED with SUCCESS, or, while the store is frozen, FROZEN with FAILURE. In every case a new txid of a
- * known subject with the same terms is recorded, up to TXIDS_MAX. The journal gets an entry of type `notice`.
+ * subject already has a txid for its `sign_start` and one for each approved speed-up, or has TXIDS_MAX
+ * txids. Otherwise the code is NOTED with SUCCESS, or, while the store is frozen, FROZEN with FAILURE. In
+ * every case a new txid of a known subject with the same terms is recorded, up to TXIDS_MAX. The journal gets
+ * an entry of type `notice`.
  */
 export interface NotificationResult {
   readonly id: string;
@@ -172,7 +174,7 @@ export interface Control {
   /** The freezes in effect, oldest first. Approvals need this list to be empty. */
   readonly frozen: readonly Freeze[];
   /** The last twenty freezes that were lifted, oldest first, so that followers can report who lifted them. */
-  readonly lifted: readonly Lifted[];
+  readonly lifted: readonly LiftedFreeze[];
   /** The version of the price table; 0 before the first change of prices. */
   readonly prices: number;
 }
@@ -190,7 +192,7 @@ export interface Freeze {
   readonly atMs: number;
 }
 
-export interface Lifted {
+export interface LiftedFreeze {
   readonly id: string;
   readonly by: string;
   readonly atMs: number;
@@ -391,13 +393,16 @@ export interface Prices {
 export interface Heartbeat {
   /** Unique to one run of a service. */
   readonly id: string;
-  /** For people: where it runs. */
+  /** For people: where it runs. Empty for a test write of `doctor`, which `services` does not list. */
   readonly name: string;
   /** The sequence of the Control that it follows. */
   readonly sequence: number;
   /** Why it is not ready; the empty text if it is ready. */
   readonly trouble: string;
-  /** Writes as much as the largest decision, to find out whether the store is full. */
+  /**
+   * Writes more than an ordinary decision, to find out whether the store is full. Only the embedded store
+   * does so: a full Redis rejects the heartbeat itself.
+   */
   readonly probe?: boolean;
 }
 
@@ -411,10 +416,10 @@ export interface ServiceStatus extends Omit<Heartbeat, 'probe'> {
 /** The running services of this store, and the latest state that each has read. */
 export interface Services {
   /**
-   * Reports that a service runs. Services call it every few seconds, and after each `requestHeartbeats`. It is a
-   * real write: if it fails, approvals would fail too.
+   * Reports that a service runs. Services call it every few seconds, and after each `requestHeartbeats`. It
+   * is a real write: if it fails, approvals would fail too.
    */
-  heartbeat(attendance: Heartbeat): Promise<void>;
+  heartbeat(heartbeat: Heartbeat): Promise<void>;
   /** To be called when a service ends. */
   removeService(id: string): Promise<void>;
   /**
@@ -435,10 +440,16 @@ export const JOURNAL_TYPES = [
   'repeat',
   /** A `sign_success`. */
   'notice',
-  /** An authenticated callback that could not be parsed, or came while the clock was wrong. */
+  /**
+   * An authenticated callback that was not decided: it could not be parsed, or came while the clock was
+   * wrong. Not a policy refusal: those are `decision` entries with verdict FAILURE.
+   */
   'refused',
   'self-check',
-  /** The decision `of` was made, but FAILURE was answered: it came late, or the client had gone. */
+  /**
+   * The SUCCESS `of` was decided, but not delivered: it came late, too few replicas had it, or the client had
+   * gone.
+   */
   'late',
   'list',
   /** An order was announced or cancelled. */
@@ -500,9 +511,9 @@ export interface Journal {
   journalSize(source: string): Promise<number>;
   /**
    * Deletes some of the source's oldest entries, up to and including `upTo`, in one bounded step. Resolves
-   * with the number of deleted entries; 0 if no entry is left. An unknown `upTo` gives 0 too, because
-   * `upTo` is deleted last. The newest entry of a journal is never deleted, so that the journal doesn't look
-   * lost. Subjects, counters and all other data stay.
+   * with the number of deleted entries; 0 if no entry is left. `upTo` is deleted last. So if it is not found,
+   * everything up to it is deleted, and the result is 0. The newest entry of a journal is never deleted, so
+   * that the journal doesn't look lost. Subjects, counters and all other data stay.
    */
   dropEntries(drop: { readonly source: string; readonly upTo: string }): Promise<number>;
 }

@@ -2,8 +2,8 @@
 const MAX_LENGTH = 64;
 
 /**
- * The candidate that `word` is probably a misspelling of, for "did you mean". It differs by at most three
- * edits, and by at most one edit per three letters.
+ * The candidate that `word` is probably a misspelling of, for "did you mean". It differs by at most one edit
+ * for each three letters, rounded up, and by at most three edits: by two for a word of four letters.
  */
 export function closestMatch(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > MAX_LENGTH) return undefined;

@@ -8,7 +8,7 @@ const CAPITAL_BECH32 = /^[A-Z][A-Z0-9]{0,31}1[02-9AC-HJ-NP-Z]{38,}$/;
  * become lower case, because senders write them in either case. Any other text keeps its case, and is in
  * Unicode normal form C.
  */
-export function comparable(text: string): string {
+export function toComparable(text: string): string {
   return foldCase(ASCII.test(text) ? text : text.normalize('NFC'));
 }
 
@@ -20,8 +20,8 @@ function foldCase(text: string): string {
  * The text by which an entry of a list is compared: each word comparable, the blanks between them unchanged.
  * All entries of lists, in the store and in files, and all texts that are looked up in a list take this form.
  */
-export function comparableEntry(text: string): string {
-  return text.includes(' ') ? text.split(' ').map(comparable).join(' ') : comparable(text);
+export function toComparableEntry(text: string): string {
+  return text.includes(' ') ? text.split(' ').map(toComparable).join(' ') : toComparable(text);
 }
 
 /**
@@ -29,7 +29,7 @@ export function comparableEntry(text: string): string {
  * normalization.
  */
 export function storedEntries(text: string): readonly string[] {
-  return [...new Set([comparableEntry(text), text.split(' ').map(foldCase).join(' ')])];
+  return [...new Set([toComparableEntry(text), text.split(' ').map(foldCase).join(' ')])];
 }
 
 const PRINTABLE_ASCII = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
@@ -37,11 +37,12 @@ const PRINTABLE_ASCII = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 /**
- * Why a free text is ambiguous: another text looks the same, to people and often to programs. The result
- * completes a sentence; undefined if the text is not ambiguous. Lists and limits compare texts exactly, which
- * proves nothing about an ambiguous text.
+ * Why a free text is not safe to compare: white space, invisible characters or its Unicode form can make
+ * another text look the same. Lists and limits compare texts exactly, which proves nothing about such a text.
+ * The result completes a sentence; undefined if there is no such reason. Letters that look alike, such as the
+ * Latin and the Cyrillic a, are not detected.
  */
-export function ambiguityOf(text: string): string | undefined {
+export function unsafeTextReason(text: string): string | undefined {
   if (PRINTABLE_ASCII.test(text)) return undefined;
   if (text.trim() !== text) return 'begins or ends with white space';
   const [invisible] = INVISIBLE.exec(text) ?? [];

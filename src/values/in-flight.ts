@@ -10,10 +10,10 @@ export interface InFlight {
 export function createInFlight(): InFlight {
   let count = 0;
   let waiting: (() => void)[] = [];
-  async function none(): Promise<void> {
+  async function idle(): Promise<void> {
     if (count === 0) return;
     await new Promise<void>((resolve) => waiting.push(resolve));
-    return none();
+    return idle();
   }
   return {
     enter() {
@@ -25,6 +25,6 @@ export function createInFlight(): InFlight {
       for (const resolve of waiting) resolve();
       waiting = [];
     },
-    idle: none,
+    idle,
   };
 }

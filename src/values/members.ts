@@ -1,4 +1,5 @@
 import { type Failure, failure } from '../errors.ts';
+import { Rejected, catchRejection } from './rejection.ts';
 
 /**
  * A member's value as exact text: the content of a string; a number, boolean or null as written; an object or
@@ -15,15 +16,28 @@ export interface Member {
  */
 export type Members = ReadonlyMap<string, Member>;
 
-export interface Bounds {
-  readonly bytes: number;
+/** The texts that a member may have. */
+export interface Grammar {
+  readonly pattern: RegExp;
+  readonly maxLength: number;
+}
+
+/** The bounds of a text that is already decoded. */
+export interface TextBounds {
   readonly members: number;
   readonly depth: number;
   readonly numberCharacters: number;
 }
 
+export interface Bounds extends TextBounds {
+  readonly bytes: number;
+}
+
 /** The bounds of a callback's body. */
 export const BODY_BOUNDS: Bounds = { bytes: 65_536, members: 64, depth: 4, numberCharacters: 80 };
+
+/** The bounds of a withdrawal's `outputs`. Their bytes are bounded by those of the body. */
+export const OUTPUT_BOUNDS: TextBounds = { members: 4096, depth: 4, numberCharacters: 80 };
 
 export type Decoded = { readonly ok: true; readonly text: string; readonly members: Members } | Failure;
 
@@ -47,32 +61,15 @@ export function decodeMembers(bytes: Uint8Array, bounds: Bounds = BODY_BOUNDS): 
 }
 
 /** Like {@link decodeMembers}, for text that is already decoded, such as the plaintext of an envelope. */
-export function readMembers(text: string, bounds: Bounds = BODY_BOUNDS): Decoded {
+export function readMembers(text: string, bounds: TextBounds = BODY_BOUNDS): Decoded {
   return catchRejection(() => ({ ok: true, text, members: new Reader(text, bounds).document() }));
 }
 
 export type DecodedObjects = { readonly ok: true; readonly objects: readonly Members[] } | Failure;
 
 /** Decodes a text as a JSON array of objects, such as the `outputs` of a withdrawal. */
-export function readObjects(text: string, bounds: Bounds): DecodedObjects {
+export function readObjects(text: string, bounds: TextBounds): DecodedObjects {
   return catchRejection(() => ({ ok: true, objects: new Reader(text, bounds).objects() }));
-}
-
-function catchRejection<T>(read: () => T): T | Failure {
-  try {
-    return read();
-  } catch (thrown) {
-    if (thrown instanceof Rejected) return thrown.failure;
-    throw thrown;
-  }
-}
-
-class Rejected extends Error {
-  readonly failure: Failure;
-  constructor(rejection: Failure) {
-    super(rejection.because);
-    this.failure = rejection;
-  }
 }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -84,11 +81,11 @@ const STRING = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u
 /** A strict JSON reader. The bound on the depth also bounds its recursion. */
 class Reader {
   readonly #text: string;
-  readonly #bounds: Bounds;
+  readonly #bounds: TextBounds;
   #at = 0;
   #count = 0;
 
-  constructor(text: string, bounds: Bounds) {
+  constructor(text: string, bounds: TextBounds) {
     this.#text = text;
     this.#bounds = bounds;
   }
@@ -137,7 +134,7 @@ class Reader {
         });
       }
       if (++this.#count > this.#bounds.members) {
-        this.#reject('TOO_MANY_MEMBERS', `the body has more than ${this.#bounds.members} members`);
+        this.#reject('TOO_MANY_MEMBERS', `the JSON has more than ${this.#bounds.members} members`);
       }
       this.#skipBlanks();
       this.#expect(':');
@@ -151,7 +148,7 @@ class Reader {
     if (this.#skipClosing(']')) return;
     do {
       if (++this.#count > this.#bounds.members) {
-        this.#reject('TOO_MANY_MEMBERS', `the body has more than ${this.#bounds.members} members`);
+        this.#reject('TOO_MANY_MEMBERS', `the JSON has more than ${this.#bounds.members} members`);
       }
       this.#value(depth);
     } while (!this.#skipSeparator(']'));
@@ -194,7 +191,7 @@ class Reader {
 
   #enter(depth: number): void {
     if (depth > this.#bounds.depth) {
-      this.#reject('TOO_DEEP', `the body is nested more than ${this.#bounds.depth} deep`);
+      this.#reject('TOO_DEEP', `the JSON is nested more than ${this.#bounds.depth} deep`);
     }
     this.#at++;
   }

@@ -8,7 +8,10 @@ export interface Position {
   readonly column: number;
 }
 
-/** A YAML document. Every scalar is its text as written. Each node knows its position. */
+/**
+ * A YAML document with its aliases resolved. Every scalar is a text, also `1.0` and `true`; a quoted one has
+ * no quotes and no escapes. Each node knows its position.
+ */
 export type Tree =
   | { readonly type: 'text'; readonly text: string; readonly at: Position }
   | { readonly type: 'list'; readonly items: readonly Tree[]; readonly at: Position }
@@ -25,7 +28,7 @@ export interface SyntaxFault {
   readonly message: string;
   /** The same without any text of the file, which may hold secrets. */
   readonly unquoted: string;
-  readonly cure: string;
+  readonly fix: string;
 }
 
 export interface Yaml {
@@ -78,10 +81,10 @@ export function readYaml(text: string): Yaml {
 }
 
 /** The tree as plain values. */
-export function plainOf(tree: Tree): Json {
+export function jsonOf(tree: Tree): Json {
   if (tree.type === 'text') return tree.text;
-  if (tree.type === 'list') return tree.items.map(plainOf);
-  return Object.fromEntries([...tree.entries].map(([name, { value }]) => [name, plainOf(value)]));
+  if (tree.type === 'list') return tree.items.map(jsonOf);
+  return Object.fromEntries([...tree.entries].map(([name, { value }]) => [name, jsonOf(value)]));
 }
 
 /** The position of the node at a path or, if there is no such node, of the last node on the way. */
@@ -166,10 +169,10 @@ function readTree(document: Document.Parsed, lines: LineCounter, faults: SyntaxF
       if (name.type !== 'text') {
         faults.push(faultAt(name.at, 'a name is not plain text', 'write a plain name before the colon'));
       } else if (entries.has(name.text)) {
-        const message = `${JSON.stringify(name.text.slice(0, NAME_SHOWN))} is there twice`;
+        const message = `${JSON.stringify(name.text.slice(0, NAME_SHOWN))} appears twice`;
         faults.push({
           ...faultAt(name.at, message, 'keep one of the two'),
-          unquoted: 'a name is there twice',
+          unquoted: 'a name appears twice',
         });
       } else entries.set(name.text, { nameAt: name.at, value: read(value, name.at, depth + 1) });
     }
@@ -188,13 +191,13 @@ class Unreadable extends Error {
   }
 }
 
-function tooMuch(message: string, at: Position = START, cure: string = SPLIT): never {
-  throw new Unreadable(faultAt(at, message, cure));
+function tooMuch(message: string, at: Position = START, fix: string = SPLIT): never {
+  throw new Unreadable(faultAt(at, message, fix));
 }
 
 /** A fault whose message quotes nothing. */
-function faultAt(at: Position, message: string, cure: string): SyntaxFault {
-  return { at, message, unquoted: message, cure };
+function faultAt(at: Position, message: string, fix: string): SyntaxFault {
+  return { at, message, unquoted: message, fix };
 }
 
 function positionAt(lines: LineCounter, offset: number): Position {

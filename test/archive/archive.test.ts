@@ -20,7 +20,7 @@ const archive = (
     source: 'shop',
     beforeMs: Number.MAX_SAFE_INTEGER,
     entriesMax: 100,
-    stepped: () => undefined,
+    onStep: () => undefined,
     ...over,
   });
 
@@ -199,10 +199,10 @@ describe('journal archive', () => {
         message: expect.stringMatching(/can't hold an archive: .*let this user write to it/),
       });
       rmSync(join(under.directory, 'shop'), { recursive: true });
-      const stepped = (step: string): void => {
+      const onStep = (step: string): void => {
         if (step === 'synced') rmSync(join(under.directory, 'shop'), { recursive: true });
       };
-      await expect(archive(under, { stepped })).rejects.toMatchObject({
+      await expect(archive(under, { onStep })).rejects.toMatchObject({
         code: 'USAGE',
         message: expect.stringMatching(
           /can't be written: ENOENT.*The store still has the entries of this file/,

@@ -29,7 +29,7 @@ await archiveSource({
   source: 'shop',
   beforeMs: Number.MAX_SAFE_INTEGER,
   entriesMax: 100,
-  stepped: point,
+  onStep: point,
 });
 await store.close();
 lock.release();

@@ -8,7 +8,6 @@ import { expect, it, onTestFinished } from 'vitest';
 import { writeServiceFolder } from '../service.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const TEST_MS = 90_000;
 
 type Lines = Record<string, unknown>[];
 
@@ -47,20 +46,15 @@ async function startWithNpm() {
 
 const eventsOf = (lines: Lines): readonly unknown[] => lines.map(({ event }) => event);
 
-it.each(['SIGTERM', 'SIGINT'] as const)(
-  '%s to npm start stops the service',
-  { timeout: TEST_MS },
-  async (signal) => {
-    const { npm, lines, ended } = await startWithNpm();
-    npm.kill(signal);
-    await ended;
-    expect(eventsOf(lines).slice(-2)).toEqual(['stopping', 'stopped']);
-  },
-);
+it.each(['SIGTERM', 'SIGINT'] as const)('%s to npm start stops the service', async (signal) => {
+  const { npm, lines, ended } = await startWithNpm();
+  npm.kill(signal);
+  await ended;
+  expect(eventsOf(lines).slice(-2)).toEqual(['stopping', 'stopped']);
+});
 
 it.each(['SIGINT', 'SIGHUP'] as const)(
   '%s from a terminal, which npm gets as well, stops the service in order',
-  { timeout: TEST_MS },
   async (signal) => {
     const { group, lines, ended } = await startWithNpm();
     process.kill(group, signal);

@@ -3,8 +3,8 @@ import { callbackKinds } from '../../src/callback/kinds.ts';
 import { type Wire, callbackOf, parse, transfer, web3 } from './wire.ts';
 
 const nulls = (names: readonly string[]): Wire => Object.fromEntries(names.map((name) => [name, 'null']));
-const OF_TRANSFER = callbackKinds.transfer.marks;
-const OF_WEB3 = callbackKinds.web3.marks;
+const OF_TRANSFER = callbackKinds.transfer.distinctiveMembers;
+const OF_WEB3 = callbackKinds.web3.distinctiveMembers;
 
 describe('the kind of a co-signer callback', () => {
   it.each(OF_WEB3)('is a withdrawal where %s is null, for that says nothing', (name) => {

@@ -6,9 +6,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startServiceProcess } from '../service-process.ts';
 import { signedPayment, writeServiceFolder } from '../service.ts';
 import { place } from './terminal.ts';
-import { MAIN, runIn } from './process.ts';
-
-const TEST_MS = 90_000;
+import { PROGRAM } from '../service-process.ts';
+import { runIn } from './process.ts';
 
 interface Unread {
   readonly code: number | null;
@@ -26,7 +25,7 @@ async function unread(
   argv: readonly string[],
   { closed, input = '' }: { readonly closed: readonly ('stdout' | 'stderr')[]; readonly input?: string },
 ): Promise<Unread> {
-  const child = spawn(process.execPath, [MAIN, ...argv], {
+  const child = spawn(process.execPath, [PROGRAM, ...argv], {
     cwd: folder,
     env: { PATH: process.env['PATH'], COUNTERSIGN_CONFIG: join(folder, 'settings.yaml') },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -60,7 +59,7 @@ describe('where nobody reads', () => {
     ['what is done, as JSON', 0, ['policy', 'validate', '--json']],
     ['a fault as JSON', 2, ['policy', 'show', 'a'.repeat(64), '--config', '/nowhere.yaml', '--json']],
     ['that there is no test', 1, ['policy', 'test']],
-  ])('standard output, a command ends quietly: %s', { timeout: TEST_MS }, async (_, code, argv) => {
+  ])('standard output, a command ends quietly: %s', async (_, code, argv) => {
     expect(await unread(folderOf(), argv, { closed: ['stdout'] })).toEqual(quietly(code));
   });
 
@@ -68,23 +67,19 @@ describe('where nobody reads', () => {
     ['a fault', 2, ['policy', 'history', '--config', '/nowhere.yaml']],
     ['an unknown command', 2, ['polcy']],
     ['an unknown option', 2, ['policy', 'show', '--al']],
-  ])(
-    'standard error, a command ends quietly, with its code: %s',
-    { timeout: TEST_MS },
-    async (_, code, argv) => {
-      expect(await unread(folderOf(), argv, { closed: ['stderr'] })).toEqual(quietly(code));
-      expect(await unread(folderOf(), argv, { closed: ['stdout', 'stderr'] })).toEqual(quietly(code));
-    },
-  );
+  ])('standard error, a command ends quietly, with its code: %s', async (_, code, argv) => {
+    expect(await unread(folderOf(), argv, { closed: ['stderr'] })).toEqual(quietly(code));
+    expect(await unread(folderOf(), argv, { closed: ['stdout', 'stderr'] })).toEqual(quietly(code));
+  });
 
-  it('an answer of no is still an exit code of 1', { timeout: TEST_MS }, async () => {
+  it('an answer of no is still an exit code of 1', async () => {
     const input = signedPayment({}).replace('100', '101');
     expect(await unread(folderOf(), ['signature', 'explain'], { closed: ['stdout'], input })).toEqual(
       quietly(1),
     );
   });
 
-  it('what a command was called to do is done all the same', { timeout: TEST_MS }, async () => {
+  it('what a command was called to do is done all the same', async () => {
     const { folder } = place();
     const argv = ['policy', 'push', '--message', 'first'];
     expect(await unread(folder, argv, { closed: ['stdout', 'stderr'] })).toEqual(quietly(0));
@@ -93,7 +88,7 @@ describe('where nobody reads', () => {
   });
 });
 
-it('a service goes on where nobody reads its log any more', { timeout: TEST_MS }, async () => {
+it('a service goes on where nobody reads its log any more', async () => {
   const folder = folderOf();
   const service = await startServiceProcess(folder);
   service.deafen();

@@ -38,7 +38,7 @@ describe('where there is no store', () => {
     const file = join(folder, 'store.db');
     expect([code, err]).toEqual([
       2,
-      `STORE_MISSING: the store ${file} does not exist: pass the service's settings with --config, or start the service, which creates it\n`,
+      `STORE_MISSING: the store ${file} does not exist; pass the service's settings with --config, or start the service, which creates it\n`,
     ]);
     expect(existsSync(file)).toBe(false);
   });

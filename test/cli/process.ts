@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { PROGRAM } from '../service-process.ts';
 import { type TestServiceOptions, writeServiceFolder } from '../service.ts';
 
 /** How a call of the program ended by itself, as a process; `code` is null where it did not. */
@@ -12,7 +12,6 @@ export interface Ended {
   readonly err: string;
 }
 
-export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /**
  * A process that is there for so long never ends: all time-outs of the settings used here come to a fraction
  * of it.
@@ -38,7 +37,7 @@ export async function runIn(
   argv: readonly string[],
   { env = {}, input = '' }: { readonly env?: TestServiceOptions['env']; readonly input?: string } = {},
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [MAIN, ...argv, '--config', join(folder, 'settings.yaml')], {
+  const child = spawn(process.execPath, [PROGRAM, ...argv, '--config', join(folder, 'settings.yaml')], {
     cwd: folder,
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

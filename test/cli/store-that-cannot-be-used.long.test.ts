@@ -13,7 +13,6 @@ import { type RedisTls, startRedisProcess } from '../redis-process.ts';
 import { startSentinels } from '../redis-sentinel.ts';
 import { runProcess } from './process.ts';
 
-const TEST_MS = 90_000;
 const RIG_MS = 120_000;
 /**
  * Longer than the answer of a server takes to come, also on a busy machine: a command waits for that long
@@ -209,13 +208,12 @@ describe.each(topologies)('a command on $name', (topology) => {
   it.concurrent.each([
     ['in plain text', () => ({ url: rigs.plain.url, username: 'somebody', password: { env: 'RIGHT' } })],
     ['over TLS', () => ({ url: rigs.tls.url, tls: known() })],
-  ])('ends well where all is right, %s', { timeout: TEST_MS }, async (_, settings) => {
+  ])('ends well where all is right, %s', async (_, settings) => {
     expect(await run(['policy', 'history'], settings())).toMatchObject({ code: 0, err: '' });
   });
 
   it.concurrent.each(faults)(
     'ends with 2, and says what is wrong and how to mend it: %s',
-    { timeout: TEST_MS },
     async (_, settings, said) => {
       const { code, out, err } = await run(['policy', 'history'], settings(rigs, topology));
       const unreachable: unknown = expect.stringMatching(/^STORE_UNREACHABLE: Redis at .*\n$/);
@@ -227,7 +225,7 @@ describe.each(topologies)('a command on $name', (topology) => {
 });
 
 describe('where the Sentinels are asked for a primary that they do not know', () => {
-  it('a command says so', { timeout: TEST_MS }, async () => {
+  it('a command says so', async () => {
     const rig = await startSentinels({ replicas: 0, sentinels: 1 });
     try {
       const store = { url: rig.url.replace('mymaster', 'other'), connectTimeoutMs };
@@ -306,7 +304,6 @@ describe('with credentials that the primary of the Sentinels refuses', () => {
 
   it.concurrent.each(calls.map((call) => ({ call, line: call.join(' ') })))(
     '$line ends with 2',
-    { timeout: TEST_MS },
     async ({ call }) => {
       const { code, out, err } = await runProcess(call, { env, settings: settings() });
       expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -314,7 +311,7 @@ describe('with credentials that the primary of the Sentinels refuses', () => {
     },
   );
 
-  it('doctor ends with 1, and has it among its findings', { timeout: TEST_MS }, async () => {
+  it('doctor ends with 1, and has it among its findings', async () => {
     const { code, out } = await runProcess(['doctor'], { env, settings: settings() });
     expect(code).toBe(1);
     expect(out).toMatch(credentials);

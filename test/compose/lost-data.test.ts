@@ -109,7 +109,7 @@ describe('a service whose Redis lost its data', () => {
     await client.multi().flushall().set('countersign:{global}:sources', 'of another type').exec();
     await says(
       service,
-      /prepared: data was lost: Redis holds nothing any more.*`countersign unfreeze --acknowledge-loss`/,
+      /prepared: data was lost: Redis no longer has any data.*`countersign unfreeze --acknowledge-loss`/,
     );
     expect(await paid(service, 'after')).toBe('FAILURE');
     await client.del('countersign:{global}:sources');
@@ -143,7 +143,9 @@ describe('a loss that was noticed', () => {
     await says(service, /approvals: .*by ada: look into it/);
     const lifted = await run('unfreeze', '--all');
     expect(lifted.code).toBe(1);
-    expect(lifted.out).toMatch(/Still frozen[^]*data was lost: Redis holds nothing[^]*--acknowledge-loss/);
+    expect(lifted.out).toMatch(
+      /Still frozen[^]*data was lost: Redis no longer has any data[^]*--acknowledge-loss/,
+    );
     expect((await run('policy', 'push', '--message', 'again')).code).toBe(0);
     expect(await paid(service, 'before')).toBe('FAILURE');
     await says(service, /approvals: .*data was lost/);

@@ -12,7 +12,7 @@ function rig(first?: CountersignError) {
   const state = { fault: first, prepared: 0, examined: 0, told };
   const start = async (): Promise<Preparation> => {
     const preparation = await startPreparing({
-      examine() {
+      checkSafety() {
         state.examined++;
         return state.fault === undefined ? Promise.resolve() : Promise.reject(state.fault);
       },
@@ -21,7 +21,7 @@ function rig(first?: CountersignError) {
         return Promise.resolve();
       },
       report: (trouble) => state.told.push(trouble),
-      examineMs: 5,
+      checkSafetyMs: 5,
     });
     onTestFinished(() => preparation.stop());
     return preparation;
@@ -66,7 +66,51 @@ describe('preparing the store', () => {
     expect(state.prepared).toBe(1);
   });
 
-  it('bars nothing for an outage, and lifts nothing by one', async () => {
+  it('bars all while it is unknown for long whether the store is safe', async () => {
+    const { state, start } = rig();
+    const preparation = await start();
+    state.fault = away;
+    await eventually('it bars', () => preparation.trouble());
+    expect(preparation.trouble()).toBe(away.message);
+    expect(state.told).toEqual([away.message]);
+    state.fault = undefined;
+    await eventually('it bars no more', () => preparation.trouble() === undefined || undefined);
+    expect(state.prepared).toBe(1);
+  });
+
+  it('reports a long outage once, although its error alternates, and again after a check that passed', async () => {
+    const { state, start, looked } = rig();
+    const preparation = await start();
+    const closed = new CountersignError('STORE_UNREACHABLE', 'it closed the connection; start it');
+    const outage = async (): Promise<void> => {
+      state.fault = away;
+      await eventually('it bars', () => preparation.trouble());
+      for (const fault of [closed, away, closed]) {
+        state.fault = fault;
+        await looked();
+        expect(preparation.trouble()).toBe(fault.message);
+      }
+    };
+    await outage();
+    expect(state.told).toEqual([away.message]);
+    state.fault = undefined;
+    await looked();
+    await outage();
+    expect(state.told).toEqual([away.message, away.message]);
+  });
+
+  it('reports trouble with another code, although no check has passed', async () => {
+    const { state, start, looked } = rig();
+    await start();
+    const corrupt = new CountersignError('STORE_CORRUPT', 'it holds something else');
+    for (const fault of [unsafe, corrupt, unsafe]) {
+      state.fault = fault;
+      await looked();
+    }
+    expect(state.told).toEqual([unsafe.message, corrupt.message, unsafe.message]);
+  });
+
+  it('bars nothing for a short outage, and lifts nothing by one', async () => {
     const { state, start, looked } = rig();
     const preparation = await start();
     state.fault = away;

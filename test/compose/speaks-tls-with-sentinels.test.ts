@@ -45,7 +45,7 @@ it('asks the Sentinels of a rediss-sentinel store, and their primary, over TLS a
   };
   const store = await openStore(settings, () => 's3cret', systemClock);
   onTestFinished(() => store.close());
-  await store.examine();
+  await store.checkSafety();
   await store.register(['shop']);
   expect(await store.control()).toMatchObject({ sequence: 0, revision: '' });
 });

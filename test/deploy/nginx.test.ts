@@ -6,11 +6,11 @@ import { buffer, text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { loadSettings } from '../../src/settings/load.ts';
 import { type Certificate, createAuthority } from '../certificates.ts';
 import { type Nginx, hasNginx, startNginx } from '../nginx.ts';
 import { closedPort, nextPort } from '../ports.ts';
 import { PAYMENT_PATH, TO, type TestService, signedPayment, startTestService, transfer } from '../service.ts';
+import { settingsOfFile } from '../settings/written.ts';
 import { ROOT, textOf } from './documents.ts';
 
 const CONFIG = textOf('deploy/nginx/countersign.conf');
@@ -27,7 +27,7 @@ function millisecondsOf(directive: string): readonly number[] {
 }
 
 describe('the settings beside the configuration of nginx', () => {
-  const settings = loadSettings({ file: `${ROOT}/${SETTINGS}`, env: {} });
+  const settings = settingsOfFile(`${ROOT}/${SETTINGS}`);
 
   it('fit: nginx waits longer than an answer takes, and keeps connections for less time than Countersign', () => {
     const reads = millisecondsOf('proxy_read_timeout');
@@ -136,7 +136,6 @@ const WITHDRAW = '/cosigner/withdraw';
 
 describe.skipIf(!hasNginx)(
   'Countersign behind a real nginx (skipped where there is no `nginx`; Debian: apt-get install nginx-light)',
-  { timeout: 30_000 },
   () => {
     let service: TestService;
     let gateway: Gateway;
@@ -299,7 +298,6 @@ interface Arrived {
 
 describe.skipIf(!hasNginx)(
   'what a real nginx passes on (skipped where there is no `nginx`; Debian: apt-get install nginx-light)',
-  { timeout: 30_000 },
   () => {
     const arrived: Arrived[] = [];
     let answering: 'SUCCESS' | 'nothing' | 'reset' = 'SUCCESS';

@@ -163,7 +163,7 @@ describe('deploy/redis/tls.conf', () => {
   });
 });
 
-describe('a restore, step by step as docs/redis.md has it', { timeout: 60_000 }, () => {
+describe('a restore, step by step as docs/redis.md has it', () => {
   it('brings back what the backup has, freezes, and approves nothing until somebody says so', async () => {
     const own = folder();
     const data = join(own, 'data');

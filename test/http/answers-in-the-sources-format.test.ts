@@ -11,6 +11,7 @@ import {
 import { linesOf, refusalOf } from '../settings/written.ts';
 
 const SECRET = 'shop-secret-of-the-tests';
+const JSON_YES = '{"code":"0","msg":"success","data":"success"}';
 const JSON_NO = '{"code":"1","msg":"failure","data":"failure"}';
 const XML = { contentType: 'application/xml; charset=utf-8', success: '<yes/>', failure: '<no/>' };
 
@@ -104,6 +105,22 @@ describe('where payment sources are answered in several ways', () => {
 });
 
 it.each([
+  ['plain', 'SUCCESS'],
+  ['plain, with a blank', ' SUCCESS'],
+  ['JSON', JSON_YES],
+])(
+  'a no that is the yes of %s answers is a fault, whether or not another source sends it',
+  (_what, failure) => {
+    const answer = `{ contentType: text/plain, success: OK, failure: '${failure}' }`;
+    for (const other of ['plain', 'json']) {
+      expect(linesOf(refusalOf(twoSources(answer, other)))).toEqual([
+        expect.stringContaining('sources[0].answer.failure is the approval of plain or json answers'),
+      ]);
+    }
+  },
+);
+
+it.each([
   [
     'of another source',
     '{ contentType: text/plain, success: nein, failure: oh }',
@@ -114,10 +131,14 @@ it.each([
 ])(
   'a yes that is the no %s is a fault: whoever is not known yet may be answered so',
   (_what, first, second) => {
-    const written = (name: string, answer: string): string =>
-      `  - { name: ${name}, callback: payment, appKey: ${name}, signatures: [{ scheme: md5, secret: { env: S } }], answer: ${answer} }\n`;
-    expect(linesOf(refusalOf(`sources:\n${written('one', first)}${written('two', second)}`))).toEqual([
+    expect(linesOf(refusalOf(twoSources(first, second)))).toEqual([
       expect.stringContaining('sources[0].answer.success is also a refusal on the same path') as string,
     ]);
   },
 );
+
+function twoSources(first: string, second: string): string {
+  const written = (name: string, answer: string): string =>
+    `  - { name: ${name}, callback: payment, appKey: ${name}, signatures: [{ scheme: md5, secret: { env: S } }], answer: ${answer} }\n`;
+  return `sources:\n${written('one', first)}${written('two', second)}`;
+}

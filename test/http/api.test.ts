@@ -86,7 +86,7 @@ describe('the API', () => {
   });
 
   it.each([
-    ['an amount that is a number', order('b', { amount: 100 }), 'amount is no text'],
+    ['an amount that is a number', order('b', { amount: 100 }), 'amount is not a text'],
     ['an amount that is none', order('b', { amount: '1e9999' }), 'amount'],
     ['no amount', order('b', { amount: undefined }), 'amount is missing'],
     ['a strange member', order('b', { usrId: '1' }), 'did you mean userId?'],
@@ -95,9 +95,9 @@ describe('the API', () => {
       order('b', { scheme: 'rot13' }),
       'does not accept the scheme',
     ],
-    ['an expiry behind', order('b', {}, { expires: '2001-01-01T00:00:00Z' }), 'is not ahead'],
+    ['an expiry behind', order('b', {}, { expires: '2001-01-01T00:00:00Z' }), 'is not in the future'],
     ['an expiry far ahead', order('b', {}, { expires: '2999-01-01T00:00:00Z' }), 'more than 92 days'],
-    ['a strange expiry', order('b', {}, { expires: 'soon' }), 'write a length like 2h'],
+    ['a strange expiry', order('b', {}, { expires: 'soon' }), 'write a duration like 2h'],
     ['an unknown source', order('b', {}, { source: 'shp' }), 'did you mean shop?'],
     [
       'a source that takes no such callbacks',
@@ -105,13 +105,13 @@ describe('the API', () => {
       'takes no payment callbacks',
     ],
     ['a strange kind', order('b', {}, { kind: 'gift' }), 'kind'],
-    ['an id with a blank', order('b c'), 'is no id'],
+    ['an id with a blank', order('b c'), 'is not an id'],
     ['a member beside the known ones', order('b', {}, { note: 'x' }), 'note'],
     ['no members', order('b', {}, { members: {} }), 'userId is missing'],
     ['a list', [], 'must be a JSON object'],
     ['an object without anything', {}, 'write { source, kind, id, members, expires }'],
     [
-      'a member that is there twice',
+      'a member that appears twice',
       JSON.stringify(order('b')).replace('"amount"', '"amount":"1","amount"'),
       'the member "amount" appears twice',
     ],
@@ -208,7 +208,7 @@ describe('the API', () => {
   it('says 400 to a path that is wrongly encoded', async () => {
     expect(await call('GET', '/orders/shop/payment/%zz')).toMatchObject({
       status: 400,
-      body: { error: { message: 'the path has a wrong percent-encoding: encode it again' } },
+      body: { error: { message: 'the path has an invalid percent-encoding; encode it again' } },
     });
   });
 

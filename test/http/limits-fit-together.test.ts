@@ -3,7 +3,7 @@ import { SHOP, linesOf, refusalOf, settingsOf } from '../settings/written.ts';
 
 const limits = (written: string): string => `${SHOP}public: { limits: { ${written} } }\n`;
 const faultOf = (headersMs: number, requestMs: number): string =>
-  `public.limits.headersTimeoutMs is ${headersMs}, above requestTimeoutMs, ${requestMs}: ` +
+  `public.limits.headersTimeoutMs is ${headersMs}, above requestTimeoutMs, ${requestMs}; ` +
   `write at most ${requestMs}, or increase requestTimeoutMs`;
 
 it.each([

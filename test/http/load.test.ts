@@ -32,9 +32,9 @@ const throttled = {
 describe('what is turned away', () => {
   it('is counted each time, by its reason', () => {
     const { load, counts } = monitored();
-    load.turnedAway(full);
-    load.turnedAway(full);
-    load.turnedAway(throttled);
+    load.callbackTurnedAway(full);
+    load.callbackTurnedAway(full);
+    load.callbackTurnedAway(throttled);
     load.connectionClosed(undefined);
     load.connectionClosed('192.0.2.9');
     load.unserved({ reason: 'not-found', address: '192.0.2.9' });
@@ -50,8 +50,8 @@ describe('what is turned away', () => {
 
   it('is written with its code, reason and address', () => {
     const { load, lines } = monitored();
-    load.turnedAway(full);
-    load.turnedAway(throttled);
+    load.callbackTurnedAway(full);
+    load.callbackTurnedAway(throttled);
     expect(lines).toEqual([
       { code: 'OVERLOADED', because: 'full', address: '192.0.2.1' },
       { code: 'ADDRESS_THROTTLED', because: 'too many', address: '192.0.2.9' },
@@ -78,9 +78,9 @@ describe('the load that /readyz shows', () => {
 
   it('is not in order for ten seconds after something was, and says how much', () => {
     const { load, pass } = monitored();
-    load.turnedAway(full);
+    load.callbackTurnedAway(full);
     pass(4000);
-    load.turnedAway(full);
+    load.callbackTurnedAway(full);
     load.connectionClosed(undefined);
     expect(load.state()).toMatchObject({
       ok: false,
@@ -90,18 +90,18 @@ describe('the load that /readyz shows', () => {
     expect(load.state().because).toContain('2 callbacks');
     pass(4000);
     expect(load.state().ok).toBe(true);
-    load.turnedAway(full);
+    load.callbackTurnedAway(full);
     pass(3_600_000);
     expect(load.state().ok).toBe(true);
   });
 
   it('stays in order while single addresses are throttled, and says so', () => {
     const { load } = monitored();
-    load.turnedAway(throttled);
+    load.callbackTurnedAway(throttled);
     expect(load.state()).toEqual({
       ok: true,
       because:
-        'nothing was turned away for the load in the last ten seconds; 1 of addresses whose callbacks fail to authenticate',
+        "nothing was turned away for the load in the last ten seconds; 1 was turned away because the sender's address caused too many failures (public.limits.failuresPerSecond) or has too many connections",
     });
   });
 });

@@ -39,13 +39,13 @@ describe('a request that nothing serves', () => {
       expect.objectContaining({
         level: 'warn',
         address: '192.0.2.7',
-        because: expect.stringMatching(/^POST \/cosigner\/withdrawal was answered 404: /) as string,
+        because: expect.stringMatching(/^POST \/cosigner\/withdrawal was answered 404; /) as string,
         count: 1,
       }),
     ]);
     expect(linesOf(service, 'METHOD_NOT_ALLOWED')).toEqual([
       expect.objectContaining({
-        because: expect.stringMatching(/^GET \/cosigner\/withdraw was answered 405: /) as string,
+        because: expect.stringMatching(/^GET \/cosigner\/withdraw was answered 405; /) as string,
       }),
     ]);
     const metrics = await (await fetch(`${service.ops}/metrics`)).text();

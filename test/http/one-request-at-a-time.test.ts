@@ -49,7 +49,7 @@ async function allOf(socket: Socket): Promise<string> {
   return text;
 }
 
-describe('a connection', { timeout: 30_000 }, () => {
+describe('a connection', () => {
   let service: TestService;
   beforeAll(async () => {
     const limits = { failuresPerSecond: '100000' };
@@ -118,7 +118,7 @@ describe('a connection', { timeout: 30_000 }, () => {
   });
 });
 
-describe('a connection over TLS', { timeout: 30_000 }, () => {
+describe('a connection over TLS', () => {
   let service: TestService;
   beforeAll(async () => {
     const folder = writeServiceFolder();
@@ -170,25 +170,21 @@ const limits: ServerLimits = {
 
 const AT = { host: '127.0.0.1', port: 0, limits, setting: 'public' };
 
-it(
-  'a connection whose peer does not read its answer is closed in time, and told of',
-  { timeout: 30_000 },
-  async () => {
-    const misused: string[] = [];
-    const server = await listen((_request, response) => response.end(Buffer.alloc(50_000_000)), {
-      ...AT,
-      misused: (address, misuse) => misused.push(`${address} ${misuse}`),
-    });
-    onTestFinished(() => server.stop(0));
-    const socket = connect(Number(new URL(server.url).port), '127.0.0.1').pause();
-    onTestFinished(() => void socket.destroy());
-    socket.on('error', () => undefined);
-    socket.write(GET);
-    await eventually('its answer is cut off', () => (misused.length > 0 ? true : undefined));
-    expect(misused).toEqual(['127.0.0.1 unread']);
-    await eventually('it is closed', async () => ((await server.connections()) === 0 ? true : undefined));
-  },
-);
+it('a connection whose peer does not read its answer is closed in time, and told of', async () => {
+  const misused: string[] = [];
+  const server = await listen((_request, response) => response.end(Buffer.alloc(50_000_000)), {
+    ...AT,
+    onMisuse: (address, misuse) => misused.push(`${address} ${misuse}`),
+  });
+  onTestFinished(() => server.stop(0));
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1').pause();
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => undefined);
+  socket.write(GET);
+  await eventually('its answer is cut off', () => (misused.length > 0 ? true : undefined));
+  expect(misused).toEqual(['127.0.0.1 unread']);
+  await eventually('it is closed', async () => ((await server.connections()) === 0 ? true : undefined));
+});
 
 describe('connections of one address', () => {
   const opened = async (url: string, localAddress: string): Promise<Socket> => {
@@ -202,7 +198,7 @@ describe('connections of one address', () => {
     const dropped: (string | undefined)[] = [];
     const server = await listen((_request, response) => response.end('yes'), {
       ...AT,
-      dropped: (address) => dropped.push(address),
+      onDropped: (address) => dropped.push(address),
     });
     onTestFinished(() => server.stop(0));
     const own = await Promise.all([1, 2, 3].map(() => opened(server.url, '127.0.0.2')));
@@ -225,7 +221,7 @@ describe('connections of one address', () => {
   it('are bounded in all alone where it is a gateway', async () => {
     const server = await listen((_request, response) => response.end('yes'), {
       ...AT,
-      isGateway: (address) => address === '127.0.0.2',
+      isTrustedProxy: (address) => address === '127.0.0.2',
     });
     onTestFinished(() => server.stop(0));
     const many = await Promise.all(Array.from({ length: 10 }, () => opened(server.url, '127.0.0.2')));

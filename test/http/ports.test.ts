@@ -57,7 +57,7 @@ describe('the ops port', () => {
     Promise.resolve({ contentType: 'text/x', text: 'm 1\n' });
   const never = (): Promise<never> => Promise.reject(new Error('the store is not to be asked'));
   const store = { expectOrder: never, order: never, cancelOrder: never, prices: never, changePrices: never };
-  const api: ApiParts = { store, sources: [], token: undefined, clock: () => 0, denied: () => undefined };
+  const api: ApiParts = { store, sources: [], token: undefined, clock: () => 0, onDenied: () => undefined };
   const check = { name: 'store', ok: false, because: 'the store is down' };
 
   it('is alive while it is not ready, and says what is missing', async () => {

@@ -7,9 +7,9 @@ const plain = { processMetrics: false };
 describe('the metrics of callbacks', () => {
   it('count a decision by source, kind, verdict, code and rule', async () => {
     const metrics = createMetrics(plain);
-    metrics.callback(APPROVED);
-    metrics.callback(APPROVED);
-    metrics.callback({ ...APPROVED, verdict: 'FAILURE', code: 'FROZEN', rule: undefined });
+    metrics.countCallback(APPROVED);
+    metrics.countCallback(APPROVED);
+    metrics.countCallback({ ...APPROVED, verdict: 'FAILURE', code: 'FROZEN', rule: undefined });
     const { text } = await metrics.text();
     expect(text).toContain(
       'countersign_decisions_total{source="shop",kind="payment",verdict="SUCCESS",code="APPROVED",rule="usdt-payments/amount-limit#1"} 2',
@@ -23,8 +23,8 @@ describe('the metrics of callbacks', () => {
 
   it('time the steps and the whole in seconds', async () => {
     const metrics = createMetrics(plain);
-    metrics.callback(APPROVED);
-    metrics.callback(STRANGER);
+    metrics.countCallback(APPROVED);
+    metrics.countCallback(STRANGER);
     const { text } = await metrics.text();
     expect(text).toContain('countersign_callback_seconds_count{step="total"} 2');
     expect(text).toContain('countersign_callback_seconds_count{step="decode"} 2');
@@ -36,8 +36,8 @@ describe('the metrics of callbacks', () => {
 
   it('count alarms by code', async () => {
     const metrics = createMetrics(plain);
-    metrics.callback({ ...APPROVED, alarm: true, code: 'TERMS_CHANGED', verdict: 'FAILURE' });
-    metrics.callback(APPROVED);
+    metrics.countCallback({ ...APPROVED, alarm: true, code: 'TERMS_CHANGED', verdict: 'FAILURE' });
+    metrics.countCallback(APPROVED);
     expect((await metrics.text()).text).toMatch(/^countersign_alarms_total\{[^}]*\} 1$/m);
   });
 });
@@ -45,7 +45,7 @@ describe('the metrics of callbacks', () => {
 describe('a label', () => {
   it('never has a name from an unauthenticated sender', async () => {
     const metrics = createMetrics(plain);
-    metrics.callback({ ...STRANGER, source: 'stranger', kind: 'payment', rule: 'stranger' });
+    metrics.countCallback({ ...STRANGER, source: 'stranger', kind: 'payment', rule: 'stranger' });
     const { text } = await metrics.text();
     expect(text).not.toContain('stranger');
     expect(text).toContain('countersign_authentication_failures_total{code="SIGN_WRONG"} 1');
@@ -54,7 +54,7 @@ describe('a label', () => {
 
   it('has no more values than its bound, and loses no count', async () => {
     const metrics = createMetrics(plain);
-    for (let n = 0; n < 2000; n += 1) metrics.callback({ ...APPROVED, rule: `policy-${n}/rule` });
+    for (let n = 0; n < 2000; n += 1) metrics.countCallback({ ...APPROVED, rule: `policy-${n}/rule` });
     const rows = (await metrics.text()).text
       .split('\n')
       .filter((line) => line.startsWith('countersign_decisions_total{'));
@@ -64,7 +64,7 @@ describe('a label', () => {
 
   it.each(['code', 'rule'] as const)('%s is never long', async (name) => {
     const metrics = createMetrics(plain);
-    metrics.callback({ ...APPROVED, [name]: 'x'.repeat(161) });
+    metrics.countCallback({ ...APPROVED, [name]: 'x'.repeat(161) });
     expect((await metrics.text()).text).toContain(`${name}="other"`);
   });
 
@@ -82,12 +82,12 @@ describe('a label', () => {
 describe('the state of the service', () => {
   it('is one revision at a time', async () => {
     const metrics = createMetrics(plain);
-    metrics.inForce('first');
-    metrics.inForce('second');
+    metrics.setInForce('first');
+    metrics.setInForce('second');
     expect(await rowsOf(metrics, 'revision_info')).toEqual([
       'countersign_revision_info{revision="second"} 1',
     ]);
-    metrics.inForce('');
+    metrics.setInForce('');
     expect(await rowsOf(metrics, 'revision_info')).toEqual([]);
   });
 
@@ -97,8 +97,8 @@ describe('the state of the service', () => {
       ['countersign_frozen 0'],
       ['countersign_ready 0'],
     ]);
-    metrics.frozen([{ id: 'f3', kind: 'operator', by: 'ada' }]);
-    metrics.ready(true);
+    metrics.setFrozen([{ id: 'f3', kind: 'operator', by: 'ada' }]);
+    metrics.setReady(true);
     expect([await rowsOf(metrics, 'frozen'), await rowsOf(metrics, 'ready')]).toEqual([
       ['countersign_frozen 1'],
       ['countersign_ready 1'],
@@ -108,14 +108,14 @@ describe('the state of the service', () => {
   it('names each freeze in force, and no lifted one', async () => {
     const metrics = createMetrics(plain);
     const loss = { id: 'f7', kind: 'loss', by: 'countersign' };
-    metrics.frozen([{ id: 'f3', kind: 'operator', by: 'a"d\na' }, loss]);
+    metrics.setFrozen([{ id: 'f3', kind: 'operator', by: 'a"d\na' }, loss]);
     expect(await rowsOf(metrics, 'freeze_info')).toEqual([
       'countersign_freeze_info{freeze="f3",kind="operator",by="a\\"d\\na"} 1',
       'countersign_freeze_info{freeze="f7",kind="loss",by="countersign"} 1',
     ]);
-    metrics.frozen([loss]);
+    metrics.setFrozen([loss]);
     expect(await rowsOf(metrics, 'freeze_info')).toHaveLength(1);
-    metrics.frozen([]);
+    metrics.setFrozen([]);
     expect([await rowsOf(metrics, 'freeze_info'), await rowsOf(metrics, 'frozen')]).toEqual([
       [],
       ['countersign_frozen 0'],
@@ -153,7 +153,7 @@ describe('the state of the service', () => {
 
   it('is of one service, not of all in the process', async () => {
     const [one, other] = [createMetrics(), createMetrics()];
-    one.ready(true);
+    one.setReady(true);
     expect(await rowsOf(other, 'ready')).toEqual(['countersign_ready 0']);
     expect((await one.text()).text).toContain('process_cpu_user_seconds_total');
     expect((await one.text()).contentType).toContain('text/plain');

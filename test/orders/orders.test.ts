@@ -72,9 +72,13 @@ describe('announcing an order', () => {
       { members: { ...PAYMENT.members, scheme: 'rsa' } },
       'shop does not accept the scheme rsa',
     ],
-    ['an id with a blank', { id: '11 321' }, 'is no id'],
-    ['an id of 129 characters', { id: '1'.repeat(129) }, 'is no id'],
-    ['an expiry now', { expires: '2026-03-02T12:00:00Z' }, 'is not ahead'],
+    ['an id with a blank', { id: '11 321' }, 'is not an id'],
+    ['an id of 129 characters', { id: '1'.repeat(129) }, 'is not an id'],
+    [
+      'an expiry now',
+      { expires: '2026-03-02T12:00:00Z' },
+      'is not in the future; write a time in the future',
+    ],
     ['an expiry more than 92 days ahead', { expires: '2026-06-03T12:00:01Z' }, 'more than 92 days ahead'],
     ['an expiry that is no time', { expires: 'soon' }, 'expires "soon"'],
     ['a source that there is not', { source: 'shp' }, 'did you mean shop?'],
@@ -83,6 +87,9 @@ describe('announcing an order', () => {
     const store = await openStore();
     await expect(announceOrder(store, SOURCES, { ...PAYMENT, ...change }, NOON)).rejects.toMatchObject({
       code: 'ORDER_INVALID',
+      message: expect.stringMatching(/^the order can't be announced: /) as string,
+    });
+    await expect(announceOrder(store, SOURCES, { ...PAYMENT, ...change }, NOON)).rejects.toMatchObject({
       message: expect.stringContaining(message) as string,
     });
   });
@@ -103,7 +110,7 @@ describe('announcing an order', () => {
           expect.stringContaining('symbol is missing') as string,
           expect.stringContaining('amount is missing') as string,
           expect.stringContaining('expires') as string,
-          expect.stringContaining('is no id') as string,
+          expect.stringContaining('is not an id') as string,
         ],
       },
     });
@@ -114,5 +121,8 @@ it('a source is found by its name and the kinds that it sends', () => {
   expect(orderSource(SOURCES, 'vault', 'web3').name).toBe('vault');
   expect(() => orderSource(SOURCES, 'shop', 'web3')).toThrow(
     expect.objectContaining({ code: 'ORDER_INVALID' }),
+  );
+  expect(() => orderSource(SOURCES, 'shp', 'payment')).toThrow(
+    /^there is no source "shp"; did you mean shop\?/,
   );
 });

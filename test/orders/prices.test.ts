@@ -39,10 +39,10 @@ describe('setting prices', () => {
   it.each<[string, readonly WrittenPrice[], string]>([
     ['a price of zero', [{ ...BTC, price: '0' }], 'a plain decimal above zero'],
     ['a price below zero', [{ ...BTC, price: '-1' }], 'a plain decimal above zero'],
-    ['an asset with a blank', [{ ...BTC, asset: 'B TC' }], 'is no asset'],
-    ['a time more than a minute ahead', [{ ...BTC, asOf: '2026-03-02T12:01:00.001Z' }], 'lies ahead'],
-    ['a time without an offset', [{ ...BTC, asOf: '2026-03-02T12:00:00' }], 'the time of BTC'],
-    ['an asset twice', [BTC, BTC], 'BTC is there twice'],
+    ['an asset with a blank', [{ ...BTC, asset: 'B TC' }], 'is not an asset'],
+    ['a time more than a minute ahead', [{ ...BTC, asOf: '2026-03-02T12:01:00.001Z' }], 'is in the future'],
+    ['a time without an offset', [{ ...BTC, asOf: '2026-03-02T12:00:00' }], 'of BTC is not valid'],
+    ['an asset twice', [BTC, BTC], 'BTC appears twice'],
   ])('refuses %s, and sets nothing', async (_, written, message) => {
     const store = await openStore();
     const others = [{ ...BTC, asset: 'ETH' }, ...written];

@@ -21,7 +21,7 @@ function watched(): Watched {
         budgets.report({ address, source: undefined, outcome: 'unauthenticated', code });
     },
     succeed: (address) => budgets.report({ address, source: 'shop', outcome: 'decided', code: 'APPROVED' }),
-    throttled: (address) => budgets.exceeded(address) !== undefined,
+    throttled: (address) => budgets.excessReason(address) !== undefined,
     pass(ms) {
       now += ms;
     },
@@ -67,8 +67,8 @@ describe('an address whose callbacks fail to authenticate', () => {
   it('is told what to do, and which setting it was', () => {
     const { budgets, fail } = watched();
     fail('192.0.2.1', BUDGET + 1);
-    expect(budgets.exceeded('192.0.2.1')).toBe(
-      'callbacks of 192.0.2.1 that failed to authenticate cost more than 3 within a second (public.limits.failuresPerSecond): find out who calls from there, and block them at the gateway',
+    expect(budgets.excessReason('192.0.2.1')).toBe(
+      'the failures of 192.0.2.1 cost more than 3 within a second (public.limits.failuresPerSecond; some count ten times): callbacks that failed to authenticate, requests answered 404 or 405, and misused connections; find out who sends them, and block that sender at the gateway',
     );
   });
 });
@@ -193,7 +193,7 @@ describe('more strangers than are counted', () => {
     expect(throttled(stranger(10_000))).toBe(false);
     for (let index = 10_000; index < 10_000 + BUDGET * 10 + 1; index++) fail(stranger(index));
     expect(throttled('192.0.2.1')).toBe(true);
-    expect(budgets.exceeded('192.0.2.1')).toContain('the addresses beyond 10000');
+    expect(budgets.excessReason('192.0.2.1')).toContain('the addresses beyond 10000');
     expect(throttled(stranger(0))).toBe(false);
     pass(1000);
     expect(throttled('192.0.2.1')).toBe(false);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createBounds, nextCapacity } from '../../src/pipeline/bounds.ts';
+import { createAdmission, nextCapacity } from '../../src/pipeline/admission.ts';
 import { paymentArrival } from './stub.ts';
 
 const ANSWER_TIMEOUT_MS = 2000;
@@ -32,21 +32,21 @@ describe('the capacity of a service', () => {
 
   it('is what bounds the callbacks in flight; at least one is decided', () => {
     let capacity = 1 / 64;
-    const bounds = createBounds({
+    const admission = createAdmission({
       callbacks: 32,
       answerTimeoutMs: ANSWER_TIMEOUT_MS,
-      budgets: { exceeded: () => undefined },
+      budgets: { excessReason: () => undefined },
       capacity: () => capacity,
     });
-    expect(bounds.enter(paymentArrival(''))).toBeUndefined();
-    expect(bounds.enter(paymentArrival(''))).toMatchObject({
+    expect(admission.enter(paymentArrival(''))).toBeUndefined();
+    expect(admission.enter(paymentArrival(''))).toMatchObject({
       reason: 'loop',
       failure: { code: 'OVERLOADED' },
     });
     capacity = 1 / 16;
-    expect(bounds.enter(paymentArrival(''))).toBeUndefined();
-    expect(bounds.refusal(paymentArrival(''), 0)).toMatchObject({ reason: 'loop' });
-    bounds.leave();
-    expect(bounds.refusal(paymentArrival(''), 0)).toBeUndefined();
+    expect(admission.enter(paymentArrival(''))).toBeUndefined();
+    expect(admission.turnAway(paymentArrival(''), 0)).toMatchObject({ reason: 'loop' });
+    admission.leave();
+    expect(admission.turnAway(paymentArrival(''), 0)).toBeUndefined();
   });
 });

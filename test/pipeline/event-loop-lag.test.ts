@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { measureEventLoop } from '../../src/pipeline/bounds.ts';
+import { measureEventLoop } from '../../src/pipeline/admission.ts';
 import { eventually } from '../eventually.ts';
 
 const busyFor = (ms: number): void => {

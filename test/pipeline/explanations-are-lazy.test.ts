@@ -23,8 +23,8 @@ async function reportOf(...secrets: readonly string[]): Promise<CallbackReport> 
 }
 
 it.each<[string, readonly string[], string]>([
-  ['one key', ['A'], 'the sign does not match the body: '],
-  ['two keys', ['A', 'B'], 'none of 2 keys verifies: the sign does not match the body: '],
+  ['one key', ['A'], 'the signature does not match the body; '],
+  ['two keys', ['A', 'B'], 'none of 2 keys verifies the signature: the signature does not match the body; '],
 ])('why a sign is wrong is found out when somebody reads it: %s', async (_, secrets, beginning) => {
   const report = await reportOf(...secrets);
   expect(report).toMatchObject({ code: 'SIGN_WRONG', outcome: 'unauthenticated', verdict: 'FAILURE' });

@@ -57,7 +57,7 @@ describe('a co-signer called from an address that is not on its list', () => {
       outcome: 'unauthenticated',
       source: undefined,
       code: 'ADDRESS_NOT_ALLOWED',
-      because: expect.stringContaining('10.1.3.1 is in none of 10.1.2.0/24') as string,
+      because: expect.stringContaining('10.1.3.1 is not in 10.1.2.0/24') as string,
       data: { source: 'vault' },
     });
   });

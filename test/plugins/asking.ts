@@ -36,7 +36,7 @@ export interface TestAsking {
 }
 
 async function askingOf(
-  of: 'service' | 'module',
+  type: 'service' | 'module',
   configs: {
     readonly services?: readonly ServiceConfig[];
     readonly modules?: readonly ModuleConfig[];
@@ -56,7 +56,7 @@ async function askingOf(
     },
     readPem: (file) => readFileSync(file, 'utf8'),
     report: (event, because) => void told.push(`${event}: ${because}`),
-    answered: (question, verdict) => void counted.push(`${question.of} ${question.name} ${verdict}`),
+    answered: (question, verdict) => void counted.push(`${question.type} ${question.name} ${verdict}`),
   });
   onTestFinished(() => plugins.close());
   const [first] = [...(configs.services ?? []), ...(configs.modules ?? [])];
@@ -67,7 +67,7 @@ async function askingOf(
     ask: (
       { parameters = {}, callback = payment(), withinMs = 60_000 } = {},
       name = first?.name ?? 'nobody',
-    ) => plugins.ask({ of, name, parameters }, callback, withinMs),
+    ) => plugins.ask({ type, name, parameters }, callback, withinMs),
     setSecret: (next) => void (secret = next),
   };
 }

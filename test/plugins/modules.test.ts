@@ -345,7 +345,7 @@ describe('a module that is not as the settings say does not start', () => {
       `module own-check: it can't be loaded: `.slice(0, because.startsWith('its thread') ? 18 : undefined),
     );
     expect(message).toContain(because);
-    expect(message).toContain('mend the module');
+    expect(message).toContain('correct the module');
   });
 
   it('with the file of the moment: what is changed later is not run', async () => {

@@ -352,7 +352,7 @@ describe('the secret of a service', () => {
 
   it('is not told when it is described', async () => {
     const { plugins } = await askingService('https://risk.example/ask?token=hush');
-    expect(plugins.describe()).toEqual(['service risk is asked at https://risk.example']);
+    expect(plugins.describe()).toEqual(['service risk is called at https://risk.example']);
   });
 });
 
@@ -362,12 +362,12 @@ describe('who is asked', () => {
     const { ask, plugins, counted } = await askingService(risk.url);
     expect(await ask({}, 'rsik')).toEqual({
       verdict: 'failed',
-      because: 'no service of the settings is called rsik; known: risk',
+      because: 'the settings have no service rsik; they have risk',
     });
-    const module = { of: 'module', name: 'risk', parameters: {} } as const;
+    const module = { type: 'module', name: 'risk', parameters: {} } as const;
     expect(await plugins.ask(module, transfer(), 1000)).toEqual({
       verdict: 'failed',
-      because: 'no module of the settings is called risk; known: none',
+      because: 'the settings have no module risk; they have none',
     });
     expect(counted).toEqual([]);
   });
@@ -377,7 +377,7 @@ describe('who is asked', () => {
     const { ask, plugins } = await askingService(risk.url);
     expect(await ask({ parameters: { limit: 5 } })).toMatchObject({ verdict: 'failed' });
     await plugins.close();
-    expect(await ask()).toEqual({ verdict: 'failed', because: 'the service is shutting down' });
+    expect(await ask()).toEqual({ verdict: 'failed', because: 'Countersign is shutting down' });
     expect(risk.asked).toEqual([]);
   });
 });

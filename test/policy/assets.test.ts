@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { assetsJsonSchema } from '../../src/policy/schema.ts';
-import { assetCure } from '../../src/policy/assets.ts';
+import { assetFix } from '../../src/policy/assets.ts';
 import { compileRelease } from '../../src/policy/compile.ts';
 import { CHAINS } from '../../src/values/address.ts';
 import { faultsOf, onePolicy, release } from './callbacks.ts';
@@ -39,7 +39,7 @@ describe('the asset table', () => {
   it.each([
     [
       'assets: { ETH: { chain: evn, decimals: 18 } }',
-      'assets.ETH.chain: "evn" will not do; write evm (one of evm, bitcoin,',
+      'assets.ETH.chain: "evn" is not valid; write evm (one of evm, bitcoin,',
     ],
     ['assets: { ETH: { chain: Ethereum, decimals: 18 } }', 'write one of evm, bitcoin,'],
     ['assets: { ETH: { chain: [evm], decimals: 18 } }', 'write one of evm, bitcoin,'],
@@ -62,12 +62,12 @@ describe('the asset table', () => {
     ['assets: { "E TH": { chain: evm, decimals: 18 } }', 'no callback has the symbol "E TH"'],
     [`assets: { ${'X'.repeat(65)}: { chain: evm, decimals: 18 } }`, 'no callback has the symbol'],
     ['assets: { ETH: evm }', 'write a mapping of chain'],
-    ['assets: [ETH]', 'it is no asset table'],
-    ['ETH: { chain: evm, decimals: 18 }', 'it is no asset table'],
+    ['assets: [ETH]', 'it is not an asset table'],
+    ['ETH: { chain: evm, decimals: 18 }', 'it is not an asset table'],
     ['assets: { ETH: { chain: evm, decimals: 18 } }\nasets: {}', 'did you mean assets?'],
     [
       'assets:\n  ETH: { chain: evm, decimals: 18 }\n  ETH: { chain: evm, decimals: 6 }',
-      '"ETH" is there twice',
+      '"ETH" appears twice',
     ],
     ['assets: {}\n---\nassets: {}', 'there is an asset table already'],
     ['# nothing\n', 'holds no asset table'],
@@ -86,7 +86,9 @@ describe('the asset table', () => {
     const table = (count: number): string =>
       `assets:\n${Array.from({ length: count }, (_, index) => `  X${index}: { chain: text, decimals: 0 }`).join('\n')}\n`;
     expect(assetsOf(table(10_000)).size).toBe(10_000);
-    expect(assetFaults(table(10_001)).join('\n')).toContain('it has 10001 assets; keep to 10000');
+    expect(assetFaults(table(10_001)).join('\n')).toContain(
+      'it has 10001 assets; remove some: at most 10000 are allowed',
+    );
   });
 });
 
@@ -96,8 +98,8 @@ describe('the cure for a symbol that is not there', () => {
   it.each([
     ['USDT1472', 'did you mean USDT1742? Otherwise add USDT1472 to assets.yaml'],
     ['BTC', 'add BTC to assets.yaml'],
-  ])('%s: %s', (symbol, cure) => {
-    expect(assetCure(symbol, assets)).toBe(cure);
+  ])('%s: %s', (symbol, fix) => {
+    expect(assetFix(symbol, assets)).toBe(fix);
   });
 });
 

@@ -137,7 +137,7 @@ rules:
     ['another format', '{"format":2,"lists":{},"policies":[]}', 'it is not in format 1'],
     ['no lists', '{"format":1,"policies":[]}', 'no policies or no lists'],
     ['no policies', '{"format":1,"lists":{},"policies":[]}', 'there is no policy'],
-    ['a policy that is none', '{"format":1,"lists":{},"policies":[null]}', 'will not do'],
+    ['a policy that is none', '{"format":1,"lists":{},"policies":[null]}', 'is not valid'],
     [
       'a rule from the future',
       '{"format":1,"lists":{},"policies":[{"policy":"a","callback":"payment","rules":[{"quorum":{}}]}]}',
@@ -156,7 +156,7 @@ rules:
     [
       'an amount that is a number',
       '{"format":1,"lists":{},"policies":[{"policy":"a","callback":"payment","rules":[{"amount-limit":{"max":10}}]}]}',
-      'will not do',
+      'is not valid',
     ],
   ])('does not come from a document with %s', (_, document, message) => {
     const compiled = compileRelease(document);

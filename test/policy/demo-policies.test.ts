@@ -91,7 +91,7 @@ describe('the policies that come along', async () => {
     const all = changed((text) => withoutObserve(text).replaceAll(/^( +)# (- ask: .*)$/gm, '$1$2'));
     const rules = all.policies.flatMap((policy) => policy.rules);
     expect(rules.filter(({ mode }) => mode === 'observe')).toEqual([]);
-    expect(rules.filter(({ questions = [] }) => questions.length > 0)).toHaveLength(1);
+    expect(rules.filter(({ pluginQuestions = [] }) => pluginQuestions.length > 0)).toHaveLength(1);
   });
 
   it('refuse what is given nothing once every rule is enforced', () => {

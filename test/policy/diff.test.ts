@@ -258,6 +258,21 @@ describe('rules', () => {
     ]);
     expect(rulesOf([observed(HOUR)], [HOUR])).toMatchObject([{ mode: { direction: undefined } }]);
   });
+
+  it('have no direction for a changed parameter unless they enforce before and after', () => {
+    const lower = HOUR.replace('5000', '4000');
+    const direction = undefined;
+    expect(rulesOf([LIMIT, observed(HOUR)], [LIMIT, observed(lower)])).toMatchObject([
+      { mode: undefined, parameters: [{ name: 'max', direction }] },
+    ]);
+    expect(rulesOf([LIMIT, HOUR], [LIMIT, observed(lower)])).toMatchObject([
+      { mode: { direction: 'looser' }, parameters: [{ name: 'max', direction }] },
+    ]);
+    expect(rulesOf([LIMIT, observed(HOUR)], [LIMIT, lower])).toMatchObject([
+      { mode: { direction: 'stricter' }, parameters: [{ name: 'max', direction }] },
+    ]);
+    expect(rulesOf([observed(HOUR)], [observed(lower)])).toMatchObject([{ parameters: [{ direction }] }]);
+  });
 });
 
 describe('files beside the policies', () => {
@@ -279,6 +294,32 @@ describe('files beside the policies', () => {
       policies: [],
       lists: [{ file: 'users.txt', change: 'changed', direction }],
     });
+  });
+
+  it('have no direction if a rule lets their entries through, deep in its parameters', () => {
+    const text = `policy: p
+callback: web3
+when: { symbol: ETH }
+rules:
+  - deny-list: { of: from, file: users.txt }
+  - contract-calls: { plain: { max: 1, to: { file: users.txt } } }
+`;
+    const [one, other] = [`0x${'11'.repeat(20)}\n`, `0x${'22'.repeat(20)}\n`];
+    const found = diff({ text, files: { 'users.txt': one } }, { text, files: { 'users.txt': one + other } });
+    expect(found.lists).toMatchObject([{ change: 'changed', added: { count: 1 }, direction: undefined }]);
+  });
+
+  it('have the direction of the rules that enforce, and none if all rules that use them observe', () => {
+    const [allow, deny] = ['allow-list', 'deny-list'].map(
+      (rule) => `${rule}: { of: userId, file: users.txt }`,
+    ) as [string, string];
+    const added = (...rules: readonly string[]): unknown =>
+      diff(
+        { text: policy(rules), files: { 'users.txt': '1\n' } },
+        { text: policy(rules), files: { 'users.txt': '1\n2\n' } },
+      ).lists[0]?.direction;
+    expect(added(LIMIT, observed(deny))).toBeUndefined();
+    expect(added(allow, observed(deny))).toBe('looser');
   });
 
   it('are told by their counts and first entries', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { compilePolicy } from '../../src/policy/compile.ts';
+import { readPolicy } from '../../src/policy/document.ts';
 import type { Problem } from '../../src/policy/fault.ts';
 import { type RuleContext, defineRule, pass } from '../../src/policy/rules/rule.ts';
 
@@ -22,7 +23,7 @@ function compiled(compile: Compile): readonly [problems: readonly string[], rule
   const files = {
     isStored: false,
     listFile: () => [],
-    writtenList: () => [],
+    listAsWritten: () => [],
     textFile: () => '',
     assets: new Map(),
   };
@@ -51,6 +52,13 @@ describe('a rule is never left out of a policy in silence', () => {
       throw new Error('boom');
     };
     expect(compiled(thrown)).toEqual([["the rule can't be compiled: boom"], 0]);
+  });
+
+  it('if it is written without parameters, that is a fault', () => {
+    const problems: Problem[] = [];
+    const written = { policy: 'p', callback: 'payment', rules: [{ 'amount-limit': undefined }] };
+    expect(readPolicy(written, problems)?.rules).toEqual([]);
+    expect(problems).toMatchObject([{ path: ['rules', 0, 'amount-limit'], message: 'it has no parameters' }]);
   });
 
   it('if it compiles, nothing is at fault', () => {

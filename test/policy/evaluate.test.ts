@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Callback } from '../../src/callback/callback.ts';
 import type { Proposal } from '../../src/policy/proposal.ts';
 import { indexPolicies } from '../../src/policy/release.ts';
-import type { Outcome } from '../../src/policy/rules/rule.ts';
+import type { RuleOutcome } from '../../src/policy/rules/rule.ts';
 import { A, B, C, NOON, outputs, payment, release, transfer, web3, evaluateAt } from './callbacks.ts';
 
 function policy(name: string, rules: string, when = '{}', callback = 'payment', more = ''): string {
@@ -15,8 +15,8 @@ const REFUSE = '{ amount-limit: { max: 1 } }';
 const CLAIM = '{ velocity-limit: { window: 1m, max: 1 } }';
 
 /** What a release of one rule that does this proposes. */
-function proposing(outcome: () => Outcome): Proposal {
-  const rule = { name: 'odd#1', mode: 'enforce', questions: [], evaluate: outcome } as const;
+function proposing(outcome: () => RuleOutcome): Proposal {
+  const rule = { name: 'odd#1', mode: 'enforce', pluginQuestions: [], evaluate: outcome } as const;
   const one = { name: 'p', callback: 'payment', when: new Map(), final: false, rules: [rule] } as const;
   return evaluateAt(indexPolicies('r', '', [one]), payment(), NOON);
 }
@@ -151,7 +151,7 @@ describe('evaluate', () => {
       'the rule claims nothing',
     ],
     ['has no claims', () => ({ verdict: 'claim', because: '', values: {} }), 'the rule claims nothing'],
-  ] satisfies readonly (readonly [string, () => Outcome, string])[])(
+  ] satisfies readonly (readonly [string, () => RuleOutcome, string])[])(
     'refuses if a rule %s',
     (_, rule, because) => {
       const proposal = proposing(rule);

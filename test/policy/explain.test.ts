@@ -63,14 +63,14 @@ describe('an explanation', () => {
           rule: 'window-limit#2',
           mode: 'enforce',
           verdict: 'SUCCESS',
-          because: '49900 used and 100 asked are within the limit of 50000 in 24h',
+          because: '49900 used and 100 requested are within the limit of 50000 in 24h',
         },
         {
           policy: 'usdt',
           rule: 'velocity-limit#3',
           mode: 'enforce',
           verdict: 'SUCCESS',
-          because: '3 used and 1 asked are within the limit of 10 in day (UTC)',
+          because: '3 used and 1 requested are within the limit of 10 in day (UTC)',
         },
         {
           policy: 'usdt',
@@ -94,12 +94,12 @@ describe('an explanation', () => {
     [
       [used('49950', false), used('3'), listed(true)],
       'window-limit#2',
-      '49950 used and 100 asked are above the limit of 50000 in 24h (100 more for userId 12345 in 24h, of at most 50000)',
+      '49950 used and 100 requested are above the limit of 50000 in 24h (100 more for userId 12345 in 24h, of at most 50000)',
     ],
     [
       [used('0'), used('10', false), listed(true)],
       'velocity-limit#3',
-      '10 used and 1 asked are above the limit of 10 in day (UTC) (1 more for userId 12345 in day (UTC), of at most 10)',
+      '10 used and 1 requested are above the limit of 10 in day (UTC) (1 more for userId 12345 in day (UTC), of at most 10)',
     ],
     [
       [used('0'), used('0'), listed(false, ['12345'])],
@@ -109,9 +109,13 @@ describe('an explanation', () => {
     [
       [used('0'), used('0'), listed(false, [], true)],
       'deny-list#4',
-      'there is no list blocked-users; `countersign list show` names those there are, `countersign list add` makes one',
+      'there is no list blocked-users; `countersign list show` shows the lists, `countersign list add` creates one',
     ],
-    [[used('50000', false), used('10', false), listed(false)], 'window-limit#2', '50000 used and 100 asked'],
+    [
+      [used('50000', false), used('10', false), listed(false)],
+      'window-limit#2',
+      '50000 used and 100 requested',
+    ],
   ])('of a refusal names the first rule that refused', (claims, rule, because) => {
     const explained = explain(proposal, { code: 'RULE_REFUSED', claims });
     expect(explained.deciding).toMatchObject({ policy: 'usdt', rule });
@@ -135,17 +139,17 @@ describe('an explanation', () => {
     const { deciding, because } = explain(proposal, { code: 'RULE_REFUSED', claims: FINE });
     expect(deciding).toBeUndefined();
     expect(because).toBe(
-      'a refusal that was decided before stands: for good under `refusals: final`, otherwise until the policies or a list that it depends on change',
+      'an earlier refusal still applies: forever under `refusals: final`, otherwise until the policies or a list that it depends on change',
     );
   });
 
   it('says of a claim that was not checked that it was not, and counts it as a failure', () => {
     const { rules, because, deciding } = explain(proposal, { code: 'FROZEN', claims: [] });
     expect(deciding).toBeUndefined();
-    expect(because).toBe('approvals are frozen; `countersign unfreeze` starts them again');
+    expect(because).toBe('approvals are frozen; `countersign unfreeze` resumes approvals');
     expect(rules[1]).toMatchObject({
       verdict: 'FAILURE',
-      because: 'the store was not asked: 100 more for userId 12345 in 24h, of at most 50000',
+      because: 'the store did not check it: 100 more for userId 12345 in 24h, of at most 50000',
     });
   });
 
@@ -187,13 +191,13 @@ describe('an explanation', () => {
       claims: [used('0'), used('4', false), listed(false, [A.toLowerCase()])],
     });
     expect(explained.deciding?.because).toContain(
-      `4 used and 2 asked for to ${B.toLowerCase()} are above the limit of 5 in 1h`,
+      `4 used and 2 requested for the address ${B.toLowerCase()} are above the limit of 5 in 1h`,
     );
     expect(explained.rules[1]?.because).toBe(`to ${B.toLowerCase()} is not on the list partners`);
     const half = explain(both, { code: 'RULE_REFUSED', claims: [used('0')] });
-    expect(half.rules[0]?.because).toContain('the store was not asked');
+    expect(half.rules[0]?.because).toContain('the store did not check it');
     const near = explain(both, { code: 'APPROVED', claims: [used('2'), used('0'), listed(true, [])] });
-    expect(near.rules[0]?.because).toContain(`2 used and 3 asked for to ${A.toLowerCase()}`);
+    expect(near.rules[0]?.because).toContain(`2 used and 3 requested for the address ${A.toLowerCase()}`);
   });
 });
 
@@ -220,7 +224,7 @@ describe('an explanation of what the store found', () => {
       false,
       true,
       [],
-      'there is no list partners; `countersign list show` names those there are, `countersign list add` makes one',
+      'there is no list partners; `countersign list show` shows the lists, `countersign list add` creates one',
     ],
     [false, false, [], `to ${a} is not on the list partners`],
     [
@@ -251,13 +255,13 @@ describe('an explanation of what the store found', () => {
       transfer({ amount: '2' }),
       false,
       0,
-      `2 asked, of at most 1 for a first use of to ${a}: never approved before`,
+      `2 requested, of at most 1 for a first use of to ${a}: never approved before`,
     ],
     [
       transfer({ amount: '2' }),
       false,
       NOON,
-      `2 asked, of at most 1 for a first use of to ${a}: first approved at 2024-03-15T12:00:00.000Z, and new until 2024-03-16T12:00:00.000Z`,
+      `2 requested, of at most 1 for a first use of to ${a}: first approved at 2024-03-15T12:00:00.000Z, and is new until 2024-03-16T12:00:00.000Z`,
     ],
   ])('tells of a first use: case %#', (callback, holds, markedAtMs, because) => {
     expect(told(FIRST, callback, { holds, markedAtMs })).toBe(because);
@@ -266,9 +270,9 @@ describe('an explanation of what the store found', () => {
   it('tells of the address that is new', () => {
     const known: ClaimResult = { holds: true, markedAtMs: NOON };
     expect(told(FIRST, both, known, { holds: false, markedAtMs: 0 })).toBe(
-      `3 asked, of at most 1 for a first use of to ${a} and 1 more for to ${b}: never approved before`,
+      `3 requested, of at most 1 for a first use of to ${a} and 1 more; the address ${b} was never approved before`,
     );
-    expect(told(FIRST, both, known, known)).toContain('within the limit for a first use for to');
+    expect(told(FIRST, both, known, known)).toContain('within the limit for a first use for the address');
   });
 
   it.each([
@@ -292,8 +296,8 @@ describe('an explanation of what the store found', () => {
     [true, NOON, 1, `${approved}, within 24h; speed-up 2 of at most 2`],
     [false, NOON, 1, `${approved}, more than 24h ago`],
     [false, NOON, 2, `${approved}; 2 speed-ups of it are approved, of at most 2`],
-    [false, 0, 0, 'what it speeds up was never approved, or no longer stands approved'],
-    [false, 0, 3, 'what it speeds up was never approved, or no longer stands approved'],
+    [false, 0, 0, 'there is no approval of what it speeds up'],
+    [false, 0, 3, 'there is no approval of what it speeds up'],
   ])('tells of a speed-up: %s, %i, %i', (holds, approvedAtMs, speedUps, because) => {
     const found = { holds, approvedAtMs, speedUps };
     expect(told('speed-up: { max: 2, within: 24h }', transfer({ pending_round: true }), found)).toBe(because);

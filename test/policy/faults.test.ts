@@ -19,7 +19,7 @@ const cases: readonly (readonly [
   text: string,
   place: string,
   message: string,
-  cure: string,
+  expectedFix: string,
 ])[] = [
   ['an empty file', '', 'a.yaml', 'the file holds no policy', 'write one, or delete the file'],
   ['a file of comments', '# later\n', 'a.yaml', 'the file holds no policy', 'write one, or delete the file'],
@@ -27,7 +27,7 @@ const cases: readonly (readonly [
     'an empty document',
     `${SOUND}---\n`,
     'a.yaml:5:4',
-    '"" will not do',
+    '"" is not valid',
     'write a mapping of policy, description, callback',
   ],
   ['an empty list of policies', '[]\n', 'a.yaml', 'the file holds no policy', 'write one'],
@@ -35,7 +35,7 @@ const cases: readonly (readonly [
     'a text',
     'approve everything\n',
     'a.yaml:1:1',
-    '"approve everything" will not do',
+    '"approve everything" is not valid',
     'write a mapping of policy',
   ],
   [
@@ -49,14 +49,14 @@ const cases: readonly (readonly [
     'an upper-case name',
     SOUND.replace('sound', 'Sound'),
     'a.yaml:1:9 policy',
-    '"Sound" will not do',
+    '"Sound" is not valid',
     'write a name of at most 64 lower-case letters',
   ],
   [
     'a name too long',
     SOUND.replace('sound', 'a'.repeat(65)),
     'a.yaml:1:9 policy',
-    'will not do',
+    'is not valid',
     'write a name of at most 64',
   ],
   [
@@ -70,7 +70,7 @@ const cases: readonly (readonly [
     'a stranger’s kind',
     SOUND.replace('payment', 'payments'),
     'a.yaml:2:11 callback',
-    '"payments" will not do',
+    '"payments" is not valid',
     'write one of payment, transfer, web3',
   ],
   [
@@ -84,21 +84,21 @@ const cases: readonly (readonly [
     'an empty list of rules',
     'policy: a\ncallback: payment\nrules: []\n',
     'a.yaml:3:8 rules',
-    'a list will not do',
+    'a list is not valid',
     'write a list of at least one rule',
   ],
   [
     'rules without a hyphen',
     'policy: a\ncallback: payment\nrules:\n  amount-limit: { max: 1 }\n',
     'a.yaml:4:3 rules',
-    'a mapping will not do',
+    'a mapping is not valid',
     'write a list of at least one rule',
   ],
   [
     'too many rules',
     `policy: a\ncallback: payment\nrules:\n${'  - amount-limit: { max: 1 }\n'.repeat(101)}`,
     'a.yaml:4:3 rules',
-    'a list will not do',
+    'a list is not valid',
     'at most 100',
   ],
   [
@@ -126,21 +126,21 @@ const cases: readonly (readonly [
     'refusals that are not final',
     `${SOUND}refusals: never\n`,
     'a.yaml:5:11 refusals',
-    '"never" will not do',
+    '"never" is not valid',
     'write final, or leave it out',
   ],
   [
     'a description that is a list',
     `${SOUND}description: [a]\n`,
     'a.yaml:5:14 description',
-    'a list will not do',
+    'a list is not valid',
     'write a text',
   ],
   [
     'a rule that is a text',
     SOUND.replace('amount-limit: { max: 1 }', 'allow'),
     'a.yaml:4:5 rules[0]',
-    '"allow" is no rule',
+    '"allow" is not a rule',
     'write its name and parameters',
   ],
   [
@@ -175,7 +175,7 @@ const cases: readonly (readonly [
     'a misspelt mode',
     `${SOUND}    mode: observed\n`,
     'a.yaml:5:11 rules[0].mode',
-    '"observed" is no mode',
+    '"observed" is not a mode',
     'write observe, or leave it out',
   ],
   [
@@ -200,10 +200,10 @@ const cases: readonly (readonly [
     'did you mean max?',
   ],
   [
-    'a parameter that will not do',
+    'a parameter that is not valid',
     SOUND.replace('max: 1', 'max: ten'),
     'a.yaml:4:26 rules[0].amount-limit.max',
-    '"ten" will not do',
+    '"ten" is not valid',
     'write a plain decimal, like 10000',
   ],
   [
@@ -255,28 +255,28 @@ const cases: readonly (readonly [
     'a mapping in when',
     SOUND.replace('rules', 'when: { symbol: { is: X } }\nrules'),
     'a.yaml:3:17 when.symbol',
-    'a mapping will not do',
+    'a mapping is not valid',
     'write a text, or a list of texts',
   ],
   [
     'nothing in when',
     SOUND.replace('rules', 'when:\n  symbol:\nrules'),
     'a.yaml:4:10 when.symbol',
-    '"" will not do',
+    '"" is not valid',
     'one text of visible ASCII characters without blanks',
   ],
   [
     'a when that could never match',
     SOUND.replace('rules', 'when: { amount: [1, "1,000"] }\nrules'),
     'a.yaml:3:21 when.amount[1]',
-    '"1,000" will not do',
+    '"1,000" is not valid',
     'write an amount like 10000',
   ],
   [
     'a when that is a text',
     SOUND.replace('rules', 'when: always\nrules'),
     'a.yaml:3:7 when',
-    '"always" will not do',
+    '"always" is not valid',
     'write members and their values',
   ],
   [
@@ -300,7 +300,7 @@ const cases: readonly (readonly [
     'a member twice',
     `${SOUND}callback: web3\n`,
     'a.yaml:5:1',
-    '"callback" is there twice',
+    '"callback" appears twice',
     'keep one of the two',
   ],
 ];
@@ -310,7 +310,7 @@ describe('a fault in a policy file', () => {
     expect(faults(SOUND)).toEqual([]);
   });
 
-  it.each(cases)('%s is told with its place and its cure', (_, text, place, message, cure) => {
+  it.each(cases)('%s is told with its place and its cure', (_, text, place, message, expectedFix) => {
     const found = faults(text);
     expect(found).toHaveLength(1);
     const [fault] = found;
@@ -318,7 +318,7 @@ describe('a fault in a policy file', () => {
     const { file, line, column, path } = fault;
     expect(`${file}${line === 0 ? '' : `:${line}:${column}`}${path === '' ? '' : ` ${path}`}`).toBe(place);
     expect(fault.message).toContain(message);
-    expect(fault.cure).toContain(cure);
+    expect(fault.fix).toContain(expectedFix);
   });
 
   it('is told together with all others, of all files, in order', () => {

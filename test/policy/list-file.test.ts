@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
-import { listFileLine, readListFile, writtenEntries } from '../../src/policy/list-file.ts';
+import { listFileLine, parseListFile, entriesAsWritten } from '../../src/policy/list-file.ts';
 
 const XRP = 'rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh XRP';
 
@@ -19,11 +19,11 @@ describe('a list file', () => {
     ['# left out\u2029666\n# left out\r666\n5', ['5']],
     ['0xAB ETH\n"0xab ETH"\n0xAB ETH', ['0xAB ETH', '0xab ETH']],
   ])('%j holds %j', (text, entries) => {
-    expect(writtenEntries('a.txt', text)).toEqual(entries);
+    expect(entriesAsWritten('a.txt', text)).toEqual(entries);
   });
 
   it('holds comparable values, sorted and each once', () => {
-    expect(readListFile('a.txt', '"0xAB ETH"\n5\n0xab ETH\n"5"\n0XAB 0Xcd')).toEqual([
+    expect(parseListFile('a.txt', '"0xAB ETH"\n5\n0xab ETH\n"5"\n0XAB 0Xcd')).toEqual([
       '0xab 0xcd',
       '0xab ETH',
       '5',
@@ -38,7 +38,7 @@ describe('a list file', () => {
     ['"\\x"', 'JSON'],
     ['"a\tb"', 'JSON'],
   ])('with the line %j is refused, with the cure', (line, said) => {
-    const read = (): unknown => readListFile('a.txt', `1\n${line}\n`);
+    const read = (): unknown => parseListFile('a.txt', `1\n${line}\n`);
     expect(read).toThrow(CountersignError);
     expect(read).toThrow(/a\.txt has a line that begins with a quotation mark.*; write a value/);
     expect(read).toThrow(said);
@@ -51,7 +51,7 @@ describe('a list file', () => {
       .filter((text) => text !== '' && !/\p{Cc}/u.test(text));
     fc.assert(
       fc.property(value, (text) => {
-        expect(writtenEntries('a.txt', `${listFileLine(text)} # 2025-06-15`)).toEqual([text]);
+        expect(entriesAsWritten('a.txt', `${listFileLine(text)} # 2025-06-15`)).toEqual([text]);
       }),
       { numRuns: 500 },
     );

@@ -4,7 +4,7 @@ import { addedValues, removedValues } from '../../src/cli/list/values.ts';
 import { CountersignError } from '../../src/errors.ts';
 import { compileRelease } from '../../src/policy/compile.ts';
 import type { Claim } from '../../src/claims/claims.ts';
-import { comparableEntry } from '../../src/values/comparable.ts';
+import { toComparableEntry } from '../../src/values/comparable.ts';
 import { NOON, evaluateAt, faultsOf, judged, payment, release, transfer, web3 } from './callbacks.ts';
 import { ROUTER, call, callbackOf } from './calls/transactions.ts';
 
@@ -63,7 +63,7 @@ const text = fc.oneof(
 );
 const RUNS = { numRuns: 150 };
 
-describe('whatever was added is found by the same value', { timeout: 60_000 }, () => {
+describe('whatever was added is found by the same value', () => {
   it('as a memo, by every rule that looks it up', () => {
     fc.assert(
       fc.property(text, (value) => {
@@ -201,7 +201,7 @@ describe('what lists already hold', () => {
     fc.assert(
       fc.property(text, (value) => {
         fc.pre(value.normalize('NFC') === value);
-        expect(comparableEntry(value)).toBe(earlier(value));
+        expect(toComparableEntry(value)).toBe(earlier(value));
       }),
       RUNS,
     );
@@ -234,7 +234,7 @@ describe('what no callback can have is not added', () => {
     expect(() => addedValues(given(value), undefined)).toThrow(why);
     const rule = `deny-list: { of: memo, values: [${JSON.stringify(value)}] }`;
     expect(faultsOf(`policy: one\ncallback: transfer\nrules:\n  - ${rule}\n`).join('\n')).toContain(
-      'no memo is ever',
+      "memo can't be",
     );
   });
 });

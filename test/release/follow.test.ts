@@ -260,6 +260,8 @@ describe('a follower', () => {
     nowMs = 5001;
     expect(follower.ready().ok).toBe(false);
     expect(follower.ready().because).toContain('has not answered for 4001 ms');
+    nowMs = 5213.5178;
+    expect(follower.ready().because).toContain('has not answered for 4214 ms');
   });
 
   it('looks once for all who ask while it looks, and begins that look after they asked', async () => {

@@ -56,7 +56,7 @@ describe('pushing a release', () => {
     const found = await fault(pushRelease(store, { release: one, expected: one.revision, ...who }));
     expect(found.code).toBe('POLICY_CONFLICT');
     expect(found.message).toContain(
-      `${two.revision.slice(0, 12)} is in force, not ${one.revision.slice(0, 12)}`,
+      `${two.revision.slice(0, 12)} is in force, but this push expects ${one.revision.slice(0, 12)}`,
     );
     expect(found.message).toContain('countersign policy diff');
     expect((await store.control()).revision).toBe(two.revision);
@@ -114,6 +114,24 @@ describe('rolling back', () => {
     expect(found.code).toBe(code);
     expect(found.message).toContain(message);
     expect((await store.control()).revision).toBe(two.revision);
+  });
+
+  it('says how far it searched, if a thousand pushes have no such beginning', async () => {
+    const entry = { sequence: 1, revision: 'a'.repeat(64), by: '', message: '', atMs: 0 };
+    const searched = (pushes: number) =>
+      fault(
+        findRevision(
+          {
+            history: (limit) => Promise.resolve(Array.from({ length: Math.min(limit, pushes) }, () => entry)),
+            document: () => Promise.resolve(undefined),
+          },
+          'abcd',
+        ),
+      );
+    expect((await searched(1001)).message).toBe(
+      'revision abcd is not among the last 1000 pushes; for an older one, write all 64 digits',
+    );
+    expect((await searched(999)).message).toContain('was never pushed');
   });
 
   it('is refused if the beginning fits two', async () => {

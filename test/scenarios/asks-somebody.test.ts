@@ -85,7 +85,7 @@ async function journalled(
 
 const UNKNOWN = {
   verdict: 'failed',
-  because: 'no service of the settings is called nobody; known: risk',
+  because: 'the settings have no service nobody; they have risk',
 };
 
 describeOnBothStores('somebody else is asked', (host) => {

@@ -59,7 +59,7 @@ describeOnBothStores('one callback asks the store for no more than so much', (ho
     expect(await more.cosign('/cosigner/withdraw', withdrawal('w-1', 200))).toBe('FAILURE');
     expect(await codes(more)).toEqual(['decision FAILURE TOO_MANY_CLAIMS', 'repeat FAILURE TOO_MANY_CLAIMS']);
     expect(lastBecause(more)).toContain(
-      'the rules ask the store for more than 1000 claims or 4000 values of lists at once; send fewer outputs or calls in one callback, or limit and look up by fewer rules',
+      'the rules ask the store for more than 1000 claims or 4000 values of lists at once; send fewer outputs or calls in one callback, or use fewer rules that count or look up lists',
     );
     expect(await more.cosign('/cosigner/withdraw', withdrawal('w-2', 199))).toBe('SUCCESS');
   });

@@ -22,7 +22,7 @@ const FAULTS = [
 ];
 
 describe('chaos, for a short while', () => {
-  it('breaks no promise, whatever fails under load', { timeout: 120_000 }, async () => {
+  it('breaks no promise, whatever fails under load', async () => {
     const topology = await startSingle(2);
     onTestFinished(() => topology.stop());
     const made = await run(

@@ -177,7 +177,7 @@ describe.each([
     const inside = { addresses: ['10.1.2.0/24'] };
     const byGateway = (header: string, wanted: object): object => ({ certificate: { header, ...wanted } });
     service = await startTestService({
-      policies: policies(['inside', 'pinned', 'named', 'both']),
+      policies: policies(['inside', 'pinned', 'named', 'both', 'gateway']),
       settings: {
         public: { port: '0', trustedProxies },
         sources: [
@@ -185,6 +185,11 @@ describe.each([
           source('pinned', byGateway('x-fingerprint', { fingerprints: [fingerprint] })),
           source('named', byGateway('x-subject', { subjects: ['O=Vault,CN=cosigner'] })),
           source('both', inside, byGateway('x-fingerprint', { fingerprints: [fingerprint] })),
+          source(
+            'gateway',
+            { addresses: ['127.0.0.1'] },
+            byGateway('x-fingerprint', { fingerprints: [fingerprint] }),
+          ),
         ],
       },
     });
@@ -218,6 +223,14 @@ describe.each([
     expect(await ask('both', { 'x-fingerprint': fingerprint, 'x-forwarded-for': '10.1.2.3' })).toBe(
       ifTrusted,
     );
+  });
+
+  it('needs the addresses of the co-signer, as the warning advises, and not its own', async () => {
+    const headers = { 'x-fingerprint': fingerprint, 'x-forwarded-for': '10.1.2.3' };
+    expect(await ask('both', headers)).toBe(ifTrusted);
+    expect(await ask('gateway', headers)).toBe('FAILURE');
+    const warned = service.log.filter(({ because }) => String(because).includes('under addresses'));
+    expect(warned.map(({ source }) => source)).toEqual(['pinned', 'named']);
   });
 
   it('FAILURE for another certificate, for none, and for half of what is wanted', async () => {

@@ -91,7 +91,7 @@ describeOnBothStores('a clock that jumps ahead', (host) => {
     expect(show.out).toContain('jumped: the clock of');
 
     const accepted = await run('clock', 'accept', '--by', 'ada');
-    expect(accepted.out).toContain('Accepted. Callbacks are decided again');
+    expect(accepted.out).toContain('Accepted. The clock no longer stops approvals.');
     expect(accepted.code).toBe(0);
     expect(await service.pay({ appOrderId: 'third', userId: '7' })).toBe('SUCCESS');
     await eventually('/readyz is well again', async () =>

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { z } from 'zod';
 import { callbackKinds } from '../../src/callback/kinds.ts';
 import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../../src/callback/payment.ts';
-import { ADDRESS, IDENTIFIER, MEMO, SYMBOL, WIRE_ID } from '../../src/callback/member-readers.ts';
+import { ADDRESS, IDENTIFIER, MEMO, SYMBOL, NUMERIC_ID } from '../../src/callback/member-readers.ts';
 import { canonicalString } from '../../src/signature/canonical.ts';
 import { openEnvelope } from '../../src/signature/rsa-envelope.ts';
 import { readPrivateKey, readPublicKey } from '../../src/signature/keys.ts';
@@ -133,7 +133,7 @@ async function answered(
   return { answer, code: service.log.slice(before).findLast(({ event }) => event === 'callback')?.['code'] };
 }
 
-describe('the vectors of docs/callbacks.md', { timeout: 60_000 }, () => {
+describe('the vectors of docs/callbacks.md', () => {
   const { keys } = vectors;
 
   it('have the published keys of config/demo', () => {
@@ -247,7 +247,7 @@ describe('docs/callbacks.md says of each member what the program wants:', () => 
 
   it('the grammars of a co-signer', () => {
     expect(grammarsIn('text grammar of a co-signer')).toEqual(
-      written({ IDENTIFIER, WIRE_ID, ADDRESS, SYMBOL, MEMO }),
+      written({ IDENTIFIER, NUMERIC_ID, ADDRESS, SYMBOL, MEMO }),
     );
   });
 
@@ -273,69 +273,62 @@ const hasCurl = isThere('curl') && isThere('openssl', 'version');
 const hasOpenssl = isThere('openssl', 'version');
 const hasPython = isThere('python3');
 
-describe(
-  'the examples of docs/callbacks.md are answered SUCCESS by a real service:',
-  { timeout: 60_000 },
-  () => {
-    /** Runs a program as a reader would, from the root of the clone. Resolves with what it prints. */
-    async function printed(program: string, args: readonly string[], url = ''): Promise<string> {
-      const env = { ...process.env, URL: url };
-      return (await promisify(execFile)(program, [...args], { cwd: ROOT, env })).stdout;
-    }
+describe('the examples of docs/callbacks.md are answered SUCCESS by a real service:', () => {
+  /** Runs a program as a reader would, from the root of the clone. Resolves with what it prints. */
+  async function printed(program: string, args: readonly string[], url = ''): Promise<string> {
+    const env = { ...process.env, URL: url };
+    return (await promisify(execFile)(program, [...args], { cwd: ROOT, env })).stdout;
+  }
 
-    async function run(words: string, [program, extension]: readonly [string, string]): Promise<string> {
-      const folder = mkdtempSync(join(tmpdir(), 'countersign-example-'));
-      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-      const file = join(folder, `example.${extension}`);
-      writeFileSync(file, blockOf(words));
-      return printed(program, [file], services.get('md5')?.url);
-    }
+  async function run(words: string, [program, extension]: readonly [string, string]): Promise<string> {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-example-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const file = join(folder, `example.${extension}`);
+    writeFileSync(file, blockOf(words));
+    return printed(program, [file], services.get('md5')?.url);
+  }
 
-    /** The schemes by which the newest payments of the journal were signed. */
-    async function schemesOf(count: number): Promise<readonly string[]> {
-      const store = services.get('md5')?.store;
-      const entries = (await store?.entries({ source: 'shop', newestFirst: true, limit: count })) ?? [];
-      return entries.map(({ detail }) => /"scheme":"([\w-]+)"/.exec(detail)?.[1] ?? '').toReversed();
-    }
-    const ALL = ['md5', 'rsa', 'rsa-envelope'];
-    const answers = ALL.map((scheme) => `${scheme} SUCCESS\n`).join('');
+  /** The schemes by which the newest payments of the journal were signed. */
+  async function schemesOf(count: number): Promise<readonly string[]> {
+    const store = services.get('md5')?.store;
+    const entries = (await store?.entries({ source: 'shop', newestFirst: true, limit: count })) ?? [];
+    return entries.map(({ detail }) => /"scheme":"([\w-]+)"/.exec(detail)?.[1] ?? '').toReversed();
+  }
+  const ALL = ['md5', 'rsa', 'rsa-envelope'];
+  const answers = ALL.map((scheme) => `${scheme} SUCCESS\n`).join('');
 
-    it.skipIf(!hasCurl)('shell (skipped where there is no `curl` or no `openssl`)', async () => {
-      expect(await run('sh run', ['sh', 'sh'])).toBe(answers);
-      expect(await schemesOf(3)).toEqual(ALL);
-    });
+  it.skipIf(!hasCurl)('shell (skipped where there is no `curl` or no `openssl`)', async () => {
+    expect(await run('sh run', ['sh', 'sh'])).toBe(answers);
+    expect(await schemesOf(3)).toEqual(ALL);
+  });
 
-    it.skipIf(!hasCurl)('shell, as a co-signer (skipped where there is no `curl`)', async () => {
-      expect(await run('sh cosigner', ['sh', 'sh'])).toBe('SUCCESS');
-    });
+  it.skipIf(!hasCurl)('shell, as a co-signer (skipped where there is no `curl`)', async () => {
+    expect(await run('sh cosigner', ['sh', 'sh'])).toBe('SUCCESS');
+  });
 
-    it.skipIf(!hasPython)('Python (skipped where there is no `python3`)', async () => {
-      expect(await run('python run', ['python3', 'py'])).toBe(answers);
-      expect(await schemesOf(3)).toEqual(ALL);
-    });
+  it.skipIf(!hasPython)('Python (skipped where there is no `python3`)', async () => {
+    expect(await run('python run', ['python3', 'py'])).toBe(answers);
+    expect(await schemesOf(3)).toEqual(ALL);
+  });
 
-    it('Node', async () => {
-      expect(await run('js run', [process.execPath, 'mjs'])).toBe(answers);
-      expect(await schemesOf(3)).toEqual(ALL);
-    });
+  it('Node', async () => {
+    expect(await run('js run', [process.execPath, 'mjs'])).toBe(answers);
+    expect(await schemesOf(3)).toEqual(ALL);
+  });
 
-    it.skipIf(!hasOpenssl)(
-      'the pair of keys fits together (skipped where there is no `openssl`)',
-      async () => {
-        const folder = mkdtempSync(join(tmpdir(), 'countersign-pair-'));
-        onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-        const script = `cd ${folder} && ${blockOf('sh make a key pair').trim().split('\n').join(' && ')}`;
-        const line = await printed('sh', ['-c', script]);
-        expect(line).toMatch(/^[\w-]+$/);
-        const own = readPrivateKey(readFileSync(join(folder, 'shop.pem'), 'utf8'));
-        expect(readPublicKey(line).fingerprint).toBe(own.fingerprint);
-      },
-    );
+  it.skipIf(!hasOpenssl)('the pair of keys fits together (skipped where there is no `openssl`)', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-pair-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const script = `cd ${folder} && ${blockOf('sh make a key pair').trim().split('\n').join(' && ')}`;
+    const line = await printed('sh', ['-c', script]);
+    expect(line).toMatch(/^[\w-]+$/);
+    const own = readPrivateKey(readFileSync(join(folder, 'shop.pem'), 'utf8'));
+    expect(readPublicKey(line).fingerprint).toBe(own.fingerprint);
+  });
 
-    it('and the text and sign that it shows are those of the first vector', () => {
-      const [first] = vectors.flat;
-      expect(page).toContain(`\n${first?.canonical}\n`);
-      expect(page).toContain(`\`${first?.md5}\``);
-    });
-  },
-);
+  it('and the text and sign that it shows are those of the first vector', () => {
+    const [first] = vectors.flat;
+    expect(page).toContain(`\n${first?.canonical}\n`);
+    expect(page).toContain(`\`${first?.md5}\``);
+  });
+});

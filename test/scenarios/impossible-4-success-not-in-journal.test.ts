@@ -176,7 +176,7 @@ describeOnBothStores('no SUCCESS without a journal entry', (host) => {
   });
 });
 
-describe('no SUCCESS without a journal entry, in a file that can not grow', () => {
+describe("no SUCCESS without a journal entry, in a file that can't grow", () => {
   it('answers FAILURE once the disk takes no more, and goes on', async () => {
     const folder = folderOf({ policies: upTo(100_000) });
     // A write beyond about half a MiB of any file fails, as it does on a full disk.

@@ -22,7 +22,7 @@ const valueIn = (rows: readonly string[], label: string): number | undefined => 
 
 const expiryOf = (pem: string): number => Math.floor(Date.parse(new X509Certificate(pem).validTo) / 1000);
 
-describe('the metrics say when a certificate expires', { timeout: 30_000 }, () => {
+describe('the metrics say when a certificate expires', () => {
   it('of the public port and of its clients, also after a file was replaced', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-expiry-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -99,7 +99,7 @@ describeOnBothStores('the metrics say how old the journal is', (host) => {
   });
 });
 
-describe('the metrics say how many replicas follow', { timeout: 60_000 }, () => {
+describe('the metrics say how many replicas follow', () => {
   it('and how many an approval waits for', async () => {
     const rig = await startSentinels({ replicas: 2, sentinels: 0 });
     onTestFinished(() => rig.stop());

@@ -5,7 +5,7 @@ import { placeIn } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
 import { readinessAt, serviceHere, untilReady } from './running.ts';
 
-describe('a service whose data folder is moved or restored under it', { timeout: 30_000 }, () => {
+describe('a service whose data folder is moved or restored under it', () => {
   it.each([
     ['moved away', 'gone', (data: string) => renameSync(data, `${data}.old`)],
     [

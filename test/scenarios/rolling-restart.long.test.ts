@@ -94,7 +94,7 @@ function startSender(first: readonly ServiceProcess[]): Sender {
   return sender;
 }
 
-describe('a rolling restart of two instances under load', { timeout: 120_000 }, () => {
+describe('a rolling restart of two instances under load', () => {
   it('loses no callback: each is answered SUCCESS, and no connection breaks', async () => {
     const redis = await durableRedis();
     const folders = [0, 1].map(() =>

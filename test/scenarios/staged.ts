@@ -1,10 +1,15 @@
 import { subjectOf } from '../../src/callback/callback.ts';
 import { callbackKinds } from '../../src/callback/kinds.ts';
-import { type AskPlugin, type DecideParts, type Question, decide } from '../../src/pipeline/decide.ts';
-import { track } from '../../src/pipeline/outcome.ts';
+import {
+  type AskPlugin,
+  type DecideParts,
+  type AuthenticatedCallback,
+  decide,
+} from '../../src/pipeline/decide.ts';
+import { createTrace } from '../../src/pipeline/outcome.ts';
 import { proposalFromJson } from '../../src/policy/proposal.ts';
 import type { Release } from '../../src/policy/release.ts';
-import type { Given, PolicyTest, TestCallback } from '../../src/policy/suite/suite.ts';
+import type { GivenState, PolicyTest, TestCallback } from '../../src/policy/suite/suite.ts';
 import type { Found } from '../../src/simulation/run-tests.ts';
 import { createFollower } from '../../src/release/follow.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -35,9 +40,9 @@ export async function runOn(
 ): Promise<readonly Found[]> {
   const { store, clock, setClock } = staging;
   await setStage(staging, release, given, nowMs);
-  const following = createFollower({ store, pollMs: 60_000, clock });
-  await following.refresh();
-  const parts: DecideParts = { store, following, ask: answering(given), clock, answerTimeoutMs: 30_000 };
+  const policies = createFollower({ store, pollMs: 60_000, clock });
+  await policies.refresh();
+  const parts: DecideParts = { store, policies, ask: answering(given), clock, answerTimeoutMs: 30_000 };
   const found: Found[] = [];
   let atMs = nowMs;
   for (const callback of callbacks) {
@@ -52,7 +57,7 @@ export async function runOn(
 async function setStage(
   { store, setClock }: Staging,
   release: Release,
-  given: Given,
+  given: GivenState,
   nowMs: number,
 ): Promise<void> {
   setClock(0);
@@ -76,9 +81,9 @@ async function setStage(
 }
 
 /** Production asks whomever a rule asks, also whom the test does not name, and gets no answer then. */
-function answering({ answers }: Given): AskPlugin {
-  return ({ of, name }) => {
-    const answer = answers.find((each) => each.of === of && each.name === name);
+function answering({ answers }: GivenState): AskPlugin {
+  return ({ type, name }) => {
+    const answer = answers.find((each) => each.type === type && each.name === name);
     const because = answer === undefined ? NO_ANSWER : `${answer.verdict}, says the test`;
     return Promise.resolve({ verdict: answer?.verdict ?? 'failed', because });
   };
@@ -92,7 +97,7 @@ async function decided(parts: DecideParts, test: TestCallback): Promise<Found> {
   }
   const { callback } = parsed;
   const question = { callback, body: bodyOf(test), sender: senderOf(test), address: '127.0.0.1' };
-  const { verdict, report } = await decide(parts, track(arrivalOf(test), 0), question);
+  const { verdict, report } = await decide(parts, createTrace(arrivalOf(test), 0), question);
   const entry = await parts.store.entry(callback.source, report.decision ?? '');
   if (entry?.subject !== subjectOf(callback) || entry.verdict !== verdict) {
     throw new Error(`the journal does not say that ${subjectOf(callback)} got ${verdict}`);
@@ -115,7 +120,7 @@ function valuesIn(detail: string, name: string | undefined): Found['values'] {
   return result?.values ?? {};
 }
 
-function senderOf({ source, scheme: named, members }: TestCallback): Question['sender'] {
+function senderOf({ source, scheme: named, members }: TestCallback): AuthenticatedCallback['sender'] {
   const scheme = SCHEMES.find((each) => each === named);
   return { ok: true, source, scheme, by: 'the test', members, plaintext: undefined };
 }
@@ -127,7 +132,7 @@ function bodyOf({ members }: TestCallback): string {
 const textOf = (member: Member): string => ('text' in member ? member.text : '');
 
 /** Only its id matters from here on. */
-function arrivalOf({ line, source }: TestCallback): Parameters<typeof track>[0] {
+function arrivalOf({ line, source }: TestCallback): Parameters<typeof createTrace>[0] {
   return {
     requestId: `line-${line}`,
     route: { callback: 'cosigner', source, expected: [] },

@@ -15,8 +15,6 @@ import { eventually } from '../eventually.ts';
 import { nextPort } from '../ports.ts';
 import { PAYMENT_PATH, signedPayment, startTestService, writeServiceFolder } from '../service.ts';
 
-const TEST_MS = 90_000;
-
 async function takenPort(): Promise<number> {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
@@ -40,12 +38,11 @@ describe.each(stores)('a port that is taken, on %s', (_, start) => {
   let rig: Rig;
   beforeAll(async () => {
     rig = await start();
-  }, TEST_MS);
+  });
   afterAll(() => rig.stop());
 
   it.each(['public', 'ops'])(
     'ends the start with 2 and the cure, and nothing is in force: %s',
-    { timeout: TEST_MS },
     async (setting) => {
       const port = await takenPort();
       const settings = {
@@ -62,13 +59,13 @@ describe.each(stores)('a port that is taken, on %s', (_, start) => {
       expect(await store.history(10)).toEqual([]);
       expect(code).toBe(2);
       expect(err).toContain(
-        `SETTINGS_INVALID: ${setting}.port: 127.0.0.1:${port} is taken by another program; end it, or set another ${setting}.port`,
+        `SETTINGS_INVALID: ${setting}.port: 127.0.0.1:${port} is in use by another program; stop it, or set another ${setting}.port`,
       );
     },
   );
 });
 
-it('what comes while a service prepares waits for it, and is decided', { timeout: TEST_MS }, async () => {
+it('what comes while a service prepares waits for it, and is decided', async () => {
   const redis = await startRedisServer();
   const proxy = await startBlackHoleProxy(redis.port);
   onTestFinished(async () => {

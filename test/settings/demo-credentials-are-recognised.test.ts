@@ -26,6 +26,14 @@ describe('a demo credential', () => {
 });
 
 describe('the settings', () => {
+  it('have no credential in the file of a module, which everybody may read', () => {
+    const file = resolve('config/demo/shop.secret');
+    const own = `{ name: own, file: ${file}, sha256: '${'0'.repeat(64)}' }`;
+    const { read, warnings } = createSecrets({ env: { S: 'my own' }, pollMs: 1000 });
+    expect(demoCredentials(settingsOf(`${SHOP}modules: [${own}]\n`), read)).toEqual([]);
+    expect(warnings()).toEqual([]);
+  });
+
   it('as shipped name each of theirs', () => {
     const settings = loadSettings({ file: 'config/countersign.yaml', env: {} });
     const { read, warnings } = createSecrets({ env: {}, pollMs: 1000 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadSettings } from '../../src/settings/load.ts';
-import { SHOP, fileOf, linesOf, refusalOf, settingsOf } from './written.ts';
+import { SHOP, fileOf, linesOf, refusalOf, settingsOf, settingsOfFile } from './written.ts';
 
 describe('a variable sets', () => {
   it('a number', () => {
@@ -85,7 +84,7 @@ describe('a variable sets', () => {
       COUNTERSIGN_SOURCES_0_CALLBACK: 'cosigner',
       COUNTERSIGN_SOURCES_0_AUTHENTICATE_0: 'none',
     };
-    expect(loadSettings({ env }).sources).toEqual([
+    expect(settingsOfFile(undefined, env).sources).toEqual([
       {
         name: 'vault',
         callback: 'cosigner',
@@ -123,42 +122,42 @@ describe('a variable is refused', () => {
     [
       'with what cannot be',
       { COUNTERSIGN_PUBLIC_PORT: 'x' },
-      'variable COUNTERSIGN_PUBLIC_PORT: public.port has an invalid value: write a whole number from 0 to 65535, or delete the line for the default, 8080',
+      'variable COUNTERSIGN_PUBLIC_PORT: public.port has an invalid value; write a whole number from 0 to 65535, or delete the line for the default, 8080',
     ],
     [
       'with nothing',
       { COUNTERSIGN_PUBLIC_PORT: '' },
-      'variable COUNTERSIGN_PUBLIC_PORT: public.port has no value: write a whole number from 0 to 65535, or delete the line for the default, 8080',
+      'variable COUNTERSIGN_PUBLIC_PORT: public.port has no value; write a whole number from 0 to 65535, or delete the line for the default, 8080',
     ],
     [
       'that names no setting',
       { COUNTERSIGN_PUBLIC_PROT: '1' },
-      'variable COUNTERSIGN_PUBLIC_PROT: does not name a setting: did you mean COUNTERSIGN_PUBLIC_PORT? Otherwise unset it',
+      'variable COUNTERSIGN_PUBLIC_PROT: does not name a setting; did you mean COUNTERSIGN_PUBLIC_PORT? Otherwise unset it',
     ],
     [
       'that nearly names an element',
       { COUNTERSIGN_SOURCES_0_APPKEY: '1' },
-      'variable COUNTERSIGN_SOURCES_0_APPKEY: does not name a setting: did you mean COUNTERSIGN_SOURCES_0_APP_KEY? Otherwise unset it',
+      'variable COUNTERSIGN_SOURCES_0_APPKEY: does not name a setting; did you mean COUNTERSIGN_SOURCES_0_APP_KEY? Otherwise unset it',
     ],
     [
       'that is like none',
       { COUNTERSIGN_: '1' },
-      'variable COUNTERSIGN_: does not name a setting: unset it, or see docs/settings.md for the variables',
+      'variable COUNTERSIGN_: does not name a setting; unset it, or see docs/settings.md for the variables',
     ],
     [
       'that leaves a gap',
       { COUNTERSIGN_PUBLIC_TRUSTED_PROXIES_1: '10.0.0.1' },
-      'variable COUNTERSIGN_PUBLIC_TRUSTED_PROXIES_1: public.trustedProxies[1] skips elements of a list of 0: number elements from 0; the next is 0',
+      'variable COUNTERSIGN_PUBLIC_TRUSTED_PROXIES_1: public.trustedProxies[1] skips elements of a list of 0; number elements from 0; the next is 0',
     ],
     [
       'that makes part of a section',
       { COUNTERSIGN_PUBLIC_TLS_CERTIFICATE: 'c.pem' },
-      'variable COUNTERSIGN_PUBLIC_TLS_CERTIFICATE: public.tls.key is missing: write { file: PATH } or { env: NAME }; settings must not contain the secret itself',
+      'variable COUNTERSIGN_PUBLIC_TLS_CERTIFICATE: public.tls.key is missing; write { file: PATH } or { env: NAME }; settings must not contain the secret itself',
     ],
     [
       'beside another for the same setting',
       { COUNTERSIGN_STORE: 'redis://a', COUNTERSIGN_STORE_URL: 'redis://b' },
-      'variable COUNTERSIGN_STORE: store.url is also set by COUNTERSIGN_STORE: unset one of the two',
+      'variable COUNTERSIGN_STORE: store.url is also set by COUNTERSIGN_STORE; unset one of the two',
     ],
   ])('%s', (_, env, line) => {
     expect(linesOf(refusalOf(SHOP, env as Record<string, string>))).toEqual([line]);

@@ -3,12 +3,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { generatedSettingsFiles } from '../../src/settings/generated.ts';
-import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/schema.ts';
 import { type JsonSchema, settingKeys, settingsJsonSchema } from '../../src/settings/keys.ts';
 import { PAYMENT_PATH } from '../../src/settings/sources.ts';
 import type { SourceConfig } from '../../src/signature/config.ts';
-import { SHOP, settingsOf } from './written.ts';
+import { SHOP, settingsOf, settingsOfFile } from './written.ts';
 
 describe('what is generated from the schema', () => {
   it.each(generatedSettingsFiles())('%s is as it is checked in', (path, content) => {
@@ -16,8 +15,15 @@ describe('what is generated from the schema', () => {
   });
 });
 
+it('only the secrets of the store are not read again when their file changes', () => {
+  const files = settingKeys().filter(({ description }) => description.startsWith('A file that holds'));
+  expect(files.length).toBeGreaterThan(5);
+  const atStart = files.filter(({ description }) => description.includes('when the service starts'));
+  expect(atStart.map(({ path }) => path.join('.'))).toEqual(['store.password.file', 'store.tls.key.file']);
+});
+
 describe('config/countersign.example.yaml', () => {
-  const { sources } = loadSettings({ file: 'config/countersign.example.yaml', env: {} });
+  const { sources } = settingsOfFile('config/countersign.example.yaml');
 
   it('has every setting at its default', () => {
     const { sources: _, ...rest } = settingsOf(readFileSync('config/countersign.example.yaml', 'utf8'));

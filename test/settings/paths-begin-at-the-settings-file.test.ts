@@ -4,6 +4,7 @@ import { isAbsolute, join, relative } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { settingKeys } from '../../src/settings/keys.ts';
 import { loadSettings } from '../../src/settings/load.ts';
+import { settingsOfFile } from './written.ts';
 
 function folderWith(files: Readonly<Record<string, string>>): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-paths-')));
@@ -70,7 +71,7 @@ describe('a relative path of the settings begins in the folder of their file', (
       'written.yaml': `${SHOP}store: embedded:../decisions.db\n`,
       'default.yaml': SHOP,
     });
-    const url = (name: string, env = {}): string => loadSettings({ file: join(folder, name), env }).store.url;
+    const url = (name: string, env = {}): string => settingsOfFile(join(folder, name), env).store.url;
     expect(url('written.yaml')).toBe(`embedded:${join(folder, '..', 'decisions.db')}`);
     expect(url('default.yaml')).toBe(`embedded:${join(folder, 'data', 'countersign.db')}`);
     expect(url('default.yaml', { COUNTERSIGN_STORE: 'embedded:other.db' })).toBe(
@@ -109,13 +110,11 @@ describe('a relative path of the settings begins in the folder of their file', (
 describe('a store at the path of earlier versions', () => {
   it('refuses the start until it is moved', () => {
     const folder = folderWith({ 'countersign.yaml': `${SHOP}store: embedded:data/old.db\n` });
-    const before = process.cwd();
     const elsewhere = folderWith({});
     mkdirSync(join(elsewhere, 'data'));
     writeFileSync(join(elsewhere, 'data', 'old.db'), '');
-    const load = () => loadSettings({ file: join(folder, 'countersign.yaml'), env: {} });
-    process.chdir(elsewhere);
-    onTestFinished(() => process.chdir(before));
+    const load = () =>
+      loadSettings({ file: join(folder, 'countersign.yaml'), env: {}, workingDirectory: elsewhere });
     expect(load).toThrow(
       `store.url is ${join(folder, 'data', 'old.db')}, which does not exist, but a store exists at ${join(elsewhere, 'data', 'old.db')}`,
     );

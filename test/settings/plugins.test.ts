@@ -88,39 +88,39 @@ describe('services and modules', () => {
   });
 
   it.each([
-    [services(service(', secret2: x')), 'services[0].secret2 is not a setting: did you mean secret?'],
+    [services(service(', secret2: x')), 'services[0].secret2 is not a setting; did you mean secret?'],
     [
       services(service().replace('{ env: R }', 'hush')),
-      'services[0].secret has an invalid value: write { file: PATH }',
+      'services[0].secret has an invalid value; write { file: PATH }',
     ],
     [services(service().replace('name: risk', 'name: Risk')), 'services[0].name has an invalid value'],
     [
       services(service(', timeoutMs: 49')),
-      'services[0].timeoutMs has an invalid value: write a whole number from 50',
+      'services[0].timeoutMs has an invalid value; write a whole number from 50',
     ],
     [services(service(', concurrency: 0')), 'services[0].concurrency has an invalid value'],
     [services(service(', breaker: { failures: 0 }')), 'services[0].breaker.failures has an invalid value'],
     [
       modules(module().replace(DIGEST, DIGEST.slice(1))),
-      'modules[0].sha256 has an invalid value: write the SHA-256',
+      'modules[0].sha256 has an invalid value; write the SHA-256',
     ],
     [modules(module().replace(DIGEST, DIGEST.toUpperCase())), 'modules[0].sha256 has an invalid value'],
     [
       modules(module(', memoryMb: 15')),
-      'modules[0].memoryMb has an invalid value: write a whole number from 16',
+      'modules[0].memoryMb has an invalid value; write a whole number from 16',
     ],
     [modules(module(', timeoutMs: 9')), 'modules[0].timeoutMs has an invalid value'],
     [
       services(service(), service(', timeoutMs: 60')),
-      'services[1].name is also the name of services[0]: give each of the services its own name',
+      'services[1].name is also the name of services[0]; give each of the services its own name',
     ],
     [
       modules(module(), module()),
-      'modules[1].name is also the name of modules[0]: give each of the modules its own name',
+      'modules[1].name is also the name of modules[0]; give each of the modules its own name',
     ],
     [
       services(service(', timeoutMs: 2000')),
-      'services[0].timeoutMs is 2000, not below answerTimeoutMs, 2000: write less than 2000, or increase answerTimeoutMs',
+      'services[0].timeoutMs is 2000, not below answerTimeoutMs, 2000; write less than 2000, or increase answerTimeoutMs',
     ],
     [
       `${modules(module())}answerTimeoutMs: 200\n`,

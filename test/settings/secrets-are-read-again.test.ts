@@ -53,7 +53,7 @@ describe('a secret', () => {
 describe('a secret that cannot be read names its reference and the cure', () => {
   const directory = fresh();
   it.each([
-    ['a file that is not there', { file: join(directory, 'none') }, 'cannot be read (ENOENT)'],
+    ['a file that is not there', { file: join(directory, 'none') }, "can't be read (ENOENT)"],
     ['a directory', { file: directory }, 'is not a regular file'],
     ['an empty file', { file: written('') }, 'is empty'],
     ['a file of blanks', { file: written(' \n') }, 'is empty'],
@@ -68,7 +68,7 @@ describe('a secret that cannot be read names its reference and the cure', () => 
     const name = 'file' in reference ? `file ${reference.file}` : `environment variable ${reference.env}`;
     const thrown = thrownBy(() => secrets.read(reference));
     expect(thrown.code).toBe('SECRET_UNREADABLE');
-    expect(thrown.message).toContain(`${name} ${problem}: `);
+    expect(thrown.message).toContain(`${name} ${problem}; `);
     expect(thrown.data).toEqual({ ...reference, problem });
     expect(thrown.message).not.toContain('xxx');
   });
@@ -167,7 +167,7 @@ describe('a file that every user can read', () => {
     chmodSync(file, 0o644);
     secrets.read({ file });
     expect(secrets.warnings()).toEqual([
-      `the secret in file ${file} can be read by every user of this machine: run chmod o-r on it`,
+      `the secret in file ${file} can be read by every user of this machine; run chmod o-r on it`,
     ]);
     chmodSync(file, 0o640);
     secrets.read({ file });

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { CountersignError } from '../../src/errors.ts';
-import type { SettingsFault } from '../../src/settings/faults.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/schema.ts';
 
@@ -22,7 +21,15 @@ export function fileOf(content: string, name = `${(files += 1)}.yaml`): string {
 }
 
 export function settingsOf(yaml: string, env: Record<string, string> = {}): Settings {
-  return loadSettings({ file: fileOf(yaml), env });
+  return settingsOfFile(fileOf(yaml), env);
+}
+
+/**
+ * Without a file, that of COUNTERSIGN_CONFIG. The working directory of the tests may hold the store of a first
+ * try, for which other settings with the same name for their store are refused; this one holds none.
+ */
+export function settingsOfFile(file: string | undefined, env: Record<string, string> = {}): Settings {
+  return loadSettings({ file, env, workingDirectory: directory });
 }
 
 const faultsSchema = z.array(
@@ -31,7 +38,7 @@ const faultsSchema = z.array(
 
 export interface Refusal {
   readonly message: string;
-  readonly faults: readonly SettingsFault[];
+  readonly faults: z.output<typeof faultsSchema>;
 }
 
 /** How the settings are refused, the file called `FILE`. */
@@ -41,7 +48,7 @@ export function refusalOf(yaml: string, env: Record<string, string> = {}): Refus
 
 export function refusalOfFile(file: string, env: Record<string, string> = {}): Refusal {
   try {
-    loadSettings({ file, env });
+    settingsOfFile(file, env);
   } catch (thrown) {
     if (!(thrown instanceof CountersignError) || thrown.code !== 'SETTINGS_INVALID') throw thrown;
     const faults = faultsSchema.parse(thrown.data['faults']);
@@ -57,6 +64,6 @@ export function refusalOfFile(file: string, env: Record<string, string> = {}): R
 export function linesOf({ faults }: Refusal): readonly string[] {
   return faults.map(
     ({ place, setting, problem, cure }) =>
-      `${place}: ${[setting, problem].filter((part) => part !== '').join(' ')}: ${cure}`,
+      `${place}: ${[setting, problem].filter((part) => part !== '').join(' ')}; ${cure}`,
   );
 }

@@ -36,17 +36,17 @@ describe('a signed text with one reading', () => {
 describe('an ambiguous signed text', () => {
   const { orderAmount: _, ...amountless } = payment;
   const refused: readonly [string, Readonly<Record<string, unknown>>, string][] = [
-    ['a stranger', { ...payment, note: 'x' }, 'the callback defines no member "note"'],
+    ['a stranger', { ...payment, note: 'x' }, '"note" is not a member of a payment confirmation'],
     [
       'a stranger beside a name within a value, so that the names are as many as they should be',
       { ...payment, appOrderId: 'time1', note: 'x' },
-      'the callback defines no member "note"',
+      '"note" is not a member of a payment confirmation',
     ],
-    ['a stranger at the end', { ...payment, zone: 'x' }, 'the callback defines no member "zone"'],
+    ['a stranger at the end', { ...payment, zone: 'x' }, '"zone" is not a member of a payment confirmation'],
     [
       "a stranger named like an object's own",
       { ...payment, constructor: 'x' },
-      'the callback defines no member "constructor"',
+      '"constructor" is not a member of a payment confirmation',
     ],
     [
       'an order that has swallowed the amount',
@@ -56,48 +56,36 @@ describe('an ambiguous signed text', () => {
     [
       'an amount that ends in an order of its own',
       { ...payment, appOrderId: '1', orderAmount: '5orderAmount100' },
-      'orderAmount has a value that the callback does not allow',
+      'orderAmount has a value that is not allowed',
     ],
     [
       'an order id that holds all that follows',
       { ...payment, appOrderId: '1orderAmount2payCoinSymbolX' },
-      'without separators it can also be read with another appOrderId',
+      'without separators, it can also be read with another appOrderId',
     ],
     [
       'a symbol that holds an amount and a symbol of its own',
       { ...payment, payCoinSymbol: 'AorderAmount3payCoinSymbolB' },
-      'without separators it can also be read with another appOrderId',
+      'without separators, it can also be read with another appOrderId',
     ],
     [
       'a time in the symbol',
       { ...payment, payCoinSymbol: 'USDTtime1522055680' },
-      'payCoinSymbol has a value that the callback does not allow',
+      'payCoinSymbol has a value that is not allowed',
     ],
-    ['an empty time', { ...payment, time: '' }, 'time has a value that the callback does not allow'],
-    [
-      'a time of 11 digits',
-      { ...payment, time: '15220556801' },
-      'time has a value that the callback does not allow',
-    ],
-    [
-      'a user id with a letter',
-      { ...payment, userId: '12a' },
-      'userId has a value that the callback does not allow',
-    ],
-    [
-      'an amount with a sign',
-      { ...payment, orderAmount: -5 },
-      'orderAmount has a value that the callback does not allow',
-    ],
+    ['an empty time', { ...payment, time: '' }, 'time has a value that is not allowed'],
+    ['a time of 11 digits', { ...payment, time: '15220556801' }, 'time has a value that is not allowed'],
+    ['a user id with a letter', { ...payment, userId: '12a' }, 'userId has a value that is not allowed'],
+    ['an amount with a sign', { ...payment, orderAmount: -5 }, 'orderAmount has a value that is not allowed'],
     [
       'an order id of 129',
       { ...payment, appOrderId: 'a'.repeat(129) },
-      'appOrderId has a value that the callback does not allow',
+      'appOrderId has a value that is not allowed',
     ],
     [
       '64 KiB',
       { ...payment, appOrderId: 'orderAmount1'.repeat(5000) },
-      'appOrderId has a value that the callback does not allow',
+      'appOrderId has a value that is not allowed',
     ],
   ];
   it.each(refused)('%s', (_what, body, because) => {

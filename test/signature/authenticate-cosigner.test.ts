@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 
 import type { CosignerCredential, CosignerSourceConfig } from '../../src/signature/config.ts';
-import type { Arrival } from '../../src/signature/credentials.ts';
+import type { SenderFacts } from '../../src/signature/credentials.ts';
 import { makePair } from './pairs.ts';
 import { authenticatorOf, codeOf, faultOf, membersOf } from './sources.ts';
 
@@ -35,7 +35,7 @@ interface Shown {
   readonly address?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly pathSecret?: string;
-  readonly certificate?: Arrival['certificate'];
+  readonly certificate?: SenderFacts['certificate'];
   readonly fromProxy?: boolean;
 }
 
@@ -85,6 +85,13 @@ describe('addresses', () => {
   ]) {
     it(`${address} is out`, () => expect(judge([byAddress], { address })).toBe('ADDRESS_NOT_ALLOWED'));
   }
+
+  it('a source that does not exist lets no address in, before or after the body', () => {
+    const authenticator = authenticatorOf([vault(byAddress)], secrets);
+    expect(authenticator.checkAddress('safe', '10.1.2.3')?.code).toBe('SOURCE_UNKNOWN');
+    expect(authenticator.checkAddress('vault', '10.1.2.3')).toBeUndefined();
+    expect(judge([byAddress], {}, 'safe')).toBe('SOURCE_UNKNOWN');
+  });
 });
 
 describe('secrets in a header or in the path', () => {
@@ -248,7 +255,11 @@ describe('all listed credentials are required', () => {
     };
     expect(warnings({ addresses: ['0.0.0.0/0'] })).toEqual([expect.stringContaining('allows every address')]);
     expect(warnings({ addresses: ['::/0'] })).toHaveLength(1);
-    expect(warnings(byGateway)).toEqual([expect.stringContaining('list the gateway under addresses')]);
+    expect(warnings(byGateway)).toEqual([
+      'any client of the gateway can send the certificate in a header, unless the gateway overwrites that ' +
+        "header; make the gateway overwrite it, and list the co-signer's addresses (not the gateway's) " +
+        'under addresses',
+    ]);
     expect(warnings(byGateway, byAddress)).toEqual([]);
     expect(warnings(byHeader)).toEqual([]);
   });

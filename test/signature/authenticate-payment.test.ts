@@ -197,7 +197,7 @@ describe('a payment that is not', () => {
     const body = md5Signed({ ...payment, 'é😀': 'ü', '～': 'x' });
     expect(authenticate(md5Shop, body)).toMatchObject({
       code: 'SIGN_AMBIGUOUS',
-      because: expect.stringContaining('no member'),
+      because: expect.stringContaining('is not a member of a payment confirmation'),
     });
   });
 
@@ -227,7 +227,7 @@ describe('a weaker scheme is not accepted', () => {
       expect(authenticate(rsaShop, md5Signed(payment, secret))).toMatchObject({
         code: 'SCHEME_NOT_ALLOWED',
         because:
-          'the callback is signed by md5, and source shop accepts rsa: agree on one scheme with the platform, or add md5 to its signatures',
+          'the callback is signed by md5, but source shop accepts rsa; agree on one scheme with the platform, or add md5 to its signatures',
       });
     }
   });
@@ -283,7 +283,7 @@ describe('the failure of a wrong sign', () => {
       'both',
       () => rsaShop,
       () => rsaSigned(payment, { digest: 'sha1', signs: 'md5-hex' }),
-      'the key is right; set digest: sha1, set signs: md5-hex',
+      'the key is right; set digest: sha1; set signs: md5-hex',
     ],
     [
       'the key',
@@ -328,10 +328,10 @@ describe('faults of the settings', () => {
     expect(fault.code).toBe('KEY_UNREADABLE');
     expect(fault.message.split('\n')).toEqual([
       expect.stringMatching(
-        /^source shop, signatures\[0\] \(rsa\): environment variable MERCHANT is a private key where/,
+        /^source shop, signatures\[0\] \(rsa\): environment variable MERCHANT is a private key, but a public key is needed/,
       ),
       'source shop, signatures[1] (md5): environment variable ABSENT is not set: set it',
-      'source shop, signatures[2] (md5): environment variable EMPTY is empty: put the secret there',
+      'source shop, signatures[2] (md5): environment variable EMPTY is empty; put the secret there',
       expect.stringMatching(
         /^source shop, signatures\[3\] \(rsa-envelope\): environment variable PLATFORM is a public key/,
       ),

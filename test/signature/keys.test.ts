@@ -117,19 +117,19 @@ describe('refused keys, with the cure and without quoting the key', () => {
       'a private key for a public one',
       () => readPublicKey(pem['PKCS#8']),
       pem['PKCS#8'],
-      'is a private key where a public one is wanted',
+      'is a private key, but a public key is needed',
     ],
     [
       'a public key for a private one',
       () => readPrivateKey(pem.spki),
       pem.spki,
-      'is a public key (or a certificate) where a private one is wanted',
+      'is a public key or a certificate, but a private key is needed',
     ],
     [
       'a certificate for a private key',
       () => readPrivateKey(CERTIFICATE),
       CERTIFICATE,
-      'is a public key (or a certificate)',
+      'is a public key or a certificate',
     ],
     [
       '1024 bits',

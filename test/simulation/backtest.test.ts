@@ -238,7 +238,7 @@ describe('what a backtest can not know', () => {
   ] as const)('while a recorded %s is an answer', async (answered, verdict) => {
     const made = recorder(asks);
     const [question] = asks.policies.flatMap(({ rules }) =>
-      rules.flatMap(({ questions }) => questions ?? []),
+      rules.flatMap(({ pluginQuestions }) => pluginQuestions ?? []),
     );
     if (question === undefined) throw new Error('the rule asks nothing');
     const answers = new Map([[pluginQuestionKey(question), { verdict: answered, because: 'so' }]]);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
 import { readRecordFile } from '../../src/simulation/record-file.ts';
-import { type RecordItem, readApart } from '../../src/simulation/record.ts';
+import { type RecordItem, splitProposal } from '../../src/simulation/record.ts';
 
 function fileOf(content: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-record-'));
@@ -77,7 +77,7 @@ describe('a file of a record', () => {
     });
   });
 
-  it('keeps entries of one millisecond in their order, and returns an entry that is there twice once', () => {
+  it('keeps entries of one millisecond in their order, and returns an entry that appears twice once', () => {
     const run = [
       entry('shop', '1', 10),
       entry('shop', '2', 10),
@@ -101,8 +101,8 @@ describe('a file of a record', () => {
     expect(() => readRecordFile(path).next()).toThrow(/line 3 is older than the entry of shop before it/);
     const fault = faultOf(path);
     expect(fault.code).toBe('USAGE');
-    const cure = /`(sort [^`]*) > SORTED`/.exec(fault.message)?.[1] ?? '';
-    const sorted = execFileSync('/bin/sh', ['-c', cure], { encoding: 'utf8' });
+    const fix = /`(sort [^`]*) > SORTED`/.exec(fault.message)?.[1] ?? '';
+    const sorted = execFileSync('/bin/sh', ['-c', fix], { encoding: 'utf8' });
     expect(read(sorted)).toEqual(['shop/1', 'vault/1', 'shop/2']);
   });
 
@@ -139,7 +139,7 @@ describe('a file of a record', () => {
     [
       'no order at all',
       lines(...Array.from({ length: 1100 }, (_, index) => entry('shop', String(index), 5000 - index))),
-      'in no order of time',
+      'not sorted by time',
     ],
   ])('with %s is refused, with its line', (_, content, said) => {
     const fault = faultOf(fileOf(content));
@@ -161,9 +161,9 @@ describe('a proposal at the end of an entry', () => {
     ['of a detail', { body: '{}', proposal }, { body: '{}' }],
     ['of a line', { id: '1', detail: { body: '{}', proposal } }, { id: '1', detail: { body: '{}' } }],
   ])('%s is set apart, and read when asked for', (_, written, rest) => {
-    const apart = readApart(JSON.stringify(written));
-    expect(apart).toMatchObject({ rest, prices: 7 });
-    expect(apart.proposal()).toEqual(proposal);
+    const split = splitProposal(JSON.stringify(written));
+    expect(split).toMatchObject({ rest, prices: 7 });
+    expect(split.proposal()).toEqual(proposal);
   });
 
   it.each<[string, object, number]>([
@@ -174,16 +174,16 @@ describe('a proposal at the end of an entry', () => {
     ['is only spoken of', { body: ',"proposal":{"prices":3,"validFromMs":0,"validUntilMs":1}}' }, 0],
     ['has no prices', { body: '{}', proposal: {} }, 0],
   ])('that %s is read all the same', (_, written, version) => {
-    const apart = readApart(JSON.stringify(written));
-    expect(apart.prices).toBe(version);
-    expect(apart.rest).toEqual(written);
-    expect(apart.proposal()).toEqual('proposal' in written ? written.proposal : undefined);
+    const split = splitProposal(JSON.stringify(written));
+    expect(split.prices).toBe(version);
+    expect(split.rest).toEqual(written);
+    expect(split.proposal()).toEqual('proposal' in written ? written.proposal : undefined);
   });
 
   it('in a text that is no JSON is none', () => {
-    expect(() => readApart('{"body":"{}","proposal":{"prices":7,"validFromMs":0,"validUntilMs":9}')).toThrow(
-      SyntaxError,
-    );
-    expect(() => readApart('torn')).toThrow(SyntaxError);
+    expect(() =>
+      splitProposal('{"body":"{}","proposal":{"prices":7,"validFromMs":0,"validUntilMs":9}'),
+    ).toThrow(SyntaxError);
+    expect(() => splitProposal('torn')).toThrow(SyntaxError);
   });
 });

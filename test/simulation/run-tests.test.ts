@@ -53,7 +53,7 @@ describe('a test of policies', () => {
       pay(
         '3',
         '501',
-        '{ verdict: FAILURE, rule: p/window-limit#2, code: RULE_REFUSED, because: 1000 used and 501 asked }',
+        '{ verdict: FAILURE, rule: p/window-limit#2, code: RULE_REFUSED, because: 1000 used and 501 requested }',
       ),
       pay('1', '999', '{ verdict: FAILURE, code: TERMS_CHANGED }'),
       pay('4', '1000', 'SUCCESS', ', after: 2h'),

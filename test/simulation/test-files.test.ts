@@ -43,20 +43,20 @@ describe('a test file', () => {
   });
 
   it.each<[string, string, string]>([
-    ['no tests', 'tests: []\n', '1:8: tests: a list will not do; write a list of at least one test'],
+    ['no tests', 'tests: []\n', '1:8: tests: a list is not valid; write a list of at least one test'],
     ['nothing', '', 'a.test.yaml: the file holds no tests'],
     ['another top', 'tests: [x]\ntest: 1\n', '2:1: test: "test" is not known here; did you mean tests?'],
     [
       'no callbacks',
       `tests:\n  - test: it\n    now: ${NOW}\n    callbacks: []\n`,
-      '4:16: tests[0].callbacks: a list will not do',
+      '4:16: tests[0].callbacks: a list is not valid',
     ],
     ['no name', `tests:\n  - now: ${NOW}\n    callbacks: [${PAY}]\n`, 'tests[0].test: test is missing'],
     ['a name twice', `${file()}${file().slice('tests:\n'.length)}`, 'there is a test with this name already'],
     [
       'an instant without a zone',
       file().replace('10:00:00Z', '10:00:00'),
-      '3:10: tests[0].now: "2026-03-02T10:00:00" will not do; write an instant with Z or an offset',
+      '3:10: tests[0].now: "2026-03-02T10:00:00" is not valid; write an instant with Z or an offset',
     ],
     ['a day that there is not', file().replace('03-02', '02-29'), 'tests[0].now'],
     ['no kind', file('{ source: shop, expect: SUCCESS }'), 'it has none of payment, transfer, web3'],
@@ -74,7 +74,7 @@ describe('a test file', () => {
     [
       'a strange expectation',
       file(PAY.replace('SUCCESS', 'success')),
-      '"success" will not do; write SUCCESS, FAILURE',
+      '"success" is not valid; write SUCCESS, FAILURE',
     ],
     [
       'an expectation without a verdict',
@@ -99,7 +99,7 @@ describe('a test file', () => {
     [
       'a member that is no text',
       file('{ source: shop, payment: { appOrderId: [1] }, expect: SUCCESS }'),
-      'payment.appOrderId: a list will not do; write a text',
+      'payment.appOrderId: a list is not valid; write a text',
     ],
     [
       'members that are none',
@@ -109,7 +109,7 @@ describe('a test file', () => {
     [
       'a length without a unit',
       file(PAY.replace('expect', 'after: 10, expect')),
-      'write a length of time up to 92d',
+      'write a duration up to 92d',
     ],
     [
       'a misspelt state',
@@ -158,6 +158,16 @@ describe('a test file', () => {
   ])('with %s is refused, with its place and its cure', (_, text, said) => {
     const faults = faultsOf(text);
     expect(faults).toEqual([expect.stringContaining(said)]);
+  });
+
+  it('has the whole value in the message of a fault, also one with a semicolon', () => {
+    const order = "{ source: shop, payment: 1, members: { userId: 'a; b' }, expires: 2026-03-03T10:00:00Z }";
+    const read = readTestFiles([
+      { name: 'a.test.yaml', text: file(PAY, `    given: { orders: [${order}] }\n`) },
+    ]);
+    const wrong = read.ok ? undefined : read.faults.find(({ message }) => message.startsWith('userId'));
+    expect(wrong?.message).toContain('"a; b"');
+    expect(wrong?.fix).toMatch(/^write digits/);
   });
 
   it('tells all its faults at once, those in what follows a fault as well', () => {
@@ -215,7 +225,7 @@ describe('the tests of a directory', () => {
       code: 'POLICY_INVALID',
       data: {
         faults: [
-          { file: 'tests/b.yaml', message: 'it is never run' },
+          { file: 'tests/b.yaml', message: 'the file is never run' },
           { file: 'tests/a.test.yaml', path: 'tests' },
         ],
       },

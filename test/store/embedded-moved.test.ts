@@ -92,7 +92,7 @@ describe('whoever makes no store', () => {
     const path = temporaryPath('data', 'store.db');
     await expect(open(path)).rejects.toMatchObject({
       code: 'STORE_MISSING',
-      message: expect.stringContaining(`the store ${path} does not exist: `),
+      message: expect.stringContaining(`the store ${path} does not exist; `),
     });
     expect(existsSync(dirname(path))).toBe(false);
   });
@@ -120,7 +120,7 @@ describe('whoever makes stores', () => {
     rmSync(path);
     await expect(openEmbeddedStore({ path })).rejects.toMatchObject({
       code: 'STORE_UNSAFE',
-      message: expect.stringContaining(`${path}-wal does: `),
+      message: expect.stringContaining(`${path}-wal does; `),
     });
     expect(existsSync(`${path}-wal`)).toBe(true);
   });

@@ -231,7 +231,7 @@ describe('a fault of the embedded store', () => {
     const fault = faultOf(new DatabaseSync(path, { readOnly: true }), 'CREATE TABLE t (x)');
     expect(fault).toMatchObject({
       code: 'STORE_UNREACHABLE',
-      message: expect.stringMatching(/store\.db is read-only .*: make the file and its folder writable/),
+      message: expect.stringMatching(/store\.db is read-only .*; make the file and its folder writable/),
     });
   });
 
@@ -241,7 +241,7 @@ describe('a fault of the embedded store', () => {
     const fault = faultOf(connection, 'INSERT INTO t VALUES (zeroblob(100000))');
     expect(fault).toMatchObject({
       code: 'STORE_UNREACHABLE',
-      message: expect.stringMatching(/the disk is full .*: free space/),
+      message: expect.stringMatching(/the disk is full .*; free space/),
     });
   });
 

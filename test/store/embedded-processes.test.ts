@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { COMMAND_WAITS } from '../../src/store/embedded/lock.ts';
+import { COMMAND_WAIT } from '../../src/store/embedded/lock.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import type { JournalEntry, Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
@@ -83,7 +83,7 @@ describe('several processes on one embedded store', () => {
 
   it('give a freeze its turn while another one writes without a pause', async () => {
     const path = temporaryPath();
-    const store = await readied(await openEmbeddedStore({ path, lockWait: COMMAND_WAITS }));
+    const store = await readied(await openEmbeddedStore({ path, lockWait: COMMAND_WAIT }));
     const child = start(path, 'a', '0');
     if (child.stdout === null) throw new Error('the child has no output');
     let lines = 0;

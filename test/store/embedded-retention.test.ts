@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { DEFAULT_RETENTION } from '../../src/store/embedded/engine.ts';
+import { DEFAULT_RETENTION } from '../../src/store/retention.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { readied, temporaryPath } from './embedded-folder.ts';
 import {

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Committer, createCommitter } from '../../src/store/embedded/committer.ts';
 import { createFileGuard, openDatabase } from '../../src/store/embedded/database.ts';
-import { DEFAULT_RETENTION } from '../../src/store/embedded/engine.ts';
-import { SERVICE_WAITS } from '../../src/store/embedded/lock.ts';
+import { DEFAULT_RETENTION } from '../../src/store/retention.ts';
+import { SERVICE_WAIT } from '../../src/store/embedded/lock.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { startWriterThread } from '../../src/store/embedded/writer-thread.ts';
 import { settleStepOf } from '../../src/store/settle-step.ts';
@@ -73,7 +73,7 @@ describe('the writer thread of the embedded store', () => {
     const removal = store.changeList(change('missing', [], ['x']));
     await expect(removal).rejects.toMatchObject({
       code: 'NOT_FOUND',
-      message: 'the source shop has no list missing: create it with list add',
+      message: 'the source shop has no list missing; create it with `countersign list add`',
       data: { source: 'shop', list: 'missing' },
     });
     await expect(removal).rejects.toBeInstanceOf(Error);
@@ -173,7 +173,7 @@ describe('a writer thread of the embedded store that dies', () => {
     const { connection, identity } = openDatabase(path);
     connection.close();
     let ends = 0;
-    const data = { file: path, identity, retention: DEFAULT_RETENTION, lockWait: SERVICE_WAITS };
+    const data = { file: path, identity, retention: DEFAULT_RETENTION, lockWait: SERVICE_WAIT };
     const thread = startWriterThread(data, () => (ends += 1), DYING);
     onTestFinished(() => thread.end());
     await thread.ready;
@@ -188,7 +188,7 @@ describe('a writer thread of the embedded store that dies', () => {
 
   it('rejects with the reason if it can not open the file', async () => {
     const broken = startWriterThread(
-      { file: ':memory:', identity: [], retention: DEFAULT_RETENTION, lockWait: SERVICE_WAITS },
+      { file: ':memory:', identity: [], retention: DEFAULT_RETENTION, lockWait: SERVICE_WAIT },
       nothing,
     );
     onTestFinished(() => broken.end());

@@ -57,7 +57,7 @@ describe('an answer that is about something else', () => {
     repeater.repeatLast();
     await expect(store.settle(request({ ...other, approves: false }))).rejects.toMatchObject({
       code: 'STORE_UNREACHABLE',
-      message: expect.stringMatching(/another question/) as string,
+      message: expect.stringMatching(/another command/) as string,
     });
     // The shifted replies are dropped with their connection.
     const after = await untilAnswered(() => store.settle(request({ subject: 'payment:3', approves: false })));

@@ -13,7 +13,6 @@ import { untilAnswered } from './redis-under-test.ts';
 import { REVISION, push, request } from './requests.ts';
 
 const unreachable = { name: 'CountersignError', code: 'STORE_UNREACHABLE' };
-const TEST_MS = 60_000;
 
 let authority: CertificateAuthority;
 let stranger: CertificateAuthority;
@@ -85,7 +84,7 @@ const forms: readonly (readonly [name: string, replicas: number, start: () => Pr
 ];
 
 describe.each(forms)('TLS with an authority of its own, to %s', (_name, replicas, start) => {
-  it('works with a client certificate, and with nothing less', { timeout: TEST_MS }, async () => {
+  it('works with a client certificate, and with nothing less', async () => {
     const url = await start();
     expect(url).toMatch(/^rediss/);
     const store = await opened(url, { certificate: client }, replicas);

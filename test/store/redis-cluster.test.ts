@@ -15,7 +15,6 @@ const keys = createKeys('countersign');
 const SOURCES = ['shop', 'vault', 'second-shop', 'third-shop', 'kiosk', 'till'];
 const TIMEOUTS = { commandTimeoutMs: 1000, connectTimeoutMs: 1000 };
 const ANSWERED_MS = 2 * TIMEOUTS.commandTimeoutMs + 5000;
-const TEST_MS = 60_000;
 const LIMIT = 400;
 
 async function readyOn(rig: RedisCluster, replicas = 0): Promise<RedisStore> {
@@ -89,7 +88,7 @@ function standing(result: SettleResult | undefined): string {
 }
 
 describe('the store on a Redis Cluster of three primaries', () => {
-  it('spreads its sources, and settles each where it lies', { timeout: TEST_MS }, async () => {
+  it('spreads its sources, and settles each where it lies', async () => {
     const rig = await clusterOfItsOwn();
     const store = await readyOn(rig);
     const owners = await Promise.all(SOURCES.map((source) => rig.ownerOf(keys.of(source).control)));
@@ -104,7 +103,7 @@ describe('the store on a Redis Cluster of three primaries', () => {
     }
   });
 
-  it('speaks RESP3 with every primary', { timeout: TEST_MS }, async () => {
+  it('speaks RESP3 with every primary', async () => {
     const rig = await clusterOfItsOwn();
     const store = await readyOn(rig);
     store.watch(() => {});
@@ -118,129 +117,110 @@ describe('the store on a Redis Cluster of three primaries', () => {
     }
   });
 
-  it(
-    'keeps to a limit, and decides none twice, while the slot of a source moves to and fro under load',
-    { timeout: TEST_MS },
-    async () => {
-      const rig = await clusterOfItsOwn();
-      const store = await readyOn(rig);
-      const under = load(store, String(LIMIT));
-      await under.answered(50);
-      for (let move = 0; move < 4; move++) {
-        await rig.moveSlot(keys.of('shop').control, await elsewhere(rig, keys.of('shop').control));
-        await under.answered(30);
-      }
-      await under.stop();
-      for (const rejection of under.rejections) expect(rejection).toMatchObject(unreachable);
-      expect(under.longestMs()).toBeLessThan(ANSWERED_MS);
+  it('keeps to a limit, and decides none twice, while the slot of a source moves to and fro under load', async () => {
+    const rig = await clusterOfItsOwn();
+    const store = await readyOn(rig);
+    const under = load(store, String(LIMIT));
+    await under.answered(50);
+    for (let move = 0; move < 4; move++) {
+      await rig.moveSlot(keys.of('shop').control, await elsewhere(rig, keys.of('shop').control));
+      await under.answered(30);
+    }
+    await under.stop();
+    for (const rejection of under.rejections) expect(rejection).toMatchObject(unreachable);
+    expect(under.longestMs()).toBeLessThan(ANSWERED_MS);
 
-      // A rejected question may have been decided, and a second one shows it. Approvals are repeated.
-      const again: Asked[] = [];
-      for (const { index } of under.asked) {
-        again.push({ index, result: await store.settle(load.request(index, '100000')) });
-      }
-      for (const { index, result } of approvalsIn(under.asked)) {
-        expect(await store.settle(load.request(index, '100000'))).toMatchObject({
-          outcome: 'repeated',
-          verdict: 'SUCCESS',
-          of: standing(result),
-        });
-      }
-      const approved = approvalsIn(again).length;
-      expect(approvalsIn(under.asked).length).toBeGreaterThan(0);
-      expect(approvalsIn(under.asked).length).toBeLessThanOrEqual(LIMIT);
-      // A busy machine may ask for more than the limit; a refusal for the limit stands.
-      expect(approved).toBeGreaterThanOrEqual(Math.min(under.asked.length, LIMIT));
-      expect(await usedOf(store)).toBe(units(String(approved)));
-    },
-  );
-
-  it(
-    'answers correctly or rejects while a slot moves, and recovers after it',
-    { timeout: TEST_MS },
-    async () => {
-      const rig = await clusterOfItsOwn();
-      const store = await readyOn(rig);
-      const known = Array.from({ length: 8 }, (_, index) => load.request(index, '1000'));
-      const decided = await Promise.all(known.map((each) => store.settle(each)));
-      const move = await rig.beginMove(
-        keys.of('shop').control,
-        await elsewhere(rig, keys.of('shop').control),
-      );
-      const [wrong, rejections]: [string[], unknown[]] = [[], []];
-      for (const [at, each] of known.entries()) {
-        const again = await store.settle(each).catch((thrown: unknown) => void rejections.push(thrown));
-        if (again !== undefined && standing(again) !== standing(decided[at]))
-          wrong.push(subjectOf(each.callback));
-        if (at % 2 === 1) await move.moveKeys(5);
-      }
-      expect(wrong).toEqual([]);
-      for (const rejection of rejections) expect(rejection).toMatchObject(unreachable);
-      await expect(store.settle(request({ subject: 'payment:new' }))).rejects.toMatchObject(unreachable);
-      await move.finish();
-      expect(await untilAnswered(() => store.settle(request({ subject: 'payment:new' })))).toMatchObject({
-        verdict: 'SUCCESS',
-      });
-      for (const [at, each] of known.entries()) {
-        const again = await store.settle(each);
-        expect(again).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS', of: standing(decided[at]) });
-      }
-      expect(await usedOf(store)).toBe(units(String(known.length)));
-    },
-  );
-
-  it(
-    'rejects what lies on a primary that is dead, at once, and comes back by itself',
-    { timeout: TEST_MS },
-    async () => {
-      const rig = await clusterOfItsOwn({ durable: true });
-      const store = await readyOn(rig);
-      const first = await store.settle(request());
-      const owner = await rig.ownerOf(keys.of('shop').control);
-      await rig.killNode(owner);
-      await expect(store.settle(request())).rejects.toMatchObject(unreachable);
-      const askedAtMs = performance.now();
-      await expect(store.settle(request())).rejects.toMatchObject(unreachable);
-      expect(performance.now() - askedAtMs).toBeLessThan(ANSWERED_MS);
-      await expect(store.freeze({ reason: 'drill', by: 'ada' })).rejects.toMatchObject(unreachable);
-      await rig.restart(owner);
-      await untilAnswered(() => thaw(store));
-      expect(await untilAnswered(() => store.settle(request({ revision: REVISION })))).toMatchObject({
+    // A rejected question may have been decided, and a second one shows it. Approvals are repeated.
+    const again: Asked[] = [];
+    for (const { index } of under.asked) {
+      again.push({ index, result: await store.settle(load.request(index, '100000')) });
+    }
+    for (const { index, result } of approvalsIn(under.asked)) {
+      expect(await store.settle(load.request(index, '100000'))).toMatchObject({
         outcome: 'repeated',
-        of: standing(first),
+        verdict: 'SUCCESS',
+        of: standing(result),
       });
-    },
-  );
+    }
+    const approved = approvalsIn(again).length;
+    expect(approvalsIn(under.asked).length).toBeGreaterThan(0);
+    expect(approvalsIn(under.asked).length).toBeLessThanOrEqual(LIMIT);
+    // A busy machine may ask for more than the limit; a refusal for the limit stands.
+    expect(approved).toBeGreaterThanOrEqual(Math.min(under.asked.length, LIMIT));
+    expect(await usedOf(store)).toBe(units(String(approved)));
+  });
+
+  it('answers correctly or rejects while a slot moves, and recovers after it', async () => {
+    const rig = await clusterOfItsOwn();
+    const store = await readyOn(rig);
+    const known = Array.from({ length: 8 }, (_, index) => load.request(index, '1000'));
+    const decided = await Promise.all(known.map((each) => store.settle(each)));
+    const move = await rig.beginMove(keys.of('shop').control, await elsewhere(rig, keys.of('shop').control));
+    const [wrong, rejections]: [string[], unknown[]] = [[], []];
+    for (const [at, each] of known.entries()) {
+      const again = await store.settle(each).catch((thrown: unknown) => void rejections.push(thrown));
+      if (again !== undefined && standing(again) !== standing(decided[at]))
+        wrong.push(subjectOf(each.callback));
+      if (at % 2 === 1) await move.moveKeys(5);
+    }
+    expect(wrong).toEqual([]);
+    for (const rejection of rejections) expect(rejection).toMatchObject(unreachable);
+    await expect(store.settle(request({ subject: 'payment:new' }))).rejects.toMatchObject(unreachable);
+    await move.finish();
+    expect(await untilAnswered(() => store.settle(request({ subject: 'payment:new' })))).toMatchObject({
+      verdict: 'SUCCESS',
+    });
+    for (const [at, each] of known.entries()) {
+      const again = await store.settle(each);
+      expect(again).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS', of: standing(decided[at]) });
+    }
+    expect(await usedOf(store)).toBe(units(String(known.length)));
+  });
+
+  it('rejects what lies on a primary that is dead, at once, and comes back by itself', async () => {
+    const rig = await clusterOfItsOwn({ durable: true });
+    const store = await readyOn(rig);
+    const first = await store.settle(request());
+    const owner = await rig.ownerOf(keys.of('shop').control);
+    await rig.killNode(owner);
+    await expect(store.settle(request())).rejects.toMatchObject(unreachable);
+    const askedAtMs = performance.now();
+    await expect(store.settle(request())).rejects.toMatchObject(unreachable);
+    expect(performance.now() - askedAtMs).toBeLessThan(ANSWERED_MS);
+    await expect(store.freeze({ reason: 'drill', by: 'ada' })).rejects.toMatchObject(unreachable);
+    await rig.restart(owner);
+    await untilAnswered(() => thaw(store));
+    expect(await untilAnswered(() => store.settle(request({ revision: REVISION })))).toMatchObject({
+      outcome: 'repeated',
+      of: standing(first),
+    });
+  });
 });
 
 describe('the store on a Redis Cluster with replicas, waiting for one', () => {
-  it(
-    'loses no approval that it gave when the primary of the source is killed under load',
-    { timeout: TEST_MS },
-    async () => {
-      const rig = await clusterOfItsOwn({ replicas: 1 });
-      const store = await readyOn(rig, 1);
-      const under = load(store, '1000000');
-      await under.answered(50);
-      const old = await rig.ownerOf(keys.of('shop').control);
-      await rig.killNode(old);
-      await rig.failedOver(old);
-      // It comes back as a replica of the one that took over, which then has one again.
-      await rig.restart(old);
-      await under.answered(50);
-      await under.stop();
-      for (const rejection of under.rejections) expect(rejection).toMatchObject(unreachable);
-      const owner = await rig.ownerOf(keys.of('shop').control);
-      expect(owner).not.toBe(old);
-      const entries = await rig.node(owner).ask('XRANGE', keys.of('shop').journal, '-', '+');
-      const held = new Set((Array.isArray(entries) ? entries : []).map(([id]) => String(id)));
-      const given = approvalsIn(under.asked).map(({ result }) => standing(result));
-      expect(given.filter((id) => !held.has(id))).toEqual([]);
-      expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: [] });
-    },
-  );
+  it('loses no approval that it gave when the primary of the source is killed under load', async () => {
+    const rig = await clusterOfItsOwn({ replicas: 1 });
+    const store = await readyOn(rig, 1);
+    const under = load(store, '1000000');
+    await under.answered(50);
+    const old = await rig.ownerOf(keys.of('shop').control);
+    await rig.killNode(old);
+    await rig.failedOver(old);
+    // It comes back as a replica of the one that took over, which then has one again.
+    await rig.restart(old);
+    await under.answered(50);
+    await under.stop();
+    for (const rejection of under.rejections) expect(rejection).toMatchObject(unreachable);
+    const owner = await rig.ownerOf(keys.of('shop').control);
+    expect(owner).not.toBe(old);
+    const entries = await rig.node(owner).ask('XRANGE', keys.of('shop').journal, '-', '+');
+    const held = new Set((Array.isArray(entries) ? entries : []).map(([id]) => String(id)));
+    const given = approvalsIn(under.asked).map(({ result }) => standing(result));
+    expect(given.filter((id) => !held.has(id))).toEqual([]);
+    expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: [] });
+  });
 
-  it('waits in each source for the replica of its own primary', { timeout: TEST_MS }, async () => {
+  it('waits in each source for the replica of its own primary', async () => {
     const rig = await clusterOfItsOwn({ replicas: 1 });
     const store = await readyOn(rig, 1);
     const owners = new Map<string, number>();
@@ -264,21 +244,17 @@ describe('the store on a Redis Cluster with replicas, waiting for one', () => {
     });
   });
 
-  it(
-    'continues after the slot of its source moved, with the replica of the new primary',
-    { timeout: TEST_MS },
-    async () => {
-      const rig = await clusterOfItsOwn({ replicas: 1 });
-      const store = await readyOn(rig, 1);
-      const first = await untilAnswered(() => store.settle(request()));
-      const to = await elsewhere(rig, keys.of('shop').control);
-      await rig.moveSlot(keys.of('shop').control, to);
-      const again = await untilAnswered(() => store.settle(request()));
-      expect(again).toMatchObject({ outcome: 'repeated', of: standing(first) });
-      const replica = rig.nodes[3 + rig.nodes.findIndex(({ port }) => port === to)];
-      replica?.pause();
-      await expect(store.settle(request())).rejects.toMatchObject(unreachable);
-      replica?.resume();
-    },
-  );
+  it('continues after the slot of its source moved, with the replica of the new primary', async () => {
+    const rig = await clusterOfItsOwn({ replicas: 1 });
+    const store = await readyOn(rig, 1);
+    const first = await untilAnswered(() => store.settle(request()));
+    const to = await elsewhere(rig, keys.of('shop').control);
+    await rig.moveSlot(keys.of('shop').control, to);
+    const again = await untilAnswered(() => store.settle(request()));
+    expect(again).toMatchObject({ outcome: 'repeated', of: standing(first) });
+    const replica = rig.nodes[3 + rig.nodes.findIndex(({ port }) => port === to)];
+    replica?.pause();
+    await expect(store.settle(request())).rejects.toMatchObject(unreachable);
+    replica?.resume();
+  });
 });

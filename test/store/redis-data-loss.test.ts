@@ -43,7 +43,7 @@ describe('a Redis that was emptied under a running process', () => {
     await rawClient(server).flushall();
     await expect(store.settle(request())).rejects.toMatchObject(lostError);
     expect((await untilFrozen(other)).reason).toMatch(
-      /^data was lost: .*push the policies again.*limits begin from/,
+      /^data was lost: .*Push the policies again.*limits continue with/,
     );
     await untilFrozen(store);
     for (const each of [store, other]) expect(await each.settle(fresh())).toMatchObject({ code: 'FROZEN' });
@@ -53,7 +53,7 @@ describe('a Redis that was emptied under a running process', () => {
     const server = await redisOfItsOwn();
     const store = await readyOn(server);
     await rawClient(server).flushall();
-    expect(await frozenReason(store)).toMatch(/Redis holds nothing any more/);
+    expect(await frozenReason(store)).toMatch(/Redis no longer has any data/);
     expect(await store.settle(fresh('vault'))).toMatchObject({ code: 'FROZEN' });
   });
 
@@ -91,7 +91,9 @@ describe('a Redis that was emptied under a running process', () => {
     await expect(store.settle(fresh())).rejects.toMatchObject(lostError);
     await untilFrozen(store);
     expect(await anew.settle(fresh())).toMatchObject({ code: 'FROZEN' });
-    expect(await frozenReason(anew)).toMatch(/what Redis keeps for the source shop is not what it kept/);
+    expect(await frozenReason(anew)).toMatch(
+      /the data of the source shop in Redis is from another store or a backup/,
+    );
   });
 
   it('is announced to watchers as soon as another process starts it over', async () => {
@@ -211,7 +213,7 @@ describe('a Redis that came back with older data', () => {
       await make(before);
       await before.control();
     });
-    expect(await frozenReason(store)).toMatch(/no longer has the latest changes/);
+    expect(await frozenReason(store)).toMatch(/no longer has the latest change/);
     expect(await store.settle(fresh())).toMatchObject({ code: 'FROZEN' });
   });
 
@@ -245,7 +247,7 @@ describe('one source that was lost', () => {
     const client = rawClient(server);
     await client.del(await client.keys('countersign:{shop}:*'));
     await look(store, server.url);
-    expect((await untilFrozen(store)).reason).toMatch(/lost what it kept for the source shop/);
+    expect((await untilFrozen(store)).reason).toMatch(/lost the data of the source shop/);
     for (const source of ['shop', 'vault']) {
       expect(await store.settle(fresh(source))).toMatchObject({ code: 'FROZEN' });
     }
@@ -298,7 +300,9 @@ describe('one source that was lost', () => {
     await client.del(await client.keys('countersign:{global}:*'));
     const late = await storeOn(server);
     await late.register(['shop', 'vault']);
-    expect(await frozenReason(late)).toMatch(/the source shop is not what it kept before, and .*vault/);
+    expect(await frozenReason(late)).toMatch(
+      /the source shop in Redis is from another store or a backup, and .*vault/,
+    );
     expect(await store.settle(fresh())).toMatchObject({ code: 'FROZEN' });
   });
 });
@@ -311,12 +315,12 @@ describe('while a loss is known and cannot be frozen', () => {
     await client.flushall();
     await client.set(keys.sources, 'of another type');
     await expect(store.control()).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
-    expect(store.loss()).toMatch(/Redis holds nothing any more/);
+    expect(store.pendingLoss()).toMatch(/Redis no longer has any data/);
     await expect(store.settle(fresh())).rejects.toMatchObject(lostError);
     await expect(store.recordNotification(notice({ txid: '' }))).rejects.toMatchObject(lostError);
     await client.del(keys.sources);
-    expect(await frozenReason(store)).toMatch(/Redis holds nothing any more/);
-    expect(store.loss()).toBeUndefined();
+    expect(await frozenReason(store)).toMatch(/Redis no longer has any data/);
+    expect(store.pendingLoss()).toBeUndefined();
     expect(await store.settle(fresh())).toMatchObject({ code: 'FROZEN' });
   });
 });

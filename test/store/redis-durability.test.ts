@@ -118,8 +118,8 @@ describe('an approval that must be on a replica', () => {
     const asked = store.settle(request());
     await expect(asked).rejects.toMatchObject({ ...unreachable, data: { replicas: 1, had: 0 } });
     await expect(asked).rejects.toThrow(
-      'the SUCCESS of shop for payment:1 is on the primary, but perhaps not on its replicas: 0 of the 1 ' +
-        'replica that store.durability.replicas asks for had it within 50 ms (store.durability.timeoutMs); ' +
+      'the SUCCESS of shop for payment:1 is on the primary, but may not be on its replicas: 0 of the 1 ' +
+        'replica that store.durability.replicas requires have it after 50 ms (store.durability.timeoutMs); ' +
         'look at `INFO replication` of the primary, and start or repair its replicas. ' +
         'Ask again: the answer is SUCCESS once they have it',
     );
@@ -160,7 +160,7 @@ describe('an approval that must be on a replica', () => {
     expect(late.map(({ of, verdict, code, subject }) => ({ of, verdict, code, subject }))).toEqual(
       given.map(({ id }) => ({ of: id, verdict: 'FAILURE', code: 'NOT_DURABLE', subject: 'payment:1' })),
     );
-    expect(late[0]?.detail).toMatch(/0 of the 1 replica .* within 50 ms/);
+    expect(late[0]?.detail).toMatch(/0 of the 1 replica .* after 50 ms/);
 
     resumeAll(replicas);
     const again = await untilAnswered(() => store.settle(request()));
@@ -350,7 +350,7 @@ describe('waiting for replicas of a primary with another history', () => {
       { commandTimeoutMs: 5000, connectTimeoutMs: 2000 },
     );
     onTestFinished(() => connection.close());
-    await connection.settled();
+    await connection.connectedOrTimedOut();
     return createAcknowledgements(connection, keys, { replicas: 1, timeoutMs: 4000 }, waitMs);
   }
   const entry = (id: string, subject: string, terms: string): Write => ({
@@ -385,11 +385,11 @@ describe('waiting for replicas of a primary with another history', () => {
     const acknowledge = await acknowledgementsOf(primary);
     const of = (...args: Write['args']): Write => ({ source: 'shop', keys: ['h'], args });
     const writes = [
-      of('least', 'version', '10'),
-      of('least', 'version', '9'),
-      of('least', 'version', '11'),
-      of('least', 'none', '0'),
-      of('least', 'odd', '0'),
+      of('at-least', 'version', '10'),
+      of('at-least', 'version', '9'),
+      of('at-least', 'version', '11'),
+      of('at-least', 'none', '0'),
+      of('at-least', 'odd', '0'),
       of('same', 'state', 'cancelled'),
       of('same', 'state', 'cancel'),
       of('same', 'none', ''),
@@ -417,7 +417,7 @@ describe('waiting for replicas of a primary with another history', () => {
     );
     const asked = wait({
       name: 'the SUCCESS of shop for payment:1',
-      cure: 'ask again',
+      fix: 'ask again',
       writes: [entry('1-0', 'payment:1', storedTerms(TERMS))],
     });
     await expect(asked).rejects.toMatchObject({ ...unreachable, data: { replicas: 1, had: 1 } });

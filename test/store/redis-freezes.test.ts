@@ -193,7 +193,10 @@ describe('a freeze for lost data', () => {
     await client.flushall();
     const { frozen } = await store.control();
     expect(frozen[0]).toEqual(loss);
-    expect(frozen).toMatchObject([{}, { kind: 'loss', reason: expect.stringContaining('holds nothing') }]);
+    expect(frozen).toMatchObject([
+      {},
+      { kind: 'loss', reason: expect.stringContaining('no longer has any data') },
+    ]);
     await store.push(push('first', ''));
     const { control } = await store.unfreeze({ by, ids: [loss.id], acknowledgeLoss: true });
     expect(control.frozen).toEqual(frozen.slice(1));

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Seen, createHighWaterMarks, rememberApproval } from '../../src/store/redis/data-loss.ts';
+import { type SeenState, createProcessMemory, rememberApproval } from '../../src/store/redis/data-loss.ts';
 import { createKeys } from '../../src/store/redis/keys.ts';
 import type { SettleResult } from '../../src/store/store.ts';
 import { rawClient, readyOn, redisOfItsOwn } from './redis-under-test.ts';
 import { idOf, request } from './requests.ts';
 
-const seen = (sequence: number): Seen => ({ sequence, freezes: '', lastFreezeNumber: 0 });
+const seen = (sequence: number): SeenState => ({ sequence, freezes: '', lastFreezeNumber: 0 });
 
 const approval = (id: string): SettleResult => {
   const verdict = 'SUCCESS';
@@ -19,9 +19,9 @@ const lost = { code: 'STORE_LOST' };
 
 /** The store answers when the test says so. */
 function inFlight(epoch = 'one') {
-  const marks = createHighWaterMarks();
+  const marks = createProcessMemory();
   marks.addSources(['shop']);
-  marks.see(epoch, seen(1));
+  marks.update(epoch, seen(1));
   const { promise, resolve } = Promise.withResolvers<SettleResult>();
   const settle = () => rememberApproval(marks, 'shop', () => promise);
   return { marks, settle, answer: resolve };
@@ -49,7 +49,7 @@ describe('an approval in flight', () => {
   it('is not given once the epoch is another one', async () => {
     const { marks, settle, answer } = inFlight();
     const asked = settle();
-    marks.see('two', seen(2));
+    marks.update('two', seen(2));
     answer(approval('7-1'));
     await expect(asked).rejects.toMatchObject(lost);
     expect(marks.highWaterMark('shop')).toBe('');
@@ -60,7 +60,7 @@ describe('an approval in flight', () => {
     async (result) => {
       const { marks, settle, answer } = inFlight();
       const asked = settle();
-      marks.see('two', seen(2));
+      marks.update('two', seen(2));
       answer(result);
       expect(await asked).toBe(result);
       expect(marks.highWaterMark('shop')).toBe('');
@@ -79,29 +79,29 @@ describe('the high-water mark in a process', () => {
       [older, newer],
       [newer, older],
     ]) {
-      const marks = createHighWaterMarks();
-      for (const id of ids) marks.approved('shop', id);
+      const marks = createProcessMemory();
+      for (const id of ids) marks.recordApproval('shop', id);
       expect(marks.highWaterMark('shop')).toBe(newer);
       expect(marks.highWaterMark('vault')).toBe('');
     }
   });
 
   it('is cleared by another epoch, not by a change', () => {
-    const marks = createHighWaterMarks();
-    marks.see('one', seen(1));
-    marks.approved('shop', '7-1');
-    marks.see('one', seen(2));
+    const marks = createProcessMemory();
+    marks.update('one', seen(1));
+    marks.recordApproval('shop', '7-1');
+    marks.update('one', seen(2));
     expect([marks.highWaterMark('shop'), marks.seen().sequence]).toEqual(['7-1', 2]);
-    marks.see('two', seen(1));
+    marks.update('two', seen(1));
     expect([marks.highWaterMark('shop'), marks.seen().sequence, marks.epoch()]).toEqual(['', 1, 'two']);
   });
 
   it('has a pending loss until a freeze succeeds', async () => {
-    const marks = createHighWaterMarks();
+    const marks = createProcessMemory();
     marks.setPending({ found: 'x', epoch: 'one' });
-    await expect(marks.whileFreezing(() => Promise.reject(new Error('down')))).rejects.toThrow('down');
+    await expect(marks.runFreeze(() => Promise.reject(new Error('down')))).rejects.toThrow('down');
     expect(marks.pending()).toEqual({ found: 'x', epoch: 'one' });
-    await marks.whileFreezing(() => Promise.resolve());
+    await marks.runFreeze(() => Promise.resolve());
     expect(marks.pending()).toBeUndefined();
   });
 });

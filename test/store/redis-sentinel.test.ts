@@ -15,7 +15,6 @@ const shop = createKeys('countersign').of('shop');
 /** A command takes less, also on a busy machine; more means that something waited for a connection. */
 const TIMEOUTS = { commandTimeoutMs: 400, connectTimeoutMs: 400 };
 const ANSWERED_MS = 2 * TIMEOUTS.commandTimeoutMs + 5000;
-const TEST_MS = 60_000;
 
 async function readyOn(rig: RedisSentinels, replicas: number): Promise<RedisStore> {
   const durability = { replicas, timeoutMs: 100 };
@@ -84,57 +83,49 @@ const approvesAgain = (given: readonly string[]): Promise<true> => {
 };
 
 describe('the store on Redis under Sentinel', () => {
-  it(
-    'loses no approval when the primary is killed, rejects meanwhile, and recovers',
-    { timeout: TEST_MS },
-    async () => {
-      const rig = await sentinelsOfItsOwn();
-      const store = await readyOn(rig, 1);
-      let heard = 0;
-      const stopWatching = store.watch(() => (heard += 1));
-      const under = load(store);
-      await approvesAgain(under.given);
-      const old = await rig.killPrimary();
-      const port = await rig.reconfigured();
-      await approvesAgain(under.given);
-      await under.stop();
+  it('loses no approval when the primary is killed, rejects meanwhile, and recovers', async () => {
+    const rig = await sentinelsOfItsOwn();
+    const store = await readyOn(rig, 1);
+    let heard = 0;
+    const stopWatching = store.watch(() => (heard += 1));
+    const under = load(store);
+    await approvesAgain(under.given);
+    const old = await rig.killPrimary();
+    const port = await rig.reconfigured();
+    await approvesAgain(under.given);
+    await under.stop();
 
-      expect(port).not.toBe(old);
-      expect(under.rejections.length).toBeGreaterThan(0);
-      for (const rejection of under.rejections) expect(rejection).toMatchObject(unreachable);
-      expect(under.longestMs()).toBeLessThan(ANSWERED_MS);
-      expect(await missingOn(rig.node(port), under.given)).toEqual([]);
-      expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: [] });
-      const before = heard;
-      await untilAnswered(() => store.freeze({ reason: 'drill', by: 'ada' }));
-      await eventually('the freeze is heard of', () => (heard > before ? true : undefined));
-      stopWatching();
-    },
-  );
+    expect(port).not.toBe(old);
+    expect(under.rejections.length).toBeGreaterThan(0);
+    for (const rejection of under.rejections) expect(rejection).toMatchObject(unreachable);
+    expect(under.longestMs()).toBeLessThan(ANSWERED_MS);
+    expect(await missingOn(rig.node(port), under.given)).toEqual([]);
+    expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: [] });
+    const before = heard;
+    await untilAnswered(() => store.freeze({ reason: 'drill', by: 'ada' }));
+    await eventually('the freeze is heard of', () => (heard > before ? true : undefined));
+    stopWatching();
+  });
 
-  it(
-    'leaves a silent primary that was replaced, and approves nothing on it when it comes back',
-    { timeout: TEST_MS },
-    async () => {
-      const rig = await sentinelsOfItsOwn();
-      const store = await readyOn(rig, 1);
-      const under = load(store);
-      await approvesAgain(under.given);
-      const old = await rig.pausePrimary();
-      const port = await rig.reconfigured();
-      rig.node(old).resume();
-      await rig.replicated(2);
-      await approvesAgain(under.given);
-      await under.stop();
+  it('leaves a silent primary that was replaced, and approves nothing on it when it comes back', async () => {
+    const rig = await sentinelsOfItsOwn();
+    const store = await readyOn(rig, 1);
+    const under = load(store);
+    await approvesAgain(under.given);
+    const old = await rig.pausePrimary();
+    const port = await rig.reconfigured();
+    rig.node(old).resume();
+    await rig.replicated(2);
+    await approvesAgain(under.given);
+    await under.stop();
 
-      for (const rejection of under.rejections) expect(rejection).toMatchObject(unreachable);
-      expect(under.longestMs()).toBeLessThan(ANSWERED_MS);
-      expect(await missingOn(rig.node(port), under.given)).toEqual([]);
-      expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: [] });
-    },
-  );
+    for (const rejection of under.rejections) expect(rejection).toMatchObject(unreachable);
+    expect(under.longestMs()).toBeLessThan(ANSWERED_MS);
+    expect(await missingOn(rig.node(port), under.given)).toEqual([]);
+    expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: [] });
+  });
 
-  it('does not stay with a primary that was replaced while nobody asked', { timeout: TEST_MS }, async () => {
+  it('does not stay with a primary that was replaced while nobody asked', async () => {
     const rig = await sentinelsOfItsOwn();
     const store = await readyOn(rig, 1);
     const old = await rig.pausePrimary();
@@ -146,7 +137,7 @@ describe('the store on Redis under Sentinel', () => {
     expect(await missingOn(rig.node(port), under.given)).toEqual([]);
   });
 
-  it('loses none in a planned failover if all replicas must have it', { timeout: TEST_MS }, async () => {
+  it('loses none in a planned failover if all replicas must have it', async () => {
     const rig = await sentinelsOfItsOwn();
     const store = await readyOn(rig, 2);
     const old = await rig.primary();
@@ -165,74 +156,62 @@ describe('the store on Redis under Sentinel', () => {
     expect(await untilAnswered(() => store.control())).toMatchObject({ frozen: [] });
   });
 
-  it(
-    'rejects at once what a server answers that is a replica now, and asks the Sentinels again',
-    { timeout: TEST_MS },
-    async () => {
-      const rig = await sentinelsOfItsOwn();
-      const store = await readyOn(rig, 0);
-      const [other] = rig.nodes.slice(1);
-      await rig.node(await rig.primary()).ask('REPLICAOF', '127.0.0.1', other?.port ?? 0);
-      const asked = store.settle(request());
-      await expect(asked).rejects.toMatchObject(unreachable);
-      await expect(asked).rejects.toThrow(/is a replica; name the primary, or the Sentinels|does not answer/);
-      const askedAtMs = performance.now();
-      await expect(store.settle(request())).rejects.toMatchObject(unreachable);
-      expect(performance.now() - askedAtMs).toBeLessThan(ANSWERED_MS);
-      expect(await untilAnswered(() => store.settle(request()))).toMatchObject({
-        verdict: 'SUCCESS',
-      });
-    },
-  );
+  it('rejects at once what a server answers that is a replica now, and asks the Sentinels again', async () => {
+    const rig = await sentinelsOfItsOwn();
+    const store = await readyOn(rig, 0);
+    const [other] = rig.nodes.slice(1);
+    await rig.node(await rig.primary()).ask('REPLICAOF', '127.0.0.1', other?.port ?? 0);
+    const asked = store.settle(request());
+    await expect(asked).rejects.toMatchObject(unreachable);
+    await expect(asked).rejects.toThrow(/is a replica; name the primary, or the Sentinels|does not answer/);
+    const askedAtMs = performance.now();
+    await expect(store.settle(request())).rejects.toMatchObject(unreachable);
+    expect(performance.now() - askedAtMs).toBeLessThan(ANSWERED_MS);
+    expect(await untilAnswered(() => store.settle(request()))).toMatchObject({
+      verdict: 'SUCCESS',
+    });
+  });
 
-  it(
-    'names the Sentinels when none of them answers, and comes back with them',
-    { timeout: TEST_MS },
-    async () => {
-      const rig = await sentinelsOfItsOwn({ replicas: 0, sentinels: 2 });
-      const port = await rig.primary();
-      for (const sentinel of rig.sentinels) await sentinel.kill();
-      const store = await storeOnSentinels(rig, TIMEOUTS);
-      const asked = store.health();
-      await expect(asked).rejects.toMatchObject(unreachable);
-      await expect(asked).rejects.toThrow(
-        new RegExp(
-          `Sentinels 127.0.0.1:${rig.sentinels[0]?.port}.*` +
-            'the Sentinel 127.0.0.1:.* does not answer: connect ECONNREFUSED',
-        ),
-      );
-      await Promise.all(rig.sentinels.map((sentinel) => sentinel.restart()));
-      expect(await rig.primary()).toBe(port);
-      await untilAnswered(() => store.health());
-    },
-  );
+  it('names the Sentinels when none of them answers, and comes back with them', async () => {
+    const rig = await sentinelsOfItsOwn({ replicas: 0, sentinels: 2 });
+    const port = await rig.primary();
+    for (const sentinel of rig.sentinels) await sentinel.kill();
+    const store = await storeOnSentinels(rig, TIMEOUTS);
+    const asked = store.health();
+    await expect(asked).rejects.toMatchObject(unreachable);
+    await expect(asked).rejects.toThrow(
+      new RegExp(
+        `Sentinels 127.0.0.1:${rig.sentinels[0]?.port}.*` +
+          'the Sentinel 127.0.0.1:.* does not answer: connect ECONNREFUSED',
+      ),
+    );
+    await Promise.all(rig.sentinels.map((sentinel) => sentinel.restart()));
+    expect(await rig.primary()).toBe(port);
+    await untilAnswered(() => store.health());
+  });
 
-  it(
-    'speaks RESP3 with the primary, and leaves no connection behind when it is closed',
-    { timeout: TEST_MS },
-    async () => {
-      const rig = await sentinelsOfItsOwn({ replicas: 1, sentinels: 2 });
-      const store = await readyOn(rig, 1);
-      store.watch(() => {});
-      const ours = async (server: RedisProcess | undefined): Promise<readonly string[]> =>
-        String(await server?.ask('CLIENT', 'LIST'))
-          .split('\n')
-          .filter((line) => line.includes('cmd=') && !line.includes('cmd=client'))
-          .filter((line) => / flags=[NP] /.test(line));
-      // For commands, for barriers and for notices.
-      const connections = await eventually('three connections', async () => {
-        const found = (await ours(rig.nodes[0])).filter((line) => line.includes('resp=3'));
-        return found.length === 3 && found.some((line) => / sub=1 /.test(line)) ? found : undefined;
-      });
-      expect(connections.filter((line) => / sub=1 /.test(line))).toHaveLength(1);
-      await store.close();
-      await eventually('the primary has lost them', async () =>
-        (await ours(rig.nodes[0])).some((line) => line.includes('resp=3')) ? undefined : true,
-      );
-      await eventually('the Sentinels have lost theirs', async () => {
-        const left = await Promise.all(rig.sentinels.map((sentinel) => ours(sentinel)));
-        return left.flat().some((line) => line.includes('resp=3')) ? undefined : true;
-      });
-    },
-  );
+  it('speaks RESP3 with the primary, and leaves no connection behind when it is closed', async () => {
+    const rig = await sentinelsOfItsOwn({ replicas: 1, sentinels: 2 });
+    const store = await readyOn(rig, 1);
+    store.watch(() => {});
+    const ours = async (server: RedisProcess | undefined): Promise<readonly string[]> =>
+      String(await server?.ask('CLIENT', 'LIST'))
+        .split('\n')
+        .filter((line) => line.includes('cmd=') && !line.includes('cmd=client'))
+        .filter((line) => / flags=[NP] /.test(line));
+    // For commands, for barriers and for notices.
+    const connections = await eventually('three connections', async () => {
+      const found = (await ours(rig.nodes[0])).filter((line) => line.includes('resp=3'));
+      return found.length === 3 && found.some((line) => / sub=1 /.test(line)) ? found : undefined;
+    });
+    expect(connections.filter((line) => / sub=1 /.test(line))).toHaveLength(1);
+    await store.close();
+    await eventually('the primary has lost them', async () =>
+      (await ours(rig.nodes[0])).some((line) => line.includes('resp=3')) ? undefined : true,
+    );
+    await eventually('the Sentinels have lost theirs', async () => {
+      const left = await Promise.all(rig.sentinels.map((sentinel) => ours(sentinel)));
+      return left.flat().some((line) => line.includes('resp=3')) ? undefined : true;
+    });
+  });
 });

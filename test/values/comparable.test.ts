@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { comparable, comparableEntry } from '../../src/values/comparable.ts';
+import { toComparable, toComparableEntry } from '../../src/values/comparable.ts';
 
 it.each([
   ['0xDAC17F958D2ee523a2206206994597C13D831ec7', '0xdac17f958d2ee523a2206206994597c13d831ec7'],
@@ -13,8 +13,8 @@ it.each([
   ],
   ['C4E1QAR0SRRR7XFKVY5L643LYDNW9RE59GTZZWF5MDQ', 'c4e1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq'],
 ])('%s is %s written otherwise', (written, same) => {
-  expect(comparable(written)).toBe(same);
-  expect(comparable(same)).toBe(same);
+  expect(toComparable(written)).toBe(same);
+  expect(toComparable(same)).toBe(same);
 });
 
 it.each([
@@ -25,7 +25,7 @@ it.each([
   ['that is a symbol', 'USDT1742'],
   ['that is no hexadecimal', '0xZZ'],
 ])('a text %s stays as it is', (_which, text) => {
-  expect(comparable(text)).toBe(text);
+  expect(toComparable(text)).toBe(text);
 });
 
 describe('an entry of several parts', () => {
@@ -40,7 +40,7 @@ describe('an entry of several parts', () => {
       'rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh XRP  Two Blanks ',
     ],
   ])('%j is compared part by part', (written, same) => {
-    expect(comparableEntry(written)).toBe(same);
+    expect(toComparableEntry(written)).toBe(same);
   });
 
   it('is its members’ comparable texts joined, and the same again', () => {
@@ -54,11 +54,11 @@ describe('an entry of several parts', () => {
     );
     fc.assert(
       fc.property(fc.array(member, { minLength: 1, maxLength: 4 }), (members) => {
-        const entry = comparableEntry(members.join(' '));
-        expect(comparableEntry(members.map(comparable).join(' '))).toBe(entry);
-        expect(comparableEntry(entry)).toBe(entry);
+        const entry = toComparableEntry(members.join(' '));
+        expect(toComparableEntry(members.map(toComparable).join(' '))).toBe(entry);
+        expect(toComparableEntry(entry)).toBe(entry);
         const whole = members.filter((each) => !each.includes(' '));
-        expect(comparableEntry(whole.join(' '))).toBe(whole.map(comparable).join(' '));
+        expect(toComparableEntry(whole.join(' '))).toBe(whole.map(toComparable).join(' '));
       }),
     );
   });

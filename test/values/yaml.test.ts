@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { plainOf, positionOf, readYaml } from '../../src/values/yaml.ts';
+import { jsonOf, positionOf, readYaml } from '../../src/values/yaml.ts';
 
 /** One text under many aliases of aliases: 10^9 nodes if it were written out. */
 const BOMB = `a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n${Array.from({ length: 8 }, (_, i) => {
@@ -14,7 +14,7 @@ describe('YAML of policies and settings', () => {
     const text = `a: 10000\nb: 1.50\nc: 0x10\nd: yes\ne: ~\nf: 1e3\ng: "1.0"\nh: 2024-01-01\ni: 010\nj:\n`;
     const { trees, faults } = readYaml(text);
     expect(faults).toEqual([]);
-    expect(trees.map(plainOf)).toEqual([
+    expect(trees.map(jsonOf)).toEqual([
       {
         a: '10000',
         b: '1.50',
@@ -32,7 +32,7 @@ describe('YAML of policies and settings', () => {
 
   it('does so under a %YAML 1.1 directive as well, and merges nothing', () => {
     const { trees } = readYaml('%YAML 1.1\n---\na: yes\n<<: { b: 010 }\n');
-    expect(trees.map(plainOf)).toEqual([{ a: 'yes', '<<': { b: '010' } }]);
+    expect(trees.map(jsonOf)).toEqual([{ a: 'yes', '<<': { b: '010' } }]);
   });
 
   it('knows where everything stands', () => {
@@ -47,22 +47,22 @@ describe('YAML of policies and settings', () => {
 
   it('reads several documents, with places counted over the whole file', () => {
     const { trees } = readYaml('a: 1\n---\nb: 2\n');
-    expect(trees.map(plainOf)).toEqual([{ a: '1' }, { b: '2' }]);
+    expect(trees.map(jsonOf)).toEqual([{ a: '1' }, { b: '2' }]);
     expect(trees.map((tree) => positionOf(tree, [], 'value').line)).toEqual([1, 3]);
   });
 
   it('follows an alias', () => {
-    expect(readYaml('a: &x [1, 2]\nb: *x\n').trees.map(plainOf)).toEqual([{ a: ['1', '2'], b: ['1', '2'] }]);
+    expect(readYaml('a: &x [1, 2]\nb: *x\n').trees.map(jsonOf)).toEqual([{ a: ['1', '2'], b: ['1', '2'] }]);
   });
 
   it('has names that mean something elsewhere', () => {
     const [tree] = readYaml('__proto__: 1\nconstructor: 2\n').trees;
-    expect(tree && JSON.stringify(plainOf(tree))).toBe('{"__proto__":"1","constructor":"2"}');
+    expect(tree && JSON.stringify(jsonOf(tree))).toBe('{"__proto__":"1","constructor":"2"}');
   });
 
   it.each([
-    ['a: 1\nb: 2\na: 3\n', 3, '"a" is there twice'],
-    ['a: { b: 1, "b": 2 }\n', 1, '"b" is there twice'],
+    ['a: 1\nb: 2\na: 3\n', 3, '"a" appears twice'],
+    ['a: { b: 1, "b": 2 }\n', 1, '"b" appears twice'],
     ['? [1, 2]\n: 3\n', 1, 'a name is not plain text'],
     ['a: [1, 2\n', 2, 'not valid YAML'],
     ['a: 1\n  b: 2\n', 1, 'not valid YAML'],
@@ -75,7 +75,7 @@ describe('YAML of policies and settings', () => {
     const { faults } = readYaml(text);
     expect(faults[0]?.at.line).toBe(line);
     expect(faults[0]?.message).toContain(message);
-    expect(faults[0]?.cure).not.toBe('');
+    expect(faults[0]?.fix).not.toBe('');
   });
 
   it('tells faults of several documents at once', () => {
@@ -104,15 +104,11 @@ describe('YAML of policies and settings', () => {
     ],
     ['many documents', '---\na\n'.repeat(2000), 'more than 1000 documents'],
     ['many names', Array.from({ length: 60_000 }, (_, i) => `k${i}: 1`).join('\n'), ''],
-  ])(
-    'refuses %s, and soon',
-    (_, text, message) => {
-      const began = performance.now();
-      const { faults } = readYaml(text);
-      expect(faults[0]?.message).toContain(message);
-      // Seconds, not minutes: these are the sizes at which careless reading takes hours.
-      expect(performance.now() - began).toBeLessThan(10_000);
-    },
-    30_000,
-  );
+  ])('refuses %s, and soon', (_, text, message) => {
+    const began = performance.now();
+    const { faults } = readYaml(text);
+    expect(faults[0]?.message).toContain(message);
+    // Seconds, not minutes: these are the sizes at which careless reading takes hours.
+    expect(performance.now() - began).toBeLessThan(10_000);
+  });
 });

@@ -18,6 +18,8 @@ export type Network =
 export interface Proxy {
   readonly url: string;
   readonly set: (network: Network) => void;
+  /** The number of parts, as sockets received them, that were not carried on. */
+  readonly lostParts: () => number;
   readonly close: () => Promise<void>;
 }
 
@@ -27,6 +29,8 @@ export interface Proxy {
  */
 export async function startProxy(targetPort: number): Promise<Proxy> {
   let network: Network = { kind: 'pass' };
+  let lostParts = 0;
+  const onLost = (): void => void (lostParts += 1);
   const open = new Set<() => void>();
   const server = createServer((client) => {
     if (network.kind === 'refuse') {
@@ -41,8 +45,8 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
     };
     open.add(cut);
     for (const socket of [client, target]) socket.setNoDelay(true).on('error', cut).on('close', cut);
-    client.on('data', carrier('requests', target, { cut, network: () => network }));
-    target.on('data', carrier('replies', client, { cut, network: () => network }));
+    client.on('data', carrier('requests', target, { cut, onLost, network: () => network }));
+    target.on('data', carrier('replies', client, { cut, onLost, network: () => network }));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -53,6 +57,7 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
       network = becomes;
       if (becomes.kind === 'refuse') for (const cut of open) cut();
     },
+    lostParts: () => lostParts,
     async close() {
       for (const cut of open) cut();
       server.close();
@@ -63,6 +68,7 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
 
 interface Line {
   readonly cut: () => void;
+  readonly onLost: () => void;
   readonly network: () => Network;
 }
 
@@ -81,7 +87,10 @@ function carrier(way: 'requests' | 'replies', to: Socket, line: Line): (part: Bu
     if (network !== under) passed = 0;
     under = network;
     isLost ||= network.kind === 'drop' && network.what === way;
-    if (isLost) return;
+    if (isLost) {
+      line.onLost();
+      return;
+    }
     if (network.kind === 'delay') write(part, network.delayMs);
     else if (network.kind === 'trickle' && way === 'replies') {
       for (let from = 0; from < part.length; from += network.bytes)

@@ -1,4 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../../test/eventually.ts';
+import { CountersignError } from '../../src/errors.ts';
 import type { JournalEntry, Store } from '../../src/store/store.ts';
 import { type Audited, audit } from './auditor.ts';
 import type { Fault } from './faults.ts';
@@ -182,13 +184,22 @@ function stopwatch(): {
   };
 }
 
-/** The whole journal of each source, oldest first. */
+/**
+ * The whole journal of each source, oldest first. After a failover the operator may find the new primary later
+ * than the receivers, so a page that can't be read is asked for again.
+ */
 export async function journalsOf(store: Store): Promise<ReadonlyMap<string, readonly JournalEntry[]>> {
   const journals = new Map<string, JournalEntry[]>();
   for (const source of ['shop', 'vault']) {
     const found: JournalEntry[] = [];
     for (;;) {
-      const page = await store.entries({ source, after: found.at(-1)?.id ?? '', limit: 1000 });
+      const after = found.at(-1)?.id ?? '';
+      const page = await eventually('the journal can be read', () =>
+        store.entries({ source, after, limit: 1000 }).catch((thrown: unknown) => {
+          if (thrown instanceof CountersignError && thrown.code === 'STORE_UNREACHABLE') return undefined;
+          throw thrown;
+        }),
+      );
       if (page.length === 0) break;
       found.push(...page);
     }

@@ -52,8 +52,8 @@ export async function openSubject(): Promise<Subject> {
   const clock = (): number => 1_790_000_000_000;
   const store = await openEmbeddedStore({ path: join(folder, 'store.db'), clock });
   await putInForce(store);
-  const following = createFollower({ store, pollMs: 3_600_000, clock });
-  await following.refresh();
+  const policies = createFollower({ store, pollMs: 3_600_000, clock });
+  await policies.refresh();
   const settled = new Map<string, Settled>();
   const reports = new Map<string, Observed['reports'][number][]>();
   const authenticator = compileAuthenticator(sources, {
@@ -64,11 +64,11 @@ export async function openSubject(): Promise<Subject> {
   const pipeline = createPipeline({
     store: watched(store, settled),
     authenticator: () => authenticator,
-    following,
+    policies,
     ask: () => Promise.reject(new Error('no rule here asks anybody')),
     notReady: () => undefined,
-    turnedAway: () => undefined,
-    budgets: { report: () => undefined, exceeded: () => undefined },
+    onTurnedAway: () => undefined,
+    budgets: { report: () => undefined, excessReason: () => undefined },
     lagMs: () => 0,
     capacity: () => 1,
     callbacks: 1000,

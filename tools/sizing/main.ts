@@ -200,7 +200,7 @@ async function archivedBytes(store: Store, source: string): Promise<number> {
     source,
     beforeMs: Number.MAX_SAFE_INTEGER,
     entriesMax: DECISIONS + WARM_UP,
-    stepped: () => undefined,
+    onStep: () => undefined,
   });
   const files = readdirSync(join(directory, source)).map(
     (name) => statSync(join(directory, source, name)).size,

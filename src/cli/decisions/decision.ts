@@ -5,17 +5,17 @@ import { NOTIFICATION_REASONS } from '../../pipeline/decide.ts';
 import { proposalFromJson } from '../../policy/proposal.ts';
 import {
   type Explanation,
-  type RuleExplanation,
+  type RuleReport,
   explain,
   explainEntry,
-  wasAsked,
+  wasChecked,
 } from '../../policy/explain.ts';
 import { formatSpan } from '../../store/clock-state.ts';
 import type { JournalEntry } from '../../store/store.ts';
 import { columns, isoTime, jsonOrText, printable } from '../print.ts';
 
 /** The explanation of a journal entry, as far as this version of the program can read it. */
-export interface Decision {
+export interface EntryExplanation {
   readonly because: string;
   /** The rule that refused. */
   readonly deciding: Explanation['deciding'];
@@ -26,21 +26,14 @@ export interface Decision {
   readonly detail: Detail;
 }
 
-interface RuleReport extends RuleExplanation {
-  /** The values that it used. */
-  readonly values: Readonly<Record<string, string>>;
-  /** False if the rule depends on the store, and the store refused before it checked the rule. */
-  readonly asked: boolean;
-}
-
 /**
  * Reads what the pipeline and the stores write as an entry's detail. `first` is the entry that a repeat
  * names. Never throws.
  */
-export function readDecision(entry: JournalEntry, first?: JournalEntry): Decision {
+export function explainJournalEntry(entry: JournalEntry, first?: JournalEntry): EntryExplanation {
   const detail = detailOf(entry);
   return entry.type === 'decision' || entry.type === 'repeat'
-    ? explained(entry, detail, first)
+    ? explainedDecision(entry, detail, first)
     : { because: reasonOf(entry, detail), deciding: undefined, next: undefined, rules: [], detail };
 }
 
@@ -52,7 +45,7 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
       if (code === 'NOT_DURABLE') return detail.because ?? code;
       return (
         `${source}/${of} was decided, but the answer was FAILURE, because it was late or the client ` +
-        'had gone. A repeat gets the decision'
+        'had disconnected. A repeat gets the decision'
       );
     case 'self-check':
       return (
@@ -96,10 +89,14 @@ function freezeReason({ change, by, freezes = [], standing = [] }: Detail): stri
 const matches = (valid: boolean | undefined): string =>
   valid === true ? 'matches' : 'does not match, or no key is set';
 
-function explained(entry: JournalEntry, detail: Detail, first: JournalEntry | undefined): Decision {
+function explainedDecision(
+  entry: JournalEntry,
+  detail: Detail,
+  first: JournalEntry | undefined,
+): EntryExplanation {
   try {
     const proposal = proposalFromJson(detail.proposal);
-    const decided = { ...entry, first: first && explainEntry(first)?.deciding };
+    const decided = { ...entry, firstRefusal: first && explainEntry(first)?.deciding };
     const { because, deciding, next, rules } = explain(proposal, decided);
     return {
       because:
@@ -109,7 +106,7 @@ function explained(entry: JournalEntry, detail: Detail, first: JournalEntry | un
       rules: rules.map((rule, at) => ({
         ...rule,
         values: proposal.results[at]?.values ?? {},
-        asked: wasAsked(proposal, at, entry),
+        asked: wasChecked(proposal, at, entry),
       })),
       detail,
     };
@@ -165,7 +162,7 @@ export function entryName({ source, id }: Pick<JournalEntry, 'source' | 'id'>): 
 
 /** A decision as text: the verdict, the reason, and the result of each rule. */
 export function describeDecision(entry: JournalEntry, first?: JournalEntry): string {
-  const decision = readDecision(entry, first);
+  const decision = explainJournalEntry(entry, first);
   return [headline(entry), `because ${printable(decision.because)}`, ...ruleLines(decision)].join('\n');
 }
 
@@ -176,7 +173,7 @@ function headline(entry: JournalEntry): string {
     .join('  ');
 }
 
-function ruleLines({ rules }: Decision): readonly string[] {
+function ruleLines({ rules }: EntryExplanation): readonly string[] {
   const rows = rules.map((rule) => [
     `  ${wordOf(rule)}`,
     `${rule.policy}/${rule.rule}`,
@@ -187,7 +184,7 @@ function ruleLines({ rules }: Decision): readonly string[] {
 
 /** The result of a rule in a word or two. */
 export function wordOf({ verdict, asked, mode }: Pick<RuleReport, 'verdict' | 'asked' | 'mode'>): string {
-  if (!asked) return 'not asked';
+  if (!asked) return 'not checked';
   const word = verdict === 'SUCCESS' ? 'pass' : 'refuse';
   return mode === 'observe' ? `would ${word}` : word;
 }
@@ -202,13 +199,13 @@ export function decisionRow(entry: JournalEntry): readonly string[] {
     kind,
     entryName(entry),
     printable(subject),
-    printable(readDecision(entry).because),
+    printable(explainJournalEntry(entry).because),
   ];
 }
 
 /** An entry as JSON, with the explanation of {@link describeDecision}. */
 export function decisionJson(entry: JournalEntry, first?: JournalEntry) {
-  const { because, deciding, rules } = readDecision(entry, first);
+  const { because, deciding, rules } = explainJournalEntry(entry, first);
   const { source, id, of, ...journalled } = entryJson(entry);
   return {
     id: `${source}/${id}`,

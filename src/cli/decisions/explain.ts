@@ -2,7 +2,7 @@ import type { HistoryEntry, JournalEntry, Store } from '../../store/store.ts';
 import type { CommandRow } from '../command.ts';
 import { columns, counted, isoTime, printable } from '../print.ts';
 import { sourceOption } from '../sources.ts';
-import { type Decision, decisionJson, entryName, readDecision, wordOf } from './decision.ts';
+import { type EntryExplanation, decisionJson, entryName, explainJournalEntry, wordOf } from './decision.ts';
 import { entryOf, pairs } from './show.ts';
 
 const HISTORY_MAX = 1000;
@@ -31,7 +31,7 @@ export const decisionsExplain: CommandRow = {
 };
 
 async function explanation(store: Store, entry: JournalEntry, first?: JournalEntry): Promise<string> {
-  const decision = readDecision(entry, first);
+  const decision = explainJournalEntry(entry, first);
   const { verdict, code, type, subject, atMs } = entry;
   const headline = [verdict, code === '' ? type : code, entryName(entry), printable(subject), isoTime(atMs)];
   return [
@@ -51,7 +51,7 @@ const OTHERWISE: Readonly<Record<string, string>> = {
 };
 
 /** What would have refused without the deciding refusal. */
-function nextLines({ code }: JournalEntry, { next, rules }: Decision): readonly string[] {
+function nextLines({ code }: JournalEntry, { next, rules }: EntryExplanation): readonly string[] {
   const otherwise = OTHERWISE[code];
   if (rules.length === 0 || otherwise === undefined) return [];
   if (next !== undefined) {
@@ -89,7 +89,7 @@ async function pushOf(
 }
 
 /** A line for each rule, and below it the values that the rule used. */
-function rulesText({ rules }: Decision): readonly string[] {
+function rulesText({ rules }: EntryExplanation): readonly string[] {
   if (rules.length === 0) return [];
   const rows = rules.map((rule) => [
     `  ${wordOf(rule)}`,
@@ -107,7 +107,7 @@ function rulesText({ rules }: Decision): readonly string[] {
 }
 
 async function explanationJson(store: Store, entry: JournalEntry, first?: JournalEntry): Promise<object> {
-  const { next } = readDecision(entry, first);
+  const { next } = explainJournalEntry(entry, first);
   const { pushed, inForce } = await pushOf(store, entry.revision);
   return {
     ...decisionJson(entry, first),

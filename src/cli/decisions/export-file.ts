@@ -21,7 +21,7 @@ export interface ExportFile {
   /** Whether the file has more than changes of lists, orders and prices. */
   readonly hasDecisions: boolean;
   /** Removes an incomplete last line, which an interrupted run leaves. Returns whether there was one. */
-  mend(): boolean;
+  removeIncompleteLine(): boolean;
   write(line: string): void;
   /** Returns once everything that was written is on the disk. */
   finish(): void;
@@ -57,7 +57,7 @@ function createWriter(
   file: number,
   path: string,
   { completeBytes, incompleteBytes }: Sizes,
-): Pick<ExportFile, 'mend' | 'write' | 'finish' | 'close'> {
+): Pick<ExportFile, 'removeIncompleteLine' | 'write' | 'finish' | 'close'> {
   let pending: string[] = [];
   let pendingBytes = 0;
   let end = completeBytes + incompleteBytes;
@@ -73,7 +73,7 @@ function createWriter(
     [pending, pendingBytes] = [[], 0];
   };
   return {
-    mend() {
+    removeIncompleteLine() {
       if (incompleteBytes === 0) return false;
       ftruncateSync(file, completeBytes);
       end = completeBytes;

@@ -3,7 +3,7 @@ import type { Store } from '../../store/store.ts';
 import { formatAmount } from '../../values/amount.ts';
 import { printableJson } from '../../values/printable.ts';
 import type { Call, CommandRow } from '../command.ts';
-import { type Recorded, type RecordQuery, isPriceChange, readRecord } from '../journal/record.ts';
+import { type StoreItem, type RecordQuery, isPriceChange, readStoreRecord } from '../journal/record.ts';
 import { periodOf, periodOptions, readTime } from '../period.ts';
 import { counted, isoTime } from '../print.ts';
 import type { Session } from '../session.ts';
@@ -52,7 +52,8 @@ a file.`,
     try {
       const store = await session.store();
       const query = await queryOf(session, call, store, file);
-      if (file?.mend() === true) session.report('The last line was incomplete. It is written again.');
+      if (file?.removeIncompleteLine() === true)
+        session.report('The last line was incomplete. It is written again.');
       const count = await write(session, call, { store, query, file });
       if (file !== undefined)
         session.print(`${counted(count, 'line')} appended to ${path}`, { lines: count, to: path });
@@ -78,7 +79,7 @@ async function write(session: Session, call: Call, { store, query, file }: Expor
   const entryRead = (): void => {
     if (++read % PROGRESS_EVERY === 0) session.progress(`${count} lines, from ${read} of ${size} entries`);
   };
-  for await (const item of readRecord(store, { ...query, entryRead })) {
+  for await (const item of readStoreRecord(store, { ...query, entryRead })) {
     if (count === limit) break;
     const json = lineOf(item);
     if (file === undefined) session.print(printableJson(json), json);
@@ -92,7 +93,7 @@ async function write(session: Session, call: Call, { store, query, file }: Expor
 }
 
 /** A line begins with id, source and time, so that they can be read without parsing the rest. */
-function lineOf(item: Recorded): object {
+function lineOf(item: StoreItem): object {
   if (!isPriceChange(item)) {
     const { id, source, atMs, ...rest } = entryJson(item);
     return { id, source, atMs, ...rest };
@@ -114,7 +115,7 @@ async function queryOf(
   file: ExportFile | undefined,
 ): Promise<RecordQuery> {
   const period = periodOf(call, session.clock());
-  const fromMs = warmedUp(call, period.fromMs, session.clock());
+  const fromMs = startOf(call, period.fromMs, session.clock());
   // More entries may follow in this millisecond. The next run continues after the last entry of each source.
   const untilMs = Math.min(period.untilMs ?? Infinity, (await store.health()).nowMs + 1);
   const sources = chosenSources(session, call);
@@ -124,7 +125,7 @@ async function queryOf(
     if (after !== undefined) {
       throw new CountersignError('USAGE', '--to continues where the file ends. Leave --after out');
     }
-    return { ...base, ...(await continued(session, store, sources, file, fromMs)) };
+    return { ...base, ...(await continueFile(session, store, sources, file, fromMs)) };
   }
   if (after === undefined) return { ...base, sources: sources.map((source) => ({ source })) };
   const [source, ...others] = sources;
@@ -142,7 +143,7 @@ async function queryOf(
 }
 
 /** The instant of `--since`, or the time of `--warm-up` before it. */
-function warmedUp(call: Call, fromMs: number | undefined, nowMs: number): number | undefined {
+function startOf(call: Call, fromMs: number | undefined, nowMs: number): number | undefined {
   const warmUp = call.option('warmUp');
   if (warmUp === undefined) return fromMs;
   if (fromMs === undefined) {
@@ -161,7 +162,7 @@ function warmedUp(call: Call, fromMs: number | undefined, nowMs: number): number
  * Continues where the file ends. If `--since` is now later than the end of the file, the entries between the
  * two are exported as well.
  */
-async function continued(
+async function continueFile(
   session: Session,
   store: Store,
   sources: readonly string[],

@@ -1,3 +1,4 @@
+import { KINDS } from '../../callback/callback.ts';
 import { CountersignError } from '../../errors.ts';
 import { JOURNAL_TYPES, type JournalEntry } from '../../store/store.ts';
 import type { Call, CommandRow } from '../command.ts';
@@ -5,7 +6,7 @@ import { mergedEntries } from '../journal/record.ts';
 import { periodOf, periodOptions } from '../period.ts';
 import { columns } from '../print.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
-import { decisionJson, decisionRow, readDecision } from './decision.ts';
+import { decisionJson, decisionRow, explainJournalEntry } from './decision.ts';
 
 const SHOWN = 50;
 
@@ -66,7 +67,7 @@ function subjectsOf(call: Call): readonly string[] {
 }
 
 function checkedSubject(subject: string): string {
-  if (/^(?:payment|transfer|web3):./s.test(subject)) return subject;
+  if (KINDS.some((kind) => subject.startsWith(`${kind}:`) && subject !== `${kind}:`)) return subject;
   throw new CountersignError(
     'USAGE',
     `--subject ${subject} is not a subject. Write payment:ID, transfer:ID or web3:ID, or use ` +
@@ -96,7 +97,7 @@ function filterOf(call: Call): (entry: JournalEntry) => boolean {
 
 /** Whether a policy (`p`), a kind of rule (`p/amount-limit`) or one rule (`p/amount-limit#1`) refused. */
 function refusedBy(entry: JournalEntry, wanted: string): boolean {
-  const { deciding } = readDecision(entry);
+  const { deciding } = explainJournalEntry(entry);
   if (deciding === undefined) return false;
   const { policy, rule } = deciding;
   return [policy, `${policy}/${rule}`, `${policy}/${rule.replace(/#\d+$/, '')}`].includes(wanted);

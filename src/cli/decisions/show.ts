@@ -4,7 +4,13 @@ import type { Call, CommandRow } from '../command.ts';
 import { columns, isoTime, printable, printableLines } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, knownSource, sourceOption } from '../sources.ts';
-import { type Decision, decisionJson, describeDecision, entryName, readDecision } from './decision.ts';
+import {
+  type EntryExplanation,
+  decisionJson,
+  describeDecision,
+  entryName,
+  explainJournalEntry,
+} from './decision.ts';
 
 export const decisionsShow: CommandRow = {
   path: 'decisions show',
@@ -64,7 +70,7 @@ export function entryId(session: Session, call: Call, written: string): { source
 }
 
 function entryText(entry: JournalEntry, first?: JournalEntry): string {
-  const decision = readDecision(entry, first);
+  const decision = explainJournalEntry(entry, first);
   const { body, plaintext } = decision.detail;
   return [
     describeDecision(entry, first),
@@ -75,7 +81,10 @@ function entryText(entry: JournalEntry, first?: JournalEntry): string {
   ].join('\n');
 }
 
-function factsOf(entry: JournalEntry, { detail, deciding, rules }: Decision): readonly [string, string][] {
+function factsOf(
+  entry: JournalEntry,
+  { detail, deciding, rules }: EntryExplanation,
+): readonly [string, string][] {
   const { address, by, question, terms = {}, unknown = [], kind = '', requestId = '', txid = '' } = detail;
   const decider = rules.find(({ policy, rule }) => policy === deciding?.policy && rule === deciding.rule);
   const type = question === undefined || question.type === kind ? '' : ` ${question.type}`;

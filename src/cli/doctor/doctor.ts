@@ -10,10 +10,12 @@ import type { Session } from '../session.ts';
 
 export const doctor: CommandRow = {
   path: 'doctor',
-  summary: 'Check settings, keys, store, policies and ports, and say how to mend each. Changes nothing.',
+  summary:
+    'Check settings, keys, store, policies and ports, and say how to fix each problem. Changes no ' +
+    'settings, policies or decisions. It writes test data, and upgrades a store of an older version.',
   example: 'doctor\ndoctor --config /etc/countersign/countersign.yaml --json',
   async run(session) {
-    const findings = await examine(session);
+    const findings = await runChecks(session);
     const count = (state: Finding['state']): number =>
       findings.filter((finding) => finding.state === state).length;
     const [faults, warnings] = [count('fault'), count('warning')];
@@ -24,7 +26,7 @@ export const doctor: CommandRow = {
 };
 
 /** All checks, in the best order to correct faults. Without settings there is nothing else to check. */
-async function examine(session: Session): Promise<readonly Finding[]> {
+async function runChecks(session: Session): Promise<readonly Finding[]> {
   const read = await attempt('settings', () => session.settings());
   if (!read.ok) return [read.fault];
   const settings = read.value;

@@ -33,7 +33,7 @@ function checkSource(settings: Settings, source: SourceSettings, readSecret: Rea
     const ok: Finding = {
       check: 'keys',
       state: 'ok',
-      because: `${name} is known by ${accepts.join(', ')}${lines}`,
+      because: `${name} authenticates by ${accepts.join(', ')}${lines}`,
     };
     return [ok, ...warnings.map((because) => warning(`${name}: ${because}`))];
   });
@@ -56,9 +56,9 @@ function checkTls(settings: Settings, readSecret: ReadSecret, nowMs: number): re
   }
   const untilMs = Date.parse(new X509Certificate(cert).validTo);
   const because = `the certificate of public.tls is valid until ${isoTime(untilMs)}`;
-  if (untilMs <= nowMs) return fault(`${because}: put a new one in its place`);
+  if (untilMs <= nowMs) return fault(`${because}; replace it`);
   return untilMs - nowMs < EXPIRES_SOON_MS
-    ? [warning(`${because}: put a new one in its place soon`)]
+    ? [warning(`${because}; replace it soon`)]
     : [{ check: 'keys', state: 'ok', because }];
 }
 

@@ -38,7 +38,7 @@ function checkService({ name, url, secret, ca }: Service, readSecret: ReadSecret
   const unused = ca !== undefined && protocol === 'http:';
   if (ca !== undefined) certificateOf(ca, name);
   return [
-    finding('ok', `service ${name} is asked at ${origin}, with the secret in ${nameOfSecret(secret)}`),
+    finding('ok', `service ${name} is called at ${origin}, with the secret in ${nameOfSecret(secret)}`),
     ...(short
       ? [
           warning(
@@ -49,8 +49,8 @@ function checkService({ name, url, secret, ca }: Service, readSecret: ReadSecret
     ...(open
       ? [
           warning(
-            `service ${name} is asked at ${origin}, where others on the network can read every ` +
-              'callback; the answers are signed. Use https',
+            `service ${name} is called at ${origin}, where others on the network can read every ` +
+              'callback; use https',
           ),
         ]
       : []),
@@ -63,7 +63,7 @@ function certificateOf(ca: string, name: string): void {
   try {
     void new X509Certificate(pem);
   } catch (thrown) {
-    throw new Error(`${ca} is no certificate in PEM: ${messageOf(thrown)}`, { cause: thrown });
+    throw new Error(`${ca} is not a PEM certificate: ${messageOf(thrown)}`, { cause: thrown });
   }
 }
 
@@ -75,7 +75,7 @@ function isLoopback(hostname: string): boolean {
 async function checkModule(module: Module): Promise<readonly Finding[]> {
   const loaded = await startModule({ ...module, concurrency: 1 }, () => undefined);
   await loaded.close();
-  return [finding('ok', `module ${module.name} is ${module.file}, as its SHA-256 says, and loads`)];
+  return [finding('ok', `module ${module.name} is ${module.file}, has the right SHA-256 and loads`)];
 }
 
 /**
@@ -90,18 +90,19 @@ export function unknownPlugins(settings: Settings, release: Release): readonly F
   return release.policies.flatMap((policy) => {
     const asked = policy.rules
       .filter(({ mode }) => mode === 'enforce')
-      .flatMap((rule) => rule.questions ?? []);
+      .flatMap((rule) => rule.pluginQuestions ?? []);
     return (['service', 'module'] as const).flatMap((of) => {
-      const names = new Set(asked.filter((question) => question.of === of).map(({ name }) => name));
+      const names = new Set(asked.filter((question) => question.type === of).map(({ name }) => name));
       return [...names]
         .filter((name) => !known[of].includes(name))
         .map((name): Finding => {
-          const others = known[of].length === 0 ? 'none is known' : `known are ${known[of].join(', ')}`;
+          const others =
+            known[of].length === 0 ? `there are no ${of}s` : `the ${of}s are ${known[of].join(', ')}`;
           return {
             check: 'policies',
             state: 'warning',
             because:
-              `${policy.name} asks the ${of} ${name}, which the settings do not name under ` +
+              `${policy.name} calls the ${of} ${name}, which the settings do not name under ` +
               `${of}s, so each callback it judges is refused; ${others}`,
           };
         });

@@ -41,7 +41,7 @@ async function checkInForce(
   const release = await readRevision(store, control.revision);
   const differs = files !== undefined && files.revision !== release.revision;
   const because = `revision ${shortRevision(release.revision)} is in force, ${sizeText(release)}`;
-  const hint = differs ? '; the files differ from it: `countersign policy push` puts them in force' : '';
+  const hint = differs ? '; the policy files differ; `countersign policy push` puts them in force' : '';
   return [
     { check: 'policies', state: 'ok', because: `${because}${hint}` },
     ...frozenFindings(control),
@@ -68,7 +68,7 @@ export async function checkRelease(
 
 function nothingInForce({ policies }: Settings): Finding {
   return policies.push === 'when-empty'
-    ? ok(`nothing is in force; the service puts the files of ${policies.directory} in force at its start`)
+    ? ok(`nothing is in force; the service puts the files of ${policies.directory} in force when it starts`)
     : {
         check: 'policies',
         state: 'fault',
@@ -80,22 +80,28 @@ function nothingInForce({ policies }: Settings): Finding {
 
 function frozenFindings({ frozen }: Control): readonly Finding[] {
   return frozen.map((freeze) => {
-    const since = `all is frozen since ${isoTime(freeze.atMs)} as ${freezeText(freeze)}`;
+    const since = `approvals are frozen since ${isoTime(freeze.atMs)} as ${freezeText(freeze)}`;
     return freeze.kind === 'loss'
       ? { check: 'policies', state: 'fault', because: since }
       : warning(`${since}; every answer is FAILURE until \`countersign unfreeze ${freeze.id}\``);
   });
 }
 
-/** Kinds of callback that a source may send and no policy applies to. */
+/** Kinds of callback that a source may send and for which no rule enforces. */
 function unservedKinds(settings: Settings, release: Release): readonly Finding[] {
   return settings.sources.flatMap((source) =>
-    kindsOf(source)
-      .filter((kind) => policiesOf(release, [kind], source.name).length === 0)
-      .map((kind) => {
-        const because = `no policy applies to a ${kind} callback of ${source.name}, so each is refused`;
-        return warning(`${because}; write one with callback: ${kind}`);
-      }),
+    kindsOf(source).flatMap((kind) => {
+      const policies = policiesOf(release, [kind], source.name);
+      if (policies.some(({ rules }) => enforcing(rules).length > 0)) return [];
+      const callback = `a ${kind} callback of ${source.name}`;
+      const names = policies.map(({ name }) => name).join(', ');
+      return names === ''
+        ? warning(`no policy applies to ${callback}, so each is refused; write one with callback: ${kind}`)
+        : warning(
+            `all rules for ${callback} only observe, so each callback is refused; ` +
+              `remove \`mode: observe\` from a rule of ${names}`,
+          );
+    }),
   );
 }
 
@@ -106,8 +112,8 @@ function unknownSources(settings: Settings, release: Release): readonly Finding[
     [...(policy.when.get(SOURCE) ?? [])]
       .filter((name) => !known.includes(name))
       .map((name) => {
-        const because = `${policy.name} is for callbacks of ${name}, which the settings do not name`;
-        return warning(`${because}; known are ${known.join(', ')}`);
+        const because = `${policy.name} is for callbacks of ${name}, which is not a source of the settings`;
+        return warning(`${because}; the sources are ${known.join(', ')}`);
       }),
   );
 }
@@ -120,13 +126,13 @@ async function missingLists(settings: Settings, store: Store, release: Release):
       const needed = new Set(enforcing(rules).flatMap(({ lists = [] }) => lists));
       for (const list of needed) {
         if (there.includes(list)) continue;
-        const meant = closestMatch(list, there);
-        const cure =
-          meant === undefined
+        const suggestion = closestMatch(list, there);
+        const fix =
+          suggestion === undefined
             ? `\`countersign list add ${list} --source ${source.name}\` makes an empty one`
-            : `did you mean ${meant}? Then correct the policy; an empty list would hold nobody`;
+            : `did you mean ${suggestion}? Then correct the policy; an empty list would match nothing`;
         const because = `${source.name} has no list ${list}, which ${name} looks into`;
-        findings.push(warning(`${because}, so each callback it judges is refused; ${cure}`));
+        findings.push(warning(`${because}, so each callback it judges is refused; ${fix}`));
       }
     }
   }
@@ -140,10 +146,10 @@ async function oldPrices(store: Store, { policies }: Release): Promise<readonly 
   const [first] = needs;
   if (first === undefined) return [];
   const { prices } = await store.prices();
-  const cure = 'with `countersign prices set`';
+  const fix = 'with `countersign prices set`';
   if (prices.size === 0) {
-    const because = `${first.policy} calculates with prices, and there are none`;
-    return [warning(`${because}, so each callback it judges is refused; set them ${cure}`)];
+    const because = `${first.policy} needs prices, but the store has none`;
+    return [warning(`${because}, so each callback it judges is refused; set some ${fix}`)];
   }
   const { nowMs } = await store.health();
   const strictest = needs.reduce((least, each) => (each.age.ms < least.age.ms ? each : least), first);
@@ -152,7 +158,7 @@ async function oldPrices(store: Store, { policies }: Release): Promise<readonly 
     .map(([asset, { asOfMs }]) => {
       const limit = `the ${strictest.age.text} of ${strictest.policy}`;
       return warning(
-        `the price of ${asset} is as of ${isoTime(asOfMs)}, older than ${limit}; set it again ${cure}`,
+        `the price of ${asset} is as of ${isoTime(asOfMs)}, older than ${limit}; set a new one ${fix}`,
       );
     });
 }

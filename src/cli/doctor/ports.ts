@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { z } from 'zod';
 import type { Settings } from '../../settings/schema.ts';
+import { reachableUrl } from '../health.ts';
 import type { Finding } from './finding.ts';
 
 const TIMEOUT_MS = 2000;
@@ -19,7 +20,7 @@ export async function checkPorts({ public: publicPort, ops }: Settings): Promise
     return findings;
   }
   const wrong = running.checks.filter((check) => !check.ok);
-  const because = `a Countersign is running at ${urlOf(ops)}`;
+  const because = `a Countersign service is running at ${urlOf(ops)}`;
   if (running.ready) return [{ check: 'ports', state: 'ok', because: `${because}, and ready` }];
   const why = wrong.map((check) => `${check.name}: ${check.because}`).join('; ');
   return [{ check: 'ports', state: 'fault', because: `${because}, and not ready: ${why}` }];
@@ -46,11 +47,7 @@ async function readinessAt(at: Address): Promise<z.output<typeof readiness> | un
   }
 }
 
-/** The URL of a server on this machine that listens on the host. */
-function urlOf({ host, port }: Address): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
-}
+const urlOf = ({ host, port }: Address): string => reachableUrl('http', host, port);
 
 async function checkFree(name: string, { host, port }: Address): Promise<Finding> {
   const server = createServer();
@@ -63,10 +60,10 @@ async function checkFree(name: string, { host, port }: Address): Promise<Finding
     await once(server, 'close');
     return { check: 'ports', state: 'ok', because: `${name} ${host}:${port} is free` };
   }
-  const cure =
+  const fix =
     cannot === 'EADDRINUSE'
-      ? `is taken by another program: end it, or set another ${name}.port`
-      : `can't be listened on (${cannot}): set a ${name}.host of this machine and a ${name}.port ` +
+      ? `is in use by another program; stop it, or set another ${name}.port`
+      : `can't be opened (${cannot}); set a ${name}.host of this machine and a ${name}.port ` +
         'that this user may open';
-  return { check: 'ports', state: 'fault', because: `${name} ${host}:${port} ${cure}` };
+  return { check: 'ports', state: 'fault', because: `${name} ${host}:${port} ${fix}` };
 }

@@ -10,11 +10,11 @@ const CLOCK_OFF_MS = 1000;
 const FULL = 0.8;
 
 /**
- * Checks each primary of a Redis. A missing permission is a fault with its cure. Needs no permission that the
+ * Checks each primary of a Redis. A missing permission is a fault with its fix. Needs no permission that the
  * service doesn't need, such as CONFIG.
  */
 export async function checkRedis(
-  store: { readonly connection: Connection } & Pick<Store, 'examine'>,
+  store: { readonly connection: Connection } & Pick<Store, 'checkSafety'>,
   { prefix, durability }: Pick<StoreSettings, 'prefix' | 'durability'>,
 ): Promise<readonly Finding[]> {
   const { connection } = store;
@@ -31,17 +31,17 @@ export async function checkRedis(
     const { inForce } = createKeys(prefix);
     findings.push(...(await guarded('store', () => tryScript({ connection }, inForce).then(() => []))));
   }
-  // `examine` checks the eviction policy and the version of Redis. The service makes the same check.
-  findings.push(...(await guarded('store', () => store.examine().then(() => []))));
-  const faults = new Map(findings.map((finding) => [finding.because, finding]));
-  return [...faults.values()];
+  // `checkSafety` checks the eviction policy and the version of Redis. The service makes the same check.
+  findings.push(...(await guarded('store', () => store.checkSafety().then(() => []))));
+  const distinct = new Map(findings.map((finding) => [finding.because, finding]));
+  return [...distinct.values()];
 }
 
 const finding = (state: Finding['state'], because: string): Finding => ({ check: 'store', state, because });
 
 function withoutInfo(fault: Finding): Finding {
   if (!fault.because.includes('NOPERM')) return fault;
-  const why = 'without INFO the service can not tell whether Redis evicts keys, and refuses to approve';
+  const why = "without INFO the service can't see whether Redis evicts keys, and approves nothing";
   return { ...fault, because: `${fault.because}; ${why}` };
 }
 
@@ -50,8 +50,8 @@ function clockFindings(aheadMs: number): readonly Finding[] {
   return [
     finding(
       'warning',
-      `the clocks of Redis and of this machine differ by ${Math.abs(aheadMs)} ms; Redis' own ` +
-        'counts: run NTP on both',
+      `the clocks of Redis and of this machine differ by ${Math.abs(aheadMs)} ms; limits ` +
+        'use the clock of Redis; run NTP on both machines',
     ),
   ];
 }
@@ -66,7 +66,7 @@ function serverFindings(
     return [
       finding(
         'fault',
-        `${name} on port ${facts.port} is a replica, and takes no writes; name the primary, or ` +
+        `${name} on port ${facts.port} is a replica and accepts no writes; name the primary, or ` +
           'the Sentinels, in the setting `store`',
       ),
     ];
@@ -97,11 +97,11 @@ function persistenceFindings(facts: ServerFacts, name: string): readonly Finding
   const findings: Finding[] = [];
   if (!appendOnly) {
     const lost =
-      unsaved === 0 ? '' : `; ${counted(unsaved, 'change')} since its last snapshot would be lost now`;
+      unsaved === 0 ? '' : `; ${counted(unsaved, 'change')} since the last snapshot would be lost now`;
     findings.push(
       finding(
         'warning',
-        `${name} keeps no append-only file, so a crash can undo decisions${lost}; set ` +
+        `${name} runs without an append-only file, so a crash can lose decisions${lost}; set ` +
           '`appendonly yes` in redis.conf',
       ),
     );
@@ -110,7 +110,7 @@ function persistenceFindings(facts: ServerFacts, name: string): readonly Finding
     findings.push(
       finding(
         'fault',
-        `${name} could not write its append-only file, and takes no writes; mend its disk, or ` +
+        `${name} can't write its append-only file and rejects writes; repair its disk, or ` +
           'make room on it',
       ),
     );
@@ -119,8 +119,8 @@ function persistenceFindings(facts: ServerFacts, name: string): readonly Finding
     findings.push(
       finding(
         'warning',
-        `${name} could not rewrite its append-only file, which grows until the disk is full; ` +
-          'its log says why, then `BGREWRITEAOF`',
+        `${name} can't rewrite its append-only file, which grows until the disk is full; see its log ` +
+          'for the cause, fix it, then run `BGREWRITEAOF`',
       ),
     );
   }
@@ -128,8 +128,8 @@ function persistenceFindings(facts: ServerFacts, name: string): readonly Finding
     findings.push(
       finding(
         'fault',
-        `${name} could not save its last snapshot, and may take no writes ` +
-          '(stop-writes-on-bgsave-error); mend its disk, or make room on it, then `BGSAVE`',
+        `${name} could not save its last snapshot and may reject writes ` +
+          '(stop-writes-on-bgsave-error); repair its disk or make room on it, then run `BGSAVE`',
       ),
     );
   }
@@ -141,8 +141,8 @@ function memoryFindings({ usedMemoryBytes, maxMemoryBytes }: ServerFacts, name: 
     return [
       finding(
         'warning',
-        `${name} has no \`maxmemory\`; where the machine runs out of memory, the kernel ends ` +
-          'it: set `maxmemory` below that in redis.conf (docs/sizing.md)',
+        `${name} has no \`maxmemory\`, so the kernel may kill it when the machine runs out of memory; ` +
+          'set `maxmemory` below the memory of the machine in redis.conf (docs/sizing.md)',
       ),
     ];
   }
@@ -150,9 +150,9 @@ function memoryFindings({ usedMemoryBytes, maxMemoryBytes }: ServerFacts, name: 
   return [
     finding(
       'warning',
-      `the memory of ${name === 'Redis' ? 'Redis' : name} is nearly full; when it is, every ` +
-        'answer is FAILURE: raise `maxmemory`, shorten store.retention, or move old entries to ' +
-        'files by `countersign journal archive`',
+      `the memory of ${name} is nearly full; when it is full, every ` +
+        'answer is FAILURE; raise `maxmemory`, shorten store.retention, or move old entries to ' +
+        'files with `countersign journal archive`',
     ),
   ];
 }
@@ -162,8 +162,7 @@ function replicaFindings({ replicas }: ServerFacts, name: string, wanted: number
     return [
       finding(
         'fault',
-        `${name} has ${counted(replicas, 'replica')} that ` +
-          `${replicas === 1 ? 'follows' : 'follow'}, and store.durability.replicas wants ` +
+        `${name} has ${counted(replicas, 'connected replica')}, but store.durability.replicas requires ` +
           `${wanted}, so every approval becomes FAILURE; start replicas, or lower the setting`,
       ),
     ];
@@ -172,8 +171,8 @@ function replicaFindings({ replicas }: ServerFacts, name: string, wanted: number
   return [
     finding(
       'warning',
-      `${name} has ${counted(replicas, 'replica')} and approvals wait for none, so a failover ` +
-        'may forget the last of them; set store.durability.replicas',
+      `${name} has ${counted(replicas, 'replica')} but approvals wait for none, so a failover ` +
+        'can lose the last approvals; set store.durability.replicas',
     ),
   ];
 }

@@ -11,6 +11,7 @@ import type { Store } from '../../store/store.ts';
 import { type Finding, attempt, guarded } from './finding.ts';
 import { checkRedis } from './redis.ts';
 import { counted } from '../print.ts';
+import { RUNNING_MS } from '../services.ts';
 import type { Session } from '../session.ts';
 
 /**
@@ -60,10 +61,10 @@ function checkFile(path: string): Finding | undefined {
     accessSync(folder, constants.W_OK | constants.X_OK);
     if (exists) accessSync(file, constants.R_OK | constants.W_OK);
   } catch (thrown) {
-    const cure = `make ${file} and its folder writable for the user that runs the service`;
-    return { check: 'store', state: 'fault', because: `${messageOf(thrown)}; ${cure}` };
+    const fix = `make ${file} and its folder writable for the user that runs the service`;
+    return { check: 'store', state: 'fault', because: `${messageOf(thrown)}; ${fix}` };
   }
-  return exists ? undefined : ok(`${file} is not there yet; the service makes it at its start`);
+  return exists ? undefined : ok(`${file} does not exist yet; the service creates it when it starts`);
 }
 
 /** Less free space than this is a warning. It is enough for a day of many decisions. */
@@ -73,16 +74,21 @@ async function checkEmbedded(store: Store): Promise<readonly Finding[]> {
   await tryWrite(store);
   const { details } = await store.health();
   const { file, sqlite, freeBytes } = details;
-  const found = ok(`${file}, SQLite ${sqlite}, with a write-ahead log; for one machine: several need Redis`);
+  const found = ok(
+    `${file}, SQLite ${sqlite}, with a write-ahead log; serves one machine; several machines need Redis`,
+  );
   if (typeof freeBytes !== 'number' || freeBytes >= ROOM_BYTES) return [found];
   const because =
-    `the disk of ${file} has ${Math.floor(freeBytes / 1024 / 1024)} MiB left: free space, or ` +
+    `the disk of ${file} has ${Math.floor(freeBytes / 1024 / 1024)} MiB left; free space, or ` +
     'archive the journal (`countersign journal archive`); once it is full, every answer is ' +
     'FAILURE';
   return [found, { check: 'store', state: 'warning', because }];
 }
 
-/** Writes as much as a decision, and removes it again. Other programs ignore a service without a name. */
+/**
+ * Writes more than an ordinary decision, and removes it again. Other programs ignore a service without a
+ * name.
+ */
 async function tryWrite(store: Store): Promise<void> {
   const id = `doctor-${randomUUID()}`;
   try {
@@ -92,16 +98,13 @@ async function tryWrite(store: Store): Promise<void> {
   }
 }
 
-/** A service sends a heartbeat every two seconds. Without one for this time, it has stopped. */
-const RUNNING_MS = 10_000;
-
 async function runningServices(store: Store): Promise<readonly Finding[]> {
   const { nowMs, services } = await store.services();
   const running = services.filter(({ atMs }) => Math.abs(nowMs - atMs) < RUNNING_MS);
-  if (running.length === 0) return [ok('no service runs on it now')];
+  if (running.length === 0) return [ok('no running service uses the store')];
   return running.map(({ name, trouble }) =>
     trouble === ''
-      ? ok(`the service ${name} runs on it`)
+      ? ok(`the service ${name} uses the store`)
       : { check: 'store', state: 'fault', because: `the service ${name} is not ready: ${trouble}` },
   );
 }

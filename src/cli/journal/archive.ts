@@ -45,9 +45,9 @@ Keep the printed hashes where nobody can change them, for \`countersign journal 
       const beforeMs = (await store.health()).nowMs - ageMs;
       const archived: Archived[] = [];
       for (const source of sources) {
-        const stepped = (_step: string, entries: number): void =>
+        const onStep = (_step: string, entries: number): void =>
           session.progress(`${source}: ${counted(entries, 'entry', 'entries')} moved`);
-        const task = { store, directory, source, beforeMs, entriesMax: FILE_ENTRIES_MAX, stepped };
+        const task = { store, directory, source, beforeMs, entriesMax: FILE_ENTRIES_MAX, onStep };
         archived.push(await archiveSource(task));
       }
       session.progress('');

@@ -4,9 +4,9 @@ import type { JournalEntry, JournalQuery, PriceHistoryEntry, Store } from '../..
  * An item that a store has recorded: an entry of one source, or a change of the prices that all sources
  * share.
  */
-export type Recorded = JournalEntry | PriceHistoryEntry;
+export type StoreItem = JournalEntry | PriceHistoryEntry;
 
-export const isPriceChange = (item: Recorded): item is PriceHistoryEntry => 'version' in item;
+export const isPriceChange = (item: StoreItem): item is PriceHistoryEntry => 'version' in item;
 
 export interface RecordQuery {
   /** Each source continues after an entry; without `after` it begins at its first. */
@@ -26,9 +26,9 @@ export interface RecordQuery {
  * The record of some sources in order of time. A change of prices comes before the entries of its
  * millisecond.
  */
-export function readRecord(store: Store, query: RecordQuery): AsyncGenerator<Recorded> {
+export function readStoreRecord(store: Store, query: RecordQuery): AsyncGenerator<StoreItem> {
   const entries = query.sources.map((each) => entriesOf(store, each, query));
-  return mergedByTime<Recorded>([priceChanges(store, query), ...entries], false);
+  return mergedByTime<StoreItem>([priceChanges(store, query), ...entries], false);
 }
 
 async function* entriesOf(

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, messageOf } from '../../errors.ts';
-import { ASSETS_FILE, type Asset, assetCure, compileAssets } from '../../policy/assets.ts';
-import { compileRelease } from '../../policy/compile.ts';
-import { type Problem, formatFault, formatPath } from '../../policy/fault.ts';
+import { ASSETS_FILE, type Asset, assetFix, compileAssets } from '../../policy/assets.ts';
+import { compileRelease, faultAt, faultOfSyntax } from '../../policy/compile.ts';
+import { type Problem, formatFault } from '../../policy/fault.ts';
 import type { ListSummary } from '../../store/store.ts';
-import { type Tree, plainOf, positionOf, readYaml } from '../../values/yaml.ts';
+import { jsonOf, readYaml } from '../../values/yaml.ts';
 import { type Call, type CommandRow, byOption } from '../command.ts';
 import { counted } from '../print.ts';
 import type { Session } from '../session.ts';
@@ -160,7 +160,7 @@ async function changeOne(
       .changeList({ source, list, add, remove, by: session.by, message })
       .catch((thrown: unknown) => {
         session.progress('');
-        throw halfDone(thrown, `${source}/${list}`, done, values.length);
+        throw partialChangeError(thrown, `${source}/${list}`, done, values.length);
       });
     changed += added + removed;
     done += step.length;
@@ -172,7 +172,7 @@ async function changeOne(
   }
 }
 
-function halfDone(thrown: unknown, list: string, done: number, all: number): unknown {
+function partialChangeError(thrown: unknown, list: string, done: number, all: number): unknown {
   if (!(thrown instanceof CountersignError) || done === 0) return thrown;
   const message =
     `${done} of ${all} values of ${list} are done, then: ${messageOf(thrown)}. Run the same command ` +
@@ -191,13 +191,13 @@ function assetOf(session: Session, call: Call): Asset | undefined {
   const { trees, faults } = readYaml(textOf(path));
   const [tree, second] = trees;
   const problems: Problem[] = [];
-  const assets = tree === undefined ? new Map<string, Asset>() : compileAssets(plainOf(tree), problems);
+  const assets = tree === undefined ? new Map<string, Asset>() : compileAssets(jsonOf(tree), problems);
   const messages = [
-    ...faults.map(({ at, message, cure }) => formatFault({ file: path, ...at, path: '', message, cure })),
+    ...faults.map((fault) => formatFault(faultOfSyntax(path, fault))),
     ...(tree === undefined && faults.length === 0
       ? [`${path} is empty. Write \`assets:\`, and below it one symbol on each line`]
       : []),
-    ...(tree === undefined ? [] : problems.map((problem) => formatProblem(path, tree, problem))),
+    ...(tree === undefined ? [] : problems.map((problem) => formatFault(faultAt(path, tree, problem)))),
     ...(second === undefined ? [] : [`${path} has more than one table. Join them into one`]),
   ];
   if (messages.length > 0) {
@@ -205,11 +205,7 @@ function assetOf(session: Session, call: Call): Asset | undefined {
   }
   const asset = assets.get(symbol);
   if (asset !== undefined) return asset;
-  throw new CountersignError('USAGE', `${path} has no asset ${symbol}; ${assetCure(symbol, assets)}`);
-}
-
-function formatProblem(file: string, tree: Tree, { path, of, message, cure }: Problem): string {
-  return formatFault({ file, ...positionOf(tree, path, of), path: formatPath(path), message, cure });
+  throw new CountersignError('USAGE', `${path} has no asset ${symbol}; ${assetFix(symbol, assets)}`);
 }
 
 function textOf(path: string): string {

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { CountersignError, messageOf } from '../../errors.ts';
 import { type Asset, readAssetAddress } from '../../policy/assets.ts';
-import { writtenEntries } from '../../policy/list-file.ts';
-import { comparableEntry, storedEntries, ambiguityOf } from '../../values/comparable.ts';
+import { LIST_NAME, entriesAsWritten } from '../../policy/list-file.ts';
+import { toComparableEntry, storedEntries, unsafeTextReason } from '../../values/comparable.ts';
 import type { Call } from '../command.ts';
 
-const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 /** Enough for an address, a symbol and a memo of the greatest length in a callback. */
 const VALUE_MAX = 1024;
 const CONTROL = /\p{Cc}/u;
@@ -28,11 +27,11 @@ export function addedValues(call: Call, asset: Asset | undefined): GivenValues {
   for (const value of written) {
     if (value.includes('  '))
       throw invalidValue(value, 'has two spaces in a row. Write one space between its parts');
-    const unseen = ambiguityOf(comparableEntry(value));
-    if (unseen !== undefined) throw invalidValue(value, `${unseen}, so no member can match it. Correct it`);
+    const reason = unsafeTextReason(toComparableEntry(value));
+    if (reason !== undefined) throw invalidValue(value, `${reason}, so no member can match it. Correct it`);
     if (asset !== undefined) checkAddress(value, asset);
   }
-  return givenValues(call, written.map(comparableEntry));
+  return givenValues(call, written.map(toComparableEntry));
 }
 
 /**
@@ -45,7 +44,7 @@ export function removedValues(call: Call): GivenValues {
 
 /** Returns the name. Throws USAGE if no policy can use it. */
 export function checkedName(list: string): string {
-  if (NAME.test(list)) return list;
+  if (LIST_NAME.test(list)) return list;
   throw new CountersignError(
     'USAGE',
     `${JSON.stringify(list)} is not a name of a list. Write at most 64 lower-case letters, digits ` +
@@ -64,7 +63,7 @@ function writtenValues(call: Call): readonly string[] {
   const file = call.option('file');
   const values = [
     ...written.map((value) => value.trim()),
-    ...(file === undefined ? [] : writtenEntries(file, textOf(file))),
+    ...(file === undefined ? [] : entriesAsWritten(file, textOf(file))),
   ];
   for (const value of values) checkValue(value);
   return values;

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { type OrderSource, orderSource } from '../../orders/orders.ts';
-import type { Kind } from '../../callback/callback.ts';
+import { KINDS, type Kind } from '../../callback/callback.ts';
 import { orderSources } from '../../compose/sources.ts';
 import { CountersignError } from '../../errors.ts';
-import { KINDS } from '../../policy/document.ts';
 import type { Order } from '../../store/store.ts';
 import type { Call } from '../command.ts';
 import { isoTime, printable } from '../print.ts';
@@ -36,10 +35,10 @@ export function namedOrder(session: Session, call: Call): NamedOrder {
   const sources = orderSources(session.settings());
   const name = call.option('source');
   if (name !== undefined) return { kind, id, source: orderSource(sources, name, kind) };
-  const fitting = sources.filter(({ kinds }) => kinds.includes(kind));
-  const [source] = fitting;
-  if (source !== undefined && fitting.length === 1) return { kind, id, source };
-  const names = fitting.map((each) => each.name).join(', ');
+  const candidates = sources.filter(({ kinds }) => kinds.includes(kind));
+  const [source] = candidates;
+  if (source !== undefined && candidates.length === 1) return { kind, id, source };
+  const names = candidates.map((each) => each.name).join(', ');
   throw new CountersignError(
     'USAGE',
     names === ''

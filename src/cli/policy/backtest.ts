@@ -8,10 +8,10 @@ import {
   backtest,
 } from '../../simulation/backtest.ts';
 import { readRecordFile } from '../../simulation/record-file.ts';
-import { type Reason, type RecordItem, type RecordedEntry, readApart } from '../../simulation/record.ts';
+import { type Reason, type RecordItem, type RecordedEntry, splitProposal } from '../../simulation/record.ts';
 import type { JournalEntry, Store } from '../../store/store.ts';
 import type { Call, CommandRow } from '../command.ts';
-import { isPriceChange, readRecord } from '../journal/record.ts';
+import { isPriceChange, readStoreRecord } from '../journal/record.ts';
 import { periodOf, periodOptions } from '../period.ts';
 import { columns, counted, isoTime, printable, progressBar } from '../print.ts';
 import type { Session } from '../session.ts';
@@ -58,7 +58,7 @@ export const policyBacktest: CommandRow = {
   },
 };
 
-interface Source {
+interface RecordInput {
   readonly record: AsyncIterable<RecordItem> | Iterable<RecordItem>;
   /** The part of the record, from 0 to 1, that has been read after a number of callbacks. */
   readonly part: (callbacks: number) => number;
@@ -69,7 +69,7 @@ async function recordOf(
   call: Call,
   untilMs: number | undefined,
   warnings: string[],
-): Promise<Source> {
+): Promise<RecordInput> {
   const path = call.option('fromFile');
   if (path !== undefined) {
     let read = 0;
@@ -106,7 +106,10 @@ async function* storeRecord(
   warnings: string[],
 ): AsyncGenerator<RecordItem> {
   for (const source of sources) yield* listsBefore(store, source, warnings);
-  for await (const item of readRecord(store, { sources: sources.map((source) => ({ source })), untilMs })) {
+  for await (const item of readStoreRecord(store, {
+    sources: sources.map((source) => ({ source })),
+    untilMs,
+  })) {
     yield isPriceChange(item) ? { ...item, type: 'prices' } : recordedEntry(item);
   }
 }
@@ -115,7 +118,7 @@ const NO_PROPOSAL = { proposal: () => undefined, prices: 0 };
 
 function recordedEntry({ detail: text, ...entry }: JournalEntry): RecordedEntry {
   try {
-    const { rest: detail, proposal, prices } = readApart(text);
+    const { rest: detail, proposal, prices } = splitProposal(text);
     return { ...entry, detail, proposal, prices };
   } catch {
     return { ...entry, ...NO_PROPOSAL, detail: text };

@@ -2,7 +2,7 @@ import { CountersignError } from '../../errors.ts';
 import { type ReleaseDiff, diffReleases } from '../../policy/diff.ts';
 import type { Release } from '../../policy/release.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
-import { shortRevision, pushRelease } from '../../release/push.ts';
+import { conflict, pushRelease, shortRevision } from '../../release/push.ts';
 import { readTests } from '../../simulation/test-files.ts';
 import { type TestReport, runTests } from '../../simulation/run-tests.ts';
 import { freezeText } from '../../store/freezes.ts';
@@ -43,7 +43,7 @@ export const policyPush: CommandRow = {
     const [directory = session.settings().policies.directory] = call.arguments;
     const release = await readPolicyDirectory(directory);
     const skipped = call.flag('skipTests');
-    const report = skipped ? undefined : await tested(session, release, directory);
+    const report = skipped ? undefined : await runPolicyTests(session, release, directory);
     if (report !== undefined && report.failed > 0) return refused(session, report);
     const store = await session.store();
     const { revision: before, frozen } = await store.control();
@@ -63,9 +63,11 @@ export const policyPush: CommandRow = {
     const findings = await guarded('policies', () => checkRelease(session.settings(), store, release));
     const warnings = findings.map(({ because }) => because);
     for (const warning of warnings) session.report(`Warning: ${warning}.`);
-    const diff = await compared(store, before, release);
+    const diff = await diffWithInForce(store, before, release);
     const shown = `${typeof diff === 'string' ? diff : diffText(diff)}\n${testsText(report)}`;
+    const expected = expectedOf(call, before);
     if (call.flag('dryRun')) {
+      if (expected !== before) throw conflict(before, expected, release.revision);
       const change = `${shortRevision(before)} → ${shortRevision(release.revision)}, ${sizeText(release)}`;
       const text = `Would be in force: ${change}. Nothing was pushed.`;
       session.print(`${shown}\n${text}`, { pushed: false, ...facts, diff, warnings });
@@ -73,7 +75,7 @@ export const policyPush: CommandRow = {
     }
     const { sequence } = await pushRelease(store, {
       release,
-      expected: expectedOf(call, before),
+      expected,
       by: session.by,
       message: skipped ? `${message}${SKIPPED}` : message,
     });
@@ -96,7 +98,7 @@ export const policyPush: CommandRow = {
   },
 };
 
-async function tested(session: Session, release: Release, directory: string): Promise<TestReport> {
+async function runPolicyTests(session: Session, release: Release, directory: string): Promise<TestReport> {
   const tests = await readTests(directory);
   const report = runTests(release, tests, (done) => session.progress(`${done} of ${tests.length} tests`));
   session.progress('');
@@ -104,8 +106,8 @@ async function tested(session: Session, release: Release, directory: string): Pr
 }
 
 function refused(session: Session, report: TestReport): 1 {
-  const cure = 'Nothing was pushed. Correct the policies or their tests, or give --skip-tests.';
-  session.print(`${reportText(report, { coverage: false })}\n${cure}`, {
+  const fix = 'Nothing was pushed. Correct the policies or their tests, or give --skip-tests.';
+  session.print(`${reportText(report, { coverage: false })}\n${fix}`, {
     pushed: false,
     tests: reportJson(report),
   });
@@ -121,7 +123,11 @@ function testsText(report: TestReport | undefined): string {
  * The changes that the push makes, or a sentence that says why they are not known. Even then a push must be
  * possible, because it may repair the store.
  */
-async function compared(store: Store, before: string, release: Release): Promise<ReleaseDiff | string> {
+async function diffWithInForce(
+  store: Store,
+  before: string,
+  release: Release,
+): Promise<ReleaseDiff | string> {
   try {
     const document = before === '' ? undefined : await store.document(before);
     return before !== '' && document === undefined

@@ -1,16 +1,17 @@
 import { CountersignError } from '../../errors.ts';
+import type { RuleReport } from '../../policy/explain.ts';
 import type { PolicyTest } from '../../policy/suite/suite.ts';
-import { readPolicyDirectory } from '../../release/files.ts';
-import { TESTS_DIRECTORY, readTests } from '../../simulation/test-files.ts';
+import { TESTS_DIRECTORY, readPolicyDirectory } from '../../release/files.ts';
+import { readTests } from '../../simulation/test-files.ts';
 import {
   type CallbackResult,
   type Coverage,
-  type RuleReport,
   type TestReport,
   type TestResult,
   runTests,
 } from '../../simulation/run-tests.ts';
 import type { Call, CommandRow } from '../command.ts';
+import { wordOf } from '../decisions/decision.ts';
 import { columns, counted, isoTime, printable } from '../print.ts';
 
 const PROGRESS_EVERY = 20;
@@ -107,10 +108,10 @@ function wrongText(file: string, callback: CallbackResult): string {
 
 function ruleLines(rules: readonly RuleReport[]): readonly string[] {
   if (rules.length === 0) return [];
-  const rows = rules.map(({ policy, rule, mode, verdict, because, values }) => [
-    `      ${verdict === 'SUCCESS' ? 'pass' : 'refuse'}`,
-    `${policy}/${rule}`,
-    printable(`${because}${mode === 'observe' ? ' (only observes)' : ''}${valuesText(values)}`),
+  const rows = rules.map((rule) => [
+    `      ${wordOf(rule)}`,
+    `${rule.policy}/${rule.rule}`,
+    printable(`${rule.because}${valuesText(rule.values)}`),
   ]);
   return columns(rows).split('\n');
 }

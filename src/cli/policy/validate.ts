@@ -11,7 +11,7 @@ import { counted } from '../print.ts';
 export const policyValidate: CommandRow = {
   path: 'policy validate',
   summary:
-    'Check policy files and their test files. List every fault with its place and cure, and warn ' +
+    'Check policy files and their test files. List every fault with its place and fix, and warn ' +
     'of addresses that can be written in another way.',
   example: 'policy validate\npolicy validate config/policies/payments.yaml',
   define: (command) =>
@@ -22,8 +22,8 @@ export const policyValidate: CommandRow = {
   async run(session, call) {
     const { directory, files } = filesOf(call.arguments, () => session.settings().policies.directory);
     const [policies, tests] = await Promise.all([
-      invalidOr(readPolicyDirectory(directory, files)),
-      invalidOr(files === undefined ? readTests(directory) : Promise.resolve([])),
+      resultOrInvalid(readPolicyDirectory(directory, files)),
+      resultOrInvalid(files === undefined ? readTests(directory) : Promise.resolve([])),
     ]);
     if (policies instanceof CountersignError || tests instanceof CountersignError) {
       const invalid = [policies, tests].filter((each) => each instanceof CountersignError);
@@ -48,7 +48,7 @@ export const policyValidate: CommandRow = {
 };
 
 /** The result, or its POLICY_INVALID error. */
-async function invalidOr<T>(reading: Promise<T>): Promise<T | CountersignError> {
+async function resultOrInvalid<T>(reading: Promise<T>): Promise<T | CountersignError> {
   try {
     return await reading;
   } catch (thrown) {

@@ -67,9 +67,9 @@ export const replayCommand: CommandRow = {
 };
 
 const NOTES = `
-The command sends decisions, repeats and sign_success notices. It only counts self-checks, unreadable
-callbacks, and changes of lists, orders and prices. Enter lists, orders and prices at the instance before.
-The instance verifies each callback like any other.
+The command sends decisions, repeats and sign_success notifications. It only counts self-checks, unreadable
+callbacks, and changes of lists, orders, prices, freezes and the clock. Enter lists, orders and prices at
+the instance before. The instance verifies each callback like any other.
 
 The instance uses its own clock. A record of days that is sent in seconds falls into one window, so limits
 over a window may refuse more callbacks. If several callbacks are sent at once, two of them may reach a
@@ -132,7 +132,8 @@ async function post(
 ): Promise<{ readonly status: number; readonly body: string }> {
   // The timers of `AbortSignal.timeout` would outlive their requests, thousands at a time.
   const waiting = new AbortController();
-  const timer = setTimeout(() => waiting.abort(new Error(`within ${TIMEOUT_MS} ms`)), TIMEOUT_MS);
+  const late = new Error(`no answer within ${TIMEOUT_MS} ms`);
+  const timer = setTimeout(() => waiting.abort(late), TIMEOUT_MS);
   try {
     const response = await fetch(`${base}${path}`, {
       method: 'POST',
@@ -144,6 +145,7 @@ async function post(
     });
     return { status: response.status, body: await response.text() };
   } catch (thrown) {
+    if (thrown === late) throw late;
     const cause = thrown instanceof Error && thrown.cause !== undefined ? thrown.cause : thrown;
     throw new Error(`no answer: ${messageOf(cause)}`, { cause: thrown });
   } finally {

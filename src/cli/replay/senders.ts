@@ -22,7 +22,7 @@ import type { Session } from '../session.ts';
 export function replaySenders(session: Session, key: string | undefined, mapping: Mapping): SenderOf {
   const { sources } = session.settings();
   const { read } = session.secrets();
-  const platformKey = once(() => (key === undefined ? undefined : keyFile(key)));
+  const platformKey = memoize(() => (key === undefined ? undefined : keyFile(key)));
   const senders = new Map<string, SourceSender>();
   return (recorded) => {
     const name = mapping.source(recorded);
@@ -131,9 +131,9 @@ function cosignerSender(source: SourceOf<'cosigner'>, read: ReadSecret): SourceS
   };
 }
 
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
+function memoize<T>(make: () => T): () => T {
+  let computed: { readonly value: T } | undefined;
+  return () => (computed ??= { value: make() }).value;
 }
 
 const MAX_BYTES = 16 * 1024 * 1024;

@@ -33,12 +33,15 @@ function latencyText({ latencyMs }: ReplayReport): string {
     : `Answers took ${latencyMs.p50.toFixed(1)} ms (p50), ${latencyMs.p99.toFixed(1)} ms (p99).`;
 }
 
+/** The changes in a record that a replay counts and does not send. */
+const CHANGED = 'lists, orders, prices, freezes or the clock';
+
 function skippedText({ skipped: { late, refused, selfChecks, changes } }: ReplayReport): string {
   const counts = [
     [late, 'mark of a late answer', 'marks of late answers'],
-    [refused, 'unreadable callback', 'unreadable callbacks'],
+    [refused, 'callback without a decision', 'callbacks without a decision'],
     [selfChecks, 'self-check', 'self-checks'],
-    [changes, 'change of lists, orders or prices', 'changes of lists, orders or prices'],
+    [changes, `change of ${CHANGED}`, `changes of ${CHANGED}`],
   ] as const;
   const some = counts.filter(([count]) => count > 0).map(([count, one, many]) => counted(count, one, many));
   return some.length === 0 ? '' : `Left out: ${some.join(', ')}.`;

@@ -86,10 +86,11 @@ export function sourceFor<K extends SourceSettings['callback']>(
   const source = name === undefined ? fitting[0] : fitting.find((each) => each.name === name);
   if (source !== undefined) return source;
   const known = fitting.map((each) => each.name).join(', ') || 'none';
-  throw new CountersignError(
-    'USAGE',
-    `${session.settingsFile} has no ${callback} source ${name ?? ''}. Its ${callback} sources: ${known}`,
-  );
+  const what =
+    name === undefined
+      ? `source with callback: ${callback}. Add one`
+      : `${callback} source ${name}. Its ${callback} sources: ${known}`;
+  throw new CountersignError('USAGE', `${session.settingsFile} has no ${what}`);
 }
 
 /** The URL of `--to`, or of the service of the settings. */

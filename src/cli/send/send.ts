@@ -51,18 +51,22 @@ export const sendPayment: CommandRow = {
     const source = sourceFor(session, 'payment', call.option('source'));
     const signer = compileSigner(signerConfig(session, source, call));
     const url = `${baseUrl(session, call.option('to'))}${PAYMENT_PATH}`;
-    const payCoinSymbol = needed(call, 'symbol');
+    const payCoinSymbol = requiredOption(call, 'symbol');
     // An order is bound to its scheme, so the same payment with another scheme needs another id.
     const scheme = call.option('scheme');
-    const by = scheme === undefined || scheme === source.signatures[0]?.scheme ? {} : { scheme };
+    const schemeInId = scheme === undefined || scheme === source.signatures[0]?.scheme ? {} : { scheme };
     const outgoing = (orderAmount: string, userId: string, order: string | undefined): Outgoing => {
-      const asked = { userId, orderAmount, payCoinSymbol };
-      const appOrderId = order ?? idFrom({ ...asked, ...by });
-      const members = textMembers({ appKey: source.appKey, appOrderId, ...asked });
+      const payment = { userId, orderAmount, payCoinSymbol };
+      const appOrderId = order ?? idFrom({ ...payment, ...schemeInId });
+      const members = textMembers({ appKey: source.appKey, appOrderId, ...payment });
       const body = signer.sign(members, session.clock());
       return { source: source.name, subject: `payment:${appOrderId}`, url, headers: {}, body };
     };
-    const [amount, user, order] = [needed(call, 'amount'), needed(call, 'user'), call.option('order')];
+    const [amount, user, order] = [
+      requiredOption(call, 'amount'),
+      requiredOption(call, 'user'),
+      call.option('order'),
+    ];
     const count = call.count('count', { least: 1, most: 1_000_000 });
     if (count === undefined) return send(session, outgoing(amount, user, order));
     return sendMany(session, count, (index) => {
@@ -85,7 +89,7 @@ function signerConfig(session: Session, source: SourceOf<'payment'>, call: Call)
       `the source ${source.name} does not accept the scheme ${wanted ?? ''}. Use one of ${schemes}`,
     );
   }
-  return platformSigner(accepted, session.secrets().read, () => keyFile(needed(call, 'key')));
+  return platformSigner(accepted, session.secrets().read, () => keyFile(requiredOption(call, 'key')));
 }
 
 const cosignerOptions = (command: Command): Command =>
@@ -115,11 +119,11 @@ export const sendTransfer: CommandRow = {
       .option('--memo <text>', 'the memo of the destination', ''),
   run(session, call) {
     const asked = {
-      from: needed(call, 'from'),
-      to: needed(call, 'toAddress'),
+      from: requiredOption(call, 'from'),
+      to: requiredOption(call, 'toAddress'),
       memo: call.option('memo') ?? '',
-      amount: needed(call, 'amount'),
-      symbol: needed(call, 'symbol'),
+      amount: requiredOption(call, 'amount'),
+      symbol: requiredOption(call, 'symbol'),
     };
     return sendCosigner(session, call, 'transfer', asked, { transfer_id: 1001, withdraw_id: '' });
   },
@@ -145,12 +149,12 @@ export const sendWeb3: CommandRow = {
       ),
   run(session, call) {
     const asked = {
-      from: needed(call, 'from'),
-      to: needed(call, 'contract'),
-      amount: needed(call, 'amount'),
-      main_chain_symbol: needed(call, 'symbol'),
+      from: requiredOption(call, 'from'),
+      to: requiredOption(call, 'contract'),
+      amount: requiredOption(call, 'amount'),
+      main_chain_symbol: requiredOption(call, 'symbol'),
       input_data: call.option('data') ?? '',
-      interactive_contract: needed(call, 'contract'),
+      interactive_contract: requiredOption(call, 'contract'),
     };
     return sendCosigner(session, call, 'web3', asked, { trans_id: 2001 });
   },
@@ -174,7 +178,7 @@ function sendCosigner(
   const request = call.option('request') ?? idFrom(asked);
   const { headers, segment } = cosignerCredentials(source, session.secrets().read);
   const body = {
-    type: needed(call, 'type'),
+    type: requiredOption(call, 'type'),
     ...ids,
     request_id: request,
     pending_round: call.flag('speedUp'),
@@ -190,7 +194,7 @@ function sendCosigner(
   });
 }
 
-function needed(call: Call, option: string): string {
+function requiredOption(call: Call, option: string): string {
   const value = call.option(option);
   if (value !== undefined && value !== '') return value;
   throw new CountersignError(

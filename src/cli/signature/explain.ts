@@ -11,7 +11,7 @@ import { knownSource } from '../sources.ts';
 export const signatureExplain: CommandRow = {
   path: 'signature explain',
   summary:
-    'Explain why the signature of a payment confirmation on standard input verifies or not. Nothing is sent.',
+    'Explain why the signature of a payment confirmation on standard input is valid or not. Nothing is sent.',
   example: 'signature explain < callback.json\nsignature explain --source shop --json < callback.json',
   define: (command) =>
     command.option(
@@ -57,7 +57,7 @@ const failureText = ({ code, because }: Failure): string => `${code}: ${printabl
 function explanationText({ source, scheme, tried, refusal, next }: SignatureExplanation): string {
   const end =
     refusal === undefined
-      ? 'The signature verifies.'
+      ? 'The signature is valid.'
       : `The signature is refused: ${failureText(refusal)}\nFix first: ${printable(next ?? refusal.because)}`;
   return [
     columns([
@@ -89,7 +89,7 @@ function triedText(tried: Explanation | Failure): string {
   return columns([
     ...keys.map(({ role, fingerprint }) => [role, fingerprint]),
     ...texts,
-    ['expected', expected ?? 'only the sender can make it'],
+    ['expected', expected ?? 'only the sender can compute it'],
     ['received', printable(received)],
     ['verifies', verifies ? 'yes' : 'no'],
   ]);

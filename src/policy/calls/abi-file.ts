@@ -118,9 +118,12 @@ function withoutStructs(signature: string, structs: Structs): string {
 }
 
 function fromLine({ text, number }: Line, structs: Structs): AbiMethod {
-  const bare = text.replace(/;$/, '');
+  const trimmed = text.replace(/;$/, '');
   try {
-    const signature = withoutStructs(bare.startsWith('function ') ? bare : `function ${bare}`, structs);
+    const signature = withoutStructs(
+      trimmed.startsWith('function ') ? trimmed : `function ${trimmed}`,
+      structs,
+    );
     const lines: readonly string[] = [signature];
     const found = parseAbi(lines).find((each) => each.type === 'function');
     if (found === undefined) throw new RangeError('it is not a signature');

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
 import { readAddress } from '../../values/address.ts';
-import { ambiguityOf, comparableEntry } from '../../values/comparable.ts';
-import { type Path, cureFor, formatInput } from '../fault.ts';
-import { textsText } from '../rules/parameter.ts';
+import { toComparableEntry, unsafeTextReason } from '../../values/comparable.ts';
+import { type Path, fixFor, formatInput } from '../fault.ts';
+import { LIST_NAME } from '../list-file.ts';
+import { textList } from '../rules/parameter.ts';
 import type { RuleContext } from '../rules/rule.ts';
 import { type Argument, type Type, type Value, formatType, formatUnits, formatValue } from './abi.ts';
 
@@ -17,7 +18,7 @@ const ANY = 'any, or a mapping of conditions like { values: [0x…] }, { list: p
  */
 const conditionShape = z
   .looseObject({
-    values: textsText.optional(),
+    values: textList.optional(),
     file: text.optional(),
     list: text.optional(),
     'not-list': text.optional(),
@@ -41,13 +42,13 @@ export interface ListCondition {
 }
 
 /** An argument, and how a policy writes its values. */
-export interface JudgedArgument {
+export interface CheckedArgument {
   readonly argument: Argument;
   /** The decimals of its limits; undefined if neither the policy nor the method has them. */
   readonly decimals: number | undefined;
-  readonly amount: boolean;
-  /** Whether its limits are for the sum over a transaction instead of each value. */
-  readonly summed: boolean;
+  readonly isAmount: boolean;
+  /** Whether its limits are for the sum over a transaction in addition to each value. */
+  readonly isSummed: boolean;
 }
 
 export interface Condition {
@@ -58,9 +59,12 @@ export interface Condition {
   /** In the smallest units. */
   readonly limits: Limits;
   /** Whether the limits are for the sum over a transaction in addition to each value. */
-  readonly summed: boolean;
-  /** The condition in the policy. All methods of an entry share it, and with it one sum. */
-  readonly key: object;
+  readonly isSummed: boolean;
+  /**
+   * The parsed condition of the policy itself, compared by reference. Charges with the same one are added to
+   * one sum, so all methods of an entry share a sum.
+   */
+  readonly sumIdentity: object;
 }
 
 interface Limits {
@@ -75,50 +79,49 @@ interface AllowedTexts {
 }
 
 const NAMES = Object.keys(conditionShape.shape);
-const LIST = /^[a-z][a-z0-9-]{0,63}$/;
 
 /**
  * Compiles a condition on one argument. Undefined, with faults, if the condition does not fit the argument.
  */
 export function compileCondition(
   written: WrittenCondition,
-  judged: JudgedArgument,
+  checked: CheckedArgument,
   path: Path,
   context: RuleContext,
 ): Condition | undefined {
-  const { argument } = judged;
-  const given = Object.keys(written);
-  const fitting = namesFor(argument.type);
-  const misfit = given.find((name) => !fitting.includes(name));
-  if (misfit !== undefined) {
-    const at = [...path, misfit];
-    return NAMES.includes(misfit)
+  const { argument } = checked;
+  const names = Object.keys(written);
+  const allowedNames = namesFor(argument.type);
+  const wrongName = names.find((name) => !allowedNames.includes(name));
+  if (wrongName !== undefined) {
+    const at = [...path, wrongName];
+    return NAMES.includes(wrongName)
       ? context.fault(
           at,
-          `${misfit} does not fit ${formatArgument(argument)}`,
-          `for it: any, ${fitting.join(', ')}`,
+          `${wrongName} does not fit ${formatArgument(argument)}`,
+          `for it: any, ${allowedNames.join(', ')}`,
         )
-      : context.fault(at, `${formatInput(misfit)} is not known here`, cureFor(misfit, fitting));
+      : context.fault(at, `${formatInput(wrongName)} is not known here`, fixFor(wrongName, allowedNames));
   }
-  if (!given.some((name) => !['each', 'decimals', 'asset'].includes(name))) {
+  if (!names.some((name) => !['each', 'decimals', 'asset'].includes(name))) {
     const message = `there is no condition on ${formatArgument(argument)}`;
     return context.fault(path, message, 'write any if every value is allowed');
   }
-  const limits = compileLimits(written, judged, path, context);
+  const limits = compileLimits(written, checked, path, context);
   const lists = compileLists(written, path, context);
-  const sets = compileTexts(written, judged, path, context);
+  const sets = compileTexts(written, checked, path, context);
   if (limits === undefined || lists === undefined || sets === undefined) return undefined;
   return {
-    key: written,
+    sumIdentity: written,
     argument,
     limits,
-    summed: judged.summed,
+    isSummed: checked.isSummed,
     lists,
     violation: violationOf(
       sets,
       limits,
       { isSender: written.is === 'sender', isListed: sets.length + lists.length > 0 },
-      judged,
+      checked,
     ),
   };
 }
@@ -139,17 +142,17 @@ function formatArgument({ path, type }: Argument): string {
 
 function compileLimits(
   written: WrittenCondition,
-  judged: JudgedArgument,
+  checked: CheckedArgument,
   path: Path,
   context: RuleContext,
 ): Limits | undefined {
-  const { type } = judged.argument;
+  const { type } = checked.argument;
   const limits: { min: bigint | undefined; max: bigint | undefined } = { min: undefined, max: undefined };
   for (const name of ['min', 'max'] as const) {
     const limit = written[name];
     if (limit === undefined) continue;
-    const read = readLimit(limit, type, judged.decimals ?? 0);
-    if (!read.ok) return context.fault([...path, name], read.message, read.cure);
+    const read = readLimit(limit, type, checked.decimals ?? 0);
+    if (!read.ok) return context.fault([...path, name], read.message, read.fix);
     limits[name] = read.value;
   }
   // The sign of an amount often says who pays. A maximum alone would allow any amount below zero.
@@ -157,9 +160,9 @@ function compileLimits(
   if (limits.min !== undefined && limits.max !== undefined && limits.min > limits.max) {
     return context.fault(path, 'min is above max, so nothing could pass', 'exchange the two');
   }
-  if (judged.amount && limits.max !== undefined && limits.max >= unlimitedFrom(type)) {
-    const cure = 'write a lower one; to allow unlimited amounts, write unlimited: allowed beside where';
-    return context.fault([...path, 'max'], 'this maximum is so high that it limits nothing', cure);
+  if (checked.isAmount && limits.max !== undefined && limits.max >= unlimitedFrom(type)) {
+    const fix = 'write a lower one; to allow unlimited amounts, write unlimited: allowed beside where';
+    return context.fault([...path, 'max'], 'this maximum is so high that it limits nothing', fix);
   }
   return limits;
 }
@@ -176,10 +179,10 @@ function compileLists(
   ] as const) {
     const list = written[name];
     if (list === undefined) continue;
-    if (!LIST.test(list)) {
-      const cure =
+    if (!LIST_NAME.test(list)) {
+      const fix =
         'write the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
-      return context.fault([...path, name], `${formatInput(list)} will not do`, cure);
+      return context.fault([...path, name], `${formatInput(list)} is not valid`, fix);
     }
     lists.push({ list, must });
   }
@@ -190,7 +193,7 @@ function violationOf(
   sets: readonly AllowedTexts[],
   { min, max }: Limits,
   { isSender, isListed }: { readonly isSender: boolean; readonly isListed: boolean },
-  { argument, decimals = 0 }: JudgedArgument,
+  { argument, decimals = 0 }: CheckedArgument,
 ): Condition['violation'] {
   const units = (value: bigint): string => formatUnits(value, decimals);
   const isText = argument.type.kind === 'string';
@@ -203,8 +206,8 @@ function violationOf(
       return `is not a number, and ${argument.path} has a limit`;
     }
     if (isListed && isText && typeof value === 'string') {
-      const ambiguity = ambiguityOf(value);
-      if (ambiguity !== undefined) return `${ambiguity}, so another text looks the same`;
+      const reason = unsafeTextReason(value);
+      if (reason !== undefined) return `${reason}, so another text looks the same`;
     }
     const missed = sets.find(({ texts }) => !texts.has(listText(value)));
     return missed === undefined ? undefined : `is not among ${missed.where}`;
@@ -213,27 +216,27 @@ function violationOf(
 
 /** The text of a value in lists: in the store, in files and in the policy. */
 export function listText(value: Value): string {
-  return comparableEntry(formatValue(value));
+  return toComparableEntry(formatValue(value));
 }
 
 /** The values under `values` and `file`. Undefined, with a fault, if the argument can't have one of them. */
 function compileTexts(
   { values, file }: WrittenCondition,
-  judged: JudgedArgument,
+  checked: CheckedArgument,
   path: Path,
   context: RuleContext,
 ): readonly AllowedTexts[] | undefined {
   const sets: AllowedTexts[] = [];
   if (values !== undefined) {
-    const texts = readTexts(values, judged, [...path, 'values'], context);
+    const texts = readTexts(values, checked, [...path, 'values'], context);
     if (texts === undefined) return undefined;
     sets.push({ where: 'the values of the policy', texts });
   }
   if (file !== undefined) {
     const at = [...path, 'file'];
     const lines = linesOf(file, at, context);
-    const texts = lines && readTexts(lines, judged, at, context);
-    if (texts === undefined || !hasChecksums(file, judged, at, context)) return undefined;
+    const texts = lines && readTexts(lines, checked, at, context);
+    if (texts === undefined || !hasChecksums(file, checked, at, context)) return undefined;
     sets.push({ where: file, texts });
   }
   return sets;
@@ -248,44 +251,44 @@ function linesOf(file: string, path: Path, context: RuleContext): readonly strin
 }
 
 /** Verifies the checksums of a file's addresses as written, because the compared lines are in lower case. */
-function hasChecksums(file: string, judged: JudgedArgument, path: Path, context: RuleContext): boolean {
-  if (judged.argument.type.kind !== 'address') return true;
-  return readTexts(context.writtenList(file) ?? [], judged, path, context) !== undefined;
+function hasChecksums(file: string, checked: CheckedArgument, path: Path, context: RuleContext): boolean {
+  if (checked.argument.type.kind !== 'address') return true;
+  return readTexts(context.listAsWritten(file) ?? [], checked, path, context) !== undefined;
 }
 
 function readTexts(
   written: readonly string[],
-  judged: JudgedArgument,
+  checked: CheckedArgument,
   path: Path,
   context: RuleContext,
 ): ReadonlySet<string> | undefined {
   const texts = new Set<string>();
   for (const each of written) {
-    const read = readText(each, judged);
+    const read = readText(each, checked);
     if (read.ok) texts.add(read.text);
     // A revision from before this check stays valid: no argument ever equals such a text.
-    else if (!context.isStored) return context.fault(path, read.message, read.cure);
+    else if (!context.isStored) return context.fault(path, read.message, read.fix);
   }
   return texts;
 }
 
 type TextRead =
   | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly message: string; readonly cure: string };
+  | { readonly ok: false; readonly message: string; readonly fix: string };
 
 /** The list text of a value that the policy gives. */
-function readText(written: string, { argument: { type }, decimals }: JudgedArgument): TextRead {
-  const refuse = (cure: string): TextRead => ({
+function readText(written: string, { argument: { type }, decimals }: CheckedArgument): TextRead {
+  const refuse = (fix: string): TextRead => ({
     ok: false,
     message: `${formatInput(written)} is not a value of the type ${formatType(type)}`,
-    cure,
+    fix,
   });
   switch (type.kind) {
     case 'address': {
       const read = readAddress('evm', written);
       if (read.ok) return { ok: true, text: read.address };
       const message = `${formatInput(written)} is not an address: ${read.because}`;
-      return { ok: false, message, cure: 'copy it again' };
+      return { ok: false, message, fix: 'copy it again' };
     }
     case 'uint':
     case 'int': {
@@ -307,11 +310,11 @@ function readText(written: string, { argument: { type }, decimals }: JudgedArgum
         : refuse(`write 0x and ${digits} hexadecimal digits`);
     }
     case 'string': {
-      const entry = comparableEntry(written);
-      const ambiguity = ambiguityOf(entry);
-      if (ambiguity === undefined) return { ok: true, text: entry };
-      const message = `${formatInput(written)} ${ambiguity}, and such a text is refused`;
-      return { ok: false, message, cure: 'write it without that' };
+      const entry = toComparableEntry(written);
+      const reason = unsafeTextReason(entry);
+      if (reason === undefined) return { ok: true, text: entry };
+      const message = `${formatInput(written)} ${reason}, and such a text is refused`;
+      return { ok: false, message, fix: 'write it without that' };
     }
     case 'array':
     case 'tuple':
@@ -324,28 +327,28 @@ const DECIMAL = /^(-?)(0|[1-9]\d{0,77})(?:\.(\d{1,36}))?$/;
 
 type LimitRead =
   | { readonly ok: true; readonly value: bigint }
-  | { readonly ok: false; readonly message: string; readonly cure: string };
+  | { readonly ok: false; readonly message: string; readonly fix: string };
 
 /** Reads a number that a policy gives for an integer argument. The result is exact, in the smallest units. */
 function readLimit(written: string, type: Type, decimals: number): LimitRead {
   const [, sign = '', whole = '', fraction = ''] = DECIMAL.exec(written) ?? [];
   if (whole === '') {
     const plain = decimals === 0 ? 'a whole number, like 10' : 'a plain decimal, like 10000 or 0.5';
-    const message = `${JSON.stringify(written.slice(0, 80))} will not do`;
-    return { ok: false, message, cure: `write ${plain}` };
+    const message = `${JSON.stringify(written.slice(0, 80))} is not valid`;
+    return { ok: false, message, fix: `write ${plain}` };
   }
   if (fraction.length > decimals) {
     return {
       ok: false,
       message: `${written} has ${fraction.length} digits after the point, and the argument has ${decimals}`,
-      cure: decimals === 0 ? 'write a whole number, or give its decimals' : 'round it',
+      fix: decimals === 0 ? 'write a whole number, or give its decimals' : 'round it',
     };
   }
   const units = BigInt(whole + fraction.padEnd(decimals, '0'));
   const value = sign === '' ? units : -units;
   const [least, greatest] = rangeOf(type);
   if (value >= least && value <= greatest) return { ok: true, value };
-  return { ok: false, message: `${written} is outside of the range of the argument`, cure: 'leave it out' };
+  return { ok: false, message: `${written} is outside of the range of the argument`, fix: 'leave it out' };
 }
 
 function rangeOf(type: Type): readonly [least: bigint, greatest: bigint] {

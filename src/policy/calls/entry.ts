@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { readAddress } from '../../values/address.ts';
 import { type Amount, parseAmount } from '../../values/amount.ts';
-import { type Path, cureFor, formatInput } from '../fault.ts';
-import { textsText } from '../rules/parameter.ts';
+import { type Path, fixFor, formatInput } from '../fault.ts';
+import { textList } from '../rules/parameter.ts';
 import type { RuleContext } from '../rules/rule.ts';
-import { type Argument, argumentsNamed } from './abi.ts';
+import { type Argument, type Type, argumentsNamed } from './abi.ts';
 import { type Condition, type WrittenCondition, compileCondition, conditionText } from './condition.ts';
 import { type Method, type MethodTable, describesInnerCalls, methodsNamed } from './methods.ts';
 
@@ -14,8 +14,8 @@ const PLAIN = 'a plain decimal, like 10000 or 0.5, with at most 36 digits before
 /** An entry under `calls`. The compiler reports unknown names. */
 export const entryShape = z
   .looseObject({
-    contract: textsText.describe('The contract that is called, or a list of them.'),
-    method: textsText.describe(
+    contract: textList.describe('The contract that is called, or a list of them.'),
+    method: textList.describe(
       'The method by its signature, like transfer(address,uint256), or a list of them.',
     ),
     decimals: z
@@ -30,7 +30,7 @@ export const entryShape = z
       .record(z.string(), conditionText, { error: 'a mapping of arguments' })
       .optional()
       .describe(
-        'What each argument must be, by name, or by place counted from 1; any if it may be anything.',
+        'The condition of each argument, by its name or its position from 1. `any` allows every value.',
       ),
     unlimited: z
       .literal('allowed', { error: 'allowed, or leave it out' })
@@ -40,11 +40,11 @@ export const entryShape = z
       .looseObject({ max: z.string({ error: PLAIN }) }, { error: VALUE })
       .meta({ additionalProperties: false })
       .optional()
-      .describe('The native coins that may go along; none without it.'),
+      .describe('The most native coins that the call may send. Without `value`, the call may send none.'),
     recipient: z
       .string({ error: 'the name of an address argument' })
       .optional()
-      .describe('The argument that the callback’s `to` may name in the place of the contract.'),
+      .describe('The argument whose value the callback’s `to` may have instead of the contract.'),
   })
   .meta({ additionalProperties: false });
 
@@ -52,8 +52,11 @@ type WrittenEntry = z.output<typeof entryShape>;
 
 /** A method that is allowed on some contracts, under conditions. */
 export interface Entry {
-  /** The entry in the policy. All its methods share it, and with it one sum of native coins. */
-  readonly key: object;
+  /**
+   * The parsed entry of the policy itself, compared by reference. Charges with the same one are added to one
+   * sum, so all methods of the entry share a sum of native coins.
+   */
+  readonly sumIdentity: object;
   readonly contracts: readonly string[];
   readonly method: Method;
   readonly conditions: readonly Condition[];
@@ -76,7 +79,7 @@ export function compileEntry(
 ): readonly Entry[] {
   const unknown = Object.keys(written).filter((name) => !NAMES.includes(name));
   for (const name of unknown) {
-    context.fault([...path, name], `${formatInput(name)} is not known here`, cureFor(name, NAMES));
+    context.fault([...path, name], `${formatInput(name)} is not known here`, fixFor(name, NAMES));
   }
   if (unknown.length > 0) return [];
   const contracts = readContracts(written.contract, [...path, 'contract'], context);
@@ -84,7 +87,11 @@ export function compileEntry(
   const decimals = readDecimals(written, path, context);
   if (contracts === undefined || nativeMax === undefined || decimals === undefined) return [];
   if (written.method.length > LISTED_MAX) {
-    context.fault([...path, 'method'], `it has ${written.method.length} methods`, `keep to ${LISTED_MAX}`);
+    context.fault(
+      [...path, 'method'],
+      `it has ${written.method.length} methods`,
+      `remove some: at most ${LISTED_MAX} are allowed`,
+    );
     return [];
   }
   return written.method.flatMap((signature) => {
@@ -92,7 +99,9 @@ export function compileEntry(
     const method = bestNamed(variants, Object.keys(written.where ?? {}));
     if (method === undefined) return [];
     const compiled = compileArguments(written, method, decimals.decimals, path, context);
-    return compiled === undefined ? [] : [{ key: written, contracts, method, nativeMax, ...compiled }];
+    return compiled === undefined
+      ? []
+      : [{ sumIdentity: written, contracts, method, nativeMax, ...compiled }];
   });
 }
 
@@ -102,7 +111,11 @@ function readContracts(
   context: RuleContext,
 ): readonly string[] | undefined {
   if (written.length > LISTED_MAX) {
-    return context.fault(path, `it has ${written.length} contracts`, `keep to ${LISTED_MAX}`);
+    return context.fault(
+      path,
+      `it has ${written.length} contracts`,
+      `remove some: at most ${LISTED_MAX} are allowed`,
+    );
   }
   const contracts = new Set<string>();
   for (const each of written) {
@@ -130,10 +143,10 @@ export function readNative(
   const unknown = Object.keys(written).find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const message = `${formatInput(unknown)} is not known here`;
-    return context.fault([...path, unknown], message, cureFor(unknown, known));
+    return context.fault([...path, unknown], message, fixFor(unknown, known));
   }
   const max = /[eE]/.test(written.max) ? undefined : parseAmount(written.max);
-  return max ?? context.fault([...path, 'max'], `${formatInput(written.max)} will not do`, `write ${PLAIN}`);
+  return max ?? context.fault([...path, 'max'], `${formatInput(written.max)} is not valid`, `write ${PLAIN}`);
 }
 
 /**
@@ -160,16 +173,16 @@ function readDecimals(
   }
   if (decimals !== undefined) {
     if (DECIMALS.test(decimals)) return { decimals: Number(decimals) };
-    const cure = 'write a whole number from 0 to 36';
-    return context.fault([...path, 'decimals'], `${formatInput(decimals)} will not do`, cure);
+    const fix = 'write a whole number from 0 to 36';
+    return context.fault([...path, 'decimals'], `${formatInput(decimals)} is not valid`, fix);
   }
   if (asset === undefined) return { decimals: undefined };
   const found = context.assets.get(asset);
   if (found?.chain === 'evm') return { decimals: found.decimals };
   const at = [...path, 'asset'];
   if (found === undefined) {
-    const cure = cureFor(asset, [...context.assets.keys()].slice(0, 20));
-    return context.fault(at, `the asset table has no ${formatInput(asset)}`, cure);
+    const fix = fixFor(asset, [...context.assets.keys()].slice(0, 20));
+    return context.fault(at, `the asset table has no ${formatInput(asset)}`, fix);
   }
   const message = `${asset} is on the chain ${found.chain}, which has no EVM contracts`;
   return context.fault(at, message, 'write decimals instead');
@@ -189,22 +202,22 @@ function compileArguments(
 ): ArgumentConditions | undefined {
   const amounts = new Map<Argument, number | undefined>([...method.amounts].map((each) => [each, decimals]));
   const conditions: Condition[] = [];
-  const judged = new Set<Argument>();
+  const checked = new Set<Argument>();
   let valid = true;
   for (const [name, condition] of Object.entries(written.where ?? {})) {
     const at = [...path, 'where', name];
-    const named = argumentsFor(method, name, condition, judged, at, context);
-    for (const argument of named) judged.add(argument);
+    const named = argumentsFor(method, name, condition, checked, at, context);
+    for (const argument of named) checked.add(argument);
     const [argument] = named;
     if (argument === undefined) valid = false;
     if (argument === undefined || condition === 'any') continue;
-    const compiled = compileOne(condition, argument, { method, amounts }, at, context);
+    const compiled = compileArgument(condition, argument, { method, amounts }, at, context);
     if (compiled === undefined) valid = false;
     else conditions.push(compiled);
   }
   const recipient = recipientOf(written.recipient, method, [...path, 'recipient'], context);
   if (!valid || recipient === undefined) return undefined;
-  if (!isComplete(written, method, { amounts, judged }, path, context)) return undefined;
+  if (!isComplete(written, method, { amounts, checked }, path, context)) return undefined;
   return { conditions, amounts, unlimited: written.unlimited === 'allowed', recipient: recipient.argument };
 }
 
@@ -216,23 +229,23 @@ function argumentsFor(
   method: Method,
   name: string,
   condition: 'any' | WrittenCondition,
-  judged: ReadonlySet<Argument>,
+  checked: ReadonlySet<Argument>,
   path: Path,
   context: RuleContext,
 ): readonly Argument[] {
   const named = argumentsNamed(method.arguments, name);
-  const fault = (message: string, cure: string): readonly Argument[] => {
-    context.fault(path, message, cure);
+  const fault = (message: string, fix: string): readonly Argument[] => {
+    context.fault(path, message, fix);
     return [];
   };
   if (named.length === 0) {
     const known = method.arguments.map((each) => each.path);
-    return fault(`${method.signature} has no argument ${formatInput(name)}`, cureFor(name, known));
+    return fault(`${method.signature} has no argument ${formatInput(name)}`, fixFor(name, known));
   }
   if (named.some((each) => describesInnerCalls(method, each))) {
     return fault(`${name} describes the inner calls, which have entries of their own`, 'leave it out here');
   }
-  if (named.some((each) => judged.has(each))) return fault(`${name} is named twice`, 'keep one of the two');
+  if (named.some((each) => checked.has(each))) return fault(`${name} is named twice`, 'keep one of the two');
   if (condition !== 'any' && named.length > 1) {
     const members = named.map((each) => each.path).join(', ');
     return fault(`${name} has several members`, `write a condition for each: ${members}`);
@@ -240,7 +253,7 @@ function argumentsFor(
   return named;
 }
 
-function compileOne(
+function compileArgument(
   condition: WrittenCondition,
   argument: Argument,
   { method, amounts }: { readonly method: Method; readonly amounts: Map<Argument, number | undefined> },
@@ -250,15 +263,15 @@ function compileOne(
   const own = readDecimals(condition, path, context);
   if (own === undefined) return undefined;
   if (own.decimals !== undefined) amounts.set(argument, own.decimals);
-  const amount = amounts.has(argument);
+  const isAmount = amounts.has(argument);
   const decimals = amounts.get(argument);
-  if (amount && decimals === undefined) {
-    const cure = 'write decimals (or asset) in the entry; decimals: 0 counts the smallest units';
-    return context.fault(path, `${argument.path} is an amount, and its decimals are not given`, cure);
+  if (isAmount && decimals === undefined) {
+    const fix = 'write decimals (or asset) in the entry; decimals: 0 counts the smallest units';
+    return context.fault(path, `${argument.path} is an amount, and its decimals are not given`, fix);
   }
-  const summed = isSummed(condition, argument, { amount, method }, path, context);
-  if (summed === undefined) return undefined;
-  return compileCondition(condition, { argument, amount, decimals, summed }, path, context);
+  const isSummed = isLimitOnSum(condition, argument, { isAmount, method }, path, context);
+  if (isSummed === undefined) return undefined;
+  return compileCondition(condition, { argument, isAmount, decimals, isSummed }, path, context);
 }
 
 /**
@@ -266,37 +279,46 @@ function compileOne(
  * integer of an ABI file the policy must choose, because a limit on each value would allow any number of such
  * values.
  */
-function isSummed(
+function isLimitOnSum(
   condition: WrittenCondition,
   { type }: Argument,
-  { amount, method }: { readonly amount: boolean; readonly method: Method },
+  { isAmount, method }: { readonly isAmount: boolean; readonly method: Method },
   path: Path,
   context: RuleContext,
 ): boolean | undefined {
-  const isInteger = type.kind === 'uint' || type.kind === 'int';
-  if (!isInteger) return false;
+  if (type.kind !== 'uint' && type.kind !== 'int') return false;
+  const limit = summableLimit(condition, type);
   if (condition.each !== undefined) {
     const at = [...path, 'each'];
     if (condition.each !== 'true') {
-      return context.fault(at, `${formatInput(condition.each)} will not do`, 'write true, or leave it out');
+      return context.fault(at, `${formatInput(condition.each)} is not valid`, 'write true, or leave it out');
     }
-    if (amount) {
-      const cure = 'leave each out; if the argument is not an amount, leave decimals and asset out';
-      return context.fault(at, 'the limit of an amount is for the whole transaction', cure);
+    if (isAmount) {
+      const fix = 'leave each out; if the argument is not an amount, leave decimals and asset out';
+      return context.fault(at, 'the limit of an amount is for the whole transaction', fix);
     }
-    if (condition.max !== undefined) return false;
-    return context.fault(at, 'each says what max limits, and there is no max', 'leave it out');
+    if (limit !== undefined) return false;
+    return context.fault(at, 'each has no effect without max or a min below zero', 'leave it out');
   }
-  if (amount || !method.fromAbiFile || condition.max === undefined) return amount;
+  if (isAmount || !method.fromAbiFile || limit === undefined) return isAmount;
   // A revision from before this check stays valid, with the stricter meaning.
   if (context.isStored) return true;
   return context.fault(
-    [...path, 'max'],
-    'max of an argument of an own ABI does not say what it limits',
-    'for an amount, write decimals (or asset) beside it: max then limits the whole transaction ' +
+    [...path, limit],
+    `${limit} could limit each value or the sum of the transaction, since the method is from an ABI file`,
+    `for an amount, write decimals (or asset) beside it: ${limit} then limits the whole transaction ` +
       '(decimals: 0 counts the smallest units); for an id, a time or a rate, write each: true: ' +
-      'max then limits each value',
+      `${limit} then limits each value`,
   );
+}
+
+/**
+ * The name of a limit that values of one sign could exceed together: `max`, or a `min` below zero. A `min`
+ * of zero or more only limits each value.
+ */
+function summableLimit({ min, max }: WrittenCondition, type: Type): 'max' | 'min' | undefined {
+  if (max !== undefined) return 'max';
+  return type.kind === 'int' && min?.startsWith('-') === true ? 'min' : undefined;
 }
 
 function recipientOf(
@@ -315,7 +337,7 @@ function recipientOf(
   }
   const message = `${method.signature} has no single address ${formatInput(name)}`;
   const known = addresses.map((each) => each.path);
-  return context.fault(path, message, cureFor(name, known));
+  return context.fault(path, message, fixFor(name, known));
 }
 
 /** Checks that every argument has a condition, and that every member of the entry has an effect. */
@@ -324,12 +346,12 @@ function isComplete(
   method: Method,
   {
     amounts,
-    judged,
-  }: { readonly amounts: ReadonlyMap<Argument, unknown>; readonly judged: ReadonlySet<Argument> },
+    checked,
+  }: { readonly amounts: ReadonlyMap<Argument, unknown>; readonly checked: ReadonlySet<Argument> },
   path: Path,
   context: RuleContext,
 ): boolean {
-  const missing = method.arguments.filter((each) => !judged.has(each) && !describesInnerCalls(method, each));
+  const missing = method.arguments.filter((each) => !checked.has(each) && !describesInnerCalls(method, each));
   if (missing.length > 0) {
     const names = missing.map((each) => each.path).join(', ');
     const at = Object.keys(where).length === 0 ? path : [...path, 'where'];
@@ -343,7 +365,11 @@ function isComplete(
     return false;
   }
   if (unlimited !== undefined && amounts.size === 0 && method.blanketFlags.size === 0) {
-    context.fault([...path, 'unlimited'], `${method.signature} allows nothing unlimited`, 'leave it out');
+    context.fault(
+      [...path, 'unlimited'],
+      `${method.signature} has no amount and no approval flag, so unlimited has no effect`,
+      'leave it out',
+    );
     return false;
   }
   return true;

@@ -27,10 +27,13 @@ export type Match =
 
 /** An amount that counts towards a limit on the sum over a transaction. */
 export interface Charge {
-  /** Identifies the limit: charges with the same key are summed. */
-  readonly key: object;
+  /**
+   * The parsed policy object that has the limit, compared by reference. Charges with the same one are added
+   * to one sum.
+   */
+  readonly sumIdentity: object;
   /** True for an amount below zero. Such amounts have a sum of their own. */
-  readonly below?: true;
+  readonly isBelowZero?: true;
   readonly what: string;
   /** Zero or more. */
   readonly amount: bigint;
@@ -47,10 +50,10 @@ export interface ListedValues extends ListCondition {
 /** Whether an entry for the call's contract and method allows the call. Sums and lists are checked later. */
 export function matchEntry(entry: Entry, call: DecodedCall): Match {
   return (
-    wrongRecipient(entry, call) ??
-    wrongUnlimited(entry, call) ??
-    wrongNative(entry, call) ??
-    wrongArgument(entry, call) ?? {
+    recipientRefusal(entry, call) ??
+    unlimitedRefusal(entry, call) ??
+    nativeRefusal(entry, call) ??
+    argumentRefusal(entry, call) ?? {
       ok: true,
       charges: [
         ...nativeCharges(entry, call),
@@ -65,19 +68,19 @@ function refusal(because: string, values: Readonly<Record<string, string>>): Mat
   return { ok: false, because, values };
 }
 
-function wrongRecipient({ recipient }: Entry, { to, contract, values }: DecodedCall): Match | undefined {
+function recipientRefusal({ recipient }: Entry, { to, contract, values }: DecodedCall): Match | undefined {
   if (to === undefined || to === contract) return undefined;
   if (recipient === undefined) {
-    return refusal(`to is ${to}, and not the contract ${contract} that is called`, { to });
+    return refusal(`to is ${to}, which is not the contract ${contract} that is called`, { to });
   }
   const [named] = valuesAt(values, recipient);
   if (to === named) return undefined;
-  const because = `to is ${to}, and neither the contract ${contract} nor ${recipient.path} of the call`;
+  const because = `to is ${to}, which is neither the contract ${contract} nor the argument ${recipient.path}`;
   return refusal(because, { to });
 }
 
 /** Unlimited amounts, flags that approve everything, and the callback's own `-1`. */
-function wrongUnlimited(entry: Entry, call: DecodedCall): Match | undefined {
+function unlimitedRefusal(entry: Entry, call: DecodedCall): Match | undefined {
   const { method, unlimited } = entry;
   const argument = unlimitedIn(entry, call.values);
   if (argument !== undefined && !unlimited) {
@@ -107,14 +110,14 @@ function isUnlimited(value: Value, from: bigint): boolean {
   return typeof value !== 'bigint' || value >= from;
 }
 
-function wrongNative({ nativeMax, method }: Entry, { native }: DecodedCall): Match | undefined {
+function nativeRefusal({ nativeMax, method }: Entry, { native }: DecodedCall): Match | undefined {
   if (native === 'unlimited' || native <= nativeMax) return undefined;
   const [value, max] = [formatNative(native), formatNative(nativeMax)];
   const because = `the native value ${value} of ${method.signature} is above the maximum ${max}`;
   return refusal(because, { native: value, max });
 }
 
-function wrongArgument(entry: Entry, { values, sender }: DecodedCall): Match | undefined {
+function argumentRefusal(entry: Entry, { values, sender }: DecodedCall): Match | undefined {
   for (const { argument, violation } of entry.conditions) {
     const found = valuesAt(values, argument);
     if (found.length === 0) {
@@ -126,7 +129,7 @@ function wrongArgument(entry: Entry, { values, sender }: DecodedCall): Match | u
       if (entry.amounts.has(argument) && isUnlimited(value, unlimitedFrom(argument.type))) continue;
       const because = violation(value, sender);
       if (because === undefined) continue;
-      const shown = cut(inUnits(entry, argument, value));
+      const shown = truncate(inUnits(entry, argument, value));
       return refusal(`${argument.path} ${shown} ${because}`, { argument: argument.path, found: shown });
     }
   }
@@ -143,20 +146,25 @@ function inUnits({ amounts }: Entry, argument: Condition['argument'], value: Val
 function nativeCharges(entry: Entry, { native }: DecodedCall): readonly Charge[] {
   if (native === 'unlimited') return [];
   const what = `the native value of ${entry.method.signature}`;
-  return [{ key: entry.key, what, amount: native, max: entry.nativeMax, format: formatNative }];
+  return [
+    { sumIdentity: entry.sumIdentity, what, amount: native, max: entry.nativeMax, format: formatNative },
+  ];
 }
 
 function chargesOf(entry: Entry, condition: Condition, { values }: DecodedCall): readonly Charge[] {
-  const { argument, limits, summed } = condition;
-  if (!summed || limits.max === undefined) return [];
-  const { min = 0n, max } = limits;
+  const { argument, limits, isSummed } = condition;
+  if (!isSummed) return [];
+  const { min, max } = limits;
   const format = (amount: bigint): string => inUnits(entry, argument, amount);
-  const what = `${argument.path} of ${entry.method.signature}`;
+  const common = {
+    sumIdentity: condition.sumIdentity,
+    what: `${argument.path} of ${entry.method.signature}`,
+  };
   return valuesAt(values, argument).flatMap((amount): readonly Charge[] => {
     if (typeof amount !== 'bigint' || amount >= unlimitedFrom(argument.type)) return [];
-    return amount < 0n
-      ? [{ key: condition.key, below: true, what, amount: -amount, max: -min, format: (sum) => format(-sum) }]
-      : [{ key: condition.key, what, amount, max, format }];
+    if (amount >= 0n) return max === undefined ? [] : [{ ...common, amount, max, format }];
+    if (min === undefined) return [];
+    return [{ ...common, isBelowZero: true, amount: -amount, max: -min, format: (sum) => format(-sum) }];
   });
 }
 
@@ -175,6 +183,6 @@ export function formatNative(native: Amount | 'unlimited'): string {
 
 const TEXT_MAX = 200;
 
-export function cut(text: string): string {
+export function truncate(text: string): string {
   return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}… (${text.length} characters)` : text;
 }

@@ -77,7 +77,11 @@ export function methodTable(files: readonly string[], context: RuleContext): Met
   const table: WritableTable = { bySignature: new Map(), bySelector: new Map() };
   for (const method of knownMethods()) addMethod(table, method);
   if (files.length > FILES_MAX) {
-    return context.fault(['abis'], `there are ${files.length} ABI files`, `keep to ${FILES_MAX}`);
+    return context.fault(
+      ['abis'],
+      `there are ${files.length} ABI files`,
+      `remove some: at most ${FILES_MAX} are allowed`,
+    );
   }
   let valid = true;
   for (const [index, file] of files.entries()) {
@@ -104,7 +108,7 @@ function addFile(table: WritableTable, file: string, path: Path, context: RuleCo
       const other = table.bySelector.get(selector);
       if (other !== undefined && other !== signature) {
         const message =
-          `${signature} of ${file} has the selector ${selector} of ${other}: ` +
+          `${signature} of ${file} has the same selector ${selector} as ${other}, so ` +
           'call data would be ambiguous';
         context.fault(path, message, 'remove the one that you don’t need from the file');
         return false;
@@ -114,10 +118,10 @@ function addFile(table: WritableTable, file: string, path: Path, context: RuleCo
     }
     return true;
   } catch (thrown) {
-    const cure =
+    const fix =
       'put the file beside the policy: a JSON ABI, or one signature on each line, ' +
       'like swap(uint256 amountIn, address to)';
-    context.fault(path, `${file}: ${messageOf(thrown)}`, cure);
+    context.fault(path, `${file}: ${messageOf(thrown)}`, fix);
     return false;
   }
 }
@@ -137,7 +141,7 @@ export function methodsNamed(
   const [method] = found;
   if (method === undefined) {
     const message = `no method ${JSON.stringify(written.slice(0, 100))} is known`;
-    context.fault(path, message, cureForMethod(signature, bySignature));
+    context.fault(path, message, fixForMethod(signature, bySignature));
     return [];
   }
   if (method.unsupported !== undefined) {
@@ -147,16 +151,18 @@ export function methodsNamed(
   return found;
 }
 
-function cureForMethod(signature: string, bySignature: MethodTable['bySignature']): string {
+function fixForMethod(signature: string, bySignature: MethodTable['bySignature']): string {
   const [name = ''] = signature.split('(');
   const all = [...bySignature.keys()];
   const named = all.filter((each) => each.startsWith(`${name}(`));
-  const meant =
+  const suggestion =
     named.length > 0
       ? named
       : all.filter((each) => closestMatch(name, [each.split('(')[0] ?? '']) !== undefined);
-  const other = 'name an ABI file that has it under abis';
-  return meant.length > 0 ? `did you mean ${meant.slice(0, 5).join(' or ')}? If not, ${other}` : other;
+  const other = 'add an ABI file with this method under abis';
+  return suggestion.length > 0
+    ? `did you mean ${suggestion.slice(0, 5).join(' or ')}? If not, ${other}`
+    : other;
 }
 
 const METHOD_NAME = /^[A-Za-z_$][\w$]{0,127}$/;

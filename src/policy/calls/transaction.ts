@@ -1,6 +1,6 @@
 import type { Web3Callback } from '../../callback/callback.ts';
 import type { Amount } from '../../values/amount.ts';
-import { type Outcome, refuse } from '../rules/rule.ts';
+import { type RuleOutcome, refuse } from '../rules/rule.ts';
 import { type Value, formatUnits, formatValue, valuesAt } from './abi.ts';
 import type { Condition, ListCondition } from './condition.ts';
 import { SELECTOR_CHARACTERS, readCall } from './decode.ts';
@@ -10,7 +10,7 @@ import {
   type ListedValues,
   type Match,
   type Refusal,
-  cut,
+  truncate,
   formatNative,
   listedBy,
   matchEntry,
@@ -18,42 +18,49 @@ import {
 import { type InnerCalls, type Method, describesInnerCalls } from './methods.ts';
 
 /** The transactions that a rule allows. */
-export interface Allowed {
+export interface AllowedTransactions {
   /** By contract, then by selector. Several entries for a pair are alternatives with the same signature. */
   readonly entries: ReadonlyMap<string, ReadonlyMap<string, readonly Entry[]>>;
   /** Signatures by selector, for messages. */
   readonly signatures: ReadonlyMap<string, string>;
-  readonly plain: Plain | undefined;
+  readonly plain: PlainTransfer | undefined;
   /** Bounds on inner calls; undefined if wrappers are not allowed. */
   readonly nesting: { readonly depth: number; readonly calls: number } | undefined;
 }
 
 /** Transfers of native coins without call data. */
-export interface Plain {
+export interface PlainTransfer {
   readonly max: Amount;
   readonly to: Condition | undefined;
 }
 
-/** As long as the call data of the longest callback. */
+/**
+ * No callback has longer call data: its `input_data` has at most 65,536 characters including `0x`, which are
+ * 32,767 bytes.
+ */
 const DATA_MAX_BYTES = 32_768;
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const HEX = /^0x(?:[0-9a-fA-F]{2})*$/;
 
-/** Judges a transaction. The size of the call data and the bounds on inner calls bound its work. */
-export function judgeTransaction(allowed: Allowed, callback: Web3Callback): Outcome {
+/** Evaluates a transaction. The size of the call data and the bounds on inner calls bound its work. */
+export function evaluateTransaction(allowed: AllowedTransactions, callback: Web3Callback): RuleOutcome {
   const { inputData: data, interactiveContract: contract, to, from } = callback;
   const malformed = malformedIn(callback);
   if (malformed !== undefined) return refuse(malformed.because, malformed.values);
   const isCall = data !== '' && data !== '0x';
-  const judge = new TransactionJudge(allowed, from.toLowerCase(), isCall ? to.toLowerCase() : undefined);
-  const refusal = judge.judge({
+  const evaluation = new TransactionEvaluation(
+    allowed,
+    from.toLowerCase(),
+    isCall ? to.toLowerCase() : undefined,
+  );
+  const refusal = evaluation.evaluate({
     target: (isCall ? contract : to).toLowerCase(),
     data: isCall ? data.toLowerCase() : '0x',
     native: callback.amount,
     position: [],
   });
-  return refusal === undefined ? judge.outcome() : refuse(refusal.because, refusal.values);
+  return refusal === undefined ? evaluation.outcome() : refuse(refusal.because, refusal.values);
 }
 
 function malformedIn({
@@ -77,7 +84,10 @@ function malformedIn({
       : refusal('there is call data, and interactive_contract is not an EVM address', { contract });
   }
   if (contract === '' || contract.toLowerCase() === to.toLowerCase()) return undefined;
-  return refusal(`there is no call data, and interactive_contract is not to`, { contract, to });
+  return refusal('there is no call data, and interactive_contract is another address than to', {
+    contract,
+    to,
+  });
 }
 
 /** A call or a plain transfer: the transaction's own, or one within a wrapper. */
@@ -91,31 +101,30 @@ interface Call {
   readonly position: readonly number[];
 }
 
-class TransactionJudge {
-  readonly #allowed: Allowed;
+class TransactionEvaluation {
+  readonly #allowed: AllowedTransactions;
   readonly #sender: string;
   readonly #to: string | undefined;
   readonly #totals = new TransactionTotals();
-  #because = '';
+  #firstCall = '';
 
-  constructor(allowed: Allowed, sender: string, to: string | undefined) {
+  constructor(allowed: AllowedTransactions, sender: string, to: string | undefined) {
     this.#allowed = allowed;
     this.#sender = sender;
     this.#to = to;
   }
 
-  judge(call: Call): Refusal | undefined {
-    if (call.position.length > 0) this.#totals.innerCalls += 1;
-    const refusal = call.data === '0x' ? this.#judgePlain(call) : this.#judgeCall(call);
+  evaluate(call: Call): Refusal | undefined {
+    const refusal = call.data === '0x' ? this.#evaluatePlain(call) : this.#evaluateCall(call);
     // The refusal of an inner call already names the innermost position.
     if (refusal === undefined || call.position.length === 0 || 'call' in refusal.values) return refusal;
     const position = call.position.join('.');
     return { because: `call ${position}: ${refusal.because}`, values: { call: position, ...refusal.values } };
   }
 
-  outcome(): Outcome {
+  outcome(): RuleOutcome {
     const { values, lists } = this.#totals;
-    if (lists.length === 0) return { verdict: 'pass', because: `${this.#because} is allowed`, values };
+    if (lists.length === 0) return { verdict: 'pass', because: `${this.#firstCall} is allowed`, values };
     const wanted = lists.map(({ list, must, values: listed }) => {
       const [first = '', ...others] = listed;
       const named = others.length === 0 ? first : `${first} and ${others.length} more`;
@@ -123,13 +132,13 @@ class TransactionJudge {
     });
     return {
       verdict: 'claim',
-      because: `${this.#because} is allowed with ${wanted.join(', ')}`,
+      because: `${this.#firstCall} is allowed with ${wanted.join(', ')}`,
       values,
       claims: lists.map((listed) => ({ type: 'list', ...listed })),
     };
   }
 
-  #judgePlain({ target, native, position }: Call): Refusal | undefined {
+  #evaluatePlain({ target, native, position }: Call): Refusal | undefined {
     const { plain } = this.#allowed;
     const values = { to: target, native: formatNative(native) };
     if (plain === undefined) {
@@ -147,9 +156,9 @@ class TransactionJudge {
     const prefix = prefixOf(position);
     this.#totals.report(`${prefix}to`, target);
     this.#totals.report(`${prefix}native`, values.native);
-    this.#because ||= `a plain transfer of ${values.native} to ${target}`;
+    this.#firstCall ||= `a plain transfer of ${values.native} to ${target}`;
     const refusal = this.#totals.charge({
-      key: plain,
+      sumIdentity: plain,
       what: 'the amount of plain transfers',
       amount: native,
       max: plain.max,
@@ -158,7 +167,7 @@ class TransactionJudge {
     return refusal && { ...refusal, values: { ...values, ...refusal.values } };
   }
 
-  #judgeCall(call: Call): Refusal | undefined {
+  #evaluateCall(call: Call): Refusal | undefined {
     const { target, data } = call;
     if (data.length < SELECTOR_CHARACTERS) {
       return { because: 'the call data is shorter than a selector', values: { contract: target, data } };
@@ -173,9 +182,9 @@ class TransactionJudge {
     if (!read.ok) return { because: read.because, values: { ...known, argument: read.argument } };
     const matched = this.#match(entries, call, read.values);
     if ('because' in matched) return { because: matched.because, values: { ...known, ...matched.values } };
-    this.#because ||= `${method.signature} of ${target}`;
+    this.#firstCall ||= `${method.signature} of ${target}`;
     this.#totals.reportCall(prefixOf(call.position), target, matched.entry, read.values, call.native);
-    return this.#judgeInnerCalls(matched.entry.method, call, read.values);
+    return this.#evaluateInnerCalls(matched.entry.method, call, read.values);
   }
 
   #notAllowed(contract: string, selector: string): Refusal {
@@ -208,32 +217,39 @@ class TransactionJudge {
     return { entry: found.entry };
   }
 
-  /** Judges each inner call of a wrapper like a separate call. */
-  #judgeInnerCalls(method: Method, call: Call, values: readonly Value[]): Refusal | undefined {
+  /** Evaluates each inner call of a wrapper like a separate call. */
+  #evaluateInnerCalls(method: Method, call: Call, values: readonly Value[]): Refusal | undefined {
     const { innerCalls, signature } = method;
     if (innerCalls === undefined) return undefined;
     const { nesting } = this.#allowed;
-    const refusal = (because: string): Refusal => ({
+    const refusalOfWrapper = (because: string): Refusal => ({
       because,
       values: { contract: call.target, method: signature },
     });
-    if (nesting === undefined) return refusal(`${signature} contains calls, and that is not allowed`);
+    if (nesting === undefined)
+      return refusalOfWrapper(`${signature} contains calls, and that is not allowed`);
     if (call.position.length >= nesting.depth) {
       const depth = call.position.length + 1;
-      return refusal(
+      return refusalOfWrapper(
         `${signature} contains calls at a depth of ${depth}; at most ${nesting.depth} is allowed`,
       );
     }
     const calls = callsWithin(innerCalls, call, values);
-    if (calls.length === 0) return refusal(`${signature} contains no call`);
-    const count = this.#totals.innerCalls + calls.length;
+    if (calls.length === 0) return refusalOfWrapper(`${signature} contains no call`);
+    // All of them count before the first is evaluated, because it may be a wrapper with calls of its own.
+    this.#totals.innerCalls += calls.length;
+    const count = this.#totals.innerCalls;
     if (count > nesting.calls) {
-      return refusal(`there are at least ${count} inner calls; at most ${nesting.calls} are allowed`);
+      return refusalOfWrapper(
+        `there are at least ${count} inner calls; at most ${nesting.calls} are allowed`,
+      );
     }
     for (const each of calls) {
-      const found =
-        each === undefined ? refusal('an inner call has no selector, target or value') : this.judge(each);
-      if (found !== undefined) return found;
+      const refusal =
+        each === undefined
+          ? refusalOfWrapper('an inner call has no selector, target or value')
+          : this.evaluate(each);
+      if (refusal !== undefined) return refusal;
     }
     return undefined;
   }
@@ -294,15 +310,15 @@ class TransactionTotals {
   innerCalls = 0;
 
   /** Adds an amount to its sum. Returns a refusal if the sum exceeds the limit. */
-  charge({ key, below, what, amount, max, format }: Charge): Refusal | undefined {
-    const sums = below === true ? this.#sumsBelow : this.#sums;
-    const sum = (sums.get(key) ?? 0n) + amount;
-    sums.set(key, sum);
+  charge({ sumIdentity, isBelowZero, what, amount, max, format }: Charge): Refusal | undefined {
+    const sums = isBelowZero === true ? this.#sumsBelow : this.#sums;
+    const sum = (sums.get(sumIdentity) ?? 0n) + amount;
+    sums.set(sumIdentity, sum);
     if (sum <= max) return undefined;
-    const limit = below === true ? 'below the minimum' : 'above the maximum';
+    const limit = isBelowZero === true ? 'below the minimum' : 'above the maximum';
     return {
       because: `${what} is ${format(sum)} over all calls together, ${limit} ${format(max)}`,
-      values: { sum: format(sum), [below === true ? 'min' : 'max']: format(max) },
+      values: { sum: format(sum), [isBelowZero === true ? 'min' : 'max']: format(max) },
     };
   }
 
@@ -317,7 +333,7 @@ class TransactionTotals {
   }
 
   report(name: string, text: string): void {
-    if (this.#values.size < NAMES_MAX) this.#values.set(name, cut(text));
+    if (this.#values.size < NAMES_MAX) this.#values.set(name, truncate(text));
   }
 
   /**

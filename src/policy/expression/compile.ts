@@ -8,7 +8,7 @@ import {
 import type { Callback, Kind } from '../../callback/callback.ts';
 import { messageOf } from '../../errors.ts';
 import type { Facts } from '../facts.ts';
-import { ExpressionFault, readGrammar } from './grammar.ts';
+import { ExpressionFault, analyseExpression } from './grammar.ts';
 import { BOUNDS, type Names, RENAMED, languageOf } from './language.ts';
 import { shownValue } from './values.ts';
 
@@ -29,9 +29,9 @@ export interface Evaluated {
 
 type ExpressionCompiled =
   | { readonly ok: true; readonly expression: Expression }
-  | { readonly ok: false; readonly message: string; readonly cure: string };
+  | { readonly ok: false; readonly message: string; readonly fix: string };
 
-const CURE =
+const FIX =
   "compare texts with texts in quotes, and amounts with whole numbers or decimals like decimal('1.5')";
 
 /**
@@ -44,18 +44,18 @@ export function compileExpression(text: string, kind: Kind): ExpressionCompiled 
       throw new ExpressionFault(
         BOUNDS.characters,
         `it has ${text.length} characters`,
-        `keep to ${BOUNDS.characters}`,
+        `shorten it: at most ${BOUNDS.characters} are allowed`,
       );
     }
     const { names, environment } = languageOf(kind);
-    const { uses, looped } = readGrammar(environment.parse(text).ast, names);
+    const { uses, nodesInLoops } = analyseExpression(environment.parse(text).ast, names);
     const parsed = environment.parse(renamed(text, uses));
     const { valid, type, error } = parsed.check();
-    if (!valid) throw error ?? new ExpressionFault(0, 'its types do not fit', CURE);
+    if (!valid) throw error ?? new ExpressionFault(0, 'its types do not fit', FIX);
     if (type !== 'bool')
       throw new ExpressionFault(0, `its value is a ${type}, not true or false`, 'compare it with something');
     const used = new Set(uses.map(({ name }) => name));
-    return { ok: true, expression: { evaluate: evaluatorOf(parsed, names, used, looped) } };
+    return { ok: true, expression: { evaluate: evaluatorOf(parsed, names, used, nodesInLoops) } };
   } catch (thrown) {
     return { ok: false, ...faultOf(thrown, text) };
   }
@@ -71,21 +71,21 @@ function renamed(text: string, uses: readonly { readonly name: string; readonly 
   return written;
 }
 
-function faultOf(thrown: unknown, text: string): { readonly message: string; readonly cure: string } {
+function faultOf(thrown: unknown, text: string): { readonly message: string; readonly fix: string } {
   const at = (offset: number, message: string): string => {
     const quoted = offset < text.length ? `, ${JSON.stringify(text.slice(offset, offset + 20))}` : '';
     return `at character ${offset + 1}${quoted}: ${message}`;
   };
-  if (thrown instanceof ExpressionFault) return { message: at(thrown.at, thrown.message), cure: thrown.cure };
+  if (thrown instanceof ExpressionFault) return { message: at(thrown.at, thrown.message), fix: thrown.fix };
   const offset = thrown instanceof ParseError || thrown instanceof TypeFault ? (thrown.range?.start ?? 0) : 0;
   if (thrown instanceof ParseError) {
-    const cure =
-      thrown.code === 'limit_exceeded' ? 'write it shorter, or as two rules' : 'mend the expression here';
-    return { message: at(offset, `it can't be read: ${thrown.summary}`), cure };
+    const fix =
+      thrown.code === 'limit_exceeded' ? 'write it shorter, or as two rules' : 'correct the expression here';
+    return { message: at(offset, `it can't be read: ${thrown.summary}`), fix };
   }
   return {
     message: at(offset, thrown instanceof TypeFault ? thrown.summary : messageOf(thrown)),
-    cure: CURE,
+    fix: FIX,
   };
 }
 
@@ -93,7 +93,7 @@ function evaluatorOf(
   evaluate: ParseResult,
   names: Names,
   used: ReadonlySet<string>,
-  looped: number,
+  nodesInLoops: number,
 ): Expression['evaluate'] {
   const readers = [...used].flatMap((name) => {
     const found = names.get(name);
@@ -108,7 +108,7 @@ function evaluatorOf(
         if (value !== undefined) context[known] = value;
         values[name] = value === undefined ? 'none' : shownValue(value);
       }
-      const steps = looped * callback.payouts.length;
+      const steps = nodesInLoops * callback.payouts.length;
       if (steps > BOUNDS.steps) {
         const error = `${callback.payouts.length} outputs make ${steps} steps, more than ${BOUNDS.steps}`;
         return { holds: false, error, values };

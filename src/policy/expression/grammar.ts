@@ -1,6 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { parseAmount } from '../../values/amount.ts';
-import { cureFor, formatInput } from '../fault.ts';
+import { fixFor, formatInput } from '../fault.ts';
 import { readMemberText } from '../members.ts';
 import { type Name, type Names, OUTPUTS, OUTPUT_FIELDS } from './language.ts';
 
@@ -16,12 +16,12 @@ const METHODS: readonly string[] = [...TEXT_METHODS, 'size', ...LOOPS];
 export class ExpressionFault extends Error {
   /** A character, counted from 0. */
   readonly at: number;
-  readonly cure: string;
+  readonly fix: string;
 
-  constructor(at: number, message: string, cure: string) {
+  constructor(at: number, message: string, fix: string) {
     super(message);
     this.at = at;
-    this.cure = cure;
+    this.fix = fix;
   }
 }
 
@@ -32,29 +32,29 @@ interface Use {
 }
 
 /** The names that an expression uses, and how much of it is repeated for each output. */
-interface Grammar {
+interface ExpressionUsage {
   readonly uses: readonly Use[];
   /** The number of nodes within loops. */
-  readonly looped: number;
+  readonly nodesInLoops: number;
 }
 
 /**
- * Reads what an expression uses. Throws {@link ExpressionFault} for the parts of CEL that policies don't
+ * Finds what an expression uses. Throws {@link ExpressionFault} for the parts of CEL that policies don't
  * have: binary floating point, division, maps, bytes, time, regular expressions, growing text, nested loops,
  * and loops over anything but the outputs. The rest is bounded in time, exact and typed.
  */
-export function readGrammar(root: ASTNode, names: Names): Grammar {
+export function analyseExpression(root: ASTNode, names: Names): ExpressionUsage {
   const walk = new GrammarCheck(names);
   walk.visit(root, undefined);
-  const { uses, looped } = walk;
+  const { uses, nodesInLoops } = walk;
   if (uses.length === 0) {
     throw new ExpressionFault(
       0,
       'it uses nothing of the callback, so its value is always the same',
-      cureFor('', [...names.keys()]),
+      fixFor('', [...names.keys()]),
     );
   }
-  return { uses, looped };
+  return { uses, nodesInLoops };
 }
 
 /** The variable of the surrounding loop, if there is one. */
@@ -62,7 +62,7 @@ type Loop = string | undefined;
 
 class GrammarCheck {
   readonly uses: Use[] = [];
-  looped = 0;
+  nodesInLoops = 0;
   readonly #names: Names;
 
   constructor(names: Names) {
@@ -70,10 +70,10 @@ class GrammarCheck {
   }
 
   visit(node: ASTNode, loop: Loop): void {
-    if (loop !== undefined) this.looped++;
+    if (loop !== undefined) this.nodesInLoops++;
     switch (node.op) {
       case 'value':
-        return literal(node);
+        return checkLiteral(node);
       case 'id':
         return this.#id(node, loop);
       case '.':
@@ -103,7 +103,7 @@ class GrammarCheck {
       case '!_':
         return this.visit(node.args, loop);
       case '-_':
-        return negative(node);
+        return checkNegative(node);
       case '+':
       case '-':
       case '*':
@@ -119,9 +119,13 @@ class GrammarCheck {
       case 'map':
       case '.?':
       case '[?]':
-        throw faultAt(node, 'that is not known here', 'compare members with texts, numbers and lists');
+        throw faultAt(
+          node,
+          'maps and optional fields are not supported',
+          'compare members with texts, numbers and lists',
+        );
       default:
-        throw new ExpressionFault(0, 'it has a part that is not known here', 'write it in another way');
+        throw new ExpressionFault(0, 'it has a part that is not supported', 'write it in another way');
     }
   }
 
@@ -134,7 +138,7 @@ class GrammarCheck {
     if (name === loop) return;
     if (!this.#names.has(name)) {
       const known = [...this.#names.keys(), ...(loop === undefined ? [] : [loop])];
-      throw faultAt(node, `there is no ${formatInput(name)} in this callback`, cureFor(name, known));
+      throw faultAt(node, `there is no ${formatInput(name)} in this callback`, fixFor(name, known));
     }
     if (loop !== undefined && name === OUTPUTS) {
       throw faultAt(
@@ -149,10 +153,8 @@ class GrammarCheck {
   #field(node: NodeOf<'.'>, loop: Loop): void {
     const [of, name] = node.args;
     if (!OUTPUT_FIELDS.includes(name)) {
-      const cure = this.#names.has(OUTPUTS)
-        ? cureFor(name, OUTPUT_FIELDS)
-        : 'write the name of a member alone';
-      throw new ExpressionFault(node.pos, `there is no field ${formatInput(name)}`, cure);
+      const fix = this.#names.has(OUTPUTS) ? fixFor(name, OUTPUT_FIELDS) : 'write the name of a member alone';
+      throw new ExpressionFault(node.pos, `there is no field ${formatInput(name)}`, fix);
     }
     this.visit(of, loop);
   }
@@ -170,7 +172,7 @@ class GrammarCheck {
     const [name, parameters] = node.args;
     const [first] = parameters;
     if (!FUNCTIONS.includes(name)) {
-      throw faultAt(node, `there is no function ${formatInput(name)}`, cureFor(name, FUNCTIONS));
+      throw faultAt(node, `there is no function ${formatInput(name)}`, fixFor(name, FUNCTIONS));
     }
     if (first === undefined || parameters.length > 1) {
       throw faultAt(
@@ -184,7 +186,7 @@ class GrammarCheck {
     }
     if (name === 'decimal' && first.op === 'value' && typeof first.args === 'string') {
       if (parseAmount(first.args) === undefined) {
-        throw faultAt(first, `${formatInput(first.args)} is no decimal`, "write it like decimal('1.5')");
+        throw faultAt(first, `${formatInput(first.args)} is not a decimal`, "write it like decimal('1.5')");
       }
     }
     this.visit(first, loop);
@@ -193,8 +195,8 @@ class GrammarCheck {
   #method(node: NodeOf<'rcall'>, loop: Loop): void {
     const [name, of, parameters] = node.args;
     if (!METHODS.includes(name)) {
-      const cure = name === 'matches' ? `use ${TEXT_METHODS.join(', ')} or in` : cureFor(name, METHODS);
-      throw faultAt(node, `there is no .${name}(…)`, cure);
+      const fix = name === 'matches' ? `use ${TEXT_METHODS.join(', ')} or in` : fixFor(name, METHODS);
+      throw faultAt(node, `there is no .${name}(…)`, fix);
     }
     if (LOOPS.includes(name)) return this.#loop(node, loop);
     this.visit(of, loop);
@@ -203,12 +205,12 @@ class GrammarCheck {
 
   #loop(node: NodeOf<'rcall'>, loop: Loop): void {
     const [name, of, [variable, body, ...more]] = node.args;
-    if (loop !== undefined) throw faultAt(node, 'a loop within a loop', 'write one loop after the other');
+    if (loop !== undefined) throw faultAt(node, "loops can't be nested", 'write one loop after the other');
     if (!isOutputs(of)) {
-      const cure = this.#names.has(OUTPUTS)
+      const fix = this.#names.has(OUTPUTS)
         ? `write ${OUTPUTS}.${name}(o, …)`
         : 'compare the members themselves';
-      throw faultAt(of, 'a loop is only possible over the outputs of a withdrawal', cure);
+      throw faultAt(of, 'a loop is only possible over the outputs of a withdrawal', fix);
     }
     if (variable?.op !== 'id' || body === undefined || more.length > 0) {
       throw faultAt(
@@ -227,31 +229,31 @@ class GrammarCheck {
   /** Only numbers can be added: sums of texts and lists would grow. */
   #number(node: ASTNode): void {
     if (node.op === '?:') return node.args.slice(1).forEach((branch) => this.#number(branch));
-    const certain =
+    const isNumber =
       CALCULATIONS.has(node.op) ||
       (node.op === 'value' && (typeof node.args === 'bigint' || typeof node.args === 'number')) ||
       (node.op === 'id' && this.#names.get(node.args)?.type === 'decimal') ||
       (node.op === '.' && node.args[1] === 'amount') ||
       (node.op === 'call' && NUMBERS.has(node.args[0])) ||
       (node.op === 'rcall' && node.args[0] === 'size');
-    if (certain) return;
+    if (isNumber) return;
     throw faultAt(node, 'only amounts and numbers are added and multiplied', 'compare the parts one by one');
   }
 
   /** A comparison with a text that the member never has would have the same result for every callback. */
   #checkTexts([a, b]: readonly [ASTNode, ASTNode], loop: Loop): void {
-    for (const [asked, written] of [
+    for (const [memberSide, textSide] of [
       [a, b],
       [b, a],
     ] as const) {
-      const member = this.#memberOf(asked, loop);
+      const member = this.#memberOf(memberSide, loop);
       if (member === undefined) continue;
-      for (const { node, text } of textsIn(written)) {
+      for (const { node, text } of textsIn(textSide)) {
         const read = readMemberText(member, text);
         if (read.ok) continue;
-        const cure =
+        const fix =
           text === '' ? `write !given(${member}) for a member that is not there` : `write ${read.expected}`;
-        throw faultAt(node, `no ${member} is ever ${formatInput(text)}`, cure);
+        throw faultAt(node, `${member} can't be ${formatInput(text)}`, fix);
       }
     }
   }
@@ -267,12 +269,12 @@ const GREATEST_WHOLE = 2n ** 63n - 1n;
 type NodeOf<Op extends ASTNode['op']> = Extract<ASTNode, { readonly op: Op }>;
 
 /** A fault at this node. */
-function faultAt(node: ASTNode, message: string, cure: string): ExpressionFault {
-  return new ExpressionFault(node.start, message, cure);
+function faultAt(node: ASTNode, message: string, fix: string): ExpressionFault {
+  return new ExpressionFault(node.start, message, fix);
 }
 
 /** Accepts texts, booleans and whole numbers of 64 bits, and no binary floating point. */
-function literal(node: NodeOf<'value'>): void {
+function checkLiteral(node: NodeOf<'value'>): void {
   const { args: value, start, end, input } = node;
   const written = input.slice(start, end);
   if (typeof value === 'string' || typeof value === 'boolean') return;
@@ -289,15 +291,15 @@ function literal(node: NodeOf<'value'>): void {
     const kind = typeof value === 'number' ? 'has a point or an exponent' : 'is too great for a whole number';
     throw faultAt(node, `${formatInput(written)} ${kind}`, `write decimal('${written}')`);
   }
-  const cure =
+  const fix =
     value === null ? 'write given(memo) to ask whether there is a memo' : 'write it like 5 or in quotes';
-  throw faultAt(node, `${formatInput(written)} is neither a text, a number, true nor false`, cure);
+  throw faultAt(node, `${formatInput(written)} is neither a text, a number, true nor false`, fix);
 }
 
-function negative(node: NodeOf<'-_'>): void {
+function checkNegative(node: NodeOf<'-_'>): void {
   const { args: operand } = node;
   if (operand.op !== 'value') throw faultAt(node, 'only a number can have a sign', 'write 0 - amount');
-  literal(operand);
+  checkLiteral(operand);
 }
 
 /** Whether the node is the list of outputs, filtered or not. */

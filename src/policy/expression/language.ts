@@ -111,7 +111,7 @@ function cachedDecimals(read: (text: string) => Decimal): (text: string) => Deci
 
 function decimalFrom(text: string): Decimal {
   const amount = parseAmount(text);
-  if (amount === undefined) throw new RangeError(`${JSON.stringify(text.slice(0, 80))} is no decimal`);
+  if (amount === undefined) throw new RangeError(`${JSON.stringify(text.slice(0, 80))} is not a decimal`);
   return new Decimal(amount);
 }
 
@@ -183,7 +183,7 @@ interface Checker {
 /** A name in an expression. */
 export interface Name {
   readonly type: 'decimal' | 'text' | 'bool' | 'list<output>';
-  /** The member that has the text, for a text. */
+  /** For type `text`: the member whose format literals in a comparison must have. */
   readonly member: string | undefined;
   /** Undefined if the callback has no such value. Its use is then an error. */
   readonly read: (callback: Callback, facts: Facts) => Value | undefined;
@@ -255,6 +255,7 @@ const SCHEME: Name = {
   read: (_, { scheme }) => (scheme === undefined ? undefined : new Text(scheme)),
 };
 
+/** One element for each address, with its total; not the raw `outputs` of the body. */
 const PAYOUTS: Name = {
   type: 'list<output>',
   member: undefined,

@@ -1,5 +1,5 @@
 import { AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
-import { comparable } from '../../values/comparable.ts';
+import { toComparable } from '../../values/comparable.ts';
 
 /*
  * The values of expressions other than booleans and whole numbers. They are classes because the library
@@ -50,7 +50,7 @@ export class Text {
   }
 
   is(written: string): boolean {
-    return this.text === written || this.text === comparable(written);
+    return this.text === written || this.text === toComparable(written);
   }
 
   /**
@@ -61,7 +61,7 @@ export class Text {
     const lower = written.toLowerCase();
     if (lower === written) return written;
     this.#caseless ??=
-      this.text === this.text.toLowerCase() && comparable(this.text.toUpperCase()) === this.text;
+      this.text === this.text.toLowerCase() && toComparable(this.text.toUpperCase()) === this.text;
     return this.#caseless ? lower : written;
   }
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Callback } from '../../callback/callback.ts';
-import { type Asset, type AssetTable, assetCure, readAssetAddress, unknownSymbols } from '../assets.ts';
-import { cureFor, formatInput } from '../fault.ts';
-import { textsText } from './parameter.ts';
-import { type Outcome, type RuleContext, defineRule, pass, refuse } from './rule.ts';
+import { type Asset, type AssetTable, assetFix, readAssetAddress, unknownSymbols } from '../assets.ts';
+import { fixFor, formatInput } from '../fault.ts';
+import { textList } from './parameter.ts';
+import { type RuleOutcome, type RuleContext, defineRule, pass, refuse } from './rule.ts';
 
 const MEMBERS = {
   payment: [],
@@ -29,7 +29,7 @@ export const address = defineRule({
   ],
   callbacks: ['transfer', 'web3'],
   parameters: z.strictObject({
-    of: textsText
+    of: textList
       .optional()
       .describe(
         'The members to check: from, to, and for web3 interactive_contract. The default is from and to.',
@@ -48,7 +48,7 @@ rules:
 `,
   },
   cases: `tests:
-  - test: addresses with the right checksum pass, and so do those without one where the chain has them
+  - test: addresses with the right checksum pass, and so do those without one if the chain allows them
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
@@ -89,7 +89,7 @@ rules:
     const members = membersOf(of, context);
     const unknown = unknownSymbols(context.when.get('symbol') ?? [], context.assets);
     for (const symbol of unknown) {
-      context.fault([], `the asset table does not have ${symbol}`, assetCure(symbol, context.assets));
+      context.fault([], `the asset table does not have ${symbol}`, assetFix(symbol, context.assets));
     }
     if (members === undefined || unknown.length > 0) return undefined;
     return {
@@ -107,8 +107,8 @@ function membersOf(of: readonly string[], context: RuleContext): readonly Addres
     if (member === undefined) {
       return context.fault(
         ['of'],
-        `${formatInput(name)} is no address of a ${context.callback}`,
-        cureFor(name, known),
+        `${formatInput(name)} is not an address of a ${context.callback}`,
+        fixFor(name, known),
       );
     }
     members.push(member);
@@ -116,7 +116,7 @@ function membersOf(of: readonly string[], context: RuleContext): readonly Addres
   return members;
 }
 
-function judge(callback: Callback, members: readonly AddressMember[], assets: AssetTable): Outcome {
+function judge(callback: Callback, members: readonly AddressMember[], assets: AssetTable): RuleOutcome {
   const { symbol } = callback;
   const asset = assets.get(symbol);
   if (asset === undefined) {
@@ -131,7 +131,7 @@ function judge(callback: Callback, members: readonly AddressMember[], assets: As
       const wrong = addressProblem(asset, text);
       if (wrong === undefined) count++;
       else
-        return refuse(`${member} ${text} is no address of ${symbol}: ${wrong}`, {
+        return refuse(`${member} ${text} is not an address of ${symbol}: ${wrong}`, {
           ...values,
           member,
           address: text,
@@ -139,7 +139,12 @@ function judge(callback: Callback, members: readonly AddressMember[], assets: As
     }
   }
   if (count === 0) return refuse('it names no address', values);
-  return pass(`${members.join(' and ')}: as ${symbol} writes addresses`, values);
+  const checked =
+    count > members.length ? `all addresses in ${members.join(' and ')}` : members.join(' and ');
+  return pass(
+    `${checked} ${count === 1 ? 'is a valid address' : 'are valid addresses'} of ${symbol}`,
+    values,
+  );
 }
 
 function addressProblem(asset: Asset, text: string): string | undefined {

@@ -10,7 +10,7 @@ export const allowList = defineRule({
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: membershipParameters,
-  listed: 'pass',
+  listedValues: 'pass',
   example: `policy: exchange-deposits
 callback: transfer
 when: { source: vault, symbol: XRP }

@@ -6,13 +6,13 @@ import {
   type AmountTable,
   type Bound,
   amountOrTable,
-  boundFor,
-  boundsOf,
+  amountFor,
+  boundLookup,
   byAsset,
   checkByAsset,
   isTable,
 } from './parameter.ts';
-import { type Outcome, defineRule, pass, refuse } from './rule.ts';
+import { type RuleOutcome, defineRule, pass, refuse } from './rule.ts';
 
 export const amountLimit = defineRule({
   name: 'amount-limit',
@@ -45,7 +45,7 @@ export const amountLimit = defineRule({
         context.addIssue({
           code: 'custom',
           message: 'it has neither min nor max, so it limits nothing',
-          params: { cure: 'give at least one of them' },
+          params: { fix: 'give at least one of them' },
         });
         return;
       }
@@ -60,7 +60,7 @@ rules:
   - amount-limit: { by: asset, min: 0.0001, max: { USDT1742: 5000, BTC: 0.1 } }
 `,
   cases: `tests:
-  - test: each asset passes up to its own maximum, that included
+  - test: each asset passes up to its own maximum, inclusive
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: shop
@@ -91,8 +91,8 @@ rules:
   compile: ({ min, max }) => {
     const none = () => undefined;
     const bounds = {
-      min: min === undefined ? none : boundsOf(min),
-      max: max === undefined ? none : boundsOf(max),
+      min: min === undefined ? none : boundLookup(min),
+      max: max === undefined ? none : boundLookup(max),
       tables: [min, max].filter(isTable),
     };
     return { evaluate: (callback) => judge(callback, bounds) };
@@ -106,7 +106,7 @@ interface Bounds {
   readonly tables: readonly AmountTable[];
 }
 
-function judge(callback: Callback, bounds: Bounds): Outcome {
+function judge(callback: Callback, bounds: Bounds): RuleOutcome {
   const { amount, symbol } = callback;
   const { tables } = bounds;
   const min = bounds.min(symbol);
@@ -141,13 +141,13 @@ function checkOrder(
   if (min === undefined || max === undefined) return;
   const symbols = new Set([min, max].filter(isTable).flatMap((table) => [...table.keys()]));
   for (const symbol of symbols.size > 0 ? symbols : [undefined]) {
-    const [least, greatest] = [boundFor(min, symbol ?? ''), boundFor(max, symbol ?? '')];
+    const [least, greatest] = [amountFor(min, symbol ?? ''), amountFor(max, symbol ?? '')];
     if (greatest === undefined) {
       context.addIssue({
         code: 'custom',
         path: ['min', symbol ?? ''],
         message: `${symbol} has a min and no max, so any amount of it above that would pass`,
-        params: { cure: `add ${symbol} to max, or leave it out of min` },
+        params: { fix: `add ${symbol} to max, or leave it out of min` },
       });
     }
     if (least === undefined || greatest === undefined || least <= greatest) continue;
@@ -155,7 +155,7 @@ function checkOrder(
       code: 'custom',
       path: symbol === undefined ? [] : [isTable(max) ? 'max' : 'min', symbol],
       message: `min is above max${symbol === undefined ? '' : ` for ${symbol}`}, so nothing could pass`,
-      params: { cure: 'exchange the two' },
+      params: { fix: 'exchange the two' },
     });
   }
 }

@@ -24,7 +24,7 @@ rules:
   - ask: { service: risk, with: { profile: withdrawals } }
 `,
   cases: `tests:
-  - test: what the service says yes to passes
+  - test: a yes of the service passes
     now: 2026-03-02T10:00:00Z
     given: { answers: { service: { risk: yes } } }
     callbacks:
@@ -36,7 +36,7 @@ rules:
           amount: '1.5'
           symbol: ETH
         expect: SUCCESS
-  - test: its no refuses
+  - test: a no refuses
     now: 2026-03-02T10:00:00Z
     given: { answers: { service: { risk: no } } }
     callbacks:
@@ -60,7 +60,7 @@ rules:
           amount: '1.5'
           symbol: ETH
         expect: { verdict: FAILURE, rule: ask#1, values: { service: risk, answer: failed } }
-  - test: the yes of another service is none
+  - test: a yes of another service does not count
     now: 2026-03-02T10:00:00Z
     given: { answers: { service: { credit: yes } } }
     callbacks:
@@ -74,5 +74,5 @@ rules:
         expect: { verdict: FAILURE, rule: ask#1, values: { answer: failed } }
 `,
   compile: ({ service, with: parameters = {} }) =>
-    compilePluginQuestion({ of: 'service', name: service, parameters }),
+    compilePluginQuestion({ type: 'service', name: service, parameters }),
 });

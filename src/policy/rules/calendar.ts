@@ -3,9 +3,8 @@ import { formatInput } from '../fault.ts';
 import type { RuleContext } from './rule.ts';
 
 /*
- * All calculations with dates and time zones: calendar periods and opening hours. Outside this file an
- * instant is a number of milliseconds since the epoch. The functions that depend on the UTC offset of a zone
- * are at the end of the file.
+ * All calculations with calendars and time zones: calendar periods and opening hours. Outside this file an
+ * instant is a whole number of milliseconds since the epoch. values/clock.ts reads instants from texts.
  */
 
 /** The instants in [startMs, endMs). */
@@ -14,50 +13,66 @@ export interface Period {
   readonly endMs: number;
 }
 
-export type PeriodUnit = 'day' | 'week' | 'month';
+const UNIT_LENGTHS = { day: { days: 1 }, week: { weeks: 1 }, month: { months: 1 } } as const;
+export type PeriodUnit = keyof typeof UNIT_LENGTHS;
 
 /**
  * The day, the week (from Monday) or the month of an instant, from midnight to midnight in the zone. A day
  * has 23 or 25 hours when the clocks change. It starts at its first instant if the clocks skip midnight.
  */
 export function createCalendar(unit: PeriodUnit, zone: string): (nowMs: number) => Period {
-  const wall = wallClock(zone);
+  const timeZone = temporalZone(zone);
+  const startOf = (date: Temporal.PlainDate): number => date.toZonedDateTime(timeZone).epochMilliseconds;
   return (nowMs) => {
-    let [start, end] = datesAround(unit, wall(nowMs));
-    let period = { startMs: midnight(start, wall), endMs: midnight(end, wall) };
+    let start = firstDate(unit, zonedTime(nowMs, timeZone).toPlainDate());
+    let end = start.add(UNIT_LENGTHS[unit]);
     // If the clocks are set back past midnight, the end of a date occurs twice. The second time belongs to
     // the next day.
-    while (nowMs >= period.endMs) {
-      [start, end] = datesAround(unit, end);
-      period = { startMs: period.endMs, endMs: midnight(end, wall) };
-    }
-    return period;
+    while (nowMs >= startOf(end)) [start, end] = [end, end.add(UNIT_LENGTHS[unit])];
+    return { startMs: startOf(start), endMs: startOf(end) };
   };
 }
 
-/** Reports a fault for text that is no time zone. */
+function firstDate(unit: PeriodUnit, date: Temporal.PlainDate): Temporal.PlainDate {
+  if (unit === 'month') return date.with({ day: 1 });
+  return unit === 'week' ? date.subtract({ days: date.dayOfWeek - 1 }) : date;
+}
+
+/** Reports a fault for text that is not a time zone. */
 export function checkZone(zone: string, context: RuleContext): boolean {
   if (isZone(zone)) return true;
-  const meant = closestMatch(zone, Intl.supportedValuesOf('timeZone'));
+  const suggestion = closestMatch(zone, Intl.supportedValuesOf('timeZone'));
   context.fault(
     ['zone'],
-    `${formatInput(zone)} is no time zone`,
-    `write an IANA name, like ${meant ?? 'Europe/Berlin or UTC'}`,
+    `${formatInput(zone)} is not a time zone`,
+    `write an IANA name, like ${suggestion ?? 'Europe/Berlin or UTC'}`,
   );
   return false;
 }
 
 /** Whether this runtime supports the zone. An offset alone is not a zone, since it has no summer time. */
 export function isZone(zone: string): boolean {
+  if (!/^[A-Za-z]/.test(zone)) return false;
   try {
-    return (
-      /^[A-Za-z]/.test(zone) &&
-      new Intl.DateTimeFormat('en', { timeZone: zone }) instanceof Intl.DateTimeFormat
-    );
-  } catch {
-    return false;
+    temporalZone(zone);
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof RangeError) return false;
+    throw thrown;
   }
 }
+
+/**
+ * The name by which Temporal knows the zone. `Intl` knows some zones by more names, like JST for Asia/Tokyo.
+ * Throws a RangeError if there is no such zone.
+ */
+function temporalZone(zone: string): string {
+  const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions();
+  return new Temporal.ZonedDateTime(0n, timeZone).timeZoneId;
+}
+
+const zonedTime = (atMs: number, timeZone: string): Temporal.ZonedDateTime =>
+  Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone);
 
 export const DAY_NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
 export type DayName = (typeof DAY_NAMES)[number];
@@ -65,7 +80,7 @@ export type DayName = (typeof DAY_NAMES)[number];
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 /** How many days ahead the next opening is searched. */
-export const AHEAD_DAYS = 31;
+export const MAX_SEARCH_DAYS = 31;
 
 /**
  * In milliseconds since midnight; the end is exclusive. A span that ends at or before its start ends on the
@@ -90,10 +105,10 @@ export interface ConstantPeriod extends Period {
   readonly offsetMs: number;
 }
 
-export interface Opening {
-  /** The stretch that contains an instant. */
+export interface OpeningSchedule {
+  /** The period that contains an instant. */
   readonly at: (nowMs: number) => ConstantPeriod;
-  /** The next opening after a closed stretch; undefined if it is more than 31 days ahead. */
+  /** The next opening after a closed period; undefined if it is more than 31 days ahead. */
   readonly after: (closed: ConstantPeriod) => number | undefined;
 }
 
@@ -111,8 +126,12 @@ export function readSpan(text: string): Span | undefined {
 /** Whether the text is an existing date, like `2026-12-25`. */
 export function isDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const atMs = Date.parse(`${text}T00:00:00Z`);
-  return !Number.isNaN(atMs) && dateOf(atMs) === text;
+  try {
+    return Temporal.PlainDate.from(text).toString() === text;
+  } catch (thrown) {
+    if (thrown instanceof RangeError) return false;
+    throw thrown;
+  }
 }
 
 /**
@@ -120,159 +139,72 @@ export function isDate(text: string): boolean {
  * clocks skip is the first instant after it. A span past midnight belongs to the day on which it starts. A
  * holiday is closed from midnight to midnight, and no span starts on it.
  */
-export function createOpening(hours: OpeningHours, zone: string): Opening {
-  const wall = wallClock(zone);
+export function createOpeningSchedule(hours: OpeningHours, zone: string): OpeningSchedule {
+  const timeZone = temporalZone(zone);
   const times = [...new Set([0, ...hours.spans.flatMap(({ startMs, endMs }) => [startMs, endMs]), DAY_MS])];
   times.sort((a, b) => a - b);
-  const at = (nowMs: number): ConstantPeriod => stretchAt(nowMs, hours, times, wall);
+  const at = (nowMs: number): ConstantPeriod => constantPeriod(nowMs, hours, times, timeZone);
   return {
     at,
     after: (closed) => {
-      let stretch = closed;
-      while (!stretch.open && stretch.endMs - closed.endMs < AHEAD_DAYS * DAY_MS) stretch = at(stretch.endMs);
-      return stretch.open ? stretch.startMs : undefined;
+      let period = closed;
+      while (!period.open && period.endMs - closed.endMs < MAX_SEARCH_DAYS * DAY_MS) {
+        period = at(period.endMs);
+      }
+      return period.open ? period.startMs : undefined;
     },
   };
 }
 
-/** What the clocks show at an instant of the stretch: `2026-03-02`, `09:15`, and the day of the week. */
+/** What the clocks show at an instant of the period: `2026-03-02`, `09:15`, and the day of the week. */
 export function clockAt(
   nowMs: number,
   { offsetMs }: ConstantPeriod,
 ): { readonly date: string; readonly time: string; readonly day: DayName } {
-  const wallMs = nowMs + offsetMs;
+  const local = zonedTime(nowMs + offsetMs, 'UTC');
   return {
-    date: dateOf(wallMs),
-    time: new Date(wallMs).toISOString().slice(11, 16),
-    day: dayOf(wallMs),
+    date: local.toPlainDate().toString(),
+    time: local.toPlainTime().toString({ smallestUnit: 'minute' }),
+    day: dayOf(local.toPlainDate()),
   };
 }
 
 /** `times` are all times of the day at which the state may change. */
-function stretchAt(
+function constantPeriod(
   nowMs: number,
   hours: OpeningHours,
   times: readonly number[],
-  wall: WallClock,
+  timeZone: string,
 ): ConstantPeriod {
-  const wallMs = wall(nowMs);
-  const timeMs = timeOf(wallMs);
+  const now = zonedTime(nowMs, timeZone);
+  const offsetMs = now.offsetNanoseconds / 1e6;
+  const timeMs = (((nowMs + offsetMs) % DAY_MS) + DAY_MS) % DAY_MS;
   const before = times.findLast((time) => time <= timeMs) ?? 0;
   const after = times.find((time) => time > timeMs) ?? DAY_MS;
-  const around = { startMs: nowMs - (timeMs - before), endMs: nowMs + (after - timeMs) };
-  return { ...steadyAround(nowMs, around, wall), open: isOpen(wallMs, hours), offsetMs: wallMs - nowMs };
+  // `getTimeZoneTransition('previous')` excludes the instant itself, so ask from one millisecond later.
+  const previous = zonedTime(nowMs + 1, timeZone).getTimeZoneTransition('previous');
+  const next = now.getTimeZoneTransition('next');
+  return {
+    startMs: Math.max(nowMs - timeMs + before, previous?.epochMilliseconds ?? -Infinity),
+    endMs: Math.min(nowMs - timeMs + after, next?.epochMilliseconds ?? Infinity),
+    open: isOpen(now.toPlainDate(), timeMs, hours),
+    offsetMs,
+  };
 }
 
-function isOpen(wallMs: number, { days, spans, holidays }: OpeningHours): boolean {
-  const timeMs = timeOf(wallMs);
-  const isHoliday = holidays.has(dateOf(wallMs));
-  const starts = (dayMs: number): boolean => days.has(dayOf(dayMs)) && !holidays.has(dateOf(dayMs));
+function isOpen(date: Temporal.PlainDate, timeMs: number, { days, spans, holidays }: OpeningHours): boolean {
+  const starts = (day: Temporal.PlainDate): boolean => days.has(dayOf(day)) && !holidays.has(day.toString());
+  const [today, yesterday] = [starts(date), starts(date.subtract({ days: 1 }))];
   return (
-    !isHoliday &&
+    !holidays.has(date.toString()) &&
     spans.some(({ startMs, endMs }) =>
       startMs < endMs
-        ? starts(wallMs) && timeMs >= startMs && timeMs < endMs
-        : (starts(wallMs) && timeMs >= startMs) || (starts(wallMs - DAY_MS) && timeMs < endMs),
+        ? today && timeMs >= startMs && timeMs < endMs
+        : (today && timeMs >= startMs) || (yesterday && timeMs < endMs),
     )
   );
 }
 
 const clockMs = (hour: string, minute: string): number => (Number(hour) * 60 + Number(minute)) * MINUTE_MS;
 
-const timeOf = (wallMs: number): number => ((wallMs % DAY_MS) + DAY_MS) % DAY_MS;
-
-const dateOf = (wallMs: number): string => new Date(wallMs).toISOString().slice(0, 10);
-
-const dayOf = (wallMs: number): DayName => DAY_NAMES[new Date(wallMs).getUTCDay()] ?? 'sun';
-
-/** Converts an instant to the time on the clocks of a zone, written as if it were UTC. */
-type WallClock = (atMs: number) => number;
-
-export function wallClock(zone: string): WallClock {
-  const format = new Intl.DateTimeFormat('en', {
-    timeZone: zone,
-    calendar: 'gregory',
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
-  return (atMs) => {
-    const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]));
-    const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? Number.NaN;
-    const secondMs = Date.UTC(
-      part('year'),
-      part('month') - 1,
-      part('day'),
-      part('hour'),
-      part('minute'),
-      part('second'),
-    );
-    return secondMs + (((atMs % 1000) + 1000) % 1000);
-  };
-}
-
-/** No zone changes its clocks twice within this time. */
-const STEP_MS = 3 * 3_600_000;
-
-/** The part of the period around `atMs` in which the clocks have a constant offset from UTC. */
-export function steadyAround(atMs: number, { startMs, endMs }: Period, wall: WallClock): Period {
-  const offset = wall(atMs) - atMs;
-  const isSteady = (instant: number): boolean => wall(instant) - instant === offset;
-  let [first, last] = [atMs, atMs];
-  while (first > startMs) {
-    const earlier = Math.max(first - STEP_MS, startMs);
-    if (!isSteady(earlier)) {
-      first = firstInstant(earlier, first, isSteady);
-      break;
-    }
-    first = earlier;
-  }
-  while (last < endMs - 1) {
-    const later = Math.min(last + STEP_MS, endMs - 1);
-    if (!isSteady(later)) {
-      last = firstInstant(last, later, (instant) => !isSteady(instant)) - 1;
-      break;
-    }
-    last = later;
-  }
-  return { startMs: first, endMs: last + 1 };
-}
-
-/**
- * The first instant in (before, after] for which `holds`. `holds` must be true at `after`, and must not
- * become false again.
- */
-function firstInstant(before: number, after: number, holds: (atMs: number) => boolean): number {
-  let [early, late] = [before, after];
-  while (late - early > 1) {
-    const between = Math.floor((early + late) / 2);
-    if (holds(between)) late = between;
-    else early = between;
-  }
-  return late;
-}
-
-/**
- * The first date of the period around a time, and the first date after the period, as midnights on the
- * clocks.
- */
-function datesAround(unit: PeriodUnit, wallMs: number): [number, number] {
-  const date = new Date(wallMs);
-  const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
-  if (unit === 'month') return [Date.UTC(year, month, 1), Date.UTC(year, month + 1, 1)];
-  const first = unit === 'week' ? day - ((date.getUTCDay() + 6) % 7) : day;
-  return [Date.UTC(year, month, first), Date.UTC(year, month, first + (unit === 'week' ? 7 : 1))];
-}
-
-/** The first instant at which the clocks show this midnight or, if they skip it, a later time. */
-function midnight(midnightMs: number, wall: WallClock): number {
-  const offsets = [midnightMs - DAY_MS, midnightMs + DAY_MS].map((atMs) => wall(atMs) - atMs);
-  const candidates = offsets.map((offset) => midnightMs - offset).sort((a, b) => a - b);
-  const found = candidates.find((atMs) => wall(atMs) === midnightMs);
-  if (found !== undefined) return found;
-  return firstInstant(midnightMs - DAY_MS, midnightMs + DAY_MS, (atMs) => wall(atMs) >= midnightMs);
-}
+const dayOf = ({ dayOfWeek }: Temporal.PlainDate): DayName => DAY_NAMES[dayOfWeek % 7] ?? 'sun';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { type Condition, compileCondition, conditionText } from '../calls/condition.ts';
 import { type Entry, compileEntry, entryShape, readNative } from '../calls/entry.ts';
-import { type Allowed, type Plain, judgeTransaction } from '../calls/transaction.ts';
+import { type AllowedTransactions, type PlainTransfer, evaluateTransaction } from '../calls/transaction.ts';
 import { methodTable } from '../calls/methods.ts';
-import { cureFor, formatInput } from '../fault.ts';
-import { textsText } from './parameter.ts';
+import { fixFor, formatInput } from '../fault.ts';
+import { textList } from './parameter.ts';
 import { type RuleContext, defineRule, refuse } from './rule.ts';
 
 const ENTRIES_MAX = 500;
@@ -47,7 +47,7 @@ const parameters = z
           `${DEPTH_MAX}), with up to \`calls\` calls (at most ${CALLS_MAX}). Without ` +
           '`multicall`, they are refused.',
       ),
-    abis: textsText
+    abis: textList
       .optional()
       .describe('Files beside the policy with more methods: a signature a line, or a JSON ABI.'),
   })
@@ -56,7 +56,7 @@ const parameters = z
     context.addIssue({
       code: 'custom',
       message: 'it has neither calls nor plain, so no transaction could pass',
-      params: { cure: 'give at least one of them' },
+      params: { fix: 'give at least one of them' },
     });
   });
 
@@ -83,9 +83,11 @@ export const contractCalls = defineRule({
       'Limit their number with a velocity-limit.',
     'An integer of your own ABI has a `max` only with `decimals` or `asset`. It is then an ' +
       'amount, and `max` is for the whole transaction. For an id, a time or a rate, write `each: ' +
-      'true`: `max` is then for each value. `values`, `min` and lists always judge each value.',
+      'true`: `max` is then for each value. `values`, lists and a `min` of zero or more always ' +
+      'judge each value.',
     'A `min` below zero limits the sum of negative amounts over the transaction, as `max` ' +
-      'limits the sum of positive ones.',
+      'limits the sum of positive ones. For an integer of your own ABI, it needs `decimals`, ' +
+      '`asset` or `each: true` in the same way.',
     'An amount of at least half the range of its type (2^255, for Permit2 2^159) counts as ' +
       'unlimited, and so do setApprovalForAll(true) and a permit for everything. It is refused ' +
       'unless its entry has `unlimited: allowed`, and it then passes a `max` too.',
@@ -213,8 +215,8 @@ rules:
         lists: listsOf(written),
         evaluate: (callback) =>
           callback.kind === 'web3'
-            ? judgeTransaction(allowed, callback)
-            : refuse('it is no web3 transaction'),
+            ? evaluateTransaction(allowed, callback)
+            : refuse('it is not a web3 transaction'),
       }
     );
   },
@@ -223,34 +225,36 @@ rules:
 function compileAllowed(
   { calls = [], plain, multicall, abis }: Written,
   context: RuleContext,
-): Allowed | undefined {
+): AllowedTransactions | undefined {
   if ((context.when.get('symbol')?.size ?? 0) === 0) {
-    const cure = 'write main_chain_symbol under when, like when: { main_chain_symbol: ETH }';
+    const fix = 'write main_chain_symbol under when, like when: { main_chain_symbol: ETH }';
     context.fault(
       [],
       'the policy names no network, and an address is another contract on another network',
-      cure,
+      fix,
     );
     return undefined;
   }
   const table = methodTable(abis ?? [], context);
   const nesting = compileNesting(multicall, context);
-  const plainly = compilePlain(plain, context);
+  const plainTransfer = compilePlain(plain, context);
   if (table === undefined) return undefined;
   const entries = calls.map((entry, index) => compileEntry(entry, table, ['calls', index], context));
-  const holding = entries.findIndex((some) => some.some(({ method }) => method.innerCalls !== undefined));
-  if (holding >= 0 && multicall === undefined) {
+  const wrapperIndex = entries.findIndex((methods) =>
+    methods.some(({ method }) => method.innerCalls !== undefined),
+  );
+  if (wrapperIndex >= 0 && multicall === undefined) {
     const message = 'a method that holds other calls is allowed, and multicall is not given';
     context.fault(
-      ['calls', holding, 'method'],
+      ['calls', wrapperIndex, 'method'],
       message,
       'write multicall: { depth: 1, calls: 16 } beside calls',
     );
   }
-  if (entries.some((some) => some.length === 0) || nesting === 'faulty' || plainly === 'faulty')
+  if (entries.some((methods) => methods.length === 0) || nesting === 'faulty' || plainTransfer === 'faulty')
     return undefined;
-  if (holding >= 0 && nesting === undefined) return undefined;
-  return { entries: indexed(entries.flat()), signatures: table.bySelector, plain: plainly, nesting };
+  if (wrapperIndex >= 0 && nesting === undefined) return undefined;
+  return { entries: indexed(entries.flat()), signatures: table.bySelector, plain: plainTransfer, nesting };
 }
 
 /** The lists of the store that conditions look up. */
@@ -262,7 +266,7 @@ function listsOf({ calls = [], plain }: Written): readonly string[] {
   });
 }
 
-function indexed(entries: readonly Entry[]): Allowed['entries'] {
+function indexed(entries: readonly Entry[]): AllowedTransactions['entries'] {
   const byContract = new Map<string, Map<string, Entry[]>>();
   for (const entry of entries) {
     for (const contract of entry.contracts) {
@@ -275,20 +279,23 @@ function indexed(entries: readonly Entry[]): Allowed['entries'] {
   return byContract;
 }
 
-function compileNesting(written: Written['multicall'], context: RuleContext): Allowed['nesting'] | 'faulty' {
+function compileNesting(
+  written: Written['multicall'],
+  context: RuleContext,
+): AllowedTransactions['nesting'] | 'faulty' {
   if (written === undefined) return undefined;
   const known = ['depth', 'calls'];
   for (const name of Object.keys(written).filter((each) => !known.includes(each))) {
-    context.fault(['multicall', name], `${formatInput(name)} is not known here`, cureFor(name, known));
+    context.fault(['multicall', name], `${formatInput(name)} is not known here`, fixFor(name, known));
     return 'faulty';
   }
   const depth = wholeUpTo(written.depth, DEPTH_MAX);
   const calls = wholeUpTo(written.calls, CALLS_MAX);
   if (depth === undefined) {
-    context.fault(['multicall', 'depth'], `${formatInput(written.depth)} will not do`, `write ${DEPTH}`);
+    context.fault(['multicall', 'depth'], `${formatInput(written.depth)} is not valid`, `write ${DEPTH}`);
   }
   if (calls === undefined) {
-    context.fault(['multicall', 'calls'], `${formatInput(written.calls)} will not do`, `write ${INNER}`);
+    context.fault(['multicall', 'calls'], `${formatInput(written.calls)} is not valid`, `write ${INNER}`);
   }
   return depth === undefined || calls === undefined ? 'faulty' : { depth, calls };
 }
@@ -298,7 +305,7 @@ function wholeUpTo(text: string, max: number): number | undefined {
   return value <= max ? value : undefined;
 }
 
-function compilePlain(written: Written['plain'], context: RuleContext): Plain | undefined | 'faulty' {
+function compilePlain(written: Written['plain'], context: RuleContext): PlainTransfer | undefined | 'faulty' {
   if (written === undefined) return undefined;
   const max = readNative(written, ['plain'], context, ['max', 'to']);
   if (max === undefined) return 'faulty';
@@ -307,7 +314,7 @@ function compilePlain(written: Written['plain'], context: RuleContext): Plain | 
   const argument: Condition['argument'] = { path: 'to', steps: [], type: { kind: 'address' } };
   const condition = compileCondition(
     to,
-    { argument, decimals: undefined, amount: false, summed: false },
+    { argument, decimals: undefined, isAmount: false, isSummed: false },
     ['plain', 'to'],
     context,
   );

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { entryMembers, lookedUp } from './entry.ts';
+import { entryMembers, entriesToLookUp } from './entry.ts';
 import { membershipParameters } from './membership.ts';
 import { durationText, formatMember } from './parameter.ts';
 import { defineRule, refuse } from './rule.ts';
@@ -77,9 +77,9 @@ rules:
     const member = members.join(' ');
     return {
       lists: [list],
-      compared: { members, effect: 'is refused', evades: false },
+      comparedAsText: { members, effect: 'is refused', evades: false },
       evaluate: (callback) => {
-        const found = lookedUp(callback, members);
+        const found = entriesToLookUp(callback, members);
         if (!found.ok) return refuse(`${found.missing} is missing`, { member, list, for: period.text });
         const { entries } = found;
         const values = entries.join(members.length === 1 ? ' ' : ', ');

@@ -6,7 +6,7 @@ import { canonicalJson, sha256Hex } from '../../values/canonical.ts';
 import { valuesOf } from '../members.ts';
 import { type Period, type PeriodUnit, checkZone, createCalendar } from './calendar.ts';
 import { type Bound, durationMs, formatMember, isSource, memberOf, memberText } from './parameter.ts';
-import { type Check, type Outcome, type RuleContext, refuse } from './rule.ts';
+import { type Check, type RuleOutcome, type RuleContext, refuse } from './rule.ts';
 
 const WINDOW = 'a window, like 24h, 7d or day';
 const PER = 'a list of members to count by, like [userId]';
@@ -24,7 +24,7 @@ export const countingParameters = {
   window: z
     .string({ error: WINDOW })
     .describe(
-      'A rolling length from 1s to 92d (90s, 1m, 24h, 7d), or a calendar period: day, week ' +
+      'A rolling duration from 1s to 92d (90s, 1m, 24h, 7d), or a calendar period: day, week ' +
         '(from Monday), month.',
     ),
   zone: z
@@ -41,8 +41,8 @@ export const countingNotes: readonly string[] = [
   'If you change `max`, the count is kept. If you change `per`, `window`, `zone` or the name ' +
     'of the policy, a new count starts.',
   'A callback without one of the members in `per` is refused.',
-  'A refusal for lack of room is not final: each repeat is decided again, and passes once time ' +
-    'has made room.',
+  'A refusal because the window is full is not final: each repeat is decided again, and passes ' +
+    'once the window has room.',
   'With `to` in `per`, a withdrawal to several addresses counts for each of them.',
 ];
 
@@ -52,7 +52,7 @@ export const ONE_SYMBOL_NOTE =
   'symbol, or several, a new count starts.';
 
 /** The identity of a count. It does not include the limit, so a change of the limit keeps the count. */
-export interface Counting {
+export interface CounterIdentity {
   readonly rule: string;
   readonly per: readonly string[] | undefined;
   readonly window: string;
@@ -62,7 +62,7 @@ export interface Counting {
 }
 
 /** How much a callback counts, in total and for each address that it pays. */
-export interface Counted {
+export interface CountedAmounts {
   readonly total: Amount;
   /** The total, for messages. */
   readonly text: string;
@@ -72,22 +72,22 @@ export interface Counted {
 /** A count in the store. */
 export interface Counter {
   /** The declarations of a rule that counts. */
-  readonly check: Pick<Check, 'counter' | 'compared'>;
+  readonly check: Pick<Check, 'counter' | 'comparedAsText'>;
   /** Claims room for a callback. Refuses if the callback lacks a member in `per`. */
-  readonly claim: (callback: Callback, counted: Counted, max: Bound, nowMs: number) => Outcome;
+  readonly claim: (callback: Callback, counted: CountedAmounts, max: Bound, nowMs: number) => RuleOutcome;
 }
 
 /** A counter that has a count for each combination of the members' values. */
-export function compileCounting(counting: Counting, context: RuleContext): Counter | undefined {
+export function compileCounter(counting: CounterIdentity, context: RuleContext): Counter | undefined {
   const per = compilePer(counting.per ?? [], context);
   const window = compileWindow(counting.window, counting.zone, context);
   if (per === undefined || window === undefined) return undefined;
   const { rule, symbol } = counting;
   const identity = { policy: context.policy, rule, window: window.identity, symbol };
   const counter = canonicalJson({ ...identity, per });
-  const compiled = { per, to: per.indexOf('to'), window, counter, whole: keyOf(counter, []) };
+  const compiled = { per, to: per.indexOf('to'), window, counter, onlyKey: keyOf(counter, []) };
   return {
-    check: { counter, compared: { members: per, effect: 'has a limit of its own', evades: true } },
+    check: { counter, comparedAsText: { members: per, effect: 'has a limit of its own', evades: true } },
     claim: (callback, counted, max, nowMs) => claimRoom(compiled, callback, { counted, max, nowMs }),
   };
 }
@@ -115,16 +115,20 @@ interface Compiled {
   readonly window: CountingWindow;
   readonly counter: string;
   /** The key of the only count if `per` is empty. */
-  readonly whole: string;
+  readonly onlyKey: string;
 }
 
 interface RoomRequest {
-  readonly counted: Counted;
+  readonly counted: CountedAmounts;
   readonly max: Bound;
   readonly nowMs: number;
 }
 
-function claimRoom(compiled: Compiled, callback: Callback, { counted, max, nowMs }: RoomRequest): Outcome {
+function claimRoom(
+  compiled: Compiled,
+  callback: Callback,
+  { counted, max, nowMs }: RoomRequest,
+): RuleOutcome {
   const { per, to, counter } = compiled;
   const paid = to === -1 ? [] : counted.payouts.map((payout) => payout.to);
   const by: string[] = [];
@@ -154,7 +158,7 @@ function claimRoom(compiled: Compiled, callback: Callback, { counted, max, nowMs
     values,
     claims:
       to === -1
-        ? [room(per.length === 0 ? compiled.whole : keyOf(counter, by), counted.total)]
+        ? [room(per.length === 0 ? compiled.onlyKey : keyOf(counter, by), counted.total)]
         : counted.payouts.map((payout) => room(keyOf(counter, by.with(to, payout.to)), payout.amount)),
     // A window gets room again as time passes, without a push.
     afresh: true,
@@ -171,7 +175,7 @@ interface CountingWindow {
   readonly identity: string;
   /** `24h`, `day (UTC)`. */
   readonly text: string;
-  readonly at: (nowMs: number) => { readonly window: Window; readonly valid: Outcome['valid'] };
+  readonly at: (nowMs: number) => { readonly window: Window; readonly valid: RuleOutcome['valid'] };
 }
 
 /**
@@ -197,7 +201,7 @@ function rollingWindow(
     return context.fault(
       ['window'],
       `${JSON.stringify(text)} is not a window`,
-      'write a length from 1s to 92d, like 90s, 1m, 24h or 7d, or one of day, week and month',
+      'write a duration from 1s to 92d, like 90s, 1m, 24h or 7d, or one of day, week and month',
     );
   }
   if (zone !== undefined) {

@@ -13,7 +13,7 @@ export const denyList = defineRule({
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: membershipParameters,
-  listed: 'refuse',
+  listedValues: 'refuse',
   example: `policy: no-blocked-users
 callback: payment
 when: { source: shop }
@@ -40,7 +40,7 @@ rules:
       - source: shop
         payment: { appOrderId: '1', userId: '666', payCoinSymbol: USDT1742, orderAmount: '100' }
         expect: SUCCESS
-  - test: a list that is not there is no empty list
+  - test: a missing list is not an empty list
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: shop

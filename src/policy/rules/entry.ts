@@ -1,8 +1,8 @@
 import type { Callback } from '../../callback/callback.ts';
-import { comparableEntry } from '../../values/comparable.ts';
+import { toComparableEntry } from '../../values/comparable.ts';
 import { readAssetAddress } from '../assets.ts';
 import { type Path, formatInput } from '../fault.ts';
-import { readMemberText, valuesOf } from '../members.ts';
+import { ADDRESS_MEMBERS, readMemberText, valuesOf } from '../members.ts';
 import { memberOf } from './parameter.ts';
 import type { RuleContext } from './rule.ts';
 
@@ -21,7 +21,7 @@ export function entryMembers(
   const known = members.filter((member) => member !== undefined);
   if (known.length < members.length) return undefined;
   const twice = known.find((member, index) => known.indexOf(member) !== index);
-  if (twice !== undefined) return context.fault(path, `${twice} is there twice`, 'keep one of the two');
+  if (twice !== undefined) return context.fault(path, `${twice} appears twice`, 'keep one of the two');
   const memo = known.indexOf('memo');
   if (memo === -1 || memo === known.length - 1) return known;
   const sorted = [...known.filter((member) => member !== 'memo'), 'memo'];
@@ -72,11 +72,11 @@ function readEntry(members: readonly string[], text: string, path: Path, context
     if (result.ok) read.push(result.text);
     else if (context.isStored) return { ok: true, entry: undefined };
     else {
-      context.fault(path, `no ${member} is ever ${JSON.stringify(part)}`, `write ${result.expected}`);
+      context.fault(path, `${member} can't be ${JSON.stringify(part)}`, `write ${result.expected}`);
       return { ok: false };
     }
   }
-  return { ok: true, entry: comparableEntry(read.join(' ')) };
+  return { ok: true, entry: toComparableEntry(read.join(' ')) };
 }
 
 /** One text for each member, the rest of the entry in the last; undefined if there are too few. */
@@ -87,7 +87,7 @@ function entryParts(members: readonly string[], entry: string): readonly string[
   return words.length < members.length ? undefined : [...parts, last];
 }
 
-export type LookedUp =
+export type EntriesToLookUp =
   | { readonly ok: true; /** At least one. */ readonly entries: readonly string[] }
   | { readonly ok: false; /** The first member that the callback lacks. */ readonly missing: string };
 
@@ -95,24 +95,24 @@ export type LookedUp =
  * The entries to look up for a callback: one for each of its addresses if `to` is among the members,
  * otherwise one.
  */
-export function lookedUp(callback: Callback, members: readonly string[]): LookedUp {
+export function entriesToLookUp(callback: Callback, members: readonly string[]): EntriesToLookUp {
   let entries: readonly string[] | undefined;
   for (const member of members) {
     const values = valuesOf(callback, member);
     if (values.length === 0) return { ok: false, missing: member };
     entries = entries?.flatMap((entry) => values.map((value) => `${entry} ${value}`)) ?? values;
   }
-  return { ok: true, entries: (entries ?? []).map(comparableEntry) };
+  return { ok: true, entries: (entries ?? []).map(toComparableEntry) };
 }
 
-const ADDRESSES: ReadonlySet<string> = new Set(['from', 'to']);
 /** Further faults of the same list add nothing. */
 const FAULTS_MAX = 10;
 
 /**
  * Checks the addresses of entries, and returns whether all of them are valid. Reports a fault for each
  * address in `texts` that no chain of its assets accepts. The assets are the symbol in the entry, or the
- * symbols under `when`. Nothing is checked without symbols, or if the asset table lacks one of them.
+ * symbols under `when`. Nothing is checked without symbols, or if the asset table lacks one of them. A
+ * release from the store is not checked again: its push checked it, by the rules of that version.
  */
 export function checkAddresses(
   members: readonly string[],
@@ -120,7 +120,8 @@ export function checkAddresses(
   path: Path,
   context: RuleContext,
 ): boolean {
-  if (context.assets.size === 0 || !members.some((member) => ADDRESSES.has(member))) return true;
+  if (context.isStored || context.assets.size === 0) return true;
+  if (!members.some((member) => ADDRESS_MEMBERS.has(member))) return true;
   let faults = 0;
   for (const text of texts) {
     const wrong = wrongAddress(members, text, context);
@@ -139,12 +140,12 @@ function wrongAddress(members: readonly string[], text: string, context: RuleCon
   const assets = symbols.map((symbol) => context.assets.get(symbol)).filter((asset) => asset !== undefined);
   if (assets.length === 0 || assets.length < symbols.length) return undefined;
   for (const [index, member] of members.entries()) {
-    if (!ADDRESSES.has(member)) continue;
+    if (!ADDRESS_MEMBERS.has(member)) continue;
     const address = parts[index] ?? '';
     const reads = assets.map((asset) => ({ asset, read: readAssetAddress(asset, address) }));
     if (reads.some(({ read }) => read.ok)) continue;
     const why = reads.map(({ asset, read }) => `of ${asset.symbol}: ${read.ok ? '' : read.because}`);
-    return `${formatInput(address)} is no address ${why.join('; nor ')}`;
+    return `${formatInput(address)} is not an address ${why.join('; nor ')}`;
   }
   return undefined;
 }

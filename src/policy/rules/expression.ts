@@ -15,8 +15,8 @@ export const expression = defineRule({
   name: 'expression',
   summary: 'An expression in CEL over the members of the callback must be true.',
   notes: [
-    'CEL is the Common Expression Language (cel.dev). It has all its operators for booleans, ' +
-      'comparison and lists, and `?:`.',
+    'CEL is the Common Expression Language (cel.dev). It has the operators for booleans and ' +
+      'comparison, `in` for lists, and `?:`. Only `outputs` has an index, as in `outputs[0]`.',
     'Only the value `true` passes. `false`, an error and a missing member refuse. In CEL, ' +
       '`false && error` is `false` and `true || error` is `true`.',
     'Each member has the names that `when` knows. `amount` is an exact decimal, ' +
@@ -84,7 +84,7 @@ rules:
           { request_id: r1, from: '0xde709f2102306220921060314715629080e2fb77',
             to: '0x52908400098527886E0F7030069857D2E4169EE7', amount: '5000', symbol: USDC }
         expect: SUCCESS
-  - test: a memo that is no invoice is refused
+  - test: a memo that is not an invoice is refused
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
@@ -95,7 +95,7 @@ rules:
 `,
   compile: ({ require: text, because }, context) => {
     const compiled = compileExpression(text, context.callback);
-    if (!compiled.ok) return context.fault(['require'], compiled.message, compiled.cure);
+    if (!compiled.ok) return context.fault(['require'], compiled.message, compiled.fix);
     const shown = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX - 1)}…` : text;
     const passes = `it is true that ${shown}`;
     return {

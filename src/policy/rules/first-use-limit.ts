@@ -3,19 +3,19 @@ import type { Callback } from '../../callback/callback.ts';
 import { type Amount, formatAmount } from '../../values/amount.ts';
 import { canonicalJson } from '../../values/canonical.ts';
 import { keyOf } from './counting.ts';
-import { entryMembers, lookedUp } from './entry.ts';
+import { entryMembers, entriesToLookUp } from './entry.ts';
 import {
   type Bound,
   amountOrTable,
-  boundsOf,
+  boundLookup,
   byAsset,
   checkByAsset,
   durationText,
-  pinnedSymbol,
-  textsText,
+  onlySymbol,
+  textList,
   formatMember,
 } from './parameter.ts';
-import { type Outcome, defineRule, refuse } from './rule.ts';
+import { type RuleOutcome, defineRule, refuse } from './rule.ts';
 
 const NAME = 'first-use-limit';
 
@@ -23,8 +23,8 @@ export const firstUseLimit = defineRule({
   name: NAME,
   summary: 'A callback for an unknown value of a member, such as a new address, must not exceed a maximum.',
   notes: [
-    'A value becomes known `for` this long after its first approval. Until then, each callback ' +
-      'is judged alone: the maximum is not a sum. Add a window-limit for a sum.',
+    'A value becomes known when the duration `for` has passed since its first approval. Until then, ' +
+      'each callback is judged alone: the maximum is not a sum. Add a window-limit for a sum.',
     'Without `for`, a value is known at once: a large payment can follow right after a small one.',
     'A value is known for this policy, rule, symbol and these members. If you change the name ' +
       'of the policy or `of`, all values are unknown again. Approvals from before the rule was ' +
@@ -44,7 +44,7 @@ export const firstUseLimit = defineRule({
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z
     .strictObject({
-      of: textsText.describe(
+      of: textList.describe(
         'The member whose values become known, like to or userId. Several, like [to, memo], ' +
           'become known together.',
       ),
@@ -119,7 +119,7 @@ rules:
         expect: { verdict: FAILURE, rule: first-use-limit#1, because: ETH is not in the table }
 `,
   compile: ({ of, max, by, for: period }, context) => {
-    if (by === undefined && pinnedSymbol(context) === undefined) {
+    if (by === undefined && onlySymbol(context) === undefined) {
       context.fault(
         ['max'],
         'one maximum would be for amounts of different coins',
@@ -128,9 +128,9 @@ rules:
     }
     const members = entryMembers(of, ['of'], context);
     if (members === undefined) return undefined;
-    const firstUse = { policy: context.policy, members, maxFor: boundsOf(max), period };
+    const firstUse = { policy: context.policy, members, maxFor: boundLookup(max), period };
     return {
-      compared: { members, effect: 'is unknown again', evades: false },
+      comparedAsText: { members, effect: 'is unknown again', evades: false },
       evaluate: (callback) => judge(callback, firstUse),
     };
   },
@@ -143,13 +143,13 @@ interface FirstUse {
   readonly period: z.output<typeof durationText> | undefined;
 }
 
-function judge(callback: Callback, { policy, members, maxFor, period }: FirstUse): Outcome {
+function judge(callback: Callback, { policy, members, maxFor, period }: FirstUse): RuleOutcome {
   const { amount, symbol } = callback;
   const member = members.join(' ');
   const limit = maxFor(symbol);
   if (limit === undefined) return refuse(`${symbol} is not in the table`, { member, symbol });
   if (amount === 'unlimited') return refuse('the amount is unlimited', { member, max: limit.text });
-  const found = lookedUp(callback, members);
+  const found = entriesToLookUp(callback, members);
   if (!found.ok) return refuse(`${found.missing} is missing`, { member });
   const { entries } = found;
   const payouts = members.includes('to') ? callback.payouts : [{ to: undefined, amount }];
@@ -158,7 +158,7 @@ function judge(callback: Callback, { policy, members, maxFor, period }: FirstUse
   return {
     verdict: 'claim',
     because:
-      `${formatAmount(amount)} asked, ` +
+      `${formatAmount(amount)} requested, ` +
       `of at most ${limit.text} for a first use of ${formatMember(member, entries)}`,
     values: {
       member,

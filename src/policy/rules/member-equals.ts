@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { valuesOf } from '../members.ts';
 import { checkAddresses } from './entry.ts';
-import { memberOf, memberText, memberTexts, textsText, formatMember } from './parameter.ts';
+import { memberOf, memberText, memberTexts, textList, formatMember } from './parameter.ts';
 import { defineRule, pass, refuse } from './rule.ts';
 
 export const memberEquals = defineRule({
@@ -20,14 +20,14 @@ export const memberEquals = defineRule({
     .strictObject({
       member: memberText.describe('The member, like memo or from.'),
       value: z.string({ error: 'a text' }).optional().describe('The value that it must have.'),
-      values: textsText.optional().describe('Several values. The member must have one of them.'),
+      values: textList.optional().describe('Several values. The member must have one of them.'),
     })
     .superRefine(({ value, values }, context) => {
       if ((value === undefined) !== (values === undefined)) return;
       context.addIssue({
         code: 'custom',
         message: value === undefined ? 'it names no value' : 'it has both value and values',
-        params: { cure: 'give exactly one of value and values' },
+        params: { fix: 'give exactly one of value and values' },
       });
     }),
   example: `policy: exchange-deposits
@@ -68,14 +68,15 @@ rules:
     const allowed = memberTexts(member, texts, path, context);
     if (allowed === undefined || !checkAddresses([member], texts, path, context)) return undefined;
     const expected = [...allowed].slice(0, 5).join(', ');
+    const others = allowed.size > 5 ? ` or one of ${allowed.size - 5} more` : '';
     return {
-      compared: { members: [member], effect: 'is refused', evades: false },
+      comparedAsText: { members: [member], effect: 'is refused', evades: false },
       evaluate: (callback) => {
         const found = valuesOf(callback, member);
         if (found.length === 0) return refuse(`${member} is missing`, { member, expected });
         const wrong = found.filter((each) => !allowed.has(each));
         return wrong.length > 0
-          ? refuse(`${formatMember(member, wrong)} is not ${expected}`, {
+          ? refuse(`${formatMember(member, wrong)} is not ${expected}${others}`, {
               member,
               expected,
               values: wrong.join(' '),

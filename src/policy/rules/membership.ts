@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
 import type { ListClaim } from '../../claims/list.ts';
-import { checkAddresses, entriesOf, entryMembers, lookedUp } from './entry.ts';
-import { formatMember, textsText } from './parameter.ts';
+import { LIST_NAME } from '../list-file.ts';
+import { checkAddresses, entriesOf, entryMembers, entriesToLookUp } from './entry.ts';
+import { formatMember, textList } from './parameter.ts';
 import { type Check, type RuleContext, pass, refuse } from './rule.ts';
 
 const LIST = 'the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
@@ -10,11 +11,11 @@ const LIST = 'the name of a list in the store: lower-case letters, digits and hy
 /** The parameters of allow-list and deny-list. */
 export const membershipParameters = z
   .strictObject({
-    of: textsText.describe(
+    of: textList.describe(
       'The member to look up, like userId or to. With several, like [to, symbol, memo], an ' +
         'entry binds their values together.',
     ),
-    values: textsText.optional().describe('The entries of the list.'),
+    values: textList.optional().describe('The entries of the list.'),
     file: z
       .string({ error: 'the name of a file beside the policy' })
       .min(1, { error: 'the name of a file beside the policy' })
@@ -25,7 +26,7 @@ export const membershipParameters = z
       ),
     list: z
       .string({ error: LIST })
-      .regex(/^[a-z][a-z0-9-]{0,63}$/, { error: LIST })
+      .regex(LIST_NAME, { error: LIST })
       .optional()
       .describe(
         'A list of the source in the store. `countersign list` changes it without a push. If ' +
@@ -39,7 +40,7 @@ export const membershipParameters = z
       code: 'custom',
       message:
         given === 0 ? 'it names no values, file or list' : 'it has more than one of values, file and list',
-      params: { cure: 'give exactly one of values, file and list' },
+      params: { fix: 'give exactly one of values, file and list' },
     });
   });
 
@@ -48,7 +49,7 @@ export const membershipNotes: readonly string[] = [
   'Hexadecimal texts (`0x…`) and bech32 addresses (`bc1…`) are compared without regard to ' +
     'case, all others exactly.',
   'Entries of the store, of files and of the policy are compared word by word, in Unicode ' +
-    'normal form C. A memo that only looks like another one (outer white space, invisible ' +
+    'normal form C. A memo that only looks like another one (white space at its ends, invisible ' +
     'characters, another normal form) is refused before any rule.',
   'With several members, an entry has their texts in that order with one blank between them, ' +
     'like `rPEP… XRP 12345` for `[to, symbol, memo]`. The memo comes last, since only a memo may ' +
@@ -78,7 +79,7 @@ export function compileMembership(
   const texts = file === undefined ? values : fileTexts(file, context);
   const held = texts && entriesOf(members, texts, path, context);
   if (texts === undefined || held === undefined) return undefined;
-  const written = file === undefined ? texts : (context.writtenList(file) ?? []);
+  const written = file === undefined ? texts : (context.listAsWritten(file) ?? []);
   if (!checkAddresses(members, written, path, context)) return undefined;
   return membershipCheck(members, must, file ?? 'the values of the policy', held);
 }
@@ -101,12 +102,12 @@ function membershipCheck(
   const member = members.join(' ');
   const joined = (entries: readonly string[]): string => entries.join(members.length === 1 ? ' ' : ', ');
   return {
-    compared:
+    comparedAsText:
       must === 'hold-all'
         ? { members, effect: 'is refused', evades: false }
         : { members, effect: 'is not denied', evades: true },
     evaluate: (callback) => {
-      const found = lookedUp(callback, members);
+      const found = entriesToLookUp(callback, members);
       if (!found.ok) return refuse(`${found.missing} is missing`, { member, list });
       const { entries } = found;
       if (held === undefined) {

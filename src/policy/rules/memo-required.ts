@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { assetCure, unknownSymbols } from '../assets.ts';
-import { cureFor } from '../fault.ts';
-import { textsText } from './parameter.ts';
-import { type Outcome, type RuleContext, defineRule, pass, refuse } from './rule.ts';
+import { assetFix, unknownSymbols } from '../assets.ts';
+import { fixFor } from '../fault.ts';
+import { textList } from './parameter.ts';
+import { type RuleOutcome, type RuleContext, defineRule, pass, refuse } from './rule.ts';
 
 export const memoRequired = defineRule({
   name: 'memo-required',
@@ -17,7 +17,7 @@ export const memoRequired = defineRule({
   ],
   callbacks: ['transfer'],
   parameters: z.strictObject({
-    assets: textsText
+    assets: textList
       .optional()
       .describe('The symbols that need a memo. They replace those of the asset table.'),
   }),
@@ -74,7 +74,7 @@ rules:
   },
 });
 
-function judge(symbol: string, memo: string | undefined, needs: boolean | undefined): Outcome {
+function judge(symbol: string, memo: string | undefined, needs: boolean | undefined): RuleOutcome {
   if (needs === undefined) {
     return refuse(`the asset table does not have ${symbol}`, { symbol });
   }
@@ -90,14 +90,14 @@ function checkSymbols(named: readonly string[] | undefined, context: RuleContext
   if (named === undefined) {
     const unknown = unknownSymbols(symbols, context.assets);
     for (const symbol of unknown) {
-      context.fault([], `the asset table does not have ${symbol}`, assetCure(symbol, context.assets));
+      context.fault([], `the asset table does not have ${symbol}`, assetFix(symbol, context.assets));
     }
     return unknown.length === 0;
   }
   if (symbols.length === 0) return true;
   const unknown = named.filter((symbol) => !symbols.includes(symbol));
   for (const symbol of unknown) {
-    context.fault(['assets'], `under when, the policy is not for ${symbol}`, cureFor(symbol, symbols));
+    context.fault(['assets'], `under when, the policy is not for ${symbol}`, fixFor(symbol, symbols));
   }
   return unknown.length === 0;
 }

@@ -24,14 +24,14 @@ rules:
   - module: { name: own-check, with: { tier: gold } }
 `,
   cases: `tests:
-  - test: what the module says yes to passes
+  - test: a yes of the module passes
     now: 2026-03-02T10:00:00Z
     given: { answers: { module: { own-check: yes } } }
     callbacks:
       - source: shop
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
         expect: SUCCESS
-  - test: its no refuses
+  - test: a no refuses
     now: 2026-03-02T10:00:00Z
     given: { answers: { module: { own-check: no } } }
     callbacks:
@@ -45,7 +45,7 @@ rules:
       - source: shop
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
         expect: { verdict: FAILURE, rule: module#1, values: { module: own-check, answer: failed } }
-  - test: the yes of a service with the same name is none
+  - test: a yes of a service with the same name does not count
     now: 2026-03-02T10:00:00Z
     given: { answers: { service: { own-check: yes } } }
     callbacks:
@@ -53,5 +53,5 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
         expect: { verdict: FAILURE, rule: module#1, values: { answer: failed } }
 `,
-  compile: ({ name, with: parameters = {} }) => compilePluginQuestion({ of: 'module', name, parameters }),
+  compile: ({ name, with: parameters = {} }) => compilePluginQuestion({ type: 'module', name, parameters }),
 });

@@ -3,13 +3,13 @@ import { formatAmount } from '../../values/amount.ts';
 import {
   type Bound,
   amountOrTable,
-  boundsOf,
+  boundLookup,
   byAsset,
   checkByAsset,
   formatMember,
-  wholeText,
+  wholeNumberText,
 } from './parameter.ts';
-import { type Outcome, defineRule, pass, refuse } from './rule.ts';
+import { type RuleOutcome, defineRule, pass, refuse } from './rule.ts';
 import type { Payout } from '../../callback/callback.ts';
 
 export const outputs = defineRule({
@@ -28,7 +28,7 @@ export const outputs = defineRule({
   callbacks: ['transfer'],
   parameters: z
     .strictObject({
-      max: wholeText.describe('The greatest number of addresses that passes.'),
+      max: wholeNumberText.describe('The greatest number of addresses that passes.'),
       maxEach: amountOrTable
         .optional()
         .describe('The greatest amount for one address. With `by: asset`, a table of amounts by symbol.'),
@@ -79,7 +79,7 @@ rules:
         expect: { verdict: FAILURE, rule: outputs#1, because: LTC is not in the table }
 `,
   compile: ({ max, maxEach }) => {
-    const eachFor = maxEach === undefined ? undefined : boundsOf(maxEach);
+    const eachFor = maxEach === undefined ? undefined : boundLookup(maxEach);
     return { evaluate: ({ payouts, symbol }) => judge(payouts, symbol, max, eachFor) };
   },
 });
@@ -89,7 +89,7 @@ function judge(
   symbol: string,
   max: number,
   eachFor: ((symbol: string) => Bound | undefined) | undefined,
-): Outcome {
+): RuleOutcome {
   const values = { addresses: String(payouts.length), max: String(max) };
   if (payouts.length === 0) return refuse('it pays no address', values);
   const paid = `it pays ${payouts.length === 1 ? '1 address' : `${payouts.length} addresses`}`;

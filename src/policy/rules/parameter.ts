@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { SYMBOL } from '../../callback/member-readers.ts';
 import { type Amount, AMOUNT_SCALE, formatAmount, parseAmount } from '../../values/amount.ts';
-import { type Path, cureFor, formatInput } from '../fault.ts';
+import { type Path, fixFor, formatInput } from '../fault.ts';
 import { SOURCE, memberNamed, memberNames, readMemberText } from '../members.ts';
 import type { RuleContext } from './rule.ts';
 
 /*
  * The schemas of parameters. The message of a schema is the phrase for what it expects, since a fault reads
- * "… will not do; write <message>".
+ * "… is not valid; write <message>".
  */
 
 const AMOUNT = 'a plain decimal, like 10000 or 0.5, with at most 36 digits before and after the point';
@@ -33,14 +33,14 @@ export const amountOrTable = z
   })
   .superRefine((written, context) => {
     if (typeof written === 'string') return;
-    const fault = (path: string[], message: string, cure: string): void => {
-      context.addIssue({ code: 'custom', path, message, params: { cure } });
+    const fault = (path: string[], message: string, fix: string): void => {
+      context.addIssue({ code: 'custom', path, message, params: { fix } });
     };
     const symbols = Object.keys(written);
     if (symbols.length === 0)
       fault([], 'the table is empty, so every asset would be refused', 'name an asset');
     if (symbols.length > TABLE_MAX) {
-      fault([], `the table has ${symbols.length} assets`, `keep to ${TABLE_MAX}`);
+      fault([], `the table has ${symbols.length} assets`, `remove some: at most ${TABLE_MAX} are allowed`);
     }
     for (const symbol of symbols.filter(
       (each) => !SYMBOL.pattern.test(each) || each.length > SYMBOL.maxLength,
@@ -78,10 +78,10 @@ export function checkByAsset(
     path: [table === undefined ? 'by' : name],
     message:
       table === undefined
-        ? 'it is by asset, and has no table'
-        : `${name} is a table, but by: asset is missing`,
+        ? 'asset is given, but no limit is a table'
+        : 'a table is given, but by: asset is missing',
     params: {
-      cure:
+      fix:
         table === undefined
           ? `write a table, like ${name}: { USDT1742: 5000, BTC: 0.1 }, or leave by out`
           : 'add by: asset, or write one amount',
@@ -92,7 +92,7 @@ export function checkByAsset(
 export const isTable = (bound: AmountBound | undefined): bound is AmountTable => typeof bound === 'object';
 
 /** The bound for an asset; undefined for an asset that the table doesn't have. */
-export function boundFor(bound: AmountBound, symbol: string): Amount | undefined {
+export function amountFor(bound: AmountBound, symbol: string): Amount | undefined {
   return isTable(bound) ? bound.get(symbol) : bound;
 }
 
@@ -103,17 +103,17 @@ export interface Bound {
   readonly text: string;
 }
 
-export function boundOf(amount: Amount): Bound {
+export function toBound(amount: Amount): Bound {
   return { amount, text: formatAmount(amount) };
 }
 
-/** The bound by symbol, like {@link boundFor}. */
-export function boundsOf(bound: AmountBound): (symbol: string) => Bound | undefined {
+/** The bound by symbol, like {@link amountFor}. */
+export function boundLookup(bound: AmountBound): (symbol: string) => Bound | undefined {
   if (!isTable(bound)) {
-    const one = boundOf(bound);
+    const one = toBound(bound);
     return () => one;
   }
-  const bounds = new Map([...bound].map(([symbol, amount]) => [symbol, boundOf(amount)]));
+  const bounds = new Map([...bound].map(([symbol, amount]) => [symbol, toBound(amount)]));
   return (symbol) => bounds.get(symbol);
 }
 
@@ -126,7 +126,7 @@ export const countText = z
   .transform((text) => BigInt(text) * 10n ** BigInt(AMOUNT_SCALE));
 
 /** A whole number above zero. */
-export const wholeText = z
+export const wholeNumberText = z
   .string({ error: COUNT })
   .regex(/^[1-9]\d{0,5}$/, { error: `${COUNT}, of at most 6 digits` })
   .transform(Number);
@@ -138,10 +138,10 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ['d', 86_400_000],
 ]);
 export const DURATION_PATTERN = /^([1-9]\d{0,7})([smhd])$/;
-const DURATION_MAX_MS = 92 * 86_400_000;
+export const DURATION_MAX_MS = 92 * 86_400_000;
 
 /**
- * A length of time from 1s to 92d, like `90s`, `10m`, `24h` or `7d`, in milliseconds; undefined for other
+ * A duration from 1s to 92d, like `90s`, `10m`, `24h` or `7d`, in milliseconds; undefined for other
  * text.
  */
 export function durationMs(text: string): number | undefined {
@@ -150,9 +150,9 @@ export function durationMs(text: string): number | undefined {
   return lengthMs === 0 || lengthMs > DURATION_MAX_MS ? undefined : lengthMs;
 }
 
-const DURATION = 'a length of time from 1s to 92d, like 90s, 10m, 24h or 7d';
+const DURATION = 'a duration from 1s to 92d, like 90s, 10m, 24h or 7d';
 
-/** A length of time, as text and in milliseconds. */
+/** A duration, as text and in milliseconds. */
 export const durationText = z
   .string({ error: DURATION })
   .regex(DURATION_PATTERN, { error: DURATION })
@@ -173,7 +173,7 @@ const TEXTS = 'a text, or a list of texts';
 const text = z.string({ error: TEXTS });
 
 /** One text or a list of texts; the output is always a list. */
-export const textsText = z
+export const textList = z
   .union([text, z.array(text).min(1, { error: TEXTS })], { error: TEXTS })
   .transform((written) => (typeof written === 'string' ? [written] : written));
 
@@ -184,7 +184,7 @@ export function memberOf(name: string, path: Path, context: RuleContext): string
   return context.fault(
     path,
     `a ${context.callback} callback has no member ${JSON.stringify(name)}`,
-    cureFor(name, memberNames(context.callback)),
+    fixFor(name, memberNames(context.callback)),
   );
 }
 
@@ -204,14 +204,14 @@ export function memberTexts(
     // A stored release may be older than this check. No callback has the text, so the rule is the same
     // without it.
     else if (!context.isStored) {
-      return context.fault(path, `no ${member} is ever ${JSON.stringify(each)}`, `write ${result.expected}`);
+      return context.fault(path, `${member} can't be ${JSON.stringify(each)}`, `write ${result.expected}`);
     }
   }
   return read;
 }
 
 /** The only symbol under `when`; undefined unless there is exactly one. */
-export function pinnedSymbol(context: RuleContext): string | undefined {
+export function onlySymbol(context: RuleContext): string | undefined {
   const symbols = context.when.get('symbol');
   return symbols?.size === 1 ? [...symbols][0] : undefined;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type PluginAnswer, type PluginQuestion, pluginQuestionKey } from '../facts.ts';
-import { type Check, type Outcome, pass, refuse } from './rule.ts';
+import { type Check, type RuleOutcome, pass, refuse } from './rule.ts';
 
 const NAME = 'the name that the settings give it: at most 32 of a-z, 0-9 and -, a letter first';
 
@@ -26,7 +26,8 @@ export const pluginNotes: readonly string[] = [
   'The question is asked for every callback that the policy applies to, also for each repeat, ' +
     'before any rule is evaluated, and in `mode: observe` too.',
   'All questions for a callback are asked at the same time. Equal questions of several rules are asked once.',
-  'A refusal is not final: the next repeat is asked again. A changed answer counts, in both directions.',
+  'Each repeat of the callback asks again. A repeat of a refused callback can be approved, and a repeat ' +
+    'of an approved callback can be refused.',
   'Do not use `refusals: final` in the same policy: a refusal during an outage would then be final.',
   'The journal keeps the answer with the decision, so that a backtest decides again without asking.',
 ];
@@ -34,18 +35,21 @@ export const pluginNotes: readonly string[] = [
 /** A check that passes only if the plugin answers yes. */
 export function compilePluginQuestion(question: PluginQuestion): Check {
   const key = pluginQuestionKey(question);
-  return { questions: [question], evaluate: (_callback, { answers }) => judged(question, answers.get(key)) };
+  return {
+    pluginQuestions: [question],
+    evaluate: (_callback, { answers }) => outcomeOf(question, answers.get(key)),
+  };
 }
 
-function judged({ of, name }: PluginQuestion, answer: PluginAnswer | undefined): Outcome {
-  const plugin = `${of} ${name}`;
+function outcomeOf({ type, name }: PluginQuestion, answer: PluginAnswer | undefined): RuleOutcome {
+  const plugin = `${type} ${name}`;
   if (answer?.verdict === 'yes')
-    return pass(withReason(`${plugin} says yes`, answer), { [of]: name, answer: 'yes' });
+    return pass(withReason(`${plugin} says yes`, answer), { [type]: name, answer: 'yes' });
   const because =
     answer === undefined
       ? `${plugin} was not asked`
       : withReason(answer.verdict === 'no' ? `${plugin} says no` : `${plugin} did not answer`, answer);
-  const values = { [of]: name, answer: answer?.verdict === 'no' ? 'no' : 'failed' };
+  const values = { [type]: name, answer: answer?.verdict === 'no' ? 'no' : 'failed' };
   return { ...refuse(because, values), afresh: true };
 }
 

@@ -22,7 +22,7 @@ export interface Rule {
   /** The paths of parameters that are limits. A greater maximum, or a smaller minimum, lets more through. */
   readonly bounds?: Readonly<Record<string, 'maximum' | 'minimum'>>;
   /** Whether the rule passes or refuses the values in its parameter `values` or in its list file. */
-  readonly listed?: 'pass' | 'refuse';
+  readonly listedValues?: 'pass' | 'refuse';
   /** A whole policy with this rule, as YAML. */
   readonly example: string;
   /**
@@ -49,10 +49,10 @@ export interface RuleContext {
    * less strict for it.
    */
   readonly isStored: boolean;
-  /** The values of a list file beside the policy. Throws, with the cure, if it can't be read. */
+  /** The values of a list file beside the policy. Throws, with the fix, if it can't be read. */
   readonly listFile: (name: string) => readonly string[];
   /** The same values, as written in the file; undefined for a stored release, which doesn't keep them. */
-  readonly writtenList: (name: string) => readonly string[] | undefined;
+  readonly listAsWritten: (name: string) => readonly string[] | undefined;
   /**
    * The text of another file beside the policy; it becomes part of the revision. Throws if it can't be read.
    */
@@ -60,19 +60,19 @@ export interface RuleContext {
   /** The asset table beside the policies (`assets.yaml`); empty if there is no such file. */
   readonly assets: AssetTable;
   /** Reports a fault at a path within the parameters. */
-  readonly fault: (path: Path, message: string, cure: string) => undefined;
+  readonly fault: (path: Path, message: string, fix: string) => undefined;
 }
 
 /** A compiled rule, and its declarations. */
 export interface Check {
-  readonly evaluate: (callback: Callback, facts: Facts) => Outcome;
+  readonly evaluate: (callback: Callback, facts: Facts) => RuleOutcome;
   /**
    * The counter in which it reserves. Two rules of one policy must not share a counter, because each would
    * reserve in it.
    */
   readonly counter?: string;
   /** Plugin questions that need an answer before the evaluation. */
-  readonly questions?: readonly PluginQuestion[];
+  readonly pluginQuestions?: readonly PluginQuestion[];
   /** Lists of the store that it looks up. */
   readonly lists?: readonly string[];
   /** The greatest age of the prices that it calculates with. */
@@ -80,7 +80,7 @@ export interface Check {
   /** Members whose addresses it refuses unless they are written as their chain writes them. */
   readonly checkedAddresses?: readonly string[];
   /** Members that it compares as exact text, so that another spelling of an address is another value. */
-  readonly compared?: {
+  readonly comparedAsText?: {
     readonly members: readonly string[];
     /** What happens to the other spelling, as the end of a sentence: `is not denied`. */
     readonly effect: string;
@@ -89,7 +89,7 @@ export interface Check {
   };
 }
 
-export interface Outcome {
+export interface RuleOutcome {
   readonly verdict: 'pass' | 'refuse' | 'claim';
   /** A sentence with the values; for a claim, what is claimed. */
   readonly because: string;
@@ -97,12 +97,12 @@ export interface Outcome {
   /** At least one if the verdict is `claim`, and only then. */
   readonly claims?: readonly ClaimRequest[];
   /**
-   * True if a refusal depends on something that changes without a push (time, prices, orders, answers). A
-   * repeat is then decided again.
+   * True if a refusal depends on something that changes without a push, other than a list in the store: time,
+   * prices, orders, answers. A repeat is then decided again.
    */
   readonly afresh?: boolean;
   /** True if it looked up a price, found or not. */
-  readonly prices?: boolean;
+  readonly usesPrices?: boolean;
   /** The outcome is the same at all instants in [fromMs, untilMs); without `valid`, at every instant. */
   readonly valid?: { readonly fromMs: number; readonly untilMs: number } | undefined;
 }
@@ -120,10 +120,10 @@ export function defineRule<Schema extends z.ZodObject>(
   };
 }
 
-export function refuse(because: string, values: Outcome['values'] = {}): Outcome {
+export function refuse(because: string, values: RuleOutcome['values'] = {}): RuleOutcome {
   return { verdict: 'refuse', because, values };
 }
 
-export function pass(because: string, values: Outcome['values'] = {}): Outcome {
+export function pass(because: string, values: RuleOutcome['values'] = {}): RuleOutcome {
   return { verdict: 'pass', because, values };
 }

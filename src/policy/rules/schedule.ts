@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
 import { formatInput } from '../fault.ts';
 import {
-  AHEAD_DAYS,
-  DAY_NAMES,
-  type Opening,
-  type OpeningHours,
   type ConstantPeriod,
+  DAY_NAMES,
+  MAX_SEARCH_DAYS,
+  type OpeningHours,
+  type OpeningSchedule,
   checkZone,
   clockAt,
-  createOpening,
+  createOpeningSchedule,
   isDate,
   readSpan,
 } from './calendar.ts';
-import { textsText } from './parameter.ts';
-import { type Outcome, type RuleContext, defineRule } from './rule.ts';
+import { textList } from './parameter.ts';
+import { type RuleOutcome, type RuleContext, defineRule } from './rule.ts';
 
 const ZONE = 'an IANA time zone, like Europe/Berlin or UTC';
 const FILE = 'the name of a file beside the policy';
@@ -40,10 +40,10 @@ export const schedule = defineRule({
   parameters: z
     .strictObject({
       zone: z.string({ error: ZONE }).min(1, { error: ZONE }).describe('The time zone.'),
-      days: textsText
+      days: textList
         .optional()
         .describe('Days of the week: mon, tue, wed, thu, fri, sat, sun. The default is every day.'),
-      hours: textsText
+      hours: textList
         .optional()
         .describe('A span of the day, like 09:00-17:30, or a list of spans. The default is all day.'),
       holidays: z
@@ -59,7 +59,7 @@ export const schedule = defineRule({
       context.addIssue({
         code: 'custom',
         message: 'it has neither days, hours nor holidays, so it is always open',
-        params: { cure: 'give at least one of them' },
+        params: { fix: 'give at least one of them' },
       });
     }),
   example: `policy: office-hours
@@ -119,40 +119,40 @@ rules:
     if (open.days === undefined || open.spans === undefined || open.holidays === undefined) return undefined;
     const whenOpen: OpeningHours = { days: open.days, spans: open.spans, holidays: open.holidays };
     const written = { zone, hours: (hours ?? [WHOLE_DAY]).join(', ') };
-    return { evaluate: judging(createOpening(whenOpen, zone), whenOpen, written) };
+    return { evaluate: createEvaluator(createOpeningSchedule(whenOpen, zone), whenOpen, written) };
   },
 });
 
 const MINUTE_MS = 60_000;
 
-/** Caches the last outcome, which is constant within one stretch and one minute of local time. */
-function judging(
-  opening: Opening,
+/** Caches the last outcome, which is constant within one period and one minute of local time. */
+function createEvaluator(
+  openingSchedule: OpeningSchedule,
   { holidays }: OpeningHours,
   written: { readonly zone: string; readonly hours: string },
-): (callback: unknown, facts: { readonly nowMs: number }) => Outcome {
-  let last: { readonly stretch: ConstantPeriod; readonly opens: string | undefined } | undefined;
-  let cached: { readonly minute: number; readonly outcome: Outcome } | undefined;
+): (callback: unknown, facts: { readonly nowMs: number }) => RuleOutcome {
+  let last: { readonly period: ConstantPeriod; readonly opens: string | undefined } | undefined;
+  let cached: { readonly minute: number; readonly outcome: RuleOutcome } | undefined;
   return (_, { nowMs }) => {
-    if (last === undefined || nowMs < last.stretch.startMs || nowMs >= last.stretch.endMs) {
-      const stretch = opening.at(nowMs);
-      const opensMs = stretch.open ? undefined : opening.after(stretch);
-      last = { stretch, opens: opensMs === undefined ? undefined : instantText(opensMs) };
+    if (last === undefined || nowMs < last.period.startMs || nowMs >= last.period.endMs) {
+      const period = openingSchedule.at(nowMs);
+      const opensMs = period.open ? undefined : openingSchedule.after(period);
+      last = { period, opens: opensMs === undefined ? undefined : instantText(opensMs) };
       cached = undefined;
     }
-    const { stretch, opens } = last;
-    const minute = Math.floor((nowMs + stretch.offsetMs) / MINUTE_MS);
+    const { period, opens } = last;
+    const minute = Math.floor((nowMs + period.offsetMs) / MINUTE_MS);
     if (cached?.minute !== minute) {
-      const clock = clockAt(nowMs, stretch);
+      const clock = clockAt(nowMs, period);
       const isHoliday = holidays.has(clock.date);
-      cached = { minute, outcome: outcomeAt(stretch, clock, { ...written, opens, isHoliday }) };
+      cached = { minute, outcome: outcomeAt(period, clock, { ...written, opens, isHoliday }) };
     }
     return cached.outcome;
   };
 }
 
 function outcomeAt(
-  stretch: ConstantPeriod,
+  period: ConstantPeriod,
   { date, time, day }: ReturnType<typeof clockAt>,
   {
     zone,
@@ -165,20 +165,20 @@ function outcomeAt(
     readonly opens: string | undefined;
     readonly isHoliday: boolean;
   },
-): Outcome {
+): RuleOutcome {
   const now = `${day} ${date} ${time} in ${zone}`;
-  const always = {
+  const common: Pick<RuleOutcome, 'afresh' | 'valid'> = {
     afresh: true,
-    valid: { fromMs: stretch.startMs, untilMs: stretch.endMs },
-  } as const;
+    valid: { fromMs: period.startMs, untilMs: period.endMs },
+  };
   const values = { now: `${date} ${time}`, day, zone, hours };
-  if (stretch.open) return { verdict: 'pass', because: `open: it is ${now}`, values, ...always };
-  const until = opens === undefined ? `for the next ${AHEAD_DAYS} days` : `until ${opens}`;
+  if (period.open) return { verdict: 'pass', because: `open: it is ${now}`, values, ...common };
+  const until = opens === undefined ? `for the next ${MAX_SEARCH_DAYS} days` : `until ${opens}`;
   return {
     verdict: 'refuse',
     because: `closed ${until}: it is ${now}${isHoliday ? ', a holiday' : ''}`,
     values: { ...values, ...(isHoliday ? { holiday: date } : {}), opens: opens ?? 'unknown' },
-    ...always,
+    ...common,
   };
 }
 
@@ -189,7 +189,7 @@ function daysOf(written: readonly string[], context: RuleContext): OpeningHours[
     if (day === undefined) {
       return context.fault(
         ['days'],
-        `${formatInput(text)} is no day`,
+        `${formatInput(text)} is not a day`,
         'write mon, tue, wed, thu, fri, sat or sun',
       );
     }
@@ -200,13 +200,17 @@ function daysOf(written: readonly string[], context: RuleContext): OpeningHours[
 
 function spansOf(written: readonly string[], context: RuleContext): OpeningHours['spans'] | undefined {
   if (written.length > SPANS_MAX) {
-    return context.fault(['hours'], `it has ${written.length} spans`, `keep to ${SPANS_MAX}`);
+    return context.fault(
+      ['hours'],
+      `it has ${written.length} spans`,
+      `remove some: at most ${SPANS_MAX} are allowed`,
+    );
   }
   const spans = written.map(readSpan);
   const wrong = written.find((_, index) => spans[index] === undefined);
   if (wrong !== undefined) {
-    const cure = 'write it like 09:00-17:30, 22:00-06:00 or 00:00-24:00, with two digits each';
-    return context.fault(['hours'], `${formatInput(wrong)} is no span of hours`, cure);
+    const fix = 'write it like 09:00-17:30, 22:00-06:00 or 00:00-24:00, with two digits each';
+    return context.fault(['hours'], `${formatInput(wrong)} is not a span of hours`, fix);
   }
   return spans.filter((span) => span !== undefined);
 }
@@ -217,7 +221,7 @@ const SPANS_MAX = 24;
 const DATES_MAX = 10_000;
 
 function holidaysOf(file: string, context: RuleContext): OpeningHours['holidays'] | undefined {
-  const cure = 'put one date a line, like 2026-12-25';
+  const fix = 'put one date a line, like 2026-12-25';
   let dates: readonly string[];
   try {
     dates = context.listFile(file);
@@ -225,14 +229,14 @@ function holidaysOf(file: string, context: RuleContext): OpeningHours['holidays'
     return context.fault(['holidays'], messageOf(thrown), `put the file beside the policy, one date a line`);
   }
   if (dates.length > DATES_MAX) {
-    const left = `keep to ${DATES_MAX}, and leave out those in the past`;
-    return context.fault(['holidays'], `${file} has ${dates.length} dates`, left);
+    const remove = `remove dates in the past: at most ${DATES_MAX} are allowed`;
+    return context.fault(['holidays'], `${file} has ${dates.length} dates`, remove);
   }
   const wrong = dates.find((date) => !isDate(date));
   if (wrong !== undefined)
-    return context.fault(['holidays'], `${file} has ${formatInput(wrong)}, which is no date`, cure);
+    return context.fault(['holidays'], `${file} has ${formatInput(wrong)}, which is not a date`, fix);
   if (dates.length === 0)
-    return context.fault(['holidays'], `${file} has no date`, `${cure}, or leave holidays out`);
+    return context.fault(['holidays'], `${file} has no date`, `${fix}, or leave holidays out`);
   return new Set(dates);
 }
 

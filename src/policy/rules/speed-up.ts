@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationText, wholeText } from './parameter.ts';
+import { durationText, wholeNumberText } from './parameter.ts';
 import { defineRule, pass, refuse } from './rule.ts';
 
 const NOT_ALLOWED = 'false; to allow speed-ups, give max and within instead';
@@ -24,7 +24,7 @@ export const speedUp = defineRule({
   callbacks: ['transfer', 'web3'],
   parameters: z
     .strictObject({
-      max: wholeText
+      max: wholeNumberText
         .optional()
         .describe('The greatest number of approved speed-ups of one withdrawal or transaction.'),
       within: durationText
@@ -37,8 +37,8 @@ export const speedUp = defineRule({
         .describe('`false`: no speed-up passes. Leave `max` and `within` out.'),
     })
     .superRefine(({ max, within, allowed }, context) => {
-      const fault = (path: string[], message: string, cure: string): void => {
-        context.addIssue({ code: 'custom', path, message, params: { cure } });
+      const fault = (path: string[], message: string, fix: string): void => {
+        context.addIssue({ code: 'custom', path, message, params: { fix } });
       };
       if (allowed !== undefined) {
         if (max === undefined && within === undefined) return;
@@ -90,7 +90,7 @@ rules:
           { type: sign_start, request_id: r1, pending_round: true, from: bc1qfrom, to: bc1qone,
             amount: '0.5', symbol: BTC }
         expect: { verdict: FAILURE, rule: speed-up#1, values: { max: '1', within: 24h } }
-  - test: a speed-up of what was never approved is refused
+  - test: a speed-up of a withdrawal that was never approved is refused
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: vault
@@ -101,7 +101,7 @@ rules:
 `,
   compile: ({ max, within }) => ({
     evaluate: ({ question }) => {
-      if (!question.speedUp) return pass('it is no speed-up');
+      if (!question.speedUp) return pass('it is not a speed-up');
       if (max === undefined || within === undefined) return refuse('speed-ups are not allowed');
       return {
         verdict: 'claim',

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { type Amount, AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
 import type { Callback } from '../../callback/callback.ts';
-import type { Facts } from '../facts.ts';
+import { type Facts, PRICE_AHEAD_MAX_MS } from '../facts.ts';
 import { amountTextOf } from '../members.ts';
-import { type Counter, compileCounting, countingNotes, countingParameters } from './counting.ts';
-import { type Bound, type Duration, amountText, boundOf, durationText } from './parameter.ts';
-import { type Outcome, defineRule, pass, refuse } from './rule.ts';
+import { type Counter, compileCounter, countingNotes, countingParameters } from './counting.ts';
+import { type Bound, type Duration, amountText, toBound, durationText } from './parameter.ts';
+import { type RuleOutcome, defineRule, pass, refuse } from './rule.ts';
 
 /** Like an amount, a value has at most 36 digits before the point. */
 const TOO_GREAT = 10n ** BigInt(36 + AMOUNT_SCALE);
 
-type Valid = NonNullable<Outcome['valid']>;
+type Valid = NonNullable<RuleOutcome['valid']>;
 
 export const valueLimit = defineRule({
   name: 'value-limit',
@@ -52,7 +52,7 @@ export const valueLimit = defineRule({
           code: 'custom',
           path: [name],
           message: `${name} is only for counting in a window, and there is no window`,
-          params: { cure: `add a window, like 24h, or leave ${name} out` },
+          params: { fix: `add a window, like 24h, or leave ${name} out` },
         });
       }
     }),
@@ -65,7 +65,7 @@ rules:
   - value-limit: { max: 25000, maxAge: 10m, per: [userId], window: 24h }
 `,
   cases: `tests:
-  - test: what a user pays in a day is summed over all coins, by its value
+  - test: the payments of a user in a day are summed by value, over all coins
     now: 2026-03-02T10:00:00Z
     given:
       prices:
@@ -95,7 +95,7 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.2' }
         expect:
           { verdict: FAILURE, rule: value-limit#1, values: { amount: '0.2', value: '19400', max: '10000' } }
-  - test: a price of ten minutes ago will do, an older one will not
+  - test: a price of ten minutes ago is accepted, an older one is not
     now: 2026-03-02T10:00:00Z
     given:
       prices: { BTC: { price: 97000, asOf: 2026-03-02T09:50:00Z } }
@@ -115,12 +115,12 @@ rules:
         expect: { verdict: FAILURE, rule: value-limit#1, because: there is no price for ETH }
 `,
   compile: ({ max: greatest, maxAge, per, window, zone }, context) => {
-    const max = boundOf(greatest);
+    const max = toBound(greatest);
     if (window === undefined) {
       const limit = { max, maxAge, counter: undefined };
       return { maxPriceAge: maxAge, evaluate: (callback, facts) => judge(callback, facts, limit) };
     }
-    const counter = compileCounting({ rule: 'value-limit', per, window, zone, symbol: undefined }, context);
+    const counter = compileCounter({ rule: 'value-limit', per, window, zone, symbol: undefined }, context);
     return (
       counter && {
         ...counter.check,
@@ -137,7 +137,7 @@ interface Limit {
   readonly counter: Counter | undefined;
 }
 
-function judge(callback: Callback, facts: Facts, { max, maxAge, counter }: Limit): Outcome {
+function judge(callback: Callback, facts: Facts, { max, maxAge, counter }: Limit): RuleOutcome {
   const { amount, symbol, payouts } = callback;
   if (amount === 'unlimited') return refuse('the amount is unlimited', { asset: symbol });
   const priced = priceOf(symbol, facts, maxAge);
@@ -150,7 +150,11 @@ function judge(callback: Callback, facts: Facts, { max, maxAge, counter }: Limit
     value: formatAmount(value),
     max: max.text,
   };
-  const changing = { prices: true, afresh: true, valid } as const;
+  const changing: Pick<RuleOutcome, 'usesPrices' | 'afresh' | 'valid'> = {
+    usesPrices: true,
+    afresh: true,
+    valid,
+  };
   const atPrice = `${values.amount} ${symbol} at ${found.price} (as of ${found.asOf})`;
   if (value >= TOO_GREAT) {
     const because = `the value of ${atPrice} has more than 36 digits before the point`;
@@ -171,7 +175,7 @@ function judge(callback: Callback, facts: Facts, { max, maxAge, counter }: Limit
   };
   const outcome = counter.claim(callback, counted, max, facts.nowMs);
   // The callback lacks a member in `per`, and another price does not change that.
-  if (outcome.verdict !== 'claim') return { ...outcome, prices: true };
+  if (outcome.verdict !== 'claim') return { ...outcome, usesPrices: true };
   return {
     ...outcome,
     ...changing,
@@ -188,9 +192,6 @@ function bothValid(one: Valid, other: Valid | undefined): Valid {
   };
 }
 
-/** How much later than the store's time the instant of a price may be, because clocks differ. */
-const AHEAD_MS = 60_000;
-
 interface Priced {
   readonly price: Amount;
   readonly valid: Valid;
@@ -198,29 +199,29 @@ interface Priced {
 }
 
 /** The price of an asset and its validity, or a refusal if there is no valid price now. */
-function priceOf(symbol: string, { nowMs, prices }: Facts, maxAge: Duration): Priced | Outcome {
+function priceOf(symbol: string, { nowMs, prices }: Facts, maxAge: Duration): Priced | RuleOutcome {
   const found = prices.prices.get(symbol);
-  const refused = (because: string, values: Outcome['values'], valid?: Valid): Outcome => ({
-    ...refuse(`${because}; see \`countersign prices set\``, { asset: symbol, ...values }),
-    prices: true,
+  const refused = (because: string, values: RuleOutcome['values'], valid?: Valid): RuleOutcome => ({
+    ...refuse(`${because} with \`countersign prices set\``, { asset: symbol, ...values }),
+    usesPrices: true,
     afresh: true,
     ...(valid === undefined ? {} : { valid }),
   });
-  if (found === undefined) return refused(`there is no price for ${symbol}: set one`, {});
+  if (found === undefined) return refused(`there is no price for ${symbol}; set one`, {});
   const { asOfMs } = found;
   const values = { asset: symbol, price: formatAmount(found.price), asOf: new Date(asOfMs).toISOString() };
   const described = `the price of ${symbol}, ${values.price} as of ${values.asOf},`;
-  if (found.price <= 0n) return refused(`${described} is not above zero: set it again`, values);
-  const valid = { fromMs: asOfMs - AHEAD_MS, untilMs: asOfMs + maxAge.ms + 1 };
+  if (found.price <= 0n) return refused(`${described} is not above zero; set it again`, values);
+  const valid = { fromMs: asOfMs - PRICE_AHEAD_MAX_MS, untilMs: asOfMs + maxAge.ms + 1 };
   if (nowMs >= valid.fromMs && nowMs < valid.untilMs) return { price: found.price, valid, values };
   return nowMs >= valid.untilMs
     ? refused(
-        `${described} is older than ${maxAge.text}: set it again`,
+        `${described} is older than ${maxAge.text}; set it again`,
         { ...values, maxAge: maxAge.text },
         { fromMs: valid.untilMs, untilMs: Number.MAX_SAFE_INTEGER },
       )
     : refused(
-        `${described} is of a time to come: correct the clock of the program that sets prices, ` +
+        `${described} is dated in the future; correct the clock of the program that sets prices, ` +
           'and set it again',
         values,
         { fromMs: 0, untilMs: valid.fromMs },

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AMOUNT_SCALE } from '../../values/amount.ts';
 import { valuesOf } from '../members.ts';
-import { ONE_SYMBOL_NOTE, compileCounting, countingNotes, countingParameters } from './counting.ts';
-import { boundOf, countText, pinnedSymbol } from './parameter.ts';
+import { ONE_SYMBOL_NOTE, compileCounter, countingNotes, countingParameters } from './counting.ts';
+import { toBound, countText, onlySymbol } from './parameter.ts';
 import { defineRule } from './rule.ts';
 
 const ONE = 10n ** BigInt(AMOUNT_SCALE);
@@ -69,9 +69,9 @@ rules:
         expect: SUCCESS
 `,
   compile: ({ per, window, zone, max }, context) => {
-    const symbol = pinnedSymbol(context);
-    const most = boundOf(max);
-    const counter = compileCounting({ rule: 'velocity-limit', per, window, zone, symbol }, context);
+    const symbol = onlySymbol(context);
+    const most = toBound(max);
+    const counter = compileCounter({ rule: 'velocity-limit', per, window, zone, symbol }, context);
     return (
       counter && {
         ...counter.check,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { amountTextOf, memberNamed } from '../members.ts';
-import { ONE_SYMBOL_NOTE, compileCounting, countingNotes, countingParameters } from './counting.ts';
-import { amountOrTable, boundsOf, byAsset, checkByAsset, pinnedSymbol } from './parameter.ts';
+import { ONE_SYMBOL_NOTE, compileCounter, countingNotes, countingParameters } from './counting.ts';
+import { amountOrTable, boundLookup, byAsset, checkByAsset, onlySymbol } from './parameter.ts';
 import { type RuleContext, defineRule, refuse } from './rule.ts';
 
 export const windowLimit = defineRule({
@@ -39,7 +39,7 @@ rules:
   - window-limit: { by: asset, window: month, zone: Europe/Berlin, max: { USDT1742: 2000000, BTC: 20 } }
 `,
   cases: `tests:
-  - test: a user's payments of a day pass up to the maximum of their coin, that included
+  - test: a user's payments of a day pass up to the maximum of their coin, inclusive
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: shop
@@ -59,7 +59,7 @@ rules:
       - source: shop
         payment: { appOrderId: '5', userId: '777', payCoinSymbol: USDT1742, orderAmount: '50000' }
         expect: SUCCESS
-  - test: what is a day old counts no more
+  - test: an amount counts for a day
     now: 2026-03-02T10:00:00Z
     callbacks:
       - source: shop
@@ -82,10 +82,10 @@ rules:
 `,
   compile: ({ per, window, zone, max, by }, context) => {
     if (by === undefined) checkOneCoin(per, context);
-    const maxFor = boundsOf(max);
-    const counter = compileCounting(
+    const maxFor = boundLookup(max);
+    const counter = compileCounter(
       by === undefined
-        ? { rule: 'window-limit', per, window, zone, symbol: pinnedSymbol(context) }
+        ? { rule: 'window-limit', per, window, zone, symbol: onlySymbol(context) }
         : { rule: 'window-limit', per: [...(per ?? []), 'symbol'], window, zone, symbol: undefined },
       context,
     );
@@ -107,7 +107,7 @@ rules:
 
 function checkOneCoin(per: readonly string[] | undefined, context: RuleContext): void {
   const bySymbol = per?.some((name) => memberNamed(context.callback, name) === 'symbol') === true;
-  if (bySymbol || pinnedSymbol(context) !== undefined) return;
+  if (bySymbol || onlySymbol(context) !== undefined) return;
   context.fault(
     [],
     'it would sum amounts of different coins',

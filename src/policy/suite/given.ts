@@ -1,11 +1,9 @@
-import type { Kind } from '../../callback/callback.ts';
+import { KINDS, type Kind } from '../../callback/callback.ts';
 import { type Json, isObject } from '../../values/canonical.ts';
-import { comparableEntry } from '../../values/comparable.ts';
-import { KINDS } from '../document.ts';
-import type { Path } from '../fault.ts';
+import { toComparableEntry } from '../../values/comparable.ts';
+import type { Path, Problem } from '../fault.ts';
 import { readOrderMembers } from '../order-members.ts';
 import {
-  type Reading,
   answersShape,
   entriesOf,
   givenShape,
@@ -14,117 +12,119 @@ import {
   oneNameOf,
   orderShape,
   priceShape,
-  readLayer,
+  readShape,
 } from './shape.ts';
-import { type Given, type GivenList, type GivenOrder, NOTHING_GIVEN } from './suite.ts';
+import { type GivenState, type GivenList, type GivenOrder, NOTHING_GIVEN } from './suite.ts';
 
 /** When a list entry without `added` was added: at the epoch. */
 const DEFAULT_ADDED_MS = 0;
 
-/** The state before the first callback of a test. Reports faults to the reading. */
-export function readGiven(reading: Reading, written: Json | undefined, path: Path, nowMs: number): Given {
+/** The state before the first callback of a test. Adds faults to `problems`. */
+export function readGiven(
+  problems: Problem[],
+  written: Json | undefined,
+  path: Path,
+  nowMs: number,
+): GivenState {
   if (written === undefined) return NOTHING_GIVEN;
-  readLayer(reading, givenShape, written, path);
+  readShape(problems, givenShape, written, path);
   if (!isObject(written)) return NOTHING_GIVEN;
   const { lists, prices, orders, answers } = written;
   return {
-    lists: readLists(reading, lists, [...path, 'lists'], nowMs),
-    prices: readPrices(reading, prices, [...path, 'prices']),
-    orders: readOrders(reading, orders, [...path, 'orders']),
-    answers: readAnswers(reading, answers, [...path, 'answers']),
+    lists: readLists(problems, lists, [...path, 'lists'], nowMs),
+    prices: readPrices(problems, prices, [...path, 'prices']),
+    orders: readOrders(problems, orders, [...path, 'orders']),
+    answers: readAnswers(problems, answers, [...path, 'answers']),
   };
 }
 
 function readLists(
-  reading: Reading,
+  problems: Problem[],
   written: Json | undefined,
   path: Path,
   nowMs: number,
 ): readonly GivenList[] {
-  const sources = entriesOf(reading, written, path, 'lists by source, like { shop: { blocked-users: [] } }');
+  const sources = entriesOf(problems, written, path, 'lists by source, like { shop: { blocked-users: [] } }');
   return sources.flatMap(([source, lists]) =>
-    entriesOf(reading, lists, [...path, source], 'lists of values, like { blocked-users: [] }').map(
+    entriesOf(problems, lists, [...path, source], 'lists of values, like { blocked-users: [] }').map(
       ([list, values]): GivenList => {
         const at = [...path, source, list];
-        const items = itemsOf(reading, values, at, 'a list of values, [] for an empty one');
+        const items = itemsOf(problems, values, at, 'a list of values, [] for an empty one');
         return {
           source,
           list,
-          values: items.flatMap((item, index) => readValue(reading, item, [...at, index], nowMs)),
+          values: items.flatMap((item, index) => readValue(problems, item, [...at, index], nowMs)),
         };
       },
     ),
   );
 }
 
-function readValue(reading: Reading, written: Json, path: Path, nowMs: number): GivenList['values'] {
-  if (typeof written === 'string') return [{ value: comparableEntry(written), addedMs: DEFAULT_ADDED_MS }];
-  const read = readLayer(reading, listValueShape, written, path);
+function readValue(problems: Problem[], written: Json, path: Path, nowMs: number): GivenList['values'] {
+  if (typeof written === 'string') return [{ value: toComparableEntry(written), addedMs: DEFAULT_ADDED_MS }];
+  const read = readShape(problems, listValueShape, written, path);
   if (read === undefined) return [];
   const { value, added = DEFAULT_ADDED_MS } = read;
   if (added > nowMs) {
     const message = 'it is added after the first callback';
-    reading.problems.push({
+    problems.push({
       path: [...path, 'added'],
       of: 'value',
       message,
-      cure: 'give an instant up to now',
+      fix: 'give an instant up to now',
     });
   }
-  return [{ value: comparableEntry(value), addedMs: added }];
+  return [{ value: toComparableEntry(value), addedMs: added }];
 }
 
-function readPrices(reading: Reading, written: Json | undefined, path: Path): Given['prices'] {
+function readPrices(problems: Problem[], written: Json | undefined, path: Path): GivenState['prices'] {
   const prices = entriesOf(
-    reading,
+    problems,
     written,
     path,
     'prices by asset, like { BTC: { price: 97000, asOf: … } }',
   );
   return prices.flatMap(([asset, price]) => {
-    const read = readLayer(reading, priceShape, price, [...path, asset]);
+    const read = readShape(problems, priceShape, price, [...path, asset]);
     return read === undefined ? [] : [{ asset, price: read.price, asOfMs: read.asOf }];
   });
 }
 
-function readOrders(reading: Reading, written: Json | undefined, path: Path): readonly GivenOrder[] {
+function readOrders(problems: Problem[], written: Json | undefined, path: Path): readonly GivenOrder[] {
   const seen = new Set<string>();
-  return itemsOf(reading, written, path, 'a list of orders').flatMap((order, index) => {
+  return itemsOf(problems, written, path, 'a list of orders').flatMap((order, index) => {
     const at = [...path, index];
-    const read = readLayer(reading, orderShape, order, at);
-    const kind = read && oneNameOf(reading, read, KINDS, at);
+    const read = readShape(problems, orderShape, order, at);
+    const kind = read && oneNameOf(problems, read, KINDS, at);
     if (read === undefined || kind === undefined) return [];
     const subject = `${kind}:${read[kind]}`;
     const name = JSON.stringify([read.source, subject]);
     if (seen.has(name)) {
       const message = `${subject} of ${read.source} is announced a second time`;
-      reading.problems.push({ path: [...at, kind], of: 'value', message, cure: 'keep one of the two' });
+      problems.push({ path: [...at, kind], of: 'value', message, fix: 'keep one of the two' });
     }
     seen.add(name);
-    const members = membersOf(reading, read.members, kind, [...at, 'members']);
+    const members = membersOf(problems, read.members, kind, [...at, 'members']);
     return [{ source: read.source, subject, members, expiresMs: read.expires }];
   });
 }
 
 /** Reads announced members like `orders expect`. */
 function membersOf(
-  { problems }: Reading,
+  problems: Problem[],
   written: Readonly<Record<string, unknown>>,
   kind: Kind,
   path: Path,
 ): GivenOrder['members'] {
   const read = readOrderMembers(kind, written);
   if (read.ok) return read.members;
-  for (const fault of read.faults) {
-    const [message = '', ...cure] = fault.split('; ');
-    problems.push({ path, of: 'name', message, cure: cure.join('; ') });
-  }
+  problems.push(...read.faults.map((fault) => ({ path, of: 'name', ...fault }) as const));
   return {};
 }
 
-function readAnswers(reading: Reading, written: Json | undefined, path: Path): Given['answers'] {
-  const answers = written === undefined ? undefined : readLayer(reading, answersShape, written, path);
-  return (['service', 'module'] as const).flatMap((of) =>
-    Object.entries(answers?.[of] ?? {}).map(([name, verdict]) => ({ of, name, verdict })),
+function readAnswers(problems: Problem[], written: Json | undefined, path: Path): GivenState['answers'] {
+  const answers = written === undefined ? undefined : readShape(problems, answersShape, written, path);
+  return (['service', 'module'] as const).flatMap((type) =>
+    Object.entries(answers?.[type] ?? {}).map(([name, verdict]) => ({ type, name, verdict })),
   );
 }

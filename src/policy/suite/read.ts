@@ -1,13 +1,11 @@
-import type { Kind } from '../../callback/callback.ts';
+import { KINDS, type Kind } from '../../callback/callback.ts';
 import { type Json, isObject } from '../../values/canonical.ts';
 import type { Member } from '../../values/members.ts';
-import { type Tree, plainOf, positionOf, readYaml } from '../../values/yaml.ts';
+import { type Tree, jsonOf, positionOf, readYaml } from '../../values/yaml.ts';
 import { type PolicyFile, faultAt, faultOfSyntax } from '../compile.ts';
-import { KINDS } from '../document.ts';
 import { type Path, type PolicyFault, type Problem, faultOfFile } from '../fault.ts';
 import { readGiven } from './given.ts';
 import {
-  type Reading,
   VERDICTS,
   callbackShape,
   caseShape,
@@ -15,7 +13,7 @@ import {
   expectShape,
   fileShape,
   oneNameOf,
-  readLayer,
+  readShape,
   valueProblem,
 } from './shape.ts';
 import type { Expectation, PolicyTest, TestCallback } from './suite.ts';
@@ -58,21 +56,20 @@ function readTree(
   tree: Tree,
 ): { readonly tests: readonly PolicyTest[]; readonly faults: readonly PolicyFault[] } {
   const problems: Problem[] = [];
-  const reading: Reading = { problems };
-  const plain = plainOf(tree);
-  const read = readLayer(reading, fileShape, plain, []);
+  const plain = jsonOf(tree);
+  const read = readShape(problems, fileShape, plain, []);
   const written = read !== undefined && isObject(plain) ? plain['tests'] : undefined;
   const names = new Set<string>();
   const tests = (Array.isArray(written) ? (written as readonly Json[]) : []).flatMap((each, index) => {
     const path = ['tests', index];
-    const test = readCase(reading, each, path, { file, tree });
+    const test = readCase(problems, each, path, { file, tree });
     if (test !== undefined && names.has(test.name)) {
       const message = `there is a test with this name already`;
       problems.push({
         path: [...path, 'test'],
         of: 'value',
         message,
-        cure: 'give one of the two another name',
+        fix: 'give one of the two another name',
       });
     }
     if (test !== undefined) names.add(test.name);
@@ -83,20 +80,20 @@ function readTree(
 }
 
 function readCase(
-  reading: Reading,
+  problems: Problem[],
   written: Json,
   path: Path,
   { file, tree }: { readonly file: string; readonly tree: Tree },
 ): PolicyTest | undefined {
-  const read = readLayer(reading, caseShape, written, path);
+  const read = readShape(problems, caseShape, written, path);
   if (!isObject(written)) return undefined;
   const lineOf = (at: Path): number => positionOf(tree, at, 'value').line;
   // Read even if the test has a fault, so that the faults below it are reported too.
-  const given = readGiven(reading, written['given'], [...path, 'given'], read?.now ?? Infinity);
+  const given = readGiven(problems, written['given'], [...path, 'given'], read?.now ?? Infinity);
   const listed = written['callbacks'];
   const callbacks = (Array.isArray(listed) ? (listed as readonly Json[]) : []).flatMap((each, index) => {
     const at = [...path, 'callbacks', index];
-    return readCallback(reading, each, at, lineOf(at)) ?? [];
+    return readCallback(problems, each, at, lineOf(at)) ?? [];
   });
   return read && { file, line: lineOf(path), name: read.test, nowMs: read.now, given, callbacks };
 }
@@ -109,34 +106,39 @@ const DEFAULTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
 };
 
 /** A callback of a test; undefined after a fault. */
-function readCallback(reading: Reading, written: Json, path: Path, line: number): TestCallback | undefined {
-  const read = readLayer(reading, callbackShape, written, path);
+function readCallback(
+  problems: Problem[],
+  written: Json,
+  path: Path,
+  line: number,
+): TestCallback | undefined {
+  const read = readShape(problems, callbackShape, written, path);
   if (!isObject(written)) return undefined;
-  const kind = oneNameOf(reading, written, KINDS, path);
-  const expect = readExpectation(reading, written['expect'], [...path, 'expect']);
+  const kind = oneNameOf(problems, written, KINDS, path);
+  const expect = readExpectation(problems, written['expect'], [...path, 'expect']);
   if (read === undefined || kind === undefined || expect === undefined) return undefined;
   return {
     line,
     source: read.source,
     kind,
-    members: readWire(reading, written[kind], kind, [...path, kind]),
+    members: readWire(problems, written[kind], kind, [...path, kind]),
     scheme: read.scheme,
     afterMs: read.after ?? 0,
     expect,
   };
 }
 
-/** The members as they would arrive: texts, except booleans where JSON has them. */
+/** The members as they would arrive: strings, except `pending_round`, which is a JSON boolean. */
 function readWire(
-  reading: Reading,
+  problems: Problem[],
   written: Json | undefined,
   kind: Kind,
   path: Path,
 ): TestCallback['members'] {
   const members = new Map<string, Member>();
-  for (const [name, value] of entriesOf(reading, written, path, 'the members of the callback, by name')) {
+  for (const [name, value] of entriesOf(problems, written, path, 'the members of the callback, by name')) {
     const member = memberOf(name, value);
-    if (member === undefined) reading.problems.push(valueProblem([...path, name], value, expectedOf(name)));
+    if (member === undefined) problems.push(valueProblem([...path, name], value, expectedOf(name)));
     else members.set(name, member);
   }
   const otherId = kind === 'transfer' && members.has('withdraw_id');
@@ -159,10 +161,13 @@ const expectedOf = (name: string): string =>
 
 const EXPECTED = 'SUCCESS, FAILURE, or a mapping like { verdict: FAILURE, rule: amount-limit#1 }';
 
-function readExpectation(reading: Reading, written: Json | undefined, path: Path): Expectation | undefined {
-  const { problems } = reading;
+function readExpectation(
+  problems: Problem[],
+  written: Json | undefined,
+  path: Path,
+): Expectation | undefined {
   if (written === undefined) {
-    problems.push({ path, of: 'value', message: 'expect is missing', cure: `write ${EXPECTED}` });
+    problems.push({ path, of: 'value', message: 'expect is missing', fix: `write ${EXPECTED}` });
     return undefined;
   }
   if (!isObject(written)) {
@@ -170,7 +175,7 @@ function readExpectation(reading: Reading, written: Json | undefined, path: Path
     if (verdict === undefined) problems.push(valueProblem(path, written, EXPECTED));
     return verdict && { verdict };
   }
-  const read = readLayer(reading, expectShape, written, path);
+  const read = readShape(problems, expectShape, written, path);
   const stray =
     read?.verdict === 'SUCCESS' ? (['rule', 'values'] as const).find((name) => read[name]) : undefined;
   if (stray !== undefined) {
@@ -178,7 +183,7 @@ function readExpectation(reading: Reading, written: Json | undefined, path: Path
       path: [...path, stray],
       of: 'name',
       message: `${stray} is about the rule that refuses, and a SUCCESS has none`,
-      cure: 'leave it out, or expect a FAILURE',
+      fix: 'leave it out, or expect a FAILURE',
     });
   }
   return read;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Kind } from '../../callback/callback.ts';
 import { type Json, isObject } from '../../values/canonical.ts';
 import { readInstant } from '../../values/clock.ts';
 import { type Path, type Problem, problemsOf, formatInput } from '../fault.ts';
@@ -13,7 +14,7 @@ const CASES_MAX = 10_000;
 const CALLBACKS_MAX = 1000;
 
 const INSTANT = 'an instant with Z or an offset, like 2026-03-02T10:00:00Z';
-const AFTER = 'a length of time up to 92d, like 0s, 90s, 5m, 1h or 2d';
+const AFTER = 'a duration up to 92d, like 0s, 90s, 5m, 1h or 2d';
 const TESTS = `a list of at least one test and at most ${CASES_MAX}`;
 const CALLBACKS = `a list of at least one callback and at most ${CALLBACKS_MAX}`;
 const TEXT = 'a text';
@@ -76,7 +77,7 @@ const subjectShape = {
   payment: text.optional().describe('The `appOrderId` of a payment.'),
   transfer: text.optional().describe('The `request_id` of a withdrawal.'),
   web3: text.optional().describe('The `request_id` of a web3 transaction.'),
-};
+} satisfies Readonly<Record<Kind, z.ZodType>>;
 
 export const orderShape = z.strictObject({
   source: text.describe('The source of the order.'),
@@ -92,8 +93,8 @@ export const answersShape = z.strictObject({
   module: answersOf('Answers of modules'),
 });
 
-export const callbackShape = z.strictObject({
-  source: text.describe('The source that sends it.'),
+/** Exactly one must be present: the members of the callback, under its kind. */
+const wireShape = {
   payment: z.unknown().optional().describe('A payment confirmation: its members on the wire.'),
   transfer: z
     .unknown()
@@ -107,6 +108,11 @@ export const callbackShape = z.strictObject({
     .describe(
       'A web3 transaction: its members on the wire. The default of `type` is sign_prepare, of `trans_id` 1.',
     ),
+} satisfies Readonly<Record<Kind, z.ZodType>>;
+
+export const callbackShape = z.strictObject({
+  source: text.describe('The source that sends it.'),
+  ...wireShape,
   scheme: text.optional().describe('The scheme that a payment is signed with.'),
   after: z
     .string({ error: AFTER })
@@ -155,14 +161,9 @@ function lengthOf(written: string): number | undefined {
   return DURATION_PATTERN.test(written) ? durationMs(written) : undefined;
 }
 
-/** Collects the faults of one file. */
-export interface Reading {
-  readonly problems: Problem[];
-}
-
 /** Reads a value by its shape; undefined after a fault. */
-export function readLayer<Shape extends z.ZodObject>(
-  { problems }: Reading,
+export function readShape<Shape extends z.ZodObject>(
+  problems: Problem[],
   shape: Shape,
   written: Json | undefined,
   path: Path,
@@ -175,7 +176,7 @@ export function readLayer<Shape extends z.ZodObject>(
 
 /** The entries of a mapping; empty after a fault. */
 export function entriesOf(
-  { problems }: Reading,
+  problems: Problem[],
   written: Json | undefined,
   path: Path,
   expected: string,
@@ -189,7 +190,7 @@ export function entriesOf(
 
 /** The items of a list; empty after a fault. */
 export function itemsOf(
-  { problems }: Reading,
+  problems: Problem[],
   written: Json | undefined,
   path: Path,
   expected: string,
@@ -201,12 +202,12 @@ export function itemsOf(
 }
 
 export function valueProblem(path: Path, written: Json | undefined, expected: string): Problem {
-  return { path, of: 'value', message: `${formatInput(written)} will not do`, cure: `write ${expected}` };
+  return { path, of: 'value', message: `${formatInput(written)} is not valid`, fix: `write ${expected}` };
 }
 
 /** The only one of `names` that the mapping has; undefined after a fault. */
 export function oneNameOf<const Name extends string>(
-  { problems }: Reading,
+  problems: Problem[],
   written: Readonly<Partial<Record<Name, unknown>>>,
   names: readonly Name[],
   path: Path,
@@ -218,7 +219,7 @@ export function oneNameOf<const Name extends string>(
     path,
     of: 'value',
     message: given.length === 0 ? `it has none of ${names.join(', ')}` : `it has ${given.join(' and ')}`,
-    cure: `give exactly one of ${names.join(', ')}`,
+    fix: `give exactly one of ${names.join(', ')}`,
   });
   return undefined;
 }

@@ -10,17 +10,17 @@ export interface PolicyTest {
   readonly line: number;
   readonly name: string;
   readonly nowMs: number;
-  readonly given: Given;
+  readonly given: GivenState;
   readonly callbacks: readonly TestCallback[];
 }
 
 /** The state before the first callback of a test. */
-export interface Given {
+export interface GivenState {
   readonly lists: readonly GivenList[];
   readonly prices: readonly { readonly asset: string; readonly price: Amount; readonly asOfMs: number }[];
   readonly orders: readonly GivenOrder[];
   readonly answers: readonly {
-    readonly of: PluginQuestion['of'];
+    readonly type: PluginQuestion['type'];
     readonly name: string;
     readonly verdict: PluginAnswer['verdict'];
   }[];
@@ -61,4 +61,4 @@ export interface Expectation {
   readonly because?: string | undefined;
 }
 
-export const NOTHING_GIVEN: Given = { lists: [], prices: [], orders: [], answers: [] };
+export const NOTHING_GIVEN: GivenState = { lists: [], prices: [], orders: [], answers: [] };

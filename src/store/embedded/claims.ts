@@ -33,7 +33,7 @@ export function checkClaims(
     if (claim.type === 'window') return checkWindow(claim);
     if (claim.type === 'list') return checkList(lists, source, claim);
     if (claim.type === 'aged') return checkAged(lists, source, claim, nowMs);
-    if (claim.type === 'mark') return checkMark(claim, marks.madeAtMs(source, claim.key), nowMs);
+    if (claim.type === 'mark') return checkMark(claim, marks.markedAtMs(source, claim.key), nowMs);
     if (claim.type === 'speed-up') return checkSpeedUp(subject, request, claim, nowMs);
     return checkOrder(orders.find(source, request.subject, nowMs), claim, subject?.usesOrder === true);
   };
@@ -63,7 +63,8 @@ function checkList(lists: ListTables, source: string, { list, values, must }: Li
   const present = lists.present(source, list, values);
   if (present === undefined) return { holds: false, missing: true, present: [] };
   const wanted = must === 'hold-all' ? values.length : 0;
-  return { holds: present.length === wanted, missing: false, present };
+  // No rule makes a claim without values. It holds neither way.
+  return { holds: values.length > 0 && present.length === wanted, missing: false, present };
 }
 
 function checkAged(

@@ -1,7 +1,8 @@
 import type { CountersignError } from '../../errors.ts';
 import type { Clock } from '../../values/clock.ts';
+import type { Retention } from '../retention.ts';
 import type { Database, FileGuard } from './database.ts';
-import { type Batch, type Retention, type Write, createEngine } from './engine.ts';
+import { type Batch, type Write, createEngine } from './engine.ts';
 import { isDiskError, isFromSqlite } from './sqlite-errors.ts';
 import type { BatchResult } from './transaction.ts';
 import type { BatchCommitter } from './write-queue.ts';
@@ -10,8 +11,8 @@ import { type WriterThread, startWriterThread } from './writer-thread.ts';
 export interface Committer extends BatchCommitter<Write> {
   /** Resolves once a thread that was started at once is ready; rejects if it can't start. */
   readonly ready: Promise<void>;
-  /** Throws the error because of which the latest writes were not committed. */
-  readonly expectWritable: () => void;
+  /** Throws the error of the latest writes, if they failed. */
+  readonly assertWritable: () => void;
   close(): Promise<void>;
 }
 
@@ -41,24 +42,24 @@ export function createCommitter(parts: CommitterParts): Committer {
   const { database, retention, clock, maxStepMs, guard, threadAfterWrites } = parts;
   const { startThread = startWriterThread } = parts;
   const { file, identity, lockWait } = database;
-  const commitHere = createEngine(database, retention, maxStepMs);
+  const commitOnThisThread = createEngine(database, retention, maxStepMs);
   const writability = createWritability();
   let thread: WriterThread | undefined;
-  let writesHere = 0;
+  let writesOnThisThread = 0;
 
   const start = (): WriterThread => {
     const started = startThread({ file, identity, retention, maxStepMs, lockWait }, () => {
-      if (thread === started) [thread, writesHere] = [undefined, 0];
+      if (thread === started) [thread, writesOnThisThread] = [undefined, 0];
     });
     thread = started;
     return started;
   };
   const commit = (batch: Batch): BatchResult | Promise<BatchResult> => {
     if (thread?.isReady() === true) return thread.commit(batch);
-    const result = commitHere(batch);
+    const result = commitOnThisThread(batch);
     // A service that is idle sends heartbeats, and needs no thread.
-    writesHere += batch.writes.filter(({ verb }) => verb !== 'heartbeat').length;
-    if (writesHere >= threadAfterWrites && thread === undefined) start();
+    writesOnThisThread += batch.writes.filter(({ verb }) => verb !== 'heartbeat').length;
+    if (writesOnThisThread >= threadAfterWrites && thread === undefined) start();
     return result;
   };
 
@@ -72,13 +73,13 @@ export function createCommitter(parts: CommitterParts): Committer {
       const batch = { clockMs: clock(), writes };
       try {
         const result = await commit(batch);
-        writability.note(batch, result);
+        writability.record(batch, result);
         return result;
       } finally {
         guard.check();
       }
     },
-    expectWritable: writability.expect,
+    assertWritable: writability.assertWritable,
     async close() {
       await thread?.end();
     },
@@ -87,23 +88,23 @@ export function createCommitter(parts: CommitterParts): Committer {
 
 /** Whether the disk accepts writes, according to the latest ones. */
 interface Writability {
-  readonly note: (batch: Batch, result: BatchResult) => void;
-  /** Throws the error of the latest writes. */
-  readonly expect: () => void;
+  readonly record: (batch: Batch, result: BatchResult) => void;
+  /** Throws the error of the latest writes, if they failed. */
+  readonly assertWritable: () => void;
 }
 
 /** After this time, any write that succeeds shows that the disk has room again. */
 const DISK_ERROR_MS = 10_000;
 
 /**
- * On a full disk small writes still fit into the log, so only a probe shows at once that there is room
- * again.
+ * On a full disk small writes still fit into the write-ahead log (WAL), so only a probe shows at once that
+ * there is room again.
  */
 function createWritability(): Writability {
   let error: CountersignError | undefined;
   let failedAtMs = 0;
   return {
-    note({ writes }, { committed, outcomes }) {
+    record({ writes }, { committed, outcomes }) {
       const failed = outcomes.find(
         (outcome) => !outcome.ok && isFromSqlite(outcome.error) && (!committed || isDiskError(outcome.error)),
       );
@@ -119,7 +120,7 @@ function createWritability(): Writability {
         writes.some(({ verb, argument }) => verb === 'heartbeat' && argument.probe === true);
       if (isOver) error = undefined;
     },
-    expect() {
+    assertWritable() {
       if (error !== undefined) throw error;
     },
   };

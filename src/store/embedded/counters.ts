@@ -9,8 +9,8 @@ export interface Counters {
   /** The sum of the amounts in a counter's window. */
   used(source: string, claim: Counted, nowMs: number): Amount;
   /**
-   * `held` is the result of {@link used} in this transaction. Returns the instant from which the amount no
-   * longer counts.
+   * `held` is the result of {@link used} in this transaction, plus the amounts of earlier claims of the same
+   * request on this counter. Returns the instant from which the amount no longer counts.
    */
   add(
     source: string,
@@ -102,14 +102,14 @@ function bucketOf(window: Window, nowMs: number): Bucket {
 
 export interface Marks {
   /** When the mark was made; 0 if it never was. */
-  madeAtMs(source: string, key: string): number;
+  markedAtMs(source: string, key: string): number;
   /** Makes the mark, or extends the retention of an existing one. */
   make(source: string, key: string, nowMs: number): void;
   /** Deletes at most `limit` marks that no approval has claimed since the instant. */
   expire(beforeMs: number, limit: number): void;
 }
 
-/** Marks of earlier approvals, by the keys that mark claims name. */
+/** When each value, such as a recipient, was first approved: by the keys that mark claims name. */
 export function createMarks(connection: DatabaseSync): Marks {
   const find = connection.prepare('SELECT made_ms FROM mark WHERE source = ? AND key = ?');
   const save = connection.prepare(
@@ -119,7 +119,7 @@ export function createMarks(connection: DatabaseSync): Marks {
   const expired = connection.prepare('SELECT source, key FROM mark WHERE claimed_ms < ? LIMIT ?');
   const drop = connection.prepare('DELETE FROM mark WHERE source = ? AND key = ?');
   return {
-    madeAtMs(source, key) {
+    markedAtMs(source, key) {
       const row = find.get(source, key);
       return row === undefined ? 0 : integer(row, 'made_ms');
     },

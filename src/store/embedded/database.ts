@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { CountersignError, messageOf } from '../../errors.ts';
-import { type LockWait, SERVICE_WAITS, createBegin } from './lock.ts';
+import { type LockWait, SERVICE_WAIT, createBegin } from './lock.ts';
 import { integer } from './rows.ts';
 import { APPLICATION_ID, migrations } from './schema.ts';
 import { storeError } from './sqlite-errors.ts';
@@ -22,7 +22,7 @@ export interface Database {
 export interface OpenOptions {
   /** Whether a missing file is created; default true. */
   readonly create?: boolean;
-  /** Default: SERVICE_WAITS. */
+  /** Default: SERVICE_WAIT. */
   readonly lockWait?: LockWait;
 }
 
@@ -34,12 +34,12 @@ export interface OpenOptions {
  */
 export function openDatabase(
   path: string,
-  { create = true, lockWait = SERVICE_WAITS }: OpenOptions = {},
+  { create = true, lockWait = SERVICE_WAIT }: OpenOptions = {},
 ): Database {
   if (path === '' || path.startsWith(':memory:')) {
     throw new CountersignError(
       'SETTINGS_INVALID',
-      `the embedded store needs a file, not "${path}": name one, such as embedded:data/countersign.db`,
+      `the embedded store needs a file, not "${path}"; name one, such as embedded:data/countersign.db`,
       { path },
     );
   }
@@ -78,14 +78,15 @@ function expectExisting(file: string): void {
 }
 
 /**
- * A log without its database may contain decisions, and SQLite would delete it when it creates the database.
+ * A write-ahead log (WAL) without its database may contain decisions, and SQLite would delete it when it
+ * creates the database.
  */
 function expectNoLostLog(file: string): void {
   mkdirSync(dirname(file), { recursive: true });
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0 || !existsSync(`${file}-wal`)) return;
   throw new CountersignError(
     'STORE_UNSAFE',
-    `the store ${file} does not exist, but its log ${file}-wal does: ` +
+    `the store ${file} does not exist, but its write-ahead log ${file}-wal does; ` +
       'restore the file beside the log, or move the log away to begin with an empty store',
     { file },
   );
@@ -94,7 +95,7 @@ function expectNoLostLog(file: string): void {
 function storeMissing(file: string, problem: string): CountersignError {
   return new CountersignError(
     'STORE_MISSING',
-    `the store ${file} ${problem}: pass the service's settings with --config, ` +
+    `the store ${file} ${problem}; pass the service's settings with --config, ` +
       'or start the service, which creates it',
     { file },
   );
@@ -105,11 +106,11 @@ function setPragmas(file: string, connection: DatabaseSync): void {
   if (mode?.['journal_mode'] !== 'wal') {
     throw new CountersignError(
       'STORE_UNSAFE',
-      `the file system of ${file} does not support SQLite's write-ahead log: keep the store on a local disk`,
+      `the file system of ${file} does not support SQLite's write-ahead log; keep the store on a local disk`,
       { file },
     );
   }
-  // The savepoints' journal stays in memory: in a temporary file it would fail when another disk is full.
+  // SQLite's rollback journal of savepoints stays in memory: a temporary file fails if another disk is full.
   connection.exec(`PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB}`);
 }
 
@@ -133,7 +134,7 @@ function schemaVersionOf(file: string, connection: DatabaseSync): number {
   if (tables > 0 && pragma(connection, 'application_id') !== APPLICATION_ID) {
     throw new CountersignError(
       'STORE_CORRUPT',
-      `the file ${file} is the database of another program: name another file for the store`,
+      `the file ${file} is the database of another program; name another file for the store`,
       { file },
     );
   }
@@ -141,7 +142,7 @@ function schemaVersionOf(file: string, connection: DatabaseSync): number {
     throw new CountersignError(
       'STORE_UNSAFE',
       `a newer version wrote the store ${file} (its schema is ${version}, ` +
-        `and this version knows ${migrations.length}): run that version`,
+        `and this version knows ${migrations.length}); run that version`,
       { file, version, known: migrations.length },
     );
   }
@@ -198,7 +199,7 @@ function currentIdentity(file: string): Identity {
   } catch (thrown) {
     throw new CountersignError(
       'STORE_UNREACHABLE',
-      `can't look at the store ${file} (${messageOf(thrown)}): ` +
+      `can't read the store ${file} (${messageOf(thrown)}); ` +
         "make its folder readable for this program's user",
       { file },
       thrown,

@@ -1,11 +1,12 @@
 import { type ClockReading, clockJumped } from '../clock-state.ts';
+import type { Retention } from '../retention.ts';
 import type { NotificationStep, SettleStep } from '../settle-step.ts';
 import type { NotificationResult, SettleResult, Store } from '../store.ts';
 import type { Database } from './database.ts';
 import { createJournal } from './journal.ts';
 import { recordNotification, settle } from './settle.ts';
 import { type Tables, cacheInForce, createTables } from './tables.ts';
-import { type ClockLook, type Instant, createClockTable, createTime } from './time.ts';
+import { type ClockRequest, type Instant, createClockTable, createTime } from './time.ts';
 import { type BatchResult, createCommit } from './transaction.ts';
 
 /** The verbs that write. Each runs inside a transaction, at the store's time. */
@@ -27,10 +28,10 @@ export interface WriteVerbs extends Pick<
 > {
   settle(step: SettleStep): Promise<SettleResult>;
   recordNotification(step: NotificationStep): Promise<NotificationResult>;
-  moveClock(look: MoveClock): Promise<ClockReading>;
+  moveClock(check: ClockCheck): Promise<ClockReading>;
 }
 
-type MoveClock = ClockLook & { readonly by: string };
+type ClockCheck = ClockRequest & { readonly by: string };
 
 /** Undefined for a verb without an argument. */
 export type ArgumentOf<V extends keyof WriteVerbs> = Parameters<WriteVerbs[V]>[0];
@@ -48,22 +49,8 @@ export interface Batch {
 }
 
 /**
- * How long the store keeps data. `subjectsMs` is for subjects (after their last change), marks (after the
- * last approval that claimed them) and orders (after their expiry). `journalMs` is for journal entries and
- * the history of prices.
- */
-export interface Retention {
-  readonly subjectsMs: number;
-  readonly journalMs: number;
-}
-
-const DAY_MS = 86_400_000;
-/** Longer than any window can be. */
-export const DEFAULT_RETENTION: Retention = { subjectsMs: 400 * DAY_MS, journalMs: 400 * DAY_MS };
-
-/**
- * Commits one batch after the other; see createCommit. The store's time never runs backwards, and never more
- * than `maxStepMs` ahead of the remembered time.
+ * Commits one batch after the other; see createCommit. The store's time never runs backwards, and is
+ * never more than `maxStepMs` ahead of the remembered time.
  */
 export function createEngine(
   database: Database,
@@ -76,11 +63,11 @@ export function createEngine(
   const clock = createClockTable(connection, maxStepMs);
   let clockMs = 0;
   let now: Instant = { nowMs: 0, aheadMs: 0 };
-  const moveClock = (look: MoveClock): ClockReading => {
+  const moveClock = (check: ClockCheck): ClockReading => {
     const fromMs = now.nowMs;
-    const found = clock.look(look, clockMs);
+    const found = clock.look(check, clockMs);
     now = time(clockMs);
-    if (look.mode === 'accept') journalAcceptedClock(tables, look.by, fromMs, now.nowMs);
+    if (check.mode === 'accept') journalAcceptedClock(tables, check.by, fromMs, now.nowMs);
     return found;
   };
   const handlers = createHandlers(tables, moveClock);
@@ -104,7 +91,7 @@ type Handlers = {
 
 function createHandlers(
   tables: Tables & { readonly invalidate: () => void },
-  moveClock: (look: MoveClock) => ClockReading,
+  moveClock: (check: ClockCheck) => ClockReading,
 ): Handlers {
   const { releases, sources, lists, orders, prices, journal, services } = tables;
   const changingInForce =
@@ -130,9 +117,9 @@ function createHandlers(
     changePrices: changingInForce((change, nowMs) => prices.change(change, nowMs)),
     record: (record, { nowMs }) => journal.record(record, nowMs),
     dropEntries: (drop) => journal.drop(drop),
-    heartbeat: (attendance, { nowMs }) => services.attend(attendance, nowMs),
-    removeService: (id) => services.leave(id),
-    requestHeartbeats: () => services.call(),
+    heartbeat: (heartbeat, { nowMs }) => services.saveHeartbeat(heartbeat, nowMs),
+    removeService: (id) => services.remove(id),
+    requestHeartbeats: () => services.addRequest(),
     moveClock,
   };
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import { FREEZES_MAX, type FreezeDetail, LIFTED_MAX, expectFreeze, lossesIn } from '../freezes.ts';
+import { FREEZES_MAX, type FreezeDetail, LIFTED_MAX, assertFreeze, lossesIn } from '../freezes.ts';
 import type { Control, Freeze, HistoryEntry, Push, Releases, Unfreeze } from '../store.ts';
 import type { JournalTable } from './journal.ts';
 import { type Row, integer, text } from './rows.ts';
@@ -99,7 +99,7 @@ export function createSources(connection: DatabaseSync): SourceTable {
 // ---- freezes ----
 
 function createFreezing(
-  { control, adopt, nextSequence, save, lift, writeFrozenColumns }: FreezeRows,
+  { control, saveLegacyFreeze, nextSequence, save, lift, writeFrozenColumns }: FreezeRows,
   journal: JournalTable,
   sources: SourceTable,
 ): Pick<ReleaseTables, 'freeze' | 'unfreeze'> {
@@ -112,8 +112,8 @@ function createFreezing(
   };
   return {
     freeze({ reason, by }, nowMs) {
-      expectFreeze({ reason, by });
-      const { frozen } = adopt();
+      assertFreeze({ reason, by });
+      const { frozen } = saveLegacyFreeze();
       const sequence = nextSequence(nowMs);
       const joined = frozen.length < FREEZES_MAX ? undefined : frozen.findLast(isFromOperator);
       const id = joined?.id ?? `f${sequence}`;
@@ -126,7 +126,7 @@ function createFreezing(
     },
     unfreeze({ by, ids, acknowledgeLoss = false }, nowMs) {
       const mayLift = new Set(acknowledgeLoss ? ['operator', 'loss'] : ['operator']);
-      const before = adopt();
+      const before = saveLegacyFreeze();
       const lifted = before.frozen.filter(({ id, kind }) => ids.includes(id) && mayLift.has(kind));
       if (lifted.length === 0) return { lifted, control: before };
       lift(lifted, { by, atMs: nowMs, sequence: nextSequence(nowMs) });
@@ -143,7 +143,7 @@ interface FreezeRows {
   /**
    * Saves, as a row of its own, a freeze that an older version wrote. Older versions know only one freeze.
    */
-  readonly adopt: () => Control;
+  readonly saveLegacyFreeze: () => Control;
   /** Increments the sequence and returns it. */
   readonly nextSequence: (nowMs: number) => number;
   /** Replaces a freeze of the same id. */
@@ -192,7 +192,7 @@ function createFreezeRows(connection: DatabaseSync): FreezeRows {
   return {
     control,
     save,
-    adopt() {
+    saveLegacyFreeze() {
       const before = control();
       before.frozen.forEach(save);
       return before;
@@ -210,7 +210,7 @@ function createFreezeRows(connection: DatabaseSync): FreezeRows {
 }
 
 /** Added to the reason of a freeze that joins another one: see FREEZES_MAX. */
-const JOINED = ' (and what stood under this id before: see the journal)';
+const JOINED = ' (this id also covers an earlier freeze; see the journal)';
 
 const isFromOperator = ({ kind }: Freeze): boolean => kind === 'operator';
 const rowIdOf = (id: string): number => Number(id.slice(1));
@@ -267,7 +267,7 @@ function parsedColumn<T>(schema: z.ZodType<T>, row: Row, column: string): T {
   } catch (thrown) {
     throw new CountersignError(
       'STORE_CORRUPT',
-      `the ${column} of the store can't be read: restore the store from a backup`,
+      `the ${column} of the store can't be read; restore the store from a backup`,
       { column },
       thrown,
     );

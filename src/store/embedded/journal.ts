@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { z } from 'zod';
 import { type ClaimResult, claimResults } from '../../claims/claims.ts';
 import { CountersignError } from '../../errors.ts';
+import { assertJournalQuery } from '../journal-query.ts';
 import { JOURNAL_TYPES, type JournalEntry, type JournalQuery, type JournalRecord } from '../store.ts';
 import { type Row, integer, text } from './rows.ts';
 
@@ -24,7 +25,7 @@ export interface JournalTable {
 
 /** An entry's id: the decimal text of its row's number. */
 const ENTRY_ID = /^[1-9]\d{0,14}$/;
-const LIMIT_MAX = 1000;
+const isEntryId = (id: string): boolean => ENTRY_ID.test(id);
 /** The most entries that one call deletes. No other process can write meanwhile. */
 const DROPPED_AT_ONCE = 250;
 
@@ -52,7 +53,7 @@ export function createJournal(connection: DatabaseSync): JournalTable {
     drop: createDrop(connection),
     record: (record, nowMs) => append({ ...record, atMs: nowMs }),
     entry(source, id) {
-      const row = ENTRY_ID.test(id) ? find.get(source, Number(id)) : undefined;
+      const row = isEntryId(id) ? find.get(source, Number(id)) : undefined;
       return row === undefined ? undefined : journalEntry(row);
     },
     entries: (query) => search(query).map(journalEntry),
@@ -87,7 +88,7 @@ function createSearch(connection: DatabaseSync): (query: JournalQuery) => readon
   };
 
   return (query) => {
-    expectQuery(query);
+    assertJournalQuery(query, isEntryId);
     const { source, subject, after = '', newestFirst = false, limit } = query;
     let [fromMs, untilMs] = [query.fromMs ?? 0, query.untilMs ?? Number.MAX_SAFE_INTEGER];
     let [afterId, beforeId] = [0, Number.MAX_SAFE_INTEGER];
@@ -110,19 +111,6 @@ function createSearch(connection: DatabaseSync): (query: JournalQuery) => readon
   };
 }
 
-function expectQuery({ limit, after = '' }: JournalQuery): void {
-  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw new CountersignError('USAGE', `the limit is ${limit} entries: give 1 to ${LIMIT_MAX}`, { limit });
-  }
-  if (after !== '' && !ENTRY_ID.test(after)) {
-    throw new CountersignError(
-      'USAGE',
-      `${JSON.stringify(after)} is no id of the journal: give one of its ids`,
-      { after },
-    );
-  }
-}
-
 function createDrop(connection: DatabaseSync): JournalTable['drop'] {
   const find = connection.prepare('SELECT at_ms FROM journal WHERE source = ? AND id = ?');
   const newest = connection.prepare(
@@ -135,7 +123,7 @@ function createDrop(connection: DatabaseSync): JournalTable['drop'] {
        WHERE source = ? AND at_ms <= ? AND id <= ? AND id < ? ORDER BY at_ms, id LIMIT ${DROPPED_AT_ONCE})`,
   );
   return ({ source, upTo }) => {
-    const last = ENTRY_ID.test(upTo) ? find.get(source, Number(upTo)) : undefined;
+    const last = isEntryId(upTo) ? find.get(source, Number(upTo)) : undefined;
     const kept = newest.get(source);
     if (last === undefined || kept === undefined) return 0;
     const dropped = drop.run(source, integer(last, 'at_ms'), Number(upTo), integer(kept, 'id'));
@@ -180,7 +168,7 @@ function journalEntry(row: Row): JournalEntry {
   } catch (thrown) {
     throw new CountersignError(
       'STORE_CORRUPT',
-      `the journal entry ${id} can't be read: restore the store from a backup`,
+      `the journal entry ${id} can't be read; restore the store from a backup`,
       { id },
       thrown,
     );

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { CountersignError } from '../../errors.ts';
+import { missingList } from '../not-found.ts';
 import type { ListChange, ListEntry, ListSummary } from '../store.ts';
 import type { JournalTable } from './journal.ts';
 import { type Row, integer, text } from './rows.ts';
@@ -66,7 +66,7 @@ export function createLists(connection: DatabaseSync, journal: JournalTable): Li
     change({ source, list, add: adding, remove: removing, by, message }, nowMs) {
       // A misspelt name would create an empty list, which passes every rule that denies listed values.
       if (adding.length === 0 && removing.length > 0 && find.get(source, list) === undefined)
-        throw missing(source, list);
+        throw missingList(source, list);
       create.run(source, list, nowMs);
       const id = integer(find.get(source, list) ?? {}, 'id');
       const added = adding.reduce((count, value) => count + Number(add.run(id, value, nowMs).changes), 0);
@@ -79,7 +79,7 @@ export function createLists(connection: DatabaseSync, journal: JournalTable): Li
     summaries: (source) => all.all(source).map(summaryOf),
     page(source, list, after) {
       const row = find.get(source, list);
-      if (row === undefined) throw missing(source, list);
+      if (row === undefined) throw missingList(source, list);
       const id = integer(row, 'id');
       const rows = after === undefined ? first.all(id) : next.all(id, after);
       return rows.map((each) => ({ value: text(each, 'value'), addedAtMs: integer(each, 'added_ms') }));
@@ -95,9 +95,3 @@ function summaryOf(row: Row): ListSummary {
     changedAtMs: integer(row, 'changed_ms'),
   };
 }
-
-const missing = (source: string, list: string): CountersignError =>
-  new CountersignError('NOT_FOUND', `the source ${source} has no list ${list}: create it with list add`, {
-    source,
-    list,
-  });

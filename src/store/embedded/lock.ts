@@ -10,12 +10,11 @@ export interface LockWait {
 }
 
 /** The callers of a service wait for an answer, so a service gives up soon. */
-export const SERVICE_WAITS: LockWait = { waitMs: 500, hasPriority: false };
+export const SERVICE_WAIT: LockWait = { waitMs: 500, hasPriority: false };
 /** A command can wait. A freeze must succeed while services are busy, even if the disk stalls for seconds. */
-export const COMMAND_WAITS: LockWait = { waitMs: 30_000, hasPriority: true };
-
+export const COMMAND_WAIT: LockWait = { waitMs: 30_000, hasPriority: true };
 /** An archiver has time, and must not delay decisions. */
-export const BACKGROUND_WAITS: LockWait = { waitMs: 30_000, hasPriority: false };
+export const BACKGROUND_WAIT: LockWait = { waitMs: 30_000, hasPriority: false };
 
 const RETRY_MS = 0.5;
 /** How often a request is repeated. A request that isn't repeated is from a process that was killed. */
@@ -32,11 +31,11 @@ const CHECK_EVERY_MS = 10;
 const requestFileOf = (file: string): string => `${file}-waits`;
 
 /**
- * Begins a transaction that writes. SQLite's own wait retries up to 100 ms apart, so it can miss every gap
- * between the transactions of busy writers; and several busy writers can take every gap between themselves.
+ * Begins a transaction that writes. SQLite's own wait retries up to 100 ms apart, so it can miss all gaps
+ * between the transactions of other writers, and busy writers can pass the lock among themselves.
  * Therefore a process with priority requests that the others yield. It does so before its first try: while
- * others write, `BEGIN` itself retries inside SQLite for up to ten seconds, because the head of the write-
- * ahead log changes under it. Throws what SQLite throws at the end of the wait.
+ * others write, `BEGIN` itself retries inside SQLite for up to ten seconds, because the head of the
+ * write-ahead log changes under it. Throws what SQLite throws at the end of the wait.
  */
 export function createBegin(file: string, connection: DatabaseSync, wait: LockWait): () => void {
   const begin = connection.prepare('BEGIN IMMEDIATE');

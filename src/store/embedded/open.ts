@@ -3,10 +3,11 @@ import { dirname } from 'node:path';
 import { type Clock, systemClock } from '../../values/clock.ts';
 import type { ClockBounds } from '../clock-state.ts';
 import { type Elapsed, systemElapsed } from '../elapsed.ts';
+import { DEFAULT_RETENTION, type Retention } from '../retention.ts';
 import type { Store } from '../store.ts';
 import { createCommitter } from './committer.ts';
 import { createFileGuard, openDatabase } from './database.ts';
-import { DEFAULT_RETENTION, type Retention, type Write } from './engine.ts';
+import type { Write } from './engine.ts';
 import { createJournal } from './journal.ts';
 import type { LockWait } from './lock.ts';
 import { text } from './rows.ts';
@@ -21,7 +22,7 @@ export interface EmbeddedStoreOptions {
   readonly path: string;
   /** Whether a missing file is created; default true. */
   readonly create?: boolean;
-  /** How a write waits for those of other processes; default SERVICE_WAITS. */
+  /** How a write waits for those of other processes; default SERVICE_WAIT. */
   readonly lockWait?: LockWait;
   readonly clock?: Clock;
   /** Without them, every step of the clock is accepted, as tests and simulations need it. */
@@ -41,7 +42,7 @@ const THREAD_AFTER_WRITES = 32;
 
 /**
  * Opens the store in one SQLite file. Rejects with SETTINGS_INVALID, STORE_MISSING, STORE_UNREACHABLE,
- * STORE_CORRUPT or STORE_UNSAFE, each with its cure. Once the file is no longer the one at its path, every
+ * STORE_CORRUPT or STORE_UNSAFE, each with its fix. Once the file is no longer the one at its path, every
  * verb rejects with STORE_MOVED. Reads run in the calling thread.
  */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
@@ -67,12 +68,12 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       throw storeError(file, thrown);
     }
   };
-  const watches = createWatches(() => {
+  const watchers = createWatchers(() => {
     guard.check();
-    return `${tables.releases.control().sequence} ${tables.services.calls()}`;
+    return `${tables.releases.control().sequence} ${tables.services.lastRequest()}`;
   });
   const closeAll = async (): Promise<void> => {
-    watches.close();
+    watchers.close();
     await queue.close();
     await committer.close();
     connection.close();
@@ -100,13 +101,13 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       read(() => {
         guard.check();
         queue.expectNotStuck();
-        committer.expectWritable();
+        committer.assertWritable();
         const freeBytes = freeBytesFor(file);
         return { nowMs: now(), details: { file, sqlite, freeBytes, ...queue.counts } };
       }),
-    examine: () => Promise.resolve(),
-    loss: () => undefined,
-    watch: (changed) => watches.watch(changed),
+    checkSafety: () => Promise.resolve(),
+    pendingLoss: () => undefined,
+    watch: (changed) => watchers.watch(changed),
     close,
   };
 }
@@ -119,14 +120,14 @@ function freeBytesFor(file: string): number {
 
 const WATCH_MS = 250;
 
-interface Watches {
+interface Watchers {
   /** Calls back whenever the value that is read has changed, until the returned function is called. */
   watch(changed: () => void): () => void;
   close(): void;
 }
 
 /** SQLite doesn't report the writes of other processes, so a watch reads again every WATCH_MS. */
-function createWatches(read: () => string): Watches {
+function createWatchers(read: () => string): Watchers {
   const timers = new Set<NodeJS.Timeout>();
   return {
     watch(changed) {

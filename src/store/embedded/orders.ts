@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import { expectAnnouncement } from '../order-announcement.ts';
+import { missingOrder } from '../not-found.ts';
+import { assertAnnouncement } from '../order-announcement.ts';
 import type { Order, OrderAnnouncement, Orders } from '../store.ts';
 import type { JournalTable } from './journal.ts';
 import { type Row, integer, text } from './rows.ts';
@@ -60,7 +61,7 @@ export function createOrders(connection: DatabaseSync, journal: JournalTable): O
   return {
     find,
     expect(announcement, nowMs) {
-      expectAnnouncement(announcement);
+      assertAnnouncement(announcement);
       const { source, subject, members, expiresAtMs, by } = announcement;
       const current = find(source, subject, nowMs);
       if (current?.state === 'used') return { outcome: 'conflict', order: current };
@@ -75,7 +76,7 @@ export function createOrders(connection: DatabaseSync, journal: JournalTable): O
     },
     cancel({ source, subject, by }, nowMs) {
       const current = find(source, subject, nowMs);
-      if (current === undefined) throw missing(source, subject);
+      if (current === undefined) throw missingOrder(source, subject);
       if (current.state !== 'expected') return { outcome: 'ended', order: current };
       cancel.run(nowMs, source, subject);
       addToJournal('cancel', current, by, nowMs);
@@ -118,15 +119,8 @@ function orderOf(row: Row, nowMs: number): Order {
 function unreadable(source: string, subject: string, thrown?: unknown): never {
   throw new CountersignError(
     'STORE_CORRUPT',
-    `the order that was announced for ${subject} of ${source} can't be read: restore the store from a backup`,
+    `the order that was announced for ${subject} of ${source} can't be read; restore the store from a backup`,
     { source, subject },
     thrown,
   );
 }
-
-const missing = (source: string, subject: string): CountersignError =>
-  new CountersignError(
-    'NOT_FOUND',
-    `no order was announced for ${subject} of the source ${source}: check its id, or announce it`,
-    { source, subject },
-  );

@@ -2,11 +2,11 @@ import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
 import type { PriceTable } from '../../policy/facts.ts';
-import { expectPriceChange, expectPriceQuery } from '../price-change.ts';
+import { assertPriceChange, assertPriceQuery } from '../price-change.ts';
 import type { PriceChange, PriceHistoryEntry, Prices } from '../store.ts';
 import { type Row, amount, integer, text } from './rows.ts';
 
-export interface PriceTables {
+export interface PriceRows {
   table(): PriceTable;
   /** Throws USAGE. */
   change(change: PriceChange, nowMs: number): PriceTable;
@@ -32,7 +32,7 @@ const changeSchema = z.strictObject({
   by: z.string(),
 });
 
-export function createPrices(connection: DatabaseSync): PriceTables {
+export function createPrices(connection: DatabaseSync): PriceRows {
   // One statement, so that the version and the prices agree even if another process writes.
   const find = connection.prepare(
     'SELECT control.prices AS version, asset, price, as_of_ms FROM control LEFT JOIN price',
@@ -66,7 +66,7 @@ export function createPrices(connection: DatabaseSync): PriceTables {
   return {
     table,
     change(change, nowMs) {
-      expectPriceChange(change);
+      assertPriceChange(change);
       const version = integer(next.get(nowMs) ?? {}, 'prices');
       for (const { asset, price, asOfMs } of change.set) set.run(asset, String(price), asOfMs);
       for (const asset of change.remove) remove.run(asset);
@@ -74,7 +74,7 @@ export function createPrices(connection: DatabaseSync): PriceTables {
       return table();
     },
     history(query) {
-      expectPriceQuery(query);
+      assertPriceQuery(query);
       return after.all(query.after, query.limit).map(historyEntry);
     },
     expire(beforeMs, limit) {
@@ -101,7 +101,7 @@ function historyEntry(row: Row): PriceHistoryEntry {
   } catch (thrown) {
     throw new CountersignError(
       'STORE_CORRUPT',
-      `version ${version} of the prices can't be read: restore the store from a backup`,
+      `version ${version} of the prices can't be read; restore the store from a backup`,
       { version },
       thrown,
     );

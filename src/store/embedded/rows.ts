@@ -23,7 +23,7 @@ export function amount(row: Row, column: string): Amount {
 function unreadable(column: string, expected: string): never {
   throw new CountersignError(
     'STORE_CORRUPT',
-    `the column ${column} of the store does not hold ${expected}: restore the store from a backup`,
+    `the column ${column} of the store does not hold ${expected}; restore the store from a backup`,
     { column },
   );
 }

@@ -135,6 +135,13 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX expected_order_by_expiry ON expected_order (expires_ms);
   `,
+  // The clock, as the last process compared it with the store's time: see time.ts.
+  // - `now_ms`: the store's time when it was last compared.
+  // - `kept`: 0 until a service has compared the clock. Older versions, which never did, leave it at 0.
+  // - `witness`: the id of the kernel's count of elapsed time when the clock was last right (see Elapsed).
+  // - `witness_elapsed_ms`, `witness_clock_ms`: that count and the clock, at the same moment.
+  // - `held_ms`: the clock when a jump ahead was first found; NULL while there is no jump.
+  // - `held_ahead_ms`: the most that the clock was found ahead during the jump; NULL while there is none.
   `
   CREATE TABLE clock (
     one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -148,6 +155,12 @@ export const migrations: readonly string[] = [
   ) STRICT;
   INSERT INTO clock VALUES (1, 0, 0, '', 0, 0, NULL, NULL);
   `,
+  // `service` has the last heartbeat of each service.
+  // - `sequence`: that of the Control which the service follows.
+  // - `answered`: the last request for heartbeats that the service had read, a number of `service_call`.
+  // - `trouble`: why the service is not ready; empty if it is ready.
+  // - `probe`: a long text that shows that the disk has room, or the empty text.
+  // `service_call` has the number of the last request for heartbeats.
   `
   CREATE TABLE service (
     id TEXT PRIMARY KEY,
@@ -163,7 +176,7 @@ export const migrations: readonly string[] = [
   INSERT INTO service_call VALUES (1, 0);
   `,
   // Older versions read only the one freeze in the columns of `control`. The trigger keeps them from lifting
-  // the freezes of this table.
+  // the freezes of this table. `id` is the number in `f7`, and `lifted_in` the sequence of the unfreeze.
   `
   CREATE TABLE freeze (
     id INTEGER PRIMARY KEY,

@@ -3,17 +3,17 @@ import type { Heartbeat, ServiceStatus } from '../store.ts';
 import { integer, text } from './rows.ts';
 
 export interface ServiceTables {
-  attend(attendance: Heartbeat, nowMs: number): void;
-  leave(id: string): void;
-  /** Counts a call of the services, and returns its number. */
-  call(): number;
-  /** The number of the last call. */
-  calls(): number;
+  saveHeartbeat(heartbeat: Heartbeat, nowMs: number): void;
+  remove(id: string): void;
+  /** Counts a request for heartbeats, and returns its number. */
+  addRequest(): number;
+  /** The number of the last request for heartbeats. */
+  lastRequest(): number;
   all(): readonly ServiceStatus[];
 }
 
 const DAY_MS = 86_400_000;
-/** As large as the largest callback. If the probe fits on the disk, a decision fits too. */
+/** Larger than most decisions. If it fits on the disk, an ordinary decision fits. */
 const PROBE = 'x'.repeat(65_536);
 
 export function createServices(connection: DatabaseSync): ServiceTables {
@@ -23,19 +23,19 @@ export function createServices(connection: DatabaseSync): ServiceTables {
        answered = excluded.answered, trouble = excluded.trouble, probe = excluded.probe,
        at_ms = excluded.at_ms`,
   );
-  const forget = connection.prepare('DELETE FROM service WHERE at_ms < ?');
+  const removeOlder = connection.prepare('DELETE FROM service WHERE at_ms < ?');
   const remove = connection.prepare('DELETE FROM service WHERE id = ?');
   const next = connection.prepare('UPDATE service_call SET number = number + 1 RETURNING number');
   const last = connection.prepare('SELECT number FROM service_call');
   const find = connection.prepare("SELECT * FROM service WHERE name <> '' ORDER BY name, id");
   return {
-    attend({ id, name, sequence, trouble, probe = false }, nowMs) {
+    saveHeartbeat({ id, name, sequence, trouble, probe = false }, nowMs) {
       put.run(id, name, sequence, trouble, probe ? PROBE : '', nowMs);
-      forget.run(nowMs - DAY_MS);
+      removeOlder.run(nowMs - DAY_MS);
     },
-    leave: (id) => void remove.run(id),
-    call: () => integer(next.get() ?? {}, 'number'),
-    calls: () => integer(last.get() ?? {}, 'number'),
+    remove: (id) => void remove.run(id),
+    addRequest: () => integer(next.get() ?? {}, 'number'),
+    lastRequest: () => integer(last.get() ?? {}, 'number'),
     all: () =>
       find.all().map((row) => ({
         id: text(row, 'id'),

@@ -26,7 +26,7 @@ export interface SimulationStore {
   /** Puts a revision in force, without its document. */
   push(revision: string, atMs: number): void;
   settle(request: SettleRequest, atMs: number): SettleResult;
-  notice(request: NotificationRequest, atMs: number): NotificationResult;
+  recordNotification(request: NotificationRequest, atMs: number): NotificationResult;
   refusal(id: string): Refusal | undefined;
   /** Throws NOT_FOUND for a removal from a list that does not exist. */
   changeList(change: ListChange, atMs: number): void;
@@ -37,7 +37,7 @@ export interface SimulationStore {
   changePrices(change: PriceChange, atMs: number): void;
   prices(): PriceTable;
   /** Whether anything was decided about a subject. */
-  knows(source: string, subject: string): boolean;
+  hasSubject(source: string, subject: string): boolean;
   /** True also for an empty list. */
   hasList(source: string, list: string): boolean;
   hasOrder(source: string, subject: string): boolean;
@@ -52,7 +52,7 @@ const CACHE_KIB = 65_536;
 /** On `disk` it is an unnamed file that SQLite creates and deletes, so its memory is bounded. */
 export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
   // SQLite uses the empty name for a private file. The only transaction never ends and is never rolled back,
-  // so it needs no journal; only a connection that is not `defensive` can turn the journal off.
+  // so it needs no rollback journal. Only a connection that is not `defensive` can turn that off.
   const connection = new DatabaseSync(where === 'memory' ? ':memory:' : '', { defensive: false });
   connection.exec(`PRAGMA journal_mode = OFF; PRAGMA cache_size = -${CACHE_KIB}`);
   for (const step of migrations) connection.exec(step);
@@ -67,7 +67,7 @@ export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
       tables.invalidate();
     },
     settle: (request, atMs) => settle(tables, settleStepOf(request), { nowMs: atMs, aheadMs: 0 }),
-    notice: (request, atMs) => recordNotification(tables, notificationStepOf(request), atMs),
+    recordNotification: (request, atMs) => recordNotification(tables, notificationStepOf(request), atMs),
     refusal: (id) => refusals.get(id),
     changeList: (change, atMs) => void tables.lists.change(change, atMs),
     expectOrder: (announcement, atMs) => void tables.orders.expect(announcement, atMs),
@@ -77,7 +77,7 @@ export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
       tables.invalidate();
     },
     prices: () => prices,
-    knows: (source, subject) => tables.subjects.find(source, subject) !== undefined,
+    hasSubject: (source, subject) => tables.subjects.find(source, subject) !== undefined,
     hasList: (source, list) => tables.lists.version(source, list) > 0,
     hasOrder: (source, subject) => tables.orders.find(source, subject, 0) !== undefined,
     close: () => connection.close(),

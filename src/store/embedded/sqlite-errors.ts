@@ -1,23 +1,23 @@
 import { CountersignError, type ErrorCode, messageOf } from '../../errors.ts';
 
 /**
- * Turns an error that SQLite threw for the database `file` into a CountersignError with its cure. Returns a
+ * Turns an error that SQLite threw for the database `file` into a CountersignError with its fix. Returns a
  * CountersignError unchanged.
  */
 export function storeError(file: string, thrown: unknown): CountersignError {
   if (thrown instanceof CountersignError) return thrown;
   const errcode = errcodeOf(thrown);
-  const { code, problem, cure } = causes[errcode & 0xff] ?? unexpected;
+  const { code, problem, fix } = causes[errcode & 0xff] ?? unexpected;
   return new CountersignError(
     code,
-    `the store ${file} ${problem} (${messageOf(thrown)}): ${cure}`,
+    `the store ${file} ${problem} (${messageOf(thrown)}); ${fix}`,
     { file, errcode },
     thrown,
   );
 }
 
 export function storeClosedError(file: string): CountersignError {
-  return new CountersignError('STORE_UNREACHABLE', `the store ${file} is closed: open it again`, { file });
+  return new CountersignError('STORE_UNREACHABLE', `the store ${file} is closed; open it again`, { file });
 }
 
 /** Whether other connections kept the lock busy. */
@@ -34,7 +34,7 @@ export function isDiskError({ data: { errcode } }: CountersignError): boolean {
 interface Cause {
   readonly code: ErrorCode;
   readonly problem: string;
-  readonly cure: string;
+  readonly fix: string;
 }
 
 const BUSY = 5;
@@ -46,7 +46,7 @@ const FULL = 13;
 const locked: Cause = {
   code: 'STORE_UNREACHABLE',
   problem: 'is locked by another process',
-  cure: 'try again; if it stays locked, find the other process with `fuser FILE`',
+  fix: 'try again; if it stays locked, find the other process with `fuser FILE`',
 };
 
 /** By SQLite's primary result code (https://sqlite.org/rescode.html). */
@@ -56,34 +56,34 @@ const causes: Readonly<Record<number, Cause>> = {
   8: {
     code: 'STORE_UNREACHABLE',
     problem: 'is read-only',
-    cure: 'make the file and its folder writable for the user that runs this program',
+    fix: 'make the file and its folder writable for the user that runs this program',
   },
   11: {
     code: 'STORE_CORRUPT',
     problem: 'is damaged',
-    cure: 'stop the service and restore the file from a backup',
+    fix: 'stop the service and restore the file from a backup',
   },
   [FULL]: {
     code: 'STORE_UNREACHABLE',
-    problem: 'can not grow, because the disk is full',
-    cure: 'free space, or shorten the retention of the journal',
+    problem: "can't grow, because the disk is full",
+    fix: 'free space, or shorten the retention of the journal',
   },
   14: {
     code: 'STORE_UNREACHABLE',
-    problem: 'can not be opened',
-    cure: 'name a file, in a folder that is writable for the user that runs this program',
+    problem: "can't be opened",
+    fix: 'name a file, in a folder that is writable for the user that runs this program',
   },
   26: {
     code: 'STORE_CORRUPT',
     problem: 'is not a database',
-    cure: 'name another file, or restore this one from a backup',
+    fix: 'name another file, or restore this one from a backup',
   },
 };
 
 const unexpected: Cause = {
   code: 'STORE_UNREACHABLE',
   problem: 'failed',
-  cure: 'see the cause, and whether the disk is sound',
+  fix: 'check the disk',
 };
 
 const errcodeOf = (thrown: unknown): number =>

@@ -83,7 +83,7 @@ function recordOf(stored: string, source: string, subject: string): SubjectRecor
   } catch (thrown) {
     throw new CountersignError(
       'STORE_CORRUPT',
-      `the record of ${subject} of ${source} can't be read: restore the store from a backup`,
+      `the record of ${subject} of ${source} can't be read; restore the store from a backup`,
       { source, subject },
       thrown,
     );

@@ -4,14 +4,14 @@ import { type InForce, type SourceTable, createReleases, createSources } from '.
 import type { JournalTable } from './journal.ts';
 import { createLists } from './lists.ts';
 import { createOrders } from './orders.ts';
-import { type PriceTables, createPrices } from './prices.ts';
+import { type PriceRows, createPrices } from './prices.ts';
 import { type ServiceTables, createServices } from './services.ts';
 import type { SettleTables } from './settle.ts';
 import { createSubjects } from './subjects.ts';
 
 export interface Tables extends SettleTables {
   readonly sources: SourceTable;
-  readonly prices: PriceTables;
+  readonly prices: PriceRows;
   readonly services: ServiceTables;
 }
 

@@ -14,10 +14,10 @@ export interface Instant {
  * has written, and never more than `maxStepMs` ahead of it.
  */
 export function createTime(connection: DatabaseSync, maxStepMs: number): (clockMs: number) => Instant {
-  const remembered = prepareRemembered(connection, 'kept, held_ms');
+  const readStored = prepareStoredClock(connection, 'kept, held_ms');
   let seenMs = 0;
   return (clockMs) => {
-    const row = remembered();
+    const row = readStored();
     seenMs = Math.max(seenMs, integer(row, 'at_ms'));
     const aheadMs = clockMs - seenMs;
     // An older version did not store the time, so it is unknown how long no service ran.
@@ -29,22 +29,25 @@ export function createTime(connection: DatabaseSync, maxStepMs: number): (clockM
   };
 }
 
-/** The parameters of a look at the clock. */
-export interface ClockLook {
-  /** `keep` advances the stored time, `look` writes nothing, `accept` accepts the clock as it is. */
+/** How the clock is compared with the stored time. */
+export interface ClockRequest {
+  /**
+   * `keep` advances the stored time, or records a jump. `look` writes nothing. `accept` accepts the clock as
+   * it is.
+   */
   readonly mode: 'keep' | 'look' | 'accept';
   readonly elapsed: { readonly id: string; readonly elapsedMs: number };
   readonly maxGapMs: number;
 }
 
 export interface ClockTable {
-  /** Advances the stored time to the clock, unless the clock has jumped ahead. See clock-state.ts. */
-  look(look: ClockLook, clockMs: number): ClockReading;
+  /** Compares the clock with the stored time, and updates it as `mode` says. See clock-state.ts. */
+  look(request: ClockRequest, clockMs: number): ClockReading;
 }
 
 export function createClockTable(connection: DatabaseSync, maxStepMs: number): ClockTable {
-  const remembered = prepareRemembered(connection, 'clock.*');
-  const saveRight = connection.prepare(
+  const readStored = prepareStoredClock(connection, 'clock.*');
+  const savePlausible = connection.prepare(
     `UPDATE clock SET now_ms = ?, kept = 1, witness = ?, witness_elapsed_ms = ?, witness_clock_ms = ?,
        held_ms = NULL, held_ahead_ms = NULL`,
   );
@@ -54,39 +57,39 @@ export function createClockTable(connection: DatabaseSync, maxStepMs: number): C
   );
   return {
     look({ mode, elapsed, maxGapMs }, clockMs) {
-      const row = remembered();
+      const row = readStored();
       const beforeMs = integer(row, 'at_ms');
-      const countedMs = countedTime(row, elapsed);
-      const known = { row, clockMs, countedMs };
-      const isRight = mode === 'accept' || isPlausible(known, { maxStepMs, maxGapMs });
+      const expectedMs = expectedTime(row, elapsed);
+      const stored = { row, clockMs, expectedMs };
+      const isRight = mode === 'accept' || isPlausible(stored, { maxStepMs, maxGapMs });
       // The kernel's count of elapsed time is right even while the clock is wrong.
-      const trueMs = isRight ? clockMs : Math.min(clockMs, countedMs ?? beforeMs);
-      const nowMs = Math.max(beforeMs, trueMs);
+      const correctedMs = isRight ? clockMs : Math.min(clockMs, expectedMs ?? beforeMs);
+      const nowMs = Math.max(beforeMs, correctedMs);
       const aheadMs = clockMs - nowMs;
       if (mode !== 'look') {
-        if (isRight) saveRight.run(nowMs, elapsed.id, elapsed.elapsedMs, clockMs);
-        else if (countedMs !== undefined) saveJump.run(nowMs, clockMs, aheadMs);
+        if (isRight) savePlausible.run(nowMs, elapsed.id, elapsed.elapsedMs, clockMs);
+        else if (expectedMs !== undefined) saveJump.run(nowMs, clockMs, aheadMs);
       }
-      return { found: isRight ? 'right' : 'jumped', clockMs, nowMs, heldAheadMs: aheadMs };
+      return { found: isRight ? 'right' : 'jumped', clockMs, nowMs, maxAheadMs: aheadMs };
     },
   };
 }
 
-interface Known {
+interface StoredClock {
   readonly row: Row;
   readonly clockMs: number;
-  readonly countedMs: number | undefined;
+  readonly expectedMs: number | undefined;
 }
 
 function isPlausible(
-  { row, clockMs, countedMs }: Known,
+  { row, clockMs, expectedMs }: StoredClock,
   { maxStepMs, maxGapMs }: { readonly maxStepMs: number; readonly maxGapMs: number },
 ): boolean {
   if (integer(row, 'kept') === 0) return true;
   const aheadMs = clockMs - integer(row, 'at_ms');
   const heldMs = row['held_ms'] === null ? undefined : integer(row, 'held_ms');
   if (heldMs === undefined && aheadMs <= maxStepMs) return true;
-  if (countedMs !== undefined) return clockMs <= countedMs + maxStepMs;
+  if (expectedMs !== undefined) return clockMs <= expectedMs + maxStepMs;
   // A clock that jumped and only ran on is further ahead than before; a clock that is less far ahead was set
   // back.
   return aheadMs <= maxGapMs && (heldMs === undefined || clockMs < heldMs);
@@ -96,14 +99,14 @@ function isPlausible(
  * The time by the kernel's count of elapsed time since the clock was last right. Undefined after a restart of
  * the machine, because the count then starts again.
  */
-function countedTime(row: Row, elapsed: ClockLook['elapsed']): number | undefined {
+function expectedTime(row: Row, elapsed: ClockRequest['elapsed']): number | undefined {
   if (text(row, 'witness') !== elapsed.id) return undefined;
   const passedMs = elapsed.elapsedMs - integer(row, 'witness_elapsed_ms');
   return passedMs < 0 ? undefined : integer(row, 'witness_clock_ms') + passedMs;
 }
 
 /** Reads columns of the clock's row, and as `at_ms` the latest time that any process has written. */
-function prepareRemembered(connection: DatabaseSync, columns: string): () => Row {
+function prepareStoredClock(connection: DatabaseSync, columns: string): () => Row {
   const find = connection.prepare(
     `SELECT ${columns},
        max(control.at_ms, clock.now_ms,

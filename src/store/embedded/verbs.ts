@@ -7,13 +7,13 @@ import { notificationStepOf, settleStepOf } from '../settle-step.ts';
 import type { Store } from '../store.ts';
 import type { ArgumentOf, ResultOf, Write, WriteVerbs } from './engine.ts';
 import type { Tables } from './tables.ts';
-import { type ClockLook, createClockTable } from './time.ts';
+import { type ClockRequest, createClockTable } from './time.ts';
 
 type StoreWriteVerb = Exclude<keyof WriteVerbs, 'moveClock'>;
 type ClockVerb = 'clock' | 'readClock' | 'acceptClock';
 type ReadVerb = Exclude<
   keyof Store,
-  StoreWriteVerb | ClockVerb | 'name' | 'health' | 'examine' | 'loss' | 'watch' | 'close'
+  StoreWriteVerb | ClockVerb | 'name' | 'health' | 'checkSafety' | 'pendingLoss' | 'watch' | 'close'
 >;
 
 /** Runs a read, and rejects with a CountersignError. */
@@ -75,15 +75,15 @@ function createClockVerbs(parts: VerbsParts): Pick<Store, ClockVerb> {
   const table = createClockTable(connection, maxStepMs);
   const write = writeVerb(parts);
   const stateOf = (found: ClockReading): ClockState => clockStateOf(found, maxStepMs, 'this machine');
-  const lookIn = (mode: ClockLook['mode']): ClockLook => ({
+  const clockRequest = (mode: ClockRequest['mode']): ClockRequest => ({
     mode,
     elapsed: { id: elapsed.id, elapsedMs: elapsed.elapsedMs() },
     maxGapMs,
   });
   return {
-    clock: async () => stateOf(await write('moveClock', { ...lookIn('keep'), by: '' })),
-    acceptClock: async ({ by }) => stateOf(await write('moveClock', { ...lookIn('accept'), by })),
-    readClock: () => read(() => stateOf(table.look(lookIn('look'), clock()))),
+    clock: async () => stateOf(await write('moveClock', { ...clockRequest('keep'), by: '' })),
+    acceptClock: async ({ by }) => stateOf(await write('moveClock', { ...clockRequest('accept'), by })),
+    readClock: () => read(() => stateOf(table.look(clockRequest('look'), clock()))),
   };
 }
 
@@ -94,7 +94,8 @@ function createWriteVerbs(
   let hasMovedClock = parts.clockBounds === undefined;
   const write = writeVerb({
     write(request) {
-      // Shares the transaction of this process' first write, so that this write has the right time.
+      // Shares the transaction of this process' first write, so that this write has the right time. If it
+      // fails, the store's own check finds a jump, and `settle` tries again.
       if (!hasMovedClock) moveClock().catch(() => undefined);
       hasMovedClock = true;
       return parts.write(request);

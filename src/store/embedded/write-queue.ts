@@ -26,7 +26,7 @@ export interface WriteQueue<W> {
   readonly counts: { readonly writes: number; readonly commits: number };
 }
 
-interface Waiting<W> {
+interface QueuedWrite<W> {
   readonly write: W;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: CountersignError) => void;
@@ -40,8 +40,8 @@ interface Waiting<W> {
 export function createWriteQueue<W>(file: string, committer: BatchCommitter<W>): WriteQueue<W> {
   const counts = { writes: 0, commits: 0 };
   /** The batches that were sent and when, by `performance.now`, oldest first. */
-  const inFlight = new Map<readonly Waiting<W>[], number>();
-  let waiting: Waiting<W>[] = [];
+  const inFlight = new Map<readonly QueuedWrite<W>[], number>();
+  let waiting: QueuedWrite<W>[] = [];
   let scheduled = false;
   let closed: PromiseWithResolvers<void> | undefined;
 
@@ -61,7 +61,7 @@ export function createWriteQueue<W>(file: string, committer: BatchCommitter<W>):
     }
     if (waiting.length === 0 && inFlight.size === 0) closed?.resolve();
   };
-  const commit = async (batch: readonly Waiting<W>[]): Promise<void> => {
+  const commit = async (batch: readonly QueuedWrite<W>[]): Promise<void> => {
     try {
       const { committed, outcomes } = await committer.commit(batch.map(({ write }) => write));
       for (const [index, { resolve, reject }] of batch.entries()) {
@@ -103,7 +103,7 @@ export function createWriteQueue<W>(file: string, committer: BatchCommitter<W>):
 function queueFullError(file: string): CountersignError {
   return new CountersignError(
     'STORE_UNREACHABLE',
-    `the disk of the store ${file} is too slow, so ${WAITING_MAX} writes wait: use a faster disk, or Redis`,
+    `the disk of the store ${file} is too slow, so ${WAITING_MAX} writes wait; use a faster disk, or Redis`,
     { file, waiting: WAITING_MAX },
   );
 }
@@ -111,7 +111,7 @@ function queueFullError(file: string): CountersignError {
 function stuckError(file: string): CountersignError {
   return new CountersignError(
     'STORE_UNREACHABLE',
-    `the store ${file} has not finished a write for ${STUCK_MS / 1000} seconds: see whether its disk hangs`,
+    `the store ${file} has not finished a write for ${STUCK_MS / 1000} seconds; check whether its disk hangs`,
     { file, stuckMs: STUCK_MS },
   );
 }

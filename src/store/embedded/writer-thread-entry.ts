@@ -8,9 +8,9 @@ import { type WriterData, type WriterMessage, batchMessage } from './writer-thre
  * that is thrown here ends the thread, and so rejects the batches that the thread was given.
  */
 
-/** After this many writes, and after their results are sent, the log is copied into the database. */
+/** After this many writes, and after their results are sent, the write-ahead log (WAL) is checkpointed. */
 const CHECKPOINT_WRITES = 500;
-/** A log of this many pages is copied by the commit itself. Only large or unbroken writes reach it. */
+/** A commit checkpoints a WAL of this many pages itself. Only large or unbroken writes reach it. */
 const CHECKPOINT_PAGES_MAX = 16_000;
 
 function run(): void {
@@ -33,7 +33,7 @@ function run(): void {
     try {
       checkpoint.get();
     } catch {
-      // The writes are safe in the log, and the next checkpoint copies them: a full disk must not end the
+      // The writes are safe in the WAL, and the next checkpoint copies them: a full disk must not end the
       // thread.
     }
   });

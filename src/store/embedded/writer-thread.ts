@@ -2,8 +2,9 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { CountersignError, type ErrorCode, messageOf } from '../../errors.ts';
+import type { Retention } from '../retention.ts';
 import type { Identity } from './database.ts';
-import type { Batch, Retention } from './engine.ts';
+import type { Batch } from './engine.ts';
 import type { LockWait } from './lock.ts';
 import type { BatchResult, Outcome } from './transaction.ts';
 
@@ -46,7 +47,7 @@ export function startWriterThread(data: WriterData, onEnd: () => void, entry = E
   let isReady = false;
   let ended: Error | undefined;
 
-  const onEnded = (because: string): void => {
+  const handleEnd = (because: string): void => {
     if (ended !== undefined) return;
     ended = new Error(because);
     ready.reject(ended);
@@ -67,10 +68,10 @@ export function startWriterThread(data: WriterData, onEnd: () => void, entry = E
     batch?.resolve(resultOf(message));
   });
   worker.on('messageerror', (thrown) =>
-    onEnded(`its writer sent an unreadable message: ${messageOf(thrown)}`),
+    handleEnd(`its writer sent an unreadable message: ${messageOf(thrown)}`),
   );
-  worker.on('error', (thrown) => onEnded(`its writer failed: ${messageOf(thrown)}`));
-  worker.on('exit', (code) => onEnded(`its writer ended with ${code}`));
+  worker.on('error', (thrown) => handleEnd(`its writer failed: ${messageOf(thrown)}`));
+  worker.on('exit', (code) => handleEnd(`its writer ended with ${code}`));
 
   return {
     ready: ready.promise,

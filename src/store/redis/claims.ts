@@ -4,7 +4,7 @@ import { orderFound } from '../../claims/order.ts';
 import type { WindowClaim } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
 import type { SourceKeys } from './keys.ts';
-import { expectJson, expectReply } from './reply.ts';
+import { parseJson, parseReply } from './reply.ts';
 
 /** The key that a claim of the subject is checked against, in the slot of the source. */
 export function claimKey(keys: SourceKeys, subject: string, claim: Claim): string {
@@ -16,54 +16,55 @@ export function claimKey(keys: SourceKeys, subject: string, claim: Claim): strin
 }
 
 /**
- * A claim as `settle.lua` reads it: one argument with its head, then its texts. No part of a head contains a
- * blank.
+ * A claim as `settle.lua` reads it: one argument with its header, then its texts. No part of a header
+ * contains a blank.
  */
 export function claimArguments(claim: Claim): string[] {
-  if (claim.type === 'window') return [windowHead(claim)];
-  if (claim.type === 'mark') return [head(claim, `${flag(claim.exempt)} ${claim.ageMs}`)];
-  if (claim.type === 'speed-up') return [head(claim, `${claim.max} ${claim.withinMs}`)];
+  if (claim.type === 'window') return [windowHeader(claim)];
+  if (claim.type === 'mark') return [header(claim, `${flag(claim.exempt)} ${claim.ageMs}`)];
+  if (claim.type === 'speed-up') return [header(claim, `${claim.max} ${claim.withinMs}`)];
   if (claim.type === 'order') {
     const members = Object.entries(claim.members);
-    return [head(claim, String(members.length)), ...members.flat()];
+    return [header(claim, String(members.length)), ...members.flat()];
   }
   const condition = claim.type === 'list' ? claim.must : claim.ageMs;
-  return [head(claim, `${condition} ${claim.values.length}`), claim.list, ...claim.values];
+  return [header(claim, `${condition} ${claim.values.length}`), claim.list, ...claim.values];
 }
 
-function windowHead(claim: WindowClaim): string {
+function windowHeader(claim: WindowClaim): string {
   const { key, window } = claim;
   const span = window.type === 'rolling' ? `${window.lengthMs} ${window.bucketMs} 0` : `0 0 ${window.endMs}`;
-  return head(claim, `r:${key} ${amountText(claim.amount)} ${amountText(claim.max)} ${span}`);
+  return header(claim, `r:${key} ${formatUnits(claim.amount)} ${formatUnits(claim.max)} ${span}`);
 }
 
 const TAIL = '0'.repeat(28);
 
 /** An amount as scripts read it. The exponent keeps most amounts short. */
-function amountText(amount: Amount): string {
+function formatUnits(amount: Amount): string {
   const written = String(amount);
   return written.endsWith(TAIL) ? `${written.slice(0, -TAIL.length)}e28` : written;
 }
 
-function head(claim: Claim, rest: string): string {
-  return `${claim.type} ${flag(claim.decides)} ${standing(claim)} ${rest}`;
+function header(claim: Claim, rest: string): string {
+  return `${claim.type} ${flag(claim.decides)} ${permanenceCode(claim)} ${rest}`;
 }
 
 export const flag = (value: boolean): string => (value ? '1' : '0');
 
 /**
- * How long a refusal stands: 1 for good, 2 until the next question, 0 until the revision or a list changes.
+ * How long a refusal is repeated. 1: always. 0: until the revision or a list changes. 2: never; it is decided
+ * again each time.
  */
-export function standing(of: { readonly final: boolean; readonly afresh: boolean }): string {
+export function permanenceCode(of: { readonly final: boolean; readonly afresh: boolean }): string {
   return of.final ? '1' : of.afresh ? '2' : '0';
 }
 
 /**
- * The results of claims, as scripts answer and journal them: JSON of texts. Read without schemas, because each
- * decision has some: zod made a payment with twenty rules 10 % slower. Throws STORE_CORRUPT for anything else.
+ * The results of claims, as scripts answer and journal them: JSON of texts. Read without zod, which is too
+ * slow for each decision. Throws STORE_CORRUPT for anything else.
  */
 export function readClaims(json: string): readonly ClaimResult[] {
-  return json === '[]' ? [] : expectJson(list, 'the results of claims', json).map(readClaim);
+  return json === '[]' ? [] : parseJson(list, 'the results of claims', json).map(readClaim);
 }
 
 const list = z.custom<readonly unknown[]>((value) => Array.isArray(value), 'not a list');
@@ -127,7 +128,7 @@ const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<Claim['type'], ReadRes
 
 function readClaim(written: unknown): ClaimResult {
   const texts: readonly unknown[] = Array.isArray(written) ? written : [];
-  return RESULTS.get(texts[0])?.(texts) ?? expectReply(z.never(), 'the result of a claim', written);
+  return RESULTS.get(texts[0])?.(texts) ?? parseReply(z.never(), 'the result of a claim', written);
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string';

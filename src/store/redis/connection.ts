@@ -8,7 +8,7 @@ import {
   nameOf,
   usesTls,
 } from './client.ts';
-import { createConnectionErrors, isReplyError, storeFault } from './faults.ts';
+import { createConnectionErrors, isUnknownScript, storeFault } from './faults.ts';
 
 export type { RedisServer, RedisTimeouts };
 
@@ -33,7 +33,7 @@ export interface Connection {
   /** `INFO` of the server, or of each primary of a Cluster. */
   infos(): Promise<readonly string[]>;
   /** Resolves once connected, or after `connectTimeoutMs`. */
-  settled(): Promise<void>;
+  connectedOrTimedOut(): Promise<void>;
   /** Calls back for each message on the channel, and each time that it may have missed messages. */
   subscribe(channel: string, onMessage: () => void): Subscription;
   /** Replaces the connection. Commands in flight reject. */
@@ -51,7 +51,7 @@ const SUBSCRIPTION_PING_MS = 5000;
 export function createConnection(server: RedisServer, timeouts: RedisTimeouts): Connection {
   const errors = createConnectionErrors();
   const { redis: client, end } = createClient(server, timeouts, errors.onPeerError);
-  errors.follow(client);
+  errors.collectFrom(client);
   const [name, tls] = [nameOf(server), usesTls(server)];
 
   if (client instanceof Cluster) connectToNodes(client);
@@ -64,7 +64,7 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
     try {
       return await send();
     } catch (thrown) {
-      if (isReplyError(thrown) && thrown.message.startsWith('NOSCRIPT')) throw thrown;
+      if (isUnknownScript(thrown)) throw thrown;
       const target = { server: name, tls, wasReady: errors.wasReady(), timeouts };
       throw storeFault(target, thrown, errors.last());
     } finally {
@@ -82,7 +82,7 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
           (client instanceof Cluster ? client.nodes('master') : [client]).map((node) => node.info()),
         ),
       ),
-    settled: () => settledWithin(client, timeouts.connectTimeoutMs),
+    connectedOrTimedOut: () => connectedWithin(client, timeouts.connectTimeoutMs),
     subscribe: (channel, onMessage) => subscribe(createClient(server, timeouts), channel, onMessage),
     renew: () => client.disconnect(true),
     async close() {
@@ -120,7 +120,8 @@ function connectToNodes(cluster: Cluster): void {
   });
 }
 
-async function settledWithin(client: Redis | Cluster, withinMs: number): Promise<void> {
+/** Resolves once connected, or after `withinMs`. */
+async function connectedWithin(client: Redis | Cluster, withinMs: number): Promise<void> {
   const sinceMs = performance.now();
   await readyWithin(client, withinMs);
   if (!(client instanceof Cluster)) return;

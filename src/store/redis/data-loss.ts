@@ -4,7 +4,7 @@ import type { SettleResult } from '../store.ts';
 import { compareIds } from './journal.ts';
 import {
   type ExpectedCopy,
-  type Loss,
+  type LossKind,
   type StoreState,
   newEpoch,
   publishChange,
@@ -39,8 +39,7 @@ import { loadScript, run } from './script.ts';
  *
  * What follows
  * 1. From this moment the process approves nothing. `settle` and `recordNotification` reject with STORE_LOST,
- *    including
- *    an approval that was already in flight, because it may be among the lost data.
+ *    even for an approval that was already in flight, because it may be among the lost data.
  * 2. The process starts another epoch and adds the old one to the epochs that were declared lost, so that two
  *    processes do not declare the same loss twice. It freezes the store under the new epoch, for all
  *    processes. Freezes that were lost are restored. If this fails, the next read tries again.
@@ -55,13 +54,13 @@ import { loadScript, run } from './script.ts';
 
 const declareLossScript = loadScript('declare-loss-1');
 
-export interface LossDetection extends HighWaterMarks {
+export interface LossDetection extends ProcessMemory {
   /**
    * Reads what is in force, compares it with what this process remembers, and remembers it. Freezes the store
    * for a loss, including one that could not be frozen before. Throws STORE_LOST if that fails.
    *
    * `sequence`: a lower sequence than this process saw is a loss as well. A caller that makes a change omits
-   * it, because the change raises the sequence.
+   * it, because the change increments the sequence.
    */
   readState(options?: { readonly sequence: boolean }): Promise<StoreState>;
   /**
@@ -76,7 +75,7 @@ export interface LossDetection extends HighWaterMarks {
    * Freezes the store for a loss that a settle found, and returns the error to reject with. Doesn't wait for
    * the freeze: if it fails, the next read repeats it.
    */
-  foundBySettle(source: string, loss: Loss, expected: ExpectedCopy): CountersignError;
+  reportFromSettle(source: string, loss: LossKind, expected: ExpectedCopy): CountersignError;
   /**
    * Why this process approves nothing until it has frozen the store for a loss; undefined if it found none.
    */
@@ -84,45 +83,46 @@ export interface LossDetection extends HighWaterMarks {
 }
 
 export function createLossDetection(parts: RedisParts): LossDetection {
-  const marks = createHighWaterMarks();
-  const freeze = createLossFreeze(parts, marks);
+  const memory = createProcessMemory();
+  const freeze = createLossFreezer(parts, memory);
 
   async function readAndCompare(options = { sequence: false }): Promise<StoreState> {
-    const pending = marks.pending();
+    const pending = memory.pending();
     if (pending !== undefined) await freeze(pending);
-    let state = await read(parts, marks);
+    let state = await read(parts, memory);
     // While a Cluster moves a slot, a reply can be outdated: a loss must be found twice.
-    if (lossIn(marks, state, options) !== undefined) state = await read(parts, marks);
-    const found = lossIn(marks, state, options);
+    if (lossIn(memory, state, options) !== undefined) state = await read(parts, memory);
+    const found = lossIn(memory, state, options);
     if (found !== undefined) {
-      await freeze({ found, epoch: marks.epoch() });
-      state = await read(parts, marks);
+      await freeze({ found, epoch: memory.epoch() });
+      state = await read(parts, memory);
     }
-    const again = lossIn(marks, state, { sequence: false });
-    if (again !== undefined || state.epoch === undefined) throw lossError(again ?? found ?? ALL_LOST);
-    marks.see(state.epoch, seenIn(state));
+    const lossAfterFreeze = lossIn(memory, state, { sequence: false });
+    if (lossAfterFreeze !== undefined || state.epoch === undefined)
+      throw lossError(lossAfterFreeze ?? found ?? ALL_LOST);
+    memory.update(state.epoch, seenIn(state));
     return state;
   }
 
   return {
-    ...marks,
+    ...memory,
     readState: readAndCompare,
     async updateCopies(state, sources) {
-      const { lost, highestOther } = await updateCopies(parts, state, expectedIn(marks, state), sources);
+      const { lost, highestOther } = await updateCopies(parts, state, expectedIn(memory, state), sources);
       // While the store is frozen for a loss, a source that has not registered again is no further loss.
       if (state.isFrozenForLoss || lost.length === 0) return { state, highestOther };
       const found = lost.map(([source, loss]) => LOSS_TEXT[loss](source)).join(', and ');
       await freeze({ found, epoch: state.epoch });
       return { state: await readAndCompare(), highestOther };
     },
-    foundBySettle(source, loss, expected) {
+    reportFromSettle(source, loss, expected) {
       const found = LOSS_TEXT[loss](source);
-      const epoch = expected.epoch === '' ? marks.epoch() : expected.epoch;
+      const epoch = expected.epoch === '' ? memory.epoch() : expected.epoch;
       freeze({ found, epoch }).catch(() => undefined);
       return lossError(found);
     },
     pendingReason() {
-      const loss = marks.pending();
+      const loss = memory.pending();
       return loss === undefined ? undefined : freezeFor(loss.found).reason;
     },
   };
@@ -133,76 +133,76 @@ export function createLossDetection(parts: RedisParts): LossDetection {
  * approves nothing. If the call rejects, it must be repeated. If the loss was declared before, Redis stays as
  * it is, even if an operator has acknowledged it.
  */
-function createLossFreeze(parts: RedisParts, marks: HighWaterMarks): (loss: FoundLoss) => Promise<void> {
+function createLossFreezer(parts: RedisParts, memory: ProcessMemory): (loss: Loss) => Promise<void> {
   const { connection, keys } = parts;
 
-  async function write({ found, epoch = '' }: FoundLoss): Promise<void> {
+  async function declareLoss({ found, epoch = '' }: Loss): Promise<void> {
     const { reason, by } = freezeFor(found);
-    const { sequence, freezes, lastFreezeNumber } = marks.seen();
+    const { sequence, freezes, lastFreezeNumber } = memory.seen();
     const args = [clockArgument(parts), reason, by, epoch, newEpoch(), sequence, freezes, lastFreezeNumber];
     await run(connection, declareLossScript, [keys.inForce], args);
     // An emptied Redis does not know the sources, and each needs the freeze.
-    const sources = marks.sources();
+    const sources = memory.sources();
     if (sources.length > 0) await connection.call('sadd', [keys.sources, ...sources]);
-    const state = await read(parts, marks);
+    const state = await read(parts, memory);
     if (state.epoch === undefined) throw lossError(found);
     await publishChange(parts, state.current[0]);
-    await updateCopies(parts, state, expectedIn(marks, state));
+    await updateCopies(parts, state, expectedIn(memory, state));
     // Only now: if an update fails, the next attempt must declare the old epoch lost, not the new one.
-    marks.see(state.epoch, seenIn(state));
+    memory.update(state.epoch, seenIn(state));
   }
 
   return (loss) => {
-    marks.setPending(loss);
-    return marks.whileFreezing(() => write(loss));
+    memory.setPending(loss);
+    return memory.runFreeze(() => declareLoss(loss));
   };
 }
 
-const read = (parts: RedisParts, marks: HighWaterMarks): Promise<StoreState> =>
-  readState(parts, { start: marks.epoch() === undefined });
+const read = (parts: RedisParts, memory: ProcessMemory): Promise<StoreState> =>
+  readState(parts, { start: memory.epoch() === undefined });
 
 /** Returns what each copy must have. Marks of another epoch are ignored. */
-function expectedIn(marks: HighWaterMarks, { epoch = '' }: StoreState): (source: string) => ExpectedCopy {
+function expectedIn(memory: ProcessMemory, { epoch = '' }: StoreState): (source: string) => ExpectedCopy {
   return (source) => ({
     epoch,
-    field: marks.field,
-    highWaterMark: epoch === marks.epoch() ? marks.highWaterMark(source) : '',
+    field: memory.field,
+    highWaterMark: epoch === memory.epoch() ? memory.highWaterMark(source) : '',
   });
 }
 
-function seenIn({ current, lastFreezeNumber }: StoreState): Seen {
+function seenIn({ current, lastFreezeNumber }: StoreState): SeenState {
   return { sequence: Number(current[0]), freezes: current[4], lastFreezeNumber };
 }
 
 function lossIn(
-  marks: HighWaterMarks,
+  memory: ProcessMemory,
   { epoch, lostEpochs, current }: StoreState,
   { sequence }: { readonly sequence: boolean },
 ): string | undefined {
-  const known = marks.epoch();
+  const known = memory.epoch();
   if (known === undefined) return undefined;
   if (epoch === undefined) return ALL_LOST;
   if (epoch !== known) {
     return lostEpochs.includes(known)
       ? undefined
-      : 'Redis holds another store than this process saw in it, started over or restored';
+      : 'Redis holds another store than before: it was emptied or restored from an old copy';
   }
-  return sequence && Number(current[0]) < marks.seen().sequence
-    ? 'Redis no longer has the latest changes of policies, prices or freezes that this process saw in it'
+  return sequence && Number(current[0]) < memory.seen().sequence
+    ? 'Redis no longer has the latest change of policies, prices or freezes that this process read from it'
     : undefined;
 }
 
 // ---- what a process remembers ----
 
 /** A loss that was found, and the epoch that this process knew then. */
-export interface FoundLoss {
+export interface Loss {
   /** A sentence without its full stop. */
   readonly found: string;
   readonly epoch: string | undefined;
 }
 
 /** What the last read found in force. */
-export interface Seen {
+export interface SeenState {
   readonly sequence: number;
   /**
    * The freezes in effect, as JSON, or the empty text. If they are lost, the freeze for the loss restores
@@ -214,14 +214,14 @@ export interface Seen {
 }
 
 /** What one process remembers of the store. */
-export interface HighWaterMarks {
+export interface ProcessMemory {
   /**
    * The field of each source's copy that has this process's mark. Processes may share a field: it has their
    * newest mark.
    */
   readonly field: string;
   readonly epoch: () => string | undefined;
-  readonly seen: () => Seen;
+  readonly seen: () => SeenState;
   /** The sources that this process registered. */
   readonly sources: () => readonly string[];
   readonly addSources: (sources: readonly string[]) => void;
@@ -234,25 +234,25 @@ export interface HighWaterMarks {
   /**
    * The loss that was found and could not be frozen yet. While there is one, this process approves nothing.
    */
-  readonly pending: () => FoundLoss | undefined;
-  readonly setPending: (loss: FoundLoss) => void;
-  /** Remembers what is in force. A new epoch clears the marks. */
-  readonly see: (epoch: string, seen: Seen) => void;
-  readonly approved: (source: string, id: string) => void;
+  readonly pending: () => Loss | undefined;
+  readonly setPending: (loss: Loss) => void;
+  /** Remembers what is in force. A new epoch clears the high-water marks. */
+  readonly update: (epoch: string, seen: SeenState) => void;
+  readonly recordApproval: (source: string, id: string) => void;
   /** Runs one freeze at a time. The loss is no longer pending once the freeze succeeds. */
-  readonly whileFreezing: (write: () => Promise<void>) => Promise<void>;
+  readonly runFreeze: (freeze: () => Promise<void>) => Promise<void>;
 }
 
 /** Bounds the fields in each source's copy. */
 const FIELDS = 1000;
 
-export function createHighWaterMarks(): HighWaterMarks {
+export function createProcessMemory(): ProcessMemory {
   const field = `w:${randomInt(FIELDS)}`;
   const sources = new Set<string>();
   const newest = new Map<string, string>();
   let epoch: string | undefined;
-  let seen: Seen = { sequence: 0, freezes: '', lastFreezeNumber: 0 };
-  let pending: FoundLoss | undefined;
+  let seen: SeenState = { sequence: 0, freezes: '', lastFreezeNumber: 0 };
+  let pending: Loss | undefined;
   let freezing: Promise<void> | undefined;
   const highWaterMark = (source: string): string => newest.get(source) ?? '';
 
@@ -260,9 +260,9 @@ export function createHighWaterMarks(): HighWaterMarks {
     if (pending !== undefined) throw lossError(pending.found);
   }
 
-  async function freeze(write: () => Promise<void>): Promise<void> {
+  async function freezeOnce(freeze: () => Promise<void>): Promise<void> {
     try {
-      await write();
+      await freeze();
       pending = undefined;
     } finally {
       freezing = undefined;
@@ -289,16 +289,16 @@ export function createHighWaterMarks(): HighWaterMarks {
     setPending(found) {
       pending = found;
     },
-    see(seenEpoch, now) {
+    update(seenEpoch, now) {
       if (epoch !== seenEpoch) newest.clear();
       epoch = seenEpoch;
       seen = { ...now, lastFreezeNumber: Math.max(now.lastFreezeNumber, seen.lastFreezeNumber) };
     },
-    approved(source, id) {
+    recordApproval(source, id) {
       const before = newest.get(source);
       if (before === undefined || compareIds(id, before) > 0) newest.set(source, id);
     },
-    whileFreezing: (write) => (freezing ??= freeze(write)),
+    runFreeze: (freeze) => (freezing ??= freezeOnce(freeze)),
   };
 }
 
@@ -308,29 +308,29 @@ export function createHighWaterMarks(): HighWaterMarks {
  * again.
  */
 export async function rememberApproval(
-  marks: HighWaterMarks,
+  memory: ProcessMemory,
   source: string,
   settle: (expected: ExpectedCopy) => Promise<SettleResult>,
 ): Promise<SettleResult> {
-  const expected = marks.expected(source);
+  const expected = memory.expected(source);
   const result = await settle(expected);
   if (!('verdict' in result) || result.verdict !== 'SUCCESS') return result;
-  const found = marks.pending()?.found;
-  if (found !== undefined || (expected.epoch !== '' && expected.epoch !== marks.epoch())) {
-    throw lossError(found ?? 'the loss was found while this was decided');
+  const found = memory.pending()?.found;
+  if (found !== undefined || (expected.epoch !== '' && expected.epoch !== memory.epoch())) {
+    throw lossError(found ?? 'data was lost while this callback was decided');
   }
-  marks.approved(source, result.id);
+  memory.recordApproval(source, result.id);
   return result;
 }
 
 // ---- sentences ----
 
-const LOSS_TEXT: Readonly<Record<Loss, (source: string) => string>> = {
-  gone: (source) => `Redis has lost what it kept for the source ${source}`,
-  other: (source) => `what Redis keeps for the source ${source} is not what it kept before`,
+const LOSS_TEXT: Readonly<Record<LossKind, (source: string) => string>> = {
+  gone: (source) => `Redis has lost the data of the source ${source}`,
+  other: (source) => `the data of the source ${source} in Redis is from another store or a backup`,
   behind: (source) => `Redis no longer has an approval of the source ${source} that was answered`,
 };
-const ALL_LOST = 'Redis holds nothing any more of what this process saw in it';
+const ALL_LOST = 'Redis no longer has any data that this process read from it';
 
 /**
  * The author of the freeze, and how its reason starts. Older versions recognise a loss by them: see
@@ -338,17 +338,17 @@ const ALL_LOST = 'Redis holds nothing any more of what this process saw in it';
  */
 const BY = 'countersign';
 const START = 'data was lost: ';
-const CURE =
-  'Approvals and the used amounts of limits may be forgotten. Find out why, and push the policies again ' +
-  'if none are in force. Enter lists, prices and orders again if they are gone. Compare with the platform ' +
-  'what was approved. Then run `countersign unfreeze --acknowledge-loss`: repeats and limits begin from ' +
-  'what Redis still has';
+const FIX =
+  'Approvals and used amounts of limits may be lost. Find out why. Push the policies again ' +
+  'if none are in force. Enter lists, prices and orders again if they are missing. Compare the approvals ' +
+  'with the platform. Then run `countersign unfreeze --acknowledge-loss`; repeats and limits continue with ' +
+  'the data that Redis still has';
 /** In characters. There is a sentence for each source, and there may be many sources. */
 const FOUND_MAX = 1000;
 
 function freezeFor(found: string): { readonly reason: string; readonly by: string } {
-  const short = found.length > FOUND_MAX ? `${found.slice(0, FOUND_MAX)}…` : found;
-  return { reason: `${START}${short}. ${CURE}`, by: BY };
+  const summary = found.length > FOUND_MAX ? `${found.slice(0, FOUND_MAX)}…` : found;
+  return { reason: `${START}${summary}. ${FIX}`, by: BY };
 }
 
 export function lossError(found: string): CountersignError {

@@ -2,18 +2,18 @@ import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
 import { type NotificationStep, type SettleStep, notificationStepOf, settleStepOf } from '../settle-step.ts';
 import { type Decisions, type NotificationResult, type SettleResult, TXIDS_MAX } from '../store.ts';
-import { claimArguments, claimKey, flag, readClaims, standing } from './claims.ts';
+import { claimArguments, claimKey, flag, readClaims, permanenceCode } from './claims.ts';
 import { type LossDetection, rememberApproval } from './data-loss.ts';
 import { atMsOf } from './journal.ts';
-import { type ExpectedCopy, type Loss, lossKinds } from './in-force.ts';
+import { type ExpectedCopy, type LossKind, lossKinds } from './in-force.ts';
 import { type RedisParts, journalArguments } from './parts.ts';
-import { digits, expectReply, text } from './reply.ts';
+import { digits, parseReply, text } from './reply.ts';
 import type { Approval } from './replication.ts';
 import { loadScript, run } from './script.ts';
-import { keepTime } from './time.ts';
+import { advanceTime } from './time.ts';
 
 const settleScript = loadScript('settle');
-const noticeScript = loadScript('notice-3');
+const notificationScript = loadScript('record-notification-3');
 
 /** `replicated` resolves when enough replicas have an approval, and rejects otherwise: see replication.ts. */
 export function createDecisions(
@@ -28,9 +28,9 @@ export function createDecisions(
       return rememberApproval(losses, source, async (expected) => {
         let result = await settle(parts, losses, step, expected);
         if (result.outcome === 'jumped') {
-          // An outage looks like a jump of the clock, until keepTime compares it with the time that passed
+          // An outage looks like a jump of the clock, until advanceTime compares it with the time that passed
           // here.
-          await keepTime(parts, [source]);
+          await advanceTime(parts, [source]);
           result = await settle(parts, losses, step, losses.expected(source));
         }
         if ('verdict' in result && result.verdict === 'SUCCESS') {
@@ -41,7 +41,7 @@ export function createDecisions(
     },
     async recordNotification(request) {
       losses.assertNonePending();
-      return notice(parts, notificationStepOf(request));
+      return writeNotification(parts, notificationStepOf(request));
     },
   };
 }
@@ -62,7 +62,7 @@ const lost = z.tuple([text, lossKinds]);
 const jumped = z.tuple([text, digits, digits]);
 const stale = z.tuple([text, text, digits]);
 const expiredReply = z.tuple([text, digits]);
-const settled = z.tuple([text, text, text, verdict, code, text]);
+const decidedReply = z.tuple([text, text, text, verdict, code, text]);
 const repeated = z.tuple([text, text, text, verdict, code, text, text]);
 
 /** One round trip. All keys are in the source's slot. */
@@ -86,55 +86,55 @@ async function settle(
     ],
     settleArguments(parts, request, expected),
   );
-  const about = `${subject} ${request.terms} ${request.question} ${flag(request.speedUp)}`;
-  const result = readSettled(reply, expectOwnReply(parts, about));
-  if (result.outcome === 'lost') throw losses.foundBySettle(request.source, result.loss, expected);
+  const requestKey = `${subject} ${request.terms} ${request.question} ${flag(request.speedUp)}`;
+  const result = readSettled(reply, expectOwnReply(parts, requestKey));
+  if (result.outcome === 'lost') throw losses.reportFromSettle(request.source, result.loss, expected);
   return result;
 }
 
 function readSettled(
   reply: unknown,
-  own: (about: string) => void,
-): SettleResult | { readonly outcome: 'lost'; readonly loss: Loss } {
+  checkOwn: (requestKey: string) => void,
+): SettleResult | { readonly outcome: 'lost'; readonly loss: LossKind } {
   const what = 'a settled question';
-  const outcome = expectReply(outcomes, what, Array.isArray(reply) ? reply[0] : reply);
-  if (outcome === 'lost') return { outcome, loss: expectReply(lost, what, reply)[1] };
+  const outcome = parseReply(outcomes, what, Array.isArray(reply) ? reply[0] : reply);
+  if (outcome === 'lost') return { outcome, loss: parseReply(lost, what, reply)[1] };
   if (outcome === 'jumped') {
-    const [, aheadMs, nowMs] = expectReply(jumped, what, reply);
+    const [, aheadMs, nowMs] = parseReply(jumped, what, reply);
     return { outcome, aheadMs, nowMs };
   }
   if (outcome === 'stale') {
-    const [, inForce, nowMs] = expectReply(stale, what, reply);
+    const [, inForce, nowMs] = parseReply(stale, what, reply);
     return { outcome, inForce, nowMs };
   }
-  if (outcome === 'expired') return { outcome, nowMs: expectReply(expiredReply, what, reply)[1] };
+  if (outcome === 'expired') return { outcome, nowMs: parseReply(expiredReply, what, reply)[1] };
   if (outcome === 'decided') {
-    const decided = expectReply(settled, what, reply);
-    own(decided[1]);
+    const decided = parseReply(decidedReply, what, reply);
+    checkOwn(decided[1]);
     return { outcome, ...decisionOf(decided) };
   }
-  const [, about, id, verdictText, codeText, claims, of] = expectReply(repeated, what, reply);
-  own(about);
-  return { outcome, ...decisionOf([outcome, about, id, verdictText, codeText, claims]), of };
+  const [, requestKey, id, verdictText, codeText, claims, of] = parseReply(repeated, what, reply);
+  checkOwn(requestKey);
+  return { outcome, ...decisionOf([outcome, requestKey, id, verdictText, codeText, claims]), of };
 }
 
 /**
  * Throws if a reply is not about the request. Redis replies in order and without ids, so one lost or
  * duplicated reply would shift all that follow. The connection is then replaced.
  */
-function expectOwnReply({ connection }: RedisParts, asked: string): (about: string) => void {
-  return (about) => {
-    if (about === asked) return;
+function expectOwnReply({ connection }: RedisParts, expected: string): (requestKey: string) => void {
+  return (requestKey) => {
+    if (requestKey === expected) return;
     connection.renew();
     throw new CountersignError(
       'STORE_UNREACHABLE',
-      'Redis answered another question than was asked: the replies on the connection are out of order, ' +
+      'Redis replied to another command: the replies on the connection are out of order, ' +
         'so it is replaced; check what is between the service and Redis',
     );
   };
 }
 
-function decisionOf([, , id, verdictText, codeText, claims]: z.output<typeof settled>) {
+function decisionOf([, , id, verdictText, codeText, claims]: z.output<typeof decidedReply>) {
   return { id, atMs: atMsOf(id), verdict: verdictText, code: codeText, claims: readClaims(claims) };
 }
 
@@ -151,7 +151,7 @@ function settleArguments(parts: RedisParts, request: SettleStep, expected: Expec
     String(request.validUntilMs),
     flag(request.approves),
     request.refusalCode,
-    standing(request),
+    permanenceCode(request),
     String(request.prices),
     request.detail,
     expected.epoch,
@@ -162,18 +162,18 @@ function settleArguments(parts: RedisParts, request: SettleStep, expected: Expec
   ];
 }
 
-const noted = z.tuple([
+const notificationReply = z.tuple([
   text,
   text,
   verdict,
   z.enum(['NOTED', 'SIGNED_WITHOUT_APPROVAL', 'TXID_UNEXPECTED', 'FROZEN']),
 ]);
 
-async function notice(parts: RedisParts, request: NotificationStep): Promise<NotificationResult> {
+async function writeNotification(parts: RedisParts, request: NotificationStep): Promise<NotificationResult> {
   const keys = parts.keys.of(request.source);
   const reply = await run(
     parts.connection,
-    noticeScript,
+    notificationScript,
     [keys.control, keys.subject(request.subject), keys.journal],
     [
       ...journalArguments(parts),
@@ -185,7 +185,7 @@ async function notice(parts: RedisParts, request: NotificationStep): Promise<Not
       TXIDS_MAX,
     ],
   );
-  const [about, id, verdictText, codeText] = expectReply(noted, 'a notice', reply);
-  expectOwnReply(parts, `${keys.subject(request.subject)} ${request.terms} ${request.txid}`)(about);
+  const [requestKey, id, verdictText, codeText] = parseReply(notificationReply, 'a notification', reply);
+  expectOwnReply(parts, `${keys.subject(request.subject)} ${request.terms} ${request.txid}`)(requestKey);
   return { id, atMs: atMsOf(id), verdict: verdictText, code: codeText };
 }

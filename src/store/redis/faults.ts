@@ -2,14 +2,14 @@ import { Cluster, type Redis } from 'ioredis';
 import { CountersignError, messageOf } from '../../errors.ts';
 import type { OnPeerError, RedisTimeouts } from './client.ts';
 
-/** What each error reply of Redis means and how to cure it, by the reply's first word. */
-const CURES: Readonly<Record<string, string>> = {
+/** What each error reply of Redis means and how to fix it, by the reply's first word. */
+const FIXES: Readonly<Record<string, string>> = {
   NOAUTH: 'wants credentials; set user and password in the setting `store`',
   WRONGPASS: 'refuses the credentials; correct user and password in the setting `store`',
   NOPERM: 'does not let its user do this; give it the rights that docs/redis.md lists under Users',
   READONLY: 'is a replica; name the primary, or the Sentinels, in the setting `store`',
   OOM: 'has no memory left; raise `maxmemory`, or shorten the retention',
-  MISCONF: 'cannot write its data to disk and so rejects writes; repair its disk (`INFO persistence`)',
+  MISCONF: "can't write its data to disk and so rejects writes; repair its disk (`INFO persistence`)",
   LOADING: 'is still loading its data; wait until it has finished',
   BUSY: "is busy with another client's script; end it with `SCRIPT KILL`",
   NOREPLICAS: 'has fewer replicas than `min-replicas-to-write` wants; start them',
@@ -21,15 +21,15 @@ const CURES: Readonly<Record<string, string>> = {
 };
 
 /** The same for a Sentinel. The settings have no credentials for Sentinels. */
-const SENTINEL_CURES: Readonly<Record<string, string>> = {
+const SENTINEL_FIXES: Readonly<Record<string, string>> = {
   NOAUTH:
     'wants credentials, but Countersign sends none to Sentinels; ' +
     'let it answer without them, as docs/redis.md says',
   NOPERM: 'does not let its default user do this; allow it SENTINEL and SUBSCRIBE',
 };
 
-/** Errors of a TLS connection, by code and reason: what they mean, and the cure. */
-const TLS_ERRORS: readonly (readonly [pattern: RegExp, meaning: string, cure: string])[] = [
+/** Errors of a TLS connection, by code and reason: what they mean, and the fix. */
+const TLS_ERRORS: readonly (readonly [pattern: RegExp, meaning: string, fix: string])[] = [
   [
     new RegExp(
       '^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE' +
@@ -68,7 +68,7 @@ export interface Target {
 }
 
 /**
- * Turns an error of ioredis into a CountersignError with the cure. The original error is dropped: it carries
+ * Turns an error of ioredis into a CountersignError with the fix. The original error is dropped: it carries
  * the command, and so callback bodies or a password. `last` is the last error of connecting, if any.
  */
 export function storeFault(
@@ -84,9 +84,9 @@ export function storeFault(
   const name = peer === undefined ? `Redis at ${server}` : `Redis at ${server}: ${peer}`;
   const denied = /user executing the script can't run this command/.test(reason);
   const word = denied ? 'NOPERM' : (/^[A-Z]+(?= |$)/.exec(reason)?.[0] ?? '');
-  const cure = peer?.startsWith('the Sentinel') === true ? SENTINEL_CURES[word] : CURES[word];
-  if (cure !== undefined) {
-    return new CountersignError('STORE_UNREACHABLE', `${name} ${cure} (${reason})`, { server });
+  const fix = peer?.startsWith('the Sentinel') === true ? SENTINEL_FIXES[word] : FIXES[word];
+  if (fix !== undefined) {
+    return new CountersignError('STORE_UNREACHABLE', `${name} ${fix} (${reason})`, { server });
   }
   if (isReplyError(thrown)) {
     return new CountersignError(
@@ -119,12 +119,12 @@ function reasonOf(error: unknown): string {
 
 const CHECK = 'Check that it runs and that the setting `store` names it; the connection comes back by itself';
 
-/** Why there is no connection, and the cure. */
+/** Why there is no connection, and the fix. */
 function noConnection({ tls, wasReady, timeouts }: Target, error: unknown): string {
   const reason = reasonOf(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  for (const [pattern, meaning, cure] of TLS_ERRORS) {
-    if (tls && pattern.test(`${code} ${reason}`)) return `${meaning} (${reason}). ${cure}`;
+  for (const [pattern, meaning, fix] of TLS_ERRORS) {
+    if (tls && pattern.test(`${code} ${reason}`)) return `${meaning} (${reason}). ${fix}`;
   }
   if (reason === UNKNOWN_PRIMARY) {
     return 'knows no primary of the name in store.url. Write the name that `sentinel monitor` gives it';
@@ -156,8 +156,13 @@ function silenceOf(error: unknown, reason: string, timeouts: RedisTimeouts): str
     : undefined;
 }
 
-/** True if Redis replied with an error. */
-export function isReplyError(thrown: unknown): thrown is Error {
+/** Whether EVALSHA named a script that Redis does not know. */
+export function isUnknownScript(thrown: unknown): boolean {
+  return isReplyError(thrown) && thrown.message.startsWith('NOSCRIPT');
+}
+
+/** Whether Redis replied with an error. */
+function isReplyError(thrown: unknown): thrown is Error {
   return thrown instanceof Error && thrown.name === 'ReplyError';
 }
 
@@ -177,10 +182,10 @@ export interface ConnectionErrors {
   /** The client was connected at least once, so its address and its use of TLS are right. */
   wasReady(): boolean;
   readonly onPeerError: OnPeerError;
-  follow(client: Redis | Cluster): void;
+  collectFrom(client: Redis | Cluster): void;
 }
 
-/** Messages that ioredis itself creates. They name neither a cause nor a cure. */
+/** Messages that ioredis itself creates. They name neither a cause nor a fix. */
 const UNINFORMATIVE = [
   /^Connection is closed\.$/,
   /enableOfflineQueue options is false$/,
@@ -237,7 +242,7 @@ export function createConnectionErrors(): ConnectionErrors {
     onPeerError,
     wasReady: () => ready,
     last: () => (own === undefined ? lastOfPeers() : { peer: undefined, error: own }),
-    follow(client) {
+    collectFrom(client) {
       client.on('error', (error: Error) => {
         if (!isUninformative(error)) own = error;
         // "All sentinels are unreachable" may follow although each replied: the errors of the peers say more.

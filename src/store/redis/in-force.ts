@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Control, Freeze } from '../store.ts';
 import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
-import { digits, expectJson, expectReply, optionalText, text, texts } from './reply.ts';
+import { digits, parseJson, parseReply, optionalText, text, texts } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
 /*
@@ -50,18 +50,27 @@ export interface StoreState {
   readonly lastFreezeNumber: number;
 }
 
+/** The fields of the hash that keeps the record. They also have the store's time: see clock-1.lua. */
 const FIELDS = [
   'sequence',
   'revision',
+  // One of the freezes, for older versions; empty while nothing is frozen.
   'frozen',
+  // The version of the price table.
   'prices',
+  // All freezes in effect, and the last ones that were lifted: JSON, or empty.
   'freezes',
   'lifted',
   'epoch',
+  // The epochs that were declared lost, with blanks between.
   'lost',
+  // '1' while a freeze for lost data is in effect; otherwise missing.
   'stopped',
+  // `frozen` as this version last wrote it. If `frozen` differs, an older version has changed it.
   'told',
+  // The freeze events that some source may not have in its journal yet: JSON, or empty.
   'acts',
+  // The number in the newest id of a freeze.
   'ids',
 ];
 const fields = z.array(optionalText).length(FIELDS.length);
@@ -89,7 +98,7 @@ async function readFields(
   const reply = start
     ? await run(connection, startScript, [keys.inForce], [newest])
     : await connection.call('hmget', [keys.inForce, ...FIELDS]);
-  const found = expectReply(fields, 'what is in force', reply);
+  const found = parseReply(fields, 'what is in force', reply);
   const [sequence = '0', revision = '', frozen = '', prices = '0', freezes = '', lifted = '', ...rest] =
     found;
   const [epoch, lost = '', stopped = '', upgraded = '', freezeEvents = '', ids = '0'] = rest;
@@ -121,7 +130,7 @@ export async function publishChange({ connection, keys }: RedisParts, sequence: 
  * A loss of a source. `gone`: its copy. `other`: its copy is of another epoch. `behind`: an approval that
  * a process was given.
  */
-export type Loss = 'gone' | 'other' | 'behind';
+export type LossKind = 'gone' | 'other' | 'behind';
 export const lossKinds = z.enum(['gone', 'other', 'behind']);
 
 /** What a process expects of a source's copy; each is the empty text if the process does not know it. */
@@ -136,7 +145,7 @@ export interface ExpectedCopy {
 export interface CopyResults {
   /** 0 if every source has the record; otherwise the highest sequence that a source has instead. */
   readonly highestOther: number;
-  readonly lost: readonly (readonly [source: string, loss: Loss])[];
+  readonly lost: readonly (readonly [source: string, loss: LossKind])[];
 }
 
 /**
@@ -170,7 +179,7 @@ export async function updateCopies(
 /** The sequence that the source has instead of the record's, or its loss. */
 interface CopyResult {
   readonly other?: number;
-  readonly loss?: Loss;
+  readonly loss?: LossKind;
 }
 const copyResult = z.union([
   lossKinds.transform((loss): CopyResult => ({ loss })),
@@ -188,7 +197,7 @@ async function updateCopy(
   const expected = [epoch, field, highWaterMark];
   const args = [sequence, revision, frozen, prices, ...expected, ...journalArguments(parts), freezeEvents];
   const reply = await run(parts.connection, updateCopyScript, [control, journal], args);
-  return expectReply(copyResult, `the copy of ${source}`, reply);
+  return parseReply(copyResult, `the copy of ${source}`, reply);
 }
 
 /**
@@ -207,7 +216,7 @@ export async function registerSources(
 }
 
 export async function knownSources({ connection, keys }: RedisParts): Promise<readonly string[]> {
-  return expectReply(texts, 'the sources', await connection.call('smembers', [keys.sources]));
+  return parseReply(texts, 'the sources', await connection.call('smembers', [keys.sources]));
 }
 
 // ---- reading the record ----
@@ -215,12 +224,12 @@ export async function knownSources({ connection, keys }: RedisParts): Promise<re
 export function controlOf({ current }: Pick<StoreState, 'current'>): Control {
   const [sequence, revision, frozen, prices, freezes, lifted] = current;
   return {
-    sequence: expectReply(digits, 'the sequence in force', sequence),
+    sequence: parseReply(digits, 'the sequence in force', sequence),
     revision,
     // If `frozen` says so, the sources are frozen, and the list must have at least one freeze.
-    frozen: frozen === '' ? [] : expectReply(oneOrMore, 'the freezes', freezesOf(freezes)),
-    lifted: lifted === '' ? [] : expectJson(z.array(liftedRow), 'the freezes that were lifted', lifted),
-    prices: expectReply(digits, 'the version of the prices', prices),
+    frozen: frozen === '' ? [] : parseReply(oneOrMore, 'the freezes', freezesOf(freezes)),
+    lifted: lifted === '' ? [] : parseJson(z.array(liftedRow), 'the freezes that were lifted', lifted),
+    prices: parseReply(digits, 'the version of the prices', prices),
   };
 }
 
@@ -232,4 +241,4 @@ const liftedRow = z.tuple([text, text, digits]).transform(([id, by, atMs]) => ({
 const oneOrMore = z.array(z.custom<Freeze>()).min(1);
 
 export const freezesOf = (json: string): readonly Freeze[] =>
-  json === '' ? [] : expectJson(z.array(freezeRow), 'the freezes', json);
+  json === '' ? [] : parseJson(z.array(freezeRow), 'the freezes', json);

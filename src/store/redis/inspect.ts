@@ -1,5 +1,5 @@
 import type { Connection } from './connection.ts';
-import { expectReply, texts } from './reply.ts';
+import { parseReply, texts } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
 interface Connected {
@@ -74,7 +74,7 @@ export async function inspectServers({ connection }: Connected): Promise<readonl
 /** How many milliseconds Redis' clock is ahead of this machine's. */
 export async function clockAhead({ connection }: Connected): Promise<number> {
   const askedAtMs = Date.now();
-  const [seconds = '', micros = ''] = expectReply(texts, 'the time', await connection.call('time', []));
+  const [seconds = '', micros = ''] = parseReply(texts, 'the time', await connection.call('time', []));
   const clockMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   return Math.round(clockMs - (askedAtMs + Date.now()) / 2);
 }
@@ -128,7 +128,7 @@ function releaseOf(version: string): number | undefined {
   return release === undefined ? undefined : Number(release);
 }
 
-/** Why this Redis must not be used, and the cure; undefined if it may be used. */
+/** Why this Redis must not be used, and the fix; undefined if it may be used. */
 export function unsafeReason({
   version,
   maxmemoryPolicy,

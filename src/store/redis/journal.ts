@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CountersignError } from '../../errors.ts';
+import { assertJournalQuery } from '../journal-query.ts';
 import {
   JOURNAL_TYPES,
   type Journal,
@@ -9,11 +9,10 @@ import {
 } from '../store.ts';
 import { readClaims } from './claims.ts';
 import { type RedisParts, journalArguments } from './parts.ts';
-import { count, expectReply, pairs, readHash, text } from './reply.ts';
+import { count, parseReply, pairs, readHash, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
 const recordScript = loadScript('record-3');
-const ENTRIES_MAX = 1000;
 
 export function createJournal(parts: RedisParts): Journal {
   const { connection, keys } = parts;
@@ -27,7 +26,7 @@ export function createJournal(parts: RedisParts): Journal {
     record: (record) => writeRecord(parts, record),
     entry,
     async entries(query) {
-      checkQuery(query);
+      assertJournalQuery(query, isEntryId);
       if (query.subject === undefined) {
         return readEntries(query.source, await connection.call(...rangeOf(parts, query)));
       }
@@ -37,7 +36,7 @@ export function createJournal(parts: RedisParts): Journal {
     },
     async journalSize(source) {
       const size = await connection.call('xlen', [keys.of(source).journal]);
-      return expectReply(count, `the size of the journal of ${source}`, size);
+      return parseReply(count, `the size of the journal of ${source}`, size);
     },
     dropEntries: ({ source, upTo }) => dropEntries(parts, source, upTo),
   };
@@ -57,8 +56,12 @@ async function dropEntries({ connection, keys }: RedisParts, source: string, upT
   if (readEntries(source, found).length === 0 || last === undefined) return 0;
   // The first id to keep: the one after `upTo`, or the newest.
   const kept = last.id === upTo ? upTo : idAfter(upTo);
-  const trim = async (...how: readonly (string | number)[]): Promise<number> =>
-    expectReply(count, `dropped entries of ${source}`, await connection.call('xtrim', [journal, ...how]));
+  const trim = async (...trimOptions: readonly (string | number)[]): Promise<number> =>
+    parseReply(
+      count,
+      `dropped entries of ${source}`,
+      await connection.call('xtrim', [journal, ...trimOptions]),
+    );
   // Whole blocks of the stream first, because `=` alone would delete everything in one unbounded step.
   const blocks = await trim('MINID', '~', kept, 'LIMIT', DROPPED_PER_STEP);
   return blocks > 0 ? blocks : trim('MINID', '=', kept);
@@ -78,16 +81,7 @@ async function writeRecord(parts: RedisParts, record: JournalRecord): Promise<st
     [keys.control, keys.subject(subject), keys.journal],
     [...journalArguments(parts), parts.retention.subjectsMs, subject, type, verdict, code, of, detail],
   );
-  return expectReply(text, 'the id of an entry', reply);
-}
-
-function checkQuery(query: JournalQuery): void {
-  if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > ENTRIES_MAX) {
-    throw new CountersignError('USAGE', `limit is ${query.limit}; ask for 1 to ${ENTRIES_MAX} entries`);
-  }
-  if (query.after !== undefined && query.after !== '' && !isEntryId(query.after)) {
-    throw new CountersignError('USAGE', `after is ${JSON.stringify(query.after)}, not the id of an entry`);
-  }
+  return parseReply(text, 'the id of an entry', reply);
 }
 
 /** The bounds of a query as ids, both exclusive. */
@@ -167,13 +161,13 @@ const verdicts = z.enum(['SUCCESS', 'FAILURE', '']);
 
 /** Reads the reply to XRANGE as entries of the source's journal. */
 function readEntries(source: string, reply: unknown): JournalEntry[] {
-  return expectReply(entries, `the journal of ${source}`, reply).map(([id, fields]) => ({
+  return parseReply(entries, `the journal of ${source}`, reply).map(([id, fields]) => ({
     id,
     source,
     atMs: atMsOf(id),
-    type: expectReply(types, `the type of entry ${id}`, fields.get('type')),
+    type: parseReply(types, `the type of entry ${id}`, fields.get('type')),
     subject: fields.get('subject') ?? '',
-    verdict: expectReply(verdicts, `the verdict of entry ${id}`, fields.get('verdict')),
+    verdict: parseReply(verdicts, `the verdict of entry ${id}`, fields.get('verdict')),
     code: fields.get('code') ?? '',
     revision: fields.get('revision') ?? '',
     of: fields.get('of') ?? '',

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
 import { clockJumped } from '../clock-state.ts';
+import { missingList } from '../not-found.ts';
 import type { ListChange, ListEntry, ListSummary, Lists } from '../store.ts';
 import { type RedisParts, journalArguments } from './parts.ts';
-import { count, digits, expectReply, pairs, readHash, text, texts } from './reply.ts';
+import { count, digits, parseReply, pairs, readHash, text, texts } from './reply.ts';
 import { loadScript, run } from './script.ts';
-import { keepTime } from './time.ts';
+import { advanceTime } from './time.ts';
 
 const changeScript = loadScript('change-list-4');
 /**
@@ -52,19 +53,19 @@ async function changeList(parts: RedisParts, change: ListChange): Promise<Change
     );
   let reply = await send();
   if (jumped.safeParse(reply).success) {
-    await keepTime(parts, [change.source]);
+    await advanceTime(parts, [change.source]);
     reply = await send();
   }
   const stillJumped = jumped.safeParse(reply).data;
   if (stillJumped !== undefined) throw clockJumped(stillJumped[1]);
-  if (reply === null) throw missing(change.source, list);
-  const [added, removed, entries, version, changedAtMs] = expectReply(changed, `the list ${list}`, reply);
+  if (reply === null) throw missingList(change.source, list);
+  const [added, removed, entries, version, changedAtMs] = parseReply(changed, `the list ${list}`, reply);
   return { added, removed, summary: { list, entries, version, changedAtMs } };
 }
 
 function summaryOf(list: string, row: string): ListSummary {
   const fields = z.tuple([digits, digits, digits]);
-  const [version, changedAtMs, entries] = expectReply(fields, `the list ${list}`, row.split('|'));
+  const [version, changedAtMs, entries] = parseReply(fields, `the list ${list}`, row.split('|'));
   return { list, entries, version, changedAtMs };
 }
 
@@ -72,22 +73,15 @@ function summaryOf(list: string, row: string): ListSummary {
 async function* listEntries(parts: RedisParts, source: string, list: string): AsyncGenerator<ListEntry> {
   const keys = parts.keys.of(source);
   if ((await parts.connection.call('hexists', [keys.lists, list])) !== 1) {
-    throw missing(source, list);
+    throw missingList(source, list);
   }
   let cursor = '0';
   do {
     const reply = await parts.connection.call('hscan', [keys.list(list), cursor, 'COUNT', ENTRIES_PER_SCAN]);
-    const [next, flat] = expectReply(z.tuple([text, texts]), `the list ${list}`, reply);
-    for (const [value, addedAt] of expectReply(pairs, `the list ${list}`, flat)) {
-      yield { value, addedAtMs: expectReply(digits, `an entry of the list ${list}`, addedAt) };
+    const [next, flat] = parseReply(z.tuple([text, texts]), `the list ${list}`, reply);
+    for (const [value, addedAt] of parseReply(pairs, `the list ${list}`, flat)) {
+      yield { value, addedAtMs: parseReply(digits, `an entry of the list ${list}`, addedAt) };
     }
     cursor = next;
   } while (cursor !== '0');
 }
-
-const missing = (source: string, list: string): CountersignError =>
-  new CountersignError(
-    'NOT_FOUND',
-    `the source ${source} has no list ${list}; \`countersign list show\` names those it has`,
-    { source, list },
-  );

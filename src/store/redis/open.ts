@@ -2,6 +2,7 @@ import { CountersignError } from '../../errors.ts';
 import type { Clock } from '../../values/clock.ts';
 import type { ClockBounds } from '../clock-state.ts';
 import { type Elapsed, systemElapsed } from '../elapsed.ts';
+import { DEFAULT_RETENTION, type Retention } from '../retention.ts';
 import type { Store, StoreHealth } from '../store.ts';
 import {
   type Connection,
@@ -17,12 +18,12 @@ import { createJournal } from './journal.ts';
 import { createKeys } from './keys.ts';
 import { createLists } from './lists.ts';
 import { createOrders } from './orders.ts';
-import type { RedisParts, Retention } from './parts.ts';
+import type { RedisParts } from './parts.ts';
 import { createPrices } from './prices.ts';
 import { createReleases } from './releases.ts';
 import { type Durability, createReplication } from './replication.ts';
 import { createServices } from './services.ts';
-import { createTime, lookAt } from './time.ts';
+import { createTime, compareClock } from './time.ts';
 
 export type RedisStoreOptions = RedisServer &
   Partial<RedisTimeouts> & {
@@ -45,8 +46,6 @@ export interface RedisStore extends Store {
   readonly connection: Connection;
 }
 
-const DAY_MS = 86_400_000;
-const DEFAULT_RETENTION: Retention = { subjectsMs: 400 * DAY_MS, journalMs: 400 * DAY_MS };
 const NO_REPLICAS: Durability = { replicas: 0, timeoutMs: 0 };
 const DEFAULT_TIMEOUTS: RedisTimeouts = { commandTimeoutMs: 1000, connectTimeoutMs: 2000 };
 
@@ -67,7 +66,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     clock: options.clock,
     clockBounds: options.clockBounds,
     elapsed: options.elapsed ?? systemElapsed(),
-    lastRight: new Map(),
+    lastPlausibleClock: new Map(),
   };
   const losses = createLossDetection(parts);
   const journal = createJournal(parts);
@@ -84,18 +83,18 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     ...createTime(parts, losses.sources),
     ...createServices(parts),
   };
-  await Promise.all([connection.settled(), replication?.settled()]);
+  await Promise.all([connection.connectedOrTimedOut(), replication?.connectedOrTimedOut()]);
   const watchers = createWatchers(parts);
   return {
     name: 'redis',
     connection,
     ...verbs,
     ...replication?.replicated(verbs),
-    async examine() {
+    async checkSafety() {
       const unsafe = unsafeReason(await inspectRedis(parts));
       if (unsafe !== undefined) throw new CountersignError('STORE_UNSAFE', unsafe);
     },
-    loss: () => losses.pendingReason(),
+    pendingLoss: () => losses.pendingReason(),
     health: () => health(parts),
     watch: watchers.watch,
     async close() {
@@ -107,7 +106,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
 }
 
 async function health(parts: RedisParts): Promise<StoreHealth> {
-  const { nowMs } = await lookAt(parts, parts.keys.inForce, 'keep');
+  const { nowMs } = await compareClock(parts, parts.keys.inForce, 'keep');
   const { appendOnly, ...facts } = await inspectRedis(parts);
   return {
     nowMs,

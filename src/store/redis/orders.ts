@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { CountersignError } from '../../errors.ts';
-import { expectAnnouncement } from '../order-announcement.ts';
+import { missingOrder } from '../not-found.ts';
+import { assertAnnouncement } from '../order-announcement.ts';
 import type { Order, OrderAnnouncement, Orders } from '../store.ts';
 import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
-import { digits, expectReply, pairs, text } from './reply.ts';
+import { digits, parseReply, pairs, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
 const expectScript = loadScript('expect-order-4');
@@ -19,14 +19,14 @@ export function createOrders(parts: RedisParts): Orders {
       const names = [keys.control, keys.order(subject)];
       const reply = await run(parts.connection, lookUpScript, names, [clockArgument(parts)]);
       if (reply === null) return undefined;
-      const [state, fields] = expectReply(z.tuple([states, pairs]), nameOf(source, subject), reply);
+      const [state, fields] = parseReply(z.tuple([states, pairs]), nameOf(source, subject), reply);
       return orderOf(source, subject, state, fields);
     },
     async cancelOrder({ source, subject, by }) {
       const reply = await change(parts, cancelScript, { source, subject }, [by]);
-      if (reply === null) throw missing(source, subject);
+      if (reply === null) throw missingOrder(source, subject);
       const cancelled = z.tuple([z.enum(['cancelled', 'ended']), states, pairs]);
-      const [outcome, state, fields] = expectReply(cancelled, nameOf(source, subject), reply);
+      const [outcome, state, fields] = parseReply(cancelled, nameOf(source, subject), reply);
       return { outcome, order: orderOf(source, subject, state, fields) };
     },
   };
@@ -38,13 +38,13 @@ async function expectOrder(
   parts: RedisParts,
   announcement: OrderAnnouncement,
 ): ReturnType<Orders['expectOrder']> {
-  expectAnnouncement(announcement);
+  assertAnnouncement(announcement);
   const { source, subject, members, expiresAtMs, by } = announcement;
   const detail = JSON.stringify({ change: 'expect', members, expiresAtMs, by });
   const args = [expiresAtMs, by, detail, ...Object.entries(members).flat()];
   const reply = await change(parts, expectScript, { source, subject }, args);
   const expected = z.tuple([z.enum(['expected', 'unchanged', 'conflict']), states, pairs]);
-  const [outcome, state, fields] = expectReply(expected, nameOf(source, subject), reply);
+  const [outcome, state, fields] = parseReply(expected, nameOf(source, subject), reply);
   return { outcome, order: orderOf(source, subject, state, fields) };
 }
 
@@ -77,19 +77,12 @@ function orderOf(
     source,
     subject,
     members: Object.fromEntries(members),
-    expiresAtMs: expectReply(digits, what, fields.get('expires')),
-    by: expectReply(text, what, fields.get('by')),
+    expiresAtMs: parseReply(digits, what, fields.get('expires')),
+    by: parseReply(text, what, fields.get('by')),
     state,
-    announcedAtMs: expectReply(digits, what, fields.get('announced')),
-    endedAtMs: expectReply(digits, what, fields.get('ended')),
+    announcedAtMs: parseReply(digits, what, fields.get('announced')),
+    endedAtMs: parseReply(digits, what, fields.get('ended')),
   };
 }
 
 const nameOf = (source: string, subject: string): string => `the order of ${source} for ${subject}`;
-
-const missing = (source: string, subject: string): CountersignError =>
-  new CountersignError(
-    'NOT_FOUND',
-    `the source ${source} has no order for ${subject}; \`countersign orders expect\` announces one`,
-    { source, subject },
-  );

@@ -1,18 +1,9 @@
 import type { Clock } from '../../values/clock.ts';
 import type { ClockBounds } from '../clock-state.ts';
 import type { Elapsed } from '../elapsed.ts';
+import type { Retention } from '../retention.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
-
-/** How long Redis keeps data, in milliseconds. Both must be longer than the longest window. */
-export interface Retention {
-  /**
-   * A subject, counted from its last callback; a mark, from its last approval; an order, from its expiry.
-   */
-  readonly subjectsMs: number;
-  /** A journal entry, and a change of prices in the history. Redis may keep them a little longer. */
-  readonly journalMs: number;
-}
 
 /** What every verb of the store uses. */
 export interface RedisParts {
@@ -25,7 +16,7 @@ export interface RedisParts {
   readonly clockBounds: ClockBounds | undefined;
   readonly elapsed: Elapsed;
   /** When this process last found the clock right, by the key that keeps the time: see time.ts. */
-  readonly lastRight: Map<string, { readonly clockMs: number; readonly elapsedMs: number }>;
+  readonly lastPlausibleClock: Map<string, { readonly clockMs: number; readonly elapsedMs: number }>;
 }
 
 /** The clock as `time_clock` of include/time.lua reads it. */

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Price, PriceTable } from '../../policy/facts.ts';
-import { expectPriceChange, expectPriceQuery } from '../price-change.ts';
+import { assertPriceChange, assertPriceQuery } from '../price-change.ts';
 import type { PriceChange, PriceHistoryEntry, Prices } from '../store.ts';
 import type { LossDetection } from './data-loss.ts';
 import { inForce } from './in-force.ts';
 import { type RedisParts, journalArguments } from './parts.ts';
 import { completeChange } from './releases.ts';
-import { digits, expectJson, expectReply, pairs, readHash, text } from './reply.ts';
+import { digits, parseJson, parseReply, pairs, readHash, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
 const changeScript = loadScript('change-prices-3');
@@ -19,10 +19,10 @@ export function createPrices(parts: RedisParts, losses: LossDetection): Prices {
     prices: async () => tableOf(await readHash(connection, 'the prices', keys.prices)),
     changePrices: (change) => changePrices(parts, losses, change),
     async priceHistory({ after, limit }) {
-      expectPriceQuery({ after, limit });
+      assertPriceQuery({ after, limit });
       const range = [`(${after}-0`, '+', 'COUNT', String(limit)];
       const reply = await connection.call('xrange', [keys.priceHistory, ...range]);
-      return expectReply(z.array(z.tuple([text, pairs])), 'the history of prices', reply).map(historyOf);
+      return parseReply(z.array(z.tuple([text, pairs])), 'the history of prices', reply).map(historyOf);
     },
   };
 }
@@ -32,7 +32,7 @@ async function changePrices(
   losses: LossDetection,
   change: PriceChange,
 ): Promise<PriceTable> {
-  expectPriceChange(change);
+  assertPriceChange(change);
   const { set, remove, by } = change;
   const rows = set.map(({ asset, price, asOfMs }) => [asset, String(price), asOfMs] as const);
   const reply = await run(
@@ -48,7 +48,7 @@ async function changePrices(
     ],
   );
   const changed = z.tuple([...inForce.def.items, pairs]);
-  const { 6: fields, ...current } = expectReply(changed, 'a change of prices', reply);
+  const { 6: fields, ...current } = parseReply(changed, 'a change of prices', reply);
   await completeChange(parts, losses, [
     current[0],
     current[1],
@@ -70,9 +70,9 @@ function tableOf(fields: ReadonlyMap<string, string>): PriceTable {
   const prices = [...fields].flatMap(([field, value]) => {
     if (!field.startsWith(ASSET)) return [];
     const asset = field.slice(ASSET.length);
-    return [[asset, expectReply(price, `the price of ${asset}`, value.split(' '))] as const];
+    return [[asset, parseReply(price, `the price of ${asset}`, value.split(' '))] as const];
   });
-  const version = expectReply(digits, 'the version of the prices', fields.get('version') ?? '0');
+  const version = parseReply(digits, 'the version of the prices', fields.get('version') ?? '0');
   return { version, prices: new Map(prices) };
 }
 
@@ -83,7 +83,7 @@ const recorded = z.object({ set: z.array(row), remove: z.array(text), by: text }
 
 function historyOf([id, fields]: readonly [string, ReadonlyMap<string, string>]): PriceHistoryEntry {
   const what = `the change ${id} of prices`;
-  const change = expectJson(recorded, what, fields.get('change') ?? '');
-  const atMs = expectReply(digits, what, fields.get('at'));
-  return { ...change, version: expectReply(digits, what, id.split('-')[0]), atMs };
+  const change = parseJson(recorded, what, fields.get('change') ?? '');
+  const atMs = parseReply(digits, what, fields.get('at'));
+  return { ...change, version: parseReply(digits, what, id.split('-')[0]), atMs };
 }

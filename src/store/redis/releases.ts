@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import { expectFreeze, lossesIn } from '../freezes.ts';
+import { assertFreeze, lossesIn } from '../freezes.ts';
 import type { Control, Releases, Store, Unfreeze } from '../store.ts';
 import { type LossDetection, lossError } from './data-loss.ts';
 import {
@@ -15,9 +15,9 @@ import {
   registerSources,
 } from './in-force.ts';
 import { type RedisParts, clockArgument } from './parts.ts';
-import { digits, expectJson, expectReply, optionalText, text, texts } from './reply.ts';
+import { digits, parseJson, parseReply, optionalText, text, texts } from './reply.ts';
 import { loadScript, run } from './script.ts';
-import { keepTime } from './time.ts';
+import { advanceTime } from './time.ts';
 
 const pushScript = loadScript('push-3');
 const freezeScript = loadScript('freeze-1');
@@ -40,28 +40,28 @@ export function createReleases(parts: RedisParts, losses: LossDetection): Releas
         [clockArgument(parts), push.expected, push.revision, push.document, push.by, push.message],
       );
       const pushed = z.tuple([z.enum(['in-force', 'conflict']), ...inForce.def.items]);
-      const [outcome, ...current] = expectReply(pushed, 'a push', reply);
+      const [outcome, ...current] = parseReply(pushed, 'a push', reply);
       return { outcome, control: await completeChange(parts, losses, current) };
     },
     async document(revision) {
       const reply = await connection.call('hget', [keys.documents, revision]);
-      return expectReply(optionalText, `the document of ${revision}`, reply);
+      return parseReply(optionalText, `the document of ${revision}`, reply);
     },
     async history(limit) {
       if (limit < 1) return [];
       const reply = await connection.call('lrange', [keys.history, 0, limit - 1]);
-      return expectReply(texts, 'the history', reply).map((row) => {
-        const [sequence, revision, by, message, atMs] = expectJson(historyRow, 'the history', row);
+      return parseReply(texts, 'the history', reply).map((row) => {
+        const [sequence, revision, by, message, atMs] = parseJson(historyRow, 'the history', row);
         return { sequence, revision, by, message, atMs };
       });
     },
     async freeze({ reason, by }) {
-      expectFreeze({ reason, by });
+      assertFreeze({ reason, by });
       const args = [clockArgument(parts), reason, by, losses.seen().lastFreezeNumber];
       const reply = await run(connection, freezeScript, [keys.inForce], args);
-      const [row, ...current] = expectReply(z.tuple([text, ...inForce.def.items]), 'a freeze', reply);
+      const [row, ...current] = parseReply(z.tuple([text, ...inForce.def.items]), 'a freeze', reply);
       const control = await completeChange(parts, losses, current);
-      return { freeze: expectJson(freezeRow, 'a freeze', row), control };
+      return { freeze: parseJson(freezeRow, 'a freeze', row), control };
     },
     unfreeze: (request) => unfreeze(parts, losses, request),
   };
@@ -116,10 +116,10 @@ async function incrementSequence(parts: RedisParts, state: StoreState, above: nu
     [parts.keys.inForce],
     [clockArgument(parts), above],
   );
-  return { ...state, current: expectReply(inForce, 'what is in force', reply) };
+  return { ...state, current: parseReply(inForce, 'what is in force', reply) };
 }
 
-const isOne = z.number().transform((reply) => reply === 1);
+const oneAsTrue = z.number().transform((reply) => reply === 1);
 
 /**
  * Registers sources, in this order:
@@ -134,15 +134,15 @@ async function register(parts: RedisParts, losses: LossDetection, sources: reado
   losses.addSources(sources);
   const before = await losses.readState();
   const reply = await connection.call('smismember', [keys.sources, ...sources]);
-  const isKnown = expectReply(z.array(isOne), 'the sources', reply);
+  const isKnown = parseReply(z.array(oneAsTrue), 'the sources', reply);
   const added = sources.filter((_, index) => !isKnown[index]);
   await registerSources(parts, before, { sources: added, overwrite: false });
   await connection.call('sadd', [keys.sources, ...sources]);
   await losses.updateCopies(await losses.readState(), sources);
-  await keepTime(parts, sources);
+  await advanceTime(parts, sources);
 }
 
-type Unfrozen = Awaited<ReturnType<Releases['unfreeze']>>;
+type UnfreezeReply = Awaited<ReturnType<Releases['unfreeze']>>;
 
 /**
  * Lifts freezes. If this acknowledges every loss, the sources are registered again first, while everything is
@@ -152,7 +152,7 @@ async function unfreeze(
   parts: RedisParts,
   losses: LossDetection,
   { by, ids, acknowledgeLoss = false }: Unfreeze,
-): Promise<Unfrozen> {
+): Promise<UnfreezeReply> {
   const state = await losses.readState();
   const lossFreezes = lossesIn(controlOf(state).frozen);
   const acknowledges = acknowledgeLoss && lossFreezes.some(({ id }) => ids.includes(id));
@@ -161,8 +161,8 @@ async function unfreeze(
   }
   const args = [clockArgument(parts), acknowledges ? (state.epoch ?? '') : '', by, ...ids];
   const reply = await run(parts.connection, unfreezeScript, [parts.keys.inForce], args);
-  if (reply === null) throw lossError('more was lost during the unfreeze');
+  if (reply === null) throw lossError('more data was lost during the unfreeze');
   const unfrozen = z.tuple([text, ...inForce.def.items]);
-  const [lifted, ...current] = expectReply(unfrozen, 'an unfreeze', reply);
+  const [lifted, ...current] = parseReply(unfrozen, 'an unfreeze', reply);
   return { lifted: freezesOf(lifted), control: await completeChange(parts, losses, current) };
 }

@@ -6,14 +6,14 @@ import { type Connection, type RedisServer, type RedisTimeouts, createConnection
 import { knownSources } from './in-force.ts';
 import type { Keys } from './keys.ts';
 import type { RedisParts } from './parts.ts';
-import { count, expectReply } from './reply.ts';
+import { count, parseReply } from './reply.ts';
 import { loadScript } from './script.ts';
 
 /*
  * Replica acknowledgement. Redis replicates asynchronously: it acknowledges a write before its replicas have
  * it, and a failover to a replica then loses the write. With `store.durability.replicas` above 0, the store
  * waits with `WAIT` until that many replicas have acknowledged a write, and only then resolves. It does so
- * for each SUCCESS, and for each change that can stop approvals: a push, a freeze, an unfreeze, a change of a
+ * for each SUCCESS, and for each change that must not be lost: a push, a freeze, an unfreeze, a change of a
  * list or of prices, a cancelled order. A refusal doesn't wait, because losing a refusal approves nothing.
  *
  * A write that is not acknowledged in time rejects with STORE_UNREACHABLE, at the latest `commandTimeoutMs`
@@ -67,7 +67,7 @@ export interface Replication {
   /** The same verbs, which wait for the replicas. */
   replicated(verbs: ReplicatedVerbs): ReplicatedVerbs;
   /** Resolves when its connection is ready, or after `connectTimeoutMs`. */
-  settled(): Promise<void>;
+  connectedOrTimedOut(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export function createReplication(
       ...replicatedDecisions(approval, verbs),
       ...replicatedChanges(waitForChange, parts, verbs),
     }),
-    settled: () => connection.settled(),
+    connectedOrTimedOut: () => connection.connectedOrTimedOut(),
     close: () => connection.close(),
   };
 }
@@ -98,7 +98,7 @@ function approvalChange({ keys }: RedisParts, approval: Approval): Change {
   const { source, id, subject, terms } = approval;
   return {
     name: subject === '' ? `the entry ${source}/${id}` : `the SUCCESS of ${source} for ${subject}`,
-    cure: 'Ask again: the answer is SUCCESS once they have it',
+    fix: 'Ask again: the answer is SUCCESS once they have it',
     approval,
     writes: [
       {
@@ -138,11 +138,11 @@ function replicatedChanges(
   const { keys } = parts;
   /** Waits until the record and each copy of what is in force have this number or a higher one in a field. */
   async function inForce(name: string, field: 'sequence' | 'prices', number: number): Promise<void> {
-    const args = ['least', field, String(number)] as const;
+    const args = ['at-least', field, String(number)] as const;
     const sources = await knownSources(parts);
     const copies = sources.map((source) => ({ source, keys: [keys.of(source).control], args }));
     const record = { source: undefined, keys: [keys.inForce], args };
-    await wait({ name, cure: REPEAT, writes: [record, ...copies] });
+    await wait({ name, fix: REPEAT, writes: [record, ...copies] });
   }
   const control = (name: string, { sequence }: Control): Promise<void> => inForce(name, 'sequence', sequence);
   return {
@@ -171,8 +171,8 @@ function replicatedChanges(
       const { list, version } = result.summary;
       const { source } = change;
       const name = `the change of the list ${list} of ${source}`;
-      const args = ['least', list, String(version)] as const;
-      await wait({ name, cure: REPEAT, writes: [{ source, keys: [keys.of(source).lists], args }] });
+      const args = ['at-least', list, String(version)] as const;
+      await wait({ name, fix: REPEAT, writes: [{ source, keys: [keys.of(source).lists], args }] });
       return result;
     },
     async cancelOrder(cancel) {
@@ -181,7 +181,7 @@ function replicatedChanges(
       const { source, subject } = cancel;
       const name = `the cancellation of the order of ${source} for ${subject}`;
       const args = ['same', 'state', 'cancelled'] as const;
-      await wait({ name, cure: REPEAT, writes: [{ source, keys: [keys.of(source).order(subject)], args }] });
+      await wait({ name, fix: REPEAT, writes: [{ source, keys: [keys.of(source).order(subject)], args }] });
       return result;
     },
   };
@@ -192,7 +192,7 @@ function replicatedChanges(
 /** Writes that must be on replicas, with the words for an error. */
 export interface Change {
   readonly name: string;
-  readonly cure: string;
+  readonly fix: string;
   readonly writes: readonly Write[];
   readonly approval?: Approval;
 }
@@ -238,27 +238,27 @@ async function shortfallOf(
   }
   const had = Math.min(...results.map(({ replicas }) => replicas));
   if (!results.every(({ isPresent }) => isPresent)) {
-    const because = 'the current primary does not have it, because a failover came in between';
+    const because = 'the current primary does not have it, because of a failover';
     return { isLost: true, because, had };
   }
   if (had >= durability.replicas) return undefined;
   const because =
-    `${had} of ${replicasOf(durability)} had it within ${durability.timeoutMs} ms ` +
+    `${had} of ${replicasOf(durability)} have it after ${durability.timeoutMs} ms ` +
     '(store.durability.timeoutMs); look at `INFO replication` of the primary, ' +
     'and start or repair its replicas';
   return { isLost: false, because, had };
 }
 
 const replicasOf = ({ replicas }: Durability): string =>
-  `the ${replicas} replica${replicas === 1 ? '' : 's'} that store.durability.replicas asks for`;
+  `the ${replicas} replica${replicas === 1 ? '' : 's'} that store.durability.replicas requires`;
 
 function notReplicated(
-  { name, cure }: Change,
+  { name, fix }: Change,
   { isLost, because, had }: Shortfall,
   { replicas }: Durability,
 ): CountersignError {
-  const where = isLost ? 'is lost' : 'is on the primary, but perhaps not on its replicas';
-  return new CountersignError('STORE_UNREACHABLE', `${name} ${where}: ${because}. ${cure}`, {
+  const where = isLost ? 'is lost' : 'is on the primary, but may not be on its replicas';
+  return new CountersignError('STORE_UNREACHABLE', `${name} ${where}: ${because}. ${fix}`, {
     replicas,
     ...(had !== undefined && { had }),
   });
@@ -283,7 +283,7 @@ export interface Write {
   /** The source in whose slot the write is; undefined for data of all sources. */
   readonly source: string | undefined;
   readonly keys: readonly string[];
-  readonly args: readonly [kind: 'entry' | 'least' | 'same', ...rest: string[]];
+  readonly args: readonly [kind: 'entry' | 'at-least' | 'same', ...rest: string[]];
 }
 
 export interface Acknowledgement {
@@ -338,12 +338,12 @@ async function waitForWrites(
     ['eval', checkScript.source, names.length, ...names, ...args],
     ['wait', replicas, timeoutMs],
   ]);
-  const present = expectReply(z.array(count).length(writes.length), 'the writes to wait for', checked);
-  const had = expectReply(count, 'the replicas that have them', acknowledged);
+  const present = parseReply(z.array(count).length(writes.length), 'the writes to wait for', checked);
+  const had = parseReply(count, 'the replicas that have them', acknowledged);
   return present.map((each) => ({ isPresent: each === 1, replicas: had }));
 }
 
-interface Waiting {
+interface QueuedWrite {
   readonly write: Write;
   readonly resolve: (result: Acknowledgement) => void;
   readonly reject: (reason: unknown) => void;
@@ -353,7 +353,7 @@ interface Waiting {
 
 /** Runs one wait at a time. Each write waits in the queue for at most `waitMs`. */
 function createQueue(wait: WaitFor, waitMs: number): Acknowledge {
-  let waiting: Waiting[] = [];
+  let waiting: QueuedWrite[] = [];
   let isRunning = false;
 
   async function run(): Promise<void> {
@@ -371,7 +371,7 @@ function createQueue(wait: WaitFor, waitMs: number): Acknowledge {
         entry.isOver = true;
         clearTimeout(entry.timer);
       };
-      const entry: Waiting = {
+      const entry: QueuedWrite = {
         write,
         isOver: false,
         resolve: (result) => (end(), resolve(result)),
@@ -386,7 +386,7 @@ function createQueue(wait: WaitFor, waitMs: number): Acknowledge {
     });
 }
 
-async function settleBatch(batch: readonly Waiting[], wait: WaitFor): Promise<void> {
+async function settleBatch(batch: readonly QueuedWrite[], wait: WaitFor): Promise<void> {
   if (batch.length === 0) return;
   try {
     const results = await wait(batch.map(({ write }) => write));

@@ -20,26 +20,26 @@ export const pairs = texts.transform((flat) => {
 });
 
 /** Reads a reply by its schema. Throws STORE_CORRUPT if it does not match. */
-export function expectReply<T>(schema: z.ZodType<T>, what: string, reply: unknown): T {
+export function parseReply<T>(schema: z.ZodType<T>, what: string, reply: unknown): T {
   const read = schema.safeParse(reply);
   if (read.success) return read.data;
   throw new CountersignError(
     'STORE_CORRUPT',
-    `Redis holds something else than expected for ${what}: ${formatSchemaError(read.error, reply)}. ` +
+    `Redis holds an unexpected value for ${what}: ${formatSchemaError(read.error, reply)}. ` +
       'Give the store a database or a prefix of its own, or restore a backup',
     { what },
   );
 }
 
 /** Reads JSON text within a reply. Throws STORE_CORRUPT if it does not match. */
-export function expectJson<T>(schema: z.ZodType<T>, what: string, json: string): T {
+export function parseJson<T>(schema: z.ZodType<T>, what: string, json: string): T {
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch {
     value = undefined;
   }
-  return expectReply(schema, what, value);
+  return parseReply(schema, what, value);
 }
 
 /**
@@ -51,5 +51,5 @@ export async function readHash(
   what: string,
   key: string,
 ): Promise<ReadonlyMap<string, string>> {
-  return expectReply(pairs, what, await connection.call('HGETALL', [key]));
+  return parseReply(pairs, what, await connection.call('HGETALL', [key]));
 }

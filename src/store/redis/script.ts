@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Connection } from './connection.ts';
-import { isReplyError } from './faults.ts';
+import { isUnknownScript } from './faults.ts';
 
 /** A Lua script as Redis runs it. */
 export interface Script {
@@ -50,7 +50,7 @@ export async function run(
   try {
     return await connection.call('evalsha', [script.sha, ...rest]);
   } catch (thrown) {
-    if (!isReplyError(thrown)) throw thrown;
+    if (!isUnknownScript(thrown)) throw thrown;
     return connection.call('eval', [script.source, ...rest]);
   }
 }

@@ -3,7 +3,7 @@ import { type ClockReading, type ClockState, clockStateOf } from '../clock-state
 import type { Store } from '../store.ts';
 import { knownSources } from './in-force.ts';
 import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
-import { digits, expectReply } from './reply.ts';
+import { digits, parseReply } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
 const clockScript = loadScript('clock-1');
@@ -19,11 +19,11 @@ export function createTime(
   parts: RedisParts,
   registered: () => readonly string[],
 ): Pick<Store, 'clock' | 'readClock' | 'acceptClock'> {
-  const worst = async (controls: readonly string[], mode: ClockMode): Promise<ClockState> =>
-    worstOf(await Promise.all(controls.map((control) => lookAt(parts, control, mode))));
+  const worstState = async (controls: readonly string[], mode: ClockMode): Promise<ClockState> =>
+    worstOf(await Promise.all(controls.map((control) => compareClock(parts, control, mode))));
   return {
-    clock: () => worst(controlsOf(parts, registered()), 'keep'),
-    readClock: async () => worst(controlsOf(parts, await knownSources(parts)), 'look'),
+    clock: () => worstState(controlsOf(parts, registered()), 'keep'),
+    readClock: async () => worstState(controlsOf(parts, await knownSources(parts)), 'look'),
     async acceptClock({ by }) {
       const { connection, keys } = parts;
       const args = [...journalArguments(parts), by];
@@ -33,7 +33,7 @@ export function createTime(
         return run(connection, acceptScript, [control, journal], args);
       });
       await Promise.all([run(connection, acceptScript, [keys.inForce, keys.inForce], args), ...accepted]);
-      return worst(controlsOf(parts, sources), 'keep');
+      return worstState(controlsOf(parts, sources), 'keep');
     },
   };
 }
@@ -44,9 +44,9 @@ const controlsOf = ({ keys }: RedisParts, sources: readonly string[]): readonly 
 ];
 
 /** Advances the time of what is in force and of these sources. */
-export async function keepTime(parts: RedisParts, sources: readonly string[]): Promise<void> {
+export async function advanceTime(parts: RedisParts, sources: readonly string[]): Promise<void> {
   if (parts.clockBounds === undefined) return;
-  await Promise.all(controlsOf(parts, sources).map((control) => lookAt(parts, control, 'keep')));
+  await Promise.all(controlsOf(parts, sources).map((control) => compareClock(parts, control, 'keep')));
 }
 
 /** `look` writes nothing. */
@@ -54,34 +54,35 @@ type ClockMode = 'keep' | 'look';
 
 const found = z
   .tuple([z.enum(['right', 'jumped', 'forgotten']), digits, digits, digits])
-  .transform(([what, clockMs, nowMs, heldAheadMs]): ClockReading => ({
+  .transform(([what, clockMs, nowMs, maxAheadMs]): ClockReading => ({
     found: what,
     clockMs,
     nowMs,
-    heldAheadMs,
+    maxAheadMs,
   }));
 
 /**
  * Compares Redis' clock with the time that a control keeps, and with the time that passed in this process
  * since the clock was last right.
  */
-export async function lookAt(parts: RedisParts, control: string, mode: ClockMode): Promise<ClockState> {
-  const { lastRight, elapsed, clockBounds } = parts;
+export async function compareClock(parts: RedisParts, control: string, mode: ClockMode): Promise<ClockState> {
+  const { lastPlausibleClock, elapsed, clockBounds } = parts;
   const elapsedMs = elapsed.elapsedMs();
-  const last = lastRight.get(control);
+  const last = lastPlausibleClock.get(control);
   const expectedMs = last === undefined ? '' : last.clockMs + elapsedMs - last.elapsedMs;
   const args = [clockArgument(parts), mode, clockBounds?.maxGapMs ?? 0, expectedMs];
   const reply = await run(parts.connection, clockScript, [control], args);
-  const state = expectReply(found, 'the time', reply);
-  if (state.found === 'right') lastRight.set(control, { clockMs: state.clockMs, elapsedMs });
+  const state = parseReply(found, 'the time', reply);
+  if (state.found === 'right') lastPlausibleClock.set(control, { clockMs: state.clockMs, elapsedMs });
   return clockStateOf(state, clockBounds?.maxStepMs ?? Number.POSITIVE_INFINITY, 'Redis');
 }
 
 const RANK = { right: 0, behind: 1, jumped: 2 } as const;
 
 function worstOf(states: readonly ClockState[]): ClockState {
-  return states.reduce((worst, state) => {
-    const by = RANK[state.state] - RANK[worst.state] || Math.abs(state.aheadMs) - Math.abs(worst.aheadMs);
-    return by > 0 ? state : worst;
+  return states.reduce((worstState, state) => {
+    const by =
+      RANK[state.state] - RANK[worstState.state] || Math.abs(state.aheadMs) - Math.abs(worstState.aheadMs);
+    return by > 0 ? state : worstState;
   });
 }

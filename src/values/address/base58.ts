@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type BytesCoder, base58, base58xrp } from '@scure/base';
-import { type AddressRead, type ReadAddress, badAddress, goodAddress } from './chain-address.ts';
+import { type AddressResult, type AddressReader, badAddress, goodAddress } from './chain-address.ts';
 
 const CHECKSUM_BYTES = 4;
 const HASH_BYTES = 20;
@@ -9,7 +9,7 @@ const SOLANA_BYTES = 32;
 const BASE58_MAX = 64;
 
 /** Base58 with a checksum: one of `versions`, then 20 bytes. `like` describes the form for error messages. */
-export function base58Check(versions: readonly number[], like: string, alphabet = base58): ReadAddress {
+export function base58Check(versions: readonly number[], like: string, alphabet = base58): AddressReader {
   return (text) => {
     const bytes = decode(alphabet, text);
     if (bytes?.length !== 1 + HASH_BYTES + CHECKSUM_BYTES) return badAddress(`it is not ${like}`);
@@ -30,7 +30,7 @@ const tron = base58Check([0x41], 'T… in base58 with a checksum');
  * Tron's base58. The hexadecimal form of the same account is refused, because lists would take it for another
  * account.
  */
-export function readTron(text: string): AddressRead {
+export function readTron(text: string): AddressResult {
   return /^(?:0x)?41[0-9a-f]{40}$/i.test(text)
     ? badAddress('it is in hexadecimal; write it in base58, as T…')
     : tron(text);
@@ -42,14 +42,14 @@ const ripple = base58Check([0x00], 'r… in base58 with a checksum', base58xrp);
 export const isRippleX = (text: string): boolean => /^[XT][1-9A-HJ-NP-Za-km-z]{45,}$/.test(text);
 
 /** A classic address. An X-address is refused: its tag belongs in the memo. */
-export function readRipple(text: string): AddressRead {
+export function readRipple(text: string): AddressResult {
   return isRippleX(text)
     ? badAddress('it is an X-address; write the classic address (r…), and the tag as the memo')
     : ripple(text);
 }
 
 /** 32 bytes in base58. There is no checksum, so a misspelt address can be a valid one. */
-export function readSolana(text: string): AddressRead {
+export function readSolana(text: string): AddressResult {
   return decode(base58, text)?.length === SOLANA_BYTES
     ? goodAddress(text, text)
     : badAddress('it is not 32 bytes in base58');

@@ -1,29 +1,27 @@
 import { type Bech32Decoded, bech32, bech32m } from '@scure/base';
-import { type AddressRead, type ReadAddress, badAddress, goodAddress } from './chain-address.ts';
+import { type AddressResult, type AddressReader, badAddress, goodAddress } from './chain-address.ts';
 
 /** The checksum is only guaranteed to detect errors up to this length (BIP-173). */
 const BECH32_MAX = 90;
 const VERSION_MAX = 16;
-const MIXED = 'it mixes capitals and small letters';
+const MIXED = 'it mixes upper case and lower case';
 
 /**
  * A witness address (BIP-173, BIP-350): the prefix, then a version and a program. Version 0 has a bech32
  * checksum and 20 or 32 bytes; later versions have a bech32m checksum and 2 to 40 bytes.
  */
-export function segwit(prefix: string): ReadAddress {
+export function segwit(prefix: string): AddressReader {
   return (text) => {
     const read = decode(text, prefix);
     if (!read.ok) return badAddress(read.because);
     const [version = VERSION_MAX + 1, ...program] = read.words;
-    if (version > VERSION_MAX) return badAddress(`it has no witness version from 0 to ${VERSION_MAX}`);
+    if (version > VERSION_MAX) return badAddress(`its witness version is not from 0 to ${VERSION_MAX}`);
     const wanted = version === 0 ? 'bech32' : 'bech32m';
     if (read.encoding !== wanted) {
-      return badAddress(
-        `its checksum is one of ${read.encoding}, and witness version ${version} has ${wanted}`,
-      );
+      return badAddress(`its checksum is ${read.encoding}, but witness version ${version} needs ${wanted}`);
     }
     const bytes = bech32.fromWordsUnsafe(program)?.length;
-    if (bytes === undefined) return badAddress('its program is not of whole bytes');
+    if (bytes === undefined) return badAddress('its program does not end at a whole byte');
     const fits = version === 0 ? bytes === 20 || bytes === 32 : bytes >= 2 && bytes <= 40;
     return fits
       ? goodAddress(text, text.toLowerCase())
@@ -37,10 +35,10 @@ export function hasPrefix(prefix: string, text: string): boolean {
 }
 
 /** An account of 20 or 32 bytes in bech32, as in the Cosmos ecosystem. */
-export function readAccount(prefix: string, text: string): AddressRead {
+export function readAccount(prefix: string, text: string): AddressResult {
   const read = decode(text, prefix);
   if (!read.ok) return badAddress(read.because);
-  if (read.encoding !== 'bech32') return badAddress('its checksum is one of bech32m, not bech32');
+  if (read.encoding !== 'bech32') return badAddress('its checksum is bech32m, not bech32');
   const bytes = bech32.fromWordsUnsafe([...read.words])?.length;
   return bytes === 20 || bytes === 32
     ? goodAddress(text, text.toLowerCase())

@@ -146,7 +146,7 @@ describe('decisions show', () => {
 
   it.each([
     ['changed terms', 'TERMS_CHANGED', 'came before with other terms'],
-    ['notice', 'SIGNED_WITHOUT_APPROVAL', 'no sign_start with these terms stands approved'],
+    ['notice', 'SIGNED_WITHOUT_APPROVAL', 'no sign_start with these terms is approved'],
     ['no callback', 'MEMBER_INVALID', 'amount'],
   ])('explains %s', async (what, decisionCode, said) => {
     const { code, out } = await at.run('decisions', 'show', idOf(what));

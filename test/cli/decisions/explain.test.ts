@@ -45,7 +45,7 @@ describe('decisions explain', () => {
     expect(headline).toMatch(/^FAILURE {2}RULE_REFUSED {2}shop\/\d+ {2}payment:r-1 {2}2\d{3}-/);
     expect(because).toContain('because payments/amount-limit#1 refuses: ');
     expect(next).toContain(
-      'if this rule had passed, payments/window-limit#2 would have refused: 0 used and 3000 asked',
+      'if this rule had passed, payments/window-limit#2 would have refused: 0 used and 3000 requested',
     );
     expect(revision).toMatch(/^under revision [0-9a-f]{64}, put in force \S+Z by .*: .* \(in force now\)$/);
     expect(blank).toBe('');
@@ -77,7 +77,7 @@ describe('decisions explain', () => {
     await service.pay({ appOrderId: 'w-2', orderAmount: '1000', userId: '3' });
     await service.pay({ appOrderId: 'w-3', orderAmount: '0.1', userId: '3' });
     const [, because, next] = await explained('w-3');
-    expect(because).toContain('because payments/window-limit#2 refuses: 2000 used and 0.1 asked');
+    expect(because).toContain('because payments/window-limit#2 refuses: 2000 used and 0.1 requested');
     expect(next).toBe('if this rule had passed, nothing else would have refused');
   });
 
@@ -95,7 +95,7 @@ describe('decisions explain', () => {
     expect(changed[2]).toBe(
       'with unchanged terms, the verdict would have depended on 1 rule that the store did not check',
     );
-    expect(changed.join('\n')).toMatch(/^ {2}not asked +payments\/window-limit#2 /m);
+    expect(changed.join('\n')).toMatch(/^ {2}not checked +payments\/window-limit#2 /m);
 
     await service.store.freeze({ reason: 'drill', by: 'ada' });
     await service.pay({ appOrderId: 'f-1', orderAmount: '6000', userId: '5' });
@@ -104,7 +104,7 @@ describe('decisions explain', () => {
     expect(frozen[1]).toContain('approvals are frozen');
     expect(frozen[2]).toMatch(/^without the freeze, payments\/amount-limit#1 would have refused: /);
     const shown = await at.run('decisions', 'show', await idOf('f-1'));
-    expect(shown.out).toMatch(/^ {2}not asked +payments\/window-limit#2 /m);
+    expect(shown.out).toMatch(/^ {2}not checked +payments\/window-limit#2 /m);
     expect(shown.out).not.toMatch(/^ {2}refuse +payments\/window-limit#2 /m);
   });
 

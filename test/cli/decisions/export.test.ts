@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { openStore } from '../../../src/compose/store.ts';
@@ -15,11 +14,11 @@ import type { Store } from '../../../src/store/store.ts';
 import { parseAmount } from '../../../src/values/amount.ts';
 import { eventually } from '../../eventually.ts';
 import { startRedisServer } from '../../redis-server.ts';
+import { PROGRAM } from '../../service-process.ts';
 import { type Place, place, runCall } from '../terminal.ts';
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.UTC(2025, 5, 15, 12);
-const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 interface Filled extends Place {
   readonly store: Store;
@@ -360,7 +359,7 @@ describe('an export that is killed', () => {
 
 /** Runs an export in a process of its own and kills it once something is so; false if it was done before. */
 async function killedAt(folder: string, file: string, isSo: () => boolean): Promise<boolean> {
-  const args = [MAIN, 'decisions', 'export', '--to', file, '--config', join(folder, 'settings.yaml')];
+  const args = [PROGRAM, 'decisions', 'export', '--to', file, '--config', join(folder, 'settings.yaml')];
   const child = spawn(process.execPath, args, { stdio: 'ignore', env: { PATH: process.env['PATH'] } });
   onTestFinished(() => void child.kill('SIGKILL'));
   const ended = once(child, 'close');

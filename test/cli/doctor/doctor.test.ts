@@ -59,9 +59,9 @@ describe('doctor, where all is in order', () => {
       new Set(['settings', 'keys', 'store', 'policies', 'ports']),
     );
     const ok = inState(found, 'ok').join('\n');
-    expect(ok).toMatch(/shop is known by md5, rsa, rsa-envelope\n +secret file .*shop\.secret/);
+    expect(ok).toMatch(/shop authenticates by md5, rsa, rsa-envelope\n +secret file .*shop\.secret/);
     expect(ok).toMatch(/platform key SHA256:[A-Za-z0-9+/]{43}/);
-    expect(ok).toContain('is not there yet; the service makes it at its start');
+    expect(ok).toContain('does not exist yet; the service creates it when it starts');
     expect(ok).toContain('holds 3 policies, 6 rules');
     expect(existsSync(join(folder, 'store.db'))).toBe(false);
   });
@@ -82,7 +82,7 @@ describe('doctor, where all is in order', () => {
     const found = await diagnosis(placeIn(service.folder).run);
     expect(found).toMatchObject({ code: 0, faults: 0 });
     const ok = inState(found, 'ok');
-    expect(ok).toContain(`ports: a Countersign is running at ${service.ops}, and ready`);
+    expect(ok).toContain(`ports: a Countersign service is running at ${service.ops}, and ready`);
     expect(ok).toContain('store: journal: shop 1 entry, vault 0 entries');
     expect(ok.join('\n')).toMatch(/policies: revision [0-9a-f]{12} is in force, 3 policies, 6 rules$/m);
   });
@@ -115,9 +115,9 @@ describe('doctor, where something is wrong', () => {
     expect(store).toMatch(/^store: the store .*store\.db is not a database/);
     expect(policies).toMatch(/^policies: .*\n +web3\.yaml:/);
     expect(ports).toBe(
-      `ports: public 127.0.0.1:${taken} is taken by another program: end it, or set another public.port`,
+      `ports: public 127.0.0.1:${taken} is in use by another program; stop it, or set another public.port`,
     );
-    expect(inState(found, 'ok').join('\n')).toContain('shop is known by md5');
+    expect(inState(found, 'ok').join('\n')).toContain('shop authenticates by md5');
     expect(existsSync(join(folder, 'store.db-wal'))).toBe(false);
   });
 
@@ -126,7 +126,7 @@ describe('doctor, where something is wrong', () => {
     writeFileSync(join(folder, 'platform.pem'), 'no key at all');
     const found = await diagnosis(run);
     expect(inState(found, 'fault').join()).toContain('platform.pem');
-    expect(inState(found, 'ok').join()).toContain('vault is known by header');
+    expect(inState(found, 'ok').join()).toContain('vault authenticates by header');
   });
 
   it('a secret that every user can read is a warning: 0', async () => {
@@ -169,6 +169,19 @@ describe('doctor, where something is wrong', () => {
     expect(inState(await diagnosis(run), 'warning')).toHaveLength(2);
   });
 
+  it('a callback for which no rule enforces is a warning, since a rule that observes approves nothing', async () => {
+    const payments =
+      'policy: trial\ncallback: payment\nrules:\n  - { amount-limit: { max: 10 }, mode: observe }\n';
+    const { run } = place({ policies: { 'payments.yaml': payments } });
+    expect((await run('policy', 'push', '--message', 'x')).err).toContain('payment callback of shop');
+    const found = inState(await diagnosis(run), 'warning');
+    expect(found.filter((each) => each.includes('payment callback of shop'))).toEqual([
+      expect.stringMatching(
+        /all rules for a payment callback of .* only observe, so each callback is refused; .*mode: observe.* of trial/,
+      ),
+    ]);
+  });
+
   it('lists named deep in a rule, and prices that are missing or old, are warnings with their cure', async () => {
     const values = 'policy: values\ncallback: payment\nrules:\n  - value-limit: { max: 10, maxAge: 10m }\n';
     const cooling =
@@ -187,7 +200,7 @@ rules:
     const { run } = place({ policies: { 'a.yaml': values, 'b.yaml': cooling, 'c.yaml': calls } });
     await run('policy', 'push', '--message', 'x');
     const before = inState(await diagnosis(run), 'warning').join('\n');
-    expect(before).toContain('values calculates with prices, and there are none');
+    expect(before).toContain('values needs prices, but the store has none');
     expect(before).toContain('`countersign list add partners --source vault`');
     expect(before).toContain('`countersign list add payees --source vault`');
     await run('prices', 'set', 'BTC', '1', '--as-of', '2025-06-15T11:49:59Z');
@@ -208,7 +221,7 @@ rules:
     write('policies/more.yaml', `policy: more\n${limits}`);
     await run('policy', 'push', '--message', 'x');
     expect(inState(await diagnosis(run), 'warning')).toEqual([
-      'policies: more is for callbacks of shpo, which the settings do not name; known are shop, vault',
+      'policies: more is for callbacks of shpo, which is not a source of the settings; the sources are shop, vault',
     ]);
   });
 
@@ -257,12 +270,10 @@ describe('doctor and a certificate of our own', () => {
   });
 
   it('is a warning thirty days before its end, and a fault after it', async () => {
-    expect(inState(await withTls(untilMs - 29 * DAY_MS), 'warning')[0]).toContain(
-      'put a new one in its place soon',
-    );
+    expect(inState(await withTls(untilMs - 29 * DAY_MS), 'warning')[0]).toContain('replace it soon');
     const over = await withTls(untilMs);
     expect(over.code).toBe(1);
-    expect(inState(over, 'fault')[0]).toContain('put a new one in its place');
+    expect(inState(over, 'fault')[0]).toContain('replace it');
   });
 
   it('is a fault with another key, or with none', async () => {

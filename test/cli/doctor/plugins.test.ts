@@ -52,7 +52,7 @@ describe('doctor and services', () => {
     expect(code).toBe(0);
     expect(asked).toEqual([
       expect.stringMatching(
-        /^ok: service risk is asked at https:\/\/risk\.example, with the secret in file .*risk\.secret$/,
+        /^ok: service risk is called at https:\/\/risk\.example, with the secret in file .*risk\.secret$/,
       ),
     ]);
   });
@@ -70,9 +70,9 @@ describe('doctor and services', () => {
     );
     expect(code).toBe(1);
     expect(asked).toEqual([
-      expect.stringMatching(/^fault: file .*nowhere cannot be read/),
+      expect.stringMatching(/^fault: file .*nowhere can't be read/),
       expect.stringMatching(/^fault: the ca of service a: can't read .*nowhere\.pem/),
-      expect.stringMatching(/^fault: .*no\.pem is no certificate in PEM/),
+      expect.stringMatching(/^fault: .*no\.pem is not a PEM certificate/),
     ]);
   });
 
@@ -116,7 +116,7 @@ describe('doctor and modules', () => {
     const { code, asked } = await found((path) => ({ ...module(path('own.mjs'), digestOf(MODULE)) }));
     expect(code).toBe(0);
     expect(asked).toEqual([
-      expect.stringMatching(/^ok: module own-check is .*own\.mjs, as its SHA-256 says, and loads$/),
+      expect.stringMatching(/^ok: module own-check is .*own\.mjs, has the right SHA-256 and loads$/),
     ]);
   });
 
@@ -161,8 +161,8 @@ rules:
     );
     expect(code).toBe(0);
     expect(odd).toEqual([
-      'warning: asking asks the service rsik, which the settings do not name under services, so each callback it judges is refused; known are risk',
-      'warning: asking asks the module risk, which the settings do not name under modules, so each callback it judges is refused; none is known',
+      'warning: asking calls the service rsik, which the settings do not name under services, so each callback it judges is refused; the services are risk',
+      'warning: asking calls the module risk, which the settings do not name under modules, so each callback it judges is refused; there are no modules',
     ]);
   });
 });

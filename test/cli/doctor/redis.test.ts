@@ -59,7 +59,7 @@ describe('doctor on Redis', () => {
     };
     const settings = { prefix: 'countersign', durability: { replicas: 0, timeoutMs: 100 } };
     const findings = await checkRedis(
-      { connection: { ...connection, call }, examine: () => store.examine() },
+      { connection: { ...connection, call }, checkSafety: () => store.checkSafety() },
       settings,
     );
     expect(findings[0]?.because).toMatch(new RegExp(`, clock \\d{4} ms ${word} this machine's, `));
@@ -68,7 +68,7 @@ describe('doctor on Redis', () => {
   it('warns of no bound on memory, and of a memory that is nearly full', async () => {
     const redis = await redisOfItsOwn({ args: ['--appendonly', 'yes'] });
     expect(inState(await findingsOn(redis), 'warning')).toEqual([
-      expect.stringMatching(/has no `maxmemory`.*set `maxmemory` below that/),
+      expect.stringMatching(/has no `maxmemory`.*set `maxmemory` below the memory of the machine/),
     ]);
     const client = rawClient(redis);
     const used = Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))?.[1]);
@@ -83,7 +83,7 @@ describe('doctor on Redis', () => {
     await rawClient(redis).set('x', '1');
     expect(inState(await findingsOn(redis), 'warning')).toEqual([
       expect.stringMatching(
-        /keeps no append-only file.*1 change since its last snapshot would be lost now; set `appendonly yes`/,
+        /runs without an append-only file.*1 change since the last snapshot would be lost now; set `appendonly yes`/,
       ),
     ]);
   });
@@ -101,7 +101,7 @@ describe('doctor on Redis', () => {
       (await client.info('persistence')).includes('rdb_last_bgsave_status:err') ? true : undefined,
     );
     expect(inState(await findingsOn(redis), 'fault')).toEqual([
-      expect.stringMatching(/could not save its last snapshot.*mend its disk/),
+      expect.stringMatching(/could not save its last snapshot.*repair its disk/),
     ]);
   });
 
@@ -117,7 +117,7 @@ describe('doctor on Redis', () => {
     });
     expect(inState(await findingsOn(replica), 'fault').join('\n')).toMatch(
       new RegExp(
-        `on port ${replica.port} is a replica, and takes no writes; name the primary, or the Sentinels`,
+        `on port ${replica.port} is a replica and accepts no writes; name the primary, or the Sentinels`,
       ),
     );
   });
@@ -127,7 +127,7 @@ describe('doctor on Redis', () => {
     const waits = { durability: { replicas: '1' } };
     expect(inState(await findingsOn({ ...primary, settings: waits }), 'fault')).toEqual([
       expect.stringMatching(
-        /has 0 replicas that follow, and store\.durability\.replicas wants 1, so every approval becomes FAILURE/,
+        /has 0 connected replicas, but store\.durability\.replicas requires 1, so every approval becomes FAILURE/,
       ),
     ]);
     await redisOfItsOwn({ args: [...SAFE, '--replicaof', '127.0.0.1', String(primary.port)] });
@@ -138,12 +138,12 @@ describe('doctor on Redis', () => {
     const findings = await findingsOn({ ...primary, settings: waits });
     expect([...inState(findings, 'warning'), ...inState(findings, 'fault')]).toEqual([]);
     expect(inState(await findingsOn(primary), 'warning')).toEqual([
-      expect.stringMatching(/has 1 replica and approvals wait for none.*set store\.durability\.replicas/),
+      expect.stringMatching(/has 1 replica but approvals wait for none.*set store\.durability\.replicas/),
     ]);
   });
 
   it.each([
-    ['INFO', ['-info'], /NOPERM.*without INFO the service can not tell whether Redis evicts keys/],
+    ['INFO', ['-info'], /NOPERM.*without INFO the service can't see whether Redis evicts keys/],
     ['scripts', ['-@scripting'], /does not let its user do this; give it the rights.*NOPERM/],
     ['the time', ['-time'], /does not let its user do this.*NOPERM/],
     ['its keys', ['resetkeys', '~other:*'], /does not let its user do this; give it the rights.*NOPERM/],

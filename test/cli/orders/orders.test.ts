@@ -82,8 +82,8 @@ describe('orders expect', () => {
     ],
     ['another scheme', [...ANNOUNCE.slice(0, -1), 'rsa2'], 'does not accept the scheme rsa2'],
     ['an amount of zero', [...ANNOUNCE, '--amount', '0'], 'amount above zero'],
-    ['a time behind', [...ANNOUNCE, '--expires', '2025-06-15T12:00:00Z'], 'is not ahead'],
-    ['too long a time', [...ANNOUNCE, '--expires', '93d'], 'write a length'],
+    ['a time behind', [...ANNOUNCE, '--expires', '2025-06-15T12:00:00Z'], 'is not in the future'],
+    ['too long a time', [...ANNOUNCE, '--expires', '93d'], 'write a duration'],
     ['a member of another kind', [...ANNOUNCE, '--memo', 'x'], 'has no member "memo"'],
   ])('refuses %s', async (_, options, why) => {
     const { run } = place();

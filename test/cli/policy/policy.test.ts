@@ -46,7 +46,7 @@ describe('policy validate', () => {
     write('policies/payments.yaml', FAULTY);
     const { code, out, err } = await run('policy', 'validate');
     expect({ code, err }).toEqual({ code: 1, err: '' });
-    expect(out).toContain('payments.yaml:4:26: rules[0].amount-limit.max: "1e4" will not do; write');
+    expect(out).toContain('payments.yaml:4:26: rules[0].amount-limit.max: "1e4" is not valid; write');
     expect(out).toContain('payments.yaml:5:5: rules[1].amount-limt: there is no rule');
     expect(out).toContain('did you mean amount-limit?');
   });
@@ -117,6 +117,19 @@ describe('policy validate', () => {
       join(folder, 'policies/payments.yaml'),
     );
     expect(both.code).toBe(1);
+  });
+
+  it('reads the asset table beside named files, and its faults', async () => {
+    const { folder, run, write } = place();
+    write(
+      'policies/batches.yaml',
+      'policy: batches\ncallback: transfer\nwhen: { symbol: BTC }\nrules:\n  - address: { of: to }\n',
+    );
+    write('policies/assets.yaml', 'assets:\n  BTC: { chain: bitcoin, decimals: 8 }\n');
+    const path = join(folder, 'policies/batches.yaml');
+    expect(await run('policy', 'validate', path)).toMatchObject({ code: 0, err: '' });
+    write('policies/assets.yaml', 'assets:\n  BTC: { chain: bitcoin, decimals: x }\n');
+    expect((await run('policy', 'validate', path)).out).toContain('assets.yaml:2:');
   });
 
   it.each([
@@ -283,10 +296,10 @@ describe('policy push', () => {
     await run('list', 'add', 'blocked', '1', '--source', 'shop');
     const dry = await run('policy', 'push', '--dry-run');
     expect(dry.code).toBe(0);
-    expect(dry.err).toContain('a is for callbacks of shp, which the settings do not name');
+    expect(dry.err).toContain('a is for callbacks of shp, which is not a source of the settings');
     expect(dry.err).toContain('shop has no list blokked');
     expect(dry.err).toContain('did you mean blocked?');
-    expect(dry.err).toContain('b asks the service rsk');
+    expect(dry.err).toContain('b calls the service rsk');
     const done = await run('policy', 'push', '--message', 'x');
     expect(done.code).toBe(0);
     expect(done.err.replace(/No service runs .*\n$/, '')).toBe(dry.err);
@@ -302,6 +315,20 @@ describe('policy push', () => {
     expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
     write('policies/tests/payments.test.yaml', LIMIT_TEST);
     expect(await run('policy', 'push', '--message', 'x', '--dry-run')).toMatchObject({ code: 1 });
+  });
+
+  it('with --dry-run and --expect of another revision is the conflict that the push would be', async () => {
+    const { run, write, revision } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    for (const expected of ['0000000000aa', 'none']) {
+      const { code, out, err } = await run('policy', 'push', '--dry-run', '--expect', expected);
+      expect({ code, out }).toEqual({ code: 1, out: '' });
+      expect(err).toContain('POLICY_CONFLICT');
+      expect(await run('policy', 'push', '--message', 'x', '--expect', expected)).toMatchObject({ err });
+    }
+    expect(await run('policy', 'push', '--dry-run', '--expect', revision.slice(0, 8))).toMatchObject({
+      code: 0,
+    });
   });
 
   it('mends a store whose revision in force is no release', async () => {

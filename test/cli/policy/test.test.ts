@@ -44,6 +44,22 @@ describe('policy test', () => {
     expect(out).toContain('2 of 3 tests failed.');
   });
 
+  it('says "not checked" of rules that the store did not check, and "would refuse" of one that observes', async () => {
+    const terms = test('terms', pay('1', '10', 'SUCCESS'), pay('1', '20', 'SUCCESS'));
+    const at = withTests({ 'a.test.yaml': `tests:\n${terms}${test('limit', pay('2', '20', 'FAILURE'))}` });
+    at.write(
+      'policies/payments.yaml',
+      'policy: payments\ncallback: payment\nrules:\n' +
+        '  - { amount-limit: { max: 15 }, mode: observe }\n  - velocity-limit: { window: 1h, max: 9 }\n',
+    );
+    const { out } = await at.run('policy', 'test');
+    expect(out).toMatch(/^ {6}not checked +payments\/velocity-limit#2 /m);
+    expect(out).toMatch(
+      /^ {6}would refuse +payments\/amount-limit#1 +the amount 20 is above the maximum 15 \[/m,
+    );
+    expect(out).toMatch(/^ {6}pass +payments\/velocity-limit#2 /m);
+  });
+
   it('with --json gives all of it as data', async () => {
     const { code, json } = await withTests({ 'b.test.yaml': FAILING }).run('policy', 'test', '--json');
     expect(code).toBe(1);
@@ -108,7 +124,7 @@ describe('policy test', () => {
     const { run, write } = withTests({ 'a.test.yaml': PASSING.replace('SUCCESS', 'YES') });
     const tests = await run('policy', 'test');
     expect(tests.code).toBe(1);
-    expect(tests.err).toContain('tests/a.test.yaml:7:17: tests[0].callbacks[0].expect: "YES" will not do');
+    expect(tests.err).toContain('tests/a.test.yaml:7:17: tests[0].callbacks[0].expect: "YES" is not valid');
     write('policies/payments.yaml', 'policy: [');
     expect(await run('policy', 'test')).toMatchObject({ code: 1 });
   });

@@ -27,28 +27,29 @@ async function warnings(
 }
 
 const TEXT =
-  'the chain text, where one address may be written in several ways (without 0x, with leading zeros, in another form), and each is compared as exact text';
-const CURE = 'deny or limit by something else as well, until the chain is known by its name';
+  'addresses are not validated and are compared as exact text: another spelling of an address (without 0x, with leading zeros, in another form)';
+const FIX =
+  'also deny or limit by another member, or, if assets.yaml can name the asset’s chain, write that chain';
 
 it.each<[string, string, string]>([
   [
     'deny-list: { of: to, list: x }',
     '{ symbol: TON }',
-    `p/deny-list#1: TON has ${TEXT}: another spelling of an address in to is not denied; ${CURE}`,
+    `p/deny-list#1: assets.yaml sets \`chain: text\` for TON, so its ${TEXT} in to is not denied; ${FIX}`,
   ],
-  ['allow-list: { of: [to, symbol, memo], list: x }', '{ symbol: [TON, ETH] }', 'p/allow-list#1: TON has'],
   [
-    'cooling-period: { of: from, list: x, for: 1h }',
-    '{ symbol: APT }',
-    'another spelling of an address in from is refused',
+    'allow-list: { of: [to, symbol, memo], list: x }',
+    '{ symbol: [TON, ETH] }',
+    'p/allow-list#1: assets.yaml sets `chain: text` for TON, so its',
   ],
+  ['cooling-period: { of: from, list: x, for: 1h }', '{ symbol: APT }', `so its ${TEXT} in from is refused`],
   ['first-use-limit: { of: to, max: 1 }', '{ symbol: TON }', 'is unknown again'],
   ['member-equals: { member: to, value: x }', '{ symbol: TON }', 'is refused'],
   ['window-limit: { per: [to], window: 1h, max: 1 }', '{ symbol: TON }', 'has a limit of its own'],
   [
     'velocity-limit: { per: [memo, from], window: 1h, max: 1 }',
     '{ source: vault }',
-    'p/velocity-limit#1: APT and TON have',
+    'p/velocity-limit#1: assets.yaml sets `chain: text` for APT and TON, so their',
   ],
 ])('policy validate warns of %s for %s, where a chain is text', async (rule, when, said) => {
   const { json } = await warnings(policy(when, rule));
@@ -64,8 +65,8 @@ it('and of a deny-list or a limit where no rule refuses other spellings', async 
   ];
   const bare = await warnings(policy('{ symbol: ETH }', ...rules));
   expect(bare.json).toEqual([
-    'p/deny-list#1: nothing refuses an address in to that ETH would not write so, such as one without 0x, and it is not denied; put the rule address beside it',
-    'p/window-limit#2: nothing refuses an address in to that ETH would not write so, such as one without 0x, and it has a limit of its own; put the rule address beside it',
+    'p/deny-list#1: no rule refuses a text in to that is not a valid address of ETH, such as one without 0x; such a text is not denied; put the rule address beside it',
+    'p/window-limit#2: no rule refuses a text in to that is not a valid address of ETH, such as one without 0x; such a text has a limit of its own; put the rule address beside it',
   ]);
   const unknown = await warnings(policy('{ symbol: KAS }', ...rules), 'none');
   expect(unknown.json).toEqual([

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { type TestService, TO, startTestService, transfer, web3 } from '../../service.ts';
 import { type Staging, type StagingOptions, startStaging } from '../../staging.ts';
@@ -76,7 +76,9 @@ describe('replay', () => {
     expect({ code, out }).toMatchObject({ code: 0 });
     expect(out).toContain(`${SENT} callbacks of ${file} sent to ${there.service.url}`);
     expect(out).toMatch(/^ {2}same +14\n {2}differ +0 +SUCCESS -> FAILURE 0/m);
-    expect(out).toContain('Left out: 1 unreadable callback, 1 change of lists, orders or prices.');
+    expect(out).toContain(
+      'Left out: 1 callback without a decision, 1 change of lists, orders, prices, freezes or the clock.',
+    );
     expect(out).toMatch(/^Answers took [\d.]+ ms \(p50\), [\d.]+ ms \(p99\)\.$/m);
     const log = there.service.log.filter(({ event }) => event === 'unauthenticated');
     expect(log).toEqual([]);
@@ -276,6 +278,31 @@ describe('replay to what does not answer as it should', () => {
     expect(refused.code).toBe(1);
     expect(refused.out).toMatch(/^ {2}not sent +40 +too many in a row failed$/m);
     expect(refused.out).toContain('no answer: ');
+  });
+
+  it('says after how many milliseconds no answer came', async () => {
+    const there = await staging();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const server = createServer(() => vi.advanceTimersByTime(15_000)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => server.closeAllConnections());
+    onTestFinished(() => void server.close());
+    const { port } = z
+      .object({ port: z.number() })
+      .parse(server.address() satisfies AddressInfo | string | null);
+    const { run } = placeIn(there.service.folder);
+    const { json } = await run(
+      'replay',
+      file,
+      '--key',
+      there.key,
+      '--json',
+      '--to',
+      `http://127.0.0.1:${port}`,
+    );
+    const [first] = report.parse(json()).failures;
+    expect(first?.because).toBe('no answer within 15000 ms');
   });
 
   it('compares nothing that has no body: 1', async () => {

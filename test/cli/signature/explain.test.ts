@@ -30,7 +30,7 @@ describe('signature explain', () => {
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toContain(`scheme  ${scheme}\n`);
     expect(out).toMatch(/^verifies +yes$/m);
-    expect(out).toContain('The signature verifies.');
+    expect(out).toContain('The signature is valid.');
   });
 
   it('of a wrong one shows the exact text, its measure, the key, both signs, and what to mend: 1', async () => {

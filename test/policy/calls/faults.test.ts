@@ -28,17 +28,17 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a method that nobody knows',
       method('transfr(address,uint256)'),
-      'calls[0].method: no method "transfr(address,uint256)" is known; did you mean transfer(address,uint256)? If not, name an ABI file that has it under abis',
+      'calls[0].method: no method "transfr(address,uint256)" is known; did you mean transfer(address,uint256)? If not, add an ABI file with this method under abis',
     ],
     [
       'with a method by its name alone',
       method('approve'),
-      'calls[0].method: no method "approve" is known; did you mean approve(address,uint256) or approve(address,address,uint160,uint48)? If not, name an ABI file that has it under abis',
+      'calls[0].method: no method "approve" is known; did you mean approve(address,uint256) or approve(address,address,uint160,uint48)? If not, add an ABI file with this method under abis',
     ],
     [
       'with a selector',
       method('0xa9059cbb'),
-      'calls[0].method: no method "0xa9059cbb" is known; name an ABI file that has it under abis',
+      'calls[0].method: no method "0xa9059cbb" is known; add an ABI file with this method under abis',
     ],
     [
       'with a method that holds packed calls',
@@ -58,7 +58,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a slip in the checksum',
       entry(`{ contract: '0xdAC17F958D2ee523a2206206994597C13D831eC7', method: deposit() }`),
-      'calls[0].contract: "0xdAC17F958D2ee523a2206206994597C13D831eC7" is not a contract address: its checksum is wrong: the capitals in it are not those of EIP-55; copy it again',
+      'calls[0].contract: "0xdAC17F958D2ee523a2206206994597C13D831eC7" is not a contract address: its checksum is wrong: its upper-case letters do not match EIP-55; copy it again',
     ],
     [
       'with a slip in its name',
@@ -123,7 +123,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a condition that is a text',
       transfer(`{ to: '${PARTNER}', amount: any }`),
-      `calls[0].where.to: "${PARTNER}" will not do; write any, or a mapping of conditions like { values: [0x…] }, { list: partners } or { max: 1000 }`,
+      `calls[0].where.to: "${PARTNER}" is not valid; write any, or a mapping of conditions like { values: [0x…] }, { list: partners } or { max: 1000 }`,
     ],
     [
       'with an address that is none',
@@ -133,7 +133,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a list of no name',
       transfer(`{ to: { list: My List }, amount: any }`),
-      'calls[0].where.to.list: "My List" will not do; write the name of a list in the store: lower-case letters, digits and hyphens, a letter first',
+      'calls[0].where.to.list: "My List" is not valid; write the name of a list in the store: lower-case letters, digits and hyphens, a letter first',
     ],
     [
       'with a file that is not there',
@@ -148,7 +148,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a maximum that is none',
       transfer(`{ to: any, amount: { max: 1e4 } }`),
-      'calls[0].where.amount.max: "1e4" will not do; write a plain decimal, like 10000 or 0.5',
+      'calls[0].where.amount.max: "1e4" is not valid; write a plain decimal, like 10000 or 0.5',
     ],
     [
       'with a maximum below zero',
@@ -183,7 +183,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with decimals that are none',
       method('withdraw(uint256)', `, decimals: 37, where: { wad: ${LATER} }`),
-      'calls[0].decimals: "37" will not do; write a whole number from 0 to 36',
+      'calls[0].decimals: "37" is not valid; write a whole number from 0 to 36',
     ],
     [
       'with an amount without decimals',
@@ -198,17 +198,17 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with unlimited where nothing could be',
       method('deposit()', ', unlimited: allowed'),
-      'calls[0].unlimited: deposit() allows nothing unlimited; leave it out',
+      'calls[0].unlimited: deposit() has no amount and no approval flag, so unlimited has no effect; leave it out',
     ],
     [
       'with another word for unlimited',
       transfer(`{ to: any, amount: any }`, ', unlimited: yes'),
-      'calls[0].unlimited: "yes" will not do; write allowed, or leave it out',
+      'calls[0].unlimited: "yes" is not valid; write allowed, or leave it out',
     ],
     [
       'with a native value that is none',
       method('deposit()', ', value: { max: 1e18 }'),
-      'calls[0].value.max: "1e18" will not do; write a plain decimal, like 10000 or 0.5, with at most 36 digits before and after the point',
+      'calls[0].value.max: "1e18" is not valid; write a plain decimal, like 10000 or 0.5, with at most 36 digits before and after the point',
     ],
     [
       'with a slip in its value',
@@ -242,12 +242,12 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'nested too deep',
       '{ plain: { max: 1 }, multicall: { depth: 5, calls: 1 } }',
-      'multicall.depth: "5" will not do; write a whole number from 1 to 4',
+      'multicall.depth: "5" is not valid; write a whole number from 1 to 4',
     ],
     [
       'with too many calls within',
       '{ plain: { max: 1 }, multicall: { depth: 1, calls: 257 } }',
-      'multicall.calls: "257" will not do; write a whole number from 1 to 256',
+      'multicall.calls: "257" is not valid; write a whole number from 1 to 256',
     ],
     [
       'with a slip in multicall',
@@ -262,7 +262,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a plain amount that is none',
       '{ plain: { max: -1 } }',
-      'plain.max: "-1" will not do; write a plain decimal, like 10000 or 0.5, with at most 36 digits before and after the point',
+      'plain.max: "-1" is not valid; write a plain decimal, like 10000 or 0.5, with at most 36 digits before and after the point',
     ],
     [
       'with a plain recipient who is none',
@@ -375,12 +375,12 @@ describe('an ABI file', () => {
     [
       'has two methods with one selector',
       'transfer(bytes4[9],bytes5[6],int48[11])\nmany_msg_babbage(bytes1 a)',
-      'has the selector 0xa9059cbb of transfer(address,uint256): call data would be ambiguous',
+      'has the same selector 0xa9059cbb as transfer(address,uint256), so call data would be ambiguous',
     ],
     [
       'has two methods of its own with one selector',
       'collate_propagate_storage(bytes16 a)\nburn(uint256 a)',
-      'burn(uint256) of own.abi has the selector 0x42966c68 of collate_propagate_storage(bytes16)',
+      'burn(uint256) of own.abi has the same selector 0x42966c68 as collate_propagate_storage(bytes16)',
     ],
   ])('is at fault if it %s', (_, text, fault) => {
     const found = faults(using('stake(uint256)', '{ 1: any }'), { 'own.abi': text });

@@ -44,8 +44,11 @@ const settle = (deadline: bigint, ...amounts: readonly bigint[]): string =>
     deadline,
   );
 
-const CURE =
-  'max of an argument of an own ABI does not say what it limits; for an amount, write decimals (or asset) beside it: max then limits the whole transaction (decimals: 0 counts the smallest units); for an id, a time or a rate, write each: true: max then limits each value';
+const fixOf = (limit: 'min' | 'max'): string =>
+  `${limit} could limit each value or the sum of the transaction, since the method is from an ABI file; ` +
+  `for an amount, write decimals (or asset) beside it: ${limit} then limits the whole transaction ` +
+  `(decimals: 0 counts the smallest units); for an id, a time or a rate, write each: true: ` +
+  `${limit} then limits each value`;
 
 describe('a maximum on an argument of an own ABI is at fault without decimals', () => {
   it.each<[string, string, string, string]>([
@@ -72,7 +75,7 @@ describe('a maximum on an argument of an own ABI is at fault without decimals', 
   ])('%s', (_, method, where, argument) => {
     const found = faults(method, where);
     expect(found).toHaveLength(1);
-    const expected = argument === '' ? 'write' : `calls[1].where.${argument}.max: ${CURE}`;
+    const expected = argument === '' ? 'write' : `calls[1].where.${argument}.max: ${fixOf('max')}`;
     expect(found[0]).toContain(expected);
   });
 
@@ -80,13 +83,21 @@ describe('a maximum on an argument of an own ABI is at fault without decimals', 
     expect(faults('shift(int256)', '{ delta: { max: 1000, decimals: 0 } }')).toEqual([]);
     expect(faults('shift(int256)', '{ delta: { max: 1000, each: true } }')).toEqual([]);
     expect(faults('shift(int256)', '{ delta: { min: 1 } }')).toEqual([]);
+    expect(faults('shift(int256)', '{ delta: { min: 0 } }')).toEqual([]);
     expect(faults('shift(int256)', '{ delta: { values: [1, 2] } }')).toEqual([]);
   });
 
   it.each<[string, string]>([
     ['{ delta: { max: 5, decimals: 6, each: true } }', 'the limit of an amount is for the whole transaction'],
-    ['{ delta: { min: 5, each: true } }', 'each says what max limits, and there is no max'],
+    ['{ delta: { min: 5, each: true } }', 'each has no effect without max'],
+    ['{ delta: { min: 0, each: true } }', 'each has no effect without max'],
+    ['{ delta: { values: [-5], each: true } }', 'each has no effect without max or a min below zero'],
     ['{ delta: { max: 5, each: yes } }', 'write true, or leave it out'],
+    ['{ delta: { min: -5, each: yes } }', 'write true, or leave it out'],
+    [
+      '{ delta: { min: -5, decimals: 6, each: true } }',
+      'the limit of an amount is for the whole transaction',
+    ],
   ])('each is at fault in %s', (where, fault) => {
     expect(faults('shift(int256)', where)).toEqual([expect.stringContaining(fault)]);
   });
@@ -98,6 +109,40 @@ describe('a maximum on an argument of an own ABI is at fault without decimals', 
     ]);
     expect(faultsOf(transfer('{ to: { each: true }, amount: any }'), FILES)).toEqual([
       expect.stringContaining('each does not fit to (address)'),
+    ]);
+  });
+});
+
+describe('a minimum below zero on an argument of an own ABI is at fault without decimals', () => {
+  it.each(['-5', '-1', '-0', '-0.5'])('min: %s', (min) => {
+    expect(faults('shift(int256)', `{ delta: { min: ${min} } }`)).toEqual([
+      expect.stringContaining(`calls[1].where.delta.min: ${fixOf('min')}`),
+    ]);
+  });
+
+  it('and at its maximum, if it has one', () => {
+    expect(faults('shift(int256)', '{ delta: { min: -5, max: 5 } }')).toEqual([
+      expect.stringContaining(`calls[1].where.delta.max: ${fixOf('max')}`),
+    ]);
+  });
+
+  it('and sound with decimals and with each: true', () => {
+    expect(faults('shift(int256)', '{ delta: { min: -5, decimals: 0 } }')).toEqual([]);
+    expect(faults('shift(int256)', '{ delta: { min: -5, each: true } }')).toEqual([]);
+    expect(faults('shift(int256)', '{ delta: { min: -5, max: 5, each: true } }')).toEqual([]);
+  });
+
+  it('with each: true it limits each value', () => {
+    const where = '{ delta: { min: -5, each: true } }';
+    const calls = Array.from({ length: 16 }, () => shift(-5n));
+    expect(verdict('shift(int256)', where, multicall(...calls))).toBe('pass');
+    expect(verdict('shift(int256)', where, multicall(shift(-5n), shift(-6n)))).toBe('refuse');
+    expect(verdict('shift(int256)', where, multicall(shift(900n), shift(-5n)))).toBe('pass');
+  });
+
+  it('an argument without a sign has no such minimum', () => {
+    expect(faults('stake(uint256,address)', '{ assets: { min: -5 }, receiver: any }')).toEqual([
+      expect.stringContaining('-5 is outside of the range of the argument'),
     ]);
   });
 });
@@ -171,9 +216,35 @@ describe('a maximum with decimals is for the whole transaction', () => {
     // What goes one way makes no room for what goes the other.
     expect(verdict('shift(int256)', where, multicall(shift(1000n), shift(-1000n), shift(1n)))).toBe('refuse');
   });
+
+  it('also without a maximum, which leaves amounts above zero without a limit', () => {
+    const where = '{ delta: { min: -5, decimals: 0 } }';
+    expect(verdict('shift(int256)', where, multicall(shift(-2n), shift(-3n)))).toBe('pass');
+    expect(verdict('shift(int256)', where, multicall(shift(-5n), shift(-1n)))).toBe('refuse');
+    expect(verdict('shift(int256)', where, multicall(shift(900n), shift(900n), shift(-5n)))).toBe('pass');
+  });
 });
 
-describe('a revision that was put in force before such a maximum was a fault', () => {
+describe('a revision that was put in force before such a limit was a fault', () => {
+  it('still compiles, and holds a minimum below zero over the whole transaction', () => {
+    const sound = release(entry('shift(int256)', '{ delta: { min: -5, decimals: 0 } }'), FILES);
+    const older = compileRelease(sound.document.replace('"decimals":"0",', ''));
+    if (!older.ok) throw new Error(JSON.stringify(older.faults));
+    expect(older.release.document).not.toContain('decimals');
+    const resultOf = (...deltas: readonly bigint[]) => {
+      const data = multicall(...deltas.map(shift));
+      return evaluateAt(older.release, callbackOf({ contract: ROUTER, data }), NOON).results[0];
+    };
+    expect(resultOf(-2n, -3n, 900n)?.verdict).toBe('pass');
+    expect(resultOf(-5n, -1n)).toMatchObject({
+      verdict: 'refuse',
+      because: 'call 2: delta of shift(int256) is -6 over all calls together, below the minimum -5',
+      values: { sum: '-6', min: '-5' },
+    });
+    expect(resultOf(...Array.from({ length: 16 }, () => -5n))?.verdict).toBe('refuse');
+    expect(resultOf(-6n)?.verdict).toBe('refuse');
+  });
+
   it('still compiles, and holds the maximum over the whole transaction', () => {
     const sound = release(
       entry('payout(address[],uint256[])', '{ to: any, amounts: { max: 1000, decimals: 0 } }'),

@@ -30,10 +30,27 @@ describe('address', () => {
   });
 
   it.each([
-    ['address: {}', transfer({ to: WRONG }), `to ${WRONG} is no address of ETH: its checksum is wrong`],
-    ['address: {}', transfer({ from: WRONG }), `from ${WRONG} is no address of ETH: its checksum is wrong`],
-    ['address: {}', transfer({ symbol: 'BTC', from: BTC, to: A }), `to ${A} is no address of BTC`],
-    ['address: {}', transfer({ symbol: 'TRX', from: TRX, to: A }), 'is no address of TRX'],
+    ['address: { of: to }', transfer({ to: MIXED }), 'to is a valid address of ETH'],
+    ['address: {}', transfer({ from: BTC, to: BTC, symbol: 'BTC' }), 'are valid addresses of BTC'],
+    [
+      'address: { of: to }',
+      transfer({ amount: '3', ...outputs([A, '1'], [MIXED, '2']) }),
+      'all addresses in to are valid addresses of ETH',
+    ],
+  ])('%s says which addresses are valid', (rule, callback, because) => {
+    const { result } = judged(rule, callback, { assets });
+    expect(result.because).toContain(because);
+  });
+
+  it.each([
+    ['address: {}', transfer({ to: WRONG }), `to ${WRONG} is not an address of ETH: its checksum is wrong`],
+    [
+      'address: {}',
+      transfer({ from: WRONG }),
+      `from ${WRONG} is not an address of ETH: its checksum is wrong`,
+    ],
+    ['address: {}', transfer({ symbol: 'BTC', from: BTC, to: A }), `to ${A} is not an address of BTC`],
+    ['address: {}', transfer({ symbol: 'TRX', from: TRX, to: A }), 'is not an address of TRX'],
     [
       'address: {}',
       transfer({ symbol: 'TRX', from: TRX, to: '41a614f803b6fd780986a42c78ec9c7f77e6ded13c' }),
@@ -44,7 +61,7 @@ describe('address', () => {
     ['address: {}', transfer({ symbol: 'DOGE' }), 'the asset table does not have DOGE'],
     ['address: {}', transfer({ symbol: '__proto__' }), 'the asset table does not have __proto__'],
     ['address: {}', web3({ main_chain_symbol: 'BSC' }), 'the asset table does not have BSC'],
-    ['address: {}', web3({ to: WRONG }), `to ${WRONG} is no address of ETH`],
+    ['address: {}', web3({ to: WRONG }), `to ${WRONG} is not an address of ETH`],
     ['address: { of: interactive_contract }', web3({ interactive_contract: WRONG }), 'its checksum is wrong'],
     [
       'address: { of: interactive_contract }',
@@ -99,8 +116,8 @@ describe('address', () => {
   });
 
   it.each([
-    ['address: { of: memo }', 'transfer', undefined, '"memo" is no address of a transfer'],
-    ['address: { of: interactive_contract }', 'transfer', undefined, 'is no address of a transfer'],
+    ['address: { of: memo }', 'transfer', undefined, '"memo" is not an address of a transfer'],
+    ['address: { of: interactive_contract }', 'transfer', undefined, 'is not an address of a transfer'],
     ['address: { of: form }', 'web3', undefined, 'did you mean from?'],
     ['address: { of: [] }', 'transfer', undefined, 'write a text, or a list of texts'],
     ['address: { to: x }', 'transfer', undefined, '"to" is not known here'],

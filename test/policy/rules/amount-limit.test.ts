@@ -74,19 +74,19 @@ describe('amount-limit', () => {
   it.each([
     ['{}', 'neither min nor max'],
     ['{ min: 2, max: 1 }', 'min is above max'],
-    ['{ max: -1 }', '"-1" will not do'],
-    ['{ max: 1e4 }', '"1e4" will not do'],
-    ['{ max: 10_000 }', '"10_000" will not do'],
-    ['{ max: 0x10 }', '"0x10" will not do'],
-    ['{ max: 01 }', '"01" will not do'],
-    ['{ max: .5 }', '".5" will not do'],
-    ['{ max: unlimited }', '"unlimited" will not do'],
-    ['{ max: }', '"" will not do'],
-    [`{ max: 0.${'0'.repeat(36)}1 }`, 'will not do'],
-    [`{ max: 1${'0'.repeat(36)} }`, 'will not do'],
-    ['{ max: [1] }', 'a list will not do'],
+    ['{ max: -1 }', '"-1" is not valid'],
+    ['{ max: 1e4 }', '"1e4" is not valid'],
+    ['{ max: 10_000 }', '"10_000" is not valid'],
+    ['{ max: 0x10 }', '"0x10" is not valid'],
+    ['{ max: 01 }', '"01" is not valid'],
+    ['{ max: .5 }', '".5" is not valid'],
+    ['{ max: unlimited }', '"unlimited" is not valid'],
+    ['{ max: }', '"" is not valid'],
+    [`{ max: 0.${'0'.repeat(36)}1 }`, 'is not valid'],
+    [`{ max: 1${'0'.repeat(36)} }`, 'is not valid'],
+    ['{ max: [1] }', 'a list is not valid'],
     ['{ mx: 10, max: 1 }', 'did you mean max?'],
-    ['10', '"10" will not do; write a mapping of min, max, by'],
+    ['10', '"10" is not valid; write a mapping of min, max, by'],
   ])('%s is a fault', (parameters, fault) => {
     const faults = ruleFaults(`amount-limit: ${parameters}`);
     expect(faults).toHaveLength(1);
@@ -151,18 +151,21 @@ describe('amount-limit by asset', () => {
   });
 
   it.each([
-    ['{ max: { BTC: 1 } }', 'max: max is a table, but by: asset is missing; add by: asset'],
-    ['{ min: { BTC: 1 }, max: 2 }', 'min: min is a table, but by: asset is missing; add by: asset'],
-    ['{ by: asset, max: 1 }', 'by: it is by asset, and has no table; write a table, like max: {'],
+    ['{ max: { BTC: 1 } }', 'max: a table is given, but by: asset is missing; add by: asset'],
+    ['{ min: { BTC: 1 }, max: 2 }', 'min: a table is given, but by: asset is missing; add by: asset'],
+    [
+      '{ by: asset, max: 1 }',
+      'amount-limit.by: asset is given, but no limit is a table; write a table, like max: {',
+    ],
     ['{ by: asset }', 'neither min nor max'],
     ['{ by: asset, max: {} }', 'the table is empty, so every asset would be refused'],
-    ['{ by: symbol, max: { BTC: 1 } }', '"symbol" will not do; write asset, or leave it out'],
-    ['{ by: asset, max: { BTC: 1e4 } }', 'max.BTC: "1e4" will not do; write a plain decimal'],
-    ['{ by: asset, max: { BTC: -1 } }', 'max.BTC: "-1" will not do; write a plain decimal'],
-    ['{ by: asset, max: { BTC: } }', 'max.BTC: "" will not do; write a plain decimal'],
-    ['{ by: asset, max: { BTC: [1] } }', 'will not do; write a plain decimal'],
+    ['{ by: symbol, max: { BTC: 1 } }', '"symbol" is not valid; write asset, or leave it out'],
+    ['{ by: asset, max: { BTC: 1e4 } }', 'max.BTC: "1e4" is not valid; write a plain decimal'],
+    ['{ by: asset, max: { BTC: -1 } }', 'max.BTC: "-1" is not valid; write a plain decimal'],
+    ['{ by: asset, max: { BTC: } }', 'max.BTC: "" is not valid; write a plain decimal'],
+    ['{ by: asset, max: { BTC: [1] } }', 'is not valid; write a plain decimal'],
     ['{ by: asset, max: { "B TC": 1 } }', 'no callback has the symbol "B TC"; write it as callbacks do'],
-    ['{ by: asset, max: { BTC: 1, BTC: 2 } }', '"BTC" is there twice'],
+    ['{ by: asset, max: { BTC: 1, BTC: 2 } }', '"BTC" appears twice'],
     ['{ by: asset, min: 2, max: { BTC: 1, ETH: 2 } }', 'max.BTC: min is above max for BTC'],
     ['{ by: asset, min: { BTC: 2, ETH: 1 }, max: { BTC: 1, ETH: 9 } }', 'max.BTC: min is above max for BTC'],
     ['{ by: asset, min: { ETH: 9 }, max: { BTC: 1 } }', 'ETH has a min and no max'],
@@ -197,7 +200,7 @@ describe('amount-limit by asset', () => {
   it('a table of too many assets is a fault', () => {
     const table = Array.from({ length: 10_001 }, (_, index) => `A${index}: 1`).join(', ');
     expect(ruleFaults(`amount-limit: { by: asset, max: { ${table} } }`)).toEqual([
-      expect.stringContaining('the table has 10001 assets; keep to 10000'),
+      expect.stringContaining('the table has 10001 assets; remove some: at most 10000 are allowed'),
     ]);
   });
 });

@@ -50,11 +50,11 @@ describe('ask', () => {
   });
 
   it.each([
-    { of: 'service', name: 'risk', parameters: {} },
-    { of: 'service', name: 'risk', parameters: { profile: 'silver' } },
-    { of: 'service', name: 'risk', parameters: { profile: ['gold'] } },
-    { of: 'service', name: 'risk2', parameters: { profile: 'gold' } },
-    { of: 'module', name: 'risk', parameters: { profile: 'gold' } },
+    { type: 'service', name: 'risk', parameters: {} },
+    { type: 'service', name: 'risk', parameters: { profile: 'silver' } },
+    { type: 'service', name: 'risk', parameters: { profile: ['gold'] } },
+    { type: 'service', name: 'risk2', parameters: { profile: 'gold' } },
+    { type: 'module', name: 'risk', parameters: { profile: 'gold' } },
   ] as const)('takes the yes to another question, %o, for none', (question) => {
     expect(answeredFor(RULE, payment(), question).approves).toBe(false);
   });
@@ -77,16 +77,16 @@ describe('ask', () => {
 
   it.each([
     ['{}', 'service is missing'],
-    ['{ service: Risk }', '"Risk" will not do; write the name that the settings give it'],
-    [`{ service: ${'a'.repeat(33)} }`, 'will not do; write the name that the settings give it'],
-    ['{ service: [risk] }', 'a list will not do'],
+    ['{ service: Risk }', '"Risk" is not valid; write the name that the settings give it'],
+    [`{ service: ${'a'.repeat(33)} }`, 'is not valid; write the name that the settings give it'],
+    ['{ service: [risk] }', 'a list is not valid'],
     ['{ service: risk, name: x }', '"name" is not known here'],
-    ['{ service: risk, with: gold }', '"gold" will not do; write a mapping of at most 32 names and texts'],
-    ['{ service: risk, with: [gold] }', 'a list will not do; write a mapping of at most 32 names and texts'],
-    ['{ service: risk, with: { a: [b] } }', 'a list will not do; write a text of at most 1000 characters'],
+    ['{ service: risk, with: gold }', '"gold" is not valid; write a mapping of at most 32 names and texts'],
+    ['{ service: risk, with: [gold] }', 'a list is not valid; write a mapping of at most 32 names and texts'],
+    ['{ service: risk, with: { a: [b] } }', 'a list is not valid; write a text of at most 1000 characters'],
     [
       '{ service: risk, with: { a: { b: c } } }',
-      'a mapping will not do; write a text of at most 1000 characters',
+      'a mapping is not valid; write a text of at most 1000 characters',
     ],
     [`{ service: risk, with: { a: ${'x'.repeat(1001)} } }`, 'write a text of at most 1000 characters'],
     ['{ service: risk, with: { "a b": c } }', 'write a mapping of at most 32 names and texts'],

@@ -1,11 +1,14 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
+  DAY_NAMES,
+  type DayName,
   type PeriodUnit,
   createCalendar,
+  createOpeningSchedule,
+  isDate,
   isZone,
-  steadyAround,
-  wallClock,
+  readSpan,
 } from '../../../src/policy/rules/calendar.ts';
 
 /** Zones with summer time, without, with half hours, and where clocks jump at midnight itself. */
@@ -104,6 +107,11 @@ describe('a calendar', () => {
       '2024-12-31T23:00:00.000Z',
       '2025-01-31T23:00:00.000Z',
     ],
+    // A week and a month without one of their dates.
+    ['week', 'Pacific/Apia', '2011-12-30T10:00:00Z', '2011-12-26T10:00:00.000Z', '2012-01-01T10:00:00.000Z'],
+    ['month', 'Pacific/Apia', '2011-12-30T10:00:00Z', '2011-12-01T10:00:00.000Z', '2011-12-31T10:00:00.000Z'],
+    // The first midnight of a month is skipped.
+    ['month', 'Asia/Amman', '2016-04-15T12:00:00Z', '2016-03-31T22:00:00.000Z', '2016-04-30T21:00:00.000Z'],
   ])('%s in %s at %s', (unit, zone, now, start, end) => {
     expect(period(unit, zone, now)).toEqual([start, end]);
   });
@@ -140,86 +148,182 @@ describe('a calendar', () => {
     expect([...lengths].sort((a, b) => a - b)).toEqual([23, 24, 25]);
   });
 
-  it.each(['Europe/Berlin', 'UTC', 'Asia/Kolkata'])('knows the zone %s', (zone) => {
-    expect(isZone(zone)).toBe(true);
+  it.each(['Europe/Berlin', 'europe/berlin', 'UTC', 'Asia/Kolkata', 'Asia/Calcutta', 'EST', 'JST'])(
+    'knows the zone %s',
+    (zone) => {
+      expect(isZone(zone)).toBe(true);
+      expect(() => createCalendar('day', zone)(0)).not.toThrow();
+    },
+  );
+
+  it.each([
+    '',
+    'Europe/Atlantis',
+    '+02:00',
+    '-0500',
+    'GMT+5',
+    'Z',
+    'Berlin',
+    'SystemV/AST4',
+    'Europe/Berlin ',
+    '2024-03-15T00:00[Europe/Berlin]',
+    '../etc',
+  ])('does not know the zone %j', (zone) => {
+    expect(isZone(zone)).toBe(false);
   });
 
-  it.each(['', 'Europe/Atlantis', '+02:00', '-0500', 'Berlin', '../etc'])(
-    'does not know the zone %j',
-    (zone) => {
-      expect(isZone(zone)).toBe(false);
+  it('knows every zone of the runtime, and the days in it', () => {
+    for (const zone of Intl.supportedValuesOf('timeZone')) {
+      expect(isZone(zone)).toBe(true);
+      const { startMs, endMs } = createCalendar('day', zone)(Date.UTC(2024, 0, 15));
+      expect(endMs - startMs).toBe(24 * hour);
+    }
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1e300, 0.5])(
+    'throws at an instant that is none: %s',
+    (now) => {
+      expect(() => createCalendar('day', 'Europe/Berlin')(now)).toThrow(RangeError);
+    },
+  );
+
+  it.each(['2026-12-25', '2024-02-29', '0001-01-01', '9999-12-31'])('has the date %s', (date) => {
+    expect(isDate(date)).toBe(true);
+  });
+
+  it.each(['', '2026-02-29', '2026-13-01', '2026-00-10', '20261225', '2026-12-25T00:00', '+002026-12-25'])(
+    'does not have the date %j',
+    (date) => {
+      expect(isDate(date)).toBe(false);
     },
   );
 });
 
-describe('clocks that only run on', () => {
-  function steady(zone: string, at: string, from: string, until: string): readonly string[] {
-    const around = { startMs: Date.parse(from), endMs: Date.parse(until) };
-    const { startMs, endMs } = steadyAround(Date.parse(at), around, wallClock(zone));
-    return [startMs, endMs].map((each) => new Date(each).toISOString());
+function opening(zone: string, span: string, days: readonly DayName[] = DAY_NAMES) {
+  const read = readSpan(span);
+  if (read === undefined) throw new Error(`${span} is no span`);
+  return createOpeningSchedule({ days: new Set(days), spans: [read], holidays: new Set() }, zone);
+}
+
+const iso = (atMs: number | undefined): string => (atMs === undefined ? '' : new Date(atMs).toISOString());
+
+describe('an error of the runtime', () => {
+  afterEach(() => vi.restoreAllMocks());
+  function fail(): never {
+    throw new TypeError('out of order');
   }
 
-  it.each<[string, string, string, string, string, string]>([
+  it('is not an answer that there is no such zone', () => {
+    vi.spyOn(Intl, 'DateTimeFormat').mockImplementation(fail);
+    expect(() => isZone('Europe/Berlin')).toThrow(new TypeError('out of order'));
+  });
+
+  it('is not an answer that there is no such date', () => {
+    vi.spyOn(Temporal.PlainDate, 'from').mockImplementation(fail);
+    expect(() => isDate('2026-12-25')).toThrow(new TypeError('out of order'));
+  });
+});
+
+describe('a period of opening hours', () => {
+  it.each<[string, string, string, string, string]>([
     // Set forward at one, and back at one.
     [
       'Europe/Berlin',
+      '00:00-24:00',
       '2024-03-31T00:59:59.999Z',
-      '2024-03-30T23:00:00Z',
-      '2024-03-31T22:00:00Z',
       '2024-03-30T23:00:00.000Z',
       '2024-03-31T01:00:00.000Z',
     ],
     [
       'Europe/Berlin',
+      '00:00-24:00',
       '2024-03-31T01:00:00Z',
-      '2024-03-30T23:00:00Z',
-      '2024-03-31T22:00:00Z',
       '2024-03-31T01:00:00.000Z',
       '2024-03-31T22:00:00.000Z',
     ],
     [
       'Europe/Berlin',
+      '00:00-24:00',
       '2024-10-27T12:00:00Z',
-      '2024-10-26T22:00:00Z',
-      '2024-10-27T23:00:00Z',
       '2024-10-27T01:00:00.000Z',
       '2024-10-27T23:00:00.000Z',
     ],
     // A day is skipped.
     [
       'Pacific/Apia',
+      '02:00-24:00',
       '2011-12-30T09:00:00Z',
-      '2011-12-29T12:00:00Z',
-      '2011-12-31T09:00:00Z',
       '2011-12-29T12:00:00.000Z',
       '2011-12-30T10:00:00.000Z',
+    ],
+    [
+      'Pacific/Apia',
+      '00:00-24:00',
+      '2011-12-30T10:00:00Z',
+      '2011-12-30T10:00:00.000Z',
+      '2011-12-31T10:00:00.000Z',
+    ],
+    // Set back by half an hour, in the repeated half hour.
+    [
+      'Australia/Lord_Howe',
+      '01:00-03:00',
+      '2024-04-06T15:00:00Z',
+      '2024-04-06T15:00:00.000Z',
+      '2024-04-06T16:30:00.000Z',
+    ],
+    // Set back from 00:01 to 23:01: one minute of Sunday, then the last hour of Saturday again.
+    [
+      'America/St_Johns',
+      '00:00-24:00',
+      '2010-11-07T02:30:30Z',
+      '2010-11-07T02:30:00.000Z',
+      '2010-11-07T02:31:00.000Z',
+    ],
+    [
+      'America/St_Johns',
+      '00:00-24:00',
+      '2010-11-07T02:31:00Z',
+      '2010-11-07T02:31:00.000Z',
+      '2010-11-07T03:30:00.000Z',
     ],
     // The change is the end itself, or the start: nothing is cut off.
     [
       'Europe/Berlin',
+      '00:00-02:00',
       '2024-03-31T00:00:00Z',
-      '2024-03-30T23:00:00Z',
-      '2024-03-31T01:00:00Z',
       '2024-03-30T23:00:00.000Z',
       '2024-03-31T01:00:00.000Z',
     ],
     [
       'Europe/Berlin',
+      '03:00-05:00',
       '2024-03-31T02:00:00Z',
-      '2024-03-31T01:00:00Z',
-      '2024-03-31T03:00:00Z',
       '2024-03-31T01:00:00.000Z',
       '2024-03-31T03:00:00.000Z',
     ],
     [
       'Asia/Tokyo',
+      '10:00-24:00',
       '2024-03-31T02:00:00Z',
-      '2024-03-31T01:00:00Z',
-      '2024-04-01T01:00:00Z',
       '2024-03-31T01:00:00.000Z',
-      '2024-04-01T01:00:00.000Z',
+      '2024-03-31T15:00:00.000Z',
     ],
-  ])('in %s at %s, from %s until %s', (zone, at, from, until, start, end) => {
-    expect(steady(zone, at, from, until)).toEqual([start, end]);
+  ])('in %s of %s at %s is without a change of the clocks', (zone, span, at, start, end) => {
+    const { open, startMs, endMs } = opening(zone, span).at(Date.parse(at));
+    expect([open, iso(startMs), iso(endMs)]).toEqual([true, start, end]);
+  });
+
+  it('never opens on a date that the clocks skip', () => {
+    const fridays = opening('Pacific/Apia', '09:00-17:00', ['fri']);
+    const closed = fridays.at(Date.parse('2011-12-30T09:59:59.999Z'));
+    expect(closed.open).toBe(false);
+    expect(iso(fridays.after(closed))).toBe('2012-01-05T19:00:00.000Z');
+  });
+
+  it('opens right after a skipped date for the rest of its night', () => {
+    const nights = opening('Pacific/Apia', '22:00-06:00', ['fri']);
+    const closed = nights.at(Date.parse('2011-12-30T09:59:59.999Z'));
+    expect(closed.open).toBe(false);
+    expect(iso(nights.after(closed))).toBe('2011-12-30T10:00:00.000Z');
   });
 });

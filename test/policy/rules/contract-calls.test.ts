@@ -475,12 +475,12 @@ describe('contract-calls refuses', () => {
     [
       'a to that is not the contract',
       usdt(approveFor(ROUTER, 1n), { to: PARTNER }),
-      `to is ${PARTNER}, and not the contract ${USDT} that is called`,
+      `to is ${PARTNER}, which is not the contract ${USDT} that is called`,
     ],
     [
       'a to that is neither the contract nor the spender',
       at(DAI, approveFor(ROUTER, 1n), { to: PARTNER }),
-      `to is ${PARTNER}, and neither the contract ${DAI} nor spender of the call`,
+      `to is ${PARTNER}, which is neither the contract ${DAI} nor the argument spender`,
     ],
     [
       'call data without a contract',
@@ -515,7 +515,7 @@ describe('contract-calls refuses', () => {
     [
       'a plain transfer that names another contract',
       at(USDT, '0x', { to: PARTNER, amount: '1' }),
-      'there is no call data, and interactive_contract is not to',
+      'there is no call data, and interactive_contract is another address than to',
     ],
     [
       'an approval hidden in a multicall',
@@ -552,6 +552,11 @@ describe('contract-calls refuses', () => {
       'more calls than may be, over two wrappers',
       at(ROUTER, multicall(multicall(swap(1n), swap(1n)), multicall(swap(1n)))),
       'call 2: there are at least 5 inner calls; at most 4 are allowed',
+    ],
+    [
+      'more calls than may be, if the first is a wrapper',
+      at(ROUTER, multicall(multicall(swap(1n)), swap(1n), swap(1n), swap(1n))),
+      'call 1: there are at least 5 inner calls; at most 4 are allowed',
     ],
     ['a multicall of none', at(ROUTER, multicall()), 'multicall(bytes[]) contains no call'],
     ['a multicall of nothing', at(ROUTER, multicall('0x')), 'an inner call has no selector, target or value'],

@@ -36,7 +36,7 @@ describe('first-use-limit', () => {
     const { result, claims } = judged(RULE, transfer({ amount: '1.5' }), { when: ETH });
     expect(result).toMatchObject({
       verdict: 'claim',
-      because: `1.5 asked, of at most 1.5 for a first use of to ${A.toLowerCase()}`,
+      because: `1.5 requested, of at most 1.5 for a first use of to ${A.toLowerCase()}`,
       values: { member: 'to', values: A.toLowerCase(), asked: '1.5', max: '1.5', for: '24h' },
     });
     expect(claims).toEqual([
@@ -151,14 +151,14 @@ describe('first-use-limit', () => {
     ['{ of: to }', 'max is missing'],
     ['{ of: to, max: -1 }', 'write a plain decimal'],
     ['{ of: to, max: 1e3 }', 'write a plain decimal'],
-    ['{ of: to, max: 1, for: 0s }', 'write a length of time from 1s to 92d'],
-    ['{ of: to, max: 1, for: 93d }', 'write a length of time from 1s to 92d'],
-    ['{ of: to, max: 1, for: week }', 'write a length of time from 1s to 92d'],
+    ['{ of: to, max: 1, for: 0s }', 'write a duration from 1s to 92d'],
+    ['{ of: to, max: 1, for: 93d }', 'write a duration from 1s to 92d'],
+    ['{ of: to, max: 1, for: week }', 'write a duration from 1s to 92d'],
     ['{ of: userId, max: 1 }', 'has no member "userId"'],
     ['{ of: [memo, to], max: 1 }', 'a memo may have blanks'],
     ['{ of: to, max: 1, window: 24h }', '"window" is not known here'],
     ['{ of: to, max: { ETH: 1 } }', 'add by: asset'],
-    ['{ of: to, max: 1, by: asset }', 'it is by asset, and has no table'],
+    ['{ of: to, max: 1, by: asset }', 'by: asset is given, but no limit is a table'],
     ['{ of: to, max: {}, by: asset }', 'the table is empty'],
   ])('%s is a fault', (parameters, fault) => {
     expect(ruleFaults(`first-use-limit: ${parameters}`, 'transfer', ETH).join('\n')).toContain(fault);

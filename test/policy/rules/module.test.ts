@@ -43,9 +43,9 @@ describe('module', () => {
   });
 
   it.each([
-    { of: 'service', name: 'own-check', parameters: { tier: 'gold' } },
-    { of: 'module', name: 'own-check', parameters: {} },
-    { of: 'module', name: 'own', parameters: { tier: 'gold' } },
+    { type: 'service', name: 'own-check', parameters: { tier: 'gold' } },
+    { type: 'module', name: 'own-check', parameters: {} },
+    { type: 'module', name: 'own', parameters: { tier: 'gold' } },
   ] as const)('takes the yes to another question, %o, for none', (question) => {
     expect(answeredFor(RULE, payment(), question).approves).toBe(false);
   });
@@ -53,7 +53,7 @@ describe('module', () => {
   it('asks a module, not a service of the same name', () => {
     const inForce = release(onePolicy(RULE));
     expect([...pluginQuestionsOf(inForce, payment()).values()]).toEqual([
-      { of: 'module', name: 'own-check', parameters: { tier: 'gold' } },
+      { type: 'module', name: 'own-check', parameters: { tier: 'gold' } },
     ]);
   });
 

@@ -51,13 +51,13 @@ describe('outputs', () => {
   it.each([
     ['{}', 'max is missing'],
     ['{ maxEach: 1 }', 'max is missing'],
-    ['{ max: 0 }', '"0" will not do; write a whole number above zero'],
-    ['{ max: 1.5 }', '"1.5" will not do'],
+    ['{ max: 0 }', '"0" is not valid; write a whole number above zero'],
+    ['{ max: 1.5 }', '"1.5" is not valid'],
     ['{ max: 1000000 }', 'of at most 6 digits'],
-    ['{ max: 1, maxEach: -1 }', '"-1" will not do'],
-    ['{ max: 1, by: asset }', 'it is by asset, and has no table; write a table, like maxEach: {'],
-    ['{ max: 1, by: asset, maxEach: 1 }', 'it is by asset, and has no table'],
-    ['{ max: 1, maxEach: { ETH: 1 } }', 'maxEach is a table, but by: asset is missing'],
+    ['{ max: 1, maxEach: -1 }', '"-1" is not valid'],
+    ['{ max: 1, by: asset }', 'by: asset is given, but no limit is a table; write a table, like maxEach: {'],
+    ['{ max: 1, by: asset, maxEach: 1 }', 'by: asset is given, but no limit is a table'],
+    ['{ max: 1, maxEach: { ETH: 1 } }', 'maxEach: a table is given, but by: asset is missing'],
     ['{ max: 1, each: 1 }', 'known here: max, maxEach, by'],
   ])('%s is a fault', (parameters, fault) => {
     const faults = ruleFaults(`outputs: ${parameters}`, 'transfer');

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { KINDS } from '../../../src/policy/document.ts';
+import { KINDS } from '../../../src/callback/callback.ts';
 import { generatedPolicyFiles } from '../../../src/policy/generated.ts';
 import { rules } from '../../../src/policy/rules/registry.ts';
 

@@ -12,7 +12,7 @@ describe('speed-up', () => {
     [NEVER, web3({ type: 'sign_prepare' })],
   ])('%s lets pass what is none', (rule, callback) => {
     const { result, claims } = judged(rule, callback);
-    expect(result).toMatchObject({ verdict: 'pass', because: 'it is no speed-up' });
+    expect(result).toMatchObject({ verdict: 'pass', because: 'it is not a speed-up' });
     expect(claims).toEqual([]);
   });
 
@@ -55,14 +55,14 @@ describe('speed-up', () => {
     ['{}', 'max is missing; give max and within'],
     ['{ within: 24h }', 'max is missing'],
     ['{ max: 3 }', 'within is missing'],
-    ['{ max: 0, within: 24h }', '"0" will not do'],
-    ['{ max: -1, within: 24h }', '"-1" will not do'],
-    ['{ max: 1.5, within: 24h }', '"1.5" will not do'],
-    ['{ max: 3, within: 0s }', '"0s" will not do; write a length of time from 1s to 92d'],
-    ['{ max: 3, within: 93d }', '"93d" will not do'],
-    ['{ max: 3, within: day }', '"day" will not do'],
-    ['{ allowed: true }', '"true" will not do; write false; to allow speed-ups, give max and within'],
-    ['{ allowed: no }', '"no" will not do'],
+    ['{ max: 0, within: 24h }', '"0" is not valid'],
+    ['{ max: -1, within: 24h }', '"-1" is not valid'],
+    ['{ max: 1.5, within: 24h }', '"1.5" is not valid'],
+    ['{ max: 3, within: 0s }', '"0s" is not valid; write a duration from 1s to 92d'],
+    ['{ max: 3, within: 93d }', '"93d" is not valid'],
+    ['{ max: 3, within: day }', '"day" is not valid'],
+    ['{ allowed: true }', '"true" is not valid; write false; to allow speed-ups, give max and within'],
+    ['{ allowed: no }', '"no" is not valid'],
     ['{ allowed: false, max: 3, within: 24h }', 'it allows no speed-up, but has a limit for speed-ups'],
     ['{ allowed: false, max: 3 }', 'it allows no speed-up, but has a limit for speed-ups'],
     ['{ max: 3, withn: 24h }', 'did you mean within?'],

@@ -91,7 +91,7 @@ describe('the price of a value-limit', () => {
     expect(result).toMatchObject({
       verdict: 'refuse',
       because:
-        'the price of USDT1742, 1 as of 2024-03-15T11:49:59.999Z, is older than 10m: set it again; see `countersign prices set`',
+        'the price of USDT1742, 1 as of 2024-03-15T11:49:59.999Z, is older than 10m; set it again with `countersign prices set`',
       values: { asset: 'USDT1742', price: '1', asOf: '2024-03-15T11:49:59.999Z', maxAge: '10m' },
     });
     expect(proposal).toMatchObject({ afresh: true, prices: 3, validFromMs: NOON });
@@ -100,13 +100,13 @@ describe('the price of a value-limit', () => {
   it('refuses when it is of more than a minute to come: some clock is wrong', () => {
     const { result, proposal } = at(NOON + MINUTE_MS + 1);
     expect(result).toMatchObject({ verdict: 'refuse', values: { asOf: '2024-03-15T12:01:00.001Z' } });
-    expect(result.because).toContain('is of a time to come: correct the clock');
+    expect(result.because).toContain('is dated in the future; correct the clock');
     expect(proposal).toMatchObject({ afresh: true, prices: 3, validFromMs: 0, validUntilMs: NOON + 1 });
   });
 
   it.each(['0s', '93d', '10', '10 m', 'day', '', '1.5h'])('maxAge %j is a fault', (maxAge) => {
     expect(ruleFaults(`value-limit: { max: 1, maxAge: "${maxAge}" }`)).toEqual([
-      expect.stringContaining('write a length of time from 1s to 92d'),
+      expect.stringContaining('write a duration from 1s to 92d'),
     ]);
   });
 
@@ -120,7 +120,7 @@ describe('the price of a value-limit', () => {
     const { result, proposal, claims } = judged(rule, payment(), facts({ BTC: '97000', usdt1742: '1' }));
     expect(result).toMatchObject({
       verdict: 'refuse',
-      because: 'there is no price for USDT1742: set one; see `countersign prices set`',
+      because: 'there is no price for USDT1742; set one with `countersign prices set`',
       values: { asset: 'USDT1742' },
     });
     expect(claims).toEqual([]);
@@ -259,7 +259,7 @@ describe('a value-limit that is written wrongly', () => {
   it.each([
     ['{ max: 1 }', 'maxAge is missing'],
     ['{ maxAge: 10m }', 'max is missing'],
-    ['{ max: { BTC: 1 }, maxAge: 10m }', 'a mapping will not do'],
+    ['{ max: { BTC: 1 }, maxAge: 10m }', 'a mapping is not valid'],
     [
       '{ max: 1, maxAge: 10m, per: [userId] }',
       'per is only for counting in a window, and there is no window',

@@ -209,8 +209,8 @@ describe('window-limit', () => {
     ['{ window: 1h }', 'max is missing'],
     ['{ window: 1h, zone: UTC, max: 1 }', 'has no time zone'],
     ['{ window: day, zone: Europe/Berlim, max: 1 }', 'like Europe/Berlin'],
-    ['{ window: day, zone: "+01:00", max: 1 }', '"+01:00" is no time zone'],
-    ['{ window: day, zone: "", max: 1 }', '"" is no time zone'],
+    ['{ window: day, zone: "+01:00", max: 1 }', '"+01:00" is not a time zone'],
+    ['{ window: day, zone: "", max: 1 }', '"" is not a time zone'],
     ['{ per: [userid], window: 1h, max: 1 }', 'did you mean userId?'],
     ['{ per: [to], window: 1h, max: 1 }', 'a payment callback has no member "to"'],
     ['{ per: userId, window: 1h, max: 1 }', 'a list of members to count by'],
@@ -293,10 +293,10 @@ describe('window-limit by asset', () => {
   });
 
   it.each([
-    ['{ by: asset, window: 1h, max: 1 }', 'by: it is by asset, and has no table'],
-    ['{ window: 1h, max: { BTC: 1 } }', 'max is a table, but by: asset is missing'],
+    ['{ by: asset, window: 1h, max: 1 }', 'window-limit.by: asset is given, but no limit is a table'],
+    ['{ window: 1h, max: { BTC: 1 } }', 'max: a table is given, but by: asset is missing'],
     ['{ by: asset, window: 1h }', 'max is missing'],
-    ['{ by: asset, window: 1h, max: { BTC: x } }', 'max.BTC: "x" will not do'],
+    ['{ by: asset, window: 1h, max: { BTC: x } }', 'max.BTC: "x" is not valid'],
   ])('%s is a fault', (parameters, fault) => {
     const faults = ruleFaults(`window-limit: ${parameters}`, 'payment', '{ symbol: BTC }');
     expect(faults).toHaveLength(1);

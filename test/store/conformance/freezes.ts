@@ -108,7 +108,7 @@ export function describeFreezes(open: OpenStore): void {
       expect(frozen[99]).toMatchObject({
         id: given[99]?.id,
         by: 'by 109',
-        reason: 'round 109 (and what stood under this id before: see the journal)',
+        reason: 'round 109 (this id also covers an earlier freeze; see the journal)',
       });
       expect((await told(store)).map(({ by }) => by)).toEqual(given.map(({ by }) => by));
       const last = given.at(-1)?.id ?? '';

@@ -270,28 +270,24 @@ export function describeJournal(open: OpenStore): void {
       expect(await detailsOf(store)).toEqual(['3', '4']);
     });
 
-    it(
-      'drops many in steps, each bounded, the one that is named in the last of them',
-      { timeout: 30_000 },
-      async () => {
-        const { store } = await ready(open);
-        const settles = Array.from({ length: 1301 }, (_, index) =>
-          store.settle(request({ subject: `payment:${index}` })),
+    it('drops many in steps, each bounded, the one that is named in the last of them', async () => {
+      const { store } = await ready(open);
+      const settles = Array.from({ length: 1301 }, (_, index) =>
+        store.settle(request({ subject: `payment:${index}` })),
+      );
+      await Promise.all(settles);
+      const [upTo] = (await store.entries({ source: 'shop', limit: 2, newestFirst: true })).slice(1);
+      const steps: number[] = [];
+      while (steps.at(-1) !== 0) {
+        expect((await store.entry('shop', upTo?.id ?? '')) === undefined).toBe(
+          steps.reduce((sum, step) => sum + step, 0) === 1300,
         );
-        await Promise.all(settles);
-        const [upTo] = (await store.entries({ source: 'shop', limit: 2, newestFirst: true })).slice(1);
-        const steps: number[] = [];
-        while (steps.at(-1) !== 0) {
-          expect((await store.entry('shop', upTo?.id ?? '')) === undefined).toBe(
-            steps.reduce((sum, step) => sum + step, 0) === 1300,
-          );
-          steps.push(await store.dropEntries({ source: 'shop', upTo: upTo?.id ?? '' }));
-        }
-        expect(Math.max(...steps)).toBeLessThanOrEqual(1000);
-        expect(steps.reduce((sum, step) => sum + step, 0)).toBe(1300);
-        expect(await store.journalSize('shop')).toBe(1);
-      },
-    );
+        steps.push(await store.dropEntries({ source: 'shop', upTo: upTo?.id ?? '' }));
+      }
+      expect(Math.max(...steps)).toBeLessThanOrEqual(1000);
+      expect(steps.reduce((sum, step) => sum + step, 0)).toBe(1300);
+      expect(await store.journalSize('shop')).toBe(1);
+    });
 
     it('never drops the newest entry', async () => {
       const { store, ids } = await tenEntries();

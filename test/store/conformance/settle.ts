@@ -316,6 +316,14 @@ export function describeSettle(open: OpenStore): void {
       expect(result).toMatchObject({ verdict: holds ? 'SUCCESS' : 'FAILURE' });
     });
 
+    it.each(['hold-all', 'hold-none'] as const)('fails %s of no values', async (must) => {
+      const { store } = await ready(open);
+      await store.changeList(change('list', ['a']));
+      const result = await store.settle(request({ claims: [listClaim('list', must, [])] }));
+      expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
+      expect(claimsOf(result)).toEqual([{ holds: false, missing: false, present: [] }]);
+    });
+
     it.each(['hold-all', 'hold-none'] as const)('fails %s of a list that does not exist', async (must) => {
       const { store } = await ready(open);
       await store.changeList(change('other', ['a']));

@@ -61,10 +61,10 @@ describe('the proxy', () => {
     const { proxy, client, back, isClosed } = await echoed();
     proxy.set(network);
     client.write('lost;');
-    await pause(50);
+    await eventually('the first part is lost', () => proxy.lostParts() === 1 || undefined);
     proxy.set({ kind: 'pass' });
     client.write('found;');
-    await pause(100);
+    await eventually('the second part is lost', () => proxy.lostParts() === 2 || undefined);
     expect(back()).toHaveLength(bytes);
     expect(isClosed()).toBe(false);
   });

@@ -6,7 +6,7 @@
 -- ARGV 1 lifetime of the barrier ms, then for each write its kind and the arguments of the kind:
 --      entry, its id, subject, terms: the journal has it, as a SUCCESS about this subject; if terms are not
 --        empty, the subject has these
---      least, field, number: the field starts with this number or a higher one
+--      at-least, field, number: the field starts with this number or a higher one
 --      same, field, text: the field is this text
 -- Returns 1 or 0 for each write, in order
 local key, at = 2, 2
@@ -42,7 +42,7 @@ local KINDS = {
     local id, subject, terms = next_argument(), next_argument(), next_argument()
     return has_entry(journal, subject_key, id, subject, terms)
   end,
-  least = function()
+  ['at-least'] = function()
     local held = redis.call('HGET', next_key(), next_argument())
     return tonumber(string.match(held or '', '^%d+') or '-1') >= tonumber(next_argument())
   end,

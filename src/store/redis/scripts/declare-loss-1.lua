@@ -24,11 +24,11 @@ for before in string.gmatch(lost, '%S+') do
 end
 
 if epoch ~= known or state.sequence < seen then
-  local stands, standing = {}, {}
-  for _, freeze in ipairs(state.freezes) do stands[freeze[1]] = cjson.encode(freeze) end
+  local json_by_id, standing = {}, {}
+  for _, freeze in ipairs(state.freezes) do json_by_id[freeze[1]] = cjson.encode(freeze) end
   for _, freeze in ipairs(in_force_list(ARGV[7])) do
     -- A process that did not know this freeze may have given its id to another one.
-    local other = stands[freeze[1]]
+    local other = json_by_id[freeze[1]]
     if other and other ~= cjson.encode(freeze) then freeze[1], other = in_force_id(state), nil end
     if not other then table.insert(standing, freeze) end
   end

@@ -23,11 +23,13 @@ local function same(order)
   return order.expires == ARGV[5] and names == (#ARGV - MEMBERS_FROM + 1) / 2
 end
 
-local stands = order_read(key)
-if stands then
-  local state = order_state(stands, now)
-  if state == 'used' then return { 'conflict', state, stands.flat } end
-  if state == 'expected' then return { same(stands) and 'unchanged' or 'conflict', state, stands.flat } end
+local standing = order_read(key)
+if standing then
+  local state = order_state(standing, now)
+  if state == 'used' then return { 'conflict', state, standing.flat } end
+  if state == 'expected' then
+    return { same(standing) and 'unchanged' or 'conflict', state, standing.flat }
+  end
 end
 local known = redis.call('HGET', subject, 'entries')
 

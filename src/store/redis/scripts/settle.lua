@@ -6,15 +6,17 @@
 --      or 0), 8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13 how
 --      the proposal's refusal stands, 14 version of the prices (0: it does not depend on them), 15 detail, 16
 --      epoch that the caller knows, 17 field of its high-water mark, 18 its high-water mark or empty (see
---      data-loss.ts), 19 scheme or empty, then for each claim its head: kind, decides (1 or 0), how its
+--      data-loss.ts), 19 scheme or empty, then for each claim its header: kind, decides (1 or 0), how its
 --      refusal stands, and the parameters of the kind, with blanks between; then the claim's texts, an
 --      argument each (see include/claims.lua)
---      A refusal stands: 1 for good, 0 until the revision or a list changes, 2 until the next question
+--      How a refusal stands. 1: always repeated. 0: repeated until the revision or a list changes. 2: never
+--      repeated; decided again each time
 -- Returns {lost, gone | other | behind} | {jumped, ms that the clock is ahead, now ms}
 --      | {stale, revision in force, now ms} | {expired, now ms}
---      | {decided, about, id, verdict, code, claims} | {repeated, about, id, verdict, code, claims, of}
---      where about is KEYS 2, ARGV 5, 6 and 7 with blanks between, by which the caller knows that the reply
---      is its own
+--      | {decided, request key, id, verdict, code, claims}
+--      | {repeated, request key, id, verdict, code, claims, of}
+--      where the request key is KEYS 2, ARGV 5, 6 and 7 with blanks between, by which the caller knows that
+--      the reply is its own
 --- @include journal
 --- @include data_loss
 --- @include claims
@@ -26,36 +28,36 @@ local terms, revision, proposed, prices, scheme = ARGV[5], ARGV[8], ARGV[11] == 
 local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices', 'epoch',
   ARGV[17], 'held')
 local now, ahead, clock = time_of(in_force[4], in_force[8], ARGV[1])
--- For the claims: the question and the decision on it, the subject's txids, and the versions of the lists
--- that they read.
+-- For the claims: the question, its field of the subject and the decision there, the subject's txids, and the
+-- versions of the lists that they read.
 local step = {
-  now = now, clock = clock, lists = KEYS[4], subject_ms = ARGV[3], asked = ARGV[6],
-  question = 'd:' .. ARGV[6], decision = false, txids = false, versions = {},
+  now = now, clock = clock, lists = KEYS[4], subject_ms = ARGV[3], question = ARGV[6],
+  field = 'd:' .. ARGV[6], decision = false, txids = false, versions = {},
 }
 
 -- The subject is read once: its own fields, and those that claims need.
-local claims, names, at = {}, { 'terms', 'txids', 'entries', step.question, 'scheme' }, CLAIMS_FROM
+local claims, names, at = {}, { 'terms', 'txids', 'entries', step.field, 'scheme' }, CLAIMS_FROM
 for number = 5, #KEYS do
-  local head = ARGV[at]
-  local name, decides, refusal, rest = string.match(head or '', '^(%S+) ([01]) ([012]) ()')
+  local header = ARGV[at]
+  local name, decides, refusal, rest = string.match(header or '', '^(%S+) ([01]) ([012]) ()')
   local kind = CLAIM_KINDS[name]
-  if not kind then error('unknown claim: ' .. tostring(head)) end
+  if not kind then error('unknown claim: ' .. tostring(header)) end
   -- With all fields from the start, because a table that grows is reallocated.
   local claim = {
     kind = kind, key = KEYS[number], decides = decides == '1', refusal = refusal, holds = false,
     remembered = false, known = false, reserved = false, window = false,
   }
-  at = kind.read(claim, head, rest, at + 1, step)
+  at = kind.read(claim, header, rest, at + 1, step)
   claims[#claims + 1] = claim
   if claim.remembered then names[#names + 1] = claim.remembered end
 end
 local known = fields_get(subject, names)
-local known_terms, entries, known_scheme, place = known[1], known[3], known[5], 5
+local known_terms, entries, known_scheme, field_index = known[1], known[3], known[5], 5
 step.txids, step.decision = known[2], known[4]
 for _, claim in ipairs(claims) do
   if claim.remembered then
-    place = place + 1
-    claim.known = known[place]
+    field_index = field_index + 1
+    claim.known = known[field_index]
   end
 end
 
@@ -68,11 +70,11 @@ local function append(entry, fields)
 end
 
 -- The caller compares it, so that it never takes another question's reply for its own.
-local about = subject .. ' ' .. terms .. ' ' .. ARGV[6] .. ' ' .. ARGV[7]
+local request_key = subject .. ' ' .. terms .. ' ' .. ARGV[6] .. ' ' .. ARGV[7]
 
 local function refuse(code)
   local id = append({ type = 'decision', verdict = 'FAILURE', code = code })
-  return { 'decided', about, id, 'FAILURE', code, '[]' }
+  return { 'decided', request_key, id, 'FAILURE', code, '[]' }
 end
 
 local function reserve(fields)
@@ -97,16 +99,16 @@ if now < tonumber(ARGV[9]) or now >= tonumber(ARGV[10]) then return { 'expired',
 if known_terms and known_terms ~= terms then return refuse('TERMS_CHANGED') end
 -- A subject whose decisions have no scheme, because older versions kept none, is bound to none.
 if known_scheme and scheme ~= '' and known_scheme ~= scheme then return refuse('SCHEME_CHANGED') end
-local stands = step.decision
+local earlier = step.decision
 if ARGV[7] == '1' then
-  step.question = step.question .. '+' .. #cjson.decode(step.txids or '[]')
-  stands = redis.call('HGET', subject, step.question)
+  step.field = step.field .. '+' .. #cjson.decode(step.txids or '[]')
+  earlier = redis.call('HGET', subject, step.field)
 end
 
 -- If no revision is in force, no policy can approve.
 local approves = proposed and revision ~= ''
--- A refusal is final if one of its causes is. It is decided again at the next question only if all of its
--- causes are.
+-- A refusal is always repeated (1) if one of its causes says so. It is never repeated (2) only if each of its
+-- causes says so.
 local refusal = not proposed and ARGV[13]
 local results = {}
 for index, claim in ipairs(claims) do
@@ -125,25 +127,25 @@ for index, claim in ipairs(claims) do
 end
 local results_json = #results == 0 and '[]' or cjson.encode(results)
 
--- 5: the standing decision. It is JSON: verdict, code, id, and for a refusal also the revision, how it
+-- 5: the earlier decision. It is JSON: verdict, code, id, and for a refusal also the revision, how it
 -- stands, and the names and versions of lists. Without these, an approval is short enough for Redis to store
 -- the subject compactly.
-stands = stands and cjson.decode(stands)
+earlier = earlier and cjson.decode(earlier)
 local function still_refuses()
-  if stands[5] == '1' then return true end
-  if stands[5] == '2' or stands[4] ~= revision then return false end
-  for at = 6, #stands, 2 do
-    if list_version(step.lists, stands[at]) ~= stands[at + 1] then return false end
+  if earlier[5] == '1' then return true end
+  if earlier[5] == '2' or earlier[4] ~= revision then return false end
+  for at = 6, #earlier, 2 do
+    if list_version(step.lists, earlier[at]) ~= earlier[at + 1] then return false end
   end
   return true
 end
-if stands and (stands[1] == 'SUCCESS' and approves or stands[1] ~= 'SUCCESS' and still_refuses()) then
-  local verdict, code, of = stands[1], stands[2], stands[3]
+if earlier and (earlier[1] == 'SUCCESS' and approves or earlier[1] ~= 'SUCCESS' and still_refuses()) then
+  local verdict, code, of = earlier[1], earlier[2], earlier[3]
   local entry = { type = 'repeat', verdict = verdict, code = code, of = of, claims = results_json }
   local id = append(entry, function()
     return verdict == 'SUCCESS' and reserve({}) or nil
   end)
-  return { 'repeated', about, id, verdict, code, results_json, of }
+  return { 'repeated', request_key, id, verdict, code, results_json, of }
 end
 
 -- 6: a new decision
@@ -152,7 +154,7 @@ if not approves then
   verdict, code = 'FAILURE', proposed and 'RULE_REFUSED' or ARGV[12]
 end
 local id = append({ type = 'decision', verdict = verdict, code = code, claims = results_json }, function(id)
-  local fields = { 'terms', terms, step.question, false }
+  local fields = { 'terms', terms, step.field, false }
   if scheme ~= '' and not known_scheme then fields[5], fields[6] = 'scheme', scheme end
   if approves then
     fields[4] = cjson.encode({ verdict, code, id })
@@ -166,4 +168,4 @@ local id = append({ type = 'decision', verdict = verdict, code = code, claims = 
   fields[4] = cjson.encode(decision)
   return fields
 end)
-return { 'decided', about, id, verdict, code, results_json }
+return { 'decided', request_key, id, verdict, code, results_json }

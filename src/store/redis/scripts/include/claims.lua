@@ -3,11 +3,11 @@
 --- @include order
 --- @include window
 
--- The kinds of claims. An argument of settle.lua is a claim's head: its kind, whether it decides, how its
+-- The kinds of claims. An argument of settle.lua is a claim's header: its kind, whether it decides, how its
 -- refusal stands, and then the parameters of its kind, separated by blanks. The claim's texts follow, an
 -- argument each. Each kind has:
 --
--- read(claim, head, rest, at, step): reads the parameters from position `rest` of the head, and the texts
+-- read(claim, header, rest, at, step): reads the parameters from position `rest` of the header, and the texts
 --   from argument `at` on. Returns the position of the next argument. Sets `claim.remembered` to a field of
 --   the subject that it needs.
 -- check(claim, step): sets `claim.holds` and returns the result, whose second text is '0' until settle.lua
@@ -15,7 +15,7 @@
 -- reserve(claim, step, fields): on approval, writes what the claim uses, and adds to the fields of the
 --   subject.
 
--- list: the list has all of the values, or none. Head: hold-all or hold-none, number of values. Texts: name
+-- list: the list has all of the values, or none. Header: hold-all or hold-none, number of values. Texts: name
 -- of the list, the values.
 
 local function list_texts(claim, count, at)
@@ -38,9 +38,9 @@ end
 
 local list_kind = {}
 
-function list_kind.read(claim, head, rest, at)
-  local must, count = string.match(head, '^(hold%-%l+) (%d+)$', rest)
-  if not must then error('unknown claim: ' .. head) end
+function list_kind.read(claim, header, rest, at)
+  local must, count = string.match(header, '^(hold%-%l+) (%d+)$', rest)
+  if not must then error('unknown claim: ' .. header) end
   claim.must = must
   return list_texts(claim, tonumber(count), at)
 end
@@ -54,22 +54,24 @@ function list_kind.check(claim, step)
       result[3 + present] = value
     end
   end
+  -- No rule makes a claim without values. It holds neither way.
+  local can_hold = not missing and #claim.values > 0
   if claim.must == 'hold-all' then
-    claim.holds = not missing and present == #claim.values
+    claim.holds = can_hold and present == #claim.values
   else
-    claim.holds = not missing and claim.must == 'hold-none' and present == 0
+    claim.holds = can_hold and claim.must == 'hold-none' and present == 0
   end
   return result
 end
 
--- aged: the list has had all of the values for some time. Head: least age in ms, number of values. Texts:
+-- aged: the list has had all of the values for some time. Header: least age in ms, number of values. Texts:
 -- name of the list, the values.
 
 local aged_kind = {}
 
-function aged_kind.read(claim, head, rest, at)
-  local age_ms, count = string.match(head, '^(%d+) (%d+)$', rest)
-  if not age_ms then error('unknown claim: ' .. head) end
+function aged_kind.read(claim, header, rest, at)
+  local age_ms, count = string.match(header, '^(%d+) (%d+)$', rest)
+  if not age_ms then error('unknown claim: ' .. header) end
   claim.age_ms = tonumber(age_ms)
   return list_texts(claim, tonumber(count), at)
 end
@@ -89,16 +91,16 @@ function aged_kind.check(claim, step)
   return result
 end
 
--- window: a counter has room for an amount. Head: the field in which the subject keeps until when its
+-- window: a counter has room for an amount. Header: the field in which the subject keeps until when its
 -- reservation counts, amount, maximum, length ms, bucket ms (0 for a calendar period), end of a calendar
 -- period in ms.
 
 local window_kind, windows = {}, {}
 
-function window_kind.read(claim, head, rest, at, step)
+function window_kind.read(claim, header, rest, at, step)
   local remembered, amount, max, length_ms, bucket_ms, end_ms =
-    string.match(head, '^(r:%x+) (%w+) (%w+) (%d+) (%d+) (%d+)$', rest)
-  if not remembered then error('unknown claim: ' .. head) end
+    string.match(header, '^(r:%x+) (%w+) (%w+) (%d+) (%d+) (%d+)$', rest)
+  if not remembered then error('unknown claim: ' .. header) end
   claim.remembered, claim.amount, claim.max = remembered, amount_read(amount), amount_read(max)
   claim.length_ms, claim.ends = tonumber(length_ms), tonumber(end_ms)
   local bucket = tonumber(bucket_ms)
@@ -111,12 +113,12 @@ function window_kind.check(claim, step)
   if window.length_ms ~= claim.length_ms then error('one counter with two lengths: ' .. claim.key) end
   windows[claim.key], claim.window = window, window
   claim.reserved = tonumber(claim.known or '0') > step.now
-  local used = window.asked
+  local used = window.requested
   if claim.reserved then
     claim.holds = true
   else
-    window.asked = amount_add(used, claim.amount)
-    claim.holds = amount_at_most(window.asked, claim.max)
+    window.requested = amount_add(used, claim.amount)
+    claim.holds = amount_at_most(window.requested, claim.max)
   end
   return { 'window', '0', claim.reserved and '1' or '0', amount_text(used) }
 end
@@ -130,13 +132,13 @@ function window_kind.reserve(claim, step, fields)
   fields[#fields + 1] = ms(claim.window.ends + claim.length_ms)
 end
 
--- mark: a key with the ms at which it was made is old enough. Head: exempt (1 or 0), least age in ms.
+-- mark: a key with the ms at which it was made is old enough. Header: exempt (1 or 0), least age in ms.
 
 local mark_kind = {}
 
-function mark_kind.read(claim, head, rest, at)
-  local exempt, age_ms = string.match(head, '^([01]) (%d+)$', rest)
-  if not exempt then error('unknown claim: ' .. head) end
+function mark_kind.read(claim, header, rest, at)
+  local exempt, age_ms = string.match(header, '^([01]) (%d+)$', rest)
+  if not exempt then error('unknown claim: ' .. header) end
   claim.exempt, claim.age_ms = exempt == '1', tonumber(age_ms)
   return at
 end
@@ -158,15 +160,15 @@ function mark_kind.reserve(claim, step)
   end
 end
 
--- order: the callback agrees with the order that was announced for the subject. Head: number of members.
+-- order: the callback agrees with the order that was announced for the subject. Header: number of members.
 -- Texts: name and text of each. Both the order and the subject keep when the order was used, so that a
 -- subject which Redis forgot does not use the order a second time.
 
 local order_kind = {}
 
-function order_kind.read(claim, head, rest, at)
-  local count = tonumber(string.match(head, '^(%d+)$', rest))
-  if not count then error('unknown claim: ' .. head) end
+function order_kind.read(claim, header, rest, at)
+  local count = tonumber(string.match(header, '^(%d+)$', rest))
+  if not count then error('unknown claim: ' .. header) end
   claim.remembered, claim.members = 'order', {}
   for text = at, at + 2 * count - 2, 2 do claim.members[ARGV[text]] = ARGV[text + 1] end
   return at + 2 * count
@@ -207,30 +209,30 @@ function order_kind.reserve(claim, step, fields)
   order_keep(claim.key, order.expires, step.clock, step.subject_ms)
 end
 
--- speed-up: the subject was approved before, not too long ago, with few other speed-ups. Head: most other
+-- speed-up: the subject was approved before, not too long ago, with few other speed-ups. Header: most other
 -- speed-ups, within how many ms. The subject keeps the decision on a question in the field `d:` and the
 -- question, and that on each speed-up in the same field with `+` and the number of txids at that time.
 
 local speed_up_kind = {}
 
-function speed_up_kind.read(claim, head, rest, at)
-  local max, within_ms = string.match(head, '^(%d+) (%d+)$', rest)
-  if not max then error('unknown claim: ' .. head) end
+function speed_up_kind.read(claim, header, rest, at)
+  local max, within_ms = string.match(header, '^(%d+) (%d+)$', rest)
+  if not max then error('unknown claim: ' .. header) end
   claim.max, claim.within_ms = tonumber(max), tonumber(within_ms)
   return at
 end
 
 -- Returns when an approval was decided, in ms; 0 for any other decision.
 local function approved_at(decision)
-  local stands = decision and cjson.decode(decision) or {}
-  return stands[1] == 'SUCCESS' and tonumber(string.match(stands[3], '^(%d+)%-')) or 0
+  local earlier = decision and cjson.decode(decision) or {}
+  return earlier[1] == 'SUCCESS' and tonumber(string.match(earlier[3], '^(%d+)%-')) or 0
 end
 
 function speed_up_kind.check(claim, step)
-  local question, others = 'd:' .. step.asked, {}
+  local question, others = 'd:' .. step.question, {}
   for txids = 0, #cjson.decode(step.txids or '[]') do
     local other = question .. '+' .. txids
-    if other ~= step.question then table.insert(others, other) end
+    if other ~= step.field then table.insert(others, other) end
   end
   local at, speed_ups = approved_at(step.decision), 0
   for _, decision in ipairs(fields_get(claim.key, others)) do

@@ -3,7 +3,7 @@
 -- The most freezes that can be in effect at once. A further freeze joins the newest freeze of its kind and
 -- gets its id, so that an unfreeze lifts both.
 local FREEZES_MAX = 100
-local JOINED = ' (and what stood under this id before: see the journal)'
+local JOINED = ' (this id also covers an earlier freeze; see the journal)'
 -- How many lifted freezes are kept for the services, and how many freeze events for sources that can't be
 -- reached.
 local LIFTED_MAX, EVENTS_MAX = 20, 100
@@ -38,11 +38,11 @@ end
 
 -- Adds a freeze event, which each source will write to its journal: see FreezeDetail in src/store/freezes.ts.
 local function in_force_event(state, change, by, at, freezes)
-  local about, stand = {}, {}
-  for index, freeze in ipairs(freezes) do about[index] = in_force_freeze_json(freeze) end
-  for index, freeze in ipairs(state.freezes) do stand[index] = cjson.encode(freeze[1]) end
+  local changed, ids = {}, {}
+  for index, freeze in ipairs(freezes) do changed[index] = in_force_freeze_json(freeze) end
+  for index, freeze in ipairs(state.freezes) do ids[index] = cjson.encode(freeze[1]) end
   local detail = '{"change":"' .. change .. '","by":' .. cjson.encode(by) .. ',"atMs":' .. at
-    .. ',"freezes":[' .. table.concat(about, ',') .. '],"standing":[' .. table.concat(stand, ',') .. ']}'
+    .. ',"freezes":[' .. table.concat(changed, ',') .. '],"standing":[' .. table.concat(ids, ',') .. ']}'
   table.insert(state.acts, { ms(state.sequence) .. '-' .. at, detail })
   if #state.acts > EVENTS_MAX then table.remove(state.acts, 1) end
 end

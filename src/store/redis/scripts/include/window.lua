@@ -31,8 +31,8 @@ local function window_drop(window)
   end
 end
 
--- Reads the counter and writes nothing. `asked` is the total if all amounts that this settle has asked for so
--- far are granted.
+-- Reads the counter and writes nothing. `requested` is the total plus the amounts that earlier claims of this
+-- settle requested.
 local function window_read(key, now, length_ms)
   local head = redis.call('HGET', key, 'head')
   if not head then
@@ -40,7 +40,7 @@ local function window_read(key, now, length_ms)
     if redis.call('EXISTS', key) == 1 then error('counter without its head: ' .. key) end
     return {
       key = key, length_ms = length_ms, expired = {}, total = 0, first = 1, last = 0, ends = 0, sum = 0,
-      oldest = 0, asked = 0, new = true,
+      oldest = 0, requested = 0, new = true,
     }
   end
   local total, span, first, last, ends, sum, oldest =
@@ -49,15 +49,15 @@ local function window_read(key, now, length_ms)
   local window = {
     key = key, length_ms = length_ms, expired = {}, total = amount_of(total), span = span,
     first = tonumber(first), last = tonumber(last), ends = tonumber(ends), sum = amount_of(sum),
-    oldest = tonumber(oldest), asked = 0,
+    oldest = tonumber(oldest), requested = 0,
   }
   while window.first <= window.last and window.oldest <= now - length_ms do window_drop(window) end
-  window.asked = window.total
+  window.requested = window.total
   return window
 end
 
--- Adds an amount in the bucket that ends at `ends`, and writes `asked` as the total: all amounts of a settle
--- are granted, or none. If the last bucket ends later, because buckets were longer before, it gets the
+-- Adds an amount in the bucket that ends at `ends`, and writes `requested` as the total: all amounts of a
+-- settle are granted, or none. If the last bucket ends later, because buckets were longer before, it gets the
 -- amount, which then counts longer than necessary.
 local function window_add(window, amount, ends, clock)
   local key, begins, closed, closed_text = window.key, window.ends < ends, nil, nil
@@ -72,7 +72,7 @@ local function window_add(window, amount, ends, clock)
     window.sum = amount_add(window.sum, amount)
   end
   window.span = window.span or ms(window.first) .. ' ' .. ms(window.last) .. ' ' .. ms(window.ends)
-  local head = amount_text(window.asked) .. ' ' .. window.span .. ' ' .. amount_text(window.sum)
+  local head = amount_text(window.requested) .. ' ' .. window.span .. ' ' .. amount_text(window.sum)
     .. ' ' .. ms(window.oldest)
   if closed then
     redis.call('HSET', key, 'head', head, closed, closed_text)

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
-import type { TurnedAway } from '../../src/pipeline/bounds.ts';
+import type { TurnedAwayCallback } from '../../src/pipeline/admission.ts';
 import { authenticatorOf, md5By, shop } from '../signature/sources.ts';
 import { never, paymentArrival, stubPipeline } from './stub.ts';
 
 const authenticator = authenticatorOf([shop(md5By('A'))], { A: 'A' });
 
 it('a callback that waited unread for longer than its time is turned away before its body is read', async () => {
-  const turned: TurnedAway[] = [];
+  const turned: TurnedAwayCallback[] = [];
   const pipeline = stubPipeline({
     lagMs: () => 5000,
-    turnedAway: (each) => turned.push(each),
+    onTurnedAway: (each) => turned.push(each),
     report: never,
   });
   const { answer, delivered } = await pipeline.receive(paymentArrival('', { body: never }));
@@ -34,13 +34,13 @@ it('the time that a callback waited unread counts as time spent', async () => {
 });
 
 it('a callback beyond the bound is turned away, also if the bound was reached while its body was read', async () => {
-  const turned: TurnedAway[] = [];
+  const turned: TurnedAwayCallback[] = [];
   const reports: string[] = [];
   const bodies: (() => void)[] = [];
   const pipeline = stubPipeline({
     callbacks: 0,
     authenticator: () => authenticator,
-    turnedAway: (each) => turned.push(each),
+    onTurnedAway: (each) => turned.push(each),
     report: ({ code }) => reports.push(code),
   });
   const before = await pipeline.receive(paymentArrival('{', { body: never }));
@@ -51,7 +51,7 @@ it('a callback beyond the bound is turned away, also if the bound was reached wh
     callbacks: 1,
     authenticator: () => authenticator,
     notReady: never,
-    turnedAway: (each) => turned.push(each),
+    onTurnedAway: (each) => turned.push(each),
     report: ({ code }) => reports.push(code),
   });
   const slow = Array.from({ length: 2 }, () =>

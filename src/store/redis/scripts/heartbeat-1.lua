@@ -1,5 +1,5 @@
--- Lists a running service, which thereby answers the last call. Removes services that were silent for a
--- lifetime.
+-- Records the heartbeat of a service, and the number of the last request for heartbeats, which it answers.
+-- Removes services that were silent for a lifetime.
 --
 -- KEYS 1 services
 -- ARGV 1 clock, 2 lifetime ms, 3 id, 4 name, 5 sequence, 6 trouble

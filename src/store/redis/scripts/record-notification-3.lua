@@ -3,7 +3,8 @@
 -- KEYS 1 control, 2 subject, 3 journal
 -- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 txid or empty, 7
 --      detail, 8 most txids of a subject
--- Returns {about, id, verdict, code}, where about is KEYS 2, ARGV 5 and 6 with blanks between: see settle.lua
+-- Returns {request key, id, verdict, code}, where the request key is KEYS 2, ARGV 5 and 6 with blanks
+--      between: see settle.lua
 --- @include journal
 
 local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]

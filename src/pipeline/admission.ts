@@ -3,26 +3,26 @@ import type { FailureBudgets } from './address-budgets.ts';
 import type { Arrival } from './arrival.ts';
 
 /** A callback that is answered FAILURE because of the load or of its address, not because of its content. */
-export interface TurnedAway {
+export interface TurnedAwayCallback {
   readonly reason: 'callbacks' | 'loop' | 'address';
   readonly address: string;
   readonly failure: Failure;
 }
 
-export interface BoundsParts {
+export interface AdmissionParts {
   /** The most callbacks in flight, late ones included (`public.limits.callbacks`). */
   readonly callbacks: number;
   readonly answerTimeoutMs: number;
-  readonly budgets: Pick<FailureBudgets, 'exceeded'>;
+  readonly budgets: Pick<FailureBudgets, 'excessReason'>;
   /** See EventLoop. */
   readonly capacity: () => number;
 }
 
-export interface Bounds {
-  /** Why this callback is turned away before its body is read. */
-  refusal(arrival: Arrival, lagMs: number): TurnedAway | undefined;
-  /** Counts a callback whose body was read. Call `leave` afterwards, unless the callback is turned away. */
-  enter(arrival: Arrival): TurnedAway | undefined;
+export interface Admission {
+  /** Why this callback is turned away before its body is read; undefined if it is not. */
+  turnAway(arrival: Arrival, lagMs: number): TurnedAwayCallback | undefined;
+  /** Counts a callback whose body was read. Call `leave` afterwards, unless it is turned away. */
+  enter(arrival: Arrival): TurnedAwayCallback | undefined;
   leave(): void;
 }
 
@@ -34,17 +34,22 @@ export interface Bounds {
  * second. A slower service would answer all of them late, so its event loop lowers the number: see
  * `nextCapacity`. Slow bodies don't count: they keep no other callback out.
  */
-export function createBounds({ callbacks, answerTimeoutMs, budgets, capacity }: BoundsParts): Bounds {
+export function createAdmission({
+  callbacks,
+  answerTimeoutMs,
+  budgets,
+  capacity,
+}: AdmissionParts): Admission {
   let inFlight = 0;
 
-  const full = (address: string): TurnedAway | undefined => {
+  const turnAwayIfFull = (address: string): TurnedAwayCallback | undefined => {
     const room = Math.ceil(callbacks * capacity());
     if (inFlight < room) return undefined;
     const because =
       room === callbacks
-        ? `${callbacks} callbacks are in flight (public.limits.callbacks): ` +
+        ? `${callbacks} callbacks are in flight (public.limits.callbacks); ` +
           'add a replica, or find out what is slow in countersign_callback_seconds'
-        : `${room} callbacks are in flight, and more would be answered late: ` +
+        : `${room} callbacks are in flight, and more would be answered late; ` +
           'give the service more CPU, or add a replica';
     return {
       reason: room === callbacks ? 'callbacks' : 'loop',
@@ -54,23 +59,23 @@ export function createBounds({ callbacks, answerTimeoutMs, budgets, capacity }: 
   };
 
   return {
-    refusal({ address, header, fromProxy }, lagMs) {
-      const exceeded = budgets.exceeded(address);
+    turnAway({ address, header, fromProxy }, lagMs) {
+      const exceeded = budgets.excessReason(address);
       if (exceeded !== undefined) {
         const isGateway = !fromProxy && header('x-forwarded-for') !== undefined;
         const because = isGateway ? `${exceeded}${UNTRUSTED}` : exceeded;
         return { reason: 'address', address, failure: failure('ADDRESS_THROTTLED', because) };
       }
-      if (lagMs < answerTimeoutMs) return full(address);
+      if (lagMs < answerTimeoutMs) return turnAwayIfFull(address);
       const because =
-        `the service reads its callbacks up to ${Math.round(lagMs)} ms late: ` +
+        `the service reads its callbacks up to ${Math.round(lagMs)} ms late; ` +
         'give it more CPU, or add a replica';
       return { reason: 'loop', address, failure: failure('OVERLOADED', because) };
     },
     enter({ address }) {
-      const refusal = full(address);
-      if (refusal === undefined) inFlight += 1;
-      return refusal;
+      const turnedAway = turnAwayIfFull(address);
+      if (turnedAway === undefined) inFlight += 1;
+      return turnedAway;
     },
     leave() {
       inFlight -= 1;
@@ -79,7 +84,7 @@ export function createBounds({ callbacks, answerTimeoutMs, budgets, capacity }: 
 }
 
 const UNTRUSTED =
-  '. It sends X-Forwarded-For and is not in public.trustedProxies: if it is your gateway, list it there. ' +
+  '. It sends X-Forwarded-For and is not in public.trustedProxies. If it is your gateway, list it there. ' +
   'Otherwise all its clients count as one address';
 
 export interface EventLoop {
@@ -94,15 +99,15 @@ const TICK_MS = 20;
 /** Any process has shorter pauses, such as garbage collections. */
 const NOTABLE_MS = 100;
 
-/** A callback takes about three turns of the event loop, and must be answered in time. */
+/** A callback takes about three turns of the event loop. With a fourth in reserve, it is answered in time. */
 const TURNS_OF_A_CALLBACK = 4;
 const CAPACITY_MIN = 1 / 64;
 const CAPACITY_GROWTH = 1.25;
 
-/** The capacity after a turn of the event loop: half after a long turn, a quarter more after a short one. */
-export function nextCapacity(capacity: number, turnMs: number, answerTimeoutMs: number): number {
+/** The next capacity: half after a long pause of the event loop, a quarter more after a short one. */
+export function nextCapacity(capacity: number, lagMs: number, answerTimeoutMs: number): number {
   const longMs = Math.max(answerTimeoutMs / TURNS_OF_A_CALLBACK, NOTABLE_MS);
-  return turnMs > longMs ? Math.max(capacity / 2, CAPACITY_MIN) : Math.min(capacity * CAPACITY_GROWTH, 1);
+  return lagMs > longMs ? Math.max(capacity / 2, CAPACITY_MIN) : Math.min(capacity * CAPACITY_GROWTH, 1);
 }
 
 /**

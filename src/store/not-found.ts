@@ -1,0 +1,15 @@
+import { CountersignError } from '../errors.ts';
+
+export const missingList = (source: string, list: string): CountersignError =>
+  new CountersignError(
+    'NOT_FOUND',
+    `the source ${source} has no list ${list}; create it with \`countersign list add\``,
+    { source, list },
+  );
+
+export const missingOrder = (source: string, subject: string): CountersignError =>
+  new CountersignError(
+    'NOT_FOUND',
+    `the source ${source} has no order for ${subject}; \`countersign orders expect\` announces one`,
+    { source, subject },
+  );
