@@ -13,6 +13,11 @@ const patience = { testTimeout: 120_000, hookTimeout: 120_000, setupFiles: 'test
 const maxWorkers = availableParallelism() + 1;
 
 const LONG = 'test/**/*.long.test.ts';
+/** They keep all processors busy, so each runs alone. */
+const BUSY = [
+  'test/scenarios/commands-beside-load.long.test.ts',
+  'test/scenarios/connections-are-bounded.long.test.ts',
+];
 
 /**
  * The files that a worker runs share its modules: to load them for each file takes a quarter of all processor
@@ -52,8 +57,16 @@ export default defineConfig({
         },
       },
       {
-        test: { ...patience, name: 'long', include: [LONG], maxWorkers: 2, sequence: { groupOrder: 2 } },
+        test: {
+          ...patience,
+          name: 'long',
+          include: [LONG],
+          exclude: BUSY,
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+        },
       },
+      { test: { ...patience, name: 'busy', include: BUSY, maxWorkers: 1, sequence: { groupOrder: 3 } } },
     ],
   },
 });

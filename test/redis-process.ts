@@ -43,7 +43,7 @@ export interface RedisProcessOptions {
 const MISSING =
   'These tests start their own Redis and there is no `redis-server` on the PATH: install Redis 7.0 or newer (Debian: `apt-get install redis-server`, macOS: `brew install redis`).';
 const READY = /Ready to accept connections|Sentinel ID is/;
-const ASK_MS = 1000;
+const ASK_MS = 10_000;
 
 export function startRedisProcess(options: RedisProcessOptions): Promise<RedisProcess> {
   return onNextPort(async (port) => {

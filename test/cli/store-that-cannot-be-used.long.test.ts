@@ -19,6 +19,7 @@ const RIG_MS = 120_000;
  * before it gives up.
  */
 const connectTimeoutMs = '5000';
+const commandTimeoutMs = '5000';
 const env = { RIGHT: 'r1ght-s3cret', WRONG: 'wr0ng-s3cret' };
 const config = [`user somebody on >${env.RIGHT} ~* &* +@all`];
 
@@ -55,7 +56,7 @@ const topologies: readonly Topology[] = [
   },
   {
     name: 'a Cluster',
-    start: (options) => startRedisCluster({ primaries: 3, config, ...options }),
+    start: (options) => startRedisCluster({ primaries: 3, nodeTimeoutMs: 15_000, config, ...options }),
     at: (port) => `redis-cluster://127.0.0.1:${port}`,
   },
 ];
@@ -203,7 +204,7 @@ describe.each(topologies)('a command on $name', (topology) => {
   });
 
   const run = (argv: readonly string[], store: Readonly<Record<string, unknown>>) =>
-    runProcess(argv, { env, settings: { store: { connectTimeoutMs, ...store } } });
+    runProcess(argv, { env, settings: { store: { connectTimeoutMs, commandTimeoutMs, ...store } } });
 
   it.concurrent.each([
     ['in plain text', () => ({ url: rigs.plain.url, username: 'somebody', password: { env: 'RIGHT' } })],

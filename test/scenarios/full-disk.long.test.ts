@@ -78,11 +78,11 @@ describe('a full disk under the embedded store', () => {
 
       fill(service.pid);
       // Nobody calls: the service finds out by itself, once its log has no room left.
-      const full = await eventually('the service is not ready', async () => {
-        const state = await readinessAt(service.ops);
-        return state.status === 503 ? state : undefined;
+      const said = /store: the store \S+ (?:can't grow, because the disk is full|failed)/;
+      await eventually('the service is not ready, and says why', async () => {
+        const { status, because } = await readinessAt(service.ops);
+        return (status === 503 && said.test(because)) || undefined;
       });
-      expect(full.because).toMatch(/store: the store \S+ (?:can't grow, because the disk is full|failed)/);
       expect(await metric(service.ops, 'countersign_store_writable')).toBe('0');
       await eventually('the log says so', () =>
         service.log.find(({ event, level }) => event === 'store-not-writable' && level === 'error'),

@@ -13,7 +13,7 @@ import { upTo } from './policies.ts';
 import { durableRedis, folderOf, readinessAt, serviceProcess, storeOf, untilReady } from './running.ts';
 
 /** Much longer than the sender takes to notice, on a busy machine too. */
-const DELAY_MS = 4000;
+const DELAY_MS = 12_000;
 const GRACE_MS = 10_000;
 
 /**
@@ -36,17 +36,19 @@ function startSender(first: readonly ServiceProcess[]): Sender {
 
   async function look(): Promise<void> {
     while (!stopped.signal.aborted) {
-      for (const instance of sender.instances) {
-        const status = await fetch(`${instance.ops}/readyz`).then(
-          (response) => response.status,
-          () => undefined,
-        );
-        if (status === 200 && sender.instances.includes(instance)) ready.add(instance);
-        else ready.delete(instance);
-      }
+      await Promise.all(sender.instances.map(lookAt));
       for (const instance of ready) if (!sender.instances.includes(instance)) ready.delete(instance);
       await pause(20);
     }
+  }
+
+  async function lookAt(instance: ServiceProcess): Promise<void> {
+    const status = await fetch(`${instance.ops}/readyz`).then(
+      (response) => response.status,
+      () => undefined,
+    );
+    if (status === 200 && sender.instances.includes(instance)) ready.add(instance);
+    else ready.delete(instance);
   }
 
   async function work(): Promise<void> {

@@ -31,8 +31,11 @@ const stores: readonly (readonly [name: string, start: () => Promise<Rig>])[] = 
   ['the embedded store', () => Promise.resolve({ url: undefined, stop: () => Promise.resolve() })],
   ['one Redis', () => startRedisServer()],
   ['Sentinels', () => startSentinels({ replicas: 0, sentinels: 1 })],
-  ['a Cluster', () => startRedisCluster({ primaries: 3 })],
+  ['a Cluster', () => startRedisCluster({ primaries: 3, nodeTimeoutMs: 15_000 })],
 ];
+
+/** A busy machine may take its time to connect. */
+const PATIENT = { commandTimeoutMs: '10000', connectTimeoutMs: '20000' };
 
 describe.each(stores)('a port that is taken, on %s', (_, start) => {
   let rig: Rig;
@@ -47,7 +50,7 @@ describe.each(stores)('a port that is taken, on %s', (_, start) => {
       const port = await takenPort();
       const settings = {
         [setting]: { port: String(port) },
-        ...(rig.url !== undefined && { store: { url: rig.url, prefix: `taken-${setting}` } }),
+        ...(rig.url !== undefined && { store: { url: rig.url, prefix: `taken-${setting}`, ...PATIENT } }),
       };
       const folder = writeServiceFolder({ settings });
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -114,10 +114,14 @@ export function createOperator(store: Store, random: Random): Operator {
   }
 
   async function work(): Promise<void> {
+    // Each once, so that also a short run has all of them.
+    const firstOfAll = [freezeForAMoment, listForAMoment, push];
     while (!stopped.signal.aborted) {
       await pause(random.whole(...REST_MS));
       if (isQuiet) continue;
-      await random.oneOf([freezeForAMoment, listForAMoment, listForAMoment, push])();
+      const next =
+        firstOfAll.shift() ?? random.oneOf([freezeForAMoment, listForAMoment, listForAMoment, push]);
+      await next();
     }
   }
 

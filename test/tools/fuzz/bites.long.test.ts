@@ -10,7 +10,6 @@ import type { Tally } from '../../../tools/fuzz/tally.ts';
  */
 
 const COUNT = 320;
-const TIMEOUT_MS = 60_000;
 
 type Fault = (send: Subject['send'], sent: Sent) => Promise<Observed>;
 
@@ -44,7 +43,7 @@ const yesFor = (code: string): Fault =>
 
 const kinds = ({ wrong }: Tally): readonly string[] => [...wrong.keys()];
 
-describe('a pipeline is found that', { timeout: TIMEOUT_MS }, () => {
+describe('a pipeline is found that', () => {
   it.each([
     ['SIGN_WRONG', 'no signature holds'],
     ['SIGN_AMBIGUOUS', 'the text signs what the callback does not define'],
@@ -117,7 +116,7 @@ describe('a pipeline is found that', { timeout: TIMEOUT_MS }, () => {
   });
 });
 
-it('one seed makes the same callbacks', { timeout: TIMEOUT_MS }, async () => {
+it('one seed makes the same callbacks', async () => {
   const bodies = async (): Promise<readonly string[]> => {
     const sent: string[] = [];
     await foundWith((send, one) => {

@@ -32,10 +32,13 @@ export interface SentinelTopology extends Topology {
  * replicas have it. Only with both is none ever forgotten: with one, a Sentinel that gives up a primary which
  * is just back may promote the other.
  */
-export function startSentinel(count: number, replicas: number): Promise<SentinelTopology> {
-  return startReplicated(count, { name: 'sentinel', replicas: REPLICAS, wanted: replicas }, (sentinels) =>
-    failovers(sentinels, REPLICAS, replicas),
-  );
+export function startSentinel(
+  count: number,
+  replicas: number,
+  patience: Patience = {},
+): Promise<SentinelTopology> {
+  const nodes = { name: 'sentinel', replicas: REPLICAS, wanted: replicas, ...patience };
+  return startReplicated(count, nodes, (sentinels) => failovers(sentinels, REPLICAS, replicas));
 }
 
 /**
@@ -43,15 +46,24 @@ export function startSentinel(count: number, replicas: number): Promise<Sentinel
  * without one of its nodes, and forgets nothing when a second one goes. Its primary dies, and is not replaced
  * while it still works: for that see `startSentinel`.
  */
-export function startSpare(count: number): Promise<SentinelTopology> {
+export function startSpare(count: number, patience: Patience = {}): Promise<SentinelTopology> {
   const wanted = REPLICAS_AND_ONE - 1;
-  return startReplicated(count, { name: 'spare', replicas: REPLICAS_AND_ONE, wanted }, (sentinels) => [
+  const nodes = { name: 'spare', replicas: REPLICAS_AND_ONE, wanted, ...patience };
+  return startReplicated(count, nodes, (sentinels) => [
     ...failovers(sentinels, REPLICAS_AND_ONE, wanted).filter(({ replacesAlive }) => !replacesAlive),
     ...losses(sentinels, REPLICAS_AND_ONE),
   ]);
 }
 
-interface Replicated {
+/**
+ * After how long a silence the Sentinels replace a primary. A busy machine may stand still for a second, and a
+ * primary that is replaced while it works may forget what fewer than all replicas have.
+ */
+export interface Patience {
+  readonly downAfterMs?: number;
+}
+
+interface Replicated extends Patience {
   readonly name: string;
   readonly replicas: number;
   /** That an approval waits for. */
@@ -60,12 +72,17 @@ interface Replicated {
 
 async function startReplicated(
   count: number,
-  { name, replicas, wanted }: Replicated,
+  { name, replicas, wanted, downAfterMs }: Replicated,
   faultsOf: (sentinels: RedisSentinels) => readonly Fault[],
 ): Promise<SentinelTopology> {
   const ending = endings();
   try {
-    const sentinels = await startSentinels({ replicas, sentinels: 3, durable: true });
+    const sentinels = await startSentinels({
+      replicas,
+      sentinels: 3,
+      durable: true,
+      ...(downAfterMs === undefined ? {} : { downAfterMs }),
+    });
     ending.add(() => sentinels.stop());
     const store = {
       url: sentinels.url,

@@ -12,17 +12,24 @@ import { type Topology, endings } from '../topology.ts';
  * Below the time for a command: what is answered in time is so by the answer's own time-out, and decisions
  * come late.
  */
-const ANSWER_TIMEOUT_MS = 800;
-const COMMAND_TIMEOUT_MS = 2500;
+const TIMEOUTS: SingleTimeouts = { answerTimeoutMs: 800, commandTimeoutMs: 2500 };
 const CONNECT_TIMEOUT_MS = 1000;
 const OPERATOR_TIMEOUT_MS = 1000;
 /** As much as may still be written once it is filled up. */
 const LEFT_BYTES = 100_000;
 
+export interface SingleTimeouts {
+  readonly answerTimeoutMs: number;
+  readonly commandTimeoutMs: number;
+}
+
 /**
  * Receivers on one Redis that has on disk what it acknowledged, each with a network of its own in between.
  */
-export async function startSingle(count: number): Promise<Topology> {
+export async function startSingle(
+  count: number,
+  { answerTimeoutMs, commandTimeoutMs } = TIMEOUTS,
+): Promise<Topology> {
   const ending = endings();
   try {
     const redis = await startRedisServer({ durable: true });
@@ -36,8 +43,8 @@ export async function startSingle(count: number): Promise<Topology> {
         name: `receiver ${index + 1}`,
         policies: revisionOf(0).files,
         settings: {
-          answerTimeoutMs: ANSWER_TIMEOUT_MS,
-          store: { url, commandTimeoutMs: COMMAND_TIMEOUT_MS, connectTimeoutMs: CONNECT_TIMEOUT_MS },
+          answerTimeoutMs,
+          store: { url, commandTimeoutMs, connectTimeoutMs: CONNECT_TIMEOUT_MS },
         },
       }),
     );
@@ -53,9 +60,9 @@ export async function startSingle(count: number): Promise<Topology> {
         ...receiverFaults(receivers),
         clockFault(receivers, ANY_HOUR),
         ...redisFaults(redis, admin),
-        ...networkFaults(proxies),
+        ...networkFaults(proxies, answerTimeoutMs),
       ],
-      answerTimeoutMs: ANSWER_TIMEOUT_MS,
+      answerTimeoutMs,
       journalLagMs: 0,
       stop: ending.run,
     };
@@ -131,7 +138,7 @@ async function insisting(does: () => Promise<unknown>): Promise<void> {
   }
 }
 
-function networkFaults(proxies: readonly Proxy[]): readonly Fault[] {
+function networkFaults(proxies: readonly Proxy[], answerTimeoutMs: number): readonly Fault[] {
   const networks: readonly (readonly [
     name: string,
     becomes: (random: Random) => Network,
@@ -148,7 +155,7 @@ function networkFaults(proxies: readonly Proxy[]): readonly Fault[] {
       (random) => ({ kind: 'cut', what: 'requests', bytes: random.whole(1, 9000) }),
     ],
     ['no connection', () => ({ kind: 'refuse' })],
-    ['slow beyond every time-out', () => ({ kind: 'delay', delayMs: ANSWER_TIMEOUT_MS })],
+    ['slow beyond every time-out', () => ({ kind: 'delay', delayMs: answerTimeoutMs })],
     ['slow up to the time-out', (random) => ({ kind: 'delay', delayMs: random.whole(100, 260) })],
     ['replies in small pieces', (random) => ({ kind: 'trickle', bytes: random.whole(1, 40) })],
   ];
