@@ -63,7 +63,7 @@ export async function startSentinels(options: RedisSentinelsOptions = {}): Promi
   try {
     const { replicas = 2, sentinels: watching = 3 } = options;
     for (let index = 0; index <= replicas; index++) nodes.push(await startNode(folder, options, nodes[0]));
-    await replicated(nodes[0], replicas);
+    await replicated(() => Promise.resolve(nodes[0]), replicas);
     for (let index = 0; index < watching; index++) {
       sentinels.push(await startSentinel(folder, options, nodes[0]));
     }
@@ -162,7 +162,7 @@ function rigOf({ nodes, sentinels, stop, tls }: Parts): RedisSentinels {
           .catch(() => undefined);
         return written === 'OK' ? current : undefined;
       }),
-    replicated: async (replicas) => replicated(node(await primary()), replicas),
+    replicated: (replicas) => replicated(async () => node(await primary()), replicas),
   };
 }
 
@@ -178,9 +178,10 @@ async function primaryOf(sentinels: readonly RedisProcess[]): Promise<number> {
   });
 }
 
-async function replicated(primary: RedisProcess | undefined, replicas: number): Promise<void> {
+/** Asks for the primary each time, because the Sentinels may replace it meanwhile. */
+async function replicated(primary: () => Promise<RedisProcess | undefined>, replicas: number): Promise<void> {
   await eventually(`${replicas} replicas follow`, async () => {
-    const info = String(await primary?.ask('INFO', 'replication').catch(() => ''));
+    const info = String(await (await primary())?.ask('INFO', 'replication').catch(() => ''));
     return (info.match(/state=online/g)?.length ?? 0) >= replicas ? true : undefined;
   });
 }
