@@ -1,9 +1,8 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { z } from 'zod';
 import { systemClock } from '../values/clock.ts';
+import { VERSION } from '../values/version.ts';
 import type { ExitCode } from './command.ts';
 import { runProgram } from './program.ts';
 import { OutputClosed } from './session.ts';
@@ -20,7 +19,7 @@ export async function runMain(): Promise<ExitCode> {
     env: process.env,
     clock: systemClock,
     user: userInfo().username,
-    version: versionOf(new URL('../../package.json', import.meta.url)),
+    version: VERSION,
     stopped,
   });
   const lost = await out.finished();
@@ -84,8 +83,4 @@ function stopped(): Promise<string> {
     };
     for (const signal of signals) process.on(signal, received);
   });
-}
-
-function versionOf(file: URL): string {
-  return z.object({ version: z.string() }).parse(JSON.parse(readFileSync(file, 'utf8'))).version;
 }

@@ -3,10 +3,11 @@ import { failure } from '../errors.ts';
 import { evaluate, pluginQuestionsOf } from '../policy/evaluate.ts';
 import { type PluginAnswer, type PluginQuestion, type PriceTable, factsAt } from '../policy/facts.ts';
 import { explainBriefly, explainEntry } from '../policy/explain.ts';
-import { type Proposal, proposalToJson } from '../policy/proposal.ts';
+import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { Authenticated } from '../signature/authenticate.ts';
 import { formatSpan } from '../store/clock-state.ts';
+import { type ArrivalFacts, keptDecision, notingUse } from '../store/kept-decision.ts';
 import type { SettleResult, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import type { Outcome, Trace } from './outcome.ts';
@@ -84,12 +85,9 @@ export async function decide(
     // The time of the evaluation is that of the decision: the clock after the plugins have answered, and in
     // later attempts the time that the store has stated.
     const prices = parts.policies.prices();
-    const facts = factsAt(nowMs ?? parts.clock(), { scheme, prices, answers });
+    const facts = factsAt(nowMs ?? parts.clock(), { scheme, prices: notingUse(prices), answers });
     const proposal = trace.measure('evaluate', () => evaluate(release, callback, facts));
-    const detail = detailOf(received, trace, {
-      ...(answers.size > 0 ? { answers: Object.fromEntries(answers) } : {}),
-      proposal: proposalToJson(proposal),
-    });
+    const detail = keptDecision(arrivalOf(received, trace), facts, proposal);
     const result = await trace.measureAsync('settle', () =>
       parts.store.settle({ callback, proposal, scheme: boundScheme, detail }),
     );
@@ -231,6 +229,12 @@ async function decideNotification(
   });
 }
 
+function arrivalOf({ body, sender, address }: AuthenticatedCallback, { requestId }: Trace): ArrivalFacts {
+  const { by, scheme, plaintext } = sender;
+  return { requestId, address, by, scheme, body, plaintext };
+}
+
+/** The detail of a callback that no policy decided. */
 function detailOf(
   { callback, body, sender, address }: AuthenticatedCallback,
   trace: Trace,

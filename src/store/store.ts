@@ -75,7 +75,8 @@ export interface SettleRequest {
    */
   readonly scheme: string;
   /**
-   * JSON for the journal: the body, its members, every rule's result, times, who was authenticated and how.
+   * JSON for the journal: the body, who was authenticated and how, and all that the evaluation depended on. See
+   * kept-decision.ts.
    */
   readonly detail: string;
 }
@@ -475,7 +476,7 @@ export interface JournalEntry {
   readonly revision: string;
   readonly of: string;
   readonly claims: readonly ClaimResult[];
-  /** The text that was given, byte for byte. */
+  /** The text that was given, byte for byte; that of a kept decision with its proposal: see explained.ts. */
   readonly detail: string;
 }
 

@@ -13,7 +13,7 @@ import type { GivenState, PolicyTest, TestCallback } from '../../src/policy/suit
 import type { Found } from '../../src/simulation/run-tests.ts';
 import { createFollower } from '../../src/release/follow.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { Member } from '../../src/values/members.ts';
+import { membersJson } from '../../src/values/members.ts';
 
 /*
  * Runs a test of policies as production would: on a store of its own through the store's verbs, each callback
@@ -96,7 +96,12 @@ async function decided(parts: DecideParts, test: TestCallback): Promise<Found> {
     return { verdict: 'FAILURE', code, rule: undefined, values: {}, because };
   }
   const { callback } = parsed;
-  const question = { callback, body: bodyOf(test), sender: senderOf(test), address: '127.0.0.1' };
+  const question = {
+    callback,
+    body: membersJson(test.members),
+    sender: senderOf(test),
+    address: '127.0.0.1',
+  };
   const { verdict, report } = await decide(parts, createTrace(arrivalOf(test), 0), question);
   const entry = await parts.store.entry(callback.source, report.decision ?? '');
   if (entry?.subject !== subjectOf(callback) || entry.verdict !== verdict) {
@@ -124,12 +129,6 @@ function senderOf({ source, scheme: named, members }: TestCallback): Authenticat
   const scheme = SCHEMES.find((each) => each === named);
   return { ok: true, source, scheme, by: 'the test', members, plaintext: undefined };
 }
-
-function bodyOf({ members }: TestCallback): string {
-  return JSON.stringify(Object.fromEntries([...members].map(([name, member]) => [name, textOf(member)])));
-}
-
-const textOf = (member: Member): string => ('text' in member ? member.text : '');
 
 /** Only its id matters from here on. */
 function arrivalOf({ line, source }: TestCallback): Parameters<typeof createTrace>[0] {

@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import { describeAfresh } from './conformance/afresh.ts';
 import { describeAged } from './conformance/aged.ts';
 import { describeConcurrency } from './conformance/concurrency.ts';
+import { describeExplanations } from './conformance/explanations.ts';
 import { describeFreezes } from './conformance/freezes.ts';
 import { describeJournal } from './conformance/journal.ts';
 import { describeLists } from './conformance/lists.ts';
@@ -51,6 +52,7 @@ import { describeWindows } from './conformance/windows.ts';
 export function describeStore(name: string, open: OpenStore): void {
   describe(`the ${name} store`, () => {
     describeSettle(open);
+    describeExplanations(open);
     describeRepeats(open);
     describeSchemes(open);
     describeWindows(open);

@@ -98,6 +98,7 @@ export function createJudge(): Judge {
         const key = `${source} ${subject}`;
         seen.set(key, (seen.get(key) ?? new Set()).add(terms));
         const scheme = schemeIn(observed.settled.detail);
+        if (!observed.settled.explainsItself) wrong.push('explained otherwise than it was evaluated');
         if (scheme !== undefined) schemes.set(key, (schemes.get(key) ?? new Set()).add(scheme));
       }
       if (observed.settled !== undefined && reading.may === true) {

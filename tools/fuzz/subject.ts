@@ -6,10 +6,13 @@ import { subjectOf, termsOf } from '../../src/callback/callback.ts';
 import { plainAnswer } from '../../src/callback/answer.ts';
 import { createPipeline } from '../../src/pipeline/pipeline.ts';
 import { readPolicyFiles } from '../../src/policy/compile.ts';
+import { proposalToJson } from '../../src/policy/proposal.ts';
+import type { Release } from '../../src/policy/release.ts';
 import { createFollower } from '../../src/release/follow.ts';
 import { pushRelease } from '../../src/release/push.ts';
 import { compileAuthenticator } from '../../src/signature/authenticate.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
+import { explainedDetail, isKeptDecision } from '../../src/store/kept-decision.ts';
 import type { SettleRequest, Store } from '../../src/store/store.ts';
 import type { Sent } from './reference/reading.ts';
 import { POLICY_FILES, environment, sources } from './settings.ts';
@@ -37,7 +40,10 @@ export interface Settled {
   readonly subject: string;
   /** The digest by which the store compares terms. */
   readonly terms: string;
+  /** The detail of its journal entry, with the proposal computed again. */
   readonly detail: string;
+  /** The proposal computed again is the one that was settled, character by character. */
+  readonly explainsItself: boolean;
 }
 
 export interface Subject {
@@ -62,7 +68,7 @@ export async function openSubject(): Promise<Subject> {
     optional: PAYMENT_OPTIONAL,
   });
   const pipeline = createPipeline({
-    store: watched(store, settled),
+    store: watched(store, settled, () => policies.current()),
     authenticator: () => authenticator,
     policies,
     ask: () => Promise.reject(new Error('no rule here asks anybody')),
@@ -119,17 +125,31 @@ async function putInForce(store: Store): Promise<void> {
 }
 
 /** The store itself, and what it was asked to settle, by the id of the request. */
-function watched(store: Store, settled: Map<string, Settled>): Store {
-  const note = ({ callback, detail }: Pick<SettleRequest, 'callback' | 'detail'>): void => {
+function watched(store: Store, settled: Map<string, Settled>, release: () => Release | undefined): Store {
+  const note = (
+    { callback, detail }: Pick<SettleRequest, 'callback' | 'detail'>,
+    explainsItself: (detail: string) => boolean = () => true,
+  ): void => {
     const id = /"requestId":"(fuzz-\d+)"/.exec(detail)?.[1];
     if (id === undefined) return;
     const { source } = callback;
-    settled.set(id, { detail, source, subject: subjectOf(callback), terms: termsOf(callback) });
+    const subject = subjectOf(callback);
+    const explained = isKeptDecision(detail)
+      ? explainedDetail({ source, subject, detail }, release())
+      : detail;
+    settled.set(id, {
+      detail: explained,
+      explainsItself: explainsItself(explained),
+      source,
+      subject,
+      terms: termsOf(callback),
+    });
   };
   return {
     ...store,
     settle: (request) => {
-      note(request);
+      const proposal = `,"proposal":${JSON.stringify(proposalToJson(request.proposal))}}`;
+      note(request, (detail) => detail.endsWith(proposal) && !detail.includes('"note":'));
       return store.settle(request);
     },
     recordNotification: (request) => {

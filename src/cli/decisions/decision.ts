@@ -94,13 +94,17 @@ function explainedDecision(
   detail: Detail,
   first: JournalEntry | undefined,
 ): EntryExplanation {
+  const { note } = detail;
+  if (detail.proposal === undefined && note !== undefined) {
+    return { because: note, deciding: undefined, next: undefined, rules: [], detail };
+  }
   try {
     const proposal = proposalFromJson(detail.proposal);
     const decided = { ...entry, firstRefusal: first && explainEntry(first)?.deciding };
     const { because, deciding, next, rules } = explain(proposal, decided);
+    const repeated = entry.type === 'repeat' ? ` (decided before, as ${entry.source}/${entry.of})` : '';
     return {
-      because:
-        entry.type === 'repeat' ? `${because} (decided before, as ${entry.source}/${entry.of})` : because,
+      because: `${because}${repeated}${note === undefined ? '' : ` (${note})`}`,
       deciding,
       next,
       rules: rules.map((rule, at) => ({
@@ -133,6 +137,7 @@ const detailShape = z
     plaintext: text,
     txid: text,
     because: text,
+    note: text,
     valid: z.object({ client: z.boolean(), verify: z.boolean() }).optional().catch(undefined),
     fromMs: z.number().optional().catch(undefined),
     toMs: z.number().optional().catch(undefined),

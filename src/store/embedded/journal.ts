@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { z } from 'zod';
-import { type ClaimResult, claimResults } from '../../claims/claims.ts';
+import type { ClaimResult } from '../../claims/claims.ts';
+import { readResults, storedResults } from '../../claims/stored.ts';
 import { CountersignError } from '../../errors.ts';
 import { assertJournalQuery } from '../journal-query.ts';
 import { JOURNAL_TYPES, type JournalEntry, type JournalQuery, type JournalRecord } from '../store.ts';
@@ -43,7 +44,7 @@ export function createJournal(connection: DatabaseSync): JournalTable {
   const append: JournalTable['append'] = (entry) => {
     const { source, atMs, type, detail } = entry;
     const { subject = '', verdict = '', code = '', revision = '', of = '' } = entry;
-    const claims = storedClaims(entry.claims ?? []);
+    const claims = storedResults(entry.claims ?? []);
     const row = insert.get(source, atMs, type, subject, verdict, code, revision, of, claims, detail);
     return String(integer(row ?? {}, 'id'));
   };
@@ -133,19 +134,13 @@ function createDrop(connection: DatabaseSync): JournalTable['drop'] {
 
 // ---- rows ----
 
-const unitsSchema = z
-  .string()
-  .regex(/^\d+$/)
-  .transform((digits) => BigInt(digits));
-const claimsSchema = claimResults(unitsSchema);
 const typeSchema = z.enum(JOURNAL_TYPES);
 const verdictSchema = z.enum(['SUCCESS', 'FAILURE', '']);
 
-/** Claim results as JSON, with amounts as the digits of their units. */
-function storedClaims(results: readonly ClaimResult[]): string {
-  return JSON.stringify(results, (_name, value: unknown) =>
-    typeof value === 'bigint' ? value.toString() : value,
-  );
+function claimsOf(row: Row): readonly ClaimResult[] {
+  const results = readResults(text(row, 'claims'));
+  if (results === undefined) throw new Error('its results of claims have a wrong form');
+  return results;
 }
 
 /** An entry from its row. Throws STORE_CORRUPT. */
@@ -162,7 +157,7 @@ function journalEntry(row: Row): JournalEntry {
       code: text(row, 'code'),
       revision: text(row, 'revision'),
       of: text(row, 'of'),
-      claims: claimsSchema.parse(JSON.parse(text(row, 'claims'))),
+      claims: claimsOf(row),
       detail: text(row, 'detail'),
     };
   } catch (thrown) {

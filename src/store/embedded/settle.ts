@@ -151,7 +151,7 @@ function decide(
     id,
     verdict,
     code,
-    revision,
+    revision: approves ? '' : revision,
     ...(approves ? { final: false, afresh: false } : permanenceOf(request, claims)),
     atMs,
     lists: approves ? [] : listVersions(tables, request),

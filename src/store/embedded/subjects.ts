@@ -19,14 +19,18 @@ const storedDecision = z.strictObject({
   id: z.string(),
   verdict: z.enum(['SUCCESS', 'FAILURE']),
   code: z.enum(['APPROVED', 'RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS']),
-  revision: z.string(),
-  final: z.boolean(),
+  /** Of a refusal; a repeated approval doesn't depend on it. */
+  revision: z.string().default(''),
+  final: z.boolean().default(false),
   /** A refusal that is never repeated, but decided again each time. Older versions did not store it. */
   afresh: z.boolean().default(false),
   /** When it was made. 0 for a decision of an older version, which did not store it. */
   atMs: z.number().default(0),
   /** The lists that a refusal depends on, with their versions; 0 for a list that did not exist. */
-  lists: z.array(z.tuple([z.string(), z.number()])).readonly(),
+  lists: z
+    .array(z.tuple([z.string(), z.number()]))
+    .readonly()
+    .default([]),
 });
 
 /** A subject's stored record. */
@@ -36,8 +40,11 @@ const subjectRecord = z.strictObject({
   scheme: z.string().optional(),
   decisions: z.array(storedDecision.readonly()).readonly(),
   /** The keys of the counters in which it has reserved, and until when each reservation counts. */
-  reserved: z.array(z.tuple([z.string(), z.number()])).readonly(),
-  txids: z.array(z.string()).readonly(),
+  reserved: z
+    .array(z.tuple([z.string(), z.number()]))
+    .readonly()
+    .default([]),
+  txids: z.array(z.string()).readonly().default([]),
   /** Whether an approval has used up the order that was announced for it. */
   usesOrder: z.boolean().default(false),
 });
@@ -69,12 +76,19 @@ export function createSubjects(connection: DatabaseSync): Subjects {
       return row === undefined ? undefined : recordOf(text(row, 'record'), source, subject);
     },
     save(source, subject, record, nowMs) {
-      save.run(source, subject, JSON.stringify(record), nowMs);
+      save.run(source, subject, JSON.stringify(record, withoutDefaults), nowMs);
     },
     expire(beforeMs, limit) {
       for (const row of expired.all(beforeMs, limit)) drop.run(text(row, 'source'), text(row, 'subject'));
     },
   };
+}
+
+/** Leaves out the members that reading adds again: those that are false, the empty text or the empty list. */
+function withoutDefaults(this: unknown, _name: string, value: unknown): unknown {
+  if (Array.isArray(this)) return value;
+  const isEmpty = value === '' || (Array.isArray(value) && value.length === 0);
+  return value === false || isEmpty ? undefined : value;
 }
 
 function recordOf(stored: string, source: string, subject: string): SubjectRecord {

@@ -3,6 +3,7 @@ import { CountersignError } from '../../errors.ts';
 import type { Clock } from '../../values/clock.ts';
 import { type ClockBounds, type ClockReading, type ClockState, clockStateOf } from '../clock-state.ts';
 import type { Elapsed } from '../elapsed.ts';
+import { explained } from '../explained.ts';
 import { notificationStepOf, settleStepOf } from '../settle-step.ts';
 import type { Store } from '../store.ts';
 import type { ArgumentOf, ResultOf, Write, WriteVerbs } from './engine.ts';
@@ -40,9 +41,10 @@ export function createVerbs(parts: VerbsParts): Pick<Store, StoreWriteVerb | Clo
 
 function createReadVerbs({ read, tables, now }: VerbsParts): Pick<Store, ReadVerb> {
   const { releases, lists, orders, prices, services, journal } = tables;
+  const document = (revision: string) => read(() => releases.document(revision));
   return {
     control: () => read(() => releases.control()),
-    document: (revision) => read(() => releases.document(revision)),
+    document,
     history: (limit) => read(() => releases.history(limit)),
     lists: (source) => read(() => lists.summaries(source)),
     async *listEntries(source, list) {
@@ -58,8 +60,13 @@ function createReadVerbs({ read, tables, now }: VerbsParts): Pick<Store, ReadVer
     prices: () => read(() => prices.table()),
     priceHistory: (query) => read(() => prices.history(query)),
     services: () => read(() => ({ nowMs: now(), services: services.all() })),
-    entry: (source, id) => read(() => journal.entry(source, id)),
-    entries: (query) => read(() => journal.entries(query)),
+    ...explained(
+      {
+        entry: (source, id) => read(() => journal.entry(source, id)),
+        entries: (query) => read(() => journal.entries(query)),
+      },
+      document,
+    ),
     journalSize: (source) => read(() => journal.size(source)),
   };
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Claim, ClaimResult } from '../../claims/claims.ts';
-import { orderFound } from '../../claims/order.ts';
+import { readResults } from '../../claims/stored.ts';
 import type { WindowClaim } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
 import type { SourceKeys } from './keys.ts';
-import { parseJson, parseReply } from './reply.ts';
+import { parseReply } from './reply.ts';
 
 /** The key that a claim of the subject is checked against, in the slot of the source. */
 export function claimKey(keys: SourceKeys, subject: string, claim: Claim): string {
@@ -59,81 +59,7 @@ export function permanenceCode(of: { readonly final: boolean; readonly afresh: b
   return of.final ? '1' : of.afresh ? '2' : '0';
 }
 
-/**
- * The results of claims, as scripts answer and journal them: JSON of texts. Read without zod, which is too
- * slow for each decision. Throws STORE_CORRUPT for anything else.
- */
+/** The results of claims, as scripts answer and journal them. Throws STORE_CORRUPT for anything else. */
 export function readClaims(json: string): readonly ClaimResult[] {
-  return json === '[]' ? [] : parseJson(list, 'the results of claims', json).map(readClaim);
+  return readResults(json) ?? parseReply(z.never(), 'the results of claims', json);
 }
-
-const list = z.custom<readonly unknown[]>((value) => Array.isArray(value), 'not a list');
-
-/** Undefined if the texts are not a result of this kind. The first text is the kind. */
-type ReadResult = (texts: readonly unknown[]) => ClaimResult | undefined;
-
-const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<Claim['type'], ReadResult>([
-  [
-    'window',
-    (texts) => {
-      const [holds, reserved, used] = [texts[1], texts[2], texts[3]];
-      if (texts.length !== 4 || !isFlag(holds) || !isFlag(reserved) || !isUnits(used)) return undefined;
-      return { holds: holds === '1', reserved: reserved === '1', used: BigInt(used) };
-    },
-  ],
-  [
-    'list',
-    (texts) => {
-      const [holds, missing, present] = [texts[1], texts[2], texts.slice(3)];
-      if (!isFlag(holds) || !isFlag(missing) || !present.every(isText)) return undefined;
-      return { holds: holds === '1', missing: missing === '1', present };
-    },
-  ],
-  [
-    'aged',
-    (texts) => {
-      const [holds, missing, added] = [texts[1], texts[2], texts.slice(3)];
-      if (!isFlag(holds) || !isFlag(missing) || !added.every(isAdded)) return undefined;
-      const times = added.map(([value, at]) => [value, Number(at)] as const);
-      return { holds: holds === '1', missing: missing === '1', added: times };
-    },
-  ],
-  [
-    'mark',
-    (texts) => {
-      const [holds, markedAt] = [texts[1], texts[2]];
-      if (texts.length !== 3 || !isFlag(holds) || !isDigits(markedAt)) return undefined;
-      return { holds: holds === '1', markedAtMs: Number(markedAt) };
-    },
-  ],
-  [
-    'order',
-    (texts) => {
-      const [holds, order, differs] = [texts[1], orderFound.safeParse(texts[2]), texts.slice(3)];
-      if (!isFlag(holds) || !order.success || !differs.every(isText)) return undefined;
-      // Sorted here, because Lua sorts by the server's locale.
-      return { holds: holds === '1', order: order.data, differs: differs.toSorted() };
-    },
-  ],
-  [
-    'speed-up',
-    (texts) => {
-      const [holds, approvedAt, speedUps] = [texts[1], texts[2], texts[3]];
-      if (texts.length !== 4 || !isFlag(holds) || !isDigits(approvedAt) || !isDigits(speedUps))
-        return undefined;
-      return { holds: holds === '1', approvedAtMs: Number(approvedAt), speedUps: Number(speedUps) };
-    },
-  ],
-]);
-
-function readClaim(written: unknown): ClaimResult {
-  const texts: readonly unknown[] = Array.isArray(written) ? written : [];
-  return RESULTS.get(texts[0])?.(texts) ?? parseReply(z.never(), 'the result of a claim', written);
-}
-
-const isText = (value: unknown): value is string => typeof value === 'string';
-const isFlag = (value: unknown): value is '0' | '1' => value === '0' || value === '1';
-const isUnits = (value: unknown): value is string => isText(value) && /^\d+$/.test(value);
-const isDigits = (value: unknown): value is string => isText(value) && /^\d{1,16}$/.test(value);
-const isAdded = (value: unknown): value is readonly [value: string, at: string] =>
-  Array.isArray(value) && value.length === 2 && isText(value[0]) && isDigits(value[1]);

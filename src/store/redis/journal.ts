@@ -161,17 +161,25 @@ const verdicts = z.enum(['SUCCESS', 'FAILURE', '']);
 
 /** Reads the reply to XRANGE as entries of the source's journal. */
 function readEntries(source: string, reply: unknown): JournalEntry[] {
-  return parseReply(entries, `the journal of ${source}`, reply).map(([id, fields]) => ({
-    id,
-    source,
-    atMs: atMsOf(id),
-    type: parseReply(types, `the type of entry ${id}`, fields.get('type')),
-    subject: fields.get('subject') ?? '',
-    verdict: parseReply(verdicts, `the verdict of entry ${id}`, fields.get('verdict')),
-    code: fields.get('code') ?? '',
-    revision: fields.get('revision') ?? '',
-    of: fields.get('of') ?? '',
-    claims: readClaims(fields.get('claims') ?? ''),
-    detail: fields.get('detail') ?? '',
-  }));
+  return parseReply(entries, `the journal of ${source}`, reply).map(([id, fields]) => {
+    const field = (name: string): string => fields.get(name) ?? '';
+    const verdict = parseReply(verdicts, `the verdict of entry ${id}`, fields.get('verdict'));
+    // What most entries have is stored as the empty text: see journal.lua.
+    const written = fields.get('type');
+    const type = parseReply(types, `the type of entry ${id}`, written === '' ? 'decision' : written);
+    const isApproval = verdict === 'SUCCESS' && (type === 'decision' || type === 'repeat');
+    return {
+      id,
+      source,
+      atMs: atMsOf(id),
+      type,
+      subject: field('subject'),
+      verdict,
+      code: field('code') || (isApproval ? 'APPROVED' : ''),
+      revision: field('revision'),
+      of: field('of'),
+      claims: readClaims(field('claims')),
+      detail: field('detail'),
+    };
+  });
 }

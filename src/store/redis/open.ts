@@ -3,6 +3,7 @@ import type { Clock } from '../../values/clock.ts';
 import type { ClockBounds } from '../clock-state.ts';
 import { type Elapsed, systemElapsed } from '../elapsed.ts';
 import { DEFAULT_RETENTION, type Retention } from '../retention.ts';
+import { explained } from '../explained.ts';
 import type { Store, StoreHealth } from '../store.ts';
 import {
   type Connection,
@@ -73,13 +74,15 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   const { durability = NO_REPLICAS } = options;
   const replication =
     durability.replicas > 0 ? createReplication(parts, options, timeouts, durability, journal) : undefined;
+  const releases = createReleases(parts, losses);
   const verbs = {
     ...createDecisions(parts, losses, replication?.approval ?? (() => Promise.resolve())),
-    ...createReleases(parts, losses),
+    ...releases,
     ...createLists(parts),
     ...createOrders(parts),
     ...createPrices(parts, losses),
     ...journal,
+    ...explained(journal, (revision) => releases.document(revision)),
     ...createTime(parts, losses.sources),
     ...createServices(parts),
   };

@@ -210,6 +210,21 @@ describe('describeDecision', () => {
     },
   );
 
+  it('says that the decision can no longer be explained, in the words that were kept', () => {
+    const note = "version 0.1.0 made the decision under a revision that this version can't compile";
+    const detail = JSON.stringify({ body: '{}', note });
+    expect(describeDecision({ ...entry, detail })).toContain(`because ${note}`);
+  });
+
+  it('says that the decision was explained otherwise when it was made', () => {
+    const note = 'explained again by version 0.2.0; version 0.1.0 explained it otherwise';
+    const proposal = { revision: 'a', approves: false, results: [], claims: [], final: false };
+    const detail = JSON.stringify({ note, proposal: { ...proposal, validFromMs: 0, validUntilMs: 1 } });
+    expect(describeDecision({ ...entry, code: 'NO_POLICY', detail })).toContain(
+      `see callback and when of the policies (${note})`,
+    );
+  });
+
   it('tells of an answer that came too late which decision stands', () => {
     const text = describeDecision({ ...entry, type: 'late', code: 'ANSWERED_LATE', of: '16' });
     expect(text).toContain('shop/16 was decided, but the answer was FAILURE');

@@ -68,6 +68,17 @@ describe('a pipeline is found that', () => {
     expect(kinds(tally)).toContain('SUCCESS for another amount than is written');
   });
 
+  it('keeps too little to explain its decisions', async () => {
+    const tally = await foundWith(
+      changed((observed) =>
+        observed.settled === undefined
+          ? observed
+          : { ...observed, settled: { ...observed.settled, explainsItself: false } },
+      ),
+    );
+    expect(kinds(tally)).toContain('explained otherwise than it was evaluated');
+  });
+
   it('takes all terms for the same', async () => {
     const tally = await foundWith(
       changed((observed) =>

@@ -123,7 +123,7 @@ for index, claim in ipairs(claims) do
       refusal = '0'
     end
   end
-  results[index] = result
+  results[index] = result_joined(result)
 end
 local results_json = #results == 0 and '[]' or cjson.encode(results)
 

@@ -30,6 +30,13 @@ local function amount_text(amount)
   return amount == 0 and '0' or string.format('%d', amount) .. TAIL
 end
 
+-- Returns the digits of an amount, most amounts with an exponent.
+local function amount_short(amount)
+  if type(amount) == 'string' or amount == 0 then return amount_text(amount) end
+  local digits, zeros = string.match(string.format('%d', amount), '^(%d-)(0*)$')
+  return digits .. 'e' .. #zeros + #TAIL
+end
+
 local function chunk(text, last)
   return last < 1 and 0 or tonumber(string.sub(text, math.max(1, last - CHUNK + 1), last))
 end

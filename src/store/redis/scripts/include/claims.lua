@@ -11,9 +11,17 @@
 --   from argument `at` on. Returns the position of the next argument. Sets `claim.remembered` to a field of
 --   the subject that it needs.
 -- check(claim, step): sets `claim.holds` and returns the result, whose second text is '0' until settle.lua
---   sets it.
+--   sets it: see src/claims/stored.ts.
 -- reserve(claim, step, fields): on approval, writes what the claim uses, and adds to the fields of the
 --   subject.
+
+-- Returns a result as it is stored: its texts with blanks between, or a table if a text has a blank itself.
+local function result_joined(result)
+  for _, text in ipairs(result) do
+    if type(text) ~= 'string' or string.find(text, ' ', 1, true) then return result end
+  end
+  return table.concat(result, ' ')
+end
 
 -- list: the list has all of the values, or none. Header: hold-all or hold-none, number of values. Texts: name
 -- of the list, the values.
@@ -47,7 +55,7 @@ end
 
 function list_kind.check(claim, step)
   local added, missing = list_look_up(claim, step)
-  local result, present = { 'list', '0', missing and '1' or '0' }, 0
+  local result, present = { 'l', '0', missing and '1' or '0' }, 0
   for index, value in ipairs(claim.values) do
     if added[index] then
       present = present + 1
@@ -78,7 +86,7 @@ end
 
 function aged_kind.check(claim, step)
   local added, missing = list_look_up(claim, step)
-  local result, old = { 'aged', '0', missing and '1' or '0' }, 0
+  local result, old = { 'a', '0', missing and '1' or '0' }, 0
   for index, value in ipairs(claim.values) do
     local at = added[index]
     if at then
@@ -120,7 +128,7 @@ function window_kind.check(claim, step)
     window.requested = amount_add(used, claim.amount)
     claim.holds = amount_at_most(window.requested, claim.max)
   end
-  return { 'window', '0', claim.reserved and '1' or '0', amount_text(used) }
+  return { 'w', '0', claim.reserved and '1' or '0', amount_short(used) }
 end
 
 -- Adds the amount to the counter, unless the subject has reserved it. The reservation ends with the window:
@@ -148,7 +156,7 @@ function mark_kind.check(claim, step)
   if marked and not string.match(marked, '^%d+$') then error('mark without its time: ' .. claim.key) end
   claim.marked = marked
   claim.holds = claim.exempt or marked and tonumber(marked) <= step.now - claim.age_ms
-  return { 'mark', '0', marked or '0' }
+  return { 'm', '0', marked or '0' }
 end
 
 -- Makes the mark, or extends the retention of an existing one.
@@ -191,7 +199,7 @@ function order_kind.check(claim, step)
   local found = order_found(claim.order, claim, step, differs)
   claim.holds = found == 'agrees'
   claim.usable = claim.holds or found == 'differs'
-  local result = { 'order', '0', found }
+  local result = { 'o', '0', found }
   for _, name in ipairs(differs) do table.insert(result, name) end
   return result
 end
@@ -239,7 +247,7 @@ function speed_up_kind.check(claim, step)
     if approved_at(decision) > 0 then speed_ups = speed_ups + 1 end
   end
   claim.holds = at > 0 and step.now - at <= claim.within_ms and speed_ups < claim.max
-  return { 'speed-up', '0', ms(at), ms(speed_ups) }
+  return { 's', '0', ms(at), ms(speed_ups) }
 end
 
 local CLAIM_KINDS = {

@@ -4,6 +4,9 @@
 -- A subject keeps the ids of this many entries. A query about it reads no more.
 local SUBJECT_ENTRIES = 1000
 
+-- What most entries have is stored as the empty text.
+local USUAL = { decision = '', APPROVED = '' }
+
 -- Appends an entry at `now` and returns its id. The time of the source is then at least `now`. All entries
 -- have the same fields in the same order, because streams store these compactly. Removes whole blocks of
 -- entries past the retention. `mark` is the field of the control that gets the id as a high-water mark, if
@@ -11,8 +14,9 @@ local SUBJECT_ENTRIES = 1000
 local function journal_append(journal, control, now, retention_ms, entry, mark)
   local at = ms(now)
   local oldest = ms(math.max(0, now - tonumber(retention_ms)))
-  local id = redis.call('XADD', journal, 'MINID', '~', oldest, at .. '-*', 'type', entry.type,
-    'subject', entry.subject or '', 'verdict', entry.verdict or '', 'code', entry.code or '',
+  local id = redis.call('XADD', journal, 'MINID', '~', oldest, at .. '-*', 'type', USUAL[entry.type] or entry.type,
+    'subject', entry.subject or '', 'verdict', entry.verdict or '', 'code',
+    USUAL[entry.code] or entry.code or '',
     'revision', entry.revision or '', 'of', entry.of or '', 'claims', entry.claims or '[]',
     'detail', entry.detail)
   if mark then

@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import type { Amount } from '../values/amount.ts';
+import { type Claim, type ClaimResult, claimResults } from './claims.ts';
+import { orderFound } from './order.ts';
+
+/*
+ * What the stores keep of the results of claims: a JSON list. A result is a list of texts, which begins with
+ * a letter for the kind, and then whether the claim holds (1 or 0). If no text has a blank, the texts are
+ * joined by blanks: `w 1 0 12e36`. An amount is in units of 10^-36, and may end with an exponent. Older
+ * versions wrote the kind in full, and the embedded store an object in place of a list.
+ */
+
+/** The stored form of results. */
+export function storedResults(results: readonly ClaimResult[]): string {
+  return JSON.stringify(results.map((result) => joined(textsOf(result))));
+}
+
+function textsOf(result: ClaimResult): readonly StoredText[] {
+  const holds = flag(result.holds);
+  if ('used' in result) return ['w', holds, flag(result.reserved), formatUnits(result.used)];
+  if ('present' in result) return ['l', holds, flag(result.missing), ...result.present];
+  if ('added' in result) {
+    return ['a', holds, flag(result.missing), ...result.added.map(([value, at]) => [value, String(at)])];
+  }
+  if ('markedAtMs' in result) return ['m', holds, String(result.markedAtMs)];
+  if ('order' in result) return ['o', holds, result.order, ...result.differs];
+  return ['s', holds, String(result.approvedAtMs), String(result.speedUps)];
+}
+
+type StoredText = string | readonly string[];
+
+const flag = (value: boolean): string => (value ? '1' : '0');
+
+function joined(texts: readonly StoredText[]): string | readonly StoredText[] {
+  return texts.every((text) => isText(text) && !text.includes(' ')) ? texts.join(' ') : texts;
+}
+
+const ZEROS = /0{3,}$/;
+
+/** An amount as digits, and an exponent in place of many zeros at the end. */
+function formatUnits(amount: Amount): string {
+  const digits = String(amount);
+  return digits.replace(ZEROS, (zeros) => `e${zeros.length}`);
+}
+
+/**
+ * The results of claims from their stored form; undefined for anything else. Read without zod, which is too
+ * slow for each decision, but for the objects that older versions of the embedded store wrote.
+ */
+export function readResults(json: string): readonly ClaimResult[] | undefined {
+  if (json === '[]') return [];
+  const list = parsed(json);
+  if (!Array.isArray(list)) return undefined;
+  const read: ClaimResult[] = [];
+  for (const written of list as readonly unknown[]) {
+    const result = readResult(written);
+    if (result === undefined) return undefined;
+    read.push(result);
+  }
+  return read;
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function readResult(written: unknown): ClaimResult | undefined {
+  const texts: readonly unknown[] | undefined = isText(written)
+    ? written.split(' ')
+    : Array.isArray(written)
+      ? written
+      : undefined;
+  if (texts === undefined) return objects.safeParse([written]).data?.[0];
+  return (RESULTS.get(texts[0]) ?? RESULTS.get(KINDS.get(texts[0])))?.(texts);
+}
+
+const unitsSchema = z
+  .string()
+  .regex(/^\d+$/)
+  .transform((digits) => BigInt(digits));
+const objects = claimResults(unitsSchema);
+
+/** Undefined if the texts are not a result of this kind. The first text is the kind. */
+type ReadResult = (texts: readonly unknown[]) => ClaimResult | undefined;
+
+const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<Claim['type'], ReadResult>([
+  [
+    'window',
+    (texts) => {
+      const [holds, reserved, used] = [texts[1], texts[2], texts[3]];
+      if (texts.length !== 4 || !isFlag(holds) || !isFlag(reserved) || !isUnits(used)) return undefined;
+      return { holds: holds === '1', reserved: reserved === '1', used: parseUnits(used) };
+    },
+  ],
+  [
+    'list',
+    (texts) => {
+      const [holds, missing, present] = [texts[1], texts[2], texts.slice(3)];
+      if (!isFlag(holds) || !isFlag(missing) || !present.every(isText)) return undefined;
+      return { holds: holds === '1', missing: missing === '1', present };
+    },
+  ],
+  [
+    'aged',
+    (texts) => {
+      const [holds, missing, added] = [texts[1], texts[2], texts.slice(3)];
+      if (!isFlag(holds) || !isFlag(missing) || !added.every(isAdded)) return undefined;
+      const times = added.map(([value, at]) => [value, Number(at)] as const);
+      return { holds: holds === '1', missing: missing === '1', added: times };
+    },
+  ],
+  [
+    'mark',
+    (texts) => {
+      const [holds, markedAt] = [texts[1], texts[2]];
+      if (texts.length !== 3 || !isFlag(holds) || !isDigits(markedAt)) return undefined;
+      return { holds: holds === '1', markedAtMs: Number(markedAt) };
+    },
+  ],
+  [
+    'order',
+    (texts) => {
+      const [holds, order, differs] = [texts[1], orderFound.safeParse(texts[2]), texts.slice(3)];
+      if (!isFlag(holds) || !order.success || !differs.every(isText)) return undefined;
+      // Sorted here, because Lua sorts by the server's locale.
+      return { holds: holds === '1', order: order.data, differs: differs.toSorted() };
+    },
+  ],
+  [
+    'speed-up',
+    (texts) => {
+      const [holds, approvedAt, speedUps] = [texts[1], texts[2], texts[3]];
+      if (texts.length !== 4 || !isFlag(holds) || !isDigits(approvedAt) || !isDigits(speedUps))
+        return undefined;
+      return { holds: holds === '1', approvedAtMs: Number(approvedAt), speedUps: Number(speedUps) };
+    },
+  ],
+]);
+
+const KINDS: ReadonlyMap<unknown, unknown> = new Map(
+  [...RESULTS.keys()].map((kind) => [String(kind)[0], kind]),
+);
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isFlag = (value: unknown): value is '0' | '1' => value === '0' || value === '1';
+const isUnits = (value: unknown): value is string => isText(value) && /^\d+(?:e\d{1,3})?$/.test(value);
+const isDigits = (value: unknown): value is string => isText(value) && /^\d{1,16}$/.test(value);
+const isAdded = (value: unknown): value is readonly [value: string, at: string] =>
+  Array.isArray(value) && value.length === 2 && isText(value[0]) && isDigits(value[1]);
+
+function parseUnits(written: string): Amount {
+  const [digits = '', exponent = '0'] = written.split('e');
+  return BigInt(digits + '0'.repeat(Number(exponent)));
+}

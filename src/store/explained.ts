@@ -1,0 +1,46 @@
+import { compileRelease } from '../policy/compile.ts';
+import type { Release } from '../policy/release.ts';
+import type { Journal, JournalEntry } from './store.ts';
+import { explainedDetail, isKeptDecision } from './kept-decision.ts';
+
+/** Revisions that are kept compiled. Consecutive entries mostly have the same one. */
+const COMPILED_MAX = 8;
+
+/** The journal of a store, each decision with the proposal that it was made of: see kept-decision.ts. */
+export function explained(
+  journal: Pick<Journal, 'entry' | 'entries'>,
+  document: (revision: string) => Promise<string | undefined>,
+): Pick<Journal, 'entry' | 'entries'> {
+  const compiled = new Map<string, Promise<Release | string | undefined>>();
+
+  function releaseOf(revision: string): Promise<Release | string | undefined> {
+    const known = compiled.get(revision);
+    if (known !== undefined) return known;
+    if (compiled.size >= COMPILED_MAX) compiled.clear();
+    const release = read(revision);
+    compiled.set(revision, release);
+    release.catch(() => compiled.delete(revision));
+    return release;
+  }
+
+  async function read(revision: string): Promise<Release | string | undefined> {
+    if (revision === '') return undefined;
+    const text = await document(revision);
+    if (text === undefined) return `the store no longer has the revision ${revision}`;
+    const result = compileRelease(text);
+    return result.ok ? result.release : `this version can't compile the revision ${revision}`;
+  }
+
+  async function withProposal(entry: JournalEntry): Promise<JournalEntry> {
+    if (!isKeptDecision(entry.detail)) return entry;
+    return { ...entry, detail: explainedDetail(entry, await releaseOf(entry.revision)) };
+  }
+
+  return {
+    async entry(source, id) {
+      const entry = await journal.entry(source, id);
+      return entry && withProposal(entry);
+    },
+    entries: async (query) => Promise.all((await journal.entries(query)).map(withProposal)),
+  };
+}

@@ -1,0 +1,203 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { type Callback, KINDS, type Kind } from '../callback/callback.ts';
+import { callbackKinds } from '../callback/kinds.ts';
+import { amountText } from '../claims/kind.ts';
+import { evaluate } from '../policy/evaluate.ts';
+import { type Facts, NO_PRICES, type Price, type PriceTable, factsAt } from '../policy/facts.ts';
+import { type Proposal, proposalToJson } from '../policy/proposal.ts';
+import type { Release } from '../policy/release.ts';
+import { formatAmount } from '../values/amount.ts';
+import { readMembers } from '../values/members.ts';
+import { VERSION } from '../values/version.ts';
+
+/*
+ * The journal keeps what was known when a decision was made, and not what evaluation said about it: evaluation
+ * is a pure function, so the proposal is computed again when somebody reads the entry. docs/journal.md
+ * describes the stored form.
+ */
+
+/** How a callback arrived, and who sent it. */
+export interface ArrivalFacts {
+  readonly requestId: string;
+  readonly address: string;
+  /** See Authenticated. */
+  readonly by: string;
+  /** Undefined for a co-signer, whose callbacks are not signed. */
+  readonly scheme: string | undefined;
+  readonly body: string;
+  /** The content of an envelope. */
+  readonly plaintext: string | undefined;
+}
+
+const FORMAT = 2;
+const BEGINNING = `{"format":${FORMAT},`;
+/** Characters of a digest in base64url: 72 bits. */
+const DIGEST_LENGTH = 12;
+
+/** The detail of a decision's journal entry: JSON of everything that the evaluation depended on. */
+export function keptDecision(arrival: ArrivalFacts, facts: Facts, proposal: Proposal): string {
+  const { requestId, address, by, scheme, body, plaintext } = arrival;
+  const { nowMs, prices, answers } = facts;
+  const refusing = proposal.results.find(({ mode, verdict }) => mode === 'enforce' && verdict === 'refuse');
+  return JSON.stringify({
+    format: FORMAT,
+    program: VERSION,
+    requestId,
+    address,
+    by,
+    scheme,
+    evaluatedAtMs: nowMs,
+    rules: verdictsOf(proposal),
+    digest: digestOf(proposal),
+    answers: answers.size === 0 ? undefined : Object.fromEntries(answers),
+    prices: proposal.prices === 0 ? undefined : keptPrices(prices),
+    refusal: refusing && { rule: `${refusing.policy}/${refusing.rule}`, because: refusing.because },
+    body,
+    plaintext,
+  });
+}
+
+/** A letter for each rule, in order: it passes, refuses, or leaves a claim to the store. */
+const verdictsOf = ({ results }: Proposal): string => results.map(({ verdict }) => verdict[0]).join('');
+
+/** Of the verdict and the sentence of each rule. */
+function digestOf({ results }: Proposal): string {
+  let text = '';
+  for (const { verdict, because } of results) text += `${verdict} ${because}\n`;
+  return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
+}
+
+// ---- prices ----
+
+/** A table that notes which prices are looked up, so that the journal keeps only those. */
+export function notingUse({ version, prices }: PriceTable): PriceTable {
+  return { version, prices: new UsedPrices(prices) };
+}
+
+class UsedPrices extends Map<string, Price> {
+  readonly #all: ReadonlyMap<string, Price>;
+
+  constructor(all: ReadonlyMap<string, Price>) {
+    super();
+    this.#all = all;
+  }
+
+  override get(asset: string): Price | undefined {
+    const price = this.#all.get(asset);
+    if (price !== undefined) this.set(asset, price);
+    return price;
+  }
+}
+
+const keptPrices = ({ version, prices }: PriceTable) => ({
+  version,
+  used: Object.fromEntries(
+    [...prices].map(([asset, { price, asOfMs }]) => [asset, [formatAmount(price), asOfMs]]),
+  ),
+});
+
+// ---- reading ----
+
+const answer = z.object({ verdict: z.enum(['yes', 'no', 'failed']), because: z.string() });
+const usedPrice = z
+  .tuple([amountText, z.number()])
+  .transform(([price, asOfMs]): Price => ({ price, asOfMs }));
+
+const keptShape = z.object({
+  format: z.literal(FORMAT),
+  program: z.string(),
+  requestId: z.string(),
+  address: z.string(),
+  by: z.string(),
+  scheme: z.string().optional(),
+  evaluatedAtMs: z.number(),
+  rules: z.string(),
+  digest: z.string(),
+  answers: z.record(z.string(), answer).optional(),
+  prices: z.object({ version: z.number(), used: z.record(z.string(), usedPrice) }).optional(),
+  refusal: z.object({ rule: z.string(), because: z.string() }).optional(),
+  body: z.string(),
+  plaintext: z.string().optional(),
+});
+type Kept = z.output<typeof keptShape>;
+
+/** An entry of the journal, as far as its decision is explained by it. */
+export interface KeptEntry {
+  readonly source: string;
+  readonly subject: string;
+  readonly detail: string;
+}
+
+/** Whether {@link keptDecision} wrote the detail. Other entries, and those of older versions, stay as they are. */
+export const isKeptDecision = (detail: string): boolean => detail.startsWith(BEGINNING);
+
+/**
+ * The detail with the proposal, computed again from what was known. `release` is the revision of the entry:
+ * undefined if none was in force, or a sentence that says why it can't be read. The member `note` says if this
+ * version explains the decision otherwise than the version that made it, or not at all. Never throws.
+ */
+export function explainedDetail(entry: KeptEntry, release: Release | string | undefined): string {
+  const { data: kept } = keptShape.safeParse(parsed(entry.detail));
+  if (kept === undefined) return entry.detail;
+  const { requestId, address, by, scheme, answers, body, plaintext } = kept;
+  const arrival = { requestId, address, by, scheme };
+  const kind = KINDS.find((each) => entry.subject.startsWith(`${each}:`));
+  const callback =
+    kind === undefined ? 'its subject has no kind' : callbackOf(entry, kind, plaintext ?? body);
+  const unexplained = (because: string): string =>
+    JSON.stringify({ ...arrival, kind, body, plaintext, answers, note: unexplainedNote(kept, because) });
+  if (typeof callback === 'string') return unexplained(callback);
+  if (typeof release === 'string') return unexplained(release);
+  const proposal = evaluate(release, callback, factsOf(kept));
+  const { question, terms, unknown } = callback;
+  return JSON.stringify({
+    ...arrival,
+    kind,
+    question,
+    terms,
+    unknown,
+    body,
+    plaintext,
+    answers,
+    note: digestOf(proposal) === kept.digest ? undefined : differenceNote(kept),
+    proposal: proposalToJson(proposal),
+  });
+}
+
+function factsOf({ evaluatedAtMs, scheme, prices, answers = {} }: Kept): Facts {
+  return factsAt(evaluatedAtMs, {
+    scheme,
+    prices:
+      prices === undefined
+        ? NO_PRICES
+        : { version: prices.version, prices: new Map(Object.entries(prices.used)) },
+    answers: new Map(Object.entries(answers)),
+  });
+}
+
+/** The callback, decoded and parsed as when it arrived, or why this version can't. */
+function callbackOf({ source }: KeptEntry, kind: Kind, text: string): Callback | string {
+  const decoded = readMembers(text);
+  // The bounds of then don't matter: the callback was within them.
+  const callback = decoded.ok
+    ? callbackKinds[kind].parse(decoded.members, source, { outputs: Infinity })
+    : decoded;
+  return callback.ok ? callback.callback : `its body can't be read: ${callback.because}`;
+}
+
+const differenceNote = ({ program }: Kept): string =>
+  `explained again by version ${VERSION}; version ${program}, which made the decision, explained it otherwise`;
+
+function unexplainedNote({ program, refusal }: Kept, because: string): string {
+  const words = refusal === undefined ? '' : `; ${refusal.rule} refused: ${refusal.because}`;
+  return `version ${VERSION} can't explain this decision of version ${program}: ${because}${words}`;
+}
+
+function parsed(detail: string): unknown {
+  try {
+    return JSON.parse(detail);
+  } catch {
+    return undefined;
+  }
+}
