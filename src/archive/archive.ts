@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
 import type { Journal, JournalEntry, JournalQuery } from '../store/store.ts';
 import { type ArchiveFile, lastFile, prepareFolder } from './folder.ts';
@@ -90,8 +91,10 @@ async function resume(
   await readFileOf(source, last, async (archived) => {
     const entry = head;
     if (entry?.id !== archived.id) return;
-    // The claims are not compared: another version of the program may read them in another way.
-    const other = COMPARED.find((member) => entry[member] !== archived[member]);
+    // Claims and explanations are not compared: another version of the program may read them in another way.
+    const other =
+      COMPARED.find((member) => entry[member] !== archived[member]) ??
+      (inputsOf(entry) === inputsOf(archived) ? undefined : 'detail');
     if (other !== undefined) throw foreign(directory, entry, `has another ${other}`);
     head = await nextOf(left);
   });
@@ -99,7 +102,23 @@ async function resume(
   return dropUpTo(store, source, lastId);
 }
 
-const COMPARED = ['atMs', 'type', 'subject', 'verdict', 'code', 'revision', 'of', 'detail'] as const;
+const COMPARED = ['atMs', 'type', 'subject', 'verdict', 'code', 'revision', 'of'] as const;
+
+const callbackDetail = z.object({
+  requestId: z.string(),
+  body: z.string(),
+  plaintext: z.string().optional(),
+});
+
+/** The request, the body and the plaintext of a callback's entry; the whole detail of any other entry. */
+function inputsOf({ detail }: Pick<JournalEntry, 'detail'>): string {
+  try {
+    const { data } = callbackDetail.safeParse(JSON.parse(detail));
+    return data === undefined ? detail : JSON.stringify(data);
+  } catch {
+    return detail;
+  }
+}
 
 async function nextOf(entries: AsyncIterator<JournalEntry>): Promise<JournalEntry | undefined> {
   const next = await entries.next();

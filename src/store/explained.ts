@@ -16,7 +16,8 @@ export function explained(
   function releaseOf(revision: string): Promise<Release | string | undefined> {
     const known = compiled.get(revision);
     if (known !== undefined) return known;
-    if (compiled.size >= COMPILED_MAX) compiled.clear();
+    const [oldest] = compiled.keys();
+    if (oldest !== undefined && compiled.size >= COMPILED_MAX) compiled.delete(oldest);
     const release = read(revision);
     compiled.set(revision, release);
     release.catch(() => compiled.delete(revision));
@@ -28,7 +29,11 @@ export function explained(
     const text = await document(revision);
     if (text === undefined) return `the store no longer has the revision ${revision}`;
     const result = compileRelease(text);
-    return result.ok ? result.release : `this version can't compile the revision ${revision}`;
+    if (!result.ok) return `this version can't compile the revision ${revision}`;
+    const { release } = result;
+    return release.revision === revision
+      ? release
+      : `the document stored as revision ${revision} is that of ${release.revision}`;
   }
 
   async function withProposal(entry: JournalEntry): Promise<JournalEntry> {

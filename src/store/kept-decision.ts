@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Callback, KINDS, type Kind } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
 import { amountText } from '../claims/kind.ts';
+import { messageOf } from '../errors.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { type Facts, NO_PRICES, type Price, type PriceTable, factsAt } from '../policy/facts.ts';
 import { type Proposal, proposalToJson } from '../policy/proposal.ts';
@@ -51,7 +52,7 @@ export function keptDecision(arrival: ArrivalFacts, facts: Facts, proposal: Prop
     rules: verdictsOf(proposal),
     digest: digestOf(proposal),
     answers: answers.size === 0 ? undefined : Object.fromEntries(answers),
-    prices: proposal.prices === 0 ? undefined : keptPrices(prices),
+    prices: proposal.prices === 0 && prices.prices.size === 0 ? undefined : keptPrices(prices),
     refusal: refusing && { rule: `${refusing.policy}/${refusing.rule}`, because: refusing.because },
     body,
     plaintext,
@@ -61,10 +62,17 @@ export function keptDecision(arrival: ArrivalFacts, facts: Facts, proposal: Prop
 /** A letter for each rule, in order: it passes, refuses, or leaves a claim to the store. */
 const verdictsOf = ({ results }: Proposal): string => results.map(({ verdict }) => verdict[0]).join('');
 
-/** Of the verdict and the sentence of each rule. */
-function digestOf({ results }: Proposal): string {
+/** Of what each rule says, and what it claims. */
+function digestOf({ results, claims }: Proposal): string {
   let text = '';
-  for (const { verdict, because } of results) text += `${verdict} ${because}\n`;
+  for (const { policy, rule, mode, verdict, because } of results) {
+    text += `${policy}/${rule} ${mode} ${verdict} ${because}\n`;
+  }
+  for (const claim of claims) {
+    const about = 'key' in claim ? claim.key : 'list' in claim ? claim.list : '';
+    const limit = claim.type === 'window' ? `${claim.amount} ${claim.max}` : '';
+    text += `${claim.type} ${claim.result} ${about} ${limit}\n`;
+  }
   return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
 }
 
@@ -92,17 +100,15 @@ class UsedPrices extends Map<string, Price> {
 
 const keptPrices = ({ version, prices }: PriceTable) => ({
   version,
-  used: Object.fromEntries(
-    [...prices].map(([asset, { price, asOfMs }]) => [asset, [formatAmount(price), asOfMs]]),
-  ),
+  used: [...prices].map(([asset, { price, asOfMs }]) => [asset, formatAmount(price), asOfMs]),
 });
 
 // ---- reading ----
 
 const answer = z.object({ verdict: z.enum(['yes', 'no', 'failed']), because: z.string() });
 const usedPrice = z
-  .tuple([amountText, z.number()])
-  .transform(([price, asOfMs]): Price => ({ price, asOfMs }));
+  .tuple([z.string(), amountText, z.number()])
+  .transform(([asset, price, asOfMs]): [asset: string, price: Price] => [asset, { price, asOfMs }]);
 
 const keptShape = z.object({
   format: z.literal(FORMAT),
@@ -115,7 +121,7 @@ const keptShape = z.object({
   rules: z.string(),
   digest: z.string(),
   answers: z.record(z.string(), answer).optional(),
-  prices: z.object({ version: z.number(), used: z.record(z.string(), usedPrice) }).optional(),
+  prices: z.object({ version: z.number(), used: z.array(usedPrice) }).optional(),
   refusal: z.object({ rule: z.string(), because: z.string() }).optional(),
   body: z.string(),
   plaintext: z.string().optional(),
@@ -135,7 +141,8 @@ export const isKeptDecision = (detail: string): boolean => detail.startsWith(BEG
 /**
  * The detail with the proposal, computed again from what was known. `release` is the revision of the entry:
  * undefined if none was in force, or a sentence that says why it can't be read. The member `note` says if this
- * version explains the decision otherwise than the version that made it, or not at all. Never throws.
+ * version explains the decision otherwise than the version that made it, or not at all; `kept` is then the
+ * stored detail. Never throws.
  */
 export function explainedDetail(entry: KeptEntry, release: Release | string | undefined): string {
   const { data: kept } = keptShape.safeParse(parsed(entry.detail));
@@ -145,33 +152,37 @@ export function explainedDetail(entry: KeptEntry, release: Release | string | un
   const kind = KINDS.find((each) => entry.subject.startsWith(`${each}:`));
   const callback =
     kind === undefined ? 'its subject has no kind' : callbackOf(entry, kind, plaintext ?? body);
-  const unexplained = (because: string): string =>
-    JSON.stringify({ ...arrival, kind, body, plaintext, answers, note: unexplainedNote(kept, because) });
+  const unexplained = (because: string): string => {
+    const note = unexplainedNote(kept, because);
+    return JSON.stringify({ ...arrival, kind, body, plaintext, answers, kept: entry.detail, note });
+  };
   if (typeof callback === 'string') return unexplained(callback);
   if (typeof release === 'string') return unexplained(release);
-  const proposal = evaluate(release, callback, factsOf(kept));
-  const { question, terms, unknown } = callback;
-  return JSON.stringify({
-    ...arrival,
-    kind,
-    question,
-    terms,
-    unknown,
-    body,
-    plaintext,
-    answers,
-    note: digestOf(proposal) === kept.digest ? undefined : differenceNote(kept),
-    proposal: proposalToJson(proposal),
-  });
+  try {
+    const proposal = evaluate(release, callback, factsOf(kept));
+    const isSame = digestOf(proposal) === kept.digest;
+    const { question, terms, unknown } = callback;
+    return JSON.stringify({
+      ...arrival,
+      kind,
+      question,
+      terms,
+      unknown,
+      body,
+      plaintext,
+      answers,
+      ...(isSame ? {} : { kept: entry.detail, note: differenceNote(kept) }),
+      proposal: proposalToJson(proposal),
+    });
+  } catch (thrown) {
+    return unexplained(messageOf(thrown));
+  }
 }
 
 function factsOf({ evaluatedAtMs, scheme, prices, answers = {} }: Kept): Facts {
   return factsAt(evaluatedAtMs, {
     scheme,
-    prices:
-      prices === undefined
-        ? NO_PRICES
-        : { version: prices.version, prices: new Map(Object.entries(prices.used)) },
+    prices: prices === undefined ? NO_PRICES : { version: prices.version, prices: new Map(prices.used) },
     answers: new Map(Object.entries(answers)),
   });
 }
@@ -186,8 +197,13 @@ function callbackOf({ source }: KeptEntry, kind: Kind, text: string): Callback |
   return callback.ok ? callback.callback : `its body can't be read: ${callback.because}`;
 }
 
-const differenceNote = ({ program }: Kept): string =>
-  `explained again by version ${VERSION}; version ${program}, which made the decision, explained it otherwise`;
+function differenceNote({ program }: Kept): string {
+  const cause = program === VERSION ? ': its time zones, or the entry, have changed since' : '';
+  return (
+    `explained again by version ${VERSION}; version ${program}, which made the decision, ` +
+    `explained it otherwise${cause}`
+  );
+}
 
 function unexplainedNote({ program, refusal }: Kept, because: string): string {
   const words = refusal === undefined ? '' : `; ${refusal.rule} refused: ${refusal.because}`;
