@@ -49,8 +49,12 @@ export interface RedisSentinelsOptions {
 }
 
 const NAME = 'mymaster';
-/** Sentinels speak to each other each second or two, and look at replicas each ten; here oftener. */
-const DEBUG = ['ping-period 200 ask-period 200 info-period 500 publish-period 200', 'tilt-period 1000'];
+/**
+ * Sentinels speak to each other each second or two, and look at replicas each ten; here oftener. The ping
+ * period stays: a Sentinel takes for unfit a replica that it has not looked at for five of them, and looks each
+ * second once the primary is gone. With a shorter one it might promote a replica that has less than others.
+ */
+const DEBUG = ['ask-period 200 info-period 500 publish-period 200', 'tilt-period 1000'];
 
 export async function startSentinels(options: RedisSentinelsOptions = {}): Promise<RedisSentinels> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-sentinels-'));

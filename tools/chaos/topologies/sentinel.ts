@@ -252,20 +252,31 @@ function losses(sentinels: RedisSentinels, replicas: number): readonly Fault[] {
       harmless: false,
       async begin() {
         const replica = await oneReplica();
-        // The primary knows no password, and so takes none.
-        await replica.ask('CONFIG', 'SET', 'masterauth', 'none');
-        await replica.ask('CLIENT', 'KILL', 'TYPE', 'master');
+        await cutOff(replica);
         await pause(IN_STEP_MS);
         const port = await sentinels.killPrimary();
         return async () => {
           await sentinels.reconfigured();
-          await replica.ask('CONFIG', 'SET', 'masterauth', '');
+          await reconnect(replica);
           await sentinels.restart(port);
           await sentinels.replicated(replicas);
         };
       },
     },
   ];
+}
+
+/** From then on, the replica gets nothing from its primary. */
+async function cutOff(replica: RedisProcess): Promise<void> {
+  // The primary knows no password, and so takes none.
+  await replica.ask('CONFIG', 'SET', 'masterauth', 'none');
+  await replica.ask('CLIENT', 'KILL', 'TYPE', 'master');
+}
+
+async function reconnect(replica: RedisProcess): Promise<void> {
+  await replica.ask('CONFIG', 'SET', 'masterauth', '');
+  // A Sentinel may have had the replica write the password to its file, where a restart would find it.
+  await replica.ask('CONFIG', 'REWRITE');
 }
 
 const promotesWhoMissed = (sentinels: RedisSentinels, count: number): Fault => ({
@@ -276,14 +287,12 @@ const promotesWhoMissed = (sentinels: RedisSentinels, count: number): Fault => (
     const primary = await sentinels.primary();
     const replicas = sentinels.nodes.filter(({ port }) => port !== primary);
     for (const replica of replicas) {
-      // The primary knows no password, and so takes none.
-      await replica.ask('CONFIG', 'SET', 'masterauth', 'none');
-      await replica.ask('CLIENT', 'KILL', 'TYPE', 'master');
+      await cutOff(replica);
       await pause(IN_STEP_MS);
     }
     return async () => {
       const port = await sentinels.killPrimary();
-      for (const replica of replicas) await replica.ask('CONFIG', 'SET', 'masterauth', '');
+      for (const replica of replicas) await reconnect(replica);
       await sentinels.reconfigured();
       await sentinels.restart(port);
       await sentinels.replicated(count);
