@@ -32,31 +32,28 @@ export interface ArrivalFacts {
 }
 
 const FORMAT = 2;
-const BEGINNING = `{"format":${FORMAT},`;
+const BEGINNING = `[${FORMAT},`;
 /** Characters of a digest in base64url: 72 bits. */
 const DIGEST_LENGTH = 12;
 
-/** The detail of a decision's journal entry: JSON of everything that the evaluation depended on. */
+/**
+ * The detail of a decision's journal entry: everything that the evaluation depended on, as a JSON list on one
+ * line, and then the body as it came. The body within the JSON would need an escape for each of its quotes.
+ */
 export function keptDecision(arrival: ArrivalFacts, facts: Facts, proposal: Proposal): string {
   const { requestId, address, by, scheme, body, plaintext } = arrival;
   const { nowMs, prices, answers } = facts;
   const refusing = proposal.results.find(({ mode, verdict }) => mode === 'enforce' && verdict === 'refuse');
-  return JSON.stringify({
-    format: FORMAT,
-    program: VERSION,
-    requestId,
-    address,
-    by,
-    scheme,
-    evaluatedAtMs: nowMs,
-    rules: verdictsOf(proposal),
-    digest: digestOf(proposal),
+  const more = {
     answers: answers.size === 0 ? undefined : Object.fromEntries(answers),
     prices: proposal.prices === 0 && prices.prices.size === 0 ? undefined : keptPrices(prices),
     refusal: refusing && { rule: `${refusing.policy}/${refusing.rule}`, because: refusing.because },
-    body,
     plaintext,
-  });
+  };
+  const [rules, digest] = [verdictsOf(proposal), digestOf(proposal)];
+  const list = [FORMAT, VERSION, requestId, address, by, scheme ?? '', nowMs, rules, digest];
+  const hasMore = Object.values(more).some((member) => member !== undefined);
+  return `${JSON.stringify(hasMore ? [...list, more] : list)}\n${body}`;
 }
 
 /** A letter for each rule, in order: it passes, refuses, or leaves a claim to the store. */
@@ -110,23 +107,43 @@ const usedPrice = z
   .tuple([z.string(), amountText, z.number()])
   .transform(([asset, price, asOfMs]): [asset: string, price: Price] => [asset, { price, asOfMs }]);
 
-const keptShape = z.object({
-  format: z.literal(FORMAT),
-  program: z.string(),
-  requestId: z.string(),
-  address: z.string(),
-  by: z.string(),
-  scheme: z.string().optional(),
-  evaluatedAtMs: z.number(),
-  rules: z.string(),
-  digest: z.string(),
+const more = z.object({
   answers: z.record(z.string(), answer).optional(),
   prices: z.object({ version: z.number(), used: z.array(usedPrice) }).optional(),
   refusal: z.object({ rule: z.string(), because: z.string() }).optional(),
-  body: z.string(),
   plaintext: z.string().optional(),
 });
-type Kept = z.output<typeof keptShape>;
+const string = z.string();
+const keptList = z
+  .tuple([
+    z.literal(FORMAT),
+    string,
+    string,
+    string,
+    string,
+    string,
+    z.number(),
+    string,
+    string,
+    more.default({}),
+  ])
+  .transform(([, program, requestId, address, by, scheme, evaluatedAtMs, , digest, others]) => ({
+    program,
+    requestId,
+    address,
+    by,
+    scheme: scheme === '' ? undefined : scheme,
+    evaluatedAtMs,
+    digest,
+    ...others,
+  }));
+type Kept = z.output<typeof keptList> & { readonly body: string };
+
+function readKept(detail: string): Kept | undefined {
+  const end = detail.indexOf('\n');
+  const { data } = keptList.safeParse(parsed(detail.slice(0, Math.max(end, 0))));
+  return data && { ...data, body: detail.slice(end + 1) };
+}
 
 /** An entry of the journal, as far as its decision is explained by it. */
 export interface KeptEntry {
@@ -145,8 +162,10 @@ export const isKeptDecision = (detail: string): boolean => detail.startsWith(BEG
  * stored detail. Never throws.
  */
 export function explainedDetail(entry: KeptEntry, release: Release | string | undefined): string {
-  const { data: kept } = keptShape.safeParse(parsed(entry.detail));
-  if (kept === undefined) return entry.detail;
+  const kept = readKept(entry.detail);
+  if (kept === undefined) {
+    return JSON.stringify({ kept: entry.detail, note: `version ${VERSION} can't read this entry` });
+  }
   const { requestId, address, by, scheme, answers, body, plaintext } = kept;
   const arrival = { requestId, address, by, scheme };
   const kind = KINDS.find((each) => entry.subject.startsWith(`${each}:`));
@@ -210,9 +229,9 @@ function unexplainedNote({ program, refusal }: Kept, because: string): string {
   return `version ${VERSION} can't explain this decision of version ${program}: ${because}${words}`;
 }
 
-function parsed(detail: string): unknown {
+function parsed(json: string): unknown {
   try {
-    return JSON.parse(detail);
+    return JSON.parse(json);
   } catch {
     return undefined;
   }

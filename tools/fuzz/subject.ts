@@ -130,7 +130,7 @@ function watched(store: Store, settled: Map<string, Settled>, release: () => Rel
     { callback, detail }: Pick<SettleRequest, 'callback' | 'detail'>,
     explainsItself: (detail: string) => boolean = () => true,
   ): void => {
-    const id = /"requestId":"(fuzz-\d+)"/.exec(detail)?.[1];
+    const id = /"(fuzz-\d+)"/.exec(detail)?.[1];
     if (id === undefined) return;
     const { source } = callback;
     const subject = subjectOf(callback);
