@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -19,6 +19,13 @@ function withoutSentences(json: string): unknown {
     name === 'warnings' && Array.isArray(value) ? value.map(() => '<sentence>') : value,
   ) as unknown;
 }
+
+interface Exported {
+  readonly code: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+const linesOf = (text: string): readonly string[] => text.split('\n').filter((line) => line !== '');
 
 describe.each(cases)(
   'a $store store that version $version wrote',
@@ -61,6 +68,44 @@ describe.each(cases)(
           answer: withoutSentences(JSON.stringify(answer)),
         });
       }
+    });
+
+    it('goes on with the journal: exports, backtests, archives and verifies what both versions wrote', async () => {
+      await world.run(['prices', 'set', 'USDT1742=1.0001', 'BTC=97000']);
+      const before = (await world.run(['decisions', 'export'])).out;
+      const serving = await world.serve();
+      for (const orderAmount of ['1', '2', '20000']) {
+        const body = payment({ appOrderId: `N-${orderAmount}`, orderAmount });
+        await serving.request(serving.url, { path: PAYMENT_PATH, body });
+      }
+      await serving.stop();
+      const both = (await world.run(['decisions', 'export'])).out;
+      const added = linesOf(both).filter((line) => !linesOf(before).includes(line));
+      expect(linesOf(both).length - linesOf(before).length).toBe(3);
+      expect(added.map((line) => JSON.parse(line) as Exported)).toMatchObject(
+        ['APPROVED', 'APPROVED', 'RULE_REFUSED'].map((code) => ({ code, detail: { proposal: {} } })),
+      );
+      expect(both).not.toContain('"note":');
+
+      const file = join(world.folder, 'both.jsonl');
+      writeFileSync(file, both);
+      const backtest = async (record: readonly string[]): Promise<Record<string, unknown>> =>
+        JSON.parse((await world.run(['policy', 'backtest', 'policies', ...record, '--json'])).out) as never;
+      const [ofStore, ofFile] = [await backtest([]), await backtest(['--from-file', file])];
+      expect(ofFile['callbacks']).toBe(ofStore['callbacks']);
+      expect([ofFile['toFailure'], ofFile['toSuccess']]).toEqual([
+        ofStore['toFailure'],
+        ofStore['toSuccess'],
+      ]);
+
+      const archive = join(world.folder, 'archived');
+      mkdirSync(archive);
+      await world.run(['journal', 'archive', '--to', archive, '--older-than', '1h']);
+      expect((await world.run(['journal', 'verify', archive])).exitCode).toBe(0);
+      const archived = linesOf((await world.run(['journal', 'export', archive])).out);
+      const left = linesOf((await world.run(['decisions', 'export'])).out);
+      expect([...archived, ...left].toSorted()).toEqual(linesOf(both).toSorted());
+      expect(archived.length).toBeGreaterThan(20);
     });
 
     it('still knows what was approved: a repeat is approved again, and other terms are refused', async () => {
