@@ -16,7 +16,10 @@ import { onePolicy, release as releaseOf } from '../../policy/callbacks.ts';
 import { change, idOf, priceChange } from '../requests.ts';
 import { type OpenStore, type StoreUnderTest, opened } from './store-under-test.ts';
 
-/** More in the environment: `DECISIONS=100000 npm test -- store-conformance`. */
+/**
+ * More with `DECISIONS=100000` in the environment of
+ * `npm test -- test/store/embedded.test.ts test/store/redis.test.ts -t 'character by'`.
+ */
 const DECISIONS = Number(process.env['DECISIONS'] ?? 300);
 /** A policy for each kind of rule. */
 const POLICIES = 'test/golden/all-rules';
