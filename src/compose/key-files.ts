@@ -3,6 +3,7 @@ import type { Log } from '../observe/log.ts';
 import { secretsOf } from '../settings/secrets.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
 import type { Authenticator } from '../signature/authenticate.ts';
+import type { DecryptionThreads } from '../signature/decryption.ts';
 import { fingerprintOf } from '../signature/keys.ts';
 import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
 import { authenticatorOf } from './sources.ts';
@@ -31,11 +32,15 @@ type Texts = ReadonlyMap<string, string>;
  * Reads all keys. Throws one error that lists every key that can't be read. Later, a file that can't be used
  * leaves its last key in use: a missing mount must not stop payments. The other files are read.
  */
-export function watchKeys(settings: Settings, read: ReadSecret, log: Log): WatchedKeys {
+export function watchKeys(
+  settings: Settings,
+  read: ReadSecret,
+  { log, threads }: { readonly log: Log; readonly threads: DecryptionThreads },
+): WatchedKeys {
   let texts: Texts = new Map();
   let unreadable: readonly UnreadableKey[] = [];
   const initialTexts = new Map<string, string>();
-  let authenticator = authenticatorOf(settings, recording(read, initialTexts));
+  let authenticator = authenticatorOf(settings, recording(read, initialTexts), threads);
   texts = initialTexts;
 
   function reloadKeys(): void {
@@ -54,7 +59,7 @@ export function watchKeys(settings: Settings, read: ReadSecret, log: Log): Watch
       }
     }
     const readKept: ReadSecret = (reference) => newTexts.get(nameOfSecret(reference)) ?? read(reference);
-    authenticator = authenticatorOf(settings, readKept);
+    authenticator = authenticatorOf(settings, readKept, threads);
     logChanges(texts, newTexts, failed);
     texts = newTexts;
     unreadable = failed;

@@ -8,6 +8,7 @@ import { type Plugins, createPlugins } from '../plugins/plugins.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets, demoCredentials } from '../settings/secrets.ts';
 import { type Authenticator, sharedKeys } from '../signature/authenticate.ts';
+import { type DecryptionThreads, createDecryptionThreads } from '../signature/decryption.ts';
 import type { Clock } from '../values/clock.ts';
 import { startHeartbeats } from './background.ts';
 import { type WatchedKeys, watchKeys } from './key-files.ts';
@@ -75,7 +76,9 @@ async function undoAll(undos: readonly Undo[], log: Log): Promise<void> {
 async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promise<Service> {
   const { settings, log, clock } = parts;
   const secrets = createSecrets({ env: parts.env, pollMs: SECRETS_POLL_MS });
-  const keys = watchKeys(settings, secrets.read, log);
+  const threads = createDecryptionThreads();
+  onOpened(() => threads.close());
+  const keys = watchKeys(settings, secrets.read, { log, threads });
   const missing = missingStoreFile(settings.store);
   const store = await openStore(settings.store, secrets.read, clock, { as: 'service' });
   onOpened(() => store.close());
@@ -89,13 +92,14 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
   onOpened(() => runtime.stop());
   const plugins = await openPlugins(parts, secrets, runtime);
   onOpened(() => plugins.close());
-  const { pipeline, budgets, stop: stopPipeline } = composePipeline(parts, { runtime, keys, plugins });
+  const opened = { runtime, keys, plugins, threads };
+  const { pipeline, budgets, stop: stopPipeline } = composePipeline(parts, opened);
   onOpened(stopPipeline);
   const ports = await openPorts(parts, { secrets, pipeline, budgets, runtime });
   onOpened(() => Promise.all([ports.public.stop(0), ports.ops.stop(0)]));
   await runtime.start();
   ports.begin();
-  const stopWatching = reloadChangedFiles(parts, secrets, { keys, plugins, ports, runtime });
+  const stopWatching = reloadChangedFiles(parts, secrets, { ...opened, ports });
   const heartbeats = startHeartbeats({ ...runtime, log });
   describeSources(settings, secrets, keys.current(), log);
   for (const because of plugins.describe()) log.info('inquiry', { because });
@@ -114,6 +118,7 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
       const idleMs = Math.max(shutdownGraceMs, settings.answerTimeoutMs);
       await Promise.race([pipeline.idle(), pause(idleMs, undefined, { ref: false })]);
       stopPipeline();
+      await threads.close();
       await plugins.close();
       await heartbeats.stop();
       await ports.ops.stop(0);
@@ -128,13 +133,17 @@ interface OpenedParts {
   readonly runtime: Runtime;
   readonly keys: WatchedKeys;
   readonly plugins: Plugins;
+  readonly threads: DecryptionThreads;
 }
 
-function composePipeline({ settings, clock }: ServiceParts, { runtime, keys, plugins }: OpenedParts) {
+function composePipeline(
+  { settings, clock }: ServiceParts,
+  { runtime, keys, plugins, threads }: OpenedParts,
+) {
   const { callbacks, failuresPerSecond, outputs } = settings.public.limits;
   const nowMs = (): number => performance.now();
   const budgets = createFailureBudgets({ failuresPerSecond, nowMs });
-  const loop = measureEventLoop(nowMs, settings.answerTimeoutMs);
+  const loop = measureEventLoop(nowMs, settings.answerTimeoutMs, () => threads.waitMs());
   const pipeline = createPipeline({
     store: runtime.store,
     authenticator: keys.current,

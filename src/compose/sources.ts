@@ -5,13 +5,19 @@ import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../callback/payment.ts';
 import type { AnswerRecipient } from '../pipeline/arrival.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
 import { type Authenticator, compileAuthenticator } from '../signature/authenticate.ts';
+import type { DecryptionThreads } from '../signature/decryption.ts';
 import { claimedAppKey } from '../signature/payments.ts';
 import type { ReadSecret } from '../values/secret.ts';
 
 /** Reads the keys of all sources. Throws one error that lists every key that can't be read. */
-export function authenticatorOf(settings: Settings, readSecret: ReadSecret): Authenticator {
+export function authenticatorOf(
+  settings: Settings,
+  readSecret: ReadSecret,
+  threads?: DecryptionThreads,
+): Authenticator {
   return compileAuthenticator(settings.sources, {
     readSecret,
+    threads,
     grammar: PAYMENT_MEMBERS,
     optional: PAYMENT_OPTIONAL,
   });

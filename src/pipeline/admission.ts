@@ -113,15 +113,22 @@ export function nextCapacity(capacity: number, lagMs: number, answerTimeoutMs: n
 /**
  * Measures how late the event loop reads its sockets. Node runs timers before it reads sockets. So a request
  * that is read now arrived after the last run of the timer but one. `nowMs` must never run backwards.
+ *
+ * `threadsWaitMs`: how long work for callbacks has waited for other threads, whose load the event loop doesn't
+ * notice. A long wait lowers the capacity like a long pause.
  */
-export function measureEventLoop(nowMs: () => number, answerTimeoutMs: number): EventLoop {
+export function measureEventLoop(
+  nowMs: () => number,
+  answerTimeoutMs: number,
+  threadsWaitMs: () => number = () => 0,
+): EventLoop {
   let lastMs = nowMs();
   let previousMs = lastMs;
   let capacity = 1;
   const timer = setInterval(() => {
     previousMs = lastMs;
     lastMs = nowMs();
-    capacity = nextCapacity(capacity, lastMs - previousMs, answerTimeoutMs);
+    capacity = nextCapacity(capacity, Math.max(lastMs - previousMs, threadsWaitMs()), answerTimeoutMs);
   }, TICK_MS).unref();
   return {
     lagMs() {

@@ -143,9 +143,10 @@ async function runSteps(
   const decoded = trace.measure('decode', () => decodeMembers(body));
   if (!decoded.ok) return trace.unauthenticated(decoded);
   trace.setMembers(decoded.members);
-  const sender = trace.measure('authenticate', () =>
-    authenticate(parts.authenticator(), arrival, decoded.members),
-  );
+  const pending = trace.measure('authenticate', () => authenticate(parts, arrival, decoded.members));
+  // Most senders are authenticated without a promise, and need not wait for the next microtask.
+  const sender =
+    pending instanceof Promise ? await trace.measureAsync('authenticate', () => pending) : pending;
   if (!sender.ok) return trace.unauthenticated(sender);
   trace.setSender(sender);
   const parsed = trace.measure('parse', () => parse(parts, arrival, sender));
@@ -164,14 +165,19 @@ function checkAddress(authenticator: Authenticator, { route, address }: Arrival)
 }
 
 function authenticate(
-  authenticator: Authenticator,
+  parts: Pick<PipelineParts, 'authenticator'>,
   arrival: Arrival,
   members: Members,
-): Authenticated | Failure {
+): ReturnType<Authenticator['payment']> {
   const { route } = arrival;
-  return route.callback === 'payment'
-    ? authenticator.payment({ members })
-    : authenticator.cosigner(route.source, { ...arrival, members });
+  const authenticator = parts.authenticator();
+  if (route.callback === 'cosigner') return authenticator.cosigner(route.source, { ...arrival, members });
+  const sender = authenticator.payment({ members });
+  if (!(sender instanceof Promise)) return sender;
+  // A key that was replaced while the callback waited for a thread must not authenticate it any more.
+  return sender.then((waited) =>
+    parts.authenticator() === authenticator ? waited : authenticate(parts, arrival, members),
+  );
 }
 
 function parse(

@@ -1,6 +1,5 @@
 import { type Failure, failure, lazyFailure } from '../errors.ts';
 import type { Members } from '../values/members.ts';
-import type { ReadSecret } from '../values/secret.ts';
 import type { MemberTable } from './ambiguity.ts';
 import type { SchemeName, SourceConfig } from './config.ts';
 import {
@@ -11,13 +10,16 @@ import {
 } from './cosigners.ts';
 import type { SenderFacts } from './credentials.ts';
 import { collectFaults } from './faults.ts';
-import { type Payments, compilePayments } from './payments.ts';
+import { type KeyParts, type Payments, compilePayments } from './payments.ts';
 import type { KeyInUse } from './scheme.ts';
 
 /** The second of the five steps: finds out who sent a callback. No method throws or does I/O. */
 export interface Authenticator {
-  /** Authenticates a payment confirmation by its `appKey` and signature (sections 5 and 6.1). */
-  payment(decoded: { readonly members: Members }): Authenticated | Failure;
+  /**
+   * Authenticates a payment confirmation by its `appKey` and signature (sections 5 and 6.1). Only a payment
+   * that is decrypted in a thread gives a promise. It rejects if the thread fails.
+   */
+  payment(decoded: { readonly members: Members }): Authenticated | Failure | Promise<Authenticated | Failure>;
   /**
    * Authenticates a co-signer by the credentials of its source; its body is not signed (sections 6.2 and
    * 6.3).
@@ -55,7 +57,7 @@ export interface SourceDescription {
   readonly warnings: readonly string[];
 }
 
-export type AuthenticatorParts = MemberTable & { readonly readSecret: ReadSecret };
+export type AuthenticatorParts = MemberTable & KeyParts;
 
 /**
  * Reads all keys and secrets once, for sources that the settings have checked. `grammar` and `optional` are
@@ -112,11 +114,22 @@ export function compileAuthenticator(
 const unknownCosigner = (name: string): Failure =>
   failure('SOURCE_UNKNOWN', `the settings have no co-signer called ${name}`);
 
-function authenticatePayment(payments: Payments, members: Members): Authenticated | Failure {
+function authenticatePayment(
+  payments: Payments,
+  members: Members,
+): Authenticated | Failure | Promise<Authenticated | Failure> {
   const candidate = payments.candidate(members);
   if (!candidate.ok) return candidate;
-  const { source, scheme } = candidate;
-  const outcome = payments.verify(candidate, members);
+  const pending = payments.verifyInThread(candidate, members);
+  return pending === undefined
+    ? authenticated(candidate, payments.verify(candidate, members))
+    : pending.then((outcome) => authenticated(candidate, outcome));
+}
+
+function authenticated(
+  { source, scheme }: { readonly source: string; readonly scheme: SchemeName },
+  outcome: ReturnType<Payments['verify']>,
+): Authenticated | Failure {
   if (!outcome.ok) {
     const { code } = outcome;
     return lazyFailure(code, () => ({

@@ -5,7 +5,6 @@ import {
   createHash,
   createPrivateKey,
   createPublicKey,
-  privateDecrypt,
   publicDecrypt,
   verify,
 } from 'node:crypto';
@@ -14,6 +13,7 @@ import { type FormatDer, NodeRSA } from 'node-rsa';
 
 import { CountersignError } from '../errors.ts';
 import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
+import { type DecryptionThreads, decryptBlocks } from './decryption.ts';
 
 export type Digest = 'sha256' | 'sha1';
 
@@ -42,6 +42,8 @@ export interface PrivateKey extends RsaKey {
    * decrypts to no bytes gives undefined.
    */
   decrypt(blocks: Uint8Array): Uint8Array | undefined;
+  /** Like `decrypt`, in a thread. Rejects like `DecryptionThreads.decrypt`. */
+  decryptIn(threads: DecryptionThreads, blocks: Uint8Array): Promise<Uint8Array | undefined>;
 }
 
 export interface SignedDigest {
@@ -82,11 +84,12 @@ export function readPublicKey(text: string, digest: Digest = 'sha256'): PublicKe
     base64: der.toString('base64'),
     // Node verifies faster than node-rsa, which passes the padding with each call.
     verify: (data, signature) => verify(algorithm, Buffer.from(data), key, signature),
-    digestIn: (signature) => {
-      const info = undefinedIfThrown(() =>
-        publicDecrypt({ key, padding: constants.RSA_PKCS1_PADDING }, signature),
-      );
-      return info === undefined ? undefined : readDigestInfo(info);
+    digestIn(signature) {
+      try {
+        return readDigestInfo(publicDecrypt({ key, padding: constants.RSA_PKCS1_PADDING }, signature));
+      } catch {
+        return undefined;
+      }
     },
     encrypt: (block) => rsa.encrypt(block),
   };
@@ -96,10 +99,12 @@ export function readPublicKey(text: string, digest: Digest = 'sha256'): PublicKe
 export function readPrivateKey(text: string, digest: Digest = 'sha256'): PrivateKey {
   const key = readKey(text, 'private');
   const rsa = nodeRsa(key.export({ type: 'pkcs1', format: 'der' }), 'pkcs1-private-der', digest);
+  const described = describe(createPublicKey(key));
   return {
-    ...describe(createPublicKey(key)),
+    ...described,
     sign: (data) => rsa.sign(data),
-    decrypt: (blocks) => undefinedIfThrown(() => decryptBlocks(key, blocks)),
+    decrypt: (blocks) => decryptBlocks(key, blocks, described.bytes),
+    decryptIn: (threads, blocks) => threads.decrypt(key, blocks, described.bytes),
   };
 }
 
@@ -113,23 +118,6 @@ export function fingerprintOf(text: string): string | undefined {
     }
   }
   return undefined;
-}
-
-/**
- * OpenSSL decrypts in constant time, which node-rsa doesn't. It rejects implicitly: a block for another key
- * gives random bytes, not an error.
- */
-function decryptBlocks(key: KeyObject, blocks: Uint8Array): Uint8Array | undefined {
-  const size = (key.asymmetricKeyDetails?.modulusLength ?? 0) / 8;
-  const parts = Array.from({ length: Math.ceil(blocks.length / size) }, (_, at) =>
-    privateDecrypt(
-      { key, padding: constants.RSA_PKCS1_PADDING },
-      blocks.subarray(at * size, (at + 1) * size),
-    ),
-  );
-  // About one in 245 random blocks decrypts to an empty text. An attacker could insert such a block
-  // unnoticed.
-  return parts.some(({ length }) => length === 0) ? undefined : Buffer.concat(parts);
 }
 
 /** Callers keep the result, because it caches the key object with which it signs. */
@@ -169,15 +157,6 @@ function readDigestInfo(info: Uint8Array): SignedDigest {
   return found === undefined
     ? { digest: 'another digest', hash: hex }
     : { digest: found.digest, hash: hex.slice(found.prefix.length) };
-}
-
-// The cause of a failed decryption must not be revealed.
-function undefinedIfThrown(run: () => Uint8Array | undefined): Uint8Array | undefined {
-  try {
-    return run();
-  } catch {
-    return undefined;
-  }
 }
 
 /** Shorter keys are refused. */

@@ -2,10 +2,17 @@ import { type Failure, failure, lazyFailure } from '../errors.ts';
 import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { PaymentSourceConfig, SchemeName } from './config.ts';
+import type { DecryptionThreads } from './decryption.ts';
 import type { Faults } from './faults.ts';
 import { type MemberTable, compileAmbiguityCheck } from './ambiguity.ts';
 import type { Shape, Verified, Verifier } from './scheme.ts';
 import { compileVerifier, schemeOf, shapeOf } from './schemes.ts';
+
+export interface KeyParts {
+  readonly readSecret: ReadSecret;
+  /** Where envelopes are decrypted. Without threads, the caller's thread decrypts them. */
+  readonly threads?: DecryptionThreads | undefined;
+}
 
 /** One payment source with its keys. */
 interface PaymentSource {
@@ -27,19 +34,48 @@ export interface Payments {
   readonly sources: readonly PaymentSource[];
   /** Finds the keys by the `appKey` and the shape of the callback. Nothing is verified yet. */
   candidate(members: Members): Candidate | Failure;
-  verify(candidate: Candidate, members: Members): { verified: Verified; by: string; ok: true } | Failure;
+  verify(candidate: Candidate, members: Members): VerifiedPayment | Failure;
+  /** Does the same with decryption in threads. Undefined if `verify` does nothing slow for this candidate. */
+  verifyInThread(candidate: Candidate, members: Members): Promise<VerifiedPayment | Failure> | undefined;
+}
+
+interface VerifiedPayment {
+  readonly ok: true;
+  readonly verified: Verified;
+  readonly by: string;
 }
 
 export function compilePayments(
   configs: readonly PaymentSourceConfig[],
-  parts: MemberTable & { readonly readSecret: ReadSecret },
+  parts: MemberTable & KeyParts,
   faults: Faults,
 ): Payments {
   const checkAmbiguity = compileAmbiguityCheck(parts);
   const byAppKey = new Map<string, PaymentSource>();
   for (const config of configs) {
-    const verifiers = compileVerifiers(config, parts.readSecret, faults);
+    const verifiers = compileVerifiers(config, parts, faults);
     byAppKey.set(config.appKey, { name: config.name, verifiers });
+  }
+
+  const acceptedBy = (
+    { by }: Verifier,
+    { verified, appKey }: { readonly verified: Verified; readonly appKey: string },
+  ): VerifiedPayment | Failure => {
+    const ambiguous = verified.canonical && checkAmbiguity(verified.canonical, appKey);
+    return ambiguous ?? { ok: true, verified, by };
+  };
+  async function verifyInThread(
+    { verifiers, sign, appKey }: Candidate,
+    members: Members,
+  ): Promise<VerifiedPayment | Failure> {
+    const failures: Failure[] = [];
+    for (const verifier of verifiers) {
+      const verified = await (verifier.verifyInThread?.(members, sign, appKey) ??
+        verifier.verify(members, sign, appKey));
+      if (verified.ok) return acceptedBy(verifier, { verified, appKey });
+      failures.push(verified);
+    }
+    return joinFailures(failures);
   }
 
   const sources = [...byAppKey.values()];
@@ -62,14 +98,15 @@ export function compilePayments(
       const failures: Failure[] = [];
       for (const verifier of verifiers) {
         const verified = verifier.verify(members, sign, appKey);
-        if (verified.ok) {
-          const ambiguous = verified.canonical && checkAmbiguity(verified.canonical, appKey);
-          return ambiguous ?? { ok: true, verified, by: verifier.by };
-        }
+        if (verified.ok) return acceptedBy(verifier, { verified, appKey });
         failures.push(verified);
       }
       return joinFailures(failures);
     },
+    verifyInThread: (candidate, members) =>
+      candidate.verifiers.some((verifier) => verifier.verifyInThread !== undefined)
+        ? verifyInThread(candidate, members)
+        : undefined,
   };
 }
 
@@ -97,13 +134,13 @@ function refuseSharedEnvelopes(sources: readonly PaymentSource[], faults: Faults
 
 function compileVerifiers(
   { name, signatures }: PaymentSourceConfig,
-  readSecret: ReadSecret,
+  { readSecret, threads }: KeyParts,
   faults: Faults,
 ): readonly Verifier[] {
   return signatures.flatMap(
     (config, at) =>
       faults.attempt(`source ${name}, signatures[${at}] (${config.scheme})`, () =>
-        compileVerifier(config, readSecret),
+        compileVerifier(config, readSecret, threads),
       ) ?? [],
   );
 }

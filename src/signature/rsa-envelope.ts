@@ -3,9 +3,11 @@ import { hash } from 'node:crypto';
 
 import { CountersignError, type Failure, failure } from '../errors.ts';
 import { type Members, decodeMembers, membersJson, stringMember, withoutMembers } from '../values/members.ts';
+import type { DecryptionThreads } from './decryption.ts';
 import {
   type PrivateKey,
   type PublicKey,
+  type SignedDigest,
   readPrivateKey,
   readPrivateKeyFrom,
   readPublicKey,
@@ -16,6 +18,7 @@ import {
   type Explanation,
   type KeyInUse,
   type Scheme,
+  type Verified,
   decodeBase64,
   digestOf,
   signFailure,
@@ -34,7 +37,7 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
   shape: 'envelope',
   matchesForm: isRsaSized,
 
-  verifier({ platformKey, merchantKey }, readSecret) {
+  verifier({ platformKey, merchantKey }, readSecret, threads) {
     const senderKey = readPublicKeyFrom(platformKey, readSecret);
     const receiverKey = readPrivateKeyFrom(merchantKey, readSecret);
     const keys: readonly KeyInUse[] = [
@@ -42,9 +45,17 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
       { role: 'merchant key', fingerprint: receiverKey.fingerprint },
     ];
     const scheme = 'rsa-envelope';
+    const pair = { senderKey, receiverKey };
     const open = (members: Members, sign: string): EnvelopeContent => {
       const data = dataOf(members);
-      return typeof data === 'string' ? openEnvelope({ data, sign }, { senderKey, receiverKey }) : data;
+      return typeof data === 'string' ? openEnvelope({ data, sign }, pair) : data;
+    };
+    const verified = (opened: EnvelopeContent, appKey: string): Verified | Failure => {
+      if (!opened.ok) return signFailure(opened.code, opened.because, { scheme, keys });
+      const content = contentOf(opened.plaintext, appKey);
+      return content.ok
+        ? content
+        : signFailure(content.code, content.because, { scheme, keys }, digestOf(opened.plaintext));
     };
     return {
       scheme,
@@ -54,14 +65,15 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
         senderKey.fingerprint === receiverKey.fingerprint
           ? ["platformKey is the public half of merchantKey; put the platform's own public key there"]
           : [],
-      verify(members, sign, appKey) {
-        const opened = open(members, sign);
-        if (!opened.ok) return signFailure(opened.code, opened.because, { scheme, keys });
-        const content = contentOf(opened.plaintext, appKey);
-        return content.ok
-          ? content
-          : signFailure(content.code, content.because, { scheme, keys }, digestOf(opened.plaintext));
-      },
+      verify: (members, sign, appKey) => verified(open(members, sign), appKey),
+      verifyInThread:
+        threads &&
+        (async (members, sign, appKey) => {
+          const data = dataOf(members);
+          const opened =
+            typeof data === 'string' ? await openEnvelopeIn(threads, { data, sign }, pair) : data;
+          return verified(opened, appKey);
+        }),
       explain(members, sign) {
         const explained = (plaintext: Uint8Array, next: string | undefined): Explanation => ({
           ok: true,
@@ -117,10 +129,7 @@ function dataOf(members: Members): string | Failure {
 }
 
 /** The members of a verified plaintext, with `appKey` as in the flat schemes. */
-function contentOf(
-  plaintext: Uint8Array,
-  appKey: string,
-): { readonly ok: true; members: Members; plaintext: string; canonical: undefined } | Failure {
+function contentOf(plaintext: Uint8Array, appKey: string): Verified | Failure {
   const decoded = decodeMembers(plaintext);
   if (!decoded.ok) return { ...decoded, because: `in the plaintext of the envelope, ${decoded.because}` };
   if (decoded.members.has('sign'))
@@ -145,6 +154,11 @@ const PADDING_BYTES = 11;
 interface EnvelopeParts {
   readonly data: string;
   readonly sign: string;
+}
+
+interface EnvelopeKeys {
+  readonly senderKey: PublicKey;
+  readonly receiverKey: PrivateKey;
 }
 
 type EnvelopeContent = { readonly ok: true; readonly plaintext: Uint8Array } | Failure;
@@ -173,10 +187,35 @@ export function sealEnvelope(
  * only an envelope whose `sign` was made by the owner of the sender's key is decrypted. A failed decryption
  * is followed by the same verification as a successful one.
  */
-export function openEnvelope(
+export function openEnvelope(parts: EnvelopeParts, keys: EnvelopeKeys): EnvelopeContent {
+  const encrypted = checkEnvelope(parts, keys);
+  if (!encrypted.ok) return encrypted;
+  return verifyContent(keys.receiverKey.decrypt(encrypted.blocks), encrypted, keys);
+}
+
+/** Like `openEnvelope`, but decrypts in a thread. Rejects if the thread ends or doesn't answer. */
+async function openEnvelopeIn(
+  threads: DecryptionThreads,
+  parts: EnvelopeParts,
+  keys: EnvelopeKeys,
+): Promise<EnvelopeContent> {
+  const encrypted = checkEnvelope(parts, keys);
+  if (!encrypted.ok) return encrypted;
+  return verifyContent(await keys.receiverKey.decryptIn(threads, encrypted.blocks), encrypted, keys);
+}
+
+/** An envelope with a signature by the sender's key. */
+interface Encrypted {
+  readonly ok: true;
+  readonly blocks: Uint8Array;
+  readonly signature: Uint8Array;
+  readonly signed: SignedDigest;
+}
+
+function checkEnvelope(
   { data, sign }: EnvelopeParts,
-  { senderKey, receiverKey }: { readonly senderKey: PublicKey; readonly receiverKey: PrivateKey },
-): EnvelopeContent {
+  { senderKey, receiverKey }: EnvelopeKeys,
+): Encrypted | Failure {
   const blocks = decodeBase64(data);
   if (blocks === undefined || blocks.length === 0 || blocks.length % receiverKey.bytes !== 0) {
     return failure(
@@ -209,7 +248,15 @@ export function openEnvelope(
             'the sender must sign with SHA256withRSA',
     );
   }
-  const plaintext = receiverKey.decrypt(blocks);
+  return { ok: true, blocks, signature, signed };
+}
+
+/** Verifies the signature over what the blocks decrypted to; undefined if they can't be decrypted. */
+function verifyContent(
+  plaintext: Uint8Array | undefined,
+  { blocks, signature, signed }: Encrypted,
+  { senderKey }: EnvelopeKeys,
+): EnvelopeContent {
   const verifies = senderKey.verify(hash('md5', plaintext ?? blocks, 'hex'), signature);
   if (plaintext !== undefined && verifies) return { ok: true, plaintext };
   if (plaintext !== undefined && hash('sha256', plaintext, 'hex') === signed.hash) {

@@ -5,6 +5,7 @@ import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { Canonical, EmptyValues } from './canonical.ts';
 import type { SchemeConfig, SchemeName } from './config.ts';
+import type { DecryptionThreads } from './decryption.ts';
 import type { Digest } from './keys.ts';
 
 /** The keys of a sender, as texts: the platform for a callback, the merchant for a request. */
@@ -30,7 +31,7 @@ export interface Scheme<N extends SchemeName> {
   /** Whether a `sign` has the length and alphabet of this scheme. */
   readonly matchesForm: (sign: string) => boolean;
   /** Throws KEY_UNREADABLE or SECRET_UNREADABLE. */
-  readonly verifier: (config: ConfigOf<N>, readSecret: ReadSecret) => Verifier;
+  readonly verifier: (config: ConfigOf<N>, readSecret: ReadSecret, threads?: DecryptionThreads) => Verifier;
   /** Throws KEY_UNREADABLE. */
   readonly signer: (config: SignerConfigOf<N>) => Signer;
 }
@@ -46,6 +47,12 @@ export interface Verifier {
   readonly keys: readonly KeyInUse[];
   readonly warnings: readonly string[];
   verify(members: Members, sign: string, appKey: string): Verified | Failure;
+  /**
+   * Does the same with the decryption in a thread. Undefined for a scheme that decrypts nothing, and without
+   * threads. Rejects if the thread fails.
+   */
+  readonly verifyInThread?:
+    ((members: Members, sign: string, appKey: string) => Promise<Verified | Failure>) | undefined;
   /** Explains a signature to the owner of the keys. `expected` may be a credential. */
   explain(members: Members, sign: string): Explanation | Failure;
 }

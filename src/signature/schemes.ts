@@ -1,6 +1,7 @@
 import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { SchemeName } from './config.ts';
+import type { DecryptionThreads } from './decryption.ts';
 import { md5 } from './md5.ts';
 import { rsaEnvelope } from './rsa-envelope.ts';
 import { rsa } from './rsa.ts';
@@ -14,8 +15,12 @@ const schemes: { readonly [N in SchemeName]: Scheme<N> } = {
 };
 
 /** Reads one key of a source. Throws KEY_UNREADABLE or SECRET_UNREADABLE. */
-export function compileVerifier<N extends SchemeName>(config: ConfigOf<N>, readSecret: ReadSecret): Verifier {
-  return schemes[config.scheme].verifier(config, readSecret);
+export function compileVerifier<N extends SchemeName>(
+  config: ConfigOf<N>,
+  readSecret: ReadSecret,
+  threads?: DecryptionThreads,
+): Verifier {
+  return schemes[config.scheme].verifier(config, readSecret, threads);
 }
 
 /** The sender's side: signs bodies that {@link compileVerifier} accepts. Throws KEY_UNREADABLE. */

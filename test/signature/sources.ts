@@ -73,7 +73,9 @@ export function membersOf(body: unknown): Members {
 
 /** What an authenticator says of a body, which may be an object or JSON text. */
 export function authenticate(authenticator: Authenticator, body: unknown): Authenticated | Failure {
-  return authenticator.payment({ members: membersOf(body) });
+  const outcome = authenticator.payment({ members: membersOf(body) });
+  if (outcome instanceof Promise) throw new Error('an authenticator without threads gives no promise');
+  return outcome;
 }
 
 export function textsOf(members: Members): Record<string, string> {

@@ -11,6 +11,7 @@ import type { Release } from '../../src/policy/release.ts';
 import { createFollower } from '../../src/release/follow.ts';
 import { pushRelease } from '../../src/release/push.ts';
 import { compileAuthenticator } from '../../src/signature/authenticate.ts';
+import { createDecryptionThreads } from '../../src/signature/decryption.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { explainedDetail, isKeptDecision } from '../../src/store/kept-decision.ts';
 import type { SettleRequest, Store } from '../../src/store/store.ts';
@@ -62,7 +63,9 @@ export async function openSubject(): Promise<Subject> {
   await policies.refresh();
   const settled = new Map<string, Settled>();
   const reports = new Map<string, Observed['reports'][number][]>();
+  const threads = createDecryptionThreads();
   const authenticator = compileAuthenticator(sources, {
+    threads,
     readSecret: (reference) => environment['env' in reference ? reference.env : ''] ?? '',
     grammar: PAYMENT_MEMBERS,
     optional: PAYMENT_OPTIONAL,
@@ -105,6 +108,7 @@ export async function openSubject(): Promise<Subject> {
     },
     async close() {
       await pipeline.idle();
+      await threads.close();
       await store.close();
       rmSync(folder, { recursive: true, force: true });
     },
