@@ -21,6 +21,12 @@ export type ErrorCode =
   | 'ORDER_CONFLICT'
   | 'PRICE_INVALID'
   | 'NOT_FOUND'
+  | 'PLATFORM_PARAMETER'
+  | 'PLATFORM_REFUSED'
+  | 'PLATFORM_UNREACHABLE'
+  | 'PLATFORM_TIMEOUT'
+  | 'PLATFORM_CANCELLED'
+  | 'PLATFORM_ANSWER_INVALID'
   | 'USAGE';
 
 /** `message` names the object and says how to fix it; `data` holds the values. Neither contains a secret. */

@@ -10,6 +10,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   claims: ['values', 'errors'],
   policy: ['claims', 'callback', 'values', 'errors'],
   signature: ['values', 'errors'],
+  platform: ['signature', 'values', 'errors'],
   settings: ['values', 'errors'],
   observe: ['values', 'errors'],
   store: ['claims', 'policy', 'callback', 'values', 'errors'],
@@ -37,6 +38,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'errors',
   ],
   cli: [
+    'platform',
     'orders',
     'archive',
     'plugins',

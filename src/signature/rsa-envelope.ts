@@ -145,7 +145,7 @@ function contentOf(plaintext: Uint8Array, appKey: string): Verified | Failure {
   return { ok: true, members, plaintext: decoded.text, canonical: undefined };
 }
 
-/** Blocks of the receiver's key size in an envelope's `data`: 3,920 bytes of plaintext at 2048 bits. */
+/** Blocks of the receiver's key size in a callback's `data`: 3,920 bytes of plaintext at 2048 bits. */
 const ENVELOPE_BLOCKS_MAX = 16;
 
 /** The padding of PKCS#1 v1.5 in each block (RFC 8017, section 7.2.1). */
@@ -187,8 +187,12 @@ export function sealEnvelope(
  * only an envelope whose `sign` was made by the owner of the sender's key is decrypted. A failed decryption
  * is followed by the same verification as a successful one.
  */
-export function openEnvelope(parts: EnvelopeParts, keys: EnvelopeKeys): EnvelopeContent {
-  const encrypted = checkEnvelope(parts, keys);
+export function openEnvelope(
+  parts: EnvelopeParts,
+  keys: EnvelopeKeys,
+  blocksMax: number = ENVELOPE_BLOCKS_MAX,
+): EnvelopeContent {
+  const encrypted = checkEnvelope(parts, keys, blocksMax);
   if (!encrypted.ok) return encrypted;
   return verifyContent(keys.receiverKey.decrypt(encrypted.blocks), encrypted, keys);
 }
@@ -199,7 +203,7 @@ async function openEnvelopeIn(
   parts: EnvelopeParts,
   keys: EnvelopeKeys,
 ): Promise<EnvelopeContent> {
-  const encrypted = checkEnvelope(parts, keys);
+  const encrypted = checkEnvelope(parts, keys, ENVELOPE_BLOCKS_MAX);
   if (!encrypted.ok) return encrypted;
   return verifyContent(await keys.receiverKey.decryptIn(threads, encrypted.blocks), encrypted, keys);
 }
@@ -215,6 +219,7 @@ interface Encrypted {
 function checkEnvelope(
   { data, sign }: EnvelopeParts,
   { senderKey, receiverKey }: EnvelopeKeys,
+  blocksMax: number,
 ): Encrypted | Failure {
   const blocks = decodeBase64(data);
   if (blocks === undefined || blocks.length === 0 || blocks.length % receiverKey.bytes !== 0) {
@@ -224,10 +229,10 @@ function checkEnvelope(
         'check that the sender uses this key and sends all of data',
     );
   }
-  if (blocks.length / receiverKey.bytes > ENVELOPE_BLOCKS_MAX) {
+  if (blocks.length / receiverKey.bytes > blocksMax) {
     return failure(
       'ENVELOPE_TOO_LARGE',
-      `data has ${blocks.length / receiverKey.bytes} blocks; at most ${ENVELOPE_BLOCKS_MAX} are decrypted`,
+      `data has ${blocks.length / receiverKey.bytes} blocks; at most ${blocksMax} are decrypted`,
     );
   }
   const signature = decodeBase64(sign);

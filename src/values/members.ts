@@ -72,6 +72,13 @@ export function readObjects(text: string, bounds: TextBounds): DecodedObjects {
   return catchRejection(() => ({ ok: true, objects: new Reader(text, bounds).objects() }));
 }
 
+export type DecodedElements = { readonly ok: true; readonly elements: readonly Member[] } | Failure;
+
+/** Decodes a text as a JSON array of any values. */
+export function readElements(text: string, bounds: TextBounds): DecodedElements {
+  return catchRejection(() => ({ ok: true, elements: new Reader(text, bounds).elements() }));
+}
+
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;
 // Unescaped characters with escapes between them. Control characters must be escaped (RFC 8259, section 7).
@@ -110,6 +117,20 @@ class Reader {
         this.#skipBlanks();
         if (this.#text[this.#at] !== '{') this.#syntax('an object');
         found.push(this.#object(2));
+      } while (!this.#skipSeparator(']'));
+    }
+    this.#expectEnd();
+    return found;
+  }
+
+  elements(): Member[] {
+    const found: Member[] = [];
+    this.#skipBlanks();
+    if (this.#text[this.#at] !== '[') this.#syntax('an array');
+    this.#enter(1);
+    if (!this.#skipClosing(']')) {
+      do {
+        found.push(this.#value(1));
       } while (!this.#skipSeparator(']'));
     }
     this.#expectEnd();

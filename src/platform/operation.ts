@@ -1,0 +1,147 @@
+import type { z } from 'zod';
+import { PlatformError, type PlatformErrorData } from './error.ts';
+
+/**
+ * One operation of section 4: what it takes, where it goes, and how its answer is read. The client, the
+ * command line and the documentation are made from it.
+ */
+export interface Operation<P extends z.ZodObject = z.ZodObject, D extends z.ZodType = z.ZodType> {
+  /** The section of the specification, such as `4.3`. */
+  readonly section: string;
+  /** The resource and the verb, such as `orders.list`. */
+  readonly name: string;
+  /** Its word on the command line, such as `orders`. */
+  readonly command: string;
+  /** What follows `/platformapi/SEGMENT/open/`. */
+  readonly path: string;
+  /** A sentence for people. */
+  readonly summary: string;
+  /** What else a caller must know, a sentence each. */
+  readonly notes?: readonly string[];
+  /** All parameters but appKey and sign. Its output is the text that is sent. */
+  readonly parameters: P;
+  /** The parameters that are sent as JSON numbers. The others are sent as strings. */
+  readonly numbers?: readonly string[];
+  /** At least one of these must be given. If several are, the platform uses the first of this list. */
+  readonly oneOf?: readonly string[];
+  /** The parameters that no error, log or process list may show. */
+  readonly secrets?: readonly string[];
+  /** Parameters of an example call. */
+  readonly example: Readonly<Record<string, string>>;
+  /** The reading of `data`. */
+  readonly data: D;
+  /** Whether it changes nothing. Only such an operation is sent again by itself. */
+  readonly reads: boolean;
+  /** `encrypted`: the parameters and appKey are always sent encrypted (section 5, rule 3). */
+  readonly body?: 'encrypted';
+  /** `bare`: the answer may have the members of `data` at its top, without code and msg. */
+  readonly answer?: 'bare';
+  readonly paging?: Paging<z.output<D>, unknown>;
+  /** Checks a limit that concerns several parameters, or the time. Returns the fault and its fix. */
+  check?(parameters: z.output<P>, nowMs: number): string | undefined;
+}
+
+/** How the pages of an operation are read. */
+export interface Paging<D, R> {
+  /** The parameter with the number of the page. */
+  readonly page: string;
+  /** The parameter with the number of records on a page. Without it, the platform chooses the number. */
+  readonly size?: string;
+  records(data: D): readonly R[];
+  /** The number of records on all pages. Absent if the answer doesn't contain it. */
+  count?(data: D): number;
+  /** Identifies a record on all pages. */
+  key(record: R): string;
+  /** The parameters that bound a range of time, and the longest range in one request. */
+  readonly range?: { readonly start: string; readonly end: string; readonly mostMs: number };
+}
+
+/** What a caller passes. */
+export type ParametersOf<O extends Operation> = z.input<O['parameters']>;
+/** What a caller gets. */
+export type DataOf<O extends Operation> = z.output<O['data']>;
+/** A record of a page. */
+export type RecordOf<O> = O extends { readonly paging: Paging<never, infer R> } ? R : never;
+
+/** Keeps the exact types of an operation, and those of its records. */
+export function defineOperation<
+  const P extends z.ZodObject,
+  D extends z.ZodType,
+  R,
+  const O extends Omit<Operation<P, D>, 'paging'>,
+>(
+  operation: O & { readonly parameters: P; readonly data: D; readonly paging: Paging<z.output<D>, R> },
+): O & { readonly parameters: P; readonly data: D; readonly paging: Paging<z.output<D>, R> };
+export function defineOperation<P extends z.ZodObject, D extends z.ZodType>(
+  operation: Operation<P, D>,
+): Operation<P, D>;
+export function defineOperation(operation: Operation): Operation {
+  return operation;
+}
+
+/** Checked parameters by name, as the text that is sent. */
+export type CheckedParameters = ReadonlyMap<string, string>;
+
+/** Checks parameters before anything is sent. Throws PLATFORM_PARAMETER with all faults. */
+export function checkParameters(operation: Operation, given: unknown, nowMs: number): CheckedParameters {
+  const parsed = operation.parameters.safeParse(given);
+  const faults = parsed.success
+    ? []
+    : parsed.error.issues.flatMap((issue) => faultsOf(issue, operation, given));
+  const named = operation.oneOf ?? [];
+  const isNamed = named.some((name) => valueOf(given, name) !== undefined);
+  if (named.length > 0 && !isNamed) faults.push(`none of ${named.join(', ')} is given; give one of them`);
+  if (parsed.success && faults.length === 0) {
+    const fault = operation.check?.(parsed.data, nowMs);
+    if (fault !== undefined) faults.push(fault);
+  }
+  if (!parsed.success || faults.length > 0) throw parameterError(operation, faults);
+  return new Map(
+    Object.entries(parsed.data).flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, value]] : [],
+    ),
+  );
+}
+
+export function parameterError(operation: Operation, faults: readonly string[]): PlatformError {
+  return new PlatformError('PLATFORM_PARAMETER', faults.join('; '), {
+    ...describeOperation(operation),
+    outcome: 'not-sent',
+    fix: 'nothing was sent',
+    faults,
+  });
+}
+
+/** How errors name an operation. */
+export function describeOperation({
+  name,
+  section,
+}: Operation): Pick<PlatformErrorData, 'operation' | 'section'> {
+  return { operation: name, section };
+}
+
+const SHOWN_CHARACTERS = 40;
+
+/** The faults of one parameter. The message of an issue is its fix. */
+function faultsOf(issue: z.core.$ZodIssue, { secrets = [] }: Operation, given: unknown): readonly string[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((name) => `${JSON.stringify(name.slice(0, SHOWN_CHARACTERS))} is not a parameter`);
+  }
+  const name = String(issue.path[0] ?? 'the parameters');
+  const value = issue.path.length === 0 ? given : valueOf(given, name);
+  if (issue.path.length === 0) return ['the parameters are not an object; write them as { name: value }'];
+  if (value === undefined) return [`${name} is missing; ${issue.message}`];
+  const shown = secrets.includes(name) ? 'has a value that is not allowed' : `is ${shownValue(value)}`;
+  return [`${name} ${shown}; ${issue.message}`];
+}
+
+function shownValue(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
+  const written = JSON.stringify(value) ?? typeof value;
+  return written.length > SHOWN_CHARACTERS ? `${written.slice(0, SHOWN_CHARACTERS - 1)}…` : written;
+}
+
+function valueOf(given: unknown, name: string): unknown {
+  if (typeof given !== 'object' || given === null || !Object.hasOwn(given, name)) return undefined;
+  return Object.entries(given).find(([own]) => own === name)?.[1];
+}

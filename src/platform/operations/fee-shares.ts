@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { defineOperation } from '../operation.ts';
+import { milliseconds, oneOf, page, pageSize, word } from '../parameters.ts';
+import { amount, count, integer, list, note, orNull, record, text } from '../readings.ts';
+
+/**
+ * Section 2.17, in the platform's spelling. Its units and rules of calculation are not documented. The
+ * specification calls `rebate` nullable without listing it.
+ */
+const feeShare = record({
+  symbol: text,
+  base: text,
+  quote: text,
+  qouteValueSub: amount,
+  rebateRateSymbol: note,
+  baseRebateFeeValueStr: note,
+  maxDivideRate: amount,
+  baseValueAll: amount,
+  takerRate: amount,
+  makerRate: amount,
+  quoteRateSymbol: note,
+  qouteFeeValue: amount,
+  baseConvertValue: amount,
+  qouteValueAll: amount,
+  baseFeeValue: amount,
+  baseRateSymbol: note,
+  qouteRebateFeeValue: amount,
+  baseRate: amount,
+  incomeDivideRate: amount,
+  itemDate: integer,
+  remark: note,
+  qouteConvertValue: amount,
+  baseRebateFeeValue: amount,
+  sumConvertValue: amount,
+  rebateConvertValue: amount,
+  volumeDivideRate: amount,
+  quoteRate: amount,
+  rateTime: integer,
+  rebateRate: amount,
+  countTime: integer,
+  qouteConvertValueStr: note,
+  billingStatus: text,
+  baseValueSub: amount,
+  rebate: orNull(amount),
+});
+
+export const feeShares = defineOperation({
+  section: '4.19',
+  name: 'feeShares.list',
+  command: 'fee-shares',
+  path: 'record/feeSharing_exchange_detail',
+  summary: 'List how the fees of the exchange are shared, by pair and day.',
+  notes: ['Without a time, the latest 7 days are listed. Reconcile on settled records (billstatus 3).'],
+  parameters: z.strictObject({
+    symbol: word.optional().describe('The trading pair.'),
+    itemDateStart: milliseconds.optional().describe('The start, in milliseconds or as an instant.'),
+    itemDateEnd: milliseconds.optional().describe('The end, in milliseconds or as an instant.'),
+    pageSize: pageSize(10, 1000),
+    page,
+    billstatus: oneOf(['0', '1', '3', '-999'])
+      .optional()
+      .describe('0 statistic, 1 calculated, 3 settled accounts, -999 all.'),
+  }),
+  example: { billstatus: '3' },
+  data: record({ count, list: list(feeShare) }),
+  reads: true,
+  paging: {
+    page: 'page',
+    size: 'pageSize',
+    records: (data) => data.list,
+    count: (data) => data.count,
+    // A record has no id of its own.
+    key: (each) => JSON.stringify(each),
+  },
+});

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { defineOperation } from '../operation.ts';
+import { page, pageSize, phrase, word } from '../parameters.ts';
+import { count, id, integer, list, note, orNull, record, stamp } from '../readings.ts';
+
+const invited = {
+  uid: id,
+  nickname: note,
+  inviteCode: note,
+  level: integer,
+  invitedUid: id,
+  invitedNickname: note,
+  invitedCode: note,
+  phone: note,
+  email: note,
+  ctime: stamp,
+};
+
+/** Section 2.5, in the platform's spelling. */
+const relationship = record({
+  levelOneCount: count,
+  levelTwoCount: count,
+  cuerrentUser: record({
+    uid: id,
+    nickname: note,
+    inviteCode: note,
+    invitedUid: id,
+    invitedCode: note,
+    ctime: stamp,
+  }),
+  userExtInviteVoList: list(record({ ...invited, childLevel: orNull(list(record(invited))) })),
+});
+
+export const invitations = defineOperation({
+  section: '4.6',
+  name: 'invitations.list',
+  command: 'invitations',
+  path: 'user/user_invite',
+  summary: 'List the users whom a user invited, on two levels.',
+  notes: ['uid takes priority over openId and emailOrPhone.'],
+  parameters: z.strictObject({
+    openId: word.optional().describe('The openId of the user.'),
+    uid: word.optional().describe('The UID of the user.'),
+    emailOrPhone: phrase.optional().describe('The mobile phone number or e-mail address of the user.'),
+    page,
+    // No maximum is documented; this is the one of the other operations.
+    pageSize: pageSize(100, 1000),
+  }),
+  example: { uid: '12345' },
+  data: relationship,
+  reads: true,
+  paging: {
+    page: 'page',
+    size: 'pageSize',
+    records: (data) => data.userExtInviteVoList,
+    key: (each) => each.uid,
+  },
+});

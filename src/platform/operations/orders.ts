@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { defineOperation } from '../operation.ts';
+import { milliseconds, page, pageSize, word } from '../parameters.ts';
+import { amount, count, integer, id, list, note, record, text } from '../readings.ts';
+
+/** The longest range of one request (section 8): 7 days. */
+const RANGE_MS = 7 * 24 * 60 * 60 * 1000;
+
+/** Section 2.1. */
+const order = record({
+  id,
+  userId: id,
+  side: text,
+  orderType: integer,
+  status: integer,
+  source: integer,
+  symbol: text,
+  showSymbol: note,
+  price: amount,
+  volume: amount,
+  avgPrice: amount,
+  dealMoney: amount,
+  dealVolume: amount,
+  ctime: integer,
+});
+
+export const orders = defineOperation({
+  section: '4.3',
+  name: 'orders.list',
+  command: 'orders',
+  path: 'record/queryOrderPageByTime',
+  summary: 'List the trading orders of a pair in a range of time.',
+  notes: ['One request covers at most 7 days. An iteration splits a longer range by itself.'],
+  parameters: z.strictObject({
+    symbol: word.describe('The trading pair, such as btcusdt.'),
+    startDate: milliseconds.describe('The start, in milliseconds or as an instant.'),
+    endDate: milliseconds.describe('The end, in milliseconds or as an instant.'),
+    page,
+    pageSize: pageSize(20, 1000),
+  }),
+  numbers: ['startDate', 'endDate', 'page', 'pageSize'],
+  example: { symbol: 'btcusdt', startDate: '2026-03-01T00:00:00Z', endDate: '2026-03-02T00:00:00Z' },
+  data: record({ count, page: count, pageSize: count, list: list(order) }),
+  reads: true,
+  paging: {
+    page: 'page',
+    size: 'pageSize',
+    records: (data) => data.list,
+    count: (data) => data.count,
+    key: (each) => each.id,
+    range: { start: 'startDate', end: 'endDate', mostMs: RANGE_MS },
+  },
+  check({ startDate, endDate }) {
+    const lengthMs = Number(endDate) - Number(startDate);
+    if (lengthMs < 0) return 'endDate is before startDate; exchange the two';
+    return lengthMs > RANGE_MS
+      ? 'the range from startDate to endDate is longer than 7 days; write a shorter one, or read all pages'
+      : undefined;
+  },
+});

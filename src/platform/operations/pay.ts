@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { defineOperation } from '../operation.ts';
+import { amount, word } from '../parameters.ts';
+import type { ExactJson } from '../../values/exact-json.ts';
+
+export const pay = defineOperation({
+  section: '4.2',
+  name: 'payments.create',
+  command: 'pay',
+  path: 'opay/transferToMerchantAuth',
+  summary: 'Debit a user, after the platform has asked the merchant for confirmation.',
+  notes: [
+    'It is never sent twice by itself. appOrderId is always yours, and must be unique across the board.',
+    'After the outcome `unknown`, look the payment up in the bill before you pay again.',
+    'Only hybrid-cloud SaaS-plus merchants may use it.',
+  ],
+  parameters: z.strictObject({
+    userId: word.describe('The UID of the user who pays.'),
+    appOrderId: word.describe('Your id of the order.'),
+    orderAmount: amount.describe('The exact amount.'),
+    payCoinSymbol: word.describe('The coin of the payment.'),
+  }),
+  example: { userId: '12345', appOrderId: '11321', orderAmount: '100', payCoinSymbol: 'USDT1742' },
+  // The specification doesn't show the members of data.
+  data: z.custom<ExactJson | undefined>(() => true),
+  reads: false,
+});

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { defineOperation } from '../operation.ts';
+import { amount, integer, list, note, record, text } from '../readings.ts';
+
+/** Section 2.16. */
+const symbol = record({
+  coinSymbol: text,
+  contractAddress: note,
+  showPrecision: integer,
+  isQuote: integer,
+  isOpen: integer,
+  depositOpen: integer,
+  withdrawOpen: integer,
+  otcOpen: integer,
+  tokenBase: note,
+  depositConfirm: integer,
+  name: note,
+  withdrawFee: amount,
+  innerWithdrawFee: amount,
+});
+
+export const symbols = defineOperation({
+  section: '4.18',
+  name: 'symbols.list',
+  command: 'symbols',
+  path: 'symbol/openSymbolList',
+  summary: 'List the coins of the platform.',
+  parameters: z.strictObject({}),
+  example: {},
+  data: record({ symbolList: list(symbol) }),
+  reads: true,
+});

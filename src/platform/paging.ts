@@ -1,0 +1,278 @@
+import { z } from 'zod';
+import { hash } from 'node:crypto';
+import { invalidAnswer } from './envelope.ts';
+import { PlatformError } from './error.ts';
+import {
+  type Operation,
+  type Paging,
+  type ParametersOf,
+  type RecordOf,
+  checkParameters,
+} from './operation.ts';
+import { type CallOptions, type Connection, request } from './request.ts';
+
+export interface IterationOptions extends CallOptions {
+  /** The cursor of an earlier iteration with the same parameters, which continues after its last record. */
+  readonly cursor?: string | undefined;
+  /** Called after each page. `total` is the number of records on all pages, if the platform says it. */
+  readonly onPage?: (progress: PageProgress) => void;
+}
+
+export interface PageProgress {
+  readonly pages: number;
+  readonly records: number;
+  readonly total: number | undefined;
+}
+
+/** The records of all pages, for `for await`. */
+export interface Records<R> extends AsyncIterable<R> {
+  /** Continues after the last record that was given. An error of the iteration has it too, in its data. */
+  readonly cursor: string;
+}
+
+/** An operation with pages. */
+export type PagedOperation = Operation & { readonly paging: Paging<never, unknown> };
+
+/**
+ * All records of an operation, one request a page. A record that comes again on a later page, because records
+ * moved meanwhile, is given once. Records that are equal within one page are all given. A range of time that
+ * is too long for one request is read in parts.
+ *
+ * Throws PLATFORM_ANSWER_INVALID if a page repeats the earlier ones, or if the pages end before `count`.
+ */
+export function iterate<O extends PagedOperation>(
+  connection: Connection,
+  operation: O,
+  parameters: ParametersOf<O>,
+  options?: IterationOptions,
+): Records<RecordOf<O>>;
+export function iterate(
+  connection: Connection,
+  operation: PagedOperation,
+  parameters: Readonly<Record<string, unknown>>,
+  options: IterationOptions = {},
+): Records<unknown> {
+  const paging: Paging<unknown, unknown> = operation.paging;
+  const ranges = rangesOf(operation, paging, parameters, connection);
+  const position = startOf(operation, options.cursor, ranges.length);
+
+  async function* read(): AsyncGenerator {
+    const seen = new Set<string>();
+    const progress = { pages: 0, records: 0, total: undefined };
+    for (; position.range < ranges.length; moveTo(position, { range: position.range + 1 })) {
+      const bounded = { ...parameters, ...ranges[position.range] };
+      yield* readRange({
+        connection,
+        operation,
+        paging,
+        parameters: bounded,
+        options,
+        position,
+        seen,
+        progress,
+      });
+    }
+  }
+
+  return {
+    get cursor() {
+      return cursorOf(position);
+    },
+    async *[Symbol.asyncIterator]() {
+      try {
+        yield* read();
+      } catch (thrown) {
+        if (!(thrown instanceof PlatformError)) throw thrown;
+        Object.assign(thrown, { data: { ...thrown.data, cursor: cursorOf(position) } });
+        throw thrown;
+      }
+    },
+  };
+}
+
+/** Where an iteration is: `given` records of the page were given, and `last` is the key of the last one. */
+interface Position {
+  range: number;
+  page: number;
+  given: number;
+  last: string;
+}
+
+interface Reading {
+  readonly connection: Connection;
+  readonly operation: PagedOperation;
+  readonly paging: Paging<unknown, unknown>;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly options: IterationOptions;
+  readonly position: Position;
+  /** The keys of all records of earlier pages. */
+  readonly seen: Set<string>;
+  readonly progress: { pages: number; records: number; total: number | undefined };
+}
+
+async function* readRange(reading: Reading): AsyncGenerator {
+  const { connection, operation, paging, position, seen, progress, options } = reading;
+  const startedAt = position.page;
+  let received = 0;
+  for (;;) {
+    const parameters = { ...reading.parameters, [paging.page]: String(position.page) };
+    const data = await request(connection, operation, parameters, options);
+    const records = paging.records(data);
+    const keys = records.map((record) => shortKey(paging.key(record)));
+    const count = paging.count?.(data);
+    // Pages before a cursor were received by the earlier iteration, and their number is not known.
+    received = startedAt === 1 ? received + records.length : Number.NaN;
+    checkPage(operation, { page: position.page, keys, count, received, seen });
+
+    const begin = resumeAt(operation, position, keys);
+    for (let at = begin; at < records.length; at++) {
+      const key = keys[at] ?? '';
+      position.given = at + 1;
+      position.last = key;
+      if (seen.has(key)) continue;
+      progress.records++;
+      yield records[at];
+    }
+    for (const key of keys) seen.add(key);
+    progress.pages++;
+    progress.total = count;
+    options.onPage?.({ ...progress });
+    if (isLast(reading, { records: records.length, count, received })) return;
+    moveTo(position, { range: position.range, page: position.page + 1 });
+  }
+}
+
+function isLast(
+  { paging, parameters, position }: Reading,
+  {
+    records,
+    count,
+    received,
+  }: { readonly records: number; readonly count: number | undefined; readonly received: number },
+): boolean {
+  if (records === 0) return true;
+  if (count !== undefined && !Number.isNaN(received)) return received >= count;
+  const size = paging.size === undefined ? undefined : Number(parameters[paging.size]);
+  if (count !== undefined && size !== undefined) return position.page * size >= count;
+  return size !== undefined && records < size;
+}
+
+function checkPage(
+  operation: Operation,
+  {
+    page,
+    keys,
+    count,
+    received,
+    seen,
+  }: {
+    readonly page: number;
+    readonly keys: readonly string[];
+    readonly count: number | undefined;
+    readonly received: number;
+    readonly seen: ReadonlySet<string>;
+  },
+): void {
+  if (count !== undefined && keys.length > count) {
+    throw invalidAnswer(operation, `page ${page} has ${keys.length} records, but count is ${count}`);
+  }
+  if (count !== undefined && keys.length === 0 && received < count) {
+    throw invalidAnswer(
+      operation,
+      `page ${page} is empty after ${received} records, but count is ${count}; records may have moved`,
+    );
+  }
+  if (page > 1 && keys.length > 0 && keys.every((key) => seen.has(key))) {
+    throw invalidAnswer(operation, `page ${page} only repeats records of earlier pages`);
+  }
+}
+
+/** The first record of the page that was not given. */
+function resumeAt(operation: Operation, { page, given, last }: Position, keys: readonly string[]): number {
+  if (given === 0) return 0;
+  if (keys[given - 1] === last) return given;
+  const at = keys.lastIndexOf(last);
+  if (at !== -1) return at + 1;
+  throw invalidAnswer(
+    operation,
+    `page ${page} no longer contains the record of the cursor, because records moved; start without cursor`,
+  );
+}
+
+function moveTo(
+  position: Position,
+  { range, page = 1 }: { readonly range: number; readonly page?: number },
+): void {
+  Object.assign(position, { range, page, given: 0, last: '' });
+}
+
+/** 72 bits, so that a million records have no two equal keys by chance. */
+function shortKey(key: string): string {
+  return hash('sha256', key, 'base64url').slice(0, 12);
+}
+
+const cursorForm = z.tuple([
+  z.int().min(0),
+  z.int().min(1),
+  z.int().min(0),
+  z.string().regex(/^(?:[\w-]{12})?$/),
+]);
+
+function cursorOf({ range, page, given, last }: Position): string {
+  return Buffer.from(JSON.stringify([range, page, given, last])).toString('base64url');
+}
+
+function startOf(operation: Operation, cursor: string | undefined, ranges: number): Position {
+  if (cursor === undefined) return { range: 0, page: 1, given: 0, last: '' };
+  const parsed = cursorForm.safeParse(jsonOf(Buffer.from(cursor, 'base64url').toString()));
+  const [range = ranges, page = 1, given = 0, last = ''] = parsed.data ?? [];
+  if (parsed.success && range <= ranges && (given === 0) === (last === ''))
+    return { range, page, given, last };
+  throw new PlatformError('PLATFORM_PARAMETER', 'the cursor is not one of this operation', {
+    operation: operation.name,
+    section: operation.section,
+    outcome: 'not-sent',
+    fix: 'use the cursor of an iteration with the same parameters, or start without one',
+  });
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The parameters of each part. A range of time is split where it is too long. The parts share their bounds,
+ * because the specification doesn't say whether bounds are inclusive; what comes twice is given once.
+ */
+function rangesOf(
+  operation: Operation,
+  { page, size, range }: Paging<unknown, unknown>,
+  parameters: Readonly<Record<string, unknown>>,
+  { clock }: Connection,
+): readonly Readonly<Record<string, string>>[] {
+  if (parameters[page] !== undefined) {
+    throw new PlatformError('PLATFORM_PARAMETER', `${page} is given, but all pages are read`, {
+      operation: operation.name,
+      section: operation.section,
+      outcome: 'not-sent',
+      fix: `leave ${page} out, or read one page`,
+    });
+  }
+  // One part is checked here; each of the others has the same parameters and other bounds.
+  const boundless = range === undefined ? operation : { ...operation, check: () => undefined };
+  const checked = checkParameters(boundless, parameters, clock());
+  const sized = size === undefined ? {} : { [size]: checked.get(size) ?? '' };
+  if (range === undefined) return [sized];
+  const [startMs, endMs] = [Number(checked.get(range.start)), Number(checked.get(range.end))];
+  if (endMs - startMs <= range.mostMs) return [sized];
+  const parts: Readonly<Record<string, string>>[] = [];
+  for (let fromMs = startMs; fromMs < endMs; fromMs += range.mostMs) {
+    const toMs = Math.min(fromMs + range.mostMs, endMs);
+    parts.push({ ...sized, [range.start]: String(fromMs), [range.end]: String(toMs) });
+  }
+  return parts;
+}

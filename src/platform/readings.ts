@@ -1,0 +1,64 @@
+import { z } from 'zod';
+
+/*
+ * The kinds of values in answers. An answer's numbers arrive as the text that was written (exact-json.ts), so
+ * a value has one reading, whether the platform sends it as a number or as a string. Ids and amounts stay
+ * text, because they may exceed 2^53. The error message of a check says what the value must be.
+ */
+
+/** A text that identifies something, such as a coin. */
+export const text = z
+  .string({ error: 'must be a text' })
+  .min(1, { error: 'must not be empty' })
+  .max(65_536, { error: 'must have at most 65536 characters' });
+
+/** A whole number that identifies something, as text; -1 is the platform's value for nobody. */
+export const id = z
+  .string({ error: 'must be an id' })
+  .regex(/^-?(?:0|[1-9]\d{0,39})$/, { error: 'must be an id, a whole number of at most 40 digits' })
+  .meta({ wire: 'integer' });
+
+/** An exact decimal as text, as it was written. */
+export const amount = z
+  .string({ error: 'must be an amount' })
+  .max(120, { error: 'must be an amount of at most 120 characters' })
+  .regex(/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$/, { error: 'must be an exact decimal' })
+  .meta({ wire: 'decimal' });
+
+/** A small whole number: a count, a status, or milliseconds. */
+export const integer = z
+  .string({ error: 'must be a whole number' })
+  .regex(/^-?(?:0|[1-9]\d{0,15})$/, { error: 'must be a whole number below 2^53' })
+  .meta({ wire: 'integer' })
+  .transform(Number)
+  .refine(Number.isSafeInteger, { error: 'must be a whole number below 2^53' });
+
+/** A number of records or a page. */
+export const count = integer.refine((value) => value >= 0, { error: 'must not be below zero' });
+
+export const flag = z.preprocess(
+  (value) => (value === 'true' ? true : value === 'false' ? false : value),
+  z.boolean({ error: 'must be true or false' }),
+);
+
+/** `yyyy-MM-dd HH:mm:ss`, in a time zone that the specification does not name. */
+export const stamp = z
+  .string({ error: 'must be a time' })
+  .regex(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/, { error: 'must be a time like 2026-03-02 10:00:00' });
+
+/** A value that may be missing, null or empty; each of them reads as null. */
+export function orNull<T extends z.ZodType>(schema: T) {
+  return z.preprocess((value) => (value === undefined || value === '' ? null : value), schema.nullable());
+}
+
+/** What describes a record and identifies nothing: a name, a contact, a comment. */
+export const note = orNull(text);
+
+export function list<T extends z.ZodType>(element: T) {
+  return z.array(element, { error: 'must be a list' });
+}
+
+/** An object with at least these members. Members that the specification doesn't name are left out. */
+export function record<T extends z.core.$ZodLooseShape>(shape: T) {
+  return z.object(shape, { error: 'must be an object' });
+}
