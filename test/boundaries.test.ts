@@ -15,6 +15,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   observe: ['values', 'errors'],
   store: ['claims', 'policy', 'callback', 'values', 'errors'],
   archive: ['store', 'claims', 'values', 'errors'],
+  sandbox: ['values', 'errors'],
   release: ['store', 'policy', 'callback', 'values', 'errors'],
   pipeline: ['store', 'policy', 'callback', 'signature', 'observe', 'values', 'errors'],
   plugins: ['pipeline', 'policy', 'callback', 'values', 'errors'],
@@ -39,6 +40,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: [
     'platform',
+    'sandbox',
     'orders',
     'archive',
     'plugins',
@@ -83,6 +85,11 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
   policy: ['zod', 'viem/utils', '@marcbachmann/cel-js'],
   callback: [],
 };
+/**
+ * The only files of other folders that the sandbox may know: it reads and signs with code of its own, so that
+ * a mistake of the receiver can't hide behind the same mistake of the sandbox.
+ */
+const KNOWN_TO_SANDBOX: ReadonlySet<string> = new Set(['errors.ts', 'values/clock.ts']);
 const IMPURE_CALLS = /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bprocess\.|\bsetTimeout\(|\bfetch\(/;
 
 const IMPORTS = /^(?:import|export) [^;']*? from '([^']+)';$|^import '([^']+)';$|\bimport\('([^']+)'\)/gm;
@@ -98,7 +105,11 @@ function faultsOf({ path, text }: SourceFile): readonly string[] {
   const imported = [...text.matchAll(IMPORTS)].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
   const faults = imported.flatMap((name) => {
     if (!name.startsWith('.')) return packageFaults(room, name);
-    const target = roomOf(posix.normalize(posix.join(posix.dirname(path), name)));
+    const file = posix.normalize(posix.join(posix.dirname(path), name));
+    const target = roomOf(file);
+    if (room === 'sandbox' && target !== room && !KNOWN_TO_SANDBOX.has(file)) {
+      return [`sandbox shares no code that reads or signs, and may not import ${file}`];
+    }
     return target === room || ALLOWED[room]?.includes(target) === true
       ? []
       : [`${room} may not import ${target}`];
@@ -151,6 +162,14 @@ describe('dependencies point one way', () => {
       'only http may know express, not pipeline',
     ],
     [{ path: 'callback/x.ts', text: 'const now = Date.now();' }, 'callback is pure, and has a clock or I/O'],
+    [
+      { path: 'sandbox/signing.ts', text: "import { decodeMembers } from '../values/members.ts';" },
+      'sandbox shares no code that reads or signs, and may not import values/members.ts',
+    ],
+    [
+      { path: 'sandbox/operations/x.ts', text: "import { md5 } from '../../signature/md5.ts';" },
+      'sandbox shares no code that reads or signs, and may not import signature/md5.ts',
+    ],
     [{ path: 'attic/x.ts', text: "import { y } from '../values/y.ts';" }, 'attic may not import values'],
   ])('and a file that breaks it is found: %o', (file, fault) => {
     expect(faultsOf(file)).toEqual([`${file.path}: ${fault}`]);

@@ -48,13 +48,29 @@ const entries: readonly CommandEntry[] = [
   { path: 'journal verify', load: async () => (await import('./journal/verify.ts')).journalVerify },
   { path: 'journal export', load: async () => (await import('./journal/export.ts')).journalExport },
   { path: 'replay', load: async () => (await import('./replay/replay.ts')).replayCommand },
+  { path: 'sandbox', load: async () => (await import('./sandbox/start.ts')).sandboxStart },
+  { path: 'sandbox withdraw', load: async () => (await import('./sandbox/signings.ts')).sandboxWithdraw },
+  { path: 'sandbox web3', load: async () => (await import('./sandbox/signings.ts')).sandboxWeb3 },
+  { path: 'sandbox signings', load: async () => (await import('./sandbox/signings.ts')).sandboxSignings },
+  { path: 'sandbox poll', load: async () => (await import('./sandbox/signings.ts')).sandboxPoll },
+  { path: 'sandbox self-check', load: async () => (await import('./sandbox/signings.ts')).sandboxSelfCheck },
+  { path: 'sandbox deposit', load: async () => (await import('./sandbox/users.ts')).sandboxDeposit },
+  { path: 'sandbox users', load: async () => (await import('./sandbox/users.ts')).sandboxUsers },
+  { path: 'sandbox login', load: async () => (await import('./sandbox/users.ts')).sandboxLogin },
+  { path: 'sandbox reset', load: async () => (await import('./sandbox/state.ts')).sandboxReset },
+  { path: 'sandbox snapshot', load: async () => (await import('./sandbox/state.ts')).sandboxSnapshot },
+  { path: 'sandbox restore', load: async () => (await import('./sandbox/state.ts')).sandboxRestore },
+  { path: 'sandbox clock', load: async () => (await import('./sandbox/state.ts')).sandboxClock },
+  { path: 'sandbox log', load: async () => (await import('./sandbox/state.ts')).sandboxLog },
 ];
 
 /**
- * The command whose words `argv` begins with. If there is no such command, all commands, for `--help` and
- * suggestions.
+ * The command whose words `argv` begins with; of `sandbox` and `sandbox reset`, the longer one. If there is no
+ * such command, all commands, for `--help` and suggestions.
  */
 export function commandsFor(argv: readonly string[]): Promise<readonly CommandRow[]> {
-  const called = entries.filter(({ path }) => path.split(' ').every((word, index) => word === argv[index]));
-  return Promise.all((called.length > 0 ? called : entries).map(({ load }) => load()));
+  const [called] = entries
+    .filter(({ path }) => path.split(' ').every((word, index) => word === argv[index]))
+    .sort((a, b) => b.path.length - a.path.length);
+  return Promise.all((called === undefined ? entries : [called]).map(({ load }) => load()));
 }

@@ -49,7 +49,11 @@ function programOf(
     const [first = '', second] = row.path.split(' ');
     const parent =
       second === undefined ? program : (groups.get(first) ?? group(program, first, groups, terminal));
-    define(parent.command(second ?? first), row, terminal, setExitCode);
+    const command = parent.command(second ?? first);
+    // A command such as `sandbox` is also the group of the commands that begin with its word. Options after
+    // their second word are theirs.
+    if (second === undefined) groups.set(first, command.enablePositionalOptions());
+    define(command, row, terminal, setExitCode);
   }
   return program;
 }
@@ -63,6 +67,7 @@ const groupSummaries: Readonly<Record<string, string>> = {
   clock: "Show and accept the store's clock.",
   decisions: 'Show, explain and export decisions.',
   journal: 'Archive old entries of the journal, and verify the archive.',
+  sandbox: 'Steer the sandbox.',
   signature: 'Explain why a signature is valid or not.',
 };
 

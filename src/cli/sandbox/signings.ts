@@ -1,0 +1,113 @@
+import type { Command } from 'commander';
+import { CountersignError } from '../../errors.ts';
+import type { Call, CommandRow } from '../command.ts';
+import { controlOption, steer } from './call.ts';
+
+const FROM = '0x27b1fdb04752bbc536007a920d24acb045561c26';
+
+function asking(command: Command): Command {
+  return controlOption(command)
+    .option('--request <id>', 'request_id (default: a new one)')
+    .option('--from <address>', 'source address', FROM)
+    .option('--speed-ups <number>', 'how often it is sped up after it was signed', '0');
+}
+
+export const sandboxWithdraw: CommandRow = {
+  path: 'sandbox withdraw',
+  summary: 'Begin a withdrawal, about which the co-signer of the sandbox will ask.',
+  example:
+    'sandbox withdraw\n' +
+    'sandbox withdraw --amount 25 --speed-ups 1\n' +
+    'sandbox withdraw --symbol BTC --amount 3 --to-address A --outputs A=1,B=2',
+  define: (command) =>
+    asking(command)
+      .option('--amount <decimal>', 'amount', '1.5')
+      .option('--symbol <symbol>', 'symbol', 'ETH')
+      .option('--to-address <address>', 'destination address', '0x52908400098527886E0F7030069857D2E4169EE7')
+      .option('--memo <text>', 'the memo of the destination', '')
+      .option('--outputs <list>', 'ADDRESS=AMOUNT, several with commas between'),
+  run: (session, call) =>
+    steer(session, call, {
+      command: 'withdraw',
+      ...common(call),
+      to: given(call, 'toAddress'),
+      memo: call.option('memo') ?? '',
+      outputs: outputsOf(call.option('outputs')),
+    }),
+};
+
+export const sandboxWeb3: CommandRow = {
+  path: 'sandbox web3',
+  summary: 'Begin a web3 transaction, about which the co-signer of the sandbox will ask.',
+  example: 'sandbox web3\nsandbox web3 --contract 0x0000000000000000000000000000000000000001',
+  define: (command) =>
+    asking(command)
+      .option('--amount <decimal>', 'amount; -1 for unlimited', '0')
+      .option('--symbol <symbol>', 'main_chain_symbol', 'ETH')
+      .option(
+        '--contract <address>',
+        'interactive_contract, also the destination',
+        '0xdAC17F958D2ee523a2206206994597C13D831ec7',
+      )
+      .option(
+        '--data <hex>',
+        'input_data',
+        `0xa9059cbb${'52908400098527886e0f7030069857d2e4169ee7'.padStart(64, '0')}${'5f5e100'.padStart(64, '0')}`,
+      ),
+  run: (session, call) =>
+    steer(session, call, {
+      command: 'web3',
+      ...common(call),
+      to: given(call, 'contract'),
+      data: given(call, 'data'),
+      contract: given(call, 'contract'),
+    }),
+};
+
+export const sandboxSignings: CommandRow = {
+  path: 'sandbox signings',
+  summary: 'Show the withdrawals and web3 transactions of the sandbox, and whether they were signed.',
+  example: 'sandbox signings',
+  define: controlOption,
+  run: (session, call) => steer(session, call, { command: 'signings' }),
+};
+
+export const sandboxPoll: CommandRow = {
+  path: 'sandbox poll',
+  summary: 'Make the co-signer of the sandbox ask about everything that is pending, now.',
+  example: 'sandbox poll',
+  define: controlOption,
+  run: (session, call) => steer(session, call, { command: 'poll' }),
+};
+
+export const sandboxSelfCheck: CommandRow = {
+  path: 'sandbox self-check',
+  summary: 'Make the co-signer of the sandbox check the public keys of the receiver (verify_public_hash).',
+  example: 'sandbox self-check',
+  define: controlOption,
+  run: (session, call) => steer(session, call, { command: 'self-check' }),
+};
+
+function common(call: Call) {
+  const request = call.option('request');
+  return {
+    ...(request !== undefined && { request }),
+    from: given(call, 'from'),
+    amount: given(call, 'amount'),
+    symbol: given(call, 'symbol'),
+    speedUps: call.count('speedUps', { least: 0, most: 10 }) ?? 0,
+  };
+}
+
+function given(call: Call, name: string): string {
+  return call.option(name) ?? '';
+}
+
+function outputsOf(written: string | undefined) {
+  if (written === undefined) return [];
+  return written.split(',').map((part) => {
+    const [to = '', amount = '', ...more] = part.trim().split('=');
+    if (to !== '' && amount !== '' && more.length === 0) return { to, amount };
+    throw new CountersignError('USAGE', `--outputs ${part} is not valid. Write ADDRESS=AMOUNT`);
+  });
+}

@@ -1,0 +1,143 @@
+import type { Command } from 'commander';
+import { CountersignError } from '../../errors.ts';
+import type { CosignerCredential } from '../../sandbox/cosigner.ts';
+import { ensureCredentials, readCredentials, settingsBlock } from '../../sandbox/credentials.ts';
+import { readFaults } from '../../sandbox/faults.ts';
+import { entryLine } from '../../sandbox/log.ts';
+import { type SandboxOptions, startSandbox } from '../../sandbox/sandbox.ts';
+import { INSTANT_FORM, readInstant } from '../../values/clock.ts';
+import type { Call, CommandRow } from '../command.ts';
+import type { Session } from '../session.ts';
+import { CONTROL_PORT } from './call.ts';
+
+/** Where the clock stands with `--seed`, unless `--clock` says otherwise. */
+const SEEDED_CLOCK = '2026-01-15T04:00:00Z';
+const DEFAULT_SEED = 'demo';
+
+export const sandboxStart: CommandRow = {
+  path: 'sandbox',
+  summary: "Run the platform's side on this machine: its operations, confirmations and a co-signer.",
+  example:
+    'sandbox\n' +
+    'sandbox --seed 7\n' +
+    'sandbox --credentials data/sandbox --receiver http://127.0.0.1:8080\n' +
+    'sandbox --faults late=20,repeat=20,tamper=10,wire=50',
+  define: (command) => defineFaults(defineAddresses(command)),
+  async run(session, call) {
+    const options = optionsOf(session, call);
+    const sandbox = await startSandbox(options);
+    const folder = text(call, 'credentials');
+    const sources = settingsBlock(folder, options.credentials.appKey);
+    session.print(
+      `The receiver's settings need these sources:\n\n${sources}\n` +
+        `The operations are at ${sandbox.url}, the control port is ${sandbox.controlUrl}.\n` +
+        `Payments are confirmed by ${options.receiver}, withdrawals by ${options.withdrawUrl}.`,
+      { ready: true, url: sandbox.url, control: sandbox.controlUrl, receiver: options.receiver, sources },
+    );
+    await session.stopped();
+    await sandbox.stop();
+    return 0;
+  },
+};
+
+function defineAddresses(command: Command): Command {
+  return command
+    .option('--host <address>', 'the address of the operations', '127.0.0.1')
+    .option('--port <port>', 'the port of the operations; 0 for any free one', '8070')
+    .option('--control-port <port>', 'the control port, on loopback; 0 for any free one', CONTROL_PORT)
+    .option('--receiver <url>', 'the service that confirms payments', 'http://127.0.0.1:8080')
+    .option('--withdraw-url <url>', 'custom URL for withdrawals (default: RECEIVER/cosigner/withdraw)')
+    .option('--web3-url <url>', 'custom URL for web3 transactions (default: RECEIVER/cosigner/web3)')
+    .option(
+      '--cosigner-credential <where>',
+      'where the co-signer puts its token: header:NAME, path or none',
+      'header:authorization',
+    )
+    .option('--credentials <folder>', 'secrets and keys; made if it is not there', 'config/demo')
+    .option('--app-key <key>', 'the appKey of the merchant', 'demo-shop')
+    .option('--segment <name>', 'the path segment before `open`', 'vendor')
+    .option('--timeout-ms <number>', 'time for an answer of the receiver', '5000')
+    .option('--poll-ms <number>', 'time between polls of the co-signer; 0 for `sandbox poll` only', '1000')
+    .option('--refusals <number>', 'polls after which a refused withdrawal is given up', '3');
+}
+
+function defineFaults(command: Command): Command {
+  return command
+    .option('--seed <text>', 'the seed of all records; the same seed gives the same answers', DEFAULT_SEED)
+    .option(
+      '--clock <instant>',
+      `where the clock stands, or \`now\` for one that goes (default: now; with --seed ${SEEDED_CLOCK})`,
+    )
+    .option('--scale <number>', 'multiplies the numbers of records', '1')
+    .option('--zone <name>', 'the time zone of the platform', 'Asia/Shanghai')
+    .option('--deny <operations>', 'operations that this merchant may not use, with commas between')
+    .option('--daily-limit <number>', 'requests in a day; 0 for any number', '0')
+    .option('--faults <list>', 'faults to make, such as late=20,tamper=10 (per cent); docs/sandbox.md', '')
+    .option('--late-ms <number>', 'how late a late call is', '1000');
+}
+
+function optionsOf(session: Session, call: Call): SandboxOptions {
+  const receiver = text(call, 'receiver').replace(/\/+$/, '');
+  const folder = text(call, 'credentials');
+  if (ensureCredentials(folder)) session.report(`The credentials in ${folder} are new.`);
+  const number = (name: string, most: number): number => call.count(name, { least: 0, most }) ?? 0;
+  return {
+    host: text(call, 'host'),
+    port: number('port', 65_535),
+    controlPort: number('controlPort', 65_535),
+    seed: text(call, 'seed'),
+    scale: Math.max(1, number('scale', 1000)),
+    clock: session.clock,
+    standsAtMs: clockOf(call),
+    zone: text(call, 'zone'),
+    segment: text(call, 'segment'),
+    denied: (call.option('deny') ?? '').split(',').filter((path) => path !== ''),
+    dailyLimit: number('dailyLimit', 1_000_000_000),
+    credentials: readCredentials(folder, text(call, 'appKey')),
+    receiver: urlOf('receiver', receiver),
+    withdrawUrl: urlOf('withdraw-url', call.option('withdrawUrl') ?? `${receiver}/cosigner/withdraw`),
+    web3Url: urlOf('web3-url', call.option('web3Url') ?? `${receiver}/cosigner/web3`),
+    cosignerCredential: credentialOf(text(call, 'cosignerCredential')),
+    timeoutMs: Math.max(1, number('timeoutMs', 600_000)),
+    pollMs: number('pollMs', 3_600_000),
+    refusalsMax: Math.max(1, number('refusals', 1000)),
+    faults: readFaults(call.option('faults') ?? ''),
+    lateMs: number('lateMs', 600_000),
+    onEntry: (entry) => session.print(entryLine(entry), entry),
+  };
+}
+
+function clockOf(call: Call): number | undefined {
+  const isSeeded = text(call, 'seed') !== DEFAULT_SEED;
+  const written = call.option('clock') ?? (isSeeded ? SEEDED_CLOCK : 'now');
+  if (written === 'now') return undefined;
+  const atMs = readInstant(written);
+  if (atMs !== undefined) return atMs;
+  throw new CountersignError('USAGE', `--clock ${written} is not valid. Write now or ${INSTANT_FORM}`);
+}
+
+function credentialOf(written: string): CosignerCredential {
+  const [, name] = /^header:([A-Za-z0-9-]{1,64})$/.exec(written) ?? [];
+  if (name !== undefined) return { in: 'header', name };
+  if (written === 'path') return { in: 'path' };
+  if (written === 'none') return { in: 'nothing' };
+  throw new CountersignError(
+    'USAGE',
+    `--cosigner-credential ${written} is not valid. Write header:NAME, path or none`,
+  );
+}
+
+function urlOf(option: string, written: string): string {
+  if (/^https?:$/.test(URL.parse(written)?.protocol ?? '')) return written;
+  throw new CountersignError(
+    'USAGE',
+    `--${option} ${written} is not an http or https URL. Write a whole one`,
+  );
+}
+
+function text(call: Call, name: string): string {
+  const value = call.option(name);
+  if (value !== undefined && value !== '') return value;
+  const option = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new CountersignError('USAGE', `--${option} is empty. Give a value`);
+}

@@ -1,0 +1,42 @@
+import { CountersignError } from '../../errors.ts';
+import type { CommandRow } from '../command.ts';
+import { controlOption, steer } from './call.ts';
+
+export const sandboxDeposit: CommandRow = {
+  path: 'sandbox deposit',
+  summary: 'Add a deposit to the balance of a user of the sandbox.',
+  example: 'sandbox deposit 12345 --amount 250.5 --symbol USDT1742',
+  define: (command) =>
+    controlOption(command)
+      .argument('<uid>', 'the user')
+      .option('--amount <decimal>', 'the amount', '100')
+      .option('--symbol <symbol>', 'the coin', 'USDT1742'),
+  run: (session, call) =>
+    steer(session, call, {
+      command: 'deposit',
+      uid: uidOf(call.arguments[0]),
+      amount: call.option('amount') ?? '',
+      symbol: call.option('symbol') ?? '',
+    }),
+};
+
+export const sandboxUsers: CommandRow = {
+  path: 'sandbox users',
+  summary: 'Show the users of the sandbox: openId, unused login code, API key and balances.',
+  example: 'sandbox users\nsandbox users --json',
+  define: controlOption,
+  run: (session, call) => steer(session, call, { command: 'users' }),
+};
+
+export const sandboxLogin: CommandRow = {
+  path: 'sandbox login',
+  summary: 'Log a user of the sandbox in, and show the code that auth/token exchanges once.',
+  example: 'sandbox login 12345',
+  define: (command) => controlOption(command).argument('<uid>', 'the user'),
+  run: (session, call) => steer(session, call, { command: 'login', uid: uidOf(call.arguments[0]) }),
+};
+
+function uidOf(written = ''): number {
+  if (/^\d{1,15}$/.test(written)) return Number(written);
+  throw new CountersignError('USAGE', `${written} is not a uid. Write a number of \`sandbox users\``);
+}

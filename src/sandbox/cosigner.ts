@@ -1,0 +1,230 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Credentials } from './credentials.ts';
+import { addDecimals, readDecimal } from './decimal.ts';
+import type { Fault, Faults } from './faults.ts';
+import { type Json, exactNumber } from './json.ts';
+import type { SandboxLog } from './log.ts';
+import { post, shownAnswer } from './post.ts';
+import { randomOf } from './random.ts';
+import type { Signing, State } from './state.ts';
+
+/** How the co-signer proves who it is: with the token in a header, as the last segment of the path, or not. */
+export type CosignerCredential =
+  { readonly in: 'header'; readonly name: string } | { readonly in: 'path' } | { readonly in: 'nothing' };
+
+export interface CosignerParts {
+  readonly state: State;
+  /** The custom URLs, without the secret segment. */
+  readonly urls: Readonly<Record<Signing['kind'], string>>;
+  readonly credential: CosignerCredential;
+  readonly credentials: Credentials;
+  readonly faults: Faults;
+  readonly lateMs: number;
+  readonly timeoutMs: number;
+  /** A withdrawal or transaction that was refused in this many polls is given up. */
+  readonly refusalsMax: number;
+  readonly log: SandboxLog;
+}
+
+type Step = 'sign_prepare' | 'sign_start' | 'sign_success';
+
+/** The co-signer: it looks for what is pending, and asks before it signs. */
+export interface Cosigner {
+  /** Takes everything that is pending one round further. Resolves with the number of requests it looked at. */
+  poll(): Promise<number>;
+  /** Asks whether the receiver has the same public keys. Resolves with its answer, or the reason for none. */
+  selfCheck(): Promise<string>;
+}
+
+export function createCosigner(parts: CosignerParts): Cosigner {
+  const { state } = parts;
+  let polling: Promise<number> | undefined;
+  const pollOnce = async (): Promise<number> => {
+    const pending = state.signings.filter(({ status }) => status === 'pending');
+    for (const signing of pending) await round(signing, parts);
+    return pending.length;
+  };
+  return {
+    // A poll that begins while another one runs is that one, so that no request is asked about twice at once.
+    poll: () => (polling ??= pollOnce().finally(() => (polling = undefined))),
+    selfCheck: () => selfCheck(parts),
+  };
+}
+
+/** One round: prepare, start, and, once it is signed, success. A speed-up is another round. */
+async function round(signing: Signing, parts: CosignerParts): Promise<void> {
+  const label = `${signing.requestId} ${signing.signed} ${signing.refused}`;
+  const reordered = parts.faults.occurs('reorder', label);
+  const steps: readonly Step[] = reordered ? ['sign_start', 'sign_prepare'] : ['sign_prepare', 'sign_start'];
+  for (const step of steps) {
+    const why = await ask(signing, step, { label, reordered }, parts);
+    if (why === undefined) continue;
+    signing.refused++;
+    if (signing.refused >= parts.refusalsMax) signing.status = 'ignored';
+    return;
+  }
+  const txid = `0x${randomOf(parts.state.seed, 'txid', signing.requestId, signing.signed).hex(64)}`;
+  signing.txids.push(txid);
+  await ask(signing, 'sign_success', { label, reordered }, parts);
+  signing.signed++;
+  if (signing.signed > signing.speedUps) signing.status = 'signed';
+}
+
+/** Resolves with undefined for SUCCESS, else with the reason. Of several answers the last untampered one counts. */
+async function ask(
+  signing: Signing,
+  step: Step,
+  { label, reordered }: { readonly label: string; readonly reordered: boolean },
+  parts: CosignerParts,
+): Promise<string | undefined> {
+  // The id is one of the terms, so it must not change from one call to the next.
+  const occurring = CALL_FAULTS[signing.kind].filter((fault) =>
+    fault === 'wire-big-id'
+      ? parts.faults.occurs(fault, signing.requestId)
+      : parts.faults.occurs(fault, label, step),
+  );
+  if (occurring.includes('late')) await wait(parts.lateMs);
+  const tamperings = step === 'sign_success' ? [] : occurring.filter((fault) => fault.startsWith('tamper-'));
+  const honest = [
+    ...occurring.filter((fault) => !fault.startsWith('tamper-')),
+    ...(reordered ? (['reorder'] as const) : []),
+  ];
+  let refused = await call(signing, step, honest, parts);
+  if (occurring.includes('repeat')) refused = await call(signing, step, honest, parts);
+  for (const tampering of tamperings) await call(signing, step, [...honest, tampering], parts);
+  return refused;
+}
+
+const COMMON = [
+  'late',
+  'repeat',
+  'tamper-credential',
+  'tamper-terms',
+  'wire-big-id',
+  'wire-text-id',
+  'wire-number',
+  'wire-empty',
+  'wire-no-round',
+  'wire-case',
+] as const;
+
+const CALL_FAULTS: Readonly<Record<Signing['kind'], readonly Fault[]>> = {
+  transfer: [...COMMON, 'tamper-outputs', 'wire-withdraw-id'],
+  web3: COMMON,
+};
+
+async function call(
+  signing: Signing,
+  step: Step,
+  faults: readonly Fault[],
+  { urls, credential, credentials, timeoutMs, log }: CosignerParts,
+): Promise<string | undefined> {
+  const body = JSON.stringify(bodyOf(signing, step, faults));
+  const token = faults.includes('tamper-credential') ? `${credentials.token}-other` : credentials.token;
+  const segment = credential.in === 'path' ? `/${encodeURIComponent(token)}` : '';
+  const answer = await post({
+    url: `${urls[signing.kind]}${segment}`,
+    headers: {
+      'content-type': 'application/json;charset=UTF-8',
+      ...(credential.in === 'header' && { [credential.name]: token }),
+    },
+    body,
+    timeoutMs,
+  });
+  const yes = answer.ok && answer.status === 200 && answer.text === 'SUCCESS';
+  const tampered = faults.some((fault) => fault.startsWith('tamper-'));
+  const why = yes
+    ? tampered
+      ? 'the receiver said yes to a tampered call'
+      : 'the receiver said yes'
+    : answer.ok
+      ? 'the receiver did not say SUCCESS'
+      : answer.why;
+  log.add({
+    kind: 'cosigner',
+    about: `${signing.kind} ${signing.requestId} ${step}${signing.signed > 0 ? ' speed-up' : ''}`,
+    outcome: shownAnswer(answer),
+    why,
+    faults,
+  });
+  return yes ? undefined : why;
+}
+
+/** Above 2^53, so that a reader with binary floating point would get another number. */
+const BIG_ID = '9007199254740993000000';
+
+function bodyOf(signing: Signing, step: Step, faults: readonly Fault[]): Json {
+  const has = (fault: Fault): boolean => faults.includes(fault);
+  const speedUp = signing.signed > 0;
+  const amount = has('tamper-terms') ? more(signing.amount) : signing.amount;
+  const address = (text: string): string => (has('wire-case') ? text.toLowerCase() : text);
+  const txid = step === 'sign_success' ? (signing.txids.at(-1) ?? '') : '';
+  const idText = has('wire-big-id')
+    ? BIG_ID.slice(0, -String(signing.id).length) + signing.id
+    : String(signing.id);
+  const id = has('wire-text-id') ? idText : exactNumber(idText);
+  const optionals = (members: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(members).filter(([, text]) => text !== '' || has('wire-empty')));
+  const head = {
+    type: step,
+    ...idMembers(signing, id, has('wire-withdraw-id')),
+    request_id: signing.requestId,
+  };
+  const common = {
+    ...head,
+    ...((speedUp || !has('wire-no-round')) && { pending_round: speedUp }),
+    from: address(signing.from),
+    to: address(signing.to),
+    amount: has('wire-number') ? exactNumber(amount) : amount,
+  };
+  if (signing.kind === 'transfer') {
+    const outputs = has('tamper-outputs') ? shortOutputs(signing) : signing.outputs;
+    return { ...common, symbol: signing.symbol, ...optionals({ memo: signing.memo, txid, outputs }) };
+  }
+  return {
+    ...common,
+    main_chain_symbol: signing.symbol,
+    input_data: signing.inputData,
+    interactive_contract: address(signing.contract),
+    ...optionals({ txid }),
+  };
+}
+
+function idMembers({ kind }: Signing, id: Json, inWithdrawId: boolean): Readonly<Record<string, Json>> {
+  if (kind === 'web3') return { trans_id: id };
+  return inWithdrawId ? { transfer_id: '', withdraw_id: id } : { transfer_id: id };
+}
+
+/** One more than an amount; of an unlimited one, 1. */
+function more(amount: string): string {
+  return readDecimal(amount) === undefined ? '1' : addDecimals(amount, '1');
+}
+
+/** One output to the recipient, of more than the amount. */
+function shortOutputs({ to, amount }: Signing): string {
+  return JSON.stringify([{ address_to: to, amount: more(amount) }]);
+}
+
+async function selfCheck(parts: CosignerParts): Promise<string> {
+  const { credential, credentials } = parts;
+  const { appKey, token, selfCheck: keys } = credentials;
+  const hash = (key: string): string => createHmac('sha256', appKey).update(key).digest('hex');
+  const answer = await post({
+    url: `${parts.urls.transfer}${credential.in === 'path' ? `/${encodeURIComponent(token)}` : ''}`,
+    headers: {
+      'content-type': 'application/json;charset=UTF-8',
+      ...(credential.in === 'header' && { [credential.name]: token }),
+    },
+    body: JSON.stringify({
+      app_id: appKey,
+      client_system_pubkey_hash: hash(keys.clientSystemKey),
+      verify_sign_pub_hash: hash(keys.verifySignKey),
+      type: 'verify_public_hash',
+    }),
+    timeoutMs: parts.timeoutMs,
+  });
+  const outcome = answer.ok ? answer.text : answer.why;
+  parts.log.add({ kind: 'cosigner', about: 'verify_public_hash', outcome: shownAnswer(answer), why: '' });
+  return outcome;
+}

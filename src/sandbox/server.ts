@@ -1,0 +1,98 @@
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { CountersignError, messageOf } from '../errors.ts';
+
+/** A request that was read to its end. */
+export interface ReadRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly text: string;
+}
+
+export interface Listening {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly bytesMax: number;
+  /** The option that sets the port, for errors. */
+  readonly option: string;
+  readonly answer: (request: ReadRequest) => Promise<Reply>;
+}
+
+const REQUEST_TIMEOUT_MS = 30_000;
+const TOO_LARGE = { status: 413, text: '{"code":"10020","msg":"the body is too large","data":null}' };
+const FAILED = { status: 500, text: '{"code":"10001","msg":"system error","data":null}' };
+
+/** Listens on an address; port 0 is any free one. Throws USAGE if it can't. */
+export async function listen(options: ListenOptions): Promise<Listening> {
+  const { host, port, option } = options;
+  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+    void respond(request, response, options);
+  });
+  await new Promise<void>((resolve, reject) => {
+    const onError = (error: Error): void =>
+      reject(
+        new CountersignError(
+          'USAGE',
+          `can't listen on ${host}:${port}: ${messageOf(error)}. Give another ${option}`,
+        ),
+      );
+    server.once('error', onError).listen({ host, port }, () => {
+      server.off('error', onError);
+      resolve();
+    });
+  });
+  return { url: `http://${addressOf(server)}`, stop: () => stop(server) };
+}
+
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { bytesMax, answer }: ListenOptions,
+): Promise<void> {
+  const write = ({ status, text }: Reply): void =>
+    void response.writeHead(status, { 'content-type': 'application/json;charset=UTF-8' }).end(text);
+  try {
+    const text = await readText(request, bytesMax);
+    if (text === undefined) return write(TOO_LARGE);
+    const { method = '', url = '', headers } = request;
+    return write(await answer({ method, path: url.split('?')[0] ?? '', headers, text }));
+  } catch {
+    // The client went away, or the answer couldn't be made: its error is no matter of the client's.
+    return response.headersSent ? undefined : write(FAILED);
+  }
+}
+
+async function readText(request: IncomingMessage, bytesMax: number): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    const part: unknown = chunk;
+    if (!Buffer.isBuffer(part)) continue;
+    bytes += part.length;
+    if (bytes <= bytesMax) chunks.push(part);
+  }
+  return bytes > bytesMax ? undefined : Buffer.concat(chunks).toString('utf8');
+}
+
+function addressOf(server: Server): string {
+  const address = server.address();
+  if (address === null || typeof address === 'string') return '';
+  return `${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`;
+}
+
+function stop(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
