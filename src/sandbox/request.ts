@@ -23,7 +23,8 @@ const SECONDS_OR_MS = /^(?:\d{10}|\d{13})$/;
 
 /**
  * Reads and verifies a request. Throws a Refusal with the code that is documented for the fault. `isLogin` is
- * section 4.1, whose envelope may have nothing but `data` and `sign`.
+ * section 4.1, whose parameters are encrypted under either scheme, and whose envelope may have nothing but
+ * `data` and `sign`.
  */
 export function authenticate(
   text: string,
@@ -32,7 +33,8 @@ export function authenticate(
 ): Authentic {
   const outer = readBody(text);
   if (typeof outer === 'string') throw new Refusal('10020', outer);
-  if (outer.has('data')) {
+  const isEncryptedLogin = isLogin && outer.has('appKey') && outer.has('data');
+  if (outer.has('data') && !isEncryptedLogin) {
     trace.scheme = 'rsa-envelope';
     return openEnvelope(outer, credentials, { isLogin, trace });
   }
@@ -44,8 +46,22 @@ export function authenticate(
   if (!/^[0-9a-fA-F]{32}$/.test(sign)) {
     throw new Refusal('50005', 'sign is not an MD5 in 32 hexadecimal digits');
   }
-  if (isMd5Sign(outer, credentials.secret, sign)) return { scheme: 'md5', body: outer };
-  throw new Refusal('50005', 'sign is not the MD5 of the sorted members and the secret');
+  if (!isMd5Sign(outer, credentials.secret, sign)) {
+    throw new Refusal('50005', 'sign is not the MD5 of the sorted members and the secret');
+  }
+  return { scheme: 'md5', body: isEncryptedLogin ? decryptLogin(outer, credentials) : outer };
+}
+
+/** Section 4.1 signed by MD5: appKey and `data` outside, and the parameters encrypted in `data`. */
+function decryptLogin(outer: Body, credentials: Credentials): Body {
+  const plaintext = decrypt(textOf(outer, 'data') ?? '', credentials.platformKey);
+  if (plaintext === undefined) {
+    throw new Refusal('10020', "data is not encrypted with the platform's public key");
+  }
+  const body = readBody(plaintext.toString('utf8'));
+  if (typeof body === 'string') throw new Refusal('10020', `in data, ${body}`);
+  checkAppKey(textOf(body, 'appKey'), 'appKey in data', credentials);
+  return body;
 }
 
 function openEnvelope(

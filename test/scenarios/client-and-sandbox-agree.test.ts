@@ -1,0 +1,191 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Platform, createPlatform } from '../../src/platform/client.ts';
+import { PlatformError } from '../../src/platform/error.ts';
+import { operations } from '../../src/platform/operations/registry.ts';
+import { createConnection, request, systemParts } from '../../src/platform/request.ts';
+import {
+  APP_KEY,
+  NOW_MS,
+  SCHEMES,
+  type TestSandbox,
+  type TestScheme,
+  balanceOf,
+  startReceiver,
+  startTestSandbox,
+  usersOf,
+} from '../sandbox/sandbox.ts';
+
+/*
+ * The client and the sandbox share no code that signs or reads. So where they agree, two readings of the
+ * specification agree.
+ */
+
+const DAY_MS = 86_400_000;
+const parts = { ...systemParts, clock: () => NOW_MS };
+
+function configOf({ url, folder }: TestSandbox, scheme: TestScheme) {
+  const text = (file: string): string => readFileSync(join(folder, file), 'utf8').trim();
+  const platformKey = text('platform.public.pem');
+  const credentials =
+    scheme === 'md5'
+      ? { scheme, appKey: APP_KEY, secret: text('shop.secret'), platformKey }
+      : { scheme, appKey: APP_KEY, merchantKey: text('merchant.private.pem'), platformKey };
+  return { url: new URL(url).origin, credentials };
+}
+
+const week = { startDate: String(NOW_MS - 6 * DAY_MS), endDate: String(NOW_MS) };
+
+/** Parameters with which the sandbox has records, where those of the example have none. */
+async function parametersOf(
+  name: string,
+  sandbox: TestSandbox,
+  platform: Platform,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  const [user] = await usersOf(sandbox);
+  const login = (await sandbox.steer({ command: 'login', uid: user.uid })) as { readonly code: string };
+  switch (name) {
+    case 'tokens.exchange':
+      return { code: login.code };
+    case 'tokens.refresh': {
+      const { token, openId, refreshToken } = await platform.tokens.exchange({ code: login.code });
+      return { token, openId, refreshToken };
+    }
+    case 'orders.list':
+      return { symbol: 'btcusdt', ...week };
+    case 'accounts.listChanged':
+      return { updateTime: String(NOW_MS - DAY_MS) };
+    case 'deposits.list':
+      return { openId: user.openId };
+    case 'assets.search':
+      return { openId: user.openId, coinSymbols: 'BTC,USDT1742' };
+    case 'invitations.list':
+      return { uid: String(user.uid) };
+    case 'otcTrades.list':
+      return { email: user.email };
+    case 'otherTransfers.list':
+      return { transactionScene: 'airdrop' };
+    case 'loginTokens.create':
+      return { apiKey: user.apiKey, secret: user.secret, uid: String(user.uid) };
+    case 'coupons.recover': {
+      const { mapList } = await platform.coupons.list({ status: '2' });
+      return { id: mapList[0]?.id ?? '' };
+    }
+    case 'bill.list':
+      return { day: '2026-01-13', orderType: '1' };
+    case 'brokerShares.list':
+      return { pid: String(user.uid), ctimeStart: '0' };
+    case 'coAgentBonuses.list':
+      return { superUid: String(user.uid) };
+    case 'payments.create':
+      return { userId: String(user.uid), appOrderId: 'o-1', orderAmount: '1.5', payCoinSymbol: 'BTC' };
+    default:
+      return undefined;
+  }
+}
+
+async function startPlatform(answer = 'SUCCESS'): Promise<TestSandbox> {
+  const receiver = await startReceiver((_received, response) => response.end(answer));
+  return startTestSandbox({ receiver: receiver.url });
+}
+
+describe.each(SCHEMES)('the client and the sandbox, with %s', (scheme) => {
+  let sandbox: TestSandbox;
+  let platform: Platform;
+  beforeEach(async () => {
+    sandbox = await startPlatform();
+    platform = createPlatform(configOf(sandbox, scheme), parts);
+  });
+
+  it.each(operations.map((operation) => [operation.section, operation.name, operation] as const))(
+    'agree on %s %s: its request, and every member of its answer',
+    async (_section, name, operation) => {
+      const connection = createConnection(configOf(sandbox, scheme), parts);
+      const parameters = (await parametersOf(name, sandbox, platform)) ?? operation.example;
+      const data: unknown = await request(connection, operation, parameters);
+      if (name !== 'payments.create' && name !== 'coupons.recover') expect(hasRecords(data)).toBe(true);
+    },
+  );
+
+  it('agree on the code of each refusal', async () => {
+    const [user] = await usersOf(sandbox);
+    const pay = (over: Readonly<Record<string, string>>): Promise<unknown> =>
+      platform.payments.create({
+        userId: String(user.uid),
+        appOrderId: 'o-2',
+        orderAmount: '0.1',
+        payCoinSymbol: 'BTC',
+        ...over,
+      });
+    expect(await codeOf(pay({ orderAmount: '999999999' }))).toBe('70006');
+    expect(await codeOf(pay({ payCoinSymbol: 'NOPE' }))).toBe('70007');
+    expect(await codeOf(pay({}))).toBe(undefined);
+    expect(await codeOf(pay({}))).toBe('70002');
+    expect(await codeOf(platform.tokens.exchange({ code: 'f'.repeat(32) }))).toMatch(/^(?:6000\d|10020)$/);
+  });
+
+  it('agree on a payment to the last digit: it is debited, and in the bill', async () => {
+    const [user] = await usersOf(sandbox);
+    const before = await balanceOf(sandbox, user.uid, 'BTC');
+    await platform.payments.create({
+      userId: String(user.uid),
+      appOrderId: 'o-3',
+      orderAmount: '0.00000001',
+      payCoinSymbol: 'BTC',
+    });
+    const after = await balanceOf(sandbox, user.uid, 'BTC');
+    const inUnits = (text: string): bigint => {
+      const [whole = '0', fraction = ''] = text.split('.');
+      return BigInt(whole + fraction.padEnd(18, '0'));
+    };
+    expect(inUnits(before) - inUnits(after)).toBe(10n ** 10n);
+    const billed = await platform.payments.find({ appOrderId: 'o-3', userId: String(user.uid) });
+    expect(billed).toMatchObject({ appOrderId: 'o-3', payCoinSymbol: 'BTC', userId: String(user.uid) });
+    expect(billed?.orderAmount).toBe('0.00000001');
+  });
+
+  it('agree on pages: all of them have as many records as the platform counts', async () => {
+    const { count } = await platform.bill.list({ day: '2026-01-13', orderType: '1', pageSize: '3' });
+    const ids = new Set<string>();
+    for await (const record of platform.bill.listAll({ day: '2026-01-13', orderType: '1', pageSize: '3' })) {
+      ids.add(record.appOrderId);
+    }
+    expect(ids.size).toBeGreaterThan(3);
+    expect(ids.size).toBe(count);
+  });
+});
+
+it.each(SCHEMES)('a payment that the receiver refuses is not debited, with %s', async (scheme) => {
+  const sandbox = await startPlatform('FAILURE');
+  const platform = createPlatform(configOf(sandbox, scheme), parts);
+  const [user] = await usersOf(sandbox);
+  const before = await balanceOf(sandbox, user.uid, 'BTC');
+  const paid = platform.payments.create({
+    userId: String(user.uid),
+    appOrderId: 'o-4',
+    orderAmount: '0.1',
+    payCoinSymbol: 'BTC',
+  });
+  expect(await codeOf(paid)).toMatch(/^\d+$/);
+  expect(await balanceOf(sandbox, user.uid, 'BTC')).toBe(before);
+});
+
+/** The platform's code of the refusal; undefined if the call succeeded. */
+async function codeOf(call: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await call;
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof PlatformError) return thrown.data.refusal?.code;
+    throw thrown;
+  }
+}
+
+/** Whether data is an object with members, and its lists, if it has any, are not empty. */
+function hasRecords(data: unknown): boolean {
+  if (Array.isArray(data)) return data.length > 0;
+  if (typeof data !== 'object' || data === null) return false;
+  const lists = Object.values(data).filter((value) => Array.isArray(value));
+  return lists.every((list) => list.length > 0) && Object.keys(data).length > 0;
+}
