@@ -20,6 +20,7 @@ export type ErrorCode =
   | 'ORDER_INVALID'
   | 'ORDER_CONFLICT'
   | 'PRICE_INVALID'
+  | 'BILL_INVALID'
   | 'NOT_FOUND'
   | 'PLATFORM_PARAMETER'
   | 'PLATFORM_REFUSED'

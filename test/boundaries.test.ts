@@ -22,6 +22,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   simulation: ['release', 'store', 'pipeline', 'claims', 'policy', 'callback', 'values', 'errors'],
   replay: ['simulation', 'signature', 'policy', 'callback', 'values', 'errors'],
   orders: ['store', 'policy', 'callback', 'values', 'errors'],
+  reconcile: ['archive', 'store', 'callback', 'values', 'errors'],
   http: ['orders', 'pipeline', 'store', 'policy', 'callback', 'values', 'errors'],
   compose: [
     'orders',
@@ -42,6 +43,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'platform',
     'sandbox',
     'orders',
+    'reconcile',
     'archive',
     'plugins',
     'simulation',

@@ -81,7 +81,7 @@ export function expectDirectory(directory: string): void {
 const unusable = (directory: string, because: string): CountersignError =>
   new CountersignError(
     'USAGE',
-    `the directory ${directory} can't hold an archive: ${because}. Make the directory, or mount ` +
+    `the directory ${directory} can't be used: ${because}. Make the directory, or mount ` +
       'its disk, and let this user write to it',
     { directory },
   );
@@ -99,10 +99,10 @@ export async function syncFolder(folder: string): Promise<void> {
 const SQLITE_BUSY = 5;
 
 /**
- * Holds the directory for one archiver until it is released or the process ends. SQLite locks an empty file
+ * Holds the directory for one process, such as an archiver, until it is released or the process ends. SQLite locks an empty file
  * through the operating system, so a crash leaves no lock. Throws USAGE while another process holds it.
  */
-export function lockDirectory(directory: string): { release(): void } {
+export function lockDirectory(directory: string, holder = 'archiver'): { release(): void } {
   const file = join(directory, LOCK);
   let connection: DatabaseSync | undefined;
   try {
@@ -115,7 +115,7 @@ export function lockDirectory(directory: string): { release(): void } {
     throw new CountersignError(
       'USAGE',
       isBusy(thrown)
-        ? `another archiver is running in ${directory}. Run this one when that has ended`
+        ? `another ${holder} is running in ${directory}. Run this one when that has ended`
         : `${file} can't be locked: ${messageOf(thrown)}. Let this user write to the directory, and ` +
             'use a file system with locks',
       { directory },

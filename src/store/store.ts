@@ -459,6 +459,8 @@ export const JOURNAL_TYPES = [
   'clock',
   /** The store was frozen, or freezes were lifted. */
   'freeze',
+  /** A person closed an exception of a reconciliation. The detail is JSON: see ClosingDetail. */
+  'reconciliation',
 ] as const;
 
 export type JournalType = (typeof JOURNAL_TYPES)[number];
@@ -482,7 +484,7 @@ export interface JournalEntry {
 
 export interface JournalRecord {
   readonly source: string;
-  readonly type: 'refused' | 'self-check' | 'late';
+  readonly type: 'refused' | 'self-check' | 'late' | 'reconciliation';
   readonly subject: string;
   readonly verdict: Verdict | '';
   readonly code: string;

@@ -196,7 +196,7 @@ describe('journal archive', () => {
       mkdirSync(join(under.directory, 'shop', 'unfinished.tmp'), { recursive: true });
       await expect(archive(under)).rejects.toMatchObject({
         code: 'USAGE',
-        message: expect.stringMatching(/can't hold an archive: .*let this user write to it/),
+        message: expect.stringMatching(/can't be used: .*let this user write to it/),
       });
       rmSync(join(under.directory, 'shop'), { recursive: true });
       const onStep = (step: string): void => {

@@ -63,6 +63,8 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
       );
     case 'freeze':
       return freezeReason(detail);
+    case 'reconciliation':
+      return `${detail.by} closed an exception of a reconciliation: ${detail.message ?? ''}`;
     case 'refused':
     case 'decision':
     case 'repeat':

@@ -108,7 +108,8 @@ function factsOf(
 }
 
 /** Whether it is a change by a person or a service. Such entries have no sender. */
-const isChange = ({ type }: JournalEntry): boolean => ['list', 'order', 'freeze'].includes(type);
+const isChange = ({ type }: JournalEntry): boolean =>
+  ['list', 'order', 'freeze', 'reconciliation'].includes(type);
 
 /** The values that are not empty, such as `amount 5000.5, max 1000`. */
 export function pairs(values: Readonly<Record<string, string>>): string {

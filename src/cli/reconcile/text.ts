@@ -1,0 +1,104 @@
+import { CLASSES } from '../../reconcile/classes.ts';
+import type { RecordedItem, Run } from '../../reconcile/records.ts';
+import type { RunResult } from '../../reconcile/run.ts';
+import { columns, counted, isoTime, printable } from '../print.ts';
+
+/** Exceptions on the screen. The file of items has all of them. */
+const SHOWN_MAX = 50;
+
+/** The report for people. */
+export function runText({ run, isNew, open, outdated }: RunResult, directory: string): string {
+  const exceptions = run.exceptions.length;
+  const closed = exceptions - open.length;
+  const verdict =
+    open.length === 0
+      ? 'Everything is matched or explained'
+      : `${counted(open.length, 'exception')} to explain`;
+  const lines = [
+    headline(run, isNew),
+    '',
+    columns([SUMMARY_HEADER, ...run.coins.map(summaryRow)]),
+    '',
+    columns(classRows(run)),
+    '',
+    ...exceptionLines(run, open),
+    `${verdict}${closed === 0 ? '' : `, ${closed} closed`}. ` +
+      `Items: ${directory}/${run.csv.file}, SHA-256 ${run.csv.sha256}`,
+    ...outdated.map(
+      (number) => `Run ${number} of the next day rests on the run that this one replaces. Repeat it.`,
+    ),
+  ];
+  return lines.join('\n');
+}
+
+function headline({ number, day, zone, fromMs, untilMs, replaces, inputs }: Run, isNew: boolean): string {
+  const bills = inputs.bills.map(
+    ({ source, records, sha256 }) => `  bill of ${source}: ${counted(records, 'record')}, SHA-256 ${sha256}`,
+  );
+  const { entries, sha256 } = inputs.journal;
+  const state = isNew
+    ? replaces === 0
+      ? ''
+      : `, replaces run ${replaces}`
+    : ', unchanged: the same inputs gave this result before';
+  return [
+    `Run ${number} of ${day} in ${zone} (${isoTime(fromMs)} to ${isoTime(untilMs)})${state}`,
+    ...bills,
+    `  journal: ${counted(entries, 'entry', 'entries')} used, SHA-256 ${sha256}`,
+  ].join('\n');
+}
+
+const SUMMARY_HEADER = ['', 'coin', 'approved', '', 'settled', '', 'difference', 'settling', 'unexplained'];
+
+function summaryRow({
+  flow,
+  coin,
+  approved,
+  settled,
+  difference,
+  settling,
+  unexplained,
+}: Run['coins'][number]) {
+  return [
+    flow,
+    printable(coin),
+    String(approved.count),
+    approved.amount,
+    String(settled.count),
+    settled.amount,
+    difference,
+    settling.amount,
+    unexplained,
+  ];
+}
+
+function classRows({ classes }: Run): readonly (readonly string[])[] {
+  return Object.entries(CLASSES).flatMap(([name, { level, meaning }]) => {
+    const count = new Map<string, number>(Object.entries(classes)).get(name);
+    return count === undefined ? [] : [[String(count), name, level === 'explained' ? '' : level, meaning]];
+  });
+}
+
+function exceptionLines(run: Run, open: readonly RecordedItem[]): readonly string[] {
+  if (open.length === 0) return [];
+  const rows = open.slice(0, SHOWN_MAX).map((item) => exceptionRow(run, item));
+  const more = open.length - rows.length;
+  return [columns(rows), ...(more > 0 ? [`and ${more} more, in the file of items`] : []), ''];
+}
+
+function exceptionRow({ number }: Run, item: RecordedItem): readonly string[] {
+  const { ours, theirs } = item;
+  const sides = [
+    ours === undefined ? '' : `approved ${ours.amount} ${ours.coin}`,
+    theirs === undefined ? '' : `settled ${theirs.amount} ${theirs.coin}`,
+  ].filter((side) => side !== '');
+  return [`${number}/${item.item}`, item.class, `${item.source}/${item.id}`, sides.join(', '), item.note].map(
+    printable,
+  );
+}
+
+/** The result for machines. It has no time and no author, so the same inputs give the same text. */
+export function runJson({ run, isNew, open, outdated }: RunResult): object {
+  const { record: _record, at: _at, by: _by, previous: _previous, number, ...rest } = run;
+  return { run: number, ok: open.length === 0, isNew, open: open.length, ...rest, outdated };
+}

@@ -1,0 +1,65 @@
+import { CountersignError } from '../errors.ts';
+import { type Day, dateBefore } from './day.ts';
+import { type Records, type Run, lastRuns, subjectOfItem } from './records.ts';
+import type { EarlierRuns } from './source.ts';
+
+/**
+ * The run of the day before. Undefined if the day is the first one. Throws USAGE if a day between was left out:
+ * its approvals would never be reconciled.
+ */
+export function runBefore(records: Records, day: Day, sources: readonly string[]): Run | undefined {
+  const { directory } = records;
+  const other = records.runs.find(({ zone }) => zone !== day.zone);
+  if (other !== undefined) {
+    throw usage(
+      `the runs in ${directory} have days of ${other.zone}, not of ${day.zone}. Name another directory`,
+    );
+  }
+  const before = lastRuns(records).get(dateBefore(day.date));
+  if (before === undefined) {
+    const missing = dateBefore(day.date);
+    if (!records.runs.some((run) => run.day < day.date)) return undefined;
+    throw usage(
+      `${missing} was not reconciled in ${directory}, which has earlier days. Reconcile ${missing} first, ` +
+        'or begin a new directory',
+    );
+  }
+  const lost = before.sources.filter((source) => !sources.includes(source));
+  if (lost.length === 0) return before;
+  throw usage(
+    `run ${before.number} of ${before.day} includes ${lost.join(', ')}, and this call does not. Give the same ` +
+      '--source each day, or another directory for each',
+  );
+}
+
+/** What the runs of earlier days found about a source. */
+export function earlierRuns(
+  records: Records,
+  day: Day,
+  before: Run | undefined,
+  source: string,
+): EarlierRuns {
+  const newestFirst = [...lastRuns(records).values()]
+    .filter((run) => run.day < day.date && run.sources.includes(source))
+    .sort((a, b) => (a.day < b.day ? 1 : -1));
+  const settling = (before?.settling ?? []).filter((item) => item.source === source);
+  return {
+    knowsDayBefore: before?.sources.includes(source) === true,
+    settling: new Map(settling.map((item) => [subjectOfItem(item), `${before?.number}/${item.item}`])),
+    ahead: new Set(before?.ahead.find((each) => each.source === source)?.subjects),
+    unsettled: (subject) => unsettledIn(newestFirst, source, subject),
+    runAt: (atMs) => newestFirst.find(({ fromMs, untilMs }) => atMs >= fromMs && atMs < untilMs)?.number,
+  };
+}
+
+const UNSETTLED: ReadonlySet<string> = new Set(['approved-not-billed', 'approved-not-signed']);
+
+function unsettledIn(newestFirst: readonly Run[], source: string, subject: string): string | undefined {
+  for (const { number, exceptions } of newestFirst) {
+    const found = exceptions.find((item) => item.source === source && subjectOfItem(item) === subject);
+    if (found !== undefined) return UNSETTLED.has(found.class) ? `${number}/${found.item}` : undefined;
+  }
+  return undefined;
+}
+
+const usage = (message: string): CountersignError => new CountersignError('USAGE', message);

@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import { type Callback, KINDS, type Kind } from '../callback/callback.ts';
+import { callbackKinds } from '../callback/kinds.ts';
+import { CountersignError } from '../errors.ts';
+import { JOURNAL_TYPES, type Journal, type JournalEntry } from '../store/store.ts';
+import { readMembers } from '../values/members.ts';
+import { formatSchemaError } from '../values/schema-error.ts';
+import { readLines } from './lines.ts';
+
+/** An entry of the journal. Its detail is JSON text from a store, and a JSON value from an export. */
+export interface Entry extends Pick<
+  JournalEntry,
+  'id' | 'source' | 'atMs' | 'type' | 'subject' | 'verdict' | 'code' | 'of'
+> {
+  readonly detail: unknown;
+}
+
+/** Subjects by source. */
+export type Subjects = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** The journal of some sources. Both verbs return the entries of a source in their order. */
+export interface Entries {
+  readonly sources: readonly string[];
+  /** The entries of a period. */
+  between(fromMs: number, untilMs: number): AsyncIterable<Entry>;
+  /** All entries about some subjects, of any time. */
+  about(subjects: Subjects): AsyncIterable<Entry>;
+}
+
+/** Entries in memory at a time. An entry can have some hundred kilobytes. */
+const PAGE = 200;
+/** The most entries of one query: see JournalQuery. */
+const LIMIT_MAX = 1000;
+
+export function storeEntries(store: Pick<Journal, 'entries'>, sources: readonly string[]): Entries {
+  return {
+    sources,
+    async *between(fromMs, untilMs) {
+      for (const source of sources) {
+        for (let after = ''; ;) {
+          const page = await store.entries({ source, after, fromMs, untilMs, limit: PAGE });
+          yield* page;
+          const last = page.at(-1);
+          if (last === undefined || page.length < PAGE) break;
+          after = last.id;
+        }
+      }
+    },
+    async *about(subjects) {
+      for (const [source, names] of subjects) {
+        for (const subject of names) yield* await store.entries({ source, subject, limit: LIMIT_MAX });
+      }
+    },
+  };
+}
+
+const entryShape = z.object({
+  id: z.string(),
+  source: z.string(),
+  atMs: z.int(),
+  type: z.enum([...JOURNAL_TYPES, 'prices']),
+  subject: z.string().default(''),
+  verdict: z.enum(['SUCCESS', 'FAILURE', '']).default(''),
+  code: z.string().default(''),
+  of: z.string().default(''),
+  detail: z.unknown(),
+});
+
+/**
+ * The journal in a file of `decisions export` or `journal export`, which is read as often as needed. Rejects
+ * with USAGE for a line that is no entry, and for entries of a source that is not among `known`.
+ */
+export function fileEntries(path: string, sources: readonly string[], known: readonly string[]): Entries {
+  const fault = (line: number, because: string): CountersignError =>
+    new CountersignError('USAGE', `${line === 0 ? path : `${path}, line ${line}`}: ${because}`, {
+      file: path,
+      line,
+    });
+
+  async function* all(): AsyncGenerator<Entry> {
+    const lastIds = new Map<string, number>();
+    for await (const { text, number } of readLines(path, fault).lines) {
+      const entry = entryOf(text, (because) => fault(number, `${because}. ${EXPORT_AGAIN}`));
+      if (entry === undefined) continue;
+      if (!known.includes(entry.source)) {
+        throw fault(
+          number,
+          `it is an entry of ${JSON.stringify(entry.source)}, which is not a source of the settings. ` +
+            'Give the settings that the export was made with',
+        );
+      }
+      if ((lastIds.get(entry.source) ?? 0) > entry.atMs) {
+        throw fault(number, `it is older than the entry of ${entry.source} before it. ${EXPORT_AGAIN}`);
+      }
+      lastIds.set(entry.source, entry.atMs);
+      if (sources.includes(entry.source)) yield entry;
+    }
+  }
+
+  return {
+    sources,
+    async *between(fromMs, untilMs) {
+      for await (const entry of all()) if (entry.atMs >= fromMs && entry.atMs < untilMs) yield entry;
+    },
+    async *about(subjects) {
+      for await (const entry of all())
+        if (subjects.get(entry.source)?.has(entry.subject) === true) yield entry;
+    },
+  };
+}
+
+const EXPORT_AGAIN = 'Make the file with `countersign decisions export` or `countersign journal export`';
+
+/** The entry of a line; undefined for a change of prices. */
+function entryOf(text: string, fault: (because: string) => Error): Entry | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw fault('it is not JSON');
+  }
+  const read = entryShape.safeParse(json);
+  if (!read.success)
+    throw fault(`it is not an entry of the journal (${formatSchemaError(read.error, json)})`);
+  const { type, detail, ...rest } = read.data;
+  return type === 'prices' ? undefined : { ...rest, type, detail };
+}
+
+// ---- the callback of an entry ----
+
+const detailShape = z.object({ body: z.string(), plaintext: z.string().optional() });
+
+/** The kind of the subject; undefined for an entry that is about no callback. */
+export function kindOf({ subject }: Pick<Entry, 'subject'>): Kind | undefined {
+  return KINDS.find((kind) => subject.startsWith(`${kind}:`));
+}
+
+/** The callback of a decision or notification, from its body. Throws STORE_CORRUPT. */
+export function callbackOf(entry: Entry): Callback {
+  const corrupt = (because: string): CountersignError =>
+    new CountersignError(
+      'STORE_CORRUPT',
+      `the journal entry ${entry.source}/${entry.id} can't be reconciled: ${because}. Restore the journal ` +
+        'from a backup or its archive, or use the version of Countersign that wrote it',
+      { source: entry.source, id: entry.id },
+    );
+  const kind = kindOf(entry);
+  if (kind === undefined) throw corrupt('its subject has no kind');
+  const detail = detailShape.safeParse(jsonOf(entry.detail));
+  if (!detail.success) throw corrupt('its detail has no body');
+  const decoded = readMembers(detail.data.plaintext ?? detail.data.body);
+  const parsed = decoded.ok
+    ? callbackKinds[kind].parse(decoded.members, entry.source, { outputs: Infinity })
+    : decoded;
+  if (!parsed.ok) throw corrupt(`its body can't be read: ${parsed.because}`);
+  if (`${kind}:${parsed.callback.id}` !== entry.subject) throw corrupt('its body is about another subject');
+  return parsed.callback;
+}
+
+function jsonOf(detail: unknown): unknown {
+  if (typeof detail !== 'string') return detail;
+  try {
+    return JSON.parse(detail);
+  } catch {
+    return undefined;
+  }
+}

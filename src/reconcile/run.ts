@@ -1,0 +1,162 @@
+import { existsSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expectDirectory, lockDirectory, syncFolder } from '../archive/folder.ts';
+import { CountersignError } from '../errors.ts';
+import { sha256Hex } from '../values/canonical.ts';
+import type { Clock } from '../values/clock.ts';
+import { isException } from './classes.ts';
+import { earlierRuns, runBefore } from './earlier.ts';
+import { writeItems } from './items-csv.ts';
+import { type DayParts, type DayResult, reconcileDay } from './reconcile-day.ts';
+import {
+  type RecordedItem,
+  type Records,
+  type Run,
+  TEMPORARY,
+  openExceptions,
+  readRecords,
+  recordedItem,
+  runName,
+  writeRecord,
+} from './records.ts';
+import { createSummarizer } from './summary.ts';
+
+export interface RunParts extends Omit<DayParts, 'earlier'> {
+  /** Where runs are kept; it must exist. */
+  readonly directory: string;
+  readonly by: string;
+  readonly clock: Clock;
+}
+
+export interface RunResult {
+  readonly run: Run;
+  /** False if the same inputs gave this result before. Nothing was written then. */
+  readonly isNew: boolean;
+  /** The exceptions that are not closed. */
+  readonly open: readonly RecordedItem[];
+  /** Runs of the next day that rest on a run that this one replaces. They should be repeated. */
+  readonly outdated: readonly number[];
+}
+
+/**
+ * Reconciles a day and keeps the result in the directory. An interrupted call leaves no run and can be
+ * repeated. Rejects with USAGE while another process works in the directory, and before the day is over.
+ */
+export async function runDay(parts: RunParts): Promise<RunResult> {
+  return holding(parts.directory, () => runHeld(parts));
+}
+
+/** Runs the work while no other process works in the directory. */
+export async function holding<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  expectDirectory(directory);
+  const lock = lockDirectory(directory, 'reconciliation');
+  try {
+    for (const name of readdirSync(directory)) if (name.endsWith(TEMPORARY)) rmSync(join(directory, name));
+    return await work();
+  } finally {
+    lock.release();
+  }
+}
+
+async function runHeld(parts: RunParts): Promise<RunResult> {
+  const { day, directory, entries, clock } = parts;
+  if (clock() < day.untilMs) {
+    const end = new Date(day.untilMs).toISOString();
+    throw new CountersignError(
+      'USAGE',
+      `${day.date} is not over in ${day.zone} before ${end}. Run this then`,
+    );
+  }
+  const records = readRecords(directory);
+  const sources = [...entries.sources].sort();
+  const before = runBefore(records, day, sources);
+  const earlier = (source: string) => earlierRuns(records, day, before, source);
+  const result = await reconcileDay({ ...parts, earlier });
+  const last = records.runs.findLast((run) => run.day === day.date);
+  const made = runOf(parts, records, { result, before, last, sources });
+  if (last !== undefined && isSameResult(last, made)) {
+    await restoreItems(directory, last, result);
+    return { run: last, isNew: false, open: openExceptions(records, last), outdated: [] };
+  }
+  await writeItemsFile(directory, made.csv.file, result);
+  await writeRecord(records, `${runName(made.number, day.date)}.json`, made);
+  const outdated = records.runs.filter(
+    ({ inputs }) => last !== undefined && inputs.before.run === last.number,
+  );
+  return { run: made, isNew: true, open: made.exceptions, outdated: outdated.map(({ number }) => number) };
+}
+
+interface Found {
+  readonly result: DayResult;
+  readonly before: Run | undefined;
+  readonly last: Run | undefined;
+  readonly sources: readonly string[];
+}
+
+function runOf(
+  { day, settleMs, by, clock }: RunParts,
+  { next }: Records,
+  { result, before, last, sources }: Found,
+): Run {
+  const summarizer = createSummarizer();
+  const exceptions: RecordedItem[] = [];
+  const settling: RecordedItem[] = [];
+  function* counted() {
+    let number = 0;
+    for (const item of result.items()) {
+      number++;
+      summarizer.add(item);
+      if (isException(item)) exceptions.push(recordedItem(number, item));
+      if (item.class === 'settling') settling.push(recordedItem(number, item));
+      yield item;
+    }
+  }
+  const csv = writeItems(undefined, counted());
+  const { coins, classes } = summarizer.summary();
+  return {
+    record: 'run',
+    number: next.number,
+    at: new Date(clock()).toISOString(),
+    by,
+    previous: next.previous,
+    replaces: last?.number ?? 0,
+    day: day.date,
+    zone: day.zone,
+    fromMs: day.fromMs,
+    untilMs: day.untilMs,
+    settleMs,
+    sources: [...sources],
+    inputs: {
+      bills: result.inputs.bills.map((bill) => ({ ...bill })),
+      journal: { ...result.inputs.journal },
+      before: { run: before?.number ?? 0, sha256: before?.csv.sha256 ?? '' },
+    },
+    coins: coins.map((coin) => ({ ...coin })),
+    classes,
+    exceptions,
+    settling,
+    ahead: result.ahead.map(({ source, subjects }) => ({ source, subjects: [...subjects] })),
+    csv: { file: `${runName(next.number, day.date)}.csv`, ...csv },
+  };
+}
+
+/** Whether two runs of a day read the same and found the same. */
+function isSameResult(a: Run, b: Run): boolean {
+  const read = ({ inputs, sources, settleMs, csv }: Run): string =>
+    JSON.stringify([inputs, sources, settleMs, csv.sha256]);
+  return read(a) === read(b);
+}
+
+async function writeItemsFile(directory: string, name: string, { items }: DayResult): Promise<void> {
+  const path = join(directory, name);
+  writeItems(`${path}${TEMPORARY}`, items());
+  renameSync(`${path}${TEMPORARY}`, path);
+  await syncFolder(directory);
+}
+
+/** Writes the items of an earlier run again if their file is missing or was changed. */
+async function restoreItems(directory: string, { csv }: Run, result: DayResult): Promise<void> {
+  const path = join(directory, csv.file);
+  if (existsSync(path) && sha256Hex(readFileSync(path)) === csv.sha256) return;
+  await writeItemsFile(directory, csv.file, result);
+}

@@ -1,0 +1,136 @@
+import { CountersignError } from '../errors.ts';
+import { type Answered, type Approved, type SourceJournal, amountText, answeredOf } from './approvals.ts';
+import type { Item, Side } from './classes.ts';
+import type { Day } from './day.ts';
+
+/** What earlier runs found about a source. */
+export interface EarlierRuns {
+  /** Whether the day before was reconciled. */
+  readonly knowsDayBefore: boolean;
+  /** The subjects that the day before left settling, with where it says so, such as `3/17`. */
+  readonly settling: ReadonlyMap<string, string>;
+  /** The subjects approved after the end of the day before that its bill had already. */
+  readonly ahead: ReadonlySet<string>;
+  /** Where a run says that a subject was approved, but neither billed nor signed. */
+  readonly unsettled: (subject: string) => string | undefined;
+  /** The run of the day that has an instant. */
+  readonly runAt: (atMs: number) => number | undefined;
+}
+
+/** A refusal of a callback, to explain why something was never approved. */
+export interface Refusal {
+  readonly entry: string;
+  readonly atMs: number;
+  readonly code: string;
+}
+
+/** All that the journal has about some subjects, of any time. */
+export interface History {
+  readonly journal: SourceJournal;
+  readonly refusals: ReadonlyMap<string, Refusal>;
+}
+
+export interface SourceParts {
+  readonly source: string;
+  readonly day: Day;
+  /** How long a bill or a signature may take after the approval. */
+  readonly settleMs: number;
+  /** The journal of the day, and of `settleMs` before and after it. */
+  readonly journal: SourceJournal;
+  readonly earlier: EarlierRuns;
+  readonly lookUp: (subjects: ReadonlySet<string>) => Promise<History>;
+}
+
+export interface SourceResult {
+  /** Everything that is not matched, in the order of the journal and then of the bill. */
+  readonly others: () => Iterable<Item>;
+  /** In the order of the journal. */
+  readonly matched: () => Iterable<Item>;
+  /** The subjects approved after the end of the day that are billed already. */
+  readonly ahead: readonly string[];
+}
+
+/**
+ * The journal, with the whole history of each subject that begins before the period that was read. Throws
+ * STORE_CORRUPT if the journal no longer has an approval that the day before left settling.
+ */
+export async function completeJournal(
+  { source, journal, earlier, lookUp }: SourceParts,
+  isIncomplete: (approved: Approved) => boolean,
+): Promise<History> {
+  const older = new Set<string>();
+  for (const [name, approved] of journal.subjects) if (isIncomplete(approved)) older.add(name);
+  for (const name of earlier.settling.keys()) if (!journal.subjects.has(name)) older.add(name);
+  const history = older.size === 0 ? undefined : await lookUp(older);
+  for (const name of older) {
+    const found = history?.journal.subjects.get(name);
+    if (found !== undefined) journal.subjects.set(name, found);
+  }
+  for (const [name, item] of earlier.settling) {
+    if ((journal.subjects.get(name)?.successes.length ?? 0) > 0) continue;
+    throw new CountersignError(
+      'STORE_CORRUPT',
+      `the journal of ${source} has no approval of ${name}, which item ${item} left settling. Give the ` +
+        'entries that were archived with --decisions, or restore the journal',
+      { source, subject: name },
+    );
+  }
+  const late = new Set([...journal.late, ...(history?.journal.late ?? [])]);
+  return { journal: { subjects: journal.subjects, late }, refusals: history?.refusals ?? new Map() };
+}
+
+/** Why something that settled now was approved before this day. */
+export type EarlierApproval =
+  | { readonly what: 'expected'; readonly note: string }
+  | { readonly what: 'late'; readonly note: string }
+  | { readonly what: 'again'; readonly note: string };
+
+/** Judges an approval that is billed or signed on this day. Undefined if it is of the day, and not settled before. */
+export function judgeEarlier(
+  subject: string,
+  { atMs }: Answered,
+  { day, settleMs, earlier }: Pick<SourceParts, 'day' | 'settleMs' | 'earlier'>,
+): EarlierApproval | undefined {
+  const carried = earlier.settling.get(subject);
+  if (carried !== undefined) return { what: 'expected', note: `carried from item ${carried}` };
+  if (earlier.ahead.has(subject)) return { what: 'again', note: "in the day before's bill already" };
+  if (atMs >= day.fromMs) return undefined;
+  const unsettled = earlier.unsettled(subject);
+  if (unsettled !== undefined) return { what: 'late', note: `explains item ${unsettled}` };
+  const run = earlier.runAt(atMs);
+  if (run !== undefined) return { what: 'again', note: `run ${run} found it settled` };
+  return atMs >= day.fromMs - settleMs
+    ? { what: 'expected', note: 'approved at the end of the day before' }
+    : { what: 'late', note: 'the day of its approval was not reconciled here' };
+}
+
+/** Whether an approval should be billed or signed by the end of this day. */
+export function isOfDay(
+  subject: string,
+  { atMs }: Answered,
+  { day, earlier }: Pick<SourceParts, 'day' | 'earlier'>,
+): boolean {
+  return (atMs >= day.fromMs && atMs < day.untilMs) || earlier.settling.has(subject);
+}
+
+/**
+ * The approval to judge by: of those before the end of the day if there is one, so that a repeat on the next
+ * day changes nothing.
+ */
+export function approvalOf(
+  approved: Approved,
+  journal: SourceJournal,
+  { untilMs }: Day,
+): Answered | undefined {
+  const before = answeredOf(approved, journal, untilMs);
+  return before?.delivered === true ? before : (answeredOf(approved, journal) ?? before);
+}
+
+export function approvedSide(source: string, approved: Approved, answered: Answered): Side {
+  const { coin, amount, user } = approved;
+  const time = new Date(answered.atMs).toISOString();
+  return { coin, amount, user, time, place: `${source}/${answered.entry}` };
+}
+
+export const sideText = ({ coin, amount }: Pick<Side, 'coin' | 'amount'>): string =>
+  `${amountText(amount)} ${coin}`;

@@ -1,0 +1,158 @@
+import {
+  type Answered,
+  type Approved,
+  type Notification,
+  type SourceJournal,
+  answeredOf,
+} from './approvals.ts';
+import type { ClassName, Item, Side } from './classes.ts';
+import {
+  type Refusal,
+  type SourceParts,
+  type SourceResult,
+  approvalOf,
+  approvedSide,
+  completeJournal,
+  isOfDay,
+  judgeEarlier,
+  sideText,
+} from './source.ts';
+
+/** Reconciles the approved withdrawals and web3 transactions of a source with its notifications (section 6). */
+export async function reconcileWithdrawals(parts: SourceParts): Promise<SourceResult> {
+  const { journal, refusals } = await completeJournal(
+    parts,
+    ({ successes }) => !successes.some(({ repeats, speedUp }) => !repeats && !speedUp),
+  );
+  function* items(isWanted: (item: Item) => boolean): Generator<Item> {
+    for (const [name, approved] of journal.subjects) {
+      yield* itemsOf({ parts, journal, name, approved, refusal: refusals.get(name) }).filter(isWanted);
+    }
+  }
+  return {
+    others: () => items((item) => item.class !== 'matched'),
+    matched: () => items((item) => item.class === 'matched'),
+    ahead: [],
+  };
+}
+
+/** A withdrawal or web3 transaction. */
+interface Subject {
+  readonly parts: SourceParts;
+  readonly journal: SourceJournal;
+  readonly name: string;
+  readonly approved: Approved;
+  readonly refusal: Refusal | undefined;
+}
+
+function* itemsOf(subject: Subject): Generator<Item> {
+  const { parts, journal, name, approved } = subject;
+  const { day, settleMs } = parts;
+  yield* signedItems(subject);
+  const answered = approvalOf(approved, journal, day);
+  if (answered === undefined || !isOfDay(name, answered, parts)) return;
+  if (approved.notifications.some(({ atMs }) => atMs >= answered.atMs && atMs < day.untilMs)) return;
+  if (!answered.delivered) yield itemOf(subject, 'approved-late', { answered });
+  else if (answered.atMs >= day.untilMs - settleMs) yield itemOf(subject, 'settling', { answered });
+  else yield itemOf(subject, 'approved-not-signed', { answered, note: carriedNote(parts, name) });
+}
+
+/** The notifications of the day, judged with those before it. */
+function* signedItems(subject: Subject): Generator<Item> {
+  const { day } = subject.parts;
+  const { approved, journal } = subject;
+  const txids = new Set<string>();
+  let isSettled = false;
+  for (const signed of approved.notifications) {
+    if (signed.atMs >= day.untilMs) return;
+    const isNew = signed.txid !== '' && !txids.has(signed.txid);
+    if (isNew) txids.add(signed.txid);
+    const answered = answeredOf(approved, journal, signed.atMs + 1);
+    const found = isSettled
+      ? laterItem(subject, signed, isNew ? txids.size : 0)
+      : firstItem(subject, signed, answered);
+    if (answered !== undefined) isSettled = true;
+    if (signed.atMs < day.fromMs) continue;
+    if (found !== undefined) yield found;
+    if (signed.code === 'TXID_UNEXPECTED' && isNew && found?.class !== 'signed-twice')
+      yield itemOf(subject, 'txid-unexpected', { signed, note: 'its approvals allow as many txids' });
+  }
+}
+
+/** The first notification after the approval, or one without approval. */
+function firstItem(subject: Subject, signed: Notification, answered: Answered | undefined): Item {
+  const { parts, approved, name, refusal } = subject;
+  if (answered === undefined)
+    return itemOf(subject, 'signed-without-approval', { signed, note: refusalNote(refusal) });
+  if (signed.terms !== approved.terms || signed.code === 'SIGNED_WITHOUT_APPROVAL')
+    return itemOf(subject, 'signed-different', { signed, answered, note: termsNote(signed, approved) });
+  if (!answered.delivered)
+    return itemOf(subject, 'signed-after-failure', { signed, answered, note: 'see the entry of type late' });
+  const earlier = judgeEarlier(name, answered, parts);
+  if (earlier === undefined || earlier.what === 'expected')
+    return itemOf(subject, 'matched', { signed, answered, note: earlier?.note ?? '' });
+  const note = `approved ${new Date(answered.atMs).toISOString()}; ${earlier.note}`;
+  return itemOf(subject, 'signed-late', { signed, note });
+}
+
+/** A further notification. `txids`: how many there are with this one; 0 if its txid is not new. */
+function laterItem(subject: Subject, signed: Notification, txids: number): Item | undefined {
+  const { approved } = subject;
+  if (signed.terms !== approved.terms)
+    return itemOf(subject, 'signed-twice', { signed, note: termsNote(signed, approved) });
+  if (txids === 0) return undefined;
+  const allowed = 1 + speedUpsBefore(approved, signed.atMs);
+  const note = `${txids} txids, and approvals for ${allowed}`;
+  return itemOf(subject, txids > allowed ? 'signed-twice' : 'speed-up', { signed, note });
+}
+
+function itemOf(
+  { parts: { source }, approved }: Subject,
+  name: ClassName,
+  {
+    signed,
+    answered,
+    note = '',
+  }: { readonly signed?: Notification; readonly answered?: Answered; readonly note?: string },
+): Item {
+  return {
+    class: name,
+    flow: approved.kind === 'web3' ? 'web3' : 'transfer',
+    source,
+    id: approved.id,
+    ours: answered && approvedSide(source, approved, answered),
+    theirs: signed && signedSide(signed),
+    note,
+  };
+}
+
+const speedUpsBefore = ({ successes }: Approved, atMs: number): number =>
+  successes.filter((success) => success.speedUp && !success.repeats && success.atMs <= atMs).length;
+
+const signedSide = ({ coin, amount, atMs, txid }: Notification): Side => ({
+  coin,
+  amount,
+  user: '',
+  time: new Date(atMs).toISOString(),
+  place: txid === '' ? 'without txid' : txid,
+});
+
+function termsNote(signed: Notification, approved: Approved): string {
+  const what =
+    signed.terms === approved.terms
+      ? `the journal noted ${signed.code}`
+      : sideText(signed) === sideText(approved)
+        ? 'another address, memo or other term'
+        : `${sideText(signed)} was signed and ${sideText(approved)} approved`;
+  return `${what}; see entry ${signed.entry}`;
+}
+
+const refusalNote = (refusal: Refusal | undefined): string =>
+  refusal === undefined
+    ? 'the journal has no sign_start about it'
+    : `${refusal.code} at ${new Date(refusal.atMs).toISOString()}, entry ${refusal.entry}`;
+
+function carriedNote({ earlier }: SourceParts, subject: string): string {
+  const carried = earlier.settling.get(subject);
+  return carried === undefined ? '' : `carried from item ${carried}`;
+}

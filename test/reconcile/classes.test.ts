@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
+import {
+  HOUR_MS,
+  MIDNIGHT_MS,
+  MINUTE_MS,
+  NOON_MS,
+  billed,
+  createWorld,
+  exceptionsOf,
+  reportOf,
+} from './world.ts';
+
+/** Each class on both stores: the amounts, the exit code and the sums. */
+describe.each(['embedded', 'redis'] as const)('a reconciliation on the %s store', (kind) => {
+  let redis: RedisServerProcess | undefined;
+  beforeAll(async () => {
+    redis = kind === 'redis' ? await startRedisServer() : undefined;
+  });
+  afterAll(() => redis?.stop());
+  const world = () => createWorld(redis?.url);
+
+  it('is matched if bill and signatures agree, and exits with 0', async () => {
+    const { pay, refuse, approve, sign, reconcile } = await world();
+    await pay({ id: 'a', amount: '100.50' });
+    await refuse({ id: 'b' });
+    await approve({ id: 'w' });
+    await sign({ id: 'w', txid: '0x1' });
+    await sign({ id: 'w', txid: '0x1' });
+    const ran = await reconcile([billed({ id: 'a', amount: '100.5' })], '--json');
+    expect(ran.code).toBe(0);
+    expect(reportOf(ran)).toMatchObject({
+      run: 1,
+      ok: true,
+      open: 0,
+      classes: { matched: 2 },
+      exceptions: [],
+      coins: [
+        {
+          flow: 'payment',
+          coin: 'USDT1742',
+          approved: { count: 1, amount: '100.5' },
+          settled: { count: 1, amount: '100.5' },
+          difference: '0',
+          unexplained: '0',
+        },
+        {
+          flow: 'transfer',
+          coin: 'ETH',
+          approved: { count: 1, amount: '1.5' },
+          settled: { count: 1, amount: '1.5' },
+          difference: '0',
+        },
+      ],
+    });
+  });
+
+  it('names each difference between approvals and bill', async () => {
+    const { pay, refuse, late, reconcile } = await world();
+    for (const id of ['missing', 'twice', 'amount', 'coin', 'user', 'type']) await pay({ id });
+    await refuse({ id: 'refused' });
+    await late(await pay({ id: 'late-billed' }), 'late-billed');
+    await late(await pay({ id: 'late' }), 'late');
+    const repeated = await pay({ id: 'repeated' });
+    await late(repeated, 'repeated');
+    await pay({ id: 'repeated', atMs: NOON_MS + 5 });
+    const ran = await reconcile(
+      [
+        billed({ id: 'twice' }),
+        billed({ id: 'twice', atMs: NOON_MS + HOUR_MS }),
+        billed({ id: 'amount', amount: '100.000000000000000000000000000000000001' }),
+        billed({ id: 'coin', coin: 'USDT1743' }),
+        billed({ id: 'user', user: '12346' }),
+        billed({ id: 'type' }, { orderType: '11' }),
+        billed({ id: 'refused' }),
+        billed({ id: 'unknown' }),
+        billed({ id: 'late-billed' }),
+        billed({ id: 'repeated' }),
+        billed({ id: 'moved', amount: '7' }, { orderType: '11' }),
+      ],
+      '--json',
+    );
+    expect(ran.code).toBe(1);
+    expect(exceptionsOf(ran).toSorted()).toEqual([
+      'approved-not-billed missing',
+      'billed-after-failure late-billed',
+      'billed-different amount',
+      'billed-different coin',
+      'billed-different type',
+      'billed-different user',
+      'billed-never-approved refused',
+      'billed-never-approved unknown',
+      'billed-twice twice',
+    ]);
+    const { classes, exceptions, coins } = reportOf(ran);
+    expect(classes).toMatchObject({ matched: 2, 'approved-late': 1, 'transfer-order': 1 });
+    const noteOf = (id: string) => exceptions.find((item) => item.id === id)?.note;
+    expect(noteOf('refused')).toMatch(/^RULE_REFUSED at 2025-06-10T04:00:00.000Z, entry shop\//);
+    expect(noteOf('unknown')).toBe('the journal has no callback about it');
+    expect(noteOf('type')).toBe('order type');
+    expect(coins).toContainEqual(
+      expect.objectContaining({
+        flow: 'transfer-order',
+        settled: { count: 1, amount: '7' },
+        unexplained: '0',
+      }),
+    );
+  });
+
+  it('names each difference between approvals and signatures', async () => {
+    const { approve, sign, late, reconcile } = await world();
+    for (const id of ['unsigned', 'twice', 'faster', 'terms', 'address']) await approve({ id });
+    await sign({ id: 'twice', txid: '0x1' });
+    await sign({ id: 'twice', txid: '0x2' });
+    await sign({ id: 'faster', txid: '0x3' });
+    await approve({ id: 'faster', speedUp: true, atMs: NOON_MS + 2 * MINUTE_MS });
+    await sign({ id: 'faster', txid: '0x4', atMs: NOON_MS + 3 * MINUTE_MS });
+    await sign({ id: 'terms', txid: '0x5', members: { amount: '2' }, atMs: NOON_MS + 4 * MINUTE_MS });
+    const to = '0x52908400098527886e0f7030069857d2e4169ee8';
+    await sign({ id: 'address', txid: '0x6', members: { to }, atMs: NOON_MS + 4 * MINUTE_MS });
+    await sign({ id: 'alone', txid: '0x7', atMs: NOON_MS + 5 * MINUTE_MS });
+    const id = await approve({ id: 'late', atMs: NOON_MS + 6 * MINUTE_MS });
+    await late(id, 'late', 'vault');
+    await sign({ id: 'late', txid: '0x8', atMs: NOON_MS + 7 * MINUTE_MS });
+    await approve({ id: 'c', kind: 'web3', atMs: NOON_MS + 8 * MINUTE_MS });
+    await sign({ id: 'c', kind: 'web3', txid: '0x9', atMs: NOON_MS + 9 * MINUTE_MS });
+    const ran = await reconcile([], '--json');
+    expect(exceptionsOf(ran).toSorted()).toEqual([
+      'approved-not-signed unsigned',
+      'signed-after-failure late',
+      'signed-different address',
+      'signed-different terms',
+      'signed-twice twice',
+      'signed-without-approval alone',
+    ]);
+    expect(reportOf(ran).classes).toMatchObject({ matched: 3, 'speed-up': 1 });
+  });
+
+  it("carries what settles at the day's edge until it is explained, or an exception", async () => {
+    const { pay, approve, sign, reconcile } = await world();
+    const endMs = MIDNIGHT_MS + 24 * HOUR_MS;
+    await pay({ id: 'before', atMs: MIDNIGHT_MS - MINUTE_MS });
+    await pay({ id: 'settles', atMs: endMs - MINUTE_MS });
+    await pay({ id: 'never', atMs: endMs - MINUTE_MS });
+    await approve({ id: 'w', atMs: endMs - MINUTE_MS });
+    await pay({ id: 'ahead', atMs: endMs + 10 });
+    await sign({ id: 'w', txid: '0x1', atMs: endMs + MINUTE_MS });
+    const first = await reconcile(
+      [billed({ id: 'before', atMs: MIDNIGHT_MS }), billed({ id: 'ahead', atMs: endMs - 1 })],
+      '--json',
+    );
+    expect(first.code).toBe(0);
+    expect(reportOf(first)).toMatchObject({ classes: { matched: 2, settling: 3 }, exceptions: [] });
+    expect(reportOf(first).coins[0]).toMatchObject({
+      difference: '200',
+      settling: { count: 2 },
+      unexplained: '0',
+    });
+    const next = await reconcile([billed({ id: 'settles', atMs: endMs })], '--json', '--day', '2025-06-11');
+    expect(next.code).toBe(1);
+    expect(exceptionsOf(next)).toEqual(['approved-not-billed never']);
+    expect(reportOf(next).classes).toMatchObject({ matched: 2, 'settled-before': 1 });
+    const later = await reconcile(
+      [
+        billed({ id: 'settles', atMs: endMs + 24 * HOUR_MS }),
+        billed({ id: 'never', atMs: endMs + 24 * HOUR_MS }),
+      ],
+      '--json',
+      '--day',
+      '2025-06-12',
+    );
+    expect(exceptionsOf(later)).toEqual(['billed-twice settles', 'billed-late never']);
+    expect(reportOf(later).exceptions[1]?.note).toMatch(/explains item 2\/1$/);
+  });
+});
