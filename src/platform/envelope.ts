@@ -110,7 +110,7 @@ function refusal(
 }
 
 /** A text of the platform, which may repeat what was sent to it. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
+function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secrets
     .filter((secret) => secret !== '')
     .reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text);

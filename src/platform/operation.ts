@@ -37,6 +37,8 @@ export interface Operation<P extends z.ZodObject = z.ZodObject, D extends z.ZodT
   /** `bare`: the answer may have the members of `data` at its top, without code and msg. */
   readonly answer?: 'bare';
   readonly paging?: Paging<z.output<D>, unknown>;
+  /** The records of an answer that has no pages, for tables. */
+  records?(data: z.output<D>): readonly unknown[];
   /** Checks a limit that concerns several parameters, or the time. Returns the fault and its fix. */
   check?(parameters: z.output<P>, nowMs: number): string | undefined;
 }

@@ -32,8 +32,6 @@ export interface Protection {
   sealEncrypted(parameters: Members, nowMs: number): { readonly body: string } | string;
   /** The member `data` of an answer, decrypted and verified if the scheme does so. */
   open(data: Member, sign: Member | undefined): Opened | Failure;
-  /** Whether a successful answer must be signed. */
-  readonly signsAnswers: boolean;
   /** The texts that no error may show. */
   readonly secrets: readonly string[];
 }
@@ -77,7 +75,6 @@ function flatProtection(credentials: Extract<PlatformCredentials, { readonly sch
       return { body: signer.sign(new Map([own, ['data', data]]), nowMs) };
     },
     open: (data) => ({ ok: true, plain: data }),
-    signsAnswers: false,
     secrets: [secret],
   };
 }
@@ -116,7 +113,6 @@ function envelopeProtection(
       const opened = openEnvelope({ data: data.text, sign: sign.text }, keys, ANSWER_BLOCKS_MAX);
       return opened.ok ? { ok: true, text: opened.plaintext } : opened;
     },
-    signsAnswers: true,
-    secrets: [],
+    secrets: [merchantKey],
   };
 }

@@ -65,7 +65,7 @@ export function encryptFor(key: KeyObject, plaintext: string): string {
   ).toString('base64url');
 }
 
-export function decryptWith(key: KeyObject, data: string): string {
+function decryptWith(key: KeyObject, data: string): string {
   return Buffer.concat(
     blocks(Buffer.from(data, 'base64url'), 256).map((block) => privateDecrypt({ key, padding }, block)),
   ).toString();
@@ -77,7 +77,7 @@ export function signWith(key: KeyObject, plaintext: string): string {
   return sign('RSA-SHA256', Buffer.from(md5Hex(plaintext)), key).toString('base64url');
 }
 
-export function md5Sign(members: Readonly<Record<string, unknown>>, secret: string): string {
+function md5Sign(members: Readonly<Record<string, unknown>>, secret: string): string {
   const names = Object.keys(members).filter((name) => name !== 'sign' && members[name] !== null);
   const joined = names
     .sort()

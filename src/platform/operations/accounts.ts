@@ -29,6 +29,7 @@ export const accounts = defineOperation({
   example: { updateTime: '2026-03-02T10:00:00Z' },
   data: record({ accounts: list(account) }),
   reads: true,
+  records: (data) => data.accounts,
   check: ({ updateTime }, nowMs) =>
     Number(updateTime) < nowMs - DAY_MS
       ? `updateTime ${updateTime} is more than 24 hours ago; write at least ${nowMs - DAY_MS}`

@@ -22,5 +22,6 @@ export const agents = defineOperation({
   example: { uids: '12345,12346' },
   data: record({ count, list: list(agent) }),
   reads: true,
+  records: (data) => data.list,
   answer: 'bare',
 });

@@ -38,4 +38,5 @@ export const assets = defineOperation({
   example: { userId: '12345', coinSymbols: 'USDT1742,BTC', assetType: '201' },
   data: assetsOfUser,
   reads: true,
+  records: (data) => data.accounts,
 });

@@ -29,4 +29,5 @@ export const symbols = defineOperation({
   example: {},
   data: record({ symbolList: list(symbol) }),
   reads: true,
+  records: (data) => data.symbolList,
 });

@@ -1,0 +1,352 @@
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import type { Platform } from '../../src/platform/client.ts';
+import type { PageProgress, Records } from '../../src/platform/paging.ts';
+import { client, errorOf } from './client.ts';
+import { type Received, startPlatform } from './plain-platform.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+const coupon = (id: number) => ({
+  id,
+  sn: 's',
+  amount: '1',
+  uid: 1,
+  time: 1,
+  amountSup: '0',
+  amountUse: '0',
+  amountBack: '0',
+  status: 1,
+  coin: 'BTC',
+});
+
+/** Serves the ids in pages. `all` can change between requests. */
+function pageOf(all: readonly number[], { parameters }: Received, count: number = all.length): string {
+  const [page, size] = [Number(parameters['page']), Number(parameters['pageSize'])];
+  return JSON.stringify({ count, mapList: all.slice((page - 1) * size, page * size).map(coupon) });
+}
+
+async function collect<R>(records: Records<R>): Promise<R[]> {
+  const found: R[] = [];
+  for await (const record of records) found.push(record);
+  return found;
+}
+
+const idsOf = async (records: Records<{ readonly id: string }>): Promise<number[]> =>
+  (await collect(records)).map(({ id }) => Number(id));
+
+const numbers = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
+
+const deposit = (id: number) => ({
+  id,
+  symbol: 'BTC',
+  uid: 1,
+  createdAt: 1,
+  amount: '1',
+  status: 1,
+  depositType: 1,
+  riskLevel: 1,
+});
+const all10 = (platform: Platform) => platform.coupons.listAll({ pageSize: 10 });
+
+describe('all pages', () => {
+  it.each([0, 1, 9, 10, 11, 20, 25])('of %i records are read once each, in order', async (length) => {
+    const platform = await startPlatform({ data: (request) => pageOf(numbers(length), request) });
+    const pages: PageProgress[] = [];
+    const records = client(platform.url).coupons.listAll(
+      { pageSize: 10 },
+      { onPage: (page) => pages.push(page) },
+    );
+    expect(await idsOf(records)).toEqual(numbers(length));
+    expect(platform.requests()).toBe(Math.max(1, Math.ceil(length / 10)));
+    expect(pages.at(-1)).toEqual({ pages: platform.requests(), records: length, total: length });
+  });
+
+  it.each([0, 1, 19, 20, 21, 40])(
+    'without a count, %i records are read up to a page that is not full',
+    async (length) => {
+      const platform = await startPlatform({
+        data: ({ parameters: { pageNumber } }) =>
+          JSON.stringify(
+            numbers(length)
+              .slice((Number(pageNumber) - 1) * 20, Number(pageNumber) * 20)
+              .map(deposit),
+          ),
+      });
+      expect(await idsOf(client(platform.url).deposits.listAll({ userId: 1 }))).toEqual(numbers(length));
+      expect(platform.requests()).toBe(Math.floor(length / 20) + 1);
+    },
+  );
+
+  it('without a page size, the platform chooses it', async () => {
+    const gift = (uid: number) => ({
+      uid,
+      symbol: 'BTC',
+      ctimeStr: '2026-03-02 10:00:00',
+      amount: '1',
+      ctime: 1,
+      opUid: 1,
+    });
+    const platform = await startPlatform({
+      data: ({ parameters: { page } }) =>
+        JSON.stringify({
+          presentRecordList: numbers(7)
+            .slice((Number(page) - 1) * 3, Number(page) * 3)
+            .map(gift),
+          persentTypeArr: [],
+          count: 7,
+          pageSize: 3,
+          page,
+        }),
+    });
+    const gifts = await collect(client(platform.url).coinGifts.listAll({}));
+    expect(gifts.map(({ uid }) => uid)).toEqual(['1', '2', '3', '4', '5', '6', '7']);
+    expect(platform.requests()).toBe(3);
+  });
+
+  it('a record that moved to a later page meanwhile is given once', async () => {
+    let all = numbers(25);
+    const platform = await startPlatform({
+      data: (request) => {
+        const page = pageOf(all, request);
+        all = [all.length + 1, ...all];
+        return page;
+      },
+    });
+    const ids = await idsOf(all10(client(platform.url)));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toEqual(expect.arrayContaining(numbers(25)));
+  });
+
+  it('equal records within one page are all given, as an order that is billed twice', async () => {
+    const billed = {
+      merchantUserId: 1,
+      appOrderId: 'a',
+      payCoinSymbol: 'BTC',
+      orderAmount: 1,
+      orderType: 1,
+      userId: 1,
+      createTime: 'now',
+    };
+    const platform = await startPlatform({
+      data: () => JSON.stringify({ count: 2, list: [billed, billed] }),
+    });
+    expect(await collect(client(platform.url).bill.listAll({}))).toHaveLength(2);
+  });
+
+  it('a page of 2,000 records is read with rsa-envelope too', async () => {
+    const billed = (id: number) => ({
+      merchantUserId: 1,
+      appOrderId: `order-${id}`,
+      payCoinSymbol: 'BTC',
+      orderAmount: 1,
+      orderType: 1,
+      userId: 1,
+      createTime: '2026-03-02 10:00:00',
+    });
+    const platform = await startPlatform({
+      data: () => JSON.stringify({ count: 2000, list: numbers(2000).map(billed) }),
+    });
+    const records = client(platform.url, { scheme: 'rsa-envelope' }).bill.listAll({ day: '2026-03-02' });
+    expect((await collect(records)).at(-1)).toMatchObject({ appOrderId: 'order-2000' });
+  });
+
+  it('are typed as the records of the operation', () => {
+    expectTypeOf<ReturnType<Platform['orders']['listAll']>>().toExtend<
+      Records<{ dealVolume: string; ctime: number }>
+    >();
+    expectTypeOf<ReturnType<Platform['walletAddresses']['listAll']>>().toExtend<
+      Records<{ symbol: string; address: string }>
+    >();
+  });
+});
+
+describe('pages that lie end in an error', () => {
+  it.each<[string, (request: Received) => string, string]>([
+    [
+      'the same page for ever',
+      (request) => pageOf(numbers(10), { ...request, parameters: { page: 1, pageSize: 10 } }, 1000),
+      'page 2 only repeats records of earlier pages',
+    ],
+    [
+      'fewer records than count',
+      (request) => pageOf(numbers(12), request, 30),
+      'page 3 is empty after 12 records, but count is 30',
+    ],
+    [
+      'more records than count',
+      (request) => pageOf(numbers(10), request, 3),
+      'page 1 has 10 records, but count is 3',
+    ],
+    [
+      'a count below zero',
+      (request) => pageOf(numbers(10), request, -1),
+      'data.count must not be below zero',
+    ],
+    [
+      'a bad record on page 2',
+      (request) => pageOf(numbers(20), request).replace('"id":15', '"id":null'),
+      'data.mapList.4.id must be an id',
+    ],
+  ])('%s', async (_, data, because) => {
+    const platform = await startPlatform({ data });
+    const error = await errorOf(collect(all10(client(platform.url))));
+    expect(error).toMatchObject({ code: 'PLATFORM_ANSWER_INVALID', data: { operation: 'coupons.list' } });
+    expect(error.message).toContain(because);
+    expect(platform.requests()).toBeLessThan(5);
+  });
+
+  it('a page is given whole or not at all', async () => {
+    const platform = await startPlatform({
+      data: (request) => pageOf(numbers(20), request).replace('"id":15', '"id":null'),
+    });
+    const given: string[] = [];
+    const read = async (): Promise<void> => {
+      for await (const { id } of all10(client(platform.url))) given.push(id);
+    };
+    await errorOf(read());
+    expect(given.map(Number)).toEqual(numbers(10));
+  });
+});
+
+describe('a cursor', () => {
+  it('continues after an error where the iteration stopped', async () => {
+    let fails = true;
+    const platform = await startPlatform({
+      raw: (response, request) => {
+        if (request !== 3 || !fails) return false;
+        fails = false;
+        response.writeHead(404).end();
+        return true;
+      },
+      data: (request) => pageOf(numbers(35), request),
+    });
+    const made = client(platform.url);
+    const given: number[] = [];
+    const read = async (cursor?: string): Promise<void> => {
+      for await (const { id } of made.coupons.listAll({ pageSize: 10 }, { cursor })) given.push(Number(id));
+    };
+    const error = await errorOf(read());
+    expect(error.data).toMatchObject({ status: 404, cursor: expect.any(String) as string });
+    expect(given).toEqual(numbers(20));
+    await read(error.data.cursor);
+    expect(given).toEqual(numbers(35));
+  });
+
+  it.each(numbers(24))('after record %i gives the rest, each once', async (stop) => {
+    const platform = await startPlatform({ data: (request) => pageOf(numbers(25), request) });
+    const made = client(platform.url);
+    const records = all10(made);
+    for await (const { id } of records) if (Number(id) === stop) break;
+    const rest = made.coupons.listAll({ pageSize: 10 }, { cursor: records.cursor });
+    expect(await idsOf(rest)).toEqual(numbers(25).slice(stop));
+  });
+
+  it('finds its record if others came before it on the page', async () => {
+    let all = numbers(25);
+    const platform = await startPlatform({ data: (request) => pageOf(all, request) });
+    const made = client(platform.url);
+    const records = all10(made);
+    for await (const { id } of records) if (Number(id) === 13) break;
+    all = [101, 102, ...all];
+    const rest = await idsOf(made.coupons.listAll({ pageSize: 10 }, { cursor: records.cursor }));
+    expect(rest).toEqual(numbers(25).slice(13));
+  });
+
+  it('whose record is gone is an error, and not a guess', async () => {
+    let all = numbers(25);
+    const platform = await startPlatform({ data: (request) => pageOf(all, request) });
+    const made = client(platform.url);
+    const records = all10(made);
+    for await (const { id } of records) if (Number(id) === 13) break;
+    all = all.filter((id) => id !== 13);
+    const error = await errorOf(collect(made.coupons.listAll({ pageSize: 10 }, { cursor: records.cursor })));
+    expect(error).toMatchObject({ code: 'PLATFORM_ANSWER_INVALID' });
+    expect(error.message).toContain('start without cursor');
+  });
+
+  it.each([
+    '',
+    'x',
+    'bnVsbA',
+    Buffer.from('[0,0,0,""]').toString('base64url'),
+    Buffer.from('[9,1,0,""]').toString('base64url'),
+    Buffer.from('[0,1,3,""]').toString('base64url'),
+  ])('that is none is refused: %j', async (cursor) => {
+    const platform = await startPlatform({ data: (request) => pageOf(numbers(1), request) });
+    const read = async (): Promise<void> => {
+      await collect(client(platform.url).coupons.listAll({}, { cursor }));
+    };
+    expect(await errorOf(read())).toMatchObject({ code: 'PLATFORM_PARAMETER' });
+    expect(platform.requests()).toBe(0);
+  });
+});
+
+describe('orders over more than 7 days', () => {
+  const order = (id: number) => ({
+    id,
+    userId: 1,
+    side: 'BUY',
+    orderType: 1,
+    status: 2,
+    source: 1,
+    symbol: 'btcusdt',
+    price: '1',
+    volume: '1',
+    avgPrice: '1',
+    dealMoney: '1',
+    dealVolume: '1',
+    ctime: id,
+  });
+
+  /** One order a day, at midnight. */
+  const serve = ({ parameters }: Received): string => {
+    const { startDate, endDate, page, pageSize } = parameters as Record<string, number>;
+    if (endDate! - startDate! > 7 * DAY_MS) throw new Error('the range is too long');
+    const found = numbers(40)
+      .map((day) => day * DAY_MS)
+      .filter((ms) => ms >= startDate! && ms <= endDate!);
+    const list = found.slice((page! - 1) * pageSize!, page! * pageSize!).map(order);
+    return JSON.stringify({ count: found.length, page, pageSize, list });
+  };
+
+  it('are read in parts, and those on the bounds once', async () => {
+    const platform = await startPlatform({ data: serve });
+    const records = client(platform.url).orders.listAll({
+      symbol: 'btcusdt',
+      startDate: 0,
+      endDate: 30 * DAY_MS,
+      pageSize: 3,
+    });
+    expect(await idsOf(records)).toEqual(numbers(30).map((day) => day * DAY_MS));
+    expect(new Set(platform.received.map(({ parameters }) => parameters['startDate'])).size).toBe(5);
+  });
+
+  it('continue from a cursor in a later part', async () => {
+    const platform = await startPlatform({ data: serve });
+    const parameters = { symbol: 'btcusdt', startDate: 0, endDate: 30 * DAY_MS, pageSize: 3 };
+    const made = client(platform.url);
+    const records = made.orders.listAll(parameters);
+    for await (const { id } of records) if (Number(id) === 17 * DAY_MS) break;
+    const rest = await idsOf(made.orders.listAll(parameters, { cursor: records.cursor }));
+    expect(rest).toEqual(
+      numbers(30)
+        .slice(17)
+        .map((day) => day * DAY_MS),
+    );
+  });
+
+  it.each([
+    [{ startDate: 2, endDate: 1 }, 'endDate is before startDate'],
+    [{ startDate: 0, endDate: 1, page: 2 }, 'page is given, but all pages are read'],
+    [{ startDate: 0, endDate: 1, pageSize: 1001 }, 'pageSize is 1001'],
+  ])('are refused with %o', async (over, because) => {
+    const platform = await startPlatform({ data: serve });
+    const read = async (): Promise<void> => {
+      await collect(client(platform.url).orders.listAll({ symbol: 'btcusdt', ...over }));
+    };
+    const error = await errorOf(read());
+    expect(error).toMatchObject({ code: 'PLATFORM_PARAMETER', data: { outcome: 'not-sent' } });
+    expect(error.message).toContain(because);
+    expect(platform.requests()).toBe(0);
+  });
+});
