@@ -7,6 +7,32 @@ interface CommandEntry {
   readonly load: () => Promise<CommandRow>;
 }
 
+/** The operations of the platform by their words, in the order of section 4. */
+const PLATFORM_OPERATIONS = [
+  'exchange-code',
+  'refresh-token',
+  'pay',
+  'orders',
+  'accounts',
+  'deposits',
+  'invitations',
+  'broker-shares',
+  'wallet-addresses',
+  'wallet-symbols',
+  'other-transfers',
+  'otc-trades',
+  'coupons',
+  'coin-gifts',
+  'assets',
+  'login-token',
+  'recover-coupon',
+  'bill',
+  'symbols',
+  'fee-shares',
+  'co-agent-bonuses',
+  'agents',
+];
+
 /**
  * All commands, in the order of `--help`. Only the command that is called is loaded, so that the program
  * starts sooner.
@@ -64,6 +90,14 @@ const entries: readonly CommandEntry[] = [
   { path: 'sandbox restore', load: async () => (await import('./sandbox/state.ts')).sandboxRestore },
   { path: 'sandbox clock', load: async () => (await import('./sandbox/state.ts')).sandboxClock },
   { path: 'sandbox log', load: async () => (await import('./sandbox/state.ts')).sandboxLog },
+  ...PLATFORM_OPERATIONS.map((word) => ({
+    path: `platform ${word}`,
+    load: async () => (await import('./platform/commands.ts')).platformCommand(word),
+  })),
+  {
+    path: 'platform find-payment',
+    load: async () => (await import('./platform/find-payment.ts')).platformFindPayment,
+  },
 ];
 
 /**

@@ -68,6 +68,7 @@ const groupSummaries: Readonly<Record<string, string>> = {
   decisions: 'Show, explain and export decisions.',
   journal: 'Archive old entries of the journal, and verify the archive.',
   sandbox: 'Steer the sandbox.',
+  platform: "Call the platform's operations.",
   signature: 'Explain why a signature is valid or not.',
 };
 
@@ -146,7 +147,8 @@ function reportFailure(thrown: unknown, json: boolean, terminal: Terminal): Exit
   return code === 'POLICY_INVALID' ||
     code === 'POLICY_CONFLICT' ||
     code === 'ORDER_CONFLICT' ||
-    code === 'NOT_FOUND'
+    code === 'NOT_FOUND' ||
+    code === 'PLATFORM_REFUSED'
     ? 1
     : 2;
 }

@@ -9,6 +9,7 @@ import {
   text,
   wholeNumberOr,
 } from './fields.ts';
+import { platform } from './platform.ts';
 import { modules, services } from './plugins.ts';
 import { source } from './sources.ts';
 import { store } from './store.ts';
@@ -165,6 +166,7 @@ export const settingsSchema = section({
   })
     .prefault({})
     .describe('The log: JSON lines on standard output.'),
+  platform,
   services,
   modules,
   sources: list(source, 1, 64, 'sources').describe('Who may call, and how each caller authenticates.'),

@@ -1,0 +1,147 @@
+import type { Command } from 'commander';
+import { CountersignError } from '../../errors.ts';
+import { PlatformError } from '../../platform/error.ts';
+import type { Operation } from '../../platform/operation.ts';
+import { operations } from '../../platform/operations/registry.ts';
+import { type PagedOperation, iterate } from '../../platform/paging.ts';
+import { request } from '../../platform/request.ts';
+import type { Call, CommandRow, ExitCode } from '../command.ts';
+import { counted } from '../print.ts';
+import type { Session } from '../session.ts';
+import { connectionOptions, openConnection } from './connection.ts';
+import { exampleOptions, parameterOptions, parametersOf } from './parameters.ts';
+import { announceAndPay, payOptions } from './pay.ts';
+import { csvHeader, csvLines, namesOf, objectText, recordsText } from './table.ts';
+
+const rows: ReadonlyMap<string, CommandRow> = new Map(
+  operations.map((operation) => [operation.command, rowOf(operation)]),
+);
+
+/** The command of an operation. */
+export function platformCommand(word: string): CommandRow {
+  const row = rows.get(word);
+  if (row === undefined) throw new CountersignError('USAGE', `the platform has no operation ${word}`);
+  return row;
+}
+
+function rowOf(operation: Operation): CommandRow {
+  const call = `platform ${operation.command}${exampleOptions(operation)}`;
+  return {
+    path: `platform ${operation.command}`,
+    summary: operation.summary,
+    example: isPaged(operation) ? `${call}\n${call} --all --csv` : call,
+    define: (command) => define(command, operation),
+    run: (session, given) => run(session, given, operation),
+  };
+}
+
+function isPaged(operation: Operation): operation is PagedOperation {
+  return operation.paging !== undefined;
+}
+
+function define(command: Command, operation: Operation): void {
+  connectionOptions(parameterOptions(command, operation));
+  if (operation.name === 'payments.create') payOptions(command);
+  if (isPaged(operation) || operation.records !== undefined) {
+    command.option('--csv', 'print the records as CSV');
+  }
+  if (isPaged(operation)) {
+    command
+      .option('--all', 'read all pages')
+      .option('--cursor <cursor>', 'with --all, continue where an earlier call ended');
+  }
+  const { section, notes = [] } = operation;
+  command.addHelpText('after', [`\nSection ${section} of the specification.`, ...notes].join('\n'));
+}
+
+async function run(session: Session, call: Call, operation: Operation): Promise<ExitCode> {
+  const csv = call.flag('csv');
+  if (csv && call.flag('json')) throw new CountersignError('USAGE', 'give --csv or --json, not both');
+  if (call.option('cursor') !== undefined && !call.flag('all')) {
+    throw new CountersignError('USAGE', '--cursor continues the reading of all pages. Give --all as well');
+  }
+  const platform = openConnection(session, call);
+  const parameters = parametersOf(session, call, operation);
+  if (operation.name === 'payments.create') return announceAndPay(session, call, platform, parameters);
+  if (isPaged(operation) && call.flag('all')) {
+    const all = { operation, parameters, connection: platform.connection, cursor: call.option('cursor') };
+    return csv ? printAllCsv(session, all) : printAll(session, all);
+  }
+  const data = await request(platform.connection, operation, parameters);
+  const records = recordsOf(operation, data);
+  if (csv && records !== undefined) {
+    const names = namesOf(records);
+    for (const line of [csvHeader(names), ...csvLines(records, names)]) session.print(line, line);
+    return 0;
+  }
+  session.print(dataText(operation, data, records), data);
+  return 0;
+}
+
+function recordsOf(operation: Operation, data: unknown): readonly unknown[] | undefined {
+  return operation.paging?.records(data) ?? operation.records?.(data);
+}
+
+function dataText(
+  { name, paging }: Operation,
+  data: unknown,
+  records: readonly unknown[] | undefined,
+): string {
+  if (records === undefined) return data === null ? `${name}: done.` : objectText(data);
+  const total = paging?.count?.(data);
+  const more =
+    total === undefined || total <= records.length ? '' : `\n${records.length} of ${total} records.`;
+  return `${recordsText(records)}${more}`;
+}
+
+interface AllPages {
+  readonly operation: PagedOperation;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly connection: ReturnType<typeof openConnection>['connection'];
+  readonly cursor: string | undefined;
+}
+
+async function printAll(session: Session, all: AllPages): Promise<ExitCode> {
+  const records: unknown[] = [];
+  await eachRecord(session, all, (record) => void records.push(record));
+  session.print(`${recordsText(records)}\n${counted(records.length, 'record')}.`, records);
+  return 0;
+}
+
+/** Prints each record as it comes, so that memory doesn't grow with their number. */
+async function printAllCsv(session: Session, all: AllPages): Promise<ExitCode> {
+  let names: readonly string[] | undefined;
+  await eachRecord(session, all, async (record) => {
+    if (names === undefined) {
+      names = namesOf([record]);
+      session.print(csvHeader(names), names);
+    }
+    for (const line of csvLines([record], names)) session.print(line, line);
+    await session.drained();
+  });
+  return 0;
+}
+
+async function eachRecord(
+  session: Session,
+  { operation, parameters, connection, cursor }: AllPages,
+  take: (record: unknown) => void | Promise<void>,
+): Promise<void> {
+  const records = iterate(connection, operation, parameters, {
+    cursor,
+    onPage: ({ pages, records: read, total }) =>
+      session.progress(
+        `${counted(pages, 'page')}, ${read}${total === undefined ? '' : ` of ${total}`} records`,
+      ),
+  });
+  try {
+    for await (const record of records) await take(record);
+  } catch (thrown) {
+    if (thrown instanceof PlatformError && thrown.code !== 'PLATFORM_PARAMETER') {
+      session.report(`The output ends at the cursor ${records.cursor}. Continue with --cursor`);
+    }
+    throw thrown;
+  } finally {
+    session.progress('');
+  }
+}

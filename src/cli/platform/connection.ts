@@ -1,0 +1,88 @@
+import type { Command } from 'commander';
+import { CountersignError } from '../../errors.ts';
+import type { PlatformCredentials } from '../../platform/protection.ts';
+import { type Connection, createConnection, systemParts } from '../../platform/request.ts';
+import type { Call } from '../command.ts';
+import { sourceFor } from '../send/callback.ts';
+import type { SourceOf } from '../send/keys.ts';
+import type { Session } from '../session.ts';
+
+type Signature = SourceOf<'payment'>['signatures'][number];
+
+/** The options that select the application and its scheme. */
+export function connectionOptions(command: Command): Command {
+  return command
+    .option('--source <name>', 'the payment source whose credentials are used (default: the first)')
+    .option('--scheme <scheme>', 'md5 or rsa-envelope (default: the first of them that the source has)')
+    .option('--timeout <ms>', 'time limit for one request, in milliseconds (default: platform.timeoutMs)');
+}
+
+export interface PlatformCall {
+  readonly connection: Connection;
+  /** The name of the payment source. */
+  readonly source: string;
+  readonly scheme: PlatformCredentials['scheme'];
+}
+
+const TIMEOUT_BOUNDS = { least: 1, most: 300_000 };
+
+/** The connection of the settings, as one of their payment sources. Throws USAGE, or KEY_UNREADABLE. */
+export function openConnection(session: Session, call: Call): PlatformCall {
+  const { url, segment, timeoutMs, retries } = session.settings().platform;
+  if (url === undefined) {
+    throw new CountersignError(
+      'USAGE',
+      `${session.settingsFile} has no platform.url. Write the base address of the platform there, or set ` +
+        'COUNTERSIGN_PLATFORM_URL',
+    );
+  }
+  const source = sourceFor(session, 'payment', call.option('source'));
+  const credentials = credentialsOf(source, session, call.option('scheme'));
+  const connection = createConnection(
+    {
+      url,
+      segment,
+      retries,
+      timeoutMs: call.count('timeout', TIMEOUT_BOUNDS) ?? timeoutMs,
+      credentials,
+    },
+    { ...systemParts, clock: session.clock },
+  );
+  return { connection, source: source.name, scheme: credentials.scheme };
+}
+
+function credentialsOf(
+  { name, appKey, signatures }: SourceOf<'payment'>,
+  session: Session,
+  wanted: string | undefined,
+): PlatformCredentials {
+  const { read } = session.secrets();
+  const usable = signatures.filter(isUsable);
+  const chosen = usable.find(({ scheme }) => wanted === undefined || scheme === wanted);
+  if (chosen === undefined) {
+    const schemes = usable.map(({ scheme }) => scheme).join(', ') || 'no scheme';
+    throw new CountersignError(
+      'USAGE',
+      `the source ${name} has no ${wanted ?? 'md5 or rsa-envelope'} credentials for requests. ` +
+        `Of these schemes it has ${schemes}`,
+    );
+  }
+  if (chosen.scheme === 'rsa-envelope') {
+    const { scheme, merchantKey, platformKey } = chosen;
+    return { scheme, appKey, merchantKey: read(merchantKey), platformKey: read(platformKey) };
+  }
+  // The code exchange (4.1) encrypts for the platform, whose key stands in an RSA entry of the source.
+  const keyed = signatures.find((each) => each.scheme !== 'md5');
+  return {
+    scheme: 'md5',
+    appKey,
+    secret: read(chosen.secret),
+    emptyValues: chosen.emptyValues,
+    ...(keyed === undefined ? {} : { platformKey: read(keyed.platformKey) }),
+  };
+}
+
+/** Requests are signed with md5 or rsa-envelope. `rsa` is only known of callbacks. */
+function isUsable(signature: Signature): signature is Exclude<Signature, { readonly scheme: 'rsa' }> {
+  return signature.scheme !== 'rsa';
+}

@@ -1,0 +1,104 @@
+import type { Command } from 'commander';
+import { subjectOf } from '../../callback/callback.ts';
+import { orderSources } from '../../compose/sources.ts';
+import { messageOf } from '../../errors.ts';
+import { announceOrder } from '../../orders/orders.ts';
+import { PlatformError } from '../../platform/error.ts';
+import { checkParameters } from '../../platform/operation.ts';
+import { pay } from '../../platform/operations/pay.ts';
+import { findPayment } from '../../platform/payment.ts';
+import { request } from '../../platform/request.ts';
+import { type Call, type ExitCode, byOption } from '../command.ts';
+import type { Session } from '../session.ts';
+import type { PlatformCall } from './connection.ts';
+import { objectText } from './table.ts';
+
+export function payOptions(command: Command): void {
+  byOption(command).option('--expires <when>', 'until when the confirmation is expected', '24h');
+}
+
+/**
+ * Announces the order, so that its confirmation is expected when it arrives, and pays. If the platform said
+ * no, or nothing was sent, the announcement is cancelled. If the outcome is unknown, it stays, since the
+ * confirmation may still come. Throws a PlatformError, or the error of the announcement.
+ */
+export async function announceAndPay(
+  session: Session,
+  call: Call,
+  { connection, source, scheme }: PlatformCall,
+  parameters: Readonly<Record<string, string>>,
+): Promise<ExitCode> {
+  const checked = checkParameters(pay, parameters, session.clock());
+  const text = (name: string): string => checked.get(name) ?? '';
+  const payment = {
+    userId: text('userId'),
+    appOrderId: text('appOrderId'),
+    orderAmount: text('orderAmount'),
+    payCoinSymbol: text('payCoinSymbol'),
+  };
+  const { outcome } = await announceOrder(
+    await session.store(),
+    orderSources(session.settings()),
+    {
+      source,
+      kind: 'payment',
+      id: payment.appOrderId,
+      members: {
+        userId: payment.userId,
+        symbol: payment.payCoinSymbol,
+        amount: payment.orderAmount,
+        scheme,
+      },
+      expires: call.option('expires') ?? '24h',
+      by: session.by,
+    },
+    session.clock(),
+  );
+  try {
+    const data = await request(connection, pay, payment);
+    const words = `Paid: ${payment.orderAmount} ${payment.payCoinSymbol} by ${payment.userId}, order ${payment.appOrderId}.`;
+    session.print(data === null ? words : `${words}\n${objectText(data)}`, { paid: payment, data });
+    return 0;
+  } catch (thrown) {
+    if (!(thrown instanceof PlatformError)) throw thrown;
+    if (thrown.data.outcome === 'unknown') {
+      session.report(await lookUp(connection, payment));
+    } else if (outcome === 'expected') {
+      session.report(await withdraw(session, source, payment.appOrderId));
+    } else {
+      session.report('The order was announced before this call, so its announcement stays.');
+    }
+    throw thrown;
+  }
+}
+
+/** Says whether the bill has the payment. */
+async function lookUp(
+  connection: PlatformCall['connection'],
+  { appOrderId, userId }: { readonly appOrderId: string; readonly userId: string },
+): Promise<string> {
+  const stays = `The announcement of ${appOrderId} stays, because its confirmation may still come.`;
+  // The operation takes a user only as a number.
+  const user = /^[1-9]\d{0,17}$/.test(userId) ? { userId } : {};
+  try {
+    const found = await findPayment(connection, { appOrderId, ...user });
+    return found === undefined
+      ? `${stays} The bill does not have it yet, which is no proof: look again before you pay again.`
+      : `The bill has it: ${found.orderAmount} ${found.payCoinSymbol}, created ${found.createTime}. Don't pay again.`;
+  } catch (failed) {
+    return `${stays} The bill can't be read: ${messageOf(failed)}.`;
+  }
+}
+
+async function withdraw(session: Session, source: string, id: string): Promise<string> {
+  try {
+    const store = await session.store();
+    await store.cancelOrder({ source, subject: subjectOf({ kind: 'payment', id }), by: session.by });
+    return `The announcement of ${id} is cancelled.`;
+  } catch (failed) {
+    return (
+      `The announcement of ${id} can't be cancelled: ${messageOf(failed)}. ` +
+      `Cancel it with \`countersign orders cancel payment ${id} --source ${source}\`.`
+    );
+  }
+}

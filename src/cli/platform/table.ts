@@ -1,0 +1,50 @@
+import { columns, printable } from '../print.ts';
+
+/** A table with more columns is shown as one block for each record. */
+const COLUMNS_MAX = 8;
+
+/** Records for people: a table, or a block for each record if they have many members. */
+export function recordsText(records: readonly unknown[]): string {
+  if (records.length === 0) return 'No records.';
+  const names = namesOf(records);
+  if (names.length === 0) return records.map(cellOf).join('\n');
+  if (names.length > COLUMNS_MAX) return records.map(objectText).join('\n\n');
+  return columns([names, ...records.map((record) => names.map((name) => cellOf(memberOf(record, name))))]);
+}
+
+/** The members of one object, a line each. */
+export function objectText(value: unknown): string {
+  const members = membersOf(value);
+  return members.length === 0
+    ? cellOf(value)
+    : columns(members.map(([name, member]) => [name, cellOf(member)]));
+}
+
+/** Lines of CSV (RFC 4180): the names, then a line for each record. */
+export function csvLines(records: readonly unknown[], names: readonly string[]): readonly string[] {
+  return records.map((record) => names.map((name) => csvCell(cellOf(memberOf(record, name)))).join(','));
+}
+
+export const csvHeader = (names: readonly string[]): string => names.map(csvCell).join(',');
+
+/** The names of all members of the records, in the order in which they first appear. */
+export function namesOf(records: readonly unknown[]): readonly string[] {
+  return [...new Set(records.flatMap((record) => membersOf(record).map(([name]) => name)))];
+}
+
+function csvCell(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function membersOf(value: unknown): readonly (readonly [string, unknown])[] {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+}
+
+function memberOf(record: unknown, name: string): unknown {
+  return membersOf(record).find(([own]) => own === name)?.[1];
+}
+
+function cellOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return printable(typeof value === 'string' ? value : JSON.stringify(value));
+}
