@@ -26,6 +26,11 @@ export interface Call {
   count(name: string, bounds: { readonly least: number; readonly most: number }): number | undefined;
 }
 
+/** The option as people write it: `--speed-ups` for `speedUps`. */
+export function optionName(name: string): string {
+  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
 /** `--by`, for commands that change something. */
 export function byOption(command: Command): Command {
   return command.option('--by <name>', 'the name to record for this change (default: your user name)');

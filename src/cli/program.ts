@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { CountersignError } from '../errors.ts';
 import { printableJson } from '../values/printable.ts';
-import type { Call, CommandRow, ExitCode } from './command.ts';
+import { type Call, type CommandRow, type ExitCode, optionName } from './command.ts';
 import { commandsFor } from './commands.ts';
 import { printable, printableLines } from './print.ts';
 import { OutputClosed, type Terminal, openSession } from './session.ts';
@@ -120,7 +120,7 @@ function callOf(command: Command, options: Readonly<Record<string, unknown>>): C
       if (number >= least && number <= most) return number;
       throw new CountersignError(
         'USAGE',
-        `--${name} ${text} is not valid. Give a whole number from ${least} to ${most}`,
+        `${optionName(name)} ${text} is not valid. Give a whole number from ${least} to ${most}`,
       );
     },
   };

@@ -253,11 +253,12 @@ function deposit(
 /** A withdrawal or a transaction that the co-signer will ask about. */
 function begin(
   command: Extract<ControlCommand, { command: 'withdraw' | 'web3' }>,
-  { state }: ControlParts,
+  { state, clock }: ControlParts,
 ): Done {
   const id = state.nextId;
   const kind = command.command === 'web3' ? ('web3' as const) : ('transfer' as const);
-  const requestId = command.request ?? `${kind}-${id}`;
+  // With the time, because a receiver remembers the ids of an earlier run of the sandbox.
+  const requestId = command.request ?? `${kind}-${clock.nowMs()}-${id}`;
   if (state.signings.some((each) => each.kind === kind && each.requestId === requestId)) {
     throw new CountersignError('USAGE', `there already is a ${kind} ${requestId}. Give another --request`);
   }

@@ -20,6 +20,16 @@ export const FAULTS = {
   'tamper-credential': 'the co-signer presents another secret',
   'tamper-terms': 'the co-signer asks again with another amount',
   'tamper-outputs': 'the outputs of a withdrawal do not sum to its amount',
+  'bill-omit': 'a payment is missing in the bill',
+  'bill-twice': 'a payment is in the bill twice',
+  'bill-amount': 'the bill has another amount',
+  'bill-coin': 'the bill has another coin',
+  'bill-user': 'the bill has another user',
+  'bill-order': 'the bill has another order id',
+  'bill-type': 'the bill has the other order type',
+  'bill-day': 'the bill has a payment a day later',
+  'bill-invented': 'the bill also has an order that nobody asked for',
+  'bill-refused': 'a payment that the receiver refused is debited and billed',
   'wire-time': 'the time of an envelope is in seconds, or is text',
   'wire-base64': 'an envelope is in padded base64 of the other alphabet',
   'wire-upper': 'the MD5 of a payment is in upper case',
@@ -45,18 +55,20 @@ function isFault(name: string): name is Fault {
 }
 
 /**
- * Reads `late=20,tamper=5,wire`: faults or groups of them (`tamper`, `wire`, `all`), each with a whole number of
+ * Reads `late=20,tamper=5,wire`: faults or groups of them (`tamper`, `bill`, `wire`, `all`), each with a whole number of
  * per cent, 100 if there is none. Throws USAGE.
  */
 export function readFaults(written: string): FaultRates {
   const rates = new Map<Fault, number>();
   for (const part of written.split(',').filter((each) => each.trim() !== '')) {
     const [, name = '', percent = '100'] = /^\s*([a-z0-9-]+)(?:=(\d{1,3}))?\s*$/.exec(part) ?? [];
-    const named = NAMES.filter((each) => each === name || name === 'all' || each.startsWith(`${name}-`));
+    const named = isFault(name)
+      ? [name]
+      : NAMES.filter((each) => name === 'all' || each.startsWith(`${name}-`));
     if (named.length === 0 || Number(percent) > 100) {
       throw new CountersignError(
         'USAGE',
-        `--faults ${part.trim()} is not valid. Write FAULT=PERCENT with one of all, tamper, wire, ${NAMES.join(', ')}`,
+        `--faults ${part.trim()} is not valid. Write FAULT=PERCENT with one of all, tamper, bill, wire, ${NAMES.join(', ')}`,
       );
     }
     for (const each of named) rates.set(each, Number(percent));

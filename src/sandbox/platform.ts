@@ -1,4 +1,5 @@
 import type { Credentials } from './credentials.ts';
+import type { Faults } from './faults.ts';
 import type { Json } from './json.ts';
 import type { SandboxLog } from './log.ts';
 import type { Context, Operation } from './operations/operation.ts';
@@ -22,6 +23,7 @@ export interface PlatformParts {
   /** Requests in a day of the platform's time zone; 0 for any number. */
   readonly dailyLimit: number;
   readonly confirm: (payment: Payment, scheme: Scheme) => Promise<string | undefined>;
+  readonly faults: Faults;
   readonly log: SandboxLog;
 }
 
@@ -83,6 +85,7 @@ async function perform(
     nowMs: clock.nowMs(),
     zone,
     random: (...labels) => randomOf(state.seed, ...labels),
+    faults: parts.faults,
     merchantUid: MERCHANT_UID,
     confirm: (payment) => parts.confirm(payment, scheme),
     now: clock.nowMs,

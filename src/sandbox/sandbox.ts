@@ -78,6 +78,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     credentials,
     segment,
     dailyLimit,
+    faults,
     log,
     denied: deniedPaths(options.denied),
     confirm: (payment: Payment, scheme: Scheme) => confirmPayment(payment, scheme, confirmation),

@@ -117,7 +117,7 @@ export async function startTestSandbox(over: Partial<SandboxOptions> = {}): Prom
 }
 
 /** A merchant's client that shares no code with the project. */
-function createClient(url: string, folder: string): Pick<TestSandbox, 'call' | 'post'> {
+export function createClient(url: string, folder: string): Pick<TestSandbox, 'call' | 'post'> {
   const keys = keysOf(folder);
   const send = async (path: string, body: string, method = 'POST'): Promise<string> => {
     const init = method === 'POST' ? { method, body } : { method };

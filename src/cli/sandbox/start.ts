@@ -6,7 +6,7 @@ import { readFaults } from '../../sandbox/faults.ts';
 import { entryLine } from '../../sandbox/log.ts';
 import { type SandboxOptions, startSandbox } from '../../sandbox/sandbox.ts';
 import { INSTANT_FORM, readInstant } from '../../values/clock.ts';
-import type { Call, CommandRow } from '../command.ts';
+import { type Call, type CommandRow, optionName } from '../command.ts';
 import type { Session } from '../session.ts';
 import { CONTROL_PORT } from './call.ts';
 
@@ -138,6 +138,5 @@ function urlOf(option: string, written: string): string {
 function text(call: Call, name: string): string {
   const value = call.option(name);
   if (value !== undefined && value !== '') return value;
-  const option = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  throw new CountersignError('USAGE', `--${option} is empty. Give a value`);
+  throw new CountersignError('USAGE', `${optionName(name)} is empty. Give a value`);
 }

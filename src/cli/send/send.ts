@@ -3,7 +3,7 @@ import { CountersignError } from '../../errors.ts';
 import { PAYMENT_PATH } from '../../settings/sources.ts';
 import type { SignerConfig } from '../../signature/scheme.ts';
 import { compileSigner } from '../../signature/schemes.ts';
-import type { Call, CommandRow } from '../command.ts';
+import { type Call, type CommandRow, optionName } from '../command.ts';
 import type { Session } from '../session.ts';
 import {
   type Outgoing,
@@ -197,8 +197,5 @@ function sendCosigner(
 function requiredOption(call: Call, option: string): string {
   const value = call.option(option);
   if (value !== undefined && value !== '') return value;
-  throw new CountersignError(
-    'USAGE',
-    `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} is empty. Give a value`,
-  );
+  throw new CountersignError('USAGE', `${optionName(option)} is empty. Give a value`);
 }

@@ -1,3 +1,4 @@
+import type { Faults } from '../faults.ts';
 import type { Body, Json } from '../json.ts';
 import { type Readers, readParameters } from '../parameters.ts';
 import type { Random } from '../random.ts';
@@ -11,6 +12,7 @@ export interface Context {
   readonly nowMs: number;
   readonly zone: Zone;
   readonly random: (...labels: readonly (string | number)[]) => Random;
+  readonly faults: Faults;
   /** The uid of the merchant, for the bill. */
   readonly merchantUid: number;
   /** Asks the receiver whether a payment may be debited. Resolves with the reason if it may not. */

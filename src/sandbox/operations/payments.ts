@@ -5,6 +5,7 @@ import { amount, oneOf, optional, refuse, required, text, whole } from '../param
 import { Refusal } from '../refusal.ts';
 import { type Payment, type State, accountOf } from '../state.ts';
 import type { Zone } from '../time.ts';
+import { withBillFaults } from './bill-faults.ts';
 import { matches, operation, pageOf } from './operation.ts';
 
 /**
@@ -47,7 +48,7 @@ export const pay = operation(
     const endedAtMs = context.now();
     // A restore or a reset may have replaced the records while the receiver was asked.
     if (!state.payments.includes(payment)) throw new Refusal('10015', 'the sandbox was reset meanwhile');
-    if (refused === undefined) {
+    if (refused === undefined || context.faults.occurs('bill-refused', appOrderId)) {
       payment.state = 'paid';
       payment.paidAtMs = endedAtMs;
       settle(state, payment, endedAtMs);
@@ -103,13 +104,13 @@ export const bill = operation(
       pageSize: optional(whole(1, BILL_PAGE_MAX)),
     },
   },
-  ({ orderType, userId, pageNum, pageSize, ...range }, { state, zone, nowMs, merchantUid }) => {
+  ({ orderType, userId, pageNum, pageSize, ...range }, { state, zone, nowMs, merchantUid, faults }) => {
     const { fromMs, untilMs } = billedRange(range, zone, nowMs);
     const type = orderType === undefined ? undefined : Number(orderType);
-    const found = state.payments
+    const paid = state.payments.filter((each) => each.state === 'paid');
+    const found = withBillFaults(paid, faults)
       .filter(
         (each) =>
-          each.state === 'paid' &&
           each.paidAtMs >= fromMs &&
           each.paidAtMs < untilMs &&
           matches(each.orderType, type) &&

@@ -1,0 +1,302 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { FAULTS, type Fault, readFaults } from '../../src/sandbox/faults.ts';
+import { TO, startTestService } from '../service.ts';
+import {
+  type Received,
+  SCHEMES,
+  type TestSandbox,
+  balanceOf,
+  sharedCredentials,
+  startReceiver,
+  startTestSandbox,
+} from './sandbox.ts';
+
+const PAY = 'opay/transferToMerchantAuth';
+const payment = { userId: '12345', appOrderId: 'o-1', orderAmount: '100', payCoinSymbol: 'USDT1742' };
+const FROM = '0x27b1fdb04752bbc536007a920d24acb045561C26';
+const MIXED = '0x52908400098527886E0F7030069857D2E4169EE7';
+const withdrawal = (over = {}) => ({
+  command: 'withdraw',
+  from: FROM,
+  to: MIXED,
+  symbol: 'ETH',
+  amount: '1.50',
+  memo: '',
+  outputs: [],
+  speedUps: 1,
+  request: 'w-1',
+  ...over,
+});
+const transaction = {
+  command: 'web3',
+  from: FROM,
+  to: MIXED,
+  symbol: 'ETH',
+  amount: '0',
+  data: '0xa9059cbb',
+  contract: MIXED,
+  speedUps: 1,
+  request: 'c-1',
+};
+
+const folder = sharedCredentials();
+const file = (name: string) => ({ file: `${folder}/${name}` });
+
+async function startBoth(faults: readonly Fault[]): Promise<TestSandbox> {
+  const service = await startTestService({
+    settings: {
+      sources: [
+        {
+          name: 'shop',
+          callback: 'payment',
+          appKey: 'demo-shop',
+          signatures: [
+            { scheme: 'md5', secret: file('shop.secret') },
+            {
+              scheme: 'rsa-envelope',
+              platformKey: file('platform.public.pem'),
+              merchantKey: file('merchant.private.pem'),
+            },
+          ],
+        },
+        {
+          name: 'vault',
+          callback: 'cosigner',
+          authenticate: [{ header: { name: 'authorization', secret: file('vault.token') } }],
+        },
+      ],
+    },
+  });
+  onTestFinished(() => service.stop());
+  return startTestSandbox({ receiver: service.url, faults: new Map(faults.map((fault) => [fault, 100])) });
+}
+
+const all = Object.keys(FAULTS) as readonly Fault[];
+const payments = {
+  md5: all.filter((fault) => /^tamper-(?!credential|terms|outputs|data)/.test(fault)),
+  'rsa-envelope': all.filter((fault) => /^tamper-(?!credential|terms|outputs|shift)/.test(fault)),
+};
+const cosigner = ['tamper-credential', 'tamper-terms', 'tamper-outputs'] as const;
+
+describe('the real receiver refuses a tampered confirmation', () => {
+  describe.each(SCHEMES)('with %s', (scheme) => {
+    it.each(payments[scheme])('%s', async (fault) => {
+      const sandbox = await startBoth([fault]);
+      expect((await sandbox.call(PAY, payment, scheme)).code).toBe('10015');
+      expect(sandbox.log.find(({ kind }) => kind === 'confirmation')).toMatchObject({
+        outcome: '"FAILURE"',
+        why: 'it answered FAILURE',
+        faults: [fault],
+      });
+      expect(await balanceOf(sandbox, 12_345, 'USDT1742')).toBe('100000');
+    });
+  });
+
+  it.each(cosigner)('%s', async (fault) => {
+    const sandbox = await startBoth([fault]);
+    await sandbox.steer(withdrawal());
+    if (fault !== 'tamper-outputs') await sandbox.steer(transaction);
+    for (let polls = 0; polls < 3; polls++) await sandbox.steer({ command: 'poll' });
+    const tampered = sandbox.log.filter(({ faults }) => faults.includes(fault));
+    expect(tampered.length).toBeGreaterThan(0);
+    expect(tampered.map(({ outcome }) => outcome)).toEqual(tampered.map(() => '"FAILURE"'));
+    // What is honest beside it is signed all the same.
+    for (const each of (await sandbox.steer({ command: 'signings' })) as readonly object[]) {
+      expect(each).toMatchObject({ status: 'signed', signed: 2 });
+    }
+  });
+
+  it('and a receiver that says yes to one is found out, and debits nothing', async () => {
+    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
+    const sandbox = await startTestSandbox({
+      receiver: receiver.url,
+      faults: new Map([['tamper-amount', 100]]),
+    });
+    expect((await sandbox.call(PAY, payment)).code).toBe('10015');
+    expect(await balanceOf(sandbox, 12_345, 'USDT1742')).toBe('100000');
+    expect(sandbox.log[0]?.why).toContain('said yes to a tampered confirmation');
+  });
+});
+
+describe('the real receiver accepts what is only written in another form', () => {
+  const wire = all.filter((fault) => fault.startsWith('wire-'));
+  const forms: Readonly<Record<string, readonly Fault[]>> = {
+    md5: ['wire-upper', 'wire-time-member', 'late', 'repeat'],
+    'rsa-envelope': ['wire-time', 'wire-base64', 'late', 'repeat'],
+  };
+
+  describe.each(SCHEMES)('a payment with %s', (scheme) => {
+    it.each(forms[scheme] ?? [])('%s', async (fault) => {
+      const sandbox = await startBoth([fault]);
+      expect((await sandbox.call(PAY, payment, scheme)).code).toBe('0');
+      const confirmations = sandbox.log.filter(({ kind }) => kind === 'confirmation');
+      expect(confirmations.length).toBe(fault === 'repeat' ? 2 : 1);
+      for (const each of confirmations) expect(each).toMatchObject({ outcome: '"SUCCESS"', faults: [fault] });
+      expect(await balanceOf(sandbox, 12_345, 'USDT1742')).toBe('99900');
+    });
+  });
+
+  const signed = [...wire, 'late', 'repeat', 'reorder'].filter(
+    (fault) => !/^wire-(?:time|base64|upper)/.test(fault),
+  ) as readonly Fault[];
+
+  it.each(signed)('a withdrawal and a transaction with %s', async (fault) => {
+    const sandbox = await startBoth([fault]);
+    await sandbox.steer(withdrawal());
+    await sandbox.steer(transaction);
+    for (let polls = 0; polls < 3; polls++) await sandbox.steer({ command: 'poll' });
+    expect(sandbox.log.filter(({ faults }) => faults.includes(fault)).length).toBeGreaterThan(0);
+    expect(await sandbox.steer({ command: 'signings' })).toMatchObject([
+      { status: 'signed', signed: 2, refused: 0 },
+      { status: 'signed', signed: 2, refused: 0 },
+    ]);
+  });
+
+  it('all forms at once', async () => {
+    const sandbox = await startBoth([...wire, 'repeat', 'reorder', 'late']);
+    for (const [at, scheme] of SCHEMES.entries()) {
+      expect((await sandbox.call(PAY, { ...payment, appOrderId: `o-${at}` }, scheme)).code).toBe('0');
+    }
+    await sandbox.steer(withdrawal());
+    await sandbox.steer(transaction);
+    for (let polls = 0; polls < 3; polls++) await sandbox.steer({ command: 'poll' });
+    expect(await sandbox.steer({ command: 'signings' })).toMatchObject([
+      { status: 'signed' },
+      { status: 'signed' },
+    ]);
+  });
+});
+
+describe('the forms', () => {
+  async function bodies(faults: readonly Fault[], command: object): Promise<readonly Received[]> {
+    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
+    const sandbox = await startTestSandbox({
+      receiver: receiver.url,
+      faults: new Map(faults.map((fault) => [fault, 100])),
+    });
+    await sandbox.steer({ ...command });
+    await sandbox.steer({ command: 'poll' });
+    return receiver.received;
+  }
+
+  it.each<[Fault, object, RegExp]>([
+    ['wire-withdraw-id', withdrawal(), /"transfer_id":"","withdraw_id":\d+,/],
+    ['wire-big-id', withdrawal(), /"transfer_id":9007199254740993\d+,/],
+    ['wire-big-id', transaction, /"trans_id":9007199254740993\d+,/],
+    ['wire-text-id', withdrawal(), /"transfer_id":"\d+",/],
+    ['wire-number', withdrawal(), /"amount":1\.50,/],
+    ['wire-empty', withdrawal(), /"memo":"","txid":"","outputs":""/],
+    ['wire-case', withdrawal(), new RegExp(`"to":"${TO.toLowerCase()}"`)],
+    ['wire-case', transaction, new RegExp(`"interactive_contract":"${TO.toLowerCase()}"`)],
+  ])('%s', async (fault, command, form) => {
+    const [honest] = await bodies([], command);
+    const [odd] = await bodies([fault], command);
+    expect(honest?.body).not.toMatch(form);
+    expect(odd?.body).toMatch(form);
+  });
+
+  it('wire-no-round leaves pending_round out, but not in a speed-up', async () => {
+    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
+    const faults = new Map([['wire-no-round', 100]] as const);
+    const sandbox = await startTestSandbox({ receiver: receiver.url, faults });
+    await sandbox.steer(withdrawal());
+    for (let polls = 0; polls < 2; polls++) await sandbox.steer({ command: 'poll' });
+    const rounds = receiver.received.map(
+      ({ body }) => (JSON.parse(body) as object) && /"pending_round":(\w+)/.exec(body)?.[1],
+    );
+    expect(rounds).toEqual([undefined, undefined, undefined, 'true', 'true', 'true']);
+  });
+});
+
+describe('the faults of the bill', () => {
+  const BILL = 'opay/merchantBillingDay';
+  type Bill = { readonly count: number; readonly list: readonly Record<string, unknown>[] };
+
+  async function billWith(fault: Fault, params = {}, answer = 'SUCCESS'): Promise<Bill> {
+    const receiver = await startReceiver((_, response) => void response.end(answer));
+    const sandbox = await startTestSandbox({ receiver: receiver.url, faults: new Map([[fault, 100]]) });
+    await sandbox.call(PAY, payment);
+    const { data, dataText } = await sandbox.call(BILL, params);
+    // The exact digits, which a number of this test would lose.
+    const [, amount] = /"orderAmount":([\d.]+)/.exec(dataText) ?? [];
+    const { count, list } = data as Bill;
+    return { count, list: list.map((each) => ({ ...each, orderAmount: amount })) };
+  }
+
+  const honest = {
+    appOrderId: 'o-1',
+    payCoinSymbol: 'USDT1742',
+    orderAmount: '100',
+    orderType: 1,
+    userId: 12_345,
+  };
+
+  it.each<[Fault, readonly object[]]>([
+    ['late', [honest]],
+    ['bill-omit', []],
+    ['bill-twice', [honest, honest]],
+    ['bill-amount', [{ ...honest, orderAmount: '100.000000000000000001' }]],
+    ['bill-coin', [{ ...honest, payCoinSymbol: 'BTC' }]],
+    ['bill-user', [{ ...honest, userId: 12_346 }]],
+    ['bill-order', [{ ...honest, appOrderId: 'o-1-1' }]],
+    ['bill-type', [{ ...honest, orderType: 11 }]],
+    ['bill-day', []],
+    ['bill-invented', [honest, { ...honest, appOrderId: 'invented-o-1' }]],
+  ])('%s', async (fault, records) => {
+    const { count, list } = await billWith(fault);
+    expect(count).toBe(records.length);
+    expect(list).toMatchObject(records);
+  });
+
+  it('bill-day has the payment a day later', async () => {
+    expect((await billWith('bill-day', { day: '2026-01-16' })).list).toMatchObject([
+      { ...honest, payTime: '2026-01-16 12:00:00' },
+    ]);
+  });
+
+  it('bill-refused debits what the receiver refused', async () => {
+    expect((await billWith('late', {}, 'FAILURE')).list).toEqual([]);
+    expect((await billWith('bill-refused', {}, 'FAILURE')).list).toMatchObject([honest]);
+  });
+});
+
+describe('--faults', () => {
+  it.each([
+    ['', {}],
+    ['late', { late: 100 }],
+    ['late=20,repeat=0', { late: 20, repeat: 0 }],
+    [' wire-time=5 ', { 'wire-time': 5 }],
+    ['tamper=10,tamper-sign=90', expect.objectContaining({ 'tamper-amount': 10, 'tamper-sign': 90 })],
+    ['all=1', Object.fromEntries(all.map((fault) => [fault, 1]))],
+  ])('%j is read', (written, rates) => {
+    expect(Object.fromEntries(readFaults(written))).toEqual(rates);
+  });
+
+  it.each(['x', 'late=101', 'late=-1', 'late=5%', 'late=', '=5', 'late 5', 'wire-'])(
+    '%j is not',
+    (written) => {
+      expect(() => readFaults(written)).toThrow(/--faults .* is not valid/);
+    },
+  );
+
+  it('occur as often as they should, the same ones with the same seed, and others with another', async () => {
+    const occurred = async (seed: string): Promise<readonly string[]> => {
+      const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
+      const sandbox = await startTestSandbox({
+        receiver: receiver.url,
+        seed,
+        faults: readFaults('repeat=30'),
+      });
+      for (let at = 0; at < 100; at++) {
+        await sandbox.call(PAY, { ...payment, orderAmount: '1', appOrderId: `o-${at}` });
+      }
+      const repeated = sandbox.log.filter(({ kind, faults }) => kind === 'confirmation' && faults.length > 0);
+      return [...new Set(repeated.map(({ about }) => about))];
+    };
+    const [first, second, other] = [await occurred('a'), await occurred('a'), await occurred('b')];
+    expect(second).toEqual(first);
+    expect(other).not.toEqual(first);
+    expect(first.length).toBeGreaterThan(10);
+    expect(first.length).toBeLessThan(60);
+  });
+});
