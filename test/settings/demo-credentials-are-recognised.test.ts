@@ -45,6 +45,8 @@ describe('the settings', () => {
       `sources[0].signatures[2].platformKey (file ${demo}/platform.public.pem) ${published}`,
       `sources[0].signatures[2].merchantKey (file ${demo}/merchant.private.pem) ${published}`,
       `sources[1].authenticate[0].header.secret (file ${demo}/vault.token) ${published}`,
+      `sources[1].selfCheck.clientSystemKey (file ${demo}/merchant.public.pem) ${published}`,
+      `sources[1].selfCheck.verifySignKey (file ${demo}/platform.public.pem) ${published}`,
     ]);
     expect(warnings()).toEqual([]);
   });
