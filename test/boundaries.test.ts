@@ -63,7 +63,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'errors',
   ],
   main: ['cli'],
-  generate: ['policy', 'settings'],
+  generate: ['platform', 'policy', 'settings'],
 };
 
 /** The only folders that may know a framework, and what `policy`, `claims` and `callback` may know at all. */

@@ -1,0 +1,67 @@
+import type { Operation } from './operation.ts';
+import { operations } from './operations/registry.ts';
+
+/** The checked-in files that are generated from the registry: path from the root, and content. */
+export function generatedPlatformFiles(): readonly (readonly [path: string, content: string])[] {
+  return [['docs/operations.md', `${[INTRODUCTION, overview(), ...operations.map(chapter)].join('\n\n')}\n`]];
+}
+
+const INTRODUCTION = `# The platform's operations
+
+<!-- Generated from the registry of operations by \`npm run generate\`. -->
+
+Each operation is a method of the client and a command. [platform.md](platform.md) says how to use them.
+\`appKey\` and \`sign\` are added to every request. On the command line, \`orderAmount\` is
+\`--order-amount\`.`;
+
+function overview(): string {
+  const rows = operations.map((operation) => [
+    operation.section,
+    `\`${methodOf(operation)}\``,
+    `\`platform ${operation.command}\``,
+    operation.reads ? 'yes' : 'no',
+    operation.paging === undefined ? 'no' : 'yes',
+  ]);
+  return table(['section', 'method', 'command', 'only reads', 'has pages'], rows);
+}
+
+const methodOf = ({ name }: Operation): string => `platform.${name}()`;
+
+function chapter(operation: Operation): string {
+  const { section, name, path, summary, notes = [], oneOf, paging } = operation;
+  const sentences = [
+    summary,
+    ...notes,
+    ...(oneOf === undefined ? [] : [`Give at least one of ${oneOf.join(', ')}; the first given one counts.`]),
+    ...(paging === undefined ? [] : [`\`${name.replace(/list$/, 'listAll')}\` reads all pages.`]),
+  ];
+  return [
+    `## \`${name}\` (${section})`,
+    `\`POST /platformapi/SEGMENT/open/${path}\``,
+    sentences.join('\n'),
+    ...parametersTable(operation),
+  ].join('\n\n');
+}
+
+function parametersTable({ parameters, numbers = [], secrets = [] }: Operation): readonly string[] {
+  const rows = Object.entries(parameters.shape).map(([name, schema]) => {
+    const absent = schema.safeParse(undefined);
+    const need = !absent.success ? 'required' : typeof absent.data === 'string' ? absent.data : '';
+    const type = numbers.includes(name) ? 'number' : 'string';
+    const secret = secrets.includes(name)
+      ? ' A secret: the command has `-file` and `-env` options for it.'
+      : '';
+    return [`\`${name}\``, type, need, `${schema.description ?? ''}${secret}`];
+  });
+  return rows.length === 0 ? [] : [table(['parameter', 'sent as', 'default', 'meaning'], rows)];
+}
+
+/** A Markdown table with aligned columns, as the formatter writes it. */
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [header, ...rows];
+  const widths = header.map((_, at) => Math.max(3, ...all.map((row) => row[at]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`;
+  const rule = line(widths.map((width) => '-'.repeat(width)));
+  return [line(header), rule, ...rows.map(line)].join('\n');
+}
