@@ -189,7 +189,7 @@ function readPosted(
   return readAnswer(operation, posted.body, { protection, secrets: [...protection.secrets, ...own] });
 }
 
-/** What is wrong with an answer before its body is read. */
+/** The fault of an answer's status or type; undefined if its body can be read. */
 function faultOfAnswer({
   status,
   contentType,

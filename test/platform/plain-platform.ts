@@ -48,7 +48,7 @@ export interface Behaviour {
   /** The JSON text of `data`. */
   readonly data?: (received: Received) => string;
   /** The whole JSON text of the answer, instead of an envelope around `data`. */
-  readonly whole?: (received: Received) => string;
+  readonly whole?: (received: Received) => string | Promise<string>;
   /** Answers by itself, with any bytes. Returns true if it did. */
   readonly raw?: (response: ServerResponse, attempt: number) => boolean;
 }
@@ -143,7 +143,7 @@ export async function startPlatform(behaviour: Behaviour): Promise<PlainPlatform
     const found = authenticated(request.url ?? '', body);
     if (found !== undefined) received.push(found);
     response.setHeader('content-type', 'application/json;charset=UTF-8');
-    response.end(found === undefined ? WRONG_SIGNATURE : answerTo(found, behaviour));
+    response.end(found === undefined ? WRONG_SIGNATURE : await answerTo(found, behaviour));
   };
   const server = createServer((request, response) => {
     handle(request, response).catch((thrown: unknown) => response.destroy(thrown as Error));
@@ -159,6 +159,26 @@ export async function startPlatform(behaviour: Behaviour): Promise<PlainPlatform
   return { url: `http://127.0.0.1:${port}`, received, requests: () => requests };
 }
 
-function answerTo(received: Received, { data, whole }: Behaviour): string {
-  return whole?.(received) ?? envelope(received.scheme, data?.(received) ?? 'null');
+/** A confirmation of a payment, as the platform sends it with this scheme (section 6.1). */
+export function confirmation(
+  scheme: Received['scheme'],
+  payment: Readonly<Record<string, unknown>>,
+  nowMs: number,
+): string {
+  if (scheme === 'md5') {
+    const members = { appKey: APP_KEY, ...payment };
+    return JSON.stringify({ ...members, sign: md5Sign(members, SECRET) });
+  }
+  const { platform, merchant } = keys();
+  const plaintext = JSON.stringify(payment);
+  return JSON.stringify({
+    app_id: APP_KEY,
+    time: nowMs,
+    data: encryptFor(merchant.publicKey, plaintext),
+    sign: signWith(platform.privateKey, plaintext),
+  });
+}
+
+async function answerTo(received: Received, { data, whole }: Behaviour): Promise<string> {
+  return (await whole?.(received)) ?? envelope(received.scheme, data?.(received) ?? 'null');
 }

@@ -71,7 +71,7 @@ function credentialsOf(
     const { scheme, merchantKey, platformKey } = chosen;
     return { scheme, appKey, merchantKey: read(merchantKey), platformKey: read(platformKey) };
   }
-  // The code exchange (4.1) encrypts for the platform, whose key stands in an RSA entry of the source.
+  // The code exchange (4.1) encrypts with the platform's key, which an RSA entry of the source names.
   const keyed = signatures.find((each) => each.scheme !== 'md5');
   return {
     scheme: 'md5',

@@ -56,7 +56,8 @@ export async function announceAndPay(
   );
   try {
     const data = await request(connection, pay, payment);
-    const words = `Paid: ${payment.orderAmount} ${payment.payCoinSymbol} by ${payment.userId}, order ${payment.appOrderId}.`;
+    const { userId, appOrderId, orderAmount, payCoinSymbol } = payment;
+    const words = `Paid: ${orderAmount} ${payCoinSymbol} by ${userId}, order ${appOrderId}.`;
     session.print(data === null ? words : `${words}\n${objectText(data)}`, { paid: payment, data });
     return 0;
   } catch (thrown) {
@@ -82,9 +83,11 @@ async function lookUp(
   const user = /^[1-9]\d{0,17}$/.test(userId) ? { userId } : {};
   try {
     const found = await findPayment(connection, { appOrderId, ...user });
-    return found === undefined
-      ? `${stays} The bill does not have it yet, which is no proof: look again before you pay again.`
-      : `The bill has it: ${found.orderAmount} ${found.payCoinSymbol}, created ${found.createTime}. Don't pay again.`;
+    if (found === undefined) {
+      return `${stays} The bill does not have it yet, which is no proof: look again before you pay again.`;
+    }
+    const { orderAmount, payCoinSymbol, createTime } = found;
+    return `The bill has it: ${orderAmount} ${payCoinSymbol}, created ${createTime}. Don't pay again.`;
   } catch (failed) {
     return `${stays} The bill can't be read: ${messageOf(failed)}.`;
   }
