@@ -175,7 +175,13 @@ function readPosted(
     throw faultError('PLATFORM_TIMEOUT', operation, `the answer was not complete within ${timeoutMs} ms`);
   }
   if (posted.kind === 'cancelled') {
-    throw faultError('PLATFORM_CANCELLED', operation, 'it was cancelled before its answer was complete');
+    throw posted.sent
+      ? faultError('PLATFORM_CANCELLED', operation, 'it was cancelled before its answer was complete')
+      : new PlatformError('PLATFORM_CANCELLED', 'it was cancelled before it was sent', {
+          ...describeOperation(operation),
+          outcome: 'not-sent',
+          fix: 'nothing was sent',
+        });
   }
   if (posted.kind === 'broken') {
     throw posted.sent

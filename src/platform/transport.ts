@@ -20,15 +20,15 @@ export type Posted =
       readonly location: string | undefined;
       readonly body: Uint8Array;
     }
+  /** `sent` is false if nothing reached the platform. */
   | { readonly kind: 'too-large' }
   | { readonly kind: 'timeout' }
-  | { readonly kind: 'cancelled' }
-  /** `sent` is false if the connection was never made. */
+  | { readonly kind: 'cancelled'; readonly sent: boolean }
   | { readonly kind: 'broken'; readonly because: string; readonly sent: boolean };
 
 /** Sends one POST with a JSON body, and reads the whole answer within its bounds. Never rejects. */
 export async function post({ url, body, timeoutMs, answerBytes, signal }: Posting): Promise<Posted> {
-  if (isAborted(signal)) return { kind: 'broken', because: 'it was cancelled before', sent: false };
+  if (isAborted(signal)) return { kind: 'cancelled', sent: false };
   const late = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(url, {
@@ -48,7 +48,7 @@ export async function post({ url, body, timeoutMs, answerBytes, signal }: Postin
       body: read,
     };
   } catch (thrown) {
-    if (isAborted(signal)) return { kind: 'cancelled' };
+    if (isAborted(signal)) return { kind: 'cancelled', sent: true };
     if (late.aborted) return { kind: 'timeout' };
     return { kind: 'broken', because: causeOf(thrown), sent: !isBeforeSending(thrown) };
   }

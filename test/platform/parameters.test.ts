@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import type { Platform } from '../../src/platform/client.ts';
 import { operations } from '../../src/platform/operations/registry.ts';
 import { NOW_MS, client, errorOf } from './client.ts';
@@ -271,5 +272,28 @@ describe('every operation', () => {
     for (const names of [operation.numbers, operation.oneOf, operation.secrets]) {
       expect(known).toEqual(expect.arrayContaining([...(names ?? [])]));
     }
+  });
+
+  it.each(operations)('$name has JSON Schemas of its parameters and its answer', ({ parameters, data }) => {
+    const sent = z.toJSONSchema(parameters, { io: 'input' });
+    expect(Object.keys(sent.properties ?? {})).toEqual(Object.keys(parameters.shape));
+    expect(sent.additionalProperties).toBe(false);
+    expect(() => z.toJSONSchema(data, { io: 'input' })).not.toThrow();
+  });
+
+  it('has schemas that name required members and the kinds of numbers', () => {
+    const find = (name: string) =>
+      operations.find((operation) => operation.name === name)?.parameters ?? z.object({});
+    expect(z.toJSONSchema(find('orders.list'), { io: 'input' })).toMatchObject({
+      required: ['symbol', 'startDate', 'endDate'],
+      properties: { pageSize: { type: 'string' }, symbol: { type: 'string' } },
+    });
+    const bill = operations.find(({ name }) => name === 'bill.list')?.data ?? z.unknown();
+    expect(z.toJSONSchema(bill, { io: 'input' })).toMatchObject({
+      properties: {
+        count: { wire: 'integer' },
+        list: { items: { properties: { orderAmount: { wire: 'decimal' }, userId: { wire: 'integer' } } } },
+      },
+    });
   });
 });

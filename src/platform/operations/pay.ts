@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { amount, word } from '../parameters.ts';
-import type { ExactJson } from '../../values/exact-json.ts';
 
 export const pay = defineOperation({
   section: '4.2',
@@ -22,6 +21,6 @@ export const pay = defineOperation({
   }),
   example: { userId: '12345', appOrderId: '11321', orderAmount: '100', payCoinSymbol: 'USDT1742' },
   // The specification doesn't show the members of data.
-  data: z.custom<ExactJson | undefined>(() => true),
+  data: z.unknown(),
   reads: false,
 });
