@@ -30,7 +30,7 @@ export const FAULTS = {
   'bill-day': 'the bill has a payment a day later',
   'bill-invented': 'the bill also has an order that nobody asked for',
   'bill-refused': 'a payment that the receiver refused is debited and billed',
-  'wire-time': 'the time of an envelope is in seconds, or is text',
+  'wire-time': 'the time of an envelope is text, in seconds',
   'wire-base64': 'an envelope is in padded base64 of the other alphabet',
   'wire-upper': 'the MD5 of a payment is in upper case',
   'wire-time-member': 'a payment has a signed member time (md5)',

@@ -96,7 +96,13 @@ describe('payments, withdrawals and transactions with faults of all kinds', () =
       const speedUps = at % 3;
       await sandbox.steer({
         command: 'withdraw',
-        ...{ request: `w-${at}`, from: TO, to: TO, symbol: 'ETH', memo: '', outputs: [], speedUps },
+        request: `w-${at}`,
+        from: TO,
+        to: TO,
+        symbol: 'ETH',
+        memo: '',
+        outputs: [],
+        speedUps,
         amount: isAllowed ? `0.${at + 1}` : '10.1',
       });
       ends.set(`w-${at}`, isAllowed ? `signed ${speedUps + 1}` : 'ignored 0');
@@ -105,7 +111,13 @@ describe('payments, withdrawals and transactions with faults of all kinds', () =
       const contract = at % 4 === 0 ? '0x0000000000000000000000000000000000000001' : TO;
       await sandbox.steer({
         command: 'web3',
-        ...{ request: `c-${at}`, from: TO, to: TO, symbol: 'ETH', amount: '0', data: '0xa9059cbb', contract },
+        request: `c-${at}`,
+        from: TO,
+        to: TO,
+        symbol: 'ETH',
+        amount: '0',
+        data: '0xa9059cbb',
+        contract,
         speedUps: at % 2,
       });
       ends.set(`c-${at}`, contract === TO ? `signed ${1 + (at % 2)}` : 'ignored 0');

@@ -2,11 +2,12 @@ import type { Command } from 'commander';
 import { CountersignError } from '../../errors.ts';
 import type { CosignerCredential } from '../../sandbox/cosigner.ts';
 import { ensureCredentials, readCredentials, settingsBlock } from '../../sandbox/credentials.ts';
-import { readFaults } from '../../sandbox/faults.ts';
+import { FAULTS, readFaults } from '../../sandbox/faults.ts';
 import { entryLine } from '../../sandbox/log.ts';
 import { type SandboxOptions, startSandbox } from '../../sandbox/sandbox.ts';
 import { INSTANT_FORM, readInstant } from '../../values/clock.ts';
 import { type Call, type CommandRow, optionName } from '../command.ts';
+import { columns, isoTime } from '../print.ts';
 import type { Session } from '../session.ts';
 import { CONTROL_PORT } from './call.ts';
 
@@ -28,11 +29,14 @@ export const sandboxStart: CommandRow = {
     const sandbox = await startSandbox(options);
     const folder = text(call, 'credentials');
     const sources = settingsBlock(folder, options.credentials.appKey);
+    const { seed, standsAtMs, receiver, withdrawUrl } = options;
+    const clock = standsAtMs === undefined ? 'now' : isoTime(standsAtMs);
     session.print(
       `The receiver's settings need these sources:\n\n${sources}\n` +
         `The operations are at ${sandbox.url}, the control port is ${sandbox.controlUrl}.\n` +
-        `Payments are confirmed by ${options.receiver}, withdrawals by ${options.withdrawUrl}.`,
-      { ready: true, url: sandbox.url, control: sandbox.controlUrl, receiver: options.receiver, sources },
+        `Payments are confirmed by ${receiver}, withdrawals by ${withdrawUrl}.\n` +
+        `The seed is ${seed}. The clock ${clock === 'now' ? 'goes' : `stands at ${clock}`}.`,
+      { ready: true, url: sandbox.url, control: sandbox.controlUrl, receiver, seed, clock, sources },
     );
     await session.stopped();
     await sandbox.stop();
@@ -63,7 +67,10 @@ function defineAddresses(command: Command): Command {
 
 function defineFaults(command: Command): Command {
   return command
-    .option('--seed <text>', 'the seed of all records; the same seed gives the same answers', DEFAULT_SEED)
+    .option(
+      '--seed <text>',
+      `the seed of all records; the same seed gives the same answers (default: ${DEFAULT_SEED})`,
+    )
     .option(
       '--clock <instant>',
       `where the clock stands, or \`now\` for one that goes (default: now; with --seed ${SEEDED_CLOCK})`,
@@ -72,8 +79,10 @@ function defineFaults(command: Command): Command {
     .option('--zone <name>', 'the time zone of the platform', 'Asia/Shanghai')
     .option('--deny <operations>', 'operations that this merchant may not use, with commas between')
     .option('--daily-limit <number>', 'requests in a day; 0 for any number', '0')
-    .option('--faults <list>', 'faults to make, such as late=20,tamper=10 (per cent); docs/sandbox.md', '')
-    .option('--late-ms <number>', 'how late a late call is', '1000');
+    .option('--faults <list>', 'faults to make, such as late=20,tamper=10 (per cent)', '')
+    .option('--late-ms <number>', 'how late a late call is', '1000')
+    .addHelpText('after', '\n`countersign help sandbox` lists the commands that steer it.')
+    .addHelpText('after', `\nFaults:\n${columns(Object.entries(FAULTS).map((row) => ['', ...row]))}`);
 }
 
 function optionsOf(session: Session, call: Call): SandboxOptions {
@@ -85,7 +94,7 @@ function optionsOf(session: Session, call: Call): SandboxOptions {
     host: text(call, 'host'),
     port: number('port', 65_535),
     controlPort: number('controlPort', 65_535),
-    seed: text(call, 'seed'),
+    seed: call.option('seed') === undefined ? DEFAULT_SEED : text(call, 'seed'),
     scale: Math.max(1, number('scale', 1000)),
     clock: session.clock,
     standsAtMs: clockOf(call),
@@ -108,8 +117,7 @@ function optionsOf(session: Session, call: Call): SandboxOptions {
 }
 
 function clockOf(call: Call): number | undefined {
-  const isSeeded = text(call, 'seed') !== DEFAULT_SEED;
-  const written = call.option('clock') ?? (isSeeded ? SEEDED_CLOCK : 'now');
+  const written = call.option('clock') ?? (call.option('seed') === undefined ? 'now' : SEEDED_CLOCK);
   if (written === 'now') return undefined;
   const atMs = readInstant(written);
   if (atMs !== undefined) return atMs;

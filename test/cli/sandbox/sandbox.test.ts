@@ -160,4 +160,15 @@ describe('countersign sandbox', () => {
     expect(ran.code).toBe(0);
     expect(ran.json()).toMatchObject({ ready: true, receiver: 'http://127.0.0.1:8080' });
   });
+
+  it.each([
+    [[], 'demo', 'now'],
+    [['--seed', 'demo'], 'demo', '2026-01-15T04:00:00.000Z'],
+    [['--seed', '7'], '7', '2026-01-15T04:00:00.000Z'],
+    [['--seed', '7', '--clock', 'now'], '7', 'now'],
+    [['--clock', '2026-03-02T10:00:00Z'], 'demo', '2026-03-02T10:00:00.000Z'],
+  ])('%j has the seed %s and the clock %s', async (argv, seed, clock) => {
+    const ran = await start('--json', '--credentials', sharedCredentials(), ...argv);
+    expect(ran.json()).toMatchObject({ seed, clock });
+  });
 });
