@@ -67,6 +67,11 @@ export async function answerRequest(request: PlatformRequest, parts: PlatformPar
     : JSON.stringify(plain({ code, msg, data, form }));
 }
 
+/** The answer to a request whose body could not be read. */
+export function refusedUnread(why: string): string {
+  return JSON.stringify({ code: '10020', msg: `${CODES['10020']}: ${why}`, data: null });
+}
+
 async function perform(
   { method, text }: PlatformRequest,
   operation: Operation | undefined,

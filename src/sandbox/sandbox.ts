@@ -7,7 +7,7 @@ import type { Credentials } from './credentials.ts';
 import { type FaultRates, createFaults } from './faults.ts';
 import { type Entry, createSandboxLog } from './log.ts';
 import { OPERATIONS } from './operations/registry.ts';
-import { answerRequest } from './platform.ts';
+import { answerRequest, refusedUnread } from './platform.ts';
 import { seedState } from './seed.ts';
 import { listen } from './server.ts';
 import type { Scheme } from './signing.ts';
@@ -89,6 +89,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     bytesMax: REQUEST_BYTES_MAX,
     option: '--port',
     answer: async (request) => ({ status: 200, text: await answerRequest(request, platform) }),
+    failed: (message) => ({ status: 200, text: refusedUnread(message) }),
   });
   const control = await listen({
     host: '127.0.0.1',
@@ -96,6 +97,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     bytesMax: CONTROL_BYTES_MAX,
     option: '--control-port',
     answer: (request) => answerControl(request, { seed, scale, state, clock, cosigner, log }),
+    failed: (message) => ({ status: 500, text: JSON.stringify({ message }) }),
   }).catch(async (thrown: unknown) => {
     await server.stop();
     throw thrown;

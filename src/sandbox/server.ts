@@ -26,11 +26,11 @@ export interface ListenOptions {
   /** The option that sets the port, for errors. */
   readonly option: string;
   readonly answer: (request: ReadRequest) => Promise<Reply>;
+  /** The answer to a body above `bytesMax`, or to any other fault. */
+  readonly failed: (message: string) => Reply;
 }
 
 const REQUEST_TIMEOUT_MS = 30_000;
-const TOO_LARGE = { status: 413, text: '{"code":"10020","msg":"the body is too large","data":null}' };
-const FAILED = { status: 500, text: '{"code":"10001","msg":"system error","data":null}' };
 
 /** Listens on an address; port 0 is any free one. Throws USAGE if it can't. */
 export async function listen(options: ListenOptions): Promise<Listening> {
@@ -57,18 +57,18 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 async function respond(
   request: IncomingMessage,
   response: ServerResponse,
-  { bytesMax, answer }: ListenOptions,
+  { bytesMax, answer, failed }: ListenOptions,
 ): Promise<void> {
   const write = ({ status, text }: Reply): void =>
     void response.writeHead(status, { 'content-type': 'application/json;charset=UTF-8' }).end(text);
   try {
     const text = await readText(request, bytesMax);
-    if (text === undefined) return write(TOO_LARGE);
+    if (text === undefined) return write(failed(`the body has more than ${bytesMax} bytes`));
     const { method = '', url = '', headers } = request;
     return write(await answer({ method, path: url.split('?')[0] ?? '', headers, text }));
   } catch {
-    // The client went away, or the answer couldn't be made: its error is no matter of the client's.
-    return response.headersSent ? undefined : write(FAILED);
+    // The client went away, or the answer can't be made. The error itself is no matter of the client's.
+    return response.headersSent ? undefined : write(failed('the sandbox failed'));
   }
 }
 

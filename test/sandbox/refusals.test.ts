@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { APP_KEY, NOW_MS, envelope, flat, keysOf, sharedCredentials, startTestSandbox } from './sandbox.ts';
 
@@ -42,6 +43,14 @@ describe('a request that is not authentic', () => {
     expect(sandbox.log).toMatchObject([
       { kind: 'request', about: PATH, outcome: code, why: expect.any(String) },
     ]);
+  });
+
+  it('is refused unread if it is too large', async () => {
+    const sandbox = await startTestSandbox();
+    const answer = await sandbox.post(PATH, ' '.repeat(1_048_577));
+    expect(answer).toEqual({ code: '10020', msg: expect.stringContaining('1048576 bytes'), data: null });
+    expect(sandbox.log).toEqual([]);
+    expect(await sandbox.post(PATH, flat({}, keys.secret).padEnd(1_048_576))).toMatchObject({ code: '0' });
   });
 
   it('goes nowhere with another method or path', async () => {
@@ -125,6 +134,23 @@ describe('the control port', () => {
     const { controlUrl } = await startTestSandbox();
     const init = method === 'POST' ? { method, headers, body: '{"command":"reset"}' } : { method, headers };
     expect((await fetch(controlUrl, init)).status).toBe(403);
+  });
+
+  it('refuses a page that reaches it by a name of its own', async () => {
+    const { controlUrl } = await startTestSandbox();
+    const status = (host: string) =>
+      new Promise((resolve, reject) => {
+        const headers = { host, 'content-type': 'application/json' };
+        request(controlUrl, { method: 'POST', headers }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        })
+          .on('error', reject)
+          .end('{"command":"users"}');
+      });
+    expect(await status('rebound.example.com')).toBe(403);
+    expect(await status('127.0.0.1.example.com')).toBe(403);
+    expect(await status('localhost:8071')).toBe(200);
   });
 
   it.each([
