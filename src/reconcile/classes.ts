@@ -104,4 +104,3 @@ export interface Item {
 
 export const isException = ({ class: name }: Pick<Item, 'class'>): boolean =>
   CLASSES[name].level !== 'explained';
-export const isAlarm = ({ class: name }: Pick<Item, 'class'>): boolean => CLASSES[name].level === 'alarm';

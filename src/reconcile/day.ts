@@ -28,6 +28,8 @@ export function readDay(text: string, zone: string): Day {
 /** The date before, as text. */
 export const dateBefore = (date: string): string =>
   Temporal.PlainDate.from(date).subtract({ days: 1 }).toString();
+/** The date after, as text. */
+export const dateAfter = (date: string): string => Temporal.PlainDate.from(date).add({ days: 1 }).toString();
 
 function dateOf(text: string): Temporal.PlainDate | undefined {
   if (!DATE.test(text)) return undefined;

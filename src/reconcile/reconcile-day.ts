@@ -4,7 +4,7 @@ import { type JournalCollector, createCollector } from './approvals.ts';
 import type { Bill } from './bill.ts';
 import type { Item } from './classes.ts';
 import type { Day } from './day.ts';
-import type { Entries, Subjects } from './entries.ts';
+import { type Entries, type Entry, type Subjects, kindOf } from './entries.ts';
 import { reconcilePayments } from './payments.ts';
 import type { EarlierRuns, History, Refusal, SourceResult } from './source.ts';
 import { reconcileWithdrawals } from './withdrawals.ts';
@@ -86,16 +86,18 @@ async function readPeriod({ day, settleMs, entries, bills, progress }: DayParts)
   const collector = createCollector();
   let read = 0;
   for await (const entry of entries.between(day.fromMs - settleMs, day.untilMs + settleMs)) {
-    if (++read % PROGRESS_EVERY === 0) progress('entries of the journal', read);
-    assertKind(entry.source, entry.subject, bills);
+    if (++read % PROGRESS_EVERY === 0) progress('the journal', read);
+    assertKind(entry, bills);
     collector.add(entry);
   }
   return collector;
 }
 
 /** A source without a bill can't have payments: they would not be reconciled. Throws USAGE. */
-function assertKind(source: string, subject: string, bills: DayParts['bills']): void {
-  if (subject === '' || subject.startsWith('payment:') === bills.has(source)) return;
+function assertKind(entry: Pick<Entry, 'source' | 'subject'>, bills: DayParts['bills']): void {
+  const kind = kindOf(entry);
+  const { source, subject } = entry;
+  if (kind === undefined || (kind === 'payment') === bills.has(source)) return;
   throw new CountersignError(
     'USAGE',
     `the journal of ${source} has ${subject}, and the settings say that ${source} ` +

@@ -5,6 +5,7 @@ import { CountersignError } from '../errors.ts';
 import { sha256Hex } from '../values/canonical.ts';
 import type { Clock } from '../values/clock.ts';
 import { isException } from './classes.ts';
+import { dateAfter } from './day.ts';
 import { earlierRuns, runBefore } from './earlier.ts';
 import { writeItems } from './items-csv.ts';
 import { type DayParts, type DayResult, reconcileDay } from './reconcile-day.ts';
@@ -13,6 +14,7 @@ import {
   type Records,
   type Run,
   TEMPORARY,
+  lastRuns,
   openExceptions,
   readRecords,
   recordedItem,
@@ -34,8 +36,8 @@ export interface RunResult {
   readonly isNew: boolean;
   /** The exceptions that are not closed. */
   readonly open: readonly RecordedItem[];
-  /** Runs of the next day that rest on a run that this one replaces. They should be repeated. */
-  readonly outdated: readonly number[];
+  /** The run of the next day, if it rests on another run of this day. It should be repeated. */
+  readonly outdated: number | undefined;
 }
 
 /**
@@ -76,14 +78,17 @@ async function runHeld(parts: RunParts): Promise<RunResult> {
   const made = runOf(parts, records, { result, before, last, sources });
   if (last !== undefined && isSameResult(last, made)) {
     await restoreItems(directory, last, result);
-    return { run: last, isNew: false, open: openExceptions(records, last), outdated: [] };
+    const open = openExceptions(records, last);
+    return { run: last, isNew: false, open, outdated: outdatedRun(records, last) };
   }
   await writeItemsFile(directory, made.csv.file, result);
   await writeRecord(records, `${runName(made.number, day.date)}.json`, made);
-  const outdated = records.runs.filter(
-    ({ inputs }) => last !== undefined && inputs.before.run === last.number,
-  );
-  return { run: made, isNew: true, open: made.exceptions, outdated: outdated.map(({ number }) => number) };
+  return { run: made, isNew: true, open: made.exceptions, outdated: outdatedRun(records, made) };
+}
+
+function outdatedRun(records: Records, { day, number }: Run): number | undefined {
+  const next = lastRuns(records).get(dateAfter(day));
+  return next === undefined || next.inputs.before.run === number ? undefined : next.number;
 }
 
 interface Found {

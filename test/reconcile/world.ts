@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { callbackKinds } from '../../src/callback/kinds.ts';
@@ -7,8 +7,8 @@ import type { Callback, Kind } from '../../src/callback/callback.ts';
 import type { Store } from '../../src/store/store.ts';
 import { readMembers } from '../../src/values/members.ts';
 import { type StorePlace, openPlace } from '../archive/place.ts';
-import { type Place, type Ran, place } from '../cli/terminal.ts';
-import { transfer, web3 } from '../service.ts';
+import { type Place, type Ran, placeIn } from '../cli/terminal.ts';
+import { transfer, web3, writeServiceFolder } from '../service.ts';
 
 import { REVISION, push } from '../store/requests.ts';
 
@@ -51,6 +51,7 @@ export interface World extends Place {
   readonly store: Store;
   /** Where runs are kept. */
   readonly directory: string;
+  readonly close: () => Promise<void>;
   /** Decide a payment with SUCCESS, or refuse it; resolve with the entry's id. */
   readonly pay: (paid: Paid) => Promise<string>;
   readonly refuse: (paid: Paid) => Promise<string>;
@@ -62,7 +63,7 @@ export interface World extends Place {
   readonly reconcile: (rows: readonly Row[], ...argv: readonly string[]) => Promise<Ran>;
 }
 
-export const dayTime = (atMs: number): string =>
+const dayTime = (atMs: number): string =>
   new Date(atMs + 8 * HOUR_MS).toISOString().slice(0, 19).replace('T', ' ');
 
 /** The bill's record of a payment. */
@@ -93,19 +94,25 @@ export function jsonLine(row: Row): string {
 export const jsonBill = (rows: readonly Row[]): string =>
   [...rows.map(jsonLine), `{"count":${rows.length}}`, ''].join('\n');
 
-/** A folder with settings, a store that has a clock of the test's own, and a directory for runs. */
+/** A world of one test, removed when the test is over. */
 export async function createWorld(redis?: string): Promise<World> {
+  const world = await openWorld(redis);
+  onTestFinished(() => world.close());
+  return world;
+}
+
+/** A folder with settings, a store that has a clock of the test's own, and a directory for runs. */
+export async function openWorld(redis?: string): Promise<World> {
   const prefix = `t${randomUUID().replaceAll('-', '').slice(0, 20)}`;
-  const here = place(
-    redis === undefined
-      ? { clock: () => 0 }
-      : { redis, settings: { store: { url: redis, prefix, commandTimeoutMs: '10000' } } },
+  const redisStore = { url: redis, prefix, commandTimeoutMs: '10000' };
+  const folder = writeServiceFolder(
+    redis === undefined ? { clock: () => 0 } : { redis, settings: { store: redisStore } },
   );
+  const here = placeIn(folder);
   let nowMs = MIDNIGHT_MS - 48 * HOUR_MS;
   const storePlace: StorePlace =
     redis === undefined ? { embedded: join(here.folder, 'store.db') } : { redis, prefix };
   const store = await openPlace(storePlace, () => nowMs);
-  onTestFinished(() => store.close());
   await store.register(['shop', 'vault']);
   await store.push(push('first', ''));
   const directory = join(here.folder, 'runs');
@@ -147,6 +154,10 @@ export async function createWorld(redis?: string): Promise<World> {
     ...here,
     store,
     directory,
+    async close() {
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
     pay: (paid) => decidePayment(paid, true),
     refuse: (paid) => decidePayment(paid, false),
     async late(of, id, source = 'shop', atMs = nowMs) {
@@ -214,7 +225,6 @@ function parsed(kind: Kind, source: string, body: string): Callback {
 export interface Report {
   readonly run: number;
   readonly ok: boolean;
-  readonly isNew: boolean;
   readonly open: number;
   readonly classes: Readonly<Record<string, number>>;
   readonly exceptions: readonly ReportedItem[];
@@ -222,7 +232,7 @@ export interface Report {
   readonly coins: readonly Readonly<Record<string, unknown>>[];
   readonly csv: { readonly file: string; readonly items: number; readonly sha256: string };
   readonly replaces: number;
-  readonly outdated: readonly number[];
+  readonly outdated: number;
   readonly inputs: unknown;
 }
 export interface ReportedItem {
@@ -250,7 +260,3 @@ export const filesIn = (directory: string): Readonly<Record<string, string>> =>
       .filter((name) => !name.startsWith('.'))
       .map((name) => [name, readFileSync(join(directory, name), 'utf8')]),
   );
-
-export function copyFiles(from: string, to: string): void {
-  for (const [name, text] of Object.entries(filesIn(from))) writeFileSync(join(to, name), text);
-}

@@ -24,9 +24,9 @@ export function runText({ run, isNew, open, outdated }: RunResult, directory: st
     ...exceptionLines(run, open),
     `${verdict}${closed === 0 ? '' : `, ${closed} closed`}. ` +
       `Items: ${directory}/${run.csv.file}, SHA-256 ${run.csv.sha256}`,
-    ...outdated.map(
-      (number) => `Run ${number} of the next day rests on the run that this one replaces. Repeat it.`,
-    ),
+    ...(outdated === undefined
+      ? []
+      : [`Run ${outdated} of the next day rests on another run of this day. Repeat it.`]),
   ];
   return lines.join('\n');
 }
@@ -98,7 +98,7 @@ function exceptionRow({ number }: Run, item: RecordedItem): readonly string[] {
 }
 
 /** The result for machines. It has no time and no author, so the same inputs give the same text. */
-export function runJson({ run, isNew, open, outdated }: RunResult): object {
+export function runJson({ run, open, outdated }: RunResult): object {
   const { record: _record, at: _at, by: _by, previous: _previous, number, ...rest } = run;
-  return { run: number, ok: open.length === 0, isNew, open: open.length, ...rest, outdated };
+  return { run: number, ok: open.length === 0, open: open.length, ...rest, outdated: outdated ?? 0 };
 }
