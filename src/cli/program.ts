@@ -67,7 +67,6 @@ const groupSummaries: Readonly<Record<string, string>> = {
   clock: "Show and accept the store's clock.",
   decisions: 'Show, explain and export decisions.',
   journal: 'Archive old entries of the journal, and verify the archive.',
-  sandbox: 'Steer the sandbox.',
   platform: "Call the platform's operations.",
   signature: 'Explain why a signature is valid or not.',
 };

@@ -266,8 +266,13 @@ const calls: readonly (readonly string[])[] = [
   ['decisions', 'explain', 'shop/1-0'],
   ['decisions', 'export'],
   ['journal', 'archive', '--to', '.', '--older-than', '90d'],
+  ['reconcile', '--day', '2026-03-02', '--source', 'vault', '--directory', '.'],
+  ['reconcile', 'close', '1', '1', '--directory', '.', '--message', 'seen'],
 ];
-/** Those that open none, and those that say more than one fault: each has tests of its own. */
+/**
+ * Those that open none, and those that say more than one fault: each has tests of its own. So have the commands
+ * of the sandbox, which open none, and those of the platform, of which only `pay` opens one.
+ */
 const others: ReadonlySet<string> = new Set([
   'serve',
   'doctor',
@@ -298,7 +303,11 @@ describe('with credentials that the primary of the Sentinels refuses', () => {
   it('each command is tried', async () => {
     const paths = (await commandsFor([])).map(({ path }) => path);
     const missing = paths.filter(
-      (path) => !others.has(path) && !calls.some((call) => `${call.join(' ')} `.startsWith(`${path} `)),
+      (path) =>
+        !others.has(path) &&
+        !path.startsWith('sandbox') &&
+        !path.startsWith('platform ') &&
+        !calls.some((call) => `${call.join(' ')} `.startsWith(`${path} `)),
     );
     expect(missing).toEqual([]);
   });

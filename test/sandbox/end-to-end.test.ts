@@ -25,6 +25,8 @@ const SOURCES = [
     authenticate: [{ header: { name: 'authorization', secret: file('vault.token') } }],
   },
 ];
+/** Longer than any machine needs, so that no answer is a time-out. */
+const ANSWER_TIMEOUT_MS = 20_000;
 const UNIT = 10n ** 18n;
 
 /** An amount with at most 18 decimal places, in units of 10^-18. */
@@ -39,7 +41,9 @@ describe('payments, withdrawals and transactions with faults of all kinds', () =
     ['late, repeated, reordered and in other forms', 'late=30,repeat=30,reorder=30,wire=30'],
     ['tampering', 'tamper=8,wire=20,repeat=20'],
   ])('%s: balances, bill and journal agree to the last digit', async (_, faults) => {
-    const service = await startTestService({ settings: { sources: SOURCES } });
+    const service = await startTestService({
+      settings: { sources: SOURCES, answerTimeoutMs: ANSWER_TIMEOUT_MS },
+    });
     onTestFinished(() => service.stop());
     const sandbox = await startTestSandbox({ receiver: service.url, faults: readFaults(faults) });
 
@@ -86,7 +90,9 @@ describe('payments, withdrawals and transactions with faults of all kinds', () =
   });
 
   it('each withdrawal and transaction ends as the policies say', async () => {
-    const service = await startTestService({ settings: { sources: SOURCES } });
+    const service = await startTestService({
+      settings: { sources: SOURCES, answerTimeoutMs: ANSWER_TIMEOUT_MS },
+    });
     onTestFinished(() => service.stop());
     const faults = readFaults('late=30,repeat=30,reorder=30,wire=30,tamper=10');
     const sandbox = await startTestSandbox({ receiver: service.url, faults });

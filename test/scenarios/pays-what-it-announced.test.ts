@@ -58,8 +58,8 @@ async function start(confirmedBy: (requested: Scheme) => Scheme = (requested) =>
   const run = runWith({ clock: () => Date.now() });
   const pay = (scheme: Scheme, amount: string, id = 'A-1') =>
     run(
-      ...['platform', 'pay', '--user-id', '12345', '--app-order-id', id, '--order-amount', amount],
-      ...['--pay-coin-symbol', 'USDT1742', '--scheme', scheme],
+      ...`platform pay --user-id 12345 --app-order-id ${id} --order-amount ${amount}`.split(' '),
+      ...`--pay-coin-symbol USDT1742 --scheme ${scheme}`.split(' '),
     );
   const stateOf = async (id: string): Promise<unknown> =>
     (await run('orders', 'show', 'payment', id, '--json')).json();
