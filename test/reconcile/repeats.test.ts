@@ -154,6 +154,14 @@ describe('the directory of runs', () => {
     expect(filesIn(world.directory)[CSV]).toMatch(/end,0,/);
   });
 
+  it('warns if the journal begins after the day, because its entries may be archived', async () => {
+    const world = await createWorld();
+    await world.pay({ id: 'a', atMs: MIDNIGHT_MS + 1 });
+    const { err } = await world.reconcile([billed({ id: 'a' })]);
+    expect(err).toMatch(/^The journal of shop begins at 2025-06-09T16:00:00.001Z, .* give --decisions/);
+    expect((await world.reconcile([], '--day', '2025-06-11')).err).toBe('');
+  });
+
   it('says so if the journal lost what an earlier day left settling', async () => {
     const world = await createWorld();
     await fill(world);

@@ -7,6 +7,7 @@ import { type Entries, fileEntries, storeEntries } from '../../reconcile/entries
 import { runDay } from '../../reconcile/run.ts';
 import { type Call, type CommandRow, byOption } from '../command.ts';
 import { readTime } from '../period.ts';
+import { isoTime } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
 import { runJson, runText } from './text.ts';
@@ -52,7 +53,7 @@ The exit code is 0 if everything is matched or explained, and 1 if an exception 
     const settleMs = settleOf(call);
     const sources = chosenSources(session, call);
     const bills = billsOf(session, call, sources);
-    const entries = await entriesOf(session, call, sources);
+    const entries = await entriesOf(session, call, sources, day.fromMs);
     const progress = (doing: string, count: number): void => session.progress(`${count} records of ${doing}`);
     const { by, clock } = session;
     const result = await runDay({ day, settleMs, entries, bills, progress, directory, by, clock });
@@ -75,11 +76,27 @@ function settleOf(call: Call): number {
   throw new CountersignError('USAGE', `--settle ${written} is not valid. Write a duration from 1m to 48h`);
 }
 
-async function entriesOf(session: Session, call: Call, sources: readonly string[]): Promise<Entries> {
+async function entriesOf(
+  session: Session,
+  call: Call,
+  sources: readonly string[],
+  fromMs: number,
+): Promise<Entries> {
   const file = call.option('decisions');
-  if (file === undefined) return storeEntries(await session.store(), sources);
-  const known = session.settings().sources.map(({ name }) => name);
-  return fileEntries(file, sources, known);
+  if (file !== undefined) {
+    const known = session.settings().sources.map(({ name }) => name);
+    return fileEntries(file, sources, known);
+  }
+  const store = await session.store();
+  for (const source of sources) {
+    const [first] = await store.entries({ source, limit: 1 });
+    if (first === undefined || first.atMs < fromMs) continue;
+    session.report(
+      `The journal of ${source} begins at ${isoTime(first.atMs)}, after the beginning of the day. If older ` +
+        'entries were archived, give --decisions with the output of `countersign journal export`.',
+    );
+  }
+  return storeEntries(store, sources);
 }
 
 /** The bill of each source that receives payments. Throws USAGE if one is missing, or one too many is given. */

@@ -90,33 +90,36 @@ export function describeJournal(open: OpenStore): void {
       expect(await store.journalSize('unheard of')).toBe(0);
     });
 
-    it.each(['refused', 'self-check', 'late'] as const)('records what decides nothing: %s', async (type) => {
-      const { store, clock } = await ready(open);
-      clock.advance(7);
-      const id = await store.record({
-        source: 'shop',
-        type,
-        subject: 'payment:1',
-        verdict: 'FAILURE',
-        code: 'MEMBER_MISSING',
-        of: 'an id',
-        detail: ODD_DETAIL,
-      });
-      expect(await store.entry('shop', id)).toEqual({
-        id,
-        source: 'shop',
-        atMs: START_MS + 7,
-        type,
-        subject: 'payment:1',
-        verdict: 'FAILURE',
-        code: 'MEMBER_MISSING',
-        revision: '',
-        of: 'an id',
-        claims: [],
-        detail: ODD_DETAIL,
-      });
-      expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'APPROVED' });
-    });
+    it.each(['refused', 'self-check', 'late', 'reconciliation'] as const)(
+      'records what decides nothing: %s',
+      async (type) => {
+        const { store, clock } = await ready(open);
+        clock.advance(7);
+        const id = await store.record({
+          source: 'shop',
+          type,
+          subject: 'payment:1',
+          verdict: 'FAILURE',
+          code: 'MEMBER_MISSING',
+          of: 'an id',
+          detail: ODD_DETAIL,
+        });
+        expect(await store.entry('shop', id)).toEqual({
+          id,
+          source: 'shop',
+          atMs: START_MS + 7,
+          type,
+          subject: 'payment:1',
+          verdict: 'FAILURE',
+          code: 'MEMBER_MISSING',
+          revision: '',
+          of: 'an id',
+          claims: [],
+          detail: ODD_DETAIL,
+        });
+        expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'APPROVED' });
+      },
+    );
 
     it('keeps the empty text where a record has none', async () => {
       const { store } = await ready(open);
