@@ -147,7 +147,7 @@ function reportFailure(thrown: unknown, json: boolean, terminal: Terminal): Exit
     code === 'POLICY_CONFLICT' ||
     code === 'ORDER_CONFLICT' ||
     code === 'NOT_FOUND' ||
-    code === 'PLATFORM_REFUSED'
+    (code === 'PLATFORM_REFUSED' && data['outcome'] === 'refused')
     ? 1
     : 2;
 }

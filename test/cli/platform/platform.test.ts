@@ -339,6 +339,7 @@ describe('platform pay', () => {
     });
     const made = placeFor(platform.url);
     const ran = await made.run(...PAY);
+    expect(ran.code).toBe(2);
     expect(ran.err).toContain('The announcement of A-1 stays, because its confirmation may still come.');
     expect(ran.err).toContain('The bill does not have it yet, which is no proof');
     expect(await stateOf(made)).toBe('expected');
