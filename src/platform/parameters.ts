@@ -97,7 +97,7 @@ export function oneOf<const T extends readonly [string, ...string[]]>(values: T)
 }
 
 export const page = textOf(/^[1-9]\d{0,8}$/, 'write the number of a page, from 1')
-  .default('1')
+  .prefault('1')
   .describe('The page, from 1.');
 
 /** Records on a page. */
@@ -105,6 +105,6 @@ export function pageSize(otherwise: number, most: number) {
   const fix = `write a whole number from 1 to ${most}`;
   return textOf(/^[1-9]\d{0,8}$/, fix)
     .refine((text) => Number(text) <= most, { error: fix })
-    .default(String(otherwise))
+    .prefault(String(otherwise))
     .describe(`Records on a page, at most ${most}.`);
 }

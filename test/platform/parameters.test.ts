@@ -281,12 +281,12 @@ describe('every operation', () => {
     expect(() => z.toJSONSchema(data, { io: 'input' })).not.toThrow();
   });
 
-  it('has schemas that name required members and the kinds of numbers', () => {
+  it('has schemas that name required members, defaults and the kinds of numbers', () => {
     const find = (name: string) =>
       operations.find((operation) => operation.name === name)?.parameters ?? z.object({});
     expect(z.toJSONSchema(find('orders.list'), { io: 'input' })).toMatchObject({
       required: ['symbol', 'startDate', 'endDate'],
-      properties: { pageSize: { type: 'string' }, symbol: { type: 'string' } },
+      properties: { pageSize: { type: 'string', default: '20' }, symbol: { type: 'string' } },
     });
     const bill = operations.find(({ name }) => name === 'bill.list')?.data ?? z.unknown();
     expect(z.toJSONSchema(bill, { io: 'input' })).toMatchObject({
