@@ -26,8 +26,15 @@ export interface PlatformCall {
 
 const TIMEOUT_BOUNDS = { least: 1, most: 300_000 };
 
-/** The connection of the settings, as one of their payment sources. Throws USAGE, or KEY_UNREADABLE. */
-export function openConnection(session: Session, call: Call): PlatformCall {
+/**
+ * The connection of the settings, as one of their payment sources: by default that of `--source`. Throws USAGE,
+ * or KEY_UNREADABLE.
+ */
+export function openConnection(
+  session: Session,
+  call: Call,
+  wanted: string | undefined = call.option('source'),
+): PlatformCall {
   const { url, segment, timeoutMs, retries } = session.settings().platform;
   if (url === undefined) {
     throw new CountersignError(
@@ -36,7 +43,7 @@ export function openConnection(session: Session, call: Call): PlatformCall {
         'COUNTERSIGN_PLATFORM_URL',
     );
   }
-  const source = sourceFor(session, 'payment', call.option('source'));
+  const source = sourceFor(session, 'payment', wanted);
   const credentials = credentialsOf(source, session, call.option('scheme'));
   const connection = createConnection(
     {

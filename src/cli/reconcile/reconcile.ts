@@ -2,14 +2,16 @@ import { setFlagsFromString } from 'node:v8';
 import { CountersignError } from '../../errors.ts';
 import { openBillFile } from '../../reconcile/bill-file.ts';
 import type { Bill } from '../../reconcile/bill.ts';
-import { DEFAULT_ZONE, readDay } from '../../reconcile/day.ts';
+import { DEFAULT_ZONE, type Day, readDay } from '../../reconcile/day.ts';
 import { type Entries, fileEntries, storeEntries } from '../../reconcile/entries.ts';
 import { runDay } from '../../reconcile/run.ts';
 import { type Call, type CommandRow, byOption } from '../command.ts';
 import { readTime } from '../period.ts';
+import { openConnection } from '../platform/connection.ts';
 import { isoTime } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
+import { platformBill } from './platform-bill.ts';
 import { runJson, runText } from './text.ts';
 
 /** Reading makes much garbage and keeps little. V8 would otherwise let the heap grow by another 60 MB. */
@@ -22,14 +24,17 @@ export const reconcile: CommandRow = {
   path: 'reconcile',
   summary: "Compare the approvals of a day with the platform's bill and the co-signers' notifications.",
   example:
-    'reconcile --day 2026-03-02 --bill bill.jsonl --directory /var/lib/countersign/reconciliation\n' +
+    'reconcile --day 2026-03-02 --directory /var/lib/countersign/reconciliation\n' +
     'reconcile --day 2026-03-02 --bill shop=shop.csv,stall=stall.csv --directory reconciliation --json\n' +
     'reconcile --day 2026-03-02 --source vault --directory vault-reconciliation',
   define: (command) =>
     byOption(sourceOption(command))
       .option('--day <date>', 'the day to reconcile, such as 2026-03-02')
       .option('--directory <directory>', 'where runs are kept; it must exist')
-      .option('--bill <file>', 'the bill of the day; with several payment sources: SOURCE=FILE,SOURCE=FILE')
+      .option(
+        '--bill <file>',
+        'the bill of the day from files: FILE, or SOURCE=FILE,SOURCE=FILE (default: the platform)',
+      )
       .option('--bill-count <number>', 'the number of records that the platform stated, if the file does not')
       .option('--decisions <file>', 'the journal from a file of `decisions export` or `journal export`')
       .option('--zone <zone>', `the time zone of the platform's days (default: ${DEFAULT_ZONE})`)
@@ -37,8 +42,9 @@ export const reconcile: CommandRow = {
       .addHelpText(
         'after',
         `
-The bill is JSON Lines or CSV with the members of section 2.15, of both order types. Its last line is
-{"count":N} or end,N, so that a lost line is noticed.
+The bill is read from the platform of the settings (platform.url), unless --bill names a file. A file is JSON
+Lines or CSV with the members of section 2.15, of both order types. Its last line is {"count":N} or end,N, so
+that a lost line is noticed.
 
 Approvals of the last hour of the day (--settle) that are not billed yet are carried to the next day. What is
 neither billed nor carried is an exception. Close an exception with \`countersign reconcile close\`.
@@ -52,7 +58,7 @@ The exit code is 0 if everything is matched or explained, and 1 if an exception 
     const day = readDay(date, call.option('zone') ?? DEFAULT_ZONE);
     const settleMs = settleOf(call);
     const sources = chosenSources(session, call);
-    const bills = billsOf(session, call, sources);
+    const bills = billsOf(session, call, { sources, day });
     const entries = await entriesOf(session, call, sources, day.fromMs);
     const progress = (doing: string, count: number): void => session.progress(`${count} records of ${doing}`);
     const { by, clock } = session;
@@ -99,18 +105,26 @@ async function entriesOf(
   return storeEntries(store, sources);
 }
 
-/** The bill of each source that receives payments. Throws USAGE if one is missing, or one too many is given. */
-function billsOf(session: Session, call: Call, sources: readonly string[]): ReadonlyMap<string, Bill> {
-  const payments = session
-    .settings()
-    .sources.filter(({ name, callback }) => callback === 'payment' && sources.includes(name))
+/**
+ * The bill of each source that receives payments: from its file, or else from the platform of the settings.
+ * Throws USAGE if there is neither, or a file for another source.
+ */
+function billsOf(
+  session: Session,
+  call: Call,
+  { sources, day }: { readonly sources: readonly string[]; readonly day: Day },
+): ReadonlyMap<string, Bill> {
+  const settings = session.settings();
+  const payments = settings.sources
+    .filter(({ name, callback }) => callback === 'payment' && sources.includes(name))
     .map(({ name }) => name);
   const files = billFiles(call.option('bill'), payments);
   const missing = payments.filter((source) => !files.has(source));
-  if (missing.length > 0) {
+  if (missing.length > 0 && settings.platform.url === undefined) {
     throw new CountersignError(
       'USAGE',
-      `the bill of ${missing.join(', ')} is missing. Give --bill ` +
+      `the bill of ${missing.join(', ')} is missing. Write platform.url in the settings to read it from the ` +
+        `platform, or give --bill ` +
         `${payments.length === 1 ? 'FILE' : payments.map((source) => `${source}=FILE`).join(',')}, or ` +
         '--source with a co-signer, which has no bill',
     );
@@ -119,10 +133,16 @@ function billsOf(session: Session, call: Call, sources: readonly string[]): Read
   if (count !== undefined && files.size !== 1) {
     throw new CountersignError(
       'USAGE',
-      '--bill-count is about one bill. Give one bill, or end each with its count',
+      '--bill-count is about one file. Give one, or end each with its count',
     );
   }
-  return new Map([...files].map(([source, file]) => [source, openBillFile(file, { count })]));
+  return new Map(
+    payments.map((source) => {
+      const file = files.get(source);
+      if (file !== undefined) return [source, openBillFile(file, { count })];
+      return [source, platformBill(openConnection(session, call, source).connection, { source, day })];
+    }),
+  );
 }
 
 function billFiles(written: string | undefined, payments: readonly string[]): ReadonlyMap<string, string> {
