@@ -5,6 +5,7 @@ import { type Platform, createPlatform } from '../../src/platform/client.ts';
 import { PlatformError } from '../../src/platform/error.ts';
 import { operations } from '../../src/platform/operations/registry.ts';
 import { createConnection, request, systemParts } from '../../src/platform/request.ts';
+import { type Place, place } from '../cli/terminal.ts';
 import {
   APP_KEY,
   NOW_MS,
@@ -110,6 +111,24 @@ describe.each(SCHEMES)('the client and the sandbox, with %s', (scheme) => {
     },
   );
 
+  it.each(operations.map((operation) => [operation.command, operation] as const))(
+    'agree with the command %s',
+    async (command, operation) => {
+      const { runWith, write } = placeOf(sandbox);
+      const parameters = (await parametersOf(operation.name, sandbox, platform)) ?? operation.example;
+      const options = Object.entries(parameters).flatMap(([name, value]) => {
+        const option = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+        return operation.secrets?.includes(name) === true
+          ? [`${option}-file`, write(`${name}.txt`, value)]
+          : [option, value];
+      });
+      const run = runWith({ clock: () => NOW_MS });
+      const ran = await run('platform', command, ...options, '--scheme', scheme, '--json');
+      expect(ran).toMatchObject({ code: 0, err: '' });
+      expect(ANSWERS_WITHOUT_DATA.has(operation.name) || hasRecords(ran.json())).toBe(true);
+    },
+  );
+
   it('agree on the code of each refusal', async () => {
     const [user] = await usersOf(sandbox);
     const pay = (over: Readonly<Record<string, string>>): Promise<unknown> =>
@@ -172,6 +191,25 @@ it.each(SCHEMES)('a payment that the receiver refuses is not debited, with %s', 
   expect(await codeOf(paid)).toMatch(/^\d+$/);
   expect(await balanceOf(sandbox, user.uid, 'BTC')).toBe(before);
 });
+
+/** A folder with settings for the sandbox, and its credentials. */
+function placeOf({ url, folder }: TestSandbox): Place {
+  const file = (name: string) => ({ file: join(folder, name) });
+  const signatures = [
+    { scheme: 'md5', secret: file('shop.secret') },
+    {
+      scheme: 'rsa-envelope',
+      platformKey: file('platform.public.pem'),
+      merchantKey: file('merchant.private.pem'),
+    },
+  ];
+  return place({
+    settings: {
+      platform: { url: new URL(url).origin },
+      sources: [{ name: 'shop', callback: 'payment', appKey: APP_KEY, signatures }],
+    },
+  });
+}
 
 /** The platform's code of the refusal; undefined if the call succeeded. */
 async function codeOf(call: Promise<unknown>): Promise<string | undefined> {
