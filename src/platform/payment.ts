@@ -13,9 +13,9 @@ export interface PaymentQuery {
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Searches the bill of payment orders (4.17) for an appOrderId. No operation reads one order. The time zone of
- * the bill's days is not documented, so the day before and the day after the instant are read too. Throws a
- * PlatformError.
+ * Searches the bill of payment orders (4.17) for an appOrderId. No operation reads one order. The time zone
+ * of the bill's days is not documented, so the day before and the day after the instant are read too. Throws
+ * a PlatformError.
  */
 export async function findPayment(
   connection: Connection,

@@ -64,7 +64,10 @@ function flatProtection(credentials: Extract<PlatformCredentials, { readonly sch
     seal: (parameters, nowMs) => signer.sign(new Map([own, ...parameters]), nowMs),
     sealEncrypted(parameters, nowMs) {
       if (receiverKey === undefined) {
-        return "platformKey is missing from the credentials; add the platform's public key, which encrypts it";
+        return (
+          'platformKey is missing from the credentials; ' +
+          "add the platform's public key, which encrypts the parameters"
+        );
       }
       const plaintext = Buffer.from(membersJson(new Map([own, ...parameters])));
       const room = receiverKey.bytes - 11;

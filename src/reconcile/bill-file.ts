@@ -9,8 +9,8 @@ const BYTE_ORDER_MARK = '\u{feff}';
 const WHOLE_NUMBER = /^(?:0|[1-9]\d{0,14})$/;
 
 /**
- * A bill in a file: JSON Lines with a record a line, or CSV with a header. So that a lost line is noticed, the
- * number of records must be known: from the last line, `{"count":2}` or `end,2`, or from `count`.
+ * A bill in a file: JSON Lines with a record a line, or CSV with a header. So that a lost line is noticed,
+ * the number of records must be known: from the last line, `{"count":2}` or `end,2`, or from `count`.
  */
 export function openBillFile(path: string, { count }: { readonly count?: number | undefined } = {}): Bill {
   const fault = (line: number, because: string): Error => billFault(path, line, because);

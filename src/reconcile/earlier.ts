@@ -4,8 +4,8 @@ import { type Records, type Run, lastRuns, subjectOfItem } from './records.ts';
 import type { EarlierRuns } from './source.ts';
 
 /**
- * The run of the day before. Undefined if the day is the first one. Throws USAGE if a day between was left out:
- * its approvals would never be reconciled.
+ * The run of the day before. Undefined if the day is the first one. Throws USAGE if a day between was left
+ * out: its approvals would never be reconciled.
  */
 export function runBefore(records: Records, day: Day, sources: readonly string[]): Run | undefined {
   const { directory } = records;
@@ -27,8 +27,8 @@ export function runBefore(records: Records, day: Day, sources: readonly string[]
   const lost = before.sources.filter((source) => !sources.includes(source));
   if (lost.length === 0) return before;
   throw usage(
-    `run ${before.number} of ${before.day} includes ${lost.join(', ')}, and this call does not. Give the same ` +
-      '--source each day, or another directory for each',
+    `run ${before.number} of ${before.day} includes ${lost.join(', ')}, and this call does not. ` +
+      'Give the same --source each day, or another directory for each',
   );
 }
 

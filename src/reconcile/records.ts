@@ -103,8 +103,8 @@ export interface Records {
 }
 
 /**
- * Reads and verifies all records. Throws USAGE if the directory is missing or has files of something else, and
- * STORE_CORRUPT, naming the file, if a record was changed, removed or added.
+ * Reads and verifies all records. Throws USAGE if the directory is missing or has files of something else,
+ * and STORE_CORRUPT, naming the file, if a record was changed, removed or added.
  */
 export function readRecords(directory: string): Records {
   expectDirectory(directory);
@@ -154,7 +154,10 @@ function parseRecord(
   return read.data;
 }
 
-/** Writes the next record. Resolves once it is on the disk, with its bytes. The caller must hold the directory. */
+/**
+ * Writes the next record. Resolves once it is on the disk, with its bytes. The caller must hold the
+ * directory.
+ */
 export async function writeRecord(
   { directory }: Pick<Records, 'directory'>,
   name: string,

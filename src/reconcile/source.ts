@@ -85,7 +85,10 @@ export type EarlierApproval =
   | { readonly what: 'late'; readonly note: string }
   | { readonly what: 'again'; readonly note: string };
 
-/** Judges an approval that is billed or signed on this day. Undefined if it is of the day, and not settled before. */
+/**
+ * Judges an approval that is billed or signed on this day. Undefined if it is of the day, and not settled
+ * before.
+ */
 export function judgeEarlier(
   subject: string,
   { atMs }: Answered,

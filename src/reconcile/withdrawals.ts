@@ -18,7 +18,9 @@ import {
   sideText,
 } from './source.ts';
 
-/** Reconciles the approved withdrawals and web3 transactions of a source with its notifications (section 6). */
+/**
+ * Reconciles the approved withdrawals and web3 transactions of a source with its notifications (section 6).
+ */
 export async function reconcileWithdrawals(parts: SourceParts): Promise<SourceResult> {
   const { journal, refusals } = await completeJournal(
     parts,

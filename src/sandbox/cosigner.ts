@@ -9,7 +9,9 @@ import { post, shownAnswer } from './post.ts';
 import { randomOf } from './random.ts';
 import type { Signing, State } from './state.ts';
 
-/** How the co-signer proves who it is: with the token in a header, as the last segment of the path, or not. */
+/**
+ * How the co-signer proves who it is: with the token in a header, as the last segment of the path, or not.
+ */
 export type CosignerCredential =
   { readonly in: 'header'; readonly name: string } | { readonly in: 'path' } | { readonly in: 'nothing' };
 
@@ -31,7 +33,9 @@ type Step = 'sign_prepare' | 'sign_start' | 'sign_success';
 
 /** The co-signer: it looks for what is pending, and asks before it signs. */
 export interface Cosigner {
-  /** Takes everything that is pending one round further. Resolves with the number of requests it looked at. */
+  /**
+   * Takes everything that is pending one round further. Resolves with the number of requests it looked at.
+   */
   poll(): Promise<number>;
   /** Asks whether the receiver has the same public keys. Resolves with its answer, or the reason for none. */
   selfCheck(): Promise<string>;
@@ -71,7 +75,10 @@ async function round(signing: Signing, parts: CosignerParts): Promise<void> {
   if (signing.signed > signing.speedUps) signing.status = 'signed';
 }
 
-/** Resolves with undefined for SUCCESS, else with the reason. Of several answers the last untampered one counts. */
+/**
+ * Resolves with undefined for SUCCESS, else with the reason. Of several answers the last untampered one
+ * counts.
+ */
 async function ask(
   signing: Signing,
   step: Step,

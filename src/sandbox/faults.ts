@@ -55,8 +55,8 @@ function isFault(name: string): name is Fault {
 }
 
 /**
- * Reads `late=20,tamper=5,wire`: faults or groups of them (`tamper`, `bill`, `wire`, `all`), each with a whole number of
- * per cent, 100 if there is none. Throws USAGE.
+ * Reads `late=20,tamper=5,wire`: faults or groups of them (`tamper`, `bill`, `wire`, `all`), each with a
+ * whole number of per cent, 100 if there is none. Throws USAGE.
  */
 export function readFaults(written: string): FaultRates {
   const rates = new Map<Fault, number>();
@@ -68,7 +68,8 @@ export function readFaults(written: string): FaultRates {
     if (named.length === 0 || Number(percent) > 100) {
       throw new CountersignError(
         'USAGE',
-        `--faults ${part.trim()} is not valid. Write FAULT=PERCENT with one of all, tamper, bill, wire, ${NAMES.join(', ')}`,
+        `--faults ${part.trim()} is not valid. Write FAULT=PERCENT with one of all, tamper, bill, wire, ` +
+          NAMES.join(', '),
       );
     }
     for (const each of named) rates.set(each, Number(percent));

@@ -37,8 +37,8 @@ const BEGIN = new RegExp(`^${BLANK}\\{`);
 const EMPTY = new RegExp(`^${BLANK}\\{${BLANK}\\}${BLANK}$`);
 
 /**
- * Reads one flat JSON object, whose values are scalars, and keeps the digits of its numbers. Returns a sentence
- * that says what is wrong with any other text.
+ * Reads one flat JSON object, whose values are scalars, and keeps the digits of its numbers. Returns a
+ * sentence that says what is wrong with any other text.
  */
 export function readBody(text: string): Body | string {
   const body = new Map<string, Scalar>();

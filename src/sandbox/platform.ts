@@ -37,7 +37,9 @@ export interface PlatformRequest {
 const MERCHANT_UID = 900_001;
 const LOGIN_PATH = 'auth/token';
 
-/** Answers one request with the text of the JSON. The HTTP status is always 200 (section 7). Never rejects. */
+/**
+ * Answers one request with the text of the JSON. The HTTP status is always 200 (section 7). Never rejects.
+ */
 export async function answerRequest(request: PlatformRequest, parts: PlatformParts): Promise<string> {
   const trace: Trace = { scheme: undefined, signed: '' };
   const prefix = `/platformapi/${parts.segment}/open/`;

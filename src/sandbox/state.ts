@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
 
 /*
- * All that the sandbox keeps, as one JSON value: it is what a snapshot holds. Amounts are decimal texts, times
- * are milliseconds since the epoch. Members are named as in section 2 where they hold what is answered.
+ * All that the sandbox keeps, as one JSON value: it is what a snapshot holds. Amounts are decimal texts,
+ * times are milliseconds since the epoch. Members are named as in section 2 where they hold what is answered.
  */
 
 const amount = z.string().regex(/^-?(?:0|[1-9]\d*)(?:\.\d+)?$/);

@@ -14,7 +14,9 @@ export interface KeptClock {
   readonly atMs: number;
 }
 
-/** A clock that stands at `standsAtMs`, or without it goes with `system`. After `set`, it goes on as before. */
+/**
+ * A clock that stands at `standsAtMs`, or without it goes with `system`. After `set`, it goes on as before.
+ */
 export function createClock(system: Clock, standsAtMs: number | undefined): SandboxClock {
   let standing = standsAtMs !== undefined;
   let baseMs = standsAtMs ?? 0;

@@ -27,8 +27,8 @@ export interface PlatformCall {
 const TIMEOUT_BOUNDS = { least: 1, most: 300_000 };
 
 /**
- * The connection of the settings, as one of their payment sources: by default that of `--source`. Throws USAGE,
- * or KEY_UNREADABLE.
+ * The connection of the settings, as one of their payment sources: by default that of `--source`. Throws
+ * USAGE, or KEY_UNREADABLE.
  */
 export function openConnection(
   session: Session,

@@ -9,9 +9,9 @@ import type { Day } from '../../reconcile/day.ts';
 const PAGE_SIZE = 2000;
 
 /**
- * The bill of a day, read from the platform (4.17): all pages, with both order types. Equal records all count,
- * also on different pages, because an order may be billed twice. So that no record is missed or read twice
- * while records move, all pages must state the same number of records, and together have as many.
+ * The bill of a day, read from the platform (4.17): all pages, with both order types. Equal records all
+ * count, also on different pages, because an order may be billed twice. So that no record is missed or read
+ * twice while records move, all pages must state the same number of records, and together have as many.
  */
 export function platformBill(connection: Connection, { source, day }: { source: string; day: Day }): Bill {
   const name = `the platform's bill of ${source}`;

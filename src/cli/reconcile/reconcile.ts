@@ -123,8 +123,8 @@ function billsOf(
   if (missing.length > 0 && settings.platform.url === undefined) {
     throw new CountersignError(
       'USAGE',
-      `the bill of ${missing.join(', ')} is missing. Write platform.url in the settings to read it from the ` +
-        `platform, or give --bill ` +
+      `the bill of ${missing.join(', ')} is missing. ` +
+        'Write platform.url in the settings to read it from the platform, or give --bill ' +
         `${payments.length === 1 ? 'FILE' : payments.map((source) => `${source}=FILE`).join(',')}, or ` +
         '--source with a co-signer, which has no bill',
     );

@@ -188,7 +188,9 @@ export const feeShares = operation(
   },
 );
 
-/** A record of section 2.17. The fees are the state's; the rules behind the other values are not published. */
+/**
+ * A record of section 2.17. The fees are the state's; the rules behind the other values are not published.
+ */
 function feeShareJson(each: State['feeShares'][number]): Json {
   const { symbol, base, quote, rate, baseFee, quoteFee, status } = each;
   const [baseRebate, quoteRebate] = [share(baseFee, rate), share(quoteFee, rate)];

@@ -25,8 +25,8 @@ export interface Operation {
   /** The path after `open/`, which names the operation in logs and settings. */
   readonly path: string;
   /**
-   * `envelope`: code, msg and data (section 1). `message`: also `message`, which is null. `bare`: the members of
-   * data themselves (section 4.21).
+   * `envelope`: code, msg and data (section 1). `message`: also `message`, which is null. `bare`: the members
+   * of data themselves (section 4.21).
    */
   readonly form: 'envelope' | 'message' | 'bare';
   /** Reads the parameters and gives `data`. Throws a Refusal. */

@@ -9,8 +9,8 @@ import { withBillFaults } from './bill-faults.ts';
 import { matches, operation, pageOf } from './operation.ts';
 
 /**
- * Section 4.2. The amount is held (account type 202) while the receiver is asked, so that no second payment can
- * spend it. The hold becomes a debit only if the receiver says yes.
+ * Section 4.2. The amount is held (account type 202) while the receiver is asked, so that no second payment
+ * can spend it. The hold becomes a debit only if the receiver says yes.
  */
 export const pay = operation(
   {
