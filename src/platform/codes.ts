@@ -3,8 +3,8 @@ export interface PlatformCode {
   readonly meaning: string;
   readonly fix: string;
   /**
-   * The code doesn't say that nothing was done: the platform gave up, or the order exists from an earlier
-   * request. The outcome of a payment is then unknown.
+   * The code doesn't say that nothing was done: the platform gave up, the order exists from an earlier request,
+   * or the code is not documented. The outcome of a payment is then unknown.
    */
   readonly doubtful?: true;
 }
@@ -53,6 +53,7 @@ const CODES: Readonly<Record<string, PlatformCode>> = {
 const UNKNOWN: PlatformCode = {
   meaning: 'a code that the platform does not document',
   fix: "read the platform's message, or ask the platform",
+  doubtful: true,
 };
 
 export function platformCode(code: string): PlatformCode {

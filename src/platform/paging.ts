@@ -123,6 +123,13 @@ async function* readRange(reading: Reading): AsyncGenerator {
     // Pages before a cursor were received by the earlier iteration, and their number is not known.
     received = startedAt === 1 ? received + records.length : Number.NaN;
     checkPage(operation, { page: position.page, keys, count, received, seen });
+    if (count !== undefined && progress.total !== undefined && count < progress.total && position.page > 1) {
+      throw invalidAnswer(
+        operation,
+        `page ${position.page} states ${count} records after ${progress.total}, so one may have been missed; ` +
+          'read all pages again',
+      );
+    }
 
     const begin = resumeAt(operation, position, keys);
     for (let at = begin; at < records.length; at++) {

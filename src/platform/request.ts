@@ -199,6 +199,7 @@ function readPosted(
 function faultOfAnswer({
   status,
   contentType,
+  encoding,
   location,
 }: Extract<Posted, { kind: 'answer' }>): string | undefined {
   if (status >= 300 && status < 400) {
@@ -206,6 +207,7 @@ function faultOfAnswer({
     return `it is a redirect${where}, which is not followed; write the final address in platform.url`;
   }
   if (status !== 200) return `its HTTP status is ${status}, not 200`;
+  if (encoding !== 'identity') return `it is compressed (${encoding.slice(0, 40)}), which was not asked for`;
   if (/^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i.test(contentType)) return undefined;
   return /^text\/html/i.test(contentType)
     ? 'it is a web page (HTML) and not JSON; check platform.url and platform.segment'

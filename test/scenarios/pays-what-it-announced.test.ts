@@ -24,7 +24,10 @@ rules:
 type Scheme = Received['scheme'];
 
 /** A receiver, and a platform that debits only if the receiver confirms the payment. */
-async function start(confirmedBy: (requested: Scheme) => Scheme = (requested) => requested) {
+async function start(
+  confirmedBy: (requested: Scheme) => Scheme = (requested) => requested,
+  { fails = false }: { readonly fails?: boolean } = {},
+) {
   const answers: string[] = [];
   let service: TestService | undefined;
   const platform = await startPlatform({
@@ -32,7 +35,9 @@ async function start(confirmedBy: (requested: Scheme) => Scheme = (requested) =>
       const body = confirmation(confirmedBy(scheme), parameters, Date.now());
       const answer = (await service?.post(PAYMENT_PATH, body))?.body ?? '';
       answers.push(answer);
-      return answer === 'SUCCESS' ? envelope(scheme, 'null') : '{"code":"10015","msg":"not confirmed"}';
+      return answer === 'SUCCESS' && !fails
+        ? envelope(scheme, 'null')
+        : '{"code":"10015","msg":"not confirmed"}';
     },
   });
   const folder = mkdtempSync(join(tmpdir(), 'countersign-platform-'));
@@ -102,4 +107,14 @@ it('a payment that was made once can’t be made again', async () => {
   const again = await pay('md5', '100');
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining('ORDER_CONFLICT') as string });
   expect(answers).toEqual(['SUCCESS']);
+});
+
+it('an order that was confirmed, and then refused by the platform, is looked up and not called cancelled', async () => {
+  const { answers, pay, stateOf } = await start(undefined, { fails: true });
+  const ran = await pay('md5', '100');
+  expect(answers[0]).toBe('SUCCESS');
+  expect(ran.code).toBe(1);
+  expect(ran.err).toContain('The order was confirmed with SUCCESS before, so it may be debited.');
+  expect(ran.err).not.toContain('is cancelled');
+  expect(await stateOf('A-1')).toMatchObject({ state: 'used' });
 });

@@ -65,7 +65,7 @@ export async function announceAndPay(
     if (thrown.data.outcome === 'unknown') {
       session.report(await lookUp(connection, payment));
     } else if (outcome === 'expected') {
-      session.report(await withdraw(session, source, payment.appOrderId));
+      session.report(await withdraw(session, { connection, source, payment }));
     } else {
       session.report('The order was announced before this call, so its announcement stays.');
     }
@@ -93,11 +93,23 @@ async function lookUp(
   }
 }
 
-async function withdraw(session: Session, source: string, id: string): Promise<string> {
+/** An order that was confirmed can't be cancelled, and may be debited whatever the platform said. */
+async function withdraw(
+  session: Session,
+  {
+    connection,
+    source,
+    payment,
+  }: Pick<PlatformCall, 'connection' | 'source'> & { readonly payment: Parameters<typeof lookUp>[1] },
+): Promise<string> {
+  const id = payment.appOrderId;
   try {
     const store = await session.store();
-    await store.cancelOrder({ source, subject: subjectOf({ kind: 'payment', id }), by: session.by });
-    return `The announcement of ${id} is cancelled.`;
+    const subject = subjectOf({ kind: 'payment', id });
+    const { outcome, order } = await store.cancelOrder({ source, subject, by: session.by });
+    return outcome !== 'cancelled' && order.state === 'used'
+      ? `The order was confirmed with SUCCESS before, so it may be debited. ${await lookUp(connection, payment)}`
+      : `The announcement of ${id} is cancelled.`;
   } catch (failed) {
     return (
       `The announcement of ${id} can't be cancelled: ${messageOf(failed)}. ` +
