@@ -1,8 +1,9 @@
-import { type Answered, type Approved, type SourceJournal, flat } from './approvals.ts';
+import { type Answered, type Approved, type SourceJournal, answeredOf, flat } from './approvals.ts';
 import { type Bill, type BilledOrder, checkRecord } from './bill.ts';
 import type { ClassName, Item, Side } from './classes.ts';
 import {
   type History,
+  type Refusal,
   type SourceParts,
   type SourceResult,
   approvalOf,
@@ -86,42 +87,48 @@ function settle(parts: PaymentParts, journal: SourceJournal, found: Found, order
     if (item.class === 'matched') {
       const billed = { line: order.line, time: order.time, note: item.note };
       journal.subjects.set(name, { ...approved, billed });
-      const answered = approvalOf(approved, journal, parts.day);
+      const answered = approvalOf(approved, journal, parts);
       if (answered !== undefined && answered.atMs >= parts.day.untilMs) found.ahead.push(flat(name));
       return true;
     }
     found.differing.push(item);
   }
   firstLines.set(flat(order.id), order.line);
-  if (approved === undefined && order.type === 'transfer') found.transfers.push(compact(order));
-  return approved !== undefined || order.type === 'transfer';
+  return approved !== undefined;
 }
 
-function settleOlder(
-  parts: PaymentParts,
-  { journal, refusals }: History,
-  found: Found,
-  order: BilledOrder,
-): void {
+function settleOlder(parts: PaymentParts, history: History, found: Found, order: BilledOrder): void {
   const { source } = parts;
+  const { journal } = history;
   const approved = journal.subjects.get(subjectOf(order));
-  if (approved !== undefined) {
+  if (approved !== undefined && approvalOf(approved, journal, parts) !== undefined) {
     const item = judged(parts, journal, order, approved);
     (item.class === 'matched' ? found.matchedOlder : found.differing).push(item);
     return;
   }
-  const refusal = refusals.get(subjectOf(order));
+  const later = approved && answeredOf(approved, journal);
+  const isTransfer = order.type === 'transfer';
+  if (isTransfer && later === undefined) {
+    found.transfers.push(order);
+    return;
+  }
   const note =
-    refusal === undefined
-      ? 'the journal has no callback about it'
-      : `${refusal.code} at ${new Date(refusal.atMs).toISOString()}, entry ${source}/${refusal.entry}`;
-  found.differing.push({ ...itemOf(source, 'billed-never-approved', order), note });
+    later === undefined
+      ? refusalNote(source, history.refusals.get(subjectOf(order)))
+      : `approved only at ${new Date(later.atMs).toISOString()}, entry ${source}/${later.entry}`;
+  const name = isTransfer ? 'billed-different' : 'billed-never-approved';
+  found.differing.push({ ...itemOf(source, name, order), note: isTransfer ? `order type; ${note}` : note });
 }
+
+const refusalNote = (source: string, refusal: Refusal | undefined): string =>
+  refusal === undefined
+    ? 'the journal has no callback about it'
+    : `${refusal.code} at ${new Date(refusal.atMs).toISOString()}, entry ${source}/${refusal.entry}`;
 
 /** The item of an order whose approval is known, and that is in the bill for the first time. */
 function judged(parts: PaymentParts, journal: SourceJournal, order: BilledOrder, approved: Approved): Item {
-  const { source, day } = parts;
-  const answered = approvalOf(approved, journal, day);
+  const { source } = parts;
+  const answered = approvalOf(approved, journal, parts);
   if (answered === undefined) throw new Error(`${subjectOf(order)} is in the journal without an approval`);
   const ours = approvedSide(source, approved, answered);
   const theirs = billedSide(compact(order));
@@ -154,9 +161,10 @@ function differencesOf({ type, coin, amount, user }: BilledOrder, approved: Appr
   return differences.join(', ');
 }
 
-function matchedItem({ source, day }: PaymentParts, journal: SourceJournal, approved: Approved): Item {
+function matchedItem(parts: PaymentParts, journal: SourceJournal, approved: Approved): Item {
+  const { source } = parts;
   const { id, coin, amount, user, billed } = approved;
-  const answered = approvalOf(approved, journal, day);
+  const answered = approvalOf(approved, journal, parts);
   const ours = answered && approvedSide(source, approved, answered);
   const theirs = { coin, amount, user, time: billed?.time ?? '', place: `line ${billed?.line}` };
   return { class: 'matched', flow: 'payment', source, id, ours, theirs, note: billed?.note ?? '' };
@@ -180,7 +188,7 @@ function* unbilledItems(parts: PaymentParts, journal: SourceJournal, { firstLine
   const { source, day, settleMs, earlier } = parts;
   for (const [name, approved] of journal.subjects) {
     const { id, billed } = approved;
-    const answered = approvalOf(approved, journal, day);
+    const answered = approvalOf(approved, journal, parts);
     const isBilled = billed !== undefined || firstLines.has(id);
     if (answered === undefined || isBilled || !isOfDay(name, answered, parts)) continue;
     const ours = approvedSide(source, approved, answered);

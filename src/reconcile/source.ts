@@ -118,15 +118,16 @@ export function isOfDay(
 
 /**
  * The approval to judge by: of those before the end of the day if there is one, so that a repeat on the next
- * day changes nothing.
+ * day changes nothing. Undefined if there is none within `settleMs` after the day either: a later approval is
+ * about a later debit.
  */
 export function approvalOf(
   approved: Approved,
   journal: SourceJournal,
-  { untilMs }: Day,
+  { day: { untilMs }, settleMs }: Pick<SourceParts, 'day' | 'settleMs'>,
 ): Answered | undefined {
   const before = answeredOf(approved, journal, untilMs);
-  return before?.delivered === true ? before : (answeredOf(approved, journal) ?? before);
+  return before?.delivered === true ? before : answeredOf(approved, journal, untilMs + settleMs);
 }
 
 export function approvedSide(source: string, approved: Approved, answered: Answered): Side {

@@ -51,7 +51,7 @@ function* itemsOf(subject: Subject): Generator<Item> {
   const { parts, journal, name, approved } = subject;
   const { day, settleMs } = parts;
   yield* signedItems(subject);
-  const answered = approvalOf(approved, journal, day);
+  const answered = approvalOf(approved, journal, parts);
   if (answered === undefined || !isOfDay(name, answered, parts)) return;
   if (approved.notifications.some(({ atMs }) => atMs >= answered.atMs && atMs < day.untilMs)) return;
   if (!answered.delivered) yield itemOf(subject, 'approved-late', { answered });

@@ -172,4 +172,46 @@ describe.each(['embedded', 'redis'] as const)('a reconciliation on the %s store'
     expect(exceptionsOf(later)).toEqual(['billed-twice settles', 'billed-late never']);
     expect(reportOf(later).exceptions[1]?.note).toMatch(/explains item 2\/1$/);
   });
+
+  it('is never approved if the approval came after the bill could have it, however late it is read', async () => {
+    const { pay, reconcile } = await world();
+    const laterMs = MIDNIGHT_MS + 50 * HOUR_MS;
+    await pay({ id: 'x', atMs: laterMs });
+    const ran = await reconcile([billed({ id: 'x' })], '--json');
+    expect(exceptionsOf(ran)).toEqual(['billed-never-approved x']);
+    expect(reportOf(ran).exceptions[0]?.note).toMatch(
+      /^approved only at 2025-06-11T18:00:00.000Z, entry shop\//,
+    );
+    await reconcile([], '--day', '2025-06-11');
+    const later = await reconcile([billed({ id: 'x', atMs: laterMs })], '--json', '--day', '2025-06-12');
+    expect([later.code, reportOf(later).classes]).toEqual([0, { matched: 1 }]);
+  });
+
+  it('is billed after failure, even if another SUCCESS was delivered long after the bill', async () => {
+    const { pay, late, reconcile } = await world();
+    await late(await pay({ id: 'x', atMs: MIDNIGHT_MS - 20 * HOUR_MS }), 'x');
+    await pay({ id: 'x', atMs: MIDNIGHT_MS + 50 * HOUR_MS });
+    const ran = await reconcile([billed({ id: 'x' })], '--json');
+    expect(exceptionsOf(ran)).toEqual(['billed-after-failure x']);
+  });
+
+  it('explains a transfer order only if no payment of its id was ever approved', async () => {
+    const { pay, reconcile } = await world();
+    const nextMs = NOON_MS + 48 * HOUR_MS;
+    await pay({ id: 'unknown', atMs: MIDNIGHT_MS - 30 * HOUR_MS });
+    await pay({ id: 'y', amount: '10' });
+    await pay({ id: 'later', atMs: nextMs + 48 * HOUR_MS });
+    await reconcile([billed({ id: 'y', amount: '10' })]);
+    await reconcile([], '--day', '2025-06-11');
+    const rows = ['y', 'unknown', 'later', 'free'].map((id) =>
+      billed({ id, amount: '999', atMs: nextMs }, { orderType: '11' }),
+    );
+    const ran = await reconcile(rows, '--json', '--day', '2025-06-12');
+    expect(exceptionsOf(ran).toSorted()).toEqual([
+      'billed-different later',
+      'billed-different unknown',
+      'billed-twice y',
+    ]);
+    expect(reportOf(ran).classes).toMatchObject({ 'transfer-order': 1 });
+  });
 });
