@@ -42,7 +42,8 @@ export interface RunResult {
 
 /**
  * Reconciles a day and keeps the result in the directory. An interrupted call leaves no run and can be
- * repeated. Rejects with USAGE while another process works in the directory, and before the day is over.
+ * repeated. Rejects with USAGE while another process works in the directory, and before the day and
+ * its settle time are over.
  */
 export async function runDay(parts: RunParts): Promise<RunResult> {
   return holding(parts.directory, () => runHeld(parts));
@@ -61,12 +62,13 @@ export async function holding<T>(directory: string, work: () => Promise<T>): Pro
 }
 
 async function runHeld(parts: RunParts): Promise<RunResult> {
-  const { day, directory, entries, clock } = parts;
-  if (clock() < day.untilMs) {
-    const end = new Date(day.untilMs).toISOString();
+  const { day, settleMs, directory, entries, clock } = parts;
+  const settledMs = day.untilMs + settleMs;
+  if (clock() < settledMs) {
+    const end = new Date(settledMs).toISOString();
     throw new CountersignError(
       'USAGE',
-      `${day.date} is not over in ${day.zone} before ${end}. Run this then`,
+      `${day.date} and its settle time are not over in ${day.zone} before ${end}. Run this then`,
     );
   }
   const records = readRecords(directory);

@@ -142,7 +142,7 @@ describe('a call that is wrong', () => {
     [/10\.6\.2025 is not a day/, () => ['--day', '10.6.2025', ...rest()]],
     [/2025-02-29 is not a day/, () => ['--day', '2025-02-29', ...rest()]],
     [
-      /is not over in Asia\/Shanghai before 2025-06-15T16:00:00.000Z/,
+      /are not over in Asia\/Shanghai before 2025-06-15T17:00:00.000Z/,
       () => ['--day', '2025-06-15', ...rest()],
     ],
     [/Asia\/Nowhere is not a time zone/, () => ['--day', DAY, '--zone', 'Asia/Nowhere', ...rest()]],

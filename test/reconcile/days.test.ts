@@ -77,4 +77,28 @@ describe('a day of the platform', () => {
     ]);
     expect(reportOf(second).classes).toMatchObject({ matched: 1 });
   });
+
+  it.each([
+    [[], HOUR_MS],
+    [['--settle', '24h'], 24 * HOUR_MS],
+  ])('is not reconciled before its settle time is over: %j', async (argv, settleMs) => {
+    const { runWith, write, directory } = await createWorld();
+    const { untilMs } = readDay('2025-06-10', 'Asia/Shanghai');
+    const bill = write('empty.jsonl', jsonBill([]));
+    const runAt = (nowMs: number) =>
+      runWith({ clock: () => nowMs })(
+        ...['reconcile', '--day', '2025-06-10', '--bill', bill, '--directory', directory, ...argv],
+      );
+    const early = await runAt(untilMs + settleMs - 1);
+    expect(early.code).toBe(2);
+    expect(early.err).toContain(`before ${new Date(untilMs + settleMs).toISOString()}. Run this then`);
+    expect((await runAt(untilMs + settleMs)).code).toBe(0);
+  });
+
+  it.each(['25h', '1441m', '2d', '59s'])('has no settle time of %s', async (settle) => {
+    const { reconcile } = await createWorld();
+    const { code, err } = await reconcile([], '--settle', settle);
+    expect(code).toBe(2);
+    expect(err).toMatch(/--settle \S+ is not valid. Write a duration from 1m to 24h/);
+  });
 });

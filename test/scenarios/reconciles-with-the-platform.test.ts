@@ -48,6 +48,7 @@ const SOURCES = [
   },
 ];
 const DAY = readDay('2026-01-15', 'Asia/Shanghai');
+const SETTLE_MS = 3_600_000;
 const clock = (): number => NOW_MS;
 const parts = { ...systemParts, clock };
 /** The longest that settings allow, so that no answer is a time-out. */
@@ -130,13 +131,13 @@ async function reconcile({ service, sandbox }: World): Promise<RunResult> {
   const connection = createConnection(connectionTo(sandbox, 'rsa-envelope'), parts);
   return runDay({
     day: DAY,
-    settleMs: 3_600_000,
+    settleMs: SETTLE_MS,
     entries: storeEntries(service.store, ['shop', 'vault']),
     bills: new Map([['shop', platformBill(connection, { source: 'shop', day: DAY })]]),
     progress: () => undefined,
     directory,
     by: 'test',
-    clock: () => DAY.untilMs,
+    clock: () => DAY.untilMs + SETTLE_MS,
   });
 }
 

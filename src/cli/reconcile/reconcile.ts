@@ -18,7 +18,8 @@ import { runJson, runText } from './text.ts';
 const SMALL_HEAP = ['--semi-space-growth-factor=1', '--heap-growing-percent=15'];
 const COUNT_MAX = 999_999_999;
 const MINUTE_MS = 60_000;
-const SETTLE_MAX_MS = 48 * 60 * MINUTE_MS;
+/** A run knows of the day before what was billed ahead, and of no day before that. */
+const SETTLE_MAX_MS = 24 * 60 * MINUTE_MS;
 
 export const reconcile: CommandRow = {
   path: 'reconcile',
@@ -38,7 +39,10 @@ export const reconcile: CommandRow = {
       .option('--bill-count <number>', 'the number of records that the platform stated, if the file does not')
       .option('--decisions <file>', 'the journal from a file of `decisions export` or `journal export`')
       .option('--zone <zone>', `the time zone of the platform's days (default: ${DEFAULT_ZONE})`)
-      .option('--settle <duration>', 'how long bill and signature may take after the approval (default: 1h)')
+      .option(
+        '--settle <duration>',
+        'how long bill and signature may take after the approval, 1m to 24h (default: 1h)',
+      )
       .addHelpText(
         'after',
         `
@@ -46,8 +50,9 @@ The bill is read from the platform of the settings (platform.url), unless --bill
 Lines or CSV with the members of section 2.15, of both order types. Its last line is {"count":N} or end,N, so
 that a lost line is noticed.
 
-Approvals of the last hour of the day (--settle) that are not billed yet are carried to the next day. What is
-neither billed nor carried is an exception. Close an exception with \`countersign reconcile close\`.
+Run this when the day and its settle time (--settle) are over; before that it is refused. Approvals of the
+last hour of the day (--settle) that are not billed yet are carried to the next day. What is neither billed
+nor carried is an exception. Close an exception with \`countersign reconcile close\`.
 
 The exit code is 0 if everything is matched or explained, and 1 if an exception is open.`,
       ),
@@ -79,7 +84,7 @@ function settleOf(call: Call): number {
   const written = call.option('settle') ?? '1h';
   const settleMs = /^\d{1,6}[smhd]$/.test(written) ? -readTime('settle', written, 0) : -1;
   if (settleMs >= MINUTE_MS && settleMs <= SETTLE_MAX_MS) return settleMs;
-  throw new CountersignError('USAGE', `--settle ${written} is not valid. Write a duration from 1m to 48h`);
+  throw new CountersignError('USAGE', `--settle ${written} is not valid. Write a duration from 1m to 24h`);
 }
 
 async function entriesOf(
