@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Callback, KINDS, type Kind } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
 import { CountersignError } from '../errors.ts';
-import { JOURNAL_TYPES, type Journal, type JournalEntry } from '../store/store.ts';
+import { JOURNAL_TYPES, type Journal, type JournalEntry, type JournalQuery } from '../store/store.ts';
 import { readMembers } from '../values/members.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
 import { readLines } from './lines.ts';
@@ -29,26 +29,28 @@ export interface Entries {
 
 /** Entries in memory at a time. An entry can have some hundred kilobytes. */
 const PAGE = 200;
-/** The most entries of one query: see JournalQuery. */
-const LIMIT_MAX = 1000;
+
+type Query = Pick<JournalQuery, 'source' | 'subject' | 'fromMs' | 'untilMs'>;
 
 export function storeEntries(store: Pick<Journal, 'entries'>, sources: readonly string[]): Entries {
+  async function* pages(query: Query): AsyncGenerator<Entry> {
+    for (let after = ''; ;) {
+      const page = await store.entries({ ...query, after, limit: PAGE });
+      yield* page;
+      const last = page.at(-1);
+      if (last === undefined) break;
+      after = last.id;
+    }
+  }
+
   return {
     sources,
     async *between(fromMs, untilMs) {
-      for (const source of sources) {
-        for (let after = ''; ;) {
-          const page = await store.entries({ source, after, fromMs, untilMs, limit: PAGE });
-          yield* page;
-          const last = page.at(-1);
-          if (last === undefined || page.length < PAGE) break;
-          after = last.id;
-        }
-      }
+      for (const source of sources) yield* pages({ source, fromMs, untilMs });
     },
     async *about(subjects) {
       for (const [source, names] of subjects) {
-        for (const subject of names) yield* await store.entries({ source, subject, limit: LIMIT_MAX });
+        for (const subject of names) yield* pages({ source, subject });
       }
     },
   };

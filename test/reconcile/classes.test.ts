@@ -214,4 +214,15 @@ describe.each(['embedded', 'redis'] as const)('a reconciliation on the %s store'
     ]);
     expect(reportOf(ran).classes).toMatchObject({ 'transfer-order': 1 });
   });
+
+  it('knows the whole history of an order, however many entries it has', async () => {
+    const { pay, late, refuse, reconcile } = await world();
+    const atMs = MIDNIGHT_MS - 20 * HOUR_MS;
+    const other = await refuse({ id: 'other', atMs });
+    for (let at = 0; at < 11; at++)
+      await Promise.all(Array.from({ length: 100 }, () => late(other, 'x', 'shop', atMs)));
+    await pay({ id: 'x', atMs: atMs + MINUTE_MS });
+    const ran = await reconcile([billed({ id: 'x' })], '--json');
+    expect(exceptionsOf(ran)).toEqual(['billed-late x']);
+  });
 });
