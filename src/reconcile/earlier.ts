@@ -5,7 +5,7 @@ import type { EarlierRuns } from './source.ts';
 
 /**
  * The run of the day before. Undefined if the day is the first one. Throws USAGE if a day between was left
- * out: its approvals would never be reconciled.
+ * out, because its approvals would never be reconciled, and if the run must be repeated.
  */
 export function runBefore(records: Records, day: Day, sources: readonly string[]): Run | undefined {
   const { directory } = records;
@@ -24,11 +24,22 @@ export function runBefore(records: Records, day: Day, sources: readonly string[]
         'or begin a new directory',
     );
   }
+  assertRests(records, before);
   const lost = before.sources.filter((source) => !sources.includes(source));
   if (lost.length === 0) return before;
   throw usage(
     `run ${before.number} of ${before.day} includes ${lost.join(', ')}, and this call does not. ` +
       'Give the same --source each day, or another directory for each',
+  );
+}
+
+/** Throws USAGE if the day before the run's was reconciled again since: what it carries may be wrong. */
+function assertRests(records: Records, { number, day, inputs }: Run): void {
+  const under = lastRuns(records).get(dateBefore(day));
+  if (under === undefined || under.number === inputs.before.run) return;
+  throw usage(
+    `run ${number} of ${day} does not rest on run ${under.number}, the last of ${under.day}. ` +
+      `Repeat ${day} first`,
   );
 }
 

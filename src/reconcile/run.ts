@@ -36,7 +36,7 @@ export interface RunResult {
   readonly isNew: boolean;
   /** The exceptions that are not closed. */
   readonly open: readonly RecordedItem[];
-  /** The run of the next day, if it rests on another run of this day. It should be repeated. */
+  /** The run of the next day, if it rests on another run of this day. It must be repeated. */
   readonly outdated: number | undefined;
 }
 

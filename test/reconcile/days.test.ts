@@ -85,10 +85,8 @@ describe('a day of the platform', () => {
     const { runWith, write, directory } = await createWorld();
     const { untilMs } = readDay('2025-06-10', 'Asia/Shanghai');
     const bill = write('empty.jsonl', jsonBill([]));
-    const runAt = (nowMs: number) =>
-      runWith({ clock: () => nowMs })(
-        ...['reconcile', '--day', '2025-06-10', '--bill', bill, '--directory', directory, ...argv],
-      );
+    const call = ['reconcile', '--day', '2025-06-10', '--bill', bill, '--directory', directory, ...argv];
+    const runAt = (nowMs: number) => runWith({ clock: () => nowMs })(...call);
     const early = await runAt(untilMs + settleMs - 1);
     expect(early.code).toBe(2);
     expect(early.err).toContain(`before ${new Date(untilMs + settleMs).toISOString()}. Run this then`);

@@ -78,6 +78,25 @@ describe('the directory of runs', () => {
     expect((await world.reconcile(rows.slice(1))).out).toMatch(/^Run 3 .* unchanged/);
   });
 
+  it('fails while the run of the next day rests on a replaced run, and refuses the days after it', async () => {
+    const world = await createWorld();
+    await world.pay({ id: 'a' });
+    const rows = [billed({ id: 'a' })];
+    await world.reconcile([]);
+    await world.reconcile([], '--day', '2025-06-11');
+    const replaced = await world.reconcile(rows, '--json');
+    expect(replaced.code).toBe(1);
+    expect(reportOf(replaced)).toMatchObject({ run: 3, open: 0, ok: false, outdated: 2 });
+    const refused = await world.reconcile([], '--day', '2025-06-12');
+    expect(refused.code).toBe(2);
+    expect(refused.err).toMatch(
+      /run 2 of 2025-06-11 does not rest on run 3, the last of 2025-06-10. Repeat 2025-06-11 first/,
+    );
+    expect((await world.reconcile([], '--day', '2025-06-11')).code).toBe(0);
+    expect((await world.reconcile(rows)).code).toBe(0);
+    expect((await world.reconcile([], '--day', '2025-06-12')).code).toBe(0);
+  });
+
   it('writes the items again if their file is lost or changed', async () => {
     const world = await createWorld();
     const rows = await fill(world);
@@ -133,7 +152,15 @@ describe('the directory of runs', () => {
     expect(await say('--day', '2025-06-11', '--source', 'shop')).toMatch(
       /includes vault, and this call does not/,
     );
-    expect((await world.reconcile([], '--day', '2025-06-09')).code).toBe(0);
+  });
+
+  it('takes a day before the first, which must then be repeated', async () => {
+    const world = await createWorld();
+    await world.reconcile([]);
+    const earlier = await world.reconcile([], '--day', '2025-06-09', '--json');
+    expect([earlier.code, reportOf(earlier).outdated]).toEqual([1, 1]);
+    expect((await world.reconcile([], '--day', '2025-06-11')).err).toMatch(/Repeat 2025-06-10 first/);
+    expect((await world.reconcile([])).code).toBe(0);
   });
 
   it('is used by one process at a time', async () => {

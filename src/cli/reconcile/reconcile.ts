@@ -12,7 +12,7 @@ import { isoTime } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
 import { platformBill } from './platform-bill.ts';
-import { runJson, runText } from './text.ts';
+import { isSettled, runJson, runText } from './text.ts';
 
 /** Reading makes much garbage and keeps little. V8 would otherwise let the heap grow by another 60 MB. */
 const SMALL_HEAP = ['--semi-space-growth-factor=1', '--heap-growing-percent=15'];
@@ -54,7 +54,8 @@ Run this when the day and its settle time (--settle) are over; before that it is
 last hour of the day (--settle) that are not billed yet are carried to the next day. What is neither billed
 nor carried is an exception. Close an exception with \`countersign reconcile close\`.
 
-The exit code is 0 if everything is matched or explained, and 1 if an exception is open.`,
+The exit code is 0 if everything is matched or explained, and 1 if an exception is open or the run of the next
+day must be repeated.`,
       ),
   async run(session, call) {
     SMALL_HEAP.forEach((flag) => setFlagsFromString(flag));
@@ -70,7 +71,7 @@ The exit code is 0 if everything is matched or explained, and 1 if an exception 
     const result = await runDay({ day, settleMs, entries, bills, progress, directory, by, clock });
     session.progress('');
     session.print(runText(result, directory), runJson(result));
-    return result.open.length === 0 ? 0 : 1;
+    return isSettled(result) ? 0 : 1;
   },
 };
 

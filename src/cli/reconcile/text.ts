@@ -6,6 +6,10 @@ import { columns, counted, isoTime, printable } from '../print.ts';
 /** Exceptions on the screen. The file of items has all of them. */
 const SHOWN_MAX = 50;
 
+/** Whether no exception is open and no later run must be repeated. */
+export const isSettled = ({ open, outdated }: RunResult): boolean =>
+  open.length === 0 && outdated === undefined;
+
 /** The report for people. */
 export function runText({ run, isNew, open, outdated }: RunResult, directory: string): string {
   const exceptions = run.exceptions.length;
@@ -26,7 +30,7 @@ export function runText({ run, isNew, open, outdated }: RunResult, directory: st
       `Items: ${directory}/${run.csv.file}, SHA-256 ${run.csv.sha256}`,
     ...(outdated === undefined
       ? []
-      : [`Run ${outdated} of the next day rests on another run of this day. Repeat it.`]),
+      : [`Run ${outdated} of the next day does not rest on this run. Repeat that day.`]),
   ];
   return lines.join('\n');
 }
@@ -98,7 +102,8 @@ function exceptionRow({ number }: Run, item: RecordedItem): readonly string[] {
 }
 
 /** The result for machines. It has no time and no author, so the same inputs give the same text. */
-export function runJson({ run, open, outdated }: RunResult): object {
+export function runJson(result: RunResult): object {
+  const { run, open, outdated } = result;
   const { record: _record, at: _at, by: _by, previous: _previous, number, ...rest } = run;
-  return { run: number, ok: open.length === 0, open: open.length, ...rest, outdated: outdated ?? 0 };
+  return { run: number, ok: isSettled(result), open: open.length, ...rest, outdated: outdated ?? 0 };
 }
