@@ -180,9 +180,12 @@ function changedSign(sign: string, tampering: Fault | undefined): string {
   return tampering === 'tamper-sign' ? flipped(sign) : sign;
 }
 
-/** The same text with another first character, which is one of hexadecimal digits and of base64. */
+/**
+ * The same text with another first character, which is one of hexadecimal digits and of base64. It differs in
+ * more than its case, because hexadecimal digits may be of either.
+ */
 function flipped(text: string): string {
-  return `${text.startsWith('a') ? 'b' : 'a'}${text.slice(1)}`;
+  return `${/^a/i.test(text) ? 'b' : 'a'}${text.slice(1)}`;
 }
 
 function otherAlphabet(base64url: string): string {

@@ -6,6 +6,8 @@ import {
   SCHEMES,
   type TestSandbox,
   balanceOf,
+  flat,
+  keysOf,
   sharedCredentials,
   startReceiver,
   startTestSandbox,
@@ -299,4 +301,31 @@ describe('--faults', () => {
     expect(first.length).toBeGreaterThan(10);
     expect(first.length).toBeLessThan(60);
   });
+});
+
+it('a signature that is tampered with is another one, also in upper case', async () => {
+  const bodies: string[] = [];
+  const receiver = await startReceiver(({ body }, response) => {
+    bodies.push(body);
+    response.end('FAILURE');
+  });
+  const faults = readFaults('tamper-sign,wire-upper');
+  const sandbox = await startTestSandbox({ receiver: receiver.url, faults });
+  const { secret } = keysOf(sandbox.folder);
+  const order = (appOrderId: string) => ({
+    userId: '12345',
+    appOrderId,
+    orderAmount: '1',
+    payCoinSymbol: 'BTC',
+  });
+  const rightSign = (id: string): string => (JSON.parse(flat(order(id), secret)) as { sign: string }).sign;
+  const ids = Array.from({ length: 500 }, (_, at) => `s-${at}`);
+  const first = ids.find((id) => rightSign(id).startsWith('a')) ?? '';
+  const other = ids.find((id) => /^[1-9]/.test(rightSign(id))) ?? '';
+  for (const id of [first, other]) {
+    await sandbox.call('opay/transferToMerchantAuth', order(id));
+    const { sign } = JSON.parse(bodies.at(-1) ?? '') as { readonly sign: string };
+    expect(sign.toLowerCase()).not.toBe(rightSign(id));
+    expect(sign.slice(1).toLowerCase()).toBe(rightSign(id).slice(1));
+  }
 });
