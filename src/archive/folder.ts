@@ -99,8 +99,9 @@ export async function syncFolder(folder: string): Promise<void> {
 const SQLITE_BUSY = 5;
 
 /**
- * Holds the directory for one process, such as an archiver, until it is released or the process ends. SQLite locks an empty file
- * through the operating system, so a crash leaves no lock. Throws USAGE while another process holds it.
+ * Holds the directory for one process, such as an archiver, until it is released or the process ends. SQLite
+ * locks an empty file through the operating system, so a crash leaves no lock. Throws USAGE while another
+ * process holds it.
  */
 export function lockDirectory(directory: string, holder = 'archiver'): { release(): void } {
   const file = join(directory, LOCK);

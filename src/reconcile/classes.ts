@@ -95,7 +95,7 @@ export interface Item {
   readonly source: string;
   /** `appOrderId` or `request_id`. */
   readonly id: string;
-  /** Our approval; undefined if there is none. */
+  /** Our approval; undefined if nothing was approved. */
   readonly ours: Side | undefined;
   /** What was billed or signed. */
   readonly theirs: Side | undefined;

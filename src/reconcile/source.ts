@@ -117,9 +117,9 @@ export function isOfDay(
 }
 
 /**
- * The approval to judge by: of those before the end of the day if there is one, so that a repeat on the next
- * day changes nothing. Undefined if there is none within `settleMs` after the day either: a later approval is
- * about a later debit.
+ * The approval to judge by: the one before the end of the day, so that a repeat on the next day changes
+ * nothing, or else the first one within `settleMs` after the day. Otherwise undefined: a later approval is about
+ * a later debit.
  */
 export function approvalOf(
   approved: Approved,

@@ -56,7 +56,7 @@ function isFault(name: string): name is Fault {
 
 /**
  * Reads `late=20,tamper=5,wire`: faults or groups of them (`tamper`, `bill`, `wire`, `all`), each with a
- * whole number of per cent, 100 if there is none. Throws USAGE.
+ * whole number of per cent. A fault without a number always occurs. Throws USAGE.
  */
 export function readFaults(written: string): FaultRates {
   const rates = new Map<Fault, number>();

@@ -459,7 +459,7 @@ export const JOURNAL_TYPES = [
   'clock',
   /** The store was frozen, or freezes were lifted. */
   'freeze',
-  /** A person closed an exception of a reconciliation. The detail is JSON: see ClosingDetail. */
+  /** A person closed an exception of a reconciliation. The detail is JSON: see src/reconcile/close.ts. */
   'reconciliation',
 ] as const;
 

@@ -51,7 +51,7 @@ export const userAccounts = operation(
   ({ openId, userId, coinSymbols, assetType }, { state }) => {
     const { uid } = userNamed(state, { openId, uid: userId });
     if (assetType !== undefined && !TYPES.includes(assetType)) {
-      throw new Refusal('50014', `assetType ${assetType} is none of ${TYPES.join(', ')}`);
+      throw new Refusal('50014', `assetType ${assetType} is unknown; give one of ${TYPES.join(', ')}`);
     }
     const coins = coinSymbols.map((symbol) => {
       const coin = coinNamed(symbol);
