@@ -13,7 +13,7 @@ import { readMembers } from '../values/members.ts';
 import { VERSION } from '../values/version.ts';
 
 /*
- * The journal keeps what was known when a decision was made, and not what evaluation said about it: evaluation
+ * The journal keeps what was known when a decision was made, and not what evaluation said about it. Evaluation
  * is a pure function, so the proposal is computed again when somebody reads the entry. docs/journal.md
  * describes the stored form.
  */
@@ -59,9 +59,9 @@ export function keptDecision(arrival: ArrivalFacts, facts: Facts, proposal: Prop
 /** A letter for each rule, in order: it passes, refuses, or leaves a claim to the store. */
 const verdictsOf = ({ results }: Proposal): string => results.map(({ verdict }) => verdict[0]).join('');
 
-/** Of what each rule says, and what it claims. */
-function digestOf({ results, claims }: Proposal): string {
-  let text = '';
+/** Of what each rule says, what it claims, and when that holds: calendar periods depend on time zones. */
+function digestOf({ results, claims, validFromMs, validUntilMs }: Proposal): string {
+  let text = `${validFromMs} ${validUntilMs}\n`;
   for (const { policy, rule, mode, verdict, because } of results) {
     text += `${policy}/${rule} ${mode} ${verdict} ${because}\n`;
   }

@@ -209,6 +209,23 @@ export function describeExplanations(open: OpenStore): void {
       });
     });
 
+    it('says so where the decision was valid in another period, as after a change of time zones', async () => {
+      const under = await opened(open);
+      const release = await inForce(under);
+      const made = anyCallback(createRandom(1), 1);
+      const facts = factsAt(under.clock.nowMs);
+      const proposal = evaluate(release, made.callback, facts);
+      const detail = keptDecision(made.arrival, facts, {
+        ...proposal,
+        validUntilMs: proposal.validUntilMs - 3_600_000,
+      });
+      const result = await under.store.settle({ callback: made.callback, proposal, scheme: '', detail });
+      const entry = await entryOf(under.store, made, idOf(result));
+      expect(JSON.parse(entry?.detail ?? '')).toMatchObject({
+        note: expect.stringContaining('its time zones, or the entry, have changed since'),
+      });
+    });
+
     it('shows an entry as far as it can, if the callback can no longer be read', async () => {
       const under = await opened(open);
       const release = await inForce(under);
