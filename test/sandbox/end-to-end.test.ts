@@ -1,30 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readFaults } from '../../src/sandbox/faults.ts';
 import { TO, startTestService } from '../service.ts';
-import { SCHEMES, balanceOf, sharedCredentials, startTestSandbox } from './sandbox.ts';
+import { SCHEMES, balanceOf, receiverSources, sharedCredentials, startTestSandbox } from './sandbox.ts';
 
 const folder = sharedCredentials();
-const file = (name: string) => ({ file: `${folder}/${name}` });
-const SOURCES = [
-  {
-    name: 'shop',
-    callback: 'payment',
-    appKey: 'demo-shop',
-    signatures: [
-      { scheme: 'md5', secret: file('shop.secret') },
-      {
-        scheme: 'rsa-envelope',
-        platformKey: file('platform.public.pem'),
-        merchantKey: file('merchant.private.pem'),
-      },
-    ],
-  },
-  {
-    name: 'vault',
-    callback: 'cosigner',
-    authenticate: [{ header: { name: 'authorization', secret: file('vault.token') } }],
-  },
-];
+const SOURCES = receiverSources(folder);
 /** The longest that settings allow, so that no answer is a time-out. */
 const ANSWER_TIMEOUT_MS = 10_000;
 const UNIT = 10n ** 18n;

@@ -8,6 +8,7 @@ import {
   balanceOf,
   flat,
   keysOf,
+  receiverSources,
   sharedCredentials,
   startReceiver,
   startTestSandbox,
@@ -42,33 +43,9 @@ const transaction = {
 };
 
 const folder = sharedCredentials();
-const file = (name: string) => ({ file: `${folder}/${name}` });
 
 async function startBoth(faults: readonly Fault[]): Promise<TestSandbox> {
-  const service = await startTestService({
-    settings: {
-      sources: [
-        {
-          name: 'shop',
-          callback: 'payment',
-          appKey: 'demo-shop',
-          signatures: [
-            { scheme: 'md5', secret: file('shop.secret') },
-            {
-              scheme: 'rsa-envelope',
-              platformKey: file('platform.public.pem'),
-              merchantKey: file('merchant.private.pem'),
-            },
-          ],
-        },
-        {
-          name: 'vault',
-          callback: 'cosigner',
-          authenticate: [{ header: { name: 'authorization', secret: file('vault.token') } }],
-        },
-      ],
-    },
-  });
+  const service = await startTestService({ settings: { sources: receiverSources(folder) } });
   onTestFinished(() => service.stop());
   return startTestSandbox({ receiver: service.url, faults: new Map(faults.map((fault) => [fault, 100])) });
 }

@@ -116,6 +116,31 @@ export async function startTestSandbox(over: Partial<SandboxOptions> = {}): Prom
   };
 }
 
+/** The settings of a receiver for a sandbox with these credentials. */
+export function receiverSources(folder: string): readonly object[] {
+  const file = (name: string) => ({ file: join(folder, name) });
+  return [
+    {
+      name: 'shop',
+      callback: 'payment',
+      appKey: APP_KEY,
+      signatures: [
+        { scheme: 'md5', secret: file('shop.secret') },
+        {
+          scheme: 'rsa-envelope',
+          platformKey: file('platform.public.pem'),
+          merchantKey: file('merchant.private.pem'),
+        },
+      ],
+    },
+    {
+      name: 'vault',
+      callback: 'cosigner',
+      authenticate: [{ header: { name: 'authorization', secret: file('vault.token') } }],
+    },
+  ];
+}
+
 /** A merchant's client that shares no code with the project. */
 export function createClient(url: string, folder: string): Pick<TestSandbox, 'call' | 'post'> {
   const keys = keysOf(folder);

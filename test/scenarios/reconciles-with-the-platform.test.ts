@@ -13,6 +13,7 @@ import {
   SCHEMES,
   type TestSandbox,
   type TestScheme,
+  receiverSources,
   sharedCredentials,
   startReceiver,
   startTestSandbox,
@@ -25,28 +26,8 @@ import { TO, type TestService, startTestService } from '../service.ts';
  */
 
 const folder = sharedCredentials();
-const file = (name: string) => ({ file: join(folder, name) });
 const text = (name: string): string => readFileSync(join(folder, name), 'utf8').trim();
-const SOURCES = [
-  {
-    name: 'shop',
-    callback: 'payment',
-    appKey: 'demo-shop',
-    signatures: [
-      { scheme: 'md5', secret: file('shop.secret') },
-      {
-        scheme: 'rsa-envelope',
-        platformKey: file('platform.public.pem'),
-        merchantKey: file('merchant.private.pem'),
-      },
-    ],
-  },
-  {
-    name: 'vault',
-    callback: 'cosigner',
-    authenticate: [{ header: { name: 'authorization', secret: file('vault.token') } }],
-  },
-];
+const SOURCES = receiverSources(folder);
 const DAY = readDay('2026-01-15', 'Asia/Shanghai');
 const SETTLE_MS = 3_600_000;
 const clock = (): number => NOW_MS;

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { CountersignError } from '../../errors.ts';
 import type { Call, CommandRow } from '../command.ts';
+import { web3Options } from '../send/send.ts';
 import { controlOption, steer } from './call.ts';
 
 const FROM = '0x27b1fdb04752bbc536007a920d24acb045561c26';
@@ -40,20 +41,7 @@ export const sandboxWeb3: CommandRow = {
   path: 'sandbox web3',
   summary: 'Begin a web3 transaction, about which the co-signer of the sandbox will ask.',
   example: 'sandbox web3\nsandbox web3 --contract 0x0000000000000000000000000000000000000001',
-  define: (command) =>
-    asking(command)
-      .option('--amount <decimal>', 'amount; -1 for unlimited', '0')
-      .option('--symbol <symbol>', 'main_chain_symbol', 'ETH')
-      .option(
-        '--contract <address>',
-        'interactive_contract, also the destination',
-        '0xdAC17F958D2ee523a2206206994597C13D831ec7',
-      )
-      .option(
-        '--data <hex>',
-        'input_data',
-        `0xa9059cbb${'52908400098527886e0f7030069857d2e4169ee7'.padStart(64, '0')}${'5f5e100'.padStart(64, '0')}`,
-      ),
+  define: (command) => web3Options(asking(command)),
   run: (session, call) =>
     steer(session, call, {
       command: 'web3',

@@ -129,24 +129,28 @@ export const sendTransfer: CommandRow = {
   },
 };
 
+/** The members of a transaction; by default a transfer of 100 units of a token with 6 decimals. */
+export function web3Options(command: Command): Command {
+  return command
+    .option('--amount <decimal>', 'amount; -1 for unlimited', '0')
+    .option('--symbol <symbol>', 'main_chain_symbol', 'ETH')
+    .option(
+      '--contract <address>',
+      'interactive_contract, also the destination',
+      '0xdAC17F958D2ee523a2206206994597C13D831ec7',
+    )
+    .option(
+      '--data <hex>',
+      'input_data',
+      `0xa9059cbb${'52908400098527886e0f7030069857d2e4169ee7'.padStart(64, '0')}${'5f5e100'.padStart(64, '0')}`,
+    );
+}
+
 export const sendWeb3: CommandRow = {
   path: 'send web3',
   summary: 'Send a web3 confirmation, as the co-signer does.',
   example: 'send web3\nsend web3 --contract 0x0000000000000000000000000000000000000001',
-  define: (command) =>
-    cosignerOptions(command)
-      .option('--amount <decimal>', 'amount; -1 for unlimited', '0')
-      .option('--symbol <symbol>', 'main_chain_symbol', 'ETH')
-      .option(
-        '--contract <address>',
-        'interactive_contract, also the destination',
-        '0xdAC17F958D2ee523a2206206994597C13D831ec7',
-      )
-      .option(
-        '--data <hex>',
-        'input_data',
-        `0xa9059cbb${'52908400098527886e0f7030069857d2e4169ee7'.padStart(64, '0')}${'5f5e100'.padStart(64, '0')}`,
-      ),
+  define: (command) => web3Options(cosignerOptions(command)),
   run(session, call) {
     const asked = {
       from: requiredOption(call, 'from'),
