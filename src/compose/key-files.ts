@@ -3,7 +3,7 @@ import type { Log } from '../observe/log.ts';
 import { secretsOf } from '../settings/secrets.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
 import type { Authenticator } from '../signature/authenticate.ts';
-import type { DecryptionThreads } from '../signature/decryption.ts';
+import type { DecryptionThreads } from '../signature/blocks.ts';
 import { fingerprintOf } from '../signature/keys.ts';
 import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
 import { authenticatorOf } from './sources.ts';

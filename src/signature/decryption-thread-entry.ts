@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
-import { type DecryptionRequest, type DecryptionResult, decryptBlocks } from './decryption.ts';
+import { decryptBlocks } from './blocks.ts';
+import type { DecryptionRequest, DecryptionResult } from './decryption.ts';
 
 /*
  * This runs in a decryption thread. It answers one request after the other, and keeps nothing. It approves

@@ -1,51 +1,8 @@
-import { type KeyObject, constants, privateDecrypt } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../errors.ts';
-
-/**
- * Decrypts PKCS#1 v1.5 blocks of `blockBytes` each, and joins them. Undefined if one can't be decrypted or
- * decrypts to no bytes.
- *
- * OpenSSL decrypts in constant time, which node-rsa doesn't. It rejects implicitly: a block for another key
- * gives random bytes, not an error.
- */
-export function decryptBlocks(
-  key: KeyObject,
-  blocks: Uint8Array,
-  blockBytes: number,
-): Uint8Array | undefined {
-  try {
-    const parts = Array.from({ length: Math.ceil(blocks.length / blockBytes) }, (_, at) =>
-      privateDecrypt(
-        { key, padding: constants.RSA_PKCS1_PADDING },
-        blocks.subarray(at * blockBytes, (at + 1) * blockBytes),
-      ),
-    );
-    // About one in 245 random blocks decrypts to an empty text. An attacker could insert such a block
-    // unnoticed.
-    return parts.some(({ length }) => length === 0) ? undefined : Buffer.concat(parts);
-  } catch {
-    // The cause of a failed decryption must not be revealed.
-    return undefined;
-  }
-}
-
-/**
- * Threads for private-key operations, which take longer than all else about a callback. A thread starts when
- * it is needed for the first time, and a thread that ends is replaced by the next decryption.
- *
- * The queue has no bound of its own: it is bounded by the callbacks in flight, each of which waits for one
- * decryption at a time.
- */
-export interface DecryptionThreads {
-  /** Like `decryptBlocks`. Rejects if the thread ends, fails or doesn't answer. */
-  decrypt(key: KeyObject, blocks: Uint8Array, blockBytes: number): Promise<Uint8Array | undefined>;
-  /** How long the oldest decryption has waited. */
-  waitMs(): number;
-  /** Ends the threads. Rejects the decryptions in flight, and all later ones. */
-  close(): Promise<void>;
-}
+import type { DecryptionThreads } from './blocks.ts';
 
 /** A message to a thread. It has the key, so that no thread keeps a key that was replaced. */
 export interface DecryptionRequest {
@@ -79,6 +36,13 @@ const ANSWER_MS = 10_000;
 /** A thread would take the semi-spaces of the main thread, which has far more garbage. */
 const YOUNG_MEBIBYTES = 4;
 
+/**
+ * A thread starts when it is needed for the first time, and a thread that ends is replaced by the next
+ * decryption.
+ *
+ * The queue has no bound of its own: it is bounded by the callbacks in flight, each of which waits for one
+ * decryption at a time.
+ */
 export function createDecryptionThreads({
   threads = THREADS,
   answerMs = ANSWER_MS,

@@ -2,7 +2,7 @@ import { type Failure, failure, lazyFailure } from '../errors.ts';
 import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { PaymentSourceConfig, SchemeName } from './config.ts';
-import type { DecryptionThreads } from './decryption.ts';
+import type { DecryptionThreads } from './blocks.ts';
 import type { Faults } from './faults.ts';
 import { type MemberTable, compileAmbiguityCheck } from './ambiguity.ts';
 import type { Shape, Verified, Verifier } from './scheme.ts';

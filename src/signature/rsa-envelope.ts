@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 
 import { CountersignError, type Failure, failure } from '../errors.ts';
 import { type Members, decodeMembers, membersJson, stringMember, withoutMembers } from '../values/members.ts';
-import type { DecryptionThreads } from './decryption.ts';
+import type { DecryptionThreads } from './blocks.ts';
 import {
   type PrivateKey,
   type PublicKey,

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
-import { type DecryptionRequest, decryptBlocks } from '../../src/signature/decryption.ts';
+import { decryptBlocks } from '../../src/signature/blocks.ts';
+import type { DecryptionRequest } from '../../src/signature/decryption.ts';
 
 /*
  * A decryption thread that fails in the way that its URL names. It decrypts requests of two blocks, and fails
