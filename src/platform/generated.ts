@@ -1,9 +1,13 @@
 import type { Operation } from './operation.ts';
 import { operations } from './operations/registry.ts';
+import { interfacesText, remarksOf } from './typescript.ts';
 
 /** The checked-in files that are generated from the registry: path from the root, and content. */
 export function generatedPlatformFiles(): readonly (readonly [path: string, content: string])[] {
-  return [['docs/operations.md', `${[INTRODUCTION, overview(), ...operations.map(chapter)].join('\n\n')}\n`]];
+  return [
+    ['docs/operations.md', `${[INTRODUCTION, overview(), ...operations.map(chapter)].join('\n\n')}\n`],
+    ['src/platform/types.ts', interfacesText()],
+  ];
 }
 
 const INTRODUCTION = `# The platform's operations
@@ -28,11 +32,10 @@ function overview(): string {
 const methodOf = ({ name }: Operation): string => `platform.${name}()`;
 
 function chapter(operation: Operation): string {
-  const { section, name, path, summary, notes = [], oneOf, paging } = operation;
+  const { section, name, path, summary, paging } = operation;
   const sentences = [
     summary,
-    ...notes,
-    ...(oneOf === undefined ? [] : [`Give at least one of ${oneOf.join(', ')}; the first given one counts.`]),
+    ...remarksOf(operation),
     ...(paging === undefined ? [] : [`\`${name.replace(/list$/, 'listAll')}\` reads all pages.`]),
   ];
   return [

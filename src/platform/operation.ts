@@ -30,6 +30,8 @@ export interface Operation<P extends z.ZodObject = z.ZodObject, D extends z.ZodT
   readonly example: Readonly<Record<string, string>>;
   /** The reading of `data`. */
   readonly data: D;
+  /** A record of `data`, if it has records. */
+  readonly record?: z.ZodType;
   /** Whether it changes nothing. Only such an operation is sent again by itself. */
   readonly reads: boolean;
   /** `encrypted`: the parameters and appKey are always sent encrypted (section 5, rule 3). */
@@ -58,22 +60,33 @@ export interface Paging<D, R> {
   readonly range?: { readonly start: string; readonly end: string; readonly mostMs: number };
 }
 
+/** An operation with pages. */
+export type PagedOperation = Operation & {
+  readonly record: z.ZodType;
+  readonly paging: Paging<never, unknown>;
+};
+
 /** What a caller passes. */
 export type ParametersOf<O extends Operation> = z.input<O['parameters']>;
 /** What a caller gets. */
 export type DataOf<O extends Operation> = z.output<O['data']>;
 /** A record of a page. */
-export type RecordOf<O> = O extends { readonly paging: Paging<never, infer R> } ? R : never;
+export type RecordOf<O extends PagedOperation> = z.output<O['record']>;
+
+export interface Pages<P, D extends z.ZodType, R extends z.ZodType> {
+  readonly parameters: P;
+  readonly data: D;
+  readonly record: R;
+  readonly paging: Paging<z.output<D>, z.output<R>>;
+}
 
 /** Keeps the exact types of an operation, and those of its records. */
 export function defineOperation<
   const P extends z.ZodObject,
   D extends z.ZodType,
-  R,
-  const O extends Omit<Operation<P, D>, 'paging'>,
->(
-  operation: O & { readonly parameters: P; readonly data: D; readonly paging: Paging<z.output<D>, R> },
-): O & { readonly parameters: P; readonly data: D; readonly paging: Paging<z.output<D>, R> };
+  R extends z.ZodType,
+  const O extends Omit<Operation<P, D>, 'record' | 'paging'>,
+>(operation: O & Pages<P, D, R>): O & Pages<P, D, R>;
 export function defineOperation<P extends z.ZodObject, D extends z.ZodType>(
   operation: Operation<P, D>,
 ): Operation<P, D>;

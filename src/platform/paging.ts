@@ -1,37 +1,18 @@
 import { z } from 'zod';
 import { hash } from 'node:crypto';
+import type { IterationOptions, Records } from './calls.ts';
+import type { Connection } from './connection.ts';
 import { invalidAnswer } from './envelope.ts';
 import { PlatformError } from './error.ts';
 import {
   type Operation,
+  type PagedOperation,
   type Paging,
   type ParametersOf,
   type RecordOf,
   checkParameters,
 } from './operation.ts';
-import { type CallOptions, type Connection, request } from './request.ts';
-
-export interface IterationOptions extends CallOptions {
-  /** The cursor of an earlier iteration with the same parameters, which continues after its last record. */
-  readonly cursor?: string | undefined;
-  /** Called after each page. `total` is the number of records on all pages, if the platform says it. */
-  readonly onPage?: (progress: PageProgress) => void;
-}
-
-export interface PageProgress {
-  readonly pages: number;
-  readonly records: number;
-  readonly total: number | undefined;
-}
-
-/** The records of all pages, for `for await`. */
-export interface Records<R> extends AsyncIterable<R> {
-  /** Continues after the last record that was given. An error of the iteration has it too, in its data. */
-  readonly cursor: string;
-}
-
-/** An operation with pages. */
-export type PagedOperation = Operation & { readonly paging: Paging<never, unknown> };
+import { request } from './request.ts';
 
 /**
  * All records of an operation, one request a page. A record that comes again on a later page, because records

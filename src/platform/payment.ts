@@ -1,6 +1,8 @@
-import { type BillRecord, bill } from './operations/bill.ts';
+import type { CallOptions } from './calls.ts';
+import type { Connection } from './connection.ts';
+import { bill } from './operations/bill.ts';
 import { iterate } from './paging.ts';
-import type { CallOptions, Connection } from './request.ts';
+import type { BillListRecord } from './types.ts';
 
 export interface PaymentQuery {
   readonly appOrderId: string;
@@ -21,7 +23,7 @@ export async function findPayment(
   connection: Connection,
   { appOrderId, userId, sentAtMs = connection.clock() }: PaymentQuery,
   options?: CallOptions,
-): Promise<BillRecord | undefined> {
+): Promise<BillListRecord | undefined> {
   for (const offset of [0, -1, 1]) {
     const day = new Date(sentAtMs + offset * DAY_MS).toISOString().slice(0, 10);
     const records = iterate(connection, bill, { day, orderType: '1', userId }, options);

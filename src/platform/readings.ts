@@ -12,18 +12,22 @@ export const text = z
   .min(1, { error: 'must not be empty' })
   .max(65_536, { error: 'must have at most 65536 characters' });
 
+/*
+ * `tsType` is the type that a caller reads, where typescript.ts can't or shouldn't derive it from the schema.
+ */
+
 /** A whole number that identifies something, as text; -1 is the platform's value for nobody. */
 export const id = z
   .string({ error: 'must be an id' })
   .regex(/^-?(?:0|[1-9]\d{0,39})$/, { error: 'must be an id, a whole number of at most 40 digits' })
-  .meta({ wire: 'integer' });
+  .meta({ wire: 'integer', tsType: 'Id' });
 
 /** An exact decimal as text, as it was written. */
 export const amount = z
   .string({ error: 'must be an amount' })
   .max(120, { error: 'must be an amount of at most 120 characters' })
   .regex(/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$/, { error: 'must be an exact decimal' })
-  .meta({ wire: 'decimal' });
+  .meta({ wire: 'decimal', tsType: 'Decimal' });
 
 /** A small whole number: a count, a status, or milliseconds. */
 export const integer = z
@@ -31,7 +35,8 @@ export const integer = z
   .regex(/^-?(?:0|[1-9]\d{0,15})$/, { error: 'must be a whole number below 2^53' })
   .meta({ wire: 'integer' })
   .transform(Number)
-  .refine(Number.isSafeInteger, { error: 'must be a whole number below 2^53' });
+  .refine(Number.isSafeInteger, { error: 'must be a whole number below 2^53' })
+  .meta({ tsType: 'number' });
 
 /** A number of records or a page. */
 export const count = integer.refine((value) => value >= 0, { error: 'must not be below zero' });

@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import type { Platform } from '../../src/platform/client.ts';
-import type { PageProgress, Records } from '../../src/platform/paging.ts';
+import type { PageProgress, Records } from '../../src/platform/calls.ts';
 import { client, errorOf } from './client.ts';
 import { type Received, startPlatform } from './plain-platform.ts';
 

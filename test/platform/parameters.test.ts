@@ -144,7 +144,7 @@ describe('refused before anything is sent', () => {
     ],
     [
       '4.12 with an unknown status',
-      (p) => p.coupons.list({ status: 4 }),
+      (p) => p.coupons.list(untyped({ status: 4 })),
       'status is 4; write one of 1, 2, 3',
     ],
     ['4.12 with blanks in the list', (p) => p.coupons.list({ uid: '1, 2' }), 'uid is "1, 2"'],
@@ -171,15 +171,19 @@ describe('refused before anything is sent', () => {
       (p) => p.bill.list({ pageSize: 2001 }),
       'pageSize is 2001; write a whole number from 1 to 2000',
     ],
-    ['4.17 with an unknown type', (p) => p.bill.list({ orderType: 2 }), 'orderType is 2; write one of 1, 11'],
+    [
+      '4.17 with an unknown type',
+      (p) => p.bill.list(untyped({ orderType: 2 })),
+      'orderType is 2; write one of 1, 11',
+    ],
     ['4.19 with a large page', (p) => p.feeShares.list({ pageSize: 1001 }), 'pageSize is 1001'],
     [
       '4.19 with an unknown status',
-      (p) => p.feeShares.list({ billstatus: 2 }),
+      (p) => p.feeShares.list(untyped({ billstatus: 2 })),
       'billstatus is 2; write one of 0, 1, 3, -999',
     ],
     ['4.20 with a large page', (p) => p.coAgentBonuses.list({ pageSize: 1001 }), 'pageSize is 1001'],
-    ['4.20 with an unknown level', (p) => p.coAgentBonuses.list({ levelType: 3 }), 'levelType is 3'],
+    ['4.20 with an unknown level', (p) => p.coAgentBonuses.list(untyped({ levelType: 3 })), 'levelType is 3'],
     ['4.21 of nobody', (p) => p.agents.list({ uids: '' }), 'uids is ""'],
   ])('%s', async (_, call, because) => {
     expect((await refused(call)).message).toContain(because);

@@ -4,7 +4,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { type Platform, createPlatform } from '../../src/platform/client.ts';
 import { PlatformError } from '../../src/platform/error.ts';
 import { operations } from '../../src/platform/operations/registry.ts';
-import { createConnection, request, systemParts } from '../../src/platform/request.ts';
+import { createConnection, systemParts } from '../../src/platform/connection.ts';
+import { request } from '../../src/platform/request.ts';
 import { type Place, place } from '../cli/terminal.ts';
 import {
   APP_KEY,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { platformBill } from '../../src/cli/reconcile/platform-bill.ts';
 import { createPlatform } from '../../src/platform/client.ts';
-import { createConnection, systemParts } from '../../src/platform/request.ts';
+import { createConnection, systemParts } from '../../src/platform/connection.ts';
 import { readDay } from '../../src/reconcile/day.ts';
 import { storeEntries } from '../../src/reconcile/entries.ts';
 import { type RunResult, runDay } from '../../src/reconcile/run.ts';

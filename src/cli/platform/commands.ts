@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { CountersignError } from '../../errors.ts';
 import { PlatformError } from '../../platform/error.ts';
-import type { Operation } from '../../platform/operation.ts';
+import type { Operation, PagedOperation } from '../../platform/operation.ts';
 import { operations } from '../../platform/operations/registry.ts';
-import { type PagedOperation, iterate } from '../../platform/paging.ts';
+import { iterate } from '../../platform/paging.ts';
 import { request } from '../../platform/request.ts';
 import type { Call, CommandRow, ExitCode } from '../command.ts';
 import { counted } from '../print.ts';

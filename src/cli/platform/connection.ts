@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { CountersignError } from '../../errors.ts';
+import { type Connection, createConnection, systemParts } from '../../platform/connection.ts';
 import type { PlatformCredentials } from '../../platform/protection.ts';
-import { type Connection, createConnection, systemParts } from '../../platform/request.ts';
 import type { Call } from '../command.ts';
 import { sourceFor } from '../send/callback.ts';
 import type { SourceOf } from '../send/keys.ts';

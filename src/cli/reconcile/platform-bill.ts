@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { CountersignError, messageOf } from '../../errors.ts';
-import { type BillRecord as PlatformRecord, bill } from '../../platform/operations/bill.ts';
-import { type Connection, request } from '../../platform/request.ts';
+import type { Connection } from '../../platform/connection.ts';
+import { bill } from '../../platform/operations/bill.ts';
+import { request } from '../../platform/request.ts';
+import type { BillListRecord } from '../../platform/types.ts';
 import { type Bill, type PlacedRecord, billFault } from '../../reconcile/bill.ts';
 import type { Day } from '../../reconcile/day.ts';
 
@@ -70,6 +72,6 @@ function changed(name: string, because: string, count: number): CountersignError
   );
 }
 
-function placedRecord({ orderType, openId, payTime, ...texts }: PlatformRecord, line: number): PlacedRecord {
+function placedRecord({ orderType, openId, payTime, ...texts }: BillListRecord, line: number): PlacedRecord {
   return { ...texts, orderType: String(orderType), openId: openId ?? '', payTime: payTime ?? '', line };
 }

@@ -5,6 +5,8 @@ import { amount, id, list, note, text, record } from '../readings.ts';
 
 const PRECISION = /^(.+)Precision$/;
 
+const account = record({ uid: id, balance: amount, tag: note, type: id });
+
 /** Section 2.3. Each coin has a member of its own, such as `btcPrecision`; they are read into `precision`. */
 const assetsOfUser = z.preprocess(
   (value: unknown): unknown => {
@@ -17,7 +19,7 @@ const assetsOfUser = z.preprocess(
     return { ...value, precision: Object.fromEntries(precision) };
   },
   record({
-    accounts: list(record({ uid: id, balance: amount, tag: note, type: id })),
+    accounts: list(account),
     precision: z.record(z.string(), text),
   }),
 );
@@ -37,6 +39,7 @@ export const assets = defineOperation({
   oneOf: ['openId', 'userId'],
   example: { userId: '12345', coinSymbols: 'USDT1742,BTC', assetType: '201' },
   data: assetsOfUser,
+  record: account,
   reads: true,
   records: (data) => data.accounts,
 });

@@ -17,8 +17,6 @@ const billRecord = record({
   payTime: note,
 });
 
-export type BillRecord = z.output<typeof billRecord>;
-
 export const bill = defineOperation({
   section: '4.17',
   name: 'bill.list',
@@ -43,6 +41,7 @@ export const bill = defineOperation({
   numbers: ['userId'],
   example: { day: '2026-03-02', orderType: '1' },
   data: record({ count, list: list(billRecord) }),
+  record: billRecord,
   reads: true,
   paging: {
     page: 'pageNum',

@@ -46,6 +46,7 @@ export const brokerShares = defineOperation({
   }),
   example: { uid: '12345' },
   data: record({ count, list: list(share) }),
+  record: share,
   reads: true,
   paging: {
     page: 'page',

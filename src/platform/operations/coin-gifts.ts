@@ -4,19 +4,19 @@ import { milliseconds, page, word } from '../parameters.ts';
 import { amount, count, flag, id, integer, list, note, orNull, record, stamp, text } from '../readings.ts';
 
 /** Section 2.12, in the platform's spelling. */
+const gift = record({
+  uid: id,
+  symbol: text,
+  ctimeStr: stamp,
+  amount,
+  typeName: note,
+  ctime: integer,
+  opUid: id,
+});
+
 const gifts = record({
   uid: orNull(id),
-  presentRecordList: list(
-    record({
-      uid: id,
-      symbol: text,
-      ctimeStr: stamp,
-      amount,
-      typeName: note,
-      ctime: integer,
-      opUid: id,
-    }),
-  ),
+  presentRecordList: list(gift),
   persentTypeArr: list(record({ present_type: text, used: flag, title: note })),
   count,
   pageSize: count,
@@ -40,6 +40,7 @@ export const coinGifts = defineOperation({
   }),
   example: { uid: '12345' },
   data: gifts,
+  record: gift,
   reads: true,
   paging: {
     page: 'page',

@@ -37,6 +37,7 @@ export const deposits = defineOperation({
   oneOf: ['openId', 'userId', 'mobileNumber', 'email'],
   example: { userId: '12345' },
   data: list(deposit),
+  record: deposit,
   reads: true,
   paging: {
     page: 'pageNumber',

@@ -63,6 +63,7 @@ export const feeShares = defineOperation({
   }),
   example: { billstatus: '3' },
   data: record({ count, list: list(feeShare) }),
+  record: feeShare,
   reads: true,
   paging: {
     page: 'page',

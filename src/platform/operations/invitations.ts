@@ -17,6 +17,8 @@ const invited = {
 };
 
 /** Section 2.5, in the platform's spelling. */
+const invitedUser = record({ ...invited, childLevel: orNull(list(record(invited))) });
+
 const relationship = record({
   levelOneCount: count,
   levelTwoCount: count,
@@ -28,7 +30,7 @@ const relationship = record({
     invitedCode: note,
     ctime: stamp,
   }),
-  userExtInviteVoList: list(record({ ...invited, childLevel: orNull(list(record(invited))) })),
+  userExtInviteVoList: list(invitedUser),
 });
 
 export const invitations = defineOperation({
@@ -48,6 +50,7 @@ export const invitations = defineOperation({
   }),
   example: { uid: '12345' },
   data: relationship,
+  record: invitedUser,
   reads: true,
   paging: {
     page: 'page',

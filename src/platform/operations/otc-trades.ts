@@ -92,6 +92,7 @@ export const otcTrades = defineOperation({
   oneOf: ['openId', 'userId', 'mobileNumber', 'email'],
   example: { userId: '12345' },
   data: list(trade),
+  record: trade,
   reads: true,
   paging: {
     page: 'page',

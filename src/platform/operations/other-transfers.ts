@@ -30,6 +30,7 @@ export const otherTransfers = defineOperation({
   }),
   example: { transactionScene: 'SCENE' },
   data: record({ financeList: list(transfer) }),
+  record: transfer,
   reads: true,
   paging: {
     page: 'page',

@@ -15,6 +15,9 @@ export const recoverCoupon = defineOperation({
   numbers: ['id'],
   example: { id: '4711' },
   // The answer has no data. What a success carries besides doesn't make it a failure.
-  data: z.unknown().transform(() => null),
+  data: z
+    .unknown()
+    .transform(() => null)
+    .meta({ tsType: 'null' }),
   reads: false,
 });

@@ -5,13 +5,15 @@ import { count, id, list, note, record, text } from '../readings.ts';
 
 export const walletType = oneOf(['1', '2', '3', '4']);
 
+const user = { uid: id, address: text, walletUid: id, tag: note };
+
 /** Section 2.7, one element for each symbol. */
 const mapping = record({
   symbol: text,
   count,
   pageSize: count,
   page: count,
-  list: list(record({ uid: id, address: text, walletUid: id, tag: note })),
+  list: list(record(user)),
   walletSymbol: text,
 });
 
@@ -32,13 +34,14 @@ export const walletAddresses = defineOperation({
   numbers: ['walletType', 'uid', 'page', 'pageSize'],
   example: { walletType: '1', symbol: 'USDT1742' },
   data: list(mapping),
+  record: record({ symbol: text, walletSymbol: text, ...user }),
   reads: true,
   paging: {
     page: 'page',
     size: 'pageSize',
     records: (data) =>
       data.flatMap(({ symbol, walletSymbol, list: users }) =>
-        users.map((user) => ({ symbol, walletSymbol, ...user })),
+        users.map((each) => ({ symbol, walletSymbol, ...each })),
       ),
     count: (data) => data.reduce((sum, each) => sum + each.count, 0),
     key: ({ symbol, uid, address, tag }) => JSON.stringify([symbol, uid, address, tag]),

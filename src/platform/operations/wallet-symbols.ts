@@ -4,6 +4,9 @@ import { page, pageSize, word } from '../parameters.ts';
 import { count, integer, list, record, text } from '../readings.ts';
 import { walletType } from './wallet-addresses.ts';
 
+/** Section 2.8. */
+const mapping = record({ symbol: text, walletSymbol: text });
+
 export const walletSymbols = defineOperation({
   section: '4.9',
   name: 'walletSymbols.list',
@@ -20,14 +23,14 @@ export const walletSymbols = defineOperation({
   }),
   numbers: ['walletType', 'page', 'pageSize'],
   example: { walletType: '1' },
-  /** Section 2.8. */
   data: record({
     count,
     page: count,
     pageSize: count,
     walletType: integer,
-    list: list(record({ symbol: text, walletSymbol: text })),
+    list: list(mapping),
   }),
+  record: mapping,
   reads: true,
   paging: {
     page: 'page',

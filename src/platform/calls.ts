@@ -1,0 +1,54 @@
+/*
+ * How the methods of the client are called. The published declarations of the client reach this file and
+ * types.ts, and no schema.
+ */
+
+/** A word or an id. A number above 2^53 was rounded before it came here: write such an id as text or bigint. */
+export type Written = string | number | bigint;
+
+/** An exact decimal above zero, such as `'10.50'`. A number is refused, because it may have been rounded. */
+export type WrittenAmount = string | bigint;
+
+/** An exact decimal as text, as the platform wrote it. */
+export type Decimal = string;
+
+/** A whole number that identifies something, as text, because it may exceed 2^53. */
+export type Id = string;
+
+/** One operation. */
+export interface Verb<Parameters, Data> {
+  /** Resolves with the data of the answer. Rejects with a PlatformError. */
+  (parameters: Parameters, options?: CallOptions): Promise<Data>;
+}
+
+export interface CallOptions {
+  /** Instead of that of the configuration. */
+  readonly timeoutMs?: number | undefined;
+  /** Ends the call. The outcome of a payment is then unknown. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** All records of all pages. */
+export interface ListAll<Parameters, Record> {
+  /** For `for await`. Each step rejects with a PlatformError. */
+  (parameters: Parameters, options?: IterationOptions): Records<Record>;
+}
+
+export interface IterationOptions extends CallOptions {
+  /** The cursor of an earlier iteration with the same parameters, which continues after its last record. */
+  readonly cursor?: string | undefined;
+  /** Called after each page. `total` is the number of records on all pages, if the platform says it. */
+  readonly onPage?: (progress: PageProgress) => void;
+}
+
+export interface PageProgress {
+  readonly pages: number;
+  readonly records: number;
+  readonly total: number | undefined;
+}
+
+/** The records of all pages, for `for await`. */
+export interface Records<R> extends AsyncIterable<R> {
+  /** Continues after the last record that was given. An error of the iteration has it too, in its data. */
+  readonly cursor: string;
+}

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import type { Operation } from './operation.ts';
+import { operations } from './operations/registry.ts';
+
+/*
+ * Writes types.ts: what each operation takes and gives, as plain interfaces. A reader sees each member with
+ * its meaning, and a compiler that checks a caller loads no schema. In client.ts, the compiler proves that
+ * the interfaces agree with the schemas.
+ */
+
+export function interfacesText(): string {
+  return [
+    '// Generated from the registry of operations by `npm run generate`.',
+    "import type { Decimal, Id, ListAll, Verb, Written, WrittenAmount } from './calls.ts';",
+    methodsText(),
+    ...operations.flatMap(typesOf),
+  ]
+    .join('\n\n')
+    .concat('\n');
+}
+
+function methodsText(): string {
+  const resources = Map.groupBy(operations, ({ name }) => name.split('.')[0] ?? '');
+  const members = Array.from(resources, ([resource, own]) => [
+    `  readonly ${resource}: {`,
+    ...own.flatMap(methodsOf),
+    '  };',
+  ]);
+  return [
+    '/** The operations of the platform, a resource each. The numbers are sections of its specification. */',
+    'export interface Operations {',
+    ...members.flat(),
+    '}',
+  ].join('\n');
+}
+
+function methodsOf(operation: Operation): readonly string[] {
+  const { name, section, summary, paging } = operation;
+  const verb = name.split('.')[1] ?? '';
+  const stem = stemOf(operation);
+  const sentences = [`${summary.replace(/\.$/, '')} (${section}).`, ...remarksOf(operation)];
+  const one = [...comment(sentences, '    '), `    readonly ${verb}: Verb<${stem}Parameters, ${stem}Data>;`];
+  if (paging === undefined) return one;
+  return [
+    ...one,
+    `    /** Reads all pages of \`${verb}\`, one request a page. */`,
+    `    readonly ${verb}All: ListAll<Omit<${stem}Parameters, '${paging.page}'>, ${stem}Record>;`,
+  ];
+}
+
+/** What a caller must know besides the summary, a sentence or more each. */
+export function remarksOf({ notes = [], oneOf }: Operation): readonly string[] {
+  if (oneOf === undefined) return notes;
+  return [...notes, `Give at least one of ${oneOf.join(', ')}; the first given one counts.`];
+}
+
+/** Such as `OrdersList`, to which `Parameters`, `Data` or `Record` is added. */
+function stemOf({ name }: Operation): string {
+  return name.replaceAll(/(?:^|\.)[a-z]/g, (start) => start.slice(-1).toUpperCase());
+}
+
+function typesOf(operation: Operation): readonly string[] {
+  const { name, section, parameters, data, record } = operation;
+  const stem = stemOf(operation);
+  const declaration = (suffix: string, about: string, type: string): string => {
+    const start = type.startsWith('{') ? `interface ${stem}${suffix} ` : `type ${stem}${suffix} = `;
+    return `/** ${about} \`${name}\` (${section}). */\nexport ${start}${type}${type.startsWith('{') ? '' : ';'}`;
+  };
+  return [
+    declaration('Parameters', 'The parameters of', typeOf(parameters)),
+    declaration('Data', 'The data that answers', typeOf(data, { record, name: `${stem}Record` })),
+    ...(record === undefined ? [] : [declaration('Record', 'A record of', typeOf(record))]),
+  ];
+}
+
+interface Context {
+  readonly indent?: string;
+  /** A schema whose type is written elsewhere, under this name. */
+  readonly record?: z.core.$ZodType | undefined;
+  readonly name?: string;
+}
+
+/**
+ * What a caller writes as a parameter, or reads in an answer. A schema that doesn't say it by itself, because
+ * it converts its value, says it as `tsType`.
+ */
+function typeOf(schema: z.core.$ZodType, context: Context = {}): string {
+  if (schema === context.record) return context.name ?? '';
+  const stated = z.globalRegistry.get(schema)?.['tsType'];
+  if (typeof stated === 'string') return stated;
+  if (schema instanceof z.ZodString) return 'string';
+  if (schema instanceof z.ZodBoolean) return 'boolean';
+  if (schema instanceof z.ZodUnknown) return 'unknown';
+  if (schema instanceof z.ZodNullable) return `${typeOf(schema.unwrap(), context)} | null`;
+  if (isOptional(schema)) return typeOf(schema.unwrap(), context);
+  if (schema instanceof z.ZodPipe) return typeOf(schema.out, context);
+  if (schema instanceof z.ZodRecord) {
+    return `{ readonly [name: string]: ${typeOf(schema.valueType, context)} }`;
+  }
+  if (schema instanceof z.ZodArray) return `readonly ${typeOf(schema.element, context)}[]`;
+  if (schema instanceof z.ZodObject) return objectType(schema.shape, context);
+  throw new Error(`${schema.constructor.name} has no TypeScript type; give the schema the meta tsType`);
+}
+
+const isOptional = (schema: z.core.$ZodType): schema is z.ZodOptional | z.ZodPrefault =>
+  schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault;
+
+function objectType(shape: Readonly<Record<string, z.core.$ZodType>>, context: Context): string {
+  const { indent = '' } = context;
+  const deeper = `${indent}  `;
+  const members = Object.entries(shape).flatMap(([name, schema]) => {
+    const type = typeOf(schema, { ...context, indent: deeper });
+    const about = z.globalRegistry.get(schema)?.description;
+    const otherwise =
+      schema instanceof z.ZodPrefault ? ` By default ${String(schema.parse(undefined))}.` : '';
+    return [
+      ...(about === undefined ? [] : comment([`${about}${otherwise}`], deeper)),
+      `${deeper}readonly ${name}${isOptional(schema) ? `?: ${type} | undefined` : `: ${type}`};`,
+    ];
+  });
+  return members.length === 0
+    ? 'Readonly<Record<string, never>>'
+    : ['{', ...members, `${indent}}`].join('\n');
+}
+
+function comment(sentences: readonly string[], indent: string): readonly string[] {
+  const [only = '', ...more] = sentences;
+  if (more.length === 0) return [`${indent}/** ${only} */`];
+  return [`${indent}/**`, ...sentences.map((sentence) => `${indent} * ${sentence}`), `${indent} */`];
+}
