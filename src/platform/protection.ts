@@ -1,5 +1,6 @@
 import { CountersignError, type Failure, failure } from '../errors.ts';
-import { readPrivateKey, readPublicKey } from '../signature/keys.ts';
+import { canDecryptBlocks } from '../signature/blocks.ts';
+import { readKey, readPrivateKey, readPublicKey } from '../signature/keys.ts';
 import { openEnvelope, sealEnvelope } from '../signature/rsa-envelope.ts';
 import { compileSigner } from '../signature/schemes.ts';
 import { type Member, type Members, membersJson, stringMember } from '../values/members.ts';
@@ -43,7 +44,7 @@ export type Opened =
 /** Blocks of 245 bytes in an answer: 16 MiB of base64 have about 49,000. */
 const ANSWER_BLOCKS_MAX = 65_536;
 
-/** Reads the keys. Throws KEY_UNREADABLE, or USAGE for an empty secret or appKey. */
+/** Reads the keys. Throws KEY_UNREADABLE, or USAGE for an empty secret or appKey, or if Node can't decrypt. */
 export function createProtection(credentials: PlatformCredentials): Protection {
   if (credentials.appKey === '') throw missing('appKey');
   return credentials.scheme === 'md5' ? flatProtection(credentials) : envelopeProtection(credentials);
@@ -88,6 +89,13 @@ function envelopeProtection(
 ): Protection {
   const { appKey, merchantKey, platformKey } = credentials;
   const [ours, theirs] = [readPrivateKey(merchantKey), readPublicKey(platformKey)];
+  if (!canDecryptBlocks(readKey(merchantKey, 'private'))) {
+    throw new CountersignError(
+      'USAGE',
+      `Node ${process.version} can't decrypt answers, because its OpenSSL is older than 3.2; ` +
+        'use Node 22 from 22.20, or Node from 24.5',
+    );
+  }
   const signer = compileSigner({
     scheme: 'rsa-envelope',
     senderKey: merchantKey,

@@ -1,4 +1,4 @@
-import { type KeyObject, constants, privateDecrypt } from 'node:crypto';
+import { type KeyObject, constants, privateDecrypt, publicEncrypt } from 'node:crypto';
 
 /**
  * Decrypts PKCS#1 v1.5 blocks of `blockBytes` each, and joins them. Undefined if one can't be decrypted or
@@ -26,6 +26,15 @@ export function decryptBlocks(
     // The cause of a failed decryption must not be revealed.
     return undefined;
   }
+}
+
+/**
+ * Whether this Node decrypts PKCS#1 v1.5 at all. With an OpenSSL before 3.2, which can't reject implicitly, it
+ * refuses to (CVE-2023-46809): Node 20, 22 before 22.20, and 24 before 24.5.
+ */
+export function canDecryptBlocks(key: KeyObject): boolean {
+  const block = publicEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, Buffer.from('any text'));
+  return decryptBlocks(key, block, block.length) !== undefined;
 }
 
 /** Decrypts in threads, because it takes longer than all else about a callback (decryption.ts). */
