@@ -29,6 +29,12 @@ function overview(): string {
   return table(['section', 'method', 'command', 'only reads', 'has pages'], rows);
 }
 
+/** The methods of the client, for the page of its package. */
+export function methodsTable(): string {
+  const rows = operations.map((operation) => [operation.section, `\`${operation.name}\``, operation.summary]);
+  return table(['section', 'method', 'what it does'], rows);
+}
+
 const methodOf = ({ name }: Operation): string => `platform.${name}()`;
 
 function chapter(operation: Operation): string {

@@ -1,0 +1,57 @@
+import { type Platform, PlatformError, createPlatform } from 'countersign-platform';
+
+/* Mistakes that the types of the package find. Nobody runs this. */
+
+const payment = { userId: 12345n, appOrderId: 'A-1', orderAmount: '1.50', payCoinSymbol: 'BTC' };
+
+export async function mistakesOfParameters(platform: Platform): Promise<void> {
+  await platform.payments.create(payment);
+  // @ts-expect-error An amount as a number may be rounded.
+  await platform.payments.create({ ...payment, orderAmount: 1.5 });
+  // @ts-expect-error orderAmount is missing.
+  await platform.payments.create({ userId: 1, appOrderId: 'A-1', payCoinSymbol: 'BTC' });
+  // @ts-expect-error There is no such parameter.
+  await platform.payments.create({ ...payment, amount: '1.50' });
+  // @ts-expect-error The parameters are missing.
+  await platform.payments.create();
+  // @ts-expect-error There is no such operation.
+  await platform.payments.cancel({ appOrderId: 'A-1' });
+  // @ts-expect-error There is no such type of order.
+  await platform.bill.list({ orderType: 2 });
+  // @ts-expect-error All pages are read.
+  platform.bill.listAll({ pageNum: 2 });
+  // @ts-expect-error This operation has no pages.
+  platform.symbols.listAll({});
+  // @ts-expect-error A time limit is a number.
+  await platform.symbols.list({}, { timeoutMs: '100' });
+}
+
+export async function mistakesOfData(platform: Platform): Promise<void> {
+  const { list } = await platform.bill.list({});
+  // @ts-expect-error What is read is not changed.
+  list.push(list[0]);
+  for await (const record of platform.bill.listAll({})) {
+    // @ts-expect-error An amount is text.
+    console.log(record.orderAmount * 2);
+    // @ts-expect-error A text that the platform may leave out can be null.
+    console.log(record.payTime.length);
+    // @ts-expect-error There is no such member.
+    console.log(record.amount);
+  }
+}
+
+export function mistakesOfErrors(error: unknown): boolean {
+  if (!(error instanceof PlatformError)) return false;
+  // @ts-expect-error There is no such outcome.
+  if (error.data.outcome === 'failed') return false;
+  // @ts-expect-error An operation never fails with this code.
+  return error.code === 'SETTINGS_INVALID';
+}
+
+export function mistakesOfCredentials(url: string): void {
+  createPlatform({ url, credentials: { scheme: 'md5', appKey: 'k', secret: 's' } });
+  // @ts-expect-error This scheme has keys, and no secret.
+  createPlatform({ url, credentials: { scheme: 'rsa-envelope', appKey: 'k', secret: 's' } });
+  // @ts-expect-error There is no such scheme for requests.
+  createPlatform({ url, credentials: { scheme: 'hmac', appKey: 'k', secret: 's' } });
+}
