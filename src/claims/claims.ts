@@ -16,13 +16,21 @@ import { type WindowClaim, type WindowResult, explainWindow, windowClaim, window
 
 /**
  * A condition that only the store can check, as part of settle. An approval requires that every claim with
- * `decides` holds. It makes the reservations of window, mark and order claims, also of those that only
- * observe; the other kinds reserve nothing.
+ * `decides` holds, and one alternative of each choice. It makes the reservations of window, mark and order
+ * claims, also of those that only observe, and in choices those of the alternative that is taken; the other
+ * kinds reserve nothing.
  */
 export type Claim = ListClaim | AgedClaim | WindowClaim | MarkClaim | OrderClaim | SpeedUpClaim;
 
 /** What the store found for a claim. Each kind has a member that no other kind has, which identifies it. */
-export type ClaimResult = ListResult | AgedResult | WindowResult | MarkResult | OrderResult | SpeedUpResult;
+export type ClaimResult =
+  ListResult | AgedResult | WindowResult | MarkResult | OrderResult | SpeedUpResult | NotChecked;
+
+const notChecked = z.strictObject({ holds: z.literal(false), notChecked: z.literal(true) });
+/** The claim of an alternative that was not needed, or that failed by another claim before. */
+export type NotChecked = Readonly<z.output<typeof notChecked>>;
+
+export const NOT_CHECKED: NotChecked = { holds: false, notChecked: true };
 
 type Requested<C> = C extends unknown ? Omit<C, 'result' | 'decides' | 'final' | 'afresh'> : never;
 /** A claim as a rule makes it. Evaluation adds the members that depend on the policy. */
@@ -58,7 +66,7 @@ export function claimToJson(claim: Claim): object {
 /** The results of claims from JSON. `used` reads the amount that a window held. */
 export function claimResults(used: z.ZodType<Amount>): z.ZodType<readonly ClaimResult[]> {
   return z.array(
-    z.union([windowResult(used), listResult, agedResult, markResult, orderResult, speedUpResult]),
+    z.union([windowResult(used), listResult, agedResult, markResult, orderResult, speedUpResult, notChecked]),
   );
 }
 

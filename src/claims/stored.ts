@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Amount } from '../values/amount.ts';
-import { type Claim, type ClaimResult, claimResults } from './claims.ts';
+import { type Claim, type ClaimResult, NOT_CHECKED, claimResults } from './claims.ts';
 import { orderFound } from './order.ts';
 
 /*
@@ -17,6 +17,7 @@ export function storedResults(results: readonly ClaimResult[]): string {
 
 function textsOf(result: ClaimResult): readonly StoredText[] {
   const holds = flag(result.holds);
+  if ('notChecked' in result) return [UNCHECKED, holds];
   if ('used' in result) return ['w', holds, flag(result.reserved), formatUnits(result.used)];
   if ('present' in result) return ['l', holds, flag(result.missing), ...result.present];
   if ('added' in result) {
@@ -26,6 +27,9 @@ function textsOf(result: ClaimResult): readonly StoredText[] {
   if ('order' in result) return ['o', holds, result.order, ...result.differs];
   return ['s', holds, String(result.approvedAtMs), String(result.speedUps)];
 }
+
+/** The kind of a claim that was not checked. */
+const UNCHECKED = 'n';
 
 type StoredText = string | readonly string[];
 
@@ -75,6 +79,7 @@ function readResult(written: unknown): ClaimResult | undefined {
       ? written
       : undefined;
   if (texts === undefined) return objects.safeParse([written]).data?.[0];
+  if (texts[0] === UNCHECKED) return texts.length === 2 && texts[1] === '0' ? NOT_CHECKED : undefined;
   return (RESULTS.get(texts[0]) ?? RESULTS.get(KINDS.get(texts[0])))?.(texts);
 }
 

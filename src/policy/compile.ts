@@ -1,12 +1,20 @@
+import type { Kind } from '../callback/callback.ts';
 import { messageOf } from '../errors.ts';
 import { type Json, canonicalJson, isObject, sha256Hex } from '../values/canonical.ts';
 import { type SyntaxFault, type Tree, jsonOf, positionOf, readYaml } from '../values/yaml.ts';
 import { ASSETS_FILE, type AssetTable, compileAssets } from './assets.ts';
-import { type PolicyDocument, type RuleDocument, readPolicy } from './document.ts';
-import { type PolicyFault, type Problem, faultOfFile, formatPath, formatInput } from './fault.ts';
+import { type EntryDocument, type PolicyDocument, type RuleDocument, readPolicy } from './document.ts';
+import { type Path, type PolicyFault, type Problem, faultOfFile, formatPath, formatInput } from './fault.ts';
 import { parseListFile, entriesAsWritten } from './list-file.ts';
-import { type CompiledPolicy, type CompiledRule, type Release, indexPolicies } from './release.ts';
+import {
+  type CompiledEntry,
+  type CompiledPolicy,
+  type CompiledRule,
+  type Release,
+  indexPolicies,
+} from './release.ts';
 import type { Check, RuleContext } from './rules/rule.ts';
+import { type When, compileWhen } from './when.ts';
 
 /** Policies over all files. */
 const POLICIES_MAX = 1000;
@@ -218,48 +226,147 @@ export function compilePolicy(
   files: RuleFiles,
   problems: Problem[],
 ): CompiledPolicy {
-  const counters = new Map<string, number>();
-  const rules: CompiledRule[] = [];
-  for (const rule of document.rules) {
-    const check = compileRule(rule, document, files, problems);
-    if (check === undefined) continue;
-    const duplicate = check.counter === undefined ? undefined : counters.get(check.counter);
-    if (duplicate !== undefined) {
-      problems.push({
-        path: ['rules', rule.index, rule.rule.name],
-        of: 'name',
-        message: `it would count under the same counter as rule ${duplicate + 1} of this policy`,
-        fix: 'keep one of the two, or move one that observes to a policy of its own',
-      });
-    }
-    if (check.counter !== undefined) counters.set(check.counter, rule.index);
-    rules.push({ ...check, name: `${rule.rule.name}#${rule.index + 1}`, mode: rule.mode });
+  const { name, callback, final } = document;
+  const given = { ...files, kind: callback, problems };
+  const when = compileWhen(document.when, ['when'], given);
+  const policy: PolicyParts = { ...given, name, counters: new Map(), rules: [] };
+  const entries = document.rules
+    .map((entry) =>
+      compileEntry(entry, policy, { when, always: true, mode: entry.mode, alternatives: [], scope: [] }),
+    )
+    .filter((entry) => entry !== undefined);
+  return { name, callback, when, final, entries, rules: policy.rules };
+}
+
+/** The parts of a policy that all its entries share. */
+interface PolicyParts extends RuleFiles {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly problems: Problem[];
+  /** By counter, the rules that count in it. */
+  readonly counters: Map<string, { readonly place: string; readonly alternatives: readonly string[] }[]>;
+  /** The rules that were compiled, in order. */
+  readonly rules: CompiledRule[];
+}
+
+/** The groups that an entry is in. */
+interface Surroundings {
+  /** The conditions of the policy and of the groups, as far as they name texts. */
+  readonly when: Pick<When, 'texts'>;
+  readonly always: boolean;
+  readonly mode: CompiledRule['mode'];
+  /** The places of the alternatives that it belongs to, from the outermost `any`. */
+  readonly alternatives: readonly string[];
+  /** The `when` of each group and of the entry itself. */
+  readonly scope: readonly Json[];
+}
+
+function compileEntry(
+  entry: EntryDocument,
+  policy: PolicyParts,
+  { when: outer, always, mode, alternatives, scope }: Surroundings,
+): CompiledEntry | undefined {
+  const when = compileWhen(entry.when, [...entry.path, 'when'], policy);
+  const inner = {
+    when: bothTexts(outer, when),
+    always: always && entry.when === undefined,
+    mode,
+    alternatives,
+    scope: entry.when === undefined ? scope : [...scope, entry.when],
+  };
+  if (!('group' in entry)) return compileRule(entry, policy, { ...inner, own: when });
+  const isAny = entry.group === 'any';
+  const entries = entry.entries
+    .map((each) =>
+      compileEntry(each, policy, {
+        ...inner,
+        always: inner.always && !isAny,
+        alternatives: isAny ? [...alternatives, each.place] : alternatives,
+      }),
+    )
+    .filter((each) => each !== undefined);
+  return { group: entry.group, name: `${entry.group}#${entry.place}`, mode, when, entries };
+}
+
+/** The texts that both allow. A rule counts one symbol if its own conditions name it. */
+function bothTexts(outer: Pick<When, 'texts'>, { texts }: When): Pick<When, 'texts'> {
+  const both = new Map(outer.texts);
+  for (const [member, allowed] of texts) {
+    const before = both.get(member);
+    both.set(
+      member,
+      before === undefined ? allowed : new Set([...allowed].filter((text) => before.has(text))),
+    );
   }
-  const { name, callback, when, final } = document;
-  return { name, callback, when, final, rules };
+  return { texts: both };
 }
 
 function compileRule(
-  { rule, index, parameters }: RuleDocument,
-  document: PolicyDocument,
-  files: RuleFiles,
-  problems: Problem[],
-): Check | undefined {
-  const fault: RuleContext['fault'] = (path, message, fix) => {
-    problems.push({ path: ['rules', index, rule.name, ...path], of: 'value', message, fix });
+  { rule, place, path, parameters }: RuleDocument,
+  policy: PolicyParts,
+  { when, always, mode, alternatives, scope, own }: Surroundings & { readonly own: When },
+): CompiledRule | undefined {
+  const { kind, problems } = policy;
+  const fault: RuleContext['fault'] = (at, message, fix) => {
+    problems.push({ path: [...path, rule.name, ...at], of: 'value', message, fix });
     return undefined;
   };
-  const { name: policy, callback, when } = document;
   const problemsBefore = problems.length;
+  const context: RuleContext = {
+    ...policy,
+    policy: policy.name,
+    callback: kind,
+    when: when.texts,
+    scope: scope.length === 0 ? undefined : canonicalJson(scope),
+    fault,
+  };
+  let check: Check | undefined;
   try {
-    const check = rule.compile(parameters, { ...files, policy, callback, when, fault });
+    check = rule.compile(parameters, context);
     // Without one of its rules a policy would approve what that rule refuses, so a missing check is always a
     // fault.
-    if (check !== undefined || problems.length > problemsBefore) return check;
-    return fault([], 'the rule can’t be compiled, and does not say why', 'write it in another way');
+    if (check === undefined && problems.length === problemsBefore) {
+      fault([], 'the rule can’t be compiled, and does not say why', 'write it in another way');
+    }
   } catch (thrown) {
-    return fault([], `the rule can't be compiled: ${messageOf(thrown)}`, 'write it in another way');
+    fault([], `the rule can't be compiled: ${messageOf(thrown)}`, 'write it in another way');
   }
+  if (check === undefined) return undefined;
+  checkCounter(check.counter, { place, path: [...path, rule.name], alternatives }, policy);
+  const compiled = { ...check, name: `${rule.name}#${place}`, mode, when: own, always };
+  policy.rules.push(compiled);
+  return compiled;
+}
+
+/**
+ * Reports two rules that would both reserve in one counter. Rules of different alternatives may share one,
+ * because only one of these reserves.
+ */
+function checkCounter(
+  counter: string | undefined,
+  rule: { readonly place: string; readonly path: Path; readonly alternatives: readonly string[] },
+  { counters, problems }: PolicyParts,
+): void {
+  if (counter === undefined) return;
+  const others = counters.get(counter) ?? [];
+  const other = others.find(({ alternatives }) => !areExclusive(alternatives, rule.alternatives));
+  if (other !== undefined) {
+    problems.push({
+      path: rule.path,
+      of: 'name',
+      message: `it would count under the same counter as rule ${other.place} of this policy`,
+      fix: 'keep one of the two, or move one that observes to a policy of its own',
+    });
+  }
+  counters.set(counter, [...others, rule]);
+}
+
+/** Whether two rules belong to different alternatives of one `any`. */
+function areExclusive(one: readonly string[], other: readonly string[]): boolean {
+  const differ = one.findIndex((place, at) => place !== other[at]);
+  const [a, b] = [one[differ], other[differ]];
+  if (a === undefined || b === undefined) return false;
+  return a.slice(0, a.lastIndexOf('.')) === b.slice(0, b.lastIndexOf('.'));
 }
 
 /** Stores each value in `values`, because it becomes part of the release. */

@@ -159,7 +159,7 @@ function similarity(a: WrittenRule, b: WrittenRule): number {
 /** An entry under `rules` of a release's policy; undefined for anything that is not a rule. */
 export function writtenRule(entry: Json, index: number): WrittenRule | undefined {
   if (!isObject(entry)) return undefined;
-  const { mode, ...others } = entry;
+  const { mode, when, ...others } = entry;
   const [kind] = Object.keys(others);
   if (kind === undefined) return undefined;
   const parameters = others[kind];
@@ -167,7 +167,14 @@ export function writtenRule(entry: Json, index: number): WrittenRule | undefined
     name: `${kind}#${index + 1}`,
     kind,
     mode: mode === 'observe' ? 'observe' : 'enforce',
-    parameters: isObject(parameters) ? definedIn(parameters) : {},
+    parameters: {
+      ...(isObject(parameters)
+        ? definedIn(parameters)
+        : Array.isArray(parameters)
+          ? { [kind]: parameters }
+          : {}),
+      ...(when === undefined ? {} : { when }),
+    },
   };
 }
 

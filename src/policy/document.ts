@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { KINDS, type Kind } from '../callback/callback.ts';
 import { type Json, isObject } from '../values/canonical.ts';
-import { type Problem, fixFor, problemsOf, formatInput } from './fault.ts';
+import { type Path, type Problem, fixFor, problemsOf, formatInput } from './fault.ts';
 import { ruleNamed, ruleNames } from './rules/registry.ts';
 import type { Rule } from './rules/rule.ts';
-import { type When, compileWhen } from './when.ts';
 
 export const MODES = ['enforce', 'observe'] as const;
+/** The rules of a policy, those in `any` and `all` included. */
 export const RULES_MAX = 100;
+/** How deep `any` and `all` may be in one another. */
+const GROUP_DEPTH_MAX = 4;
 
 const NAME = 'a name of at most 64 lower-case letters, digits and hyphens, a letter first';
 const RULES = `a list of at least one rule and at most ${RULES_MAX}`;
@@ -30,8 +32,8 @@ export const policyShape = z.strictObject({
     .unknown()
     .optional()
     .describe(
-      'The callbacks that the policy applies to: by member, a value or a list of values. The ' +
-        'default is every callback of the kind.',
+      'The callbacks that the policy applies to: conditions, all of which must be met. The default is every ' +
+        'callback of the kind.',
     ),
   refusals: z
     .literal('final', { error: 'final, or leave it out' })
@@ -44,22 +46,40 @@ export const policyShape = z.strictObject({
     .describe('The rules. All of them must pass.'),
 });
 
-/** A policy whose members are valid; its rules are not compiled yet. */
+/** A policy whose members are valid; its conditions and rules are not compiled yet. */
 export interface PolicyDocument {
   readonly name: string;
   readonly callback: Kind;
-  readonly when: When;
+  readonly when: Json | undefined;
   readonly final: boolean;
-  readonly rules: readonly RuleDocument[];
+  readonly rules: readonly EntryDocument[];
 }
 
-export interface RuleDocument {
-  readonly rule: Rule;
+/** An entry of `rules`: a rule, or a group of entries. */
+export type EntryDocument = RuleDocument | GroupDocument;
+
+interface EntryBase {
+  /** Its place: `2`; within groups `2.1`. Counted from 1. */
+  readonly place: string;
+  /** Where it is written. */
+  readonly path: Path;
   readonly mode: (typeof MODES)[number];
-  readonly parameters: Json;
-  /** Its index in the policy. */
-  readonly index: number;
+  readonly when: Json | undefined;
 }
+
+export interface RuleDocument extends EntryBase {
+  readonly rule: Rule;
+  readonly parameters: Json;
+}
+
+export interface GroupDocument extends EntryBase {
+  /** `any`: one of the entries must hold; `all`: each of them. */
+  readonly group: Group;
+  readonly entries: readonly EntryDocument[];
+}
+
+export const GROUPS = ['any', 'all'] as const;
+export type Group = (typeof GROUPS)[number];
 
 /**
  * Reads one policy from plain values, of a file or of a release. Reports all problems, and still returns the
@@ -69,25 +89,56 @@ export function readPolicy(written: Json, problems: Problem[]): PolicyDocument |
   const parsed = policyShape.safeParse(written);
   if (!parsed.success) problems.push(...problemsOf(parsed.error, written, Object.keys(policyShape.shape)));
   if (!isObject(written)) return undefined;
-  const rules = isList(written['rules']) ? written['rules'].slice(0, RULES_MAX) : [];
-  const read = rules
-    .map((rule, index) => readRule(rule, index, problems))
-    .filter((rule) => rule !== undefined);
   const kind = KINDS.find((each) => each === written['callback']);
+  const reader: Reader = { kind, problems, rules: 0 };
+  const rules = readEntries(written['rules'], { path: ['rules'], places: [] }, reader);
+  if (reader.rules > RULES_MAX) {
+    const message = `it has ${reader.rules} rules, those in any and all included`;
+    const fix = `use at most ${RULES_MAX}, or write several policies`;
+    problems.push({ path: ['rules'], of: 'value', message, fix });
+  }
   if (kind === undefined) return undefined;
   return {
     name: typeof written['policy'] === 'string' ? written['policy'] : '',
     callback: kind,
-    when: compileWhen(written['when'], kind, problems),
+    when: written['when'],
     final: written['refusals'] === 'final',
-    rules: read.filter((rule) => supportsKind(rule, kind, problems)),
+    rules,
   };
 }
 
-/** An entry of `rules`: the name of the rule with its parameters, and optionally `mode`. */
-function readRule(entry: Json, index: number, problems: Problem[]): RuleDocument | undefined {
-  const fault = (path: readonly string[], of: Problem['of'], message: string, fix: string): undefined => {
-    problems.push({ path: ['rules', index, ...path], of, message, fix });
+interface Reader {
+  readonly kind: Kind | undefined;
+  readonly problems: Problem[];
+  /** The rules that were read. */
+  rules: number;
+}
+
+/** Where a list of entries is written, and the places of the groups that it is in. */
+interface Position {
+  readonly path: Path;
+  readonly places: readonly number[];
+}
+
+function readEntries(
+  written: Json | undefined,
+  { path, places }: Position,
+  reader: Reader,
+): readonly EntryDocument[] {
+  if (!isList(written)) return [];
+  return written
+    .slice(0, RULES_MAX)
+    .map((entry, index) =>
+      readEntry(entry, { path: [...path, index], places: [...places, index + 1] }, reader),
+    )
+    .filter((entry) => entry !== undefined);
+}
+
+/** The name of a rule with its parameters, or `any` or `all` with entries; beside it `mode` and `when`. */
+function readEntry(entry: Json, position: Position, reader: Reader): EntryDocument | undefined {
+  const { path, places } = position;
+  const fault = (at: readonly string[], of: Problem['of'], message: string, fix: string): undefined => {
+    reader.problems.push({ path: [...path, ...at], of, message, fix });
     return undefined;
   };
   if (!isObject(entry)) {
@@ -98,16 +149,26 @@ function readRule(entry: Json, index: number, problems: Problem[]): RuleDocument
       'write its name and parameters, like amount-limit: { max: 100 }',
     );
   }
-  const { mode = 'enforce', ...others } = entry;
+  const { mode = 'enforce', when, ...others } = entry;
   const known = MODES.find((each) => each === mode);
   if (known === undefined) {
     fault(['mode'], 'value', `${formatInput(mode)} is not a mode`, `write observe, or leave it out`);
+  } else if (entry['mode'] !== undefined && places.length > 1) {
+    fault(
+      ['mode'],
+      'name',
+      'a rule in any or all has no mode of its own',
+      'write mode beside the outermost one',
+    );
   }
   const names = Object.keys(others);
   const [name] = names;
-  const unknownNames = names.filter((each) => ruleNamed(each) === undefined);
+  const unknownNames = names.filter(
+    (each) => ruleNamed(each) === undefined && groupNamed(each) === undefined,
+  );
   for (const each of unknownNames) {
-    fault([each], 'name', `there is no rule ${formatInput(each)}`, fixFor(each, [...ruleNames, 'mode']));
+    const fix = fixFor(each, [...ruleNames, ...GROUPS, 'mode', 'when']);
+    fault([each], 'name', `there is no rule ${formatInput(each)}`, fix);
   }
   if (unknownNames.length > 0) return undefined;
   if (name === undefined || names.length > 1) {
@@ -118,33 +179,53 @@ function readRule(entry: Json, index: number, problems: Problem[]): RuleDocument
       'write one rule in each entry of the list, with a hyphen before it',
     );
   }
-  const rule = ruleNamed(name);
+  const base = { place: places.join('.'), path, mode: known ?? 'enforce', when };
+  const group = groupNamed(name);
   const parameters = others[name];
+  if (group !== undefined) return readGroup(group, parameters, base, position, reader);
+  reader.rules += 1;
+  const rule = ruleNamed(name);
   if (rule === undefined || parameters === undefined) {
     return fault([name], 'value', 'it has no parameters', 'write them in braces');
   }
   const parsed = rule.parameters.safeParse(parameters);
   if (!parsed.success) {
-    const found = problemsOf(parsed.error, parameters, Object.keys(rule.parameters.shape), [
-      'rules',
-      index,
-      name,
-    ]);
-    problems.push(...found);
+    const members = Object.keys(rule.parameters.shape);
+    reader.problems.push(...problemsOf(parsed.error, parameters, members, [...path, name]));
   }
-  return parsed.success && known !== undefined ? { rule, mode: known, parameters, index } : undefined;
+  if (reader.kind !== undefined && !rule.callbacks.includes(reader.kind)) {
+    const fix = `it is for ${rule.callbacks.join(', ')}; leave it out`;
+    return fault([name], 'name', `${rule.name} can't judge a ${reader.kind} callback`, fix);
+  }
+  return parsed.success && known !== undefined ? { ...base, rule, parameters } : undefined;
 }
 
-function supportsKind({ rule, index }: RuleDocument, kind: Kind, problems: Problem[]): boolean {
-  if (rule.callbacks.includes(kind)) return true;
-  problems.push({
-    path: ['rules', index, rule.name],
-    of: 'name',
-    message: `${rule.name} can't judge a ${kind} callback`,
-    fix: `it is for ${rule.callbacks.join(', ')}; leave it out`,
-  });
-  return false;
+function readGroup(
+  group: Group,
+  written: Json | undefined,
+  base: EntryBase,
+  { path, places }: Position,
+  reader: Reader,
+): GroupDocument | undefined {
+  const fault = (message: string, fix: string): undefined => {
+    reader.problems.push({ path: [...path, group], of: 'value', message, fix });
+    return undefined;
+  };
+  if (!isList(written) || written.length === 0) {
+    return fault(`${group} has no rules`, 'write a list of rules, with a hyphen before each');
+  }
+  if (places.length > GROUP_DEPTH_MAX) {
+    return fault(`there are more than ${GROUP_DEPTH_MAX} any and all in one another`, 'use fewer');
+  }
+  if (written.length > RULES_MAX) {
+    return fault(`${group} has ${written.length} rules`, `use at most ${RULES_MAX}`);
+  }
+  const entries = readEntries(written, { path: [...path, group], places }, reader);
+  // A missing alternative would only make approvals rarer, but a missing rule of `all` would not.
+  return entries.length === written.length ? { ...base, group, entries } : undefined;
 }
+
+const groupNamed = (name: string): Group | undefined => GROUPS.find((each) => each === name);
 
 function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);

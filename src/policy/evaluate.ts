@@ -1,31 +1,157 @@
 import type { Callback } from '../callback/callback.ts';
-import { messageOf } from '../errors.ts';
 import { BOUNDS, type Claim } from '../claims/claims.ts';
-import type { Proposal, RuleResult } from './proposal.ts';
-import { type Facts, type PluginQuestion, pluginQuestionKey } from './facts.ts';
-import type { CompiledPolicy, CompiledRule, Release } from './release.ts';
+import { messageOf } from '../errors.ts';
+import type { Tested } from './conditions.ts';
+import { type Facts, type PluginQuestion, factsAt, pluginQuestionKey } from './facts.ts';
+import type { Alternative, Choice, Proposal, Requirement, RuleResult } from './proposal.ts';
+import type { CompiledEntry, CompiledGroup, CompiledPolicy, CompiledRule, Release } from './release.ts';
 import { type RuleOutcome, refuse } from './rules/rule.ts';
-import { appliesTo } from './when.ts';
+import { mayMeet, testWhen } from './when.ts';
 
 /** The validity of an evaluation that does not depend on the time. */
 const ALWAYS = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;
 
 /**
  * Evaluates the policies in force for a callback, given the facts: the fourth of the five steps. It is pure:
- * conditions that only the store can check are returned as claims. It refuses if nothing is in force, if no
- * policy with an enforcing rule applies, or if an enforcing rule of a policy that applies refuses or throws.
+ * conditions that only the store can check are returned as claims. It refuses if nothing is in force, if an
+ * enforcing rule that applies refuses or throws, or if no policy covers the callback: its `when` is met, and
+ * so is that of at least one of its enforcing rules.
  */
 export function evaluate(release: Release | undefined, callback: Callback, facts: Facts): Proposal {
   if (release === undefined) return refuseUnevaluated('', 'NOTHING_IN_FORCE');
   const proposal = new ProposalBuilder(release.revision, facts.prices.version);
   for (const policy of release.policiesFor(callback)) {
-    const { applies, mixedMember } = appliesTo(policy.when, callback);
-    if (!applies) continue;
-    if (mixedMember !== undefined) proposal.addMixed(policy, mixedMember);
-    for (const rule of policy.rules) proposal.add(policy, rule, evaluateRule(rule, callback, facts));
+    const applies = proposal.test(policy, callback, facts);
+    if (applies.state === 'unmet') continue;
+    const mode = policy.entries.some((entry) => entry.mode === 'enforce') ? 'enforce' : 'observe';
+    const named = { name: 'when', mode } as const;
+    const position: Position = { policy, changes: changes(applies), isChoice: false };
+    if (applies.state === 'mixed') proposal.add(named, refuseMixed(applies), position);
+    if (applies.state === 'unknown') proposal.addUnknown(named, applies, position);
+    for (const entry of policy.entries) {
+      const standing = judge(proposal, entry, { callback, facts }, position);
+      const isCertain = applies.state === 'met' && standing.state === 'holds' && standing.covers;
+      if (isCertain && entry.mode === 'enforce') proposal.cover();
+    }
   }
   return proposal.build();
 }
+
+/** Where an entry is. */
+interface Position {
+  readonly policy: CompiledPolicy;
+  /** Whether a condition around it depends on time or prices, so that it may not apply later. */
+  readonly changes: boolean;
+  /** Whether it is in `any`, so that its verdict alone decides nothing. */
+  readonly isChoice: boolean;
+  /** Whether it is an entry of `any` itself: it must apply to hold. */
+  readonly isAlternative?: boolean;
+}
+
+interface Known {
+  readonly callback: Callback;
+  readonly facts: Facts;
+}
+
+/**
+ * What an entry comes to. `absent`: its `when` is not met. `covers`: it applies for certain, and not because
+ * something is unknown. `requires`: what the store must find.
+ */
+type Standing =
+  | { readonly state: 'absent' | 'fails' }
+  | { readonly state: 'holds'; readonly covers: boolean; readonly requires: readonly Requirement[] };
+
+const FAILS: Standing = { state: 'fails' };
+const ABSENT: Standing = { state: 'absent' };
+const NOTHING: readonly Requirement[] = [];
+const PASSES: Standing = { state: 'holds', covers: true, requires: NOTHING };
+
+function judge(proposal: ProposalBuilder, entry: CompiledEntry, known: Known, outer: Position): Standing {
+  const applies = proposal.test(entry, known.callback, known.facts);
+  const position = {
+    policy: outer.policy,
+    changes: outer.changes || changes(applies),
+    isChoice: outer.isChoice,
+  };
+  const failing = (outcome: RuleOutcome): Standing => {
+    proposal.add(entry, outcome, position);
+    return FAILS;
+  };
+  if (applies.state === 'mixed') return failing(refuseMixed(applies));
+  if (applies.state === 'unmet') {
+    return outer.isAlternative === true ? failing(refuse('its conditions under when are not met')) : ABSENT;
+  }
+  if (applies.state === 'unknown') {
+    if (outer.isAlternative === true) return failing(refuse(unknownText(applies)));
+    proposal.addUnknown(entry, applies, position);
+  }
+  const standing =
+    'group' in entry
+      ? entry.group === 'any'
+        ? judgeAny(proposal, entry, known, position)
+        : judgeAll(proposal, entry, known, { ...position, isAlternative: outer.isAlternative === true })
+      : judgeRule(proposal, entry, known, position);
+  if (standing.state !== 'holds' || applies.state === 'met') return standing;
+  return { ...standing, covers: false };
+}
+
+function judgeRule(
+  proposal: ProposalBuilder,
+  rule: CompiledRule,
+  { callback, facts }: Known,
+  position: Position,
+): Standing {
+  const outcome = evaluateRule(rule, callback, facts);
+  const result = proposal.add(rule, outcome, position);
+  if (outcome.verdict === 'refuse') return FAILS;
+  return outcome.verdict === 'pass' ? PASSES : { state: 'holds', covers: true, requires: [result] };
+}
+
+/** Each entry that applies must hold. As an alternative, it holds only if one of them applies for certain. */
+function judgeAll(
+  proposal: ProposalBuilder,
+  group: CompiledGroup,
+  known: Known,
+  { isAlternative, ...position }: Position,
+): Standing {
+  const standings = group.entries.map((entry) => judge(proposal, entry, known, position));
+  if (standings.some(({ state }) => state === 'fails')) return FAILS;
+  const holding = standings.filter((standing) => standing.state === 'holds');
+  const covers = holding.some((standing) => standing.covers);
+  if (isAlternative === true && !covers) {
+    proposal.add(group, refuse('none of its rules applies for certain'), position);
+    return FAILS;
+  }
+  if (holding.length === 0) return ABSENT;
+  return { state: 'holds', covers, requires: holding.flatMap(({ requires }) => requires) };
+}
+
+/** The first alternative that holds is taken. What only the store knows is decided there, in the same order. */
+function judgeAny(
+  proposal: ProposalBuilder,
+  group: CompiledGroup,
+  known: Known,
+  position: Position,
+): Standing {
+  const result = proposal.announce(group, position);
+  const inner = { ...position, isChoice: true, isAlternative: true };
+  const alternatives: Alternative[] = [];
+  for (const entry of group.entries) {
+    const from = proposal.length;
+    const standing = judge(proposal, entry, known, inner);
+    const requires = standing.state === 'holds' ? standing.requires : undefined;
+    alternatives.push({ from, to: proposal.length, ...(requires === undefined ? {} : { requires }) });
+    // Later alternatives would never be taken.
+    if (requires?.length === 0) break;
+  }
+  return proposal.choose(group, { result, alternatives }, position);
+}
+
+const changes = ({ valid, usesPrices }: Tested): boolean => valid !== undefined || usesPrices === true;
+
+const refuseMixed = ({ because = '', member = '' }: Tested): RuleOutcome => refuse(because, { member });
+
+const unknownText = ({ because }: Tested): string => `whether it applies is not known: ${because}`;
 
 /** Evaluates one rule. A rule that throws refuses. */
 function evaluateRule(rule: CompiledRule, callback: Callback, facts: Facts): RuleOutcome {
@@ -39,15 +165,36 @@ function evaluateRule(rule: CompiledRule, callback: Callback, facts: Facts): Rul
   }
 }
 
+type Named = Pick<CompiledEntry, 'name' | 'mode'>;
+
+function resultOf(
+  { name, mode }: Named,
+  { verdict, because, values }: RuleOutcome,
+  { policy, isChoice }: Pick<Position, 'policy' | 'isChoice'>,
+): RuleResult {
+  return {
+    policy: policy.name,
+    rule: name,
+    mode: isChoice ? 'alternative' : mode,
+    verdict,
+    because,
+    values,
+  };
+}
+
 class ProposalBuilder {
   readonly #revision: string;
   readonly #results: RuleResult[] = [];
   readonly #claims: Claim[] = [];
+  readonly #choices: Choice[] = [];
+  /** The outcomes of rules in `any`, by result, until it is clear whether the store must check them. */
+  readonly #outcomes = new Map<number, RuleOutcome>();
   /** The number of values that the claims look up in lists. */
   #values = 0;
   #validFromMs: number = ALWAYS.fromMs;
   #validUntilMs: number = ALWAYS.untilMs;
-  #enforcing = false;
+  #covered = false;
+  #changes = false;
   #afresh = true;
   #usedPriceVersion = 0;
   readonly #priceVersion: number;
@@ -59,56 +206,154 @@ class ProposalBuilder {
     this.#priceVersion = priceVersion;
   }
 
-  add(policy: CompiledPolicy, rule: Pick<CompiledRule, 'name' | 'mode'>, outcome: RuleOutcome): void {
-    const decides = rule.mode === 'enforce';
-    const result = this.#results.length;
-    const { verdict, because, values, valid, afresh = false } = outcome;
-    this.#results.push({ policy: policy.name, rule: rule.name, mode: rule.mode, verdict, because, values });
-    if (verdict === 'claim') {
-      for (const claim of outcome.claims ?? []) {
-        this.#claims.push({ ...claim, result, decides, final: policy.final, afresh });
-        if ('values' in claim) this.#values += claim.values.length;
-      }
+  get length(): number {
+    return this.#results.length;
+  }
+
+  /** Whether the callback meets `when`. The proposal is valid as long as the answer is. */
+  test({ when }: Pick<CompiledEntry, 'when'>, callback: Callback, facts: Facts): Tested {
+    const tested = testWhen(when, callback, facts);
+    if (changes(tested)) {
+      this.#noteUse(tested);
+      this.#changes = true;
     }
+    return tested;
+  }
+
+  #noteUse({ valid, usesPrices }: Pick<RuleOutcome, 'valid' | 'usesPrices'>): void {
     if (valid !== undefined) {
       this.#validFromMs = Math.max(this.#validFromMs, valid.fromMs);
       this.#validUntilMs = Math.min(this.#validUntilMs, valid.untilMs);
     }
-    this.#enforcing ||= decides;
-    if (outcome.usesPrices === true) this.#usedPriceVersion = this.#priceVersion;
-    if (decides && verdict === 'refuse') {
-      this.#refuses = true;
-      this.#final ||= policy.final;
-      this.#afresh &&= afresh;
+    if (usesPrices === true) this.#usedPriceVersion = this.#priceVersion;
+  }
+
+  /** Adds the result of a rule, and returns its index. */
+  add({ name, mode }: Named, outcome: RuleOutcome, position: Position): number {
+    const { policy, changes: changing, isChoice } = position;
+    const result = this.#results.length;
+    const { verdict } = outcome;
+    this.#results.push(resultOf({ name, mode }, outcome, position));
+    this.#noteUse(outcome);
+    const afresh = outcome.afresh === true || changing;
+    if (isChoice) this.#outcomes.set(result, { ...outcome, afresh });
+    else this.#decide(mode, verdict, policy, afresh);
+    if (verdict === 'claim' && !isChoice) {
+      this.#claim(result, { ...outcome, afresh }, { decides: mode === 'enforce', final: policy.final });
+    }
+    return result;
+  }
+
+  #decide(
+    mode: Named['mode'],
+    verdict: RuleResult['verdict'],
+    policy: CompiledPolicy,
+    afresh: boolean,
+  ): void {
+    if (mode !== 'enforce' || verdict !== 'refuse') return;
+    this.#refuses = true;
+    this.#final ||= policy.final;
+    this.#afresh &&= afresh;
+  }
+
+  #claim(
+    result: number,
+    { claims = [], afresh = false }: RuleOutcome,
+    more: Pick<Claim, 'decides' | 'final'>,
+  ): void {
+    for (const claim of claims) {
+      this.#claims.push({ ...claim, result, ...more, afresh });
+      if ('values' in claim) this.#values += claim.values.length;
     }
   }
 
-  /**
-   * Adds a refusal for a policy whose `when` names only some of a member's values: whether the policy should
-   * apply is not clear.
-   */
-  addMixed(policy: CompiledPolicy, member: string): void {
-    const mode = policy.rules.some((rule) => rule.mode === 'enforce') ? 'enforce' : 'observe';
-    this.add(
-      policy,
-      { name: 'when', mode },
-      refuse(`some values of ${member}, not all, are named under when`, { member }),
-    );
+  /** Reports that it is not known whether a policy or rule applies. It applies then, and covers nothing. */
+  addUnknown({ name }: Named, tested: Tested, { policy, isChoice }: Position): void {
+    const outcome = refuse(unknownText(tested));
+    this.#results.push(resultOf({ name, mode: 'observe' }, outcome, { policy, isChoice }));
+  }
+
+  /** Adds the result of `any` before those of its alternatives; {@link choose} completes it. */
+  announce({ name, mode }: Named, { policy, isChoice }: Position): number {
+    return this.#results.push(resultOf({ name, mode }, refuse(''), { policy, isChoice })) - 1;
+  }
+
+  choose(
+    { name, mode }: Named,
+    { result, alternatives }: Pick<Choice, 'result' | 'alternatives'>,
+    { policy, changes: changing, isChoice }: Position,
+  ): Standing {
+    const first = alternatives.find(({ requires }) => requires !== undefined);
+    const verdict = first === undefined ? 'refuse' : first.requires?.length === 0 ? 'pass' : 'claim';
+    const afresh =
+      changing ||
+      alternatives.some(({ from, to }) =>
+        this.#results.slice(from, to).some((_, at) => this.#outcomes.get(from + at)?.afresh === true),
+      );
+    const because = this.#becauseOf(alternatives, first);
+    this.#results[result] = resultOf({ name, mode }, { verdict, because, values: {} }, { policy, isChoice });
+    if (isChoice) this.#outcomes.set(result, { verdict, because, values: {}, afresh });
+    else this.#decide(mode, verdict, policy, afresh);
+    if (verdict === 'refuse') return FAILS;
+    if (verdict === 'pass') return PASSES;
+    const choice: Choice = { result, decides: mode === 'enforce', final: policy.final, afresh, alternatives };
+    if (!isChoice) {
+      this.#choices.push(choice);
+      this.#claimFor(choice, policy.final);
+    }
+    return { state: 'holds', covers: true, requires: [choice] };
+  }
+
+  /** Claims what the alternatives require. The alternatives decide whether it is needed. */
+  #claimFor({ alternatives }: Choice, final: boolean): void {
+    for (const requirement of alternatives.flatMap(({ requires = [] }) => requires)) {
+      if (typeof requirement === 'object') this.#claimFor(requirement, final);
+      else {
+        const outcome = this.#outcomes.get(requirement);
+        if (outcome !== undefined) this.#claim(requirement, outcome, { decides: false, final });
+      }
+    }
+  }
+
+  #becauseOf(alternatives: readonly Alternative[], first: Alternative | undefined): string {
+    if (first === undefined) {
+      const reasons = alternatives.map(
+        (alternative, at) => `alternative ${at + 1}: ${this.#failureIn(alternative)}`,
+      );
+      return `no alternative holds: ${reasons.join('; ')}`;
+    }
+    const number = alternatives.indexOf(first) + 1;
+    if (first.requires?.length === 0) {
+      const { rule = '', because = '' } = this.#results[first.from] ?? {};
+      return `alternative ${number} holds: ${rule}: ${because}`;
+    }
+    return `one of ${alternatives.length} alternatives must hold`;
+  }
+
+  #failureIn({ from, to }: Alternative): string {
+    const failed = this.#results.slice(from, to).find(({ verdict }) => verdict === 'refuse');
+    return failed === undefined ? 'it does not hold' : `${failed.rule}: ${failed.because}`;
+  }
+
+  cover(): void {
+    this.#covered = true;
   }
 
   build(): Proposal {
     const tooMany = this.#claims.length > BOUNDS.claims || this.#values > BOUNDS.values;
+    const excess = tooMany ? 'TOO_MANY_CLAIMS' : undefined;
     // A refusal by a rule is the more useful reason.
-    const excess = tooMany && !this.#refuses ? 'TOO_MANY_CLAIMS' : undefined;
+    const refusal = this.#refuses ? undefined : this.#covered ? excess : 'NO_POLICY';
     return {
       revision: this.#revision,
-      approves: this.#enforcing && !this.#refuses && !tooMany,
-      refusal: this.#enforcing ? excess : 'NO_POLICY',
+      approves: this.#covered && !this.#refuses && !tooMany,
+      refusal,
       results: this.#results,
       // A proposal with too many claims is refused, so the store checks none of them.
       claims: tooMany ? [] : this.#claims,
+      ...(tooMany || this.#choices.length === 0 ? {} : { choices: this.#choices }),
       final: this.#final,
-      afresh: this.#refuses && this.#afresh,
+      afresh: this.#refuses ? this.#afresh : refusal === 'NO_POLICY' && this.#changes,
       prices: this.#usedPriceVersion,
       validFromMs: this.#validFromMs,
       validUntilMs: this.#validUntilMs,
@@ -138,11 +383,17 @@ export function pluginQuestionsOf(
 ): ReadonlyMap<string, PluginQuestion> {
   const questions = new Map<string, PluginQuestion>();
   for (const policy of release?.policiesFor(callback) ?? []) {
-    if (!policy.rules.some(({ pluginQuestions: ruleQuestions }) => ruleQuestions !== undefined)) continue;
-    if (!appliesTo(policy.when, callback).applies) continue;
-    for (const question of policy.rules.flatMap((rule) => rule.pluginQuestions ?? [])) {
+    if (!policy.rules.some((rule) => rule.pluginQuestions !== undefined)) continue;
+    for (const question of questionsIn(policy, callback))
       questions.set(pluginQuestionKey(question), question);
-    }
   }
   return questions;
+}
+
+/** The questions of an entry that may apply at some time and some prices. */
+function questionsIn(entry: CompiledEntry | CompiledPolicy, callback: Callback): readonly PluginQuestion[] {
+  // Time and prices don't matter: `mayMeet` looks at neither.
+  if (!mayMeet(entry.when, callback, factsAt(0))) return [];
+  if ('entries' in entry) return entry.entries.flatMap((each) => questionsIn(each, callback));
+  return entry.pluginQuestions ?? [];
 }

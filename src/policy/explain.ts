@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { BOUNDS, type Claim, type ClaimResult, explainClaim } from '../claims/claims.ts';
 import type { Amount } from '../values/amount.ts';
-import { type Proposal, type RuleResult, proposalFromJson } from './proposal.ts';
+import {
+  type Alternative,
+  type Choice,
+  type Proposal,
+  type RuleResult,
+  proposalFromJson,
+} from './proposal.ts';
 
 /** The store's decision on a proposal. */
 export interface StoreDecision {
@@ -45,14 +51,11 @@ export interface Explanation {
   readonly rules: readonly RuleExplanation[];
 }
 
+type Explained = Pick<Proposal, 'results' | 'claims' | 'choices'>;
+
 /** Explains a decision. It is pure, so that old journal entries can be explained too. */
-export function explain(
-  proposal: Pick<Proposal, 'results' | 'claims'>,
-  decision: StoreDecision,
-): Explanation {
-  const rules = proposal.results.map((result, index) =>
-    explainRule(result, claimsOf(proposal, index, decision)),
-  );
+export function explain(proposal: Explained, decision: StoreDecision): Explanation {
+  const rules = explainRange({ from: 0, to: proposal.results.length }, proposal, decision);
   const [refusing, nextRefusing] = rules.filter(
     (rule, index) => refuses(rule) && wasChecked(proposal, index, decision),
   );
@@ -71,7 +74,7 @@ export function explain(
 
 /** The deciding rule and the sentence of {@link explain}, without the explanation of each rule. */
 export function explainBriefly(
-  proposal: Pick<Proposal, 'results' | 'claims'>,
+  proposal: Explained,
   decision: StoreDecision,
 ): Pick<Explanation, 'deciding' | 'because'> {
   if (decision.code !== 'APPROVED') return explain(proposal, decision);
@@ -119,7 +122,8 @@ const REASONS: Readonly<Record<string, string>> = {
     'an earlier refusal still applies: forever under `refusals: final`, otherwise until the policies ' +
     'or a list that it depends on change',
   NO_POLICY:
-    'no policy with a rule that enforces applies to this callback; see callback and when of the policies',
+    'no policy with a rule that enforces applies for certain to this callback; ' +
+    'see callback and when of the policies',
   TOO_MANY_CLAIMS:
     `the rules ask the store for more than ${BOUNDS.claims} claims or ${BOUNDS.values} values of lists ` +
     'at once; send fewer outputs or calls in one callback, or use fewer rules that count or look up lists',
@@ -168,6 +172,68 @@ function explainRule(result: RuleResult, claims: readonly CheckedClaim[]): RuleE
   return { policy, rule, mode, verdict: verdict === 'pass' ? 'SUCCESS' : 'FAILURE', because };
 }
 
+/** The choice with this result, also one in another. */
+function choiceAt(choices: readonly Choice[] | undefined, result: number): Choice | undefined {
+  for (const choice of choices ?? []) {
+    if (choice.result === result) return choice;
+    const inner = choice.alternatives.flatMap(({ requires = [] }) =>
+      requires.filter((requirement) => typeof requirement === 'object'),
+    );
+    const found = choiceAt(inner, result);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Explains which alternative was taken, and why each earlier one did not hold; or why none holds. */
+function explainChoice(
+  { alternatives }: Choice,
+  { policy, rule, mode, because }: RuleResult,
+  proposal: Explained,
+  decision: StoreDecision,
+): RuleExplanation {
+  const explained = { policy, rule, mode };
+  if (decision.claims.length === 0) {
+    return { ...explained, verdict: 'FAILURE', because: `the store did not check it: ${because}` };
+  }
+  const failed: string[] = [];
+  for (const [at, alternative] of alternatives.entries()) {
+    const [first, ...others] = explainRange(alternative, proposal, decision);
+    if (isTaken(alternative, proposal, decision)) {
+      const holds = `alternative ${at + 1} holds: ${first?.rule}: ${first?.because}`;
+      const not = failed.map((text) => `; not ${text}`);
+      return { ...explained, verdict: 'SUCCESS', because: `${holds}${not.join('')}` };
+    }
+    const refusing = [first, ...others].find((each) => each?.verdict === 'FAILURE');
+    failed.push(`alternative ${at + 1}: ${refusing?.rule}: ${refusing?.because}`);
+  }
+  return { ...explained, verdict: 'FAILURE', because: `no alternative holds: ${failed.join('; ')}` };
+}
+
+/** Whether an alternative holds. The store checks none after the one that it takes. */
+function isTaken({ requires }: Alternative, proposal: Explained, decision: StoreDecision): boolean {
+  return (
+    requires?.every((requirement) =>
+      typeof requirement === 'object'
+        ? requirement.alternatives.some((alternative) => isTaken(alternative, proposal, decision))
+        : claimsOf(proposal, requirement, decision).every(({ found }) => found?.holds === true),
+    ) ?? false
+  );
+}
+
+function explainRange(
+  { from, to }: Pick<Alternative, 'from' | 'to'>,
+  proposal: Explained,
+  decision: StoreDecision,
+): readonly RuleExplanation[] {
+  return proposal.results.slice(from, to).map((result, at) => {
+    const choice = choiceAt(proposal.choices, from + at);
+    return choice === undefined
+      ? explainRule(result, claimsOf(proposal, from + at, decision))
+      : explainChoice(choice, result, proposal, decision);
+  });
+}
+
 /** Explains the first claim that fails. If all hold, it explains the one that is nearest to its limit. */
 function explainClaims(
   { because, values }: RuleResult,
@@ -176,7 +242,7 @@ function explainClaims(
   const failed = claims.findIndex(({ found }) => found?.holds !== true);
   const at = failed === -1 ? nearestToLimit(claims) : failed;
   const { claim, found } = claims[at] ?? {};
-  if (claim === undefined || found === undefined) {
+  if (claim === undefined || found === undefined || 'notChecked' in found) {
     return { verdict: 'FAILURE', because: `the store did not check it: ${because}` };
   }
   // A rule that makes a claim for each address of a withdrawal lists the addresses in the same order.

@@ -24,11 +24,13 @@ A policy file is YAML. It has one policy, or several with \`---\` between them. 
 so \`10000\` and \`"10000"\` are the same.
 
 - A callback passes if every rule of every policy that applies passes.
-- A callback is refused if no policy with an enforcing rule applies.
+- A callback is refused if no policy covers it. A policy covers a callback if its \`when\` is met, and that of at
+  least one of its enforcing rules.
 - A rule refuses a callback that it can't judge.
 
-A policy applies to a callback if each member in \`when\` has one of the values given there. If some addresses
-of a withdrawal are in \`when\` and others are not, the policy applies and refuses.
+A policy applies to a callback if all conditions in \`when\` are met. If some addresses of a withdrawal meet a
+condition and others don't, the policy applies and refuses. A rule can have a \`when\` of its own, and rules can
+be alternatives: see [conditions.md](conditions.md).
 
 A policy without \`symbol\` in \`when\` judges every coin. A coin that no other policy names passes by the
 rules of that policy alone. Name the coins, unless you want that.
@@ -38,7 +40,8 @@ and whether it needs a memo. Some rules refuse an asset that is not in the table
 `;
 
 const MODE = `An entry of \`rules\` is the name of a rule with its parameters. With \`mode: observe\`
-beside it, the rule only reports its verdict, and decides nothing.
+beside it, the rule only reports its verdict, and decides nothing. With \`when\` beside it, the rule judges only
+the callbacks that meet these conditions.
 
 A repeat of a refused callback is refused again until the policies, or a list that the refusal depends on,
 change. Some refusals depend on something else that changes, such as the time. The pages of the rules call

@@ -7,7 +7,8 @@ const ruleResult = z.strictObject({
   policy: z.string(),
   /** The name of the rule's kind, and its place in the policy counted from 1: `amount-limit#1`. */
   rule: z.string(),
-  mode: z.enum(['enforce', 'observe']),
+  /** `alternative`: a rule in `any`, which decides nothing by itself. */
+  mode: z.enum(['enforce', 'observe', 'alternative']),
   /** `claim`: the store gives the verdict, by the claims that carry this result's index. */
   verdict: z.enum(['pass', 'refuse', 'claim']),
   /** A sentence with the values; for a claim, what the claim requires. */
@@ -32,18 +33,61 @@ const listedResult = z
     values: usedValues,
   }));
 
+/** What must hold for an alternative: a result, by its index, or one of further alternatives. */
+export type Requirement = number | Choice;
+
+/** An entry of `any`. */
+export interface Alternative {
+  /** Its results are those at [from, to). */
+  readonly from: number;
+  readonly to: number;
+  /** What the store must find; undefined if the evaluation refused it. */
+  readonly requires?: readonly Requirement[] | undefined;
+}
+
+/** The alternatives of an `any`, in order. The store takes the first one whose claims hold. */
+export interface Choice {
+  /** The index of its own result. */
+  readonly result: number;
+  /** Whether a refusal is needed if none holds; false for `mode: observe`. */
+  readonly decides: boolean;
+  readonly final: boolean;
+  /** Whether an alternative was refused by something that changes without a push. */
+  readonly afresh: boolean;
+  /** Up to the first that holds whatever the store finds. */
+  readonly alternatives: readonly Alternative[];
+}
+
+const requirement: z.ZodType<Requirement> = z.lazy(() => z.union([z.number(), choice]));
+const choice: z.ZodType<Choice> = z.strictObject({
+  result: z.number(),
+  decides: z.boolean(),
+  final: z.boolean(),
+  afresh: z.boolean(),
+  alternatives: z
+    .array(
+      z.strictObject({
+        from: z.number(),
+        to: z.number(),
+        requires: z.array(requirement).readonly().optional(),
+      }),
+    )
+    .readonly(),
+});
+
 /** The journal form of a proposal. Old entries have results as objects, and neither `afresh` nor `prices`. */
 const proposalSchema = z.strictObject({
   /** The revision that was evaluated; the empty text if no revision was in force. */
   revision: z.string(),
   approves: z.boolean(),
   /**
-   * A reason to refuse that does not come from a rule: nothing is in force, no policy with an enforcing rule
-   * applies, or there are more claims than BOUNDS allow.
+   * A reason to refuse that does not come from a rule: nothing is in force, no policy covers the callback, or there are more claims than BOUNDS allow.
    */
   refusal: z.enum(['NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS']).optional(),
   results: z.array(z.union([listedResult, ruleResult])).readonly(),
   claims: z.array(claimSchema).readonly(),
+  /** What `any` leaves to the store. The claims of its rules have `decides: false`. */
+  choices: z.array(choice).readonly().optional(),
   /** True if an enforcing result that refuses belongs to a policy with `refusals: final`. */
   final: z.boolean(),
   /**

@@ -4,18 +4,34 @@ import { SOURCE } from './members.ts';
 import type { Check } from './rules/rule.ts';
 import type { When } from './when.ts';
 
-/** A rule of a policy: its check, and what it declares. */
-export interface CompiledRule extends Check {
-  /** `amount-limit#1`. */
+interface CompiledBase {
+  /** `amount-limit#1`; in a group `amount-limit#1.2`. */
   readonly name: string;
   readonly mode: 'enforce' | 'observe';
+  readonly when: When;
 }
+
+/** A rule of a policy: its check, and what it declares. */
+export interface CompiledRule extends CompiledBase, Check {
+  /** Whether it judges each callback that the policy applies to: it is not in `any`, and has no `when`. */
+  readonly always: boolean;
+}
+
+/** Rules of which one must hold (`any`), or each (`all`). */
+export interface CompiledGroup extends CompiledBase {
+  readonly group: 'any' | 'all';
+  readonly entries: readonly CompiledEntry[];
+}
+
+export type CompiledEntry = CompiledRule | CompiledGroup;
 
 export interface CompiledPolicy {
   readonly name: string;
   readonly callback: Kind;
   readonly when: When;
   readonly final: boolean;
+  readonly entries: readonly CompiledEntry[];
+  /** The rules of the entries, those in groups included, in order. */
   readonly rules: readonly CompiledRule[];
 }
 
@@ -70,8 +86,9 @@ export function indexPolicies(
 
 const SYMBOL = 'symbol';
 
-const mayMatch = (when: When, member: string, value: string): boolean => when.get(member)?.has(value) ?? true;
+const mayMatch = ({ texts }: When, member: string, value: string): boolean =>
+  texts.get(member)?.has(value) ?? true;
 
 function namedUnder(member: string, policies: readonly CompiledPolicy[]): ReadonlySet<string> {
-  return new Set(policies.flatMap(({ when }) => [...(when.get(member) ?? [])]));
+  return new Set(policies.flatMap(({ when }) => [...(when.texts.get(member) ?? [])]));
 }

@@ -5,9 +5,11 @@ import { transferAliases, transferValues } from '../callback/transfer.ts';
 import { web3Aliases, web3Values } from '../callback/web3.ts';
 import { CHAINS, needsPrefix } from '../values/address.ts';
 import { ASSETS_MAX, assetShape } from './assets.ts';
-import { MODES, RULES_MAX, policyShape } from './document.ts';
+import { amountShape, listFileShape, valueShape } from './conditions.ts';
+import { GROUPS, type Group, MODES, RULES_MAX, policyShape } from './document.ts';
 import { memberNames } from './members.ts';
 import { rules } from './rules/registry.ts';
+import { scheduleParameters } from './rules/schedule.ts';
 import {
   VERDICTS,
   answersShape,
@@ -20,6 +22,7 @@ import {
   orderShape,
   priceShape,
 } from './suite/shape.ts';
+import { formNames } from './when.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -32,7 +35,7 @@ export function policyJsonSchema(): Schema {
       { $ref: '#/definitions/policy' },
       { type: 'array', minItems: 1, items: { $ref: '#/definitions/policy' } },
     ],
-    definitions: { policy: policySchema() },
+    definitions: { policy: policySchema(), rule: ruleSchema(), conditions: conditionsSchema() },
   };
 }
 
@@ -43,13 +46,13 @@ function policySchema(): Schema {
     ...shape,
     properties: {
       ...properties,
-      when: { description: when.description, type: 'object', additionalProperties: texts },
+      when: { description: when.description, ...conditionsRef },
       rules: {
         description: list.description,
         type: 'array',
         minItems: 1,
         maxItems: RULES_MAX,
-        items: ruleSchema(),
+        items: { $ref: '#/definitions/rule' },
       },
     },
     anyOf: KINDS.map(whenOf),
@@ -61,7 +64,7 @@ function whenOf(kind: Kind): Schema {
   return {
     properties: {
       callback: { const: kind },
-      when: { propertyNames: { enum: memberNames(kind) } },
+      when: { propertyNames: { enum: [...memberNames(kind), ...formNames(kind)] } },
       rules: { items: { propertyNames: { enum: rulesFor(kind) } } },
     },
   };
@@ -69,7 +72,9 @@ function whenOf(kind: Kind): Schema {
 
 const rulesFor = (kind: Kind): readonly string[] => [
   ...rules.filter(({ callbacks }) => callbacks.includes(kind)).map(({ name }) => name),
+  ...GROUPS,
   'mode',
+  'when',
 ];
 
 function ruleSchema(): Schema {
@@ -83,12 +88,53 @@ function ruleSchema(): Schema {
           { description: rule.summary, ...schemaOf(rule.parameters) },
         ]),
       ),
+      ...Object.fromEntries(
+        GROUPS.map((group): [string, Schema] => [
+          group,
+          {
+            description: GROUP_TEXTS[group],
+            type: 'array',
+            minItems: 1,
+            items: { $ref: '#/definitions/rule' },
+          },
+        ]),
+      ),
+      when: {
+        description: 'The callbacks that the rule judges: conditions, all of which must be met.',
+        ...conditionsRef,
+      },
       mode: {
         enum: [...MODES],
         description: '`observe`: the verdict of the rule is reported, and decides nothing.',
       },
     },
-    oneOf: rules.map((rule) => ({ required: [rule.name] })),
+    oneOf: [...rules.map(({ name }) => name), ...GROUPS].map((name) => ({ required: [name] })),
+  };
+}
+
+const GROUP_TEXTS: Readonly<Record<Group, string>> = {
+  any: 'Alternatives: the first that holds is taken. If none holds, the callback is refused.',
+  all: 'Rules that must all hold. In `any`, they are one alternative.',
+};
+
+// Draft 7 ignores the siblings of a $ref.
+const conditionsRef: Schema = { allOf: [{ $ref: '#/definitions/conditions' }] };
+
+/** Members with their values, a file or a range; and the conditions that are not about a member. */
+function conditionsSchema(): Schema {
+  return {
+    type: 'object',
+    properties: {
+      amount: { anyOf: [...texts.anyOf, schemaOf(listFileShape), schemaOf(amountShape)] },
+      value: { description: 'The value at the current price.', ...schemaOf(valueShape) },
+      during: {
+        description: 'Opening hours, like those of the rule schedule.',
+        ...schemaOf(scheduleParameters),
+      },
+      scheme: texts,
+      not: { description: 'The callback must not meet all of these conditions.', ...conditionsRef },
+    },
+    additionalProperties: { anyOf: [...texts.anyOf, schemaOf(listFileShape)] },
   };
 }
 
@@ -185,7 +231,7 @@ const WIRE_NAMES: Readonly<Record<Kind, readonly string[]>> = {
 
 /** The types of a text without quotes: an editor may take it for a number or a boolean. */
 const SCALAR = ['string', 'number', 'boolean'];
-const texts: Schema = {
+const texts: Schema & { readonly anyOf: readonly Schema[] } = {
   anyOf: [{ type: SCALAR }, { type: 'array', minItems: 1, items: { type: SCALAR } }],
 };
 

@@ -24,7 +24,7 @@ function warningOf(
   { member, effect, evades }: Compared,
 ): string | undefined {
   const { assets } = release;
-  const symbols = [...(policy.when.get('symbol') ?? assets.keys())].sort();
+  const symbols = [...(policy.when.texts.get('symbol') ?? assets.keys())].sort();
   const texts = symbols.filter((symbol) => assets.get(symbol)?.chain === 'text');
   if (texts.length > 0) {
     const whose = texts.length === 1 ? 'its' : 'their';
@@ -58,12 +58,14 @@ function isChecked({ policies }: Pick<Release, 'policies'>, policy: CompiledPoli
   return policies.some(
     (other) =>
       other.callback === policy.callback &&
-      [...other.when].every(([name, texts]) => {
-        const ours = policy.when.get(name);
+      other.when.conditions.length === 0 &&
+      [...other.when.texts].every(([name, texts]) => {
+        const ours = policy.when.texts.get(name);
         return ours !== undefined && [...ours].every((text) => texts.has(text));
       }) &&
       other.rules.some(
-        ({ mode, checkedAddresses }) => mode === 'enforce' && checkedAddresses?.includes(member) === true,
+        ({ mode, always, checkedAddresses }) =>
+          mode === 'enforce' && always && checkedAddresses?.includes(member) === true,
       ),
   );
 }

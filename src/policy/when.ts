@@ -1,90 +1,228 @@
 import type { Callback, Kind } from '../callback/callback.ts';
-import type { Json } from '../values/canonical.ts';
-import { type Problem, fixFor, formatInput } from './fault.ts';
-import { memberNamed, memberNames, readMemberText, valuesOf } from './members.ts';
+import { type Json, isObject } from '../values/canonical.ts';
+import type { Facts } from './facts.ts';
+import { type Path, type Problem, fixFor, formatInput } from './fault.ts';
+import { memberNamed, memberNames, readMemberText } from './members.ts';
+import {
+  MET,
+  type Condition,
+  type ConditionContext,
+  type Tested,
+  amountRange,
+  listedIn,
+  oneOf,
+  schemeIs,
+  testTexts,
+  valueRange,
+  within,
+} from './conditions.ts';
+import { bothValid } from './rules/rule.ts';
 
-/** The values that a policy applies to, by canonical member name. */
-export type When = ReadonlyMap<string, ReadonlySet<string>>;
+/** The callbacks that a policy or a rule is for: those that meet all of its conditions. */
+export interface When {
+  /** The texts that it names, by canonical member name. */
+  readonly texts: ReadonlyMap<string, ReadonlySet<string>>;
+  /** All other conditions. */
+  readonly conditions: readonly Condition[];
+}
 
-/** Compiles `when`: by member, a text or a list of texts. Reports faults to `problems`. */
-export function compileWhen(written: Json | undefined, kind: Kind, problems: Problem[]): When {
-  const when = new Map<string, ReadonlySet<string>>();
-  if (written === undefined) return when;
-  const fault = (
-    path: readonly (string | number)[],
-    of: Problem['of'],
-    message: string,
-    fix: string,
-  ): void => {
-    problems.push({ path: ['when', ...path], of, message, fix });
+/** No condition: for all callbacks. */
+export const ALWAYS: When = { texts: new Map(), conditions: [] };
+
+const DEPTH_MAX = 4;
+
+/** Compiles `when`: conditions by name. Reports faults to `problems`. */
+export function compileWhen(written: Json | undefined, path: Path, given: Given): When {
+  const texts = new Map<string, ReadonlySet<string>>();
+  const conditions: Condition[] = [];
+  for (const [name, read] of readConditions(written, path, given, 0)) {
+    if ('test' in read) conditions.push(read);
+    else texts.set(name, read);
+  }
+  return { texts, conditions };
+}
+
+/** The parts of the policy that its conditions are compiled with. */
+export interface Given extends Pick<
+  ConditionContext,
+  'isStored' | 'listFile' | 'listAsWritten' | 'textFile'
+> {
+  readonly kind: Kind;
+  readonly problems: Problem[];
+}
+
+/** The conditions of a mapping by canonical name: the texts of a member, or a condition of another form. */
+function readConditions(
+  written: Json | undefined,
+  path: Path,
+  given: Given,
+  depth: number,
+): ReadonlyMap<string, ReadonlySet<string> | Condition> {
+  const read = new Map<string, ReadonlySet<string> | Condition>();
+  if (written === undefined) return read;
+  const fault = (at: Path, of: Problem['of'], message: string, fix: string): undefined => {
+    given.problems.push({ path: [...path, ...at], of, message, fix });
+    return undefined;
   };
-  if (typeof written !== 'object' || written === null || Array.isArray(written)) {
-    fault(
-      [],
-      'value',
-      `${formatInput(written)} is not valid`,
-      'write members and their values, like { source: shop }',
-    );
-    return when;
+  if (!isObject(written)) {
+    fault([], 'value', `${formatInput(written)} is not valid`, 'write conditions, like { source: shop }');
+    return read;
   }
   for (const [name, value] of Object.entries(written)) {
-    const member = memberNamed(kind, name);
-    if (member === undefined) {
+    if (value === undefined) continue;
+    const member = memberNamed(given.kind, name);
+    const form = FORMS[name];
+    if (member === undefined && (form === undefined || !form.kinds.includes(given.kind))) {
+      const known = [...memberNames(given.kind), ...formNames(given.kind)];
       fault(
         [name],
         'name',
-        `a ${kind} callback has no member ${formatInput(name)}`,
-        fixFor(name, memberNames(kind)),
+        `a ${given.kind} callback has no member ${formatInput(name)}`,
+        fixFor(name, known),
       );
       continue;
     }
-    if (when.has(member)) {
-      fault([name], 'name', `${name} names ${member} a second time`, 'keep one of the two');
+    if (read.has(member ?? name)) {
+      fault([name], 'name', `${name} names ${member ?? name} a second time`, 'keep one of the two');
       continue;
     }
-    const texts = new Set<string>();
-    for (const [index, text] of (Array.isArray(value) ? (value as readonly Json[]) : [value]).entries()) {
-      const read = typeof text === 'string' ? readMemberText(member, text) : undefined;
-      if (read?.ok === true) texts.add(read.text);
-      else {
-        const path = Array.isArray(value) ? [name, index] : [name];
-        fault(
-          path,
-          'value',
-          `${formatInput(text)} is not valid`,
-          `write ${read?.expected ?? 'a text, or a list of texts'}`,
-        );
-      }
-    }
-    if (Array.isArray(value) && value.length === 0) {
-      fault(
-        [name],
-        'value',
-        'the list is empty, so the policy would apply to nothing',
-        'name a value, or leave it out',
-      );
-    }
-    when.set(member, texts);
+    const context: ConditionContext = {
+      ...given,
+      path: [...path, name],
+      fault: (at, message, fix) => fault([name, ...at], 'value', message, fix),
+    };
+    const condition =
+      member !== undefined
+        ? readMember(member, value, context)
+        : name === 'not'
+          ? readNot(value, [...path, name], given, depth)
+          : form?.compile?.(value, context);
+    if (condition !== undefined) read.set(member ?? name, condition);
   }
-  return when;
+  return read;
+}
+
+interface Form {
+  readonly kinds: readonly Kind[];
+  /** Undefined for `not`, which has conditions in it. */
+  readonly compile?: (written: Json, context: ConditionContext) => Condition | undefined;
+}
+
+const EVERY: readonly Kind[] = ['payment', 'transfer', 'web3'];
+
+/** The conditions that are not about one member, by name. */
+const FORMS: Readonly<Record<string, Form>> = {
+  not: { kinds: EVERY },
+  value: { kinds: EVERY, compile: valueRange },
+  during: { kinds: EVERY, compile: within },
+  scheme: { kinds: ['payment'], compile: schemeIs },
+};
+
+/** The names of conditions other than members. */
+export const formNames = (kind: Kind): readonly string[] =>
+  Object.entries(FORMS)
+    .filter(([, { kinds }]) => kinds.includes(kind))
+    .map(([name]) => name);
+
+/** A text, a list of texts, or a mapping: `{ file: vips.txt }`, or for the amount a range. */
+function readMember(
+  member: string,
+  written: Json,
+  context: ConditionContext,
+): ReadonlySet<string> | Condition | undefined {
+  if (isObject(written)) {
+    if ('file' in written) return listedIn(member, written, context);
+    if (member === 'amount') return amountRange(written, context);
+    const fix = 'write a text, or a list of texts, or the name of a file like { file: vips.txt }';
+    return context.fault([], 'a mapping is not valid', fix);
+  }
+  const isList = Array.isArray(written);
+  const texts = new Set<string>();
+  for (const [index, text] of (isList ? (written as readonly Json[]) : [written]).entries()) {
+    const read = typeof text === 'string' ? readMemberText(member, text) : undefined;
+    if (read?.ok === true) texts.add(read.text);
+    else {
+      const expected = read?.expected ?? 'a text, or a list of texts';
+      context.fault(isList ? [index] : [], `${formatInput(text)} is not valid`, `write ${expected}`);
+    }
+  }
+  if (isList && written.length === 0) {
+    context.fault([], 'the list is empty, so no callback would meet it', 'name a value, or leave it out');
+  }
+  return texts;
+}
+
+/** `not`: the callback must not meet all of the conditions in it. */
+function readNot(written: Json, path: Path, given: Given, depth: number): Condition | undefined {
+  const fault = (message: string, fix: string): undefined => {
+    given.problems.push({ path, of: 'value', message, fix });
+    return undefined;
+  };
+  if (depth === DEPTH_MAX)
+    return fault(`there are more than ${DEPTH_MAX} \`not\` in one another`, 'use fewer');
+  if (isObject(written) && Object.keys(written).length === 0) {
+    return fault(
+      'it has no conditions, so no callback would meet it',
+      'write conditions in it, or leave it out',
+    );
+  }
+  const conditions = [...readConditions(written, path, given, depth + 1)].map(([name, read]) =>
+    'test' in read ? read : oneOf(name, read),
+  );
+  return {
+    constant: conditions.every(({ constant }) => constant),
+    test(callback, facts) {
+      const tested = testAll(conditions, callback, facts);
+      if (tested.state === 'met') return { ...tested, state: 'unmet' };
+      return tested.state === 'unmet' ? { ...tested, state: 'met' } : tested;
+    },
+  };
+}
+
+/** Whether a callback meets all conditions of `when`. */
+export function testWhen({ texts, conditions }: When, callback: Callback, facts: Facts): Tested {
+  let worst = MET;
+  for (const [member, allowed] of texts) {
+    const state = testTexts(member, allowed, callback);
+    if (state.state === 'unmet') return state;
+    worst = worse(worst, state);
+  }
+  return conditions.length === 0 ? worst : testAll(conditions, callback, facts, worst);
 }
 
 /**
- * Whether a policy applies to a callback. It doesn't apply if `when` has none of a member's values. If `when`
- * has only some of them (for a withdrawal to several addresses), it is the `mixedMember`: the policy
- * applies and refuses.
+ * Whether the callback may meet all conditions at some time and some prices. Plugins are asked before these
+ * are known.
  */
-export function appliesTo(
-  when: When,
+export function mayMeet({ texts, conditions }: When, callback: Callback, facts: Facts): boolean {
+  const constant = conditions.filter((condition) => condition.constant);
+  return testWhen({ texts, conditions: constant }, callback, facts).state !== 'unmet';
+}
+
+/** One unmet condition decides, whatever the others are. Otherwise an unknown one does. */
+function testAll(
+  conditions: readonly Condition[],
   callback: Callback,
-): { readonly applies: boolean; readonly mixedMember: string | undefined } {
-  let mixedMember: string | undefined;
-  for (const [member, texts] of when) {
-    const values = valuesOf(callback, member);
-    let matches = 0;
-    for (const value of values) if (texts.has(value)) matches++;
-    if (matches === 0) return { applies: false, mixedMember: undefined };
-    if (matches < values.length) mixedMember ??= member;
+  facts: Facts,
+  before: Tested = MET,
+): Tested {
+  let worst = before;
+  for (const condition of conditions) {
+    worst = worse(worst, condition.test(callback, facts));
+    if (worst.state === 'unmet') break;
   }
-  return { applies: true, mixedMember };
+  return worst;
+}
+
+const SEVERITY = { met: 0, unknown: 1, mixed: 2, unmet: 3 } as const;
+
+/** The one of the two that decides, with the validity of both. */
+function worse(one: Tested, other: Tested): Tested {
+  const worst = SEVERITY[other.state] > SEVERITY[one.state] ? other : one;
+  if (one === MET || other === MET) return one === MET ? other : one;
+  return {
+    ...worst,
+    valid: one.valid === undefined ? other.valid : bothValid(one.valid, other.valid),
+    usesPrices: one.usesPrices === true || other.usesPrices === true,
+  };
 }

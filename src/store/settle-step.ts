@@ -1,4 +1,5 @@
 import { subjectOf, termsOf } from '../callback/callback.ts';
+import type { Choice, Proposal } from '../policy/proposal.ts';
 import type { NotificationRequest, SettleRequest } from './store.ts';
 
 /** A settle request as a store's atomic step needs it: short plain data, which can be sent to a thread. */
@@ -22,8 +23,56 @@ export function settleStepOf({ callback, proposal, scheme, detail }: SettleReque
     afresh: proposal.afresh,
     prices: proposal.prices,
     claims: proposal.claims,
+    choices: stepChoices(proposal),
     detail,
   };
+}
+
+/**
+ * Alternatives, of which the store takes the first one whose claims all hold. An alternative is a list of
+ * claims, by their indexes, and of further choices. The claims of alternatives are checked only as needed.
+ */
+export interface StepChoice {
+  /** False for `mode: observe`: no alternative needs to hold. */
+  readonly decides: boolean;
+  readonly final: boolean;
+  /** See Choice. A refusal is also decided again if a claim of an alternative that failed says so. */
+  readonly afresh: boolean;
+  readonly alternatives: readonly (readonly (number | StepChoice)[])[];
+}
+
+const NONE: readonly StepChoice[] = [];
+
+function stepChoices({ choices, claims }: Proposal): readonly StepChoice[] {
+  if (choices === undefined) return NONE;
+  const claimsOf = Map.groupBy(claims.keys(), (index) => claims[index]?.result);
+  const stepChoice = ({ decides, final, afresh, alternatives }: Choice): StepChoice => ({
+    decides,
+    final,
+    afresh,
+    alternatives: alternatives
+      .map(({ requires }) => requires)
+      .filter((requires) => requires !== undefined)
+      .map((requires) =>
+        requires.flatMap((requirement): readonly (number | StepChoice)[] =>
+          typeof requirement === 'object' ? [stepChoice(requirement)] : (claimsOf.get(requirement) ?? []),
+        ),
+      ),
+  });
+  return choices.map(stepChoice);
+}
+
+/** The claims that belong to alternatives. */
+export function claimsInChoices(choices: readonly StepChoice[]): ReadonlySet<number> {
+  const found = new Set<number>();
+  const add = ({ alternatives }: StepChoice): void => {
+    for (const item of alternatives.flat()) {
+      if (typeof item === 'number') found.add(item);
+      else add(item);
+    }
+  };
+  choices.forEach(add);
+  return found;
 }
 
 /** A notification as a store's atomic step needs it. */

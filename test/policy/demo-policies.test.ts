@@ -70,8 +70,8 @@ describe('the policies that come along', async () => {
 
   it('name the sources and the coins that they are for, so that none opens the way for another', () => {
     for (const { when, callback } of release.policies) {
-      expect([...(when.get('source') ?? [])]).toEqual([callback === 'payment' ? 'shop' : 'vault']);
-      expect(when.get('symbol')?.size).toBeGreaterThan(0);
+      expect([...(when.texts.get('source') ?? [])]).toEqual([callback === 'payment' ? 'shop' : 'vault']);
+      expect(when.texts.get('symbol')?.size).toBeGreaterThan(0);
     }
   });
 

@@ -30,9 +30,9 @@ function compiled(compile: Compile): readonly [problems: readonly string[], rule
   const document = {
     name: 'p',
     callback: 'payment',
-    when: new Map(),
+    when: undefined,
     final: false,
-    rules: [{ rule, mode: 'enforce', parameters: {}, index: 0 }],
+    rules: [{ rule, mode: 'enforce', parameters: {}, place: '1', path: ['rules', 0], when: undefined }],
   } as const;
   const { rules } = compilePolicy(document, files, problems);
   return [problems.map(({ message }) => message), rules.length];

@@ -4,6 +4,7 @@ import type { Callback } from '../../src/callback/callback.ts';
 import type { Proposal } from '../../src/policy/proposal.ts';
 import { indexPolicies } from '../../src/policy/release.ts';
 import type { RuleOutcome } from '../../src/policy/rules/rule.ts';
+import { ALWAYS } from '../../src/policy/when.ts';
 import { A, B, C, NOON, outputs, payment, release, transfer, web3, evaluateAt } from './callbacks.ts';
 
 function policy(name: string, rules: string, when = '{}', callback = 'payment', more = ''): string {
@@ -16,8 +17,16 @@ const CLAIM = '{ velocity-limit: { window: 1m, max: 1 } }';
 
 /** What a release of one rule that does this proposes. */
 function proposing(outcome: () => RuleOutcome): Proposal {
-  const rule = { name: 'odd#1', mode: 'enforce', pluginQuestions: [], evaluate: outcome } as const;
-  const one = { name: 'p', callback: 'payment', when: new Map(), final: false, rules: [rule] } as const;
+  const rule = {
+    name: 'odd#1',
+    mode: 'enforce',
+    when: ALWAYS,
+    always: true,
+    pluginQuestions: [],
+    evaluate: outcome,
+  } as const;
+  const rules = [rule] as const;
+  const one = { name: 'p', callback: 'payment', when: ALWAYS, final: false, entries: rules, rules } as const;
   return evaluateAt(indexPolicies('r', '', [one]), payment(), NOON);
 }
 

@@ -277,7 +277,7 @@ const cases: readonly (readonly [
     SOUND.replace('rules', 'when: always\nrules'),
     'a.yaml:3:7 when',
     '"always" is not valid',
-    'write members and their values',
+    'write conditions, like { source: shop }',
   ],
   [
     'two rules with one counter',

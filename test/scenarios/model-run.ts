@@ -185,6 +185,7 @@ function fared(result: ClaimResult): string {
   }
   if ('markedAtMs' in result) return result.markedAtMs === 0 ? `mark ${how}, never made` : `mark ${how}`;
   if ('order' in result) return `order ${result.order}`;
+  if ('notChecked' in result) return 'not checked';
   if (holds) return 'speed-up holds';
   return result.approvedAtMs === 0
     ? 'speed-up of nothing'

@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readPolicyFiles } from '../../src/policy/compile.ts';
 import { formatFault } from '../../src/policy/fault.ts';
@@ -18,15 +20,24 @@ export interface Suite {
 
 const POLICIES = fileURLToPath(new URL('../../config/policies', import.meta.url));
 
+const EXAMPLES = fileURLToPath(new URL('../../docs/examples', import.meta.url));
+
 /**
  * Of every rule there is its example with the tests that its page shows; then the policies that come along,
- * with theirs.
+ * with theirs; and the examples of the documentation.
  */
 export async function everySuite(): Promise<readonly Suite[]> {
   const tests = await readTests(POLICIES);
   const release = await readPolicyDirectory(POLICIES);
-  const all = [...rules.map(suiteOf), { of: 'config/policies', release, tests }];
+  const examples = await Promise.all(readdirSync(EXAMPLES).map(exampleSuite));
+  const all = [...rules.map(suiteOf), { of: 'config/policies', release, tests }, ...examples];
   return all.filter((suite) => suite.tests.length > 0);
+}
+
+async function exampleSuite(name: string): Promise<Suite> {
+  const folder = join(EXAMPLES, name);
+  const [release, tests] = await Promise.all([readPolicyDirectory(folder), readTests(folder)]);
+  return { of: `docs/examples/${name}`, release, tests };
 }
 
 function suiteOf({ name, example, files = {}, cases }: Rule): Suite {

@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { describeAfresh } from './conformance/afresh.ts';
 import { describeAged } from './conformance/aged.ts';
+import { describeChoices } from './conformance/choices.ts';
 import { describeConcurrency } from './conformance/concurrency.ts';
 import { describeExplanations } from './conformance/explanations.ts';
 import { describeFreezes } from './conformance/freezes.ts';
@@ -56,6 +57,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeRepeats(open);
     describeSchemes(open);
     describeWindows(open);
+    describeChoices(open);
     describeNotifications(open);
     describeConcurrency(open);
     describeReleases(open);

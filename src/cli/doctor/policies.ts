@@ -109,7 +109,7 @@ function unservedKinds(settings: Settings, release: Release): readonly Finding[]
 function unknownSources(settings: Settings, release: Release): readonly Finding[] {
   const known = settings.sources.map(({ name }) => name);
   return release.policies.flatMap((policy) =>
-    [...(policy.when.get(SOURCE) ?? [])]
+    [...(policy.when.texts.get(SOURCE) ?? [])]
       .filter((name) => !known.includes(name))
       .map((name) => {
         const because = `${policy.name} is for callbacks of ${name}, which is not a source of the settings`;
@@ -169,7 +169,7 @@ const enforcing = (rules: readonly CompiledRule[]): readonly CompiledRule[] =>
 /** Policies that may apply to callbacks of these kinds from the source. */
 function policiesOf({ policies }: Release, kinds: readonly Kind[], source: string): Release['policies'] {
   return policies.filter(
-    ({ callback, when }) => kinds.includes(callback) && (when.get(SOURCE)?.has(source) ?? true),
+    ({ callback, when }) => kinds.includes(callback) && (when.texts.get(SOURCE)?.has(source) ?? true),
   );
 }
 

@@ -39,7 +39,7 @@ function firstDate(unit: PeriodUnit, date: Temporal.PlainDate): Temporal.PlainDa
 }
 
 /** Reports a fault for text that is not a time zone. */
-export function checkZone(zone: string, context: RuleContext): boolean {
+export function checkZone(zone: string, context: Pick<RuleContext, 'fault'>): boolean {
   if (isZone(zone)) return true;
   const suggestion = closestMatch(zone, Intl.supportedValuesOf('timeZone'));
   context.fault(

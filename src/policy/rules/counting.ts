@@ -83,7 +83,8 @@ export function compileCounter(counting: CounterIdentity, context: RuleContext):
   const window = compileWindow(counting.window, counting.zone, context);
   if (per === undefined || window === undefined) return undefined;
   const { rule, symbol } = counting;
-  const identity = { policy: context.policy, rule, window: window.identity, symbol };
+  const { policy, scope } = context;
+  const identity = { policy, rule, window: window.identity, symbol, scope };
   const counter = canonicalJson({ ...identity, per });
   const compiled = { per, to: per.indexOf('to'), window, counter, onlyKey: keyOf(counter, []) };
   return {

@@ -195,7 +195,7 @@ export function memberTexts(
   member: string,
   texts: readonly string[],
   path: Path,
-  context: RuleContext,
+  context: Pick<RuleContext, 'fault' | 'isStored'>,
 ): ReadonlySet<string> | undefined {
   const read = new Set<string>();
   for (const each of texts) {

@@ -12,6 +12,7 @@ import { memberEquals } from './member-equals.ts';
 import { memoRequired } from './memo-required.ts';
 import { ownModule } from './module.ts';
 import { outputs } from './outputs.ts';
+import { passAlways } from './pass.ts';
 import type { Rule } from './rule.ts';
 import { schedule } from './schedule.ts';
 import { speedUp } from './speed-up.ts';
@@ -40,6 +41,7 @@ export const rules: readonly Rule[] = [
   schedule,
   ask,
   ownModule,
+  passAlways,
 ];
 
 export const ruleNames: readonly string[] = rules.map((rule) => rule.name);

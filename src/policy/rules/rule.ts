@@ -42,8 +42,13 @@ export interface Rule {
 export interface RuleContext {
   readonly policy: string;
   readonly callback: Kind;
-  /** The texts that `when` allows, by member; a member that `when` doesn't name is absent. */
+  /**
+   * The texts that `when` of the policy and of the rule allow, by member; a member that neither names is
+   * absent.
+   */
   readonly when: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The `when` of the rule and of its groups, as canonical JSON. The rule counts what meets it apart. */
+  readonly scope: string | undefined;
   /**
    * True for a stored release. It may have values that are a fault in a new policy. A rule must not become
    * less strict for it.
@@ -103,8 +108,22 @@ export interface RuleOutcome {
   readonly afresh?: boolean;
   /** True if it looked up a price, found or not. */
   readonly usesPrices?: boolean;
-  /** The outcome is the same at all instants in [fromMs, untilMs); without `valid`, at every instant. */
-  readonly valid?: { readonly fromMs: number; readonly untilMs: number } | undefined;
+  /** Without `valid`, the outcome is the same at every instant. */
+  readonly valid?: Validity | undefined;
+}
+
+/** The instants [fromMs, untilMs) at which something is the same. */
+export interface Validity {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** The instants at which both are valid. */
+export function bothValid(one: Validity, other: Validity | undefined): Validity {
+  return {
+    fromMs: Math.max(one.fromMs, other?.fromMs ?? one.fromMs),
+    untilMs: Math.min(one.untilMs, other?.untilMs ?? one.untilMs),
+  };
 }
 
 /** Defines a rule for the registry. The type of the parameters of `compile` follows from the schema. */

@@ -20,6 +20,33 @@ const ZONE = 'an IANA time zone, like Europe/Berlin or UTC';
 const FILE = 'the name of a file beside the policy';
 const WHOLE_DAY = '00:00-24:00';
 
+/** The parameters of the rule, and of `during` in conditions. */
+export const scheduleParameters = z
+  .strictObject({
+    zone: z.string({ error: ZONE }).min(1, { error: ZONE }).describe('The time zone.'),
+    days: textList
+      .optional()
+      .describe('Days of the week: mon, tue, wed, thu, fri, sat, sun. The default is every day.'),
+    hours: textList
+      .optional()
+      .describe('A span of the day, like 09:00-17:30, or a list of spans. The default is all day.'),
+    holidays: z
+      .string({ error: FILE })
+      .min(1, { error: FILE })
+      .optional()
+      .describe(
+        'A file beside the policy, with a date like 2026-12-25 a line. It becomes part of the revision.',
+      ),
+  })
+  .superRefine(({ days, hours, holidays }, context) => {
+    if (days !== undefined || hours !== undefined || holidays !== undefined) return;
+    context.addIssue({
+      code: 'custom',
+      message: 'it has neither days, hours nor holidays, so it is always open',
+      params: { fix: 'give at least one of them' },
+    });
+  });
+
 export const schedule = defineRule({
   name: 'schedule',
   summary: 'The callback must come on certain days, at certain hours, and not on a holiday.',
@@ -37,31 +64,7 @@ export const schedule = defineRule({
       'if that is within 31 days.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
-  parameters: z
-    .strictObject({
-      zone: z.string({ error: ZONE }).min(1, { error: ZONE }).describe('The time zone.'),
-      days: textList
-        .optional()
-        .describe('Days of the week: mon, tue, wed, thu, fri, sat, sun. The default is every day.'),
-      hours: textList
-        .optional()
-        .describe('A span of the day, like 09:00-17:30, or a list of spans. The default is all day.'),
-      holidays: z
-        .string({ error: FILE })
-        .min(1, { error: FILE })
-        .optional()
-        .describe(
-          'A file beside the policy, with a date like 2026-12-25 a line. It becomes part of the revision.',
-        ),
-    })
-    .superRefine(({ days, hours, holidays }, context) => {
-      if (days !== undefined || hours !== undefined || holidays !== undefined) return;
-      context.addIssue({
-        code: 'custom',
-        message: 'it has neither days, hours nor holidays, so it is always open',
-        params: { fix: 'give at least one of them' },
-      });
-    }),
+  parameters: scheduleParameters,
   example: `policy: office-hours
 callback: payment
 when: { source: shop }
@@ -109,19 +112,27 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
         expect: { verdict: FAILURE, rule: schedule#1, values: { holiday: '2026-12-25' } }
 `,
-  compile: ({ zone, days, hours, holidays }, context) => {
-    const open = {
-      days: daysOf(days ?? DAY_NAMES, context),
-      spans: spansOf(hours ?? [WHOLE_DAY], context),
-      holidays: holidays === undefined ? new Set<string>() : holidaysOf(holidays, context),
-    };
-    if (!checkZone(zone, context)) return undefined;
-    if (open.days === undefined || open.spans === undefined || open.holidays === undefined) return undefined;
-    const whenOpen: OpeningHours = { days: open.days, spans: open.spans, holidays: open.holidays };
-    const written = { zone, hours: (hours ?? [WHOLE_DAY]).join(', ') };
-    return { evaluate: createEvaluator(createOpeningSchedule(whenOpen, zone), whenOpen, written) };
-  },
+  compile: (parameters, context) => compileSchedule(parameters, context),
 });
+
+type Context = Pick<RuleContext, 'fault' | 'listFile'>;
+
+/** Judges an instant: it passes while the schedule is open. Undefined after a fault. */
+export function compileSchedule(
+  { zone, days, hours, holidays }: z.output<typeof scheduleParameters>,
+  context: Context,
+): { readonly evaluate: (callback: unknown, facts: { readonly nowMs: number }) => RuleOutcome } | undefined {
+  const open = {
+    days: daysOf(days ?? DAY_NAMES, context),
+    spans: spansOf(hours ?? [WHOLE_DAY], context),
+    holidays: holidays === undefined ? new Set<string>() : holidaysOf(holidays, context),
+  };
+  if (!checkZone(zone, context)) return undefined;
+  if (open.days === undefined || open.spans === undefined || open.holidays === undefined) return undefined;
+  const whenOpen: OpeningHours = { days: open.days, spans: open.spans, holidays: open.holidays };
+  const written = { zone, hours: (hours ?? [WHOLE_DAY]).join(', ') };
+  return { evaluate: createEvaluator(createOpeningSchedule(whenOpen, zone), whenOpen, written) };
+}
 
 const MINUTE_MS = 60_000;
 
@@ -182,7 +193,7 @@ function outcomeAt(
   };
 }
 
-function daysOf(written: readonly string[], context: RuleContext): OpeningHours['days'] | undefined {
+function daysOf(written: readonly string[], context: Context): OpeningHours['days'] | undefined {
   const days = new Set<(typeof DAY_NAMES)[number]>();
   for (const text of written) {
     const day = DAY_NAMES.find((each) => each === text);
@@ -198,7 +209,7 @@ function daysOf(written: readonly string[], context: RuleContext): OpeningHours[
   return days;
 }
 
-function spansOf(written: readonly string[], context: RuleContext): OpeningHours['spans'] | undefined {
+function spansOf(written: readonly string[], context: Context): OpeningHours['spans'] | undefined {
   if (written.length > SPANS_MAX) {
     return context.fault(
       ['hours'],
@@ -220,7 +231,7 @@ const SPANS_MAX = 24;
 /** Every day of 27 years. */
 const DATES_MAX = 10_000;
 
-function holidaysOf(file: string, context: RuleContext): OpeningHours['holidays'] | undefined {
+function holidaysOf(file: string, context: Context): OpeningHours['holidays'] | undefined {
   const fix = 'put one date a line, like 2026-12-25';
   let dates: readonly string[];
   try {

@@ -1,16 +1,15 @@
 import { z } from 'zod';
-import { type Amount, AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
 import type { Callback } from '../../callback/callback.ts';
-import { type Facts, PRICE_AHEAD_MAX_MS } from '../facts.ts';
+import { AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
+import type { Facts } from '../facts.ts';
 import { amountTextOf } from '../members.ts';
 import { type Counter, compileCounter, countingNotes, countingParameters } from './counting.ts';
 import { type Bound, type Duration, amountText, toBound, durationText } from './parameter.ts';
-import { type RuleOutcome, defineRule, pass, refuse } from './rule.ts';
+import { priceOf, valueAt } from './price.ts';
+import { type RuleOutcome, bothValid, defineRule, pass, refuse } from './rule.ts';
 
 /** Like an amount, a value has at most 36 digits before the point. */
 const TOO_GREAT = 10n ** BigInt(36 + AMOUNT_SCALE);
-
-type Valid = NonNullable<RuleOutcome['valid']>;
 
 export const valueLimit = defineRule({
   name: 'value-limit',
@@ -183,56 +182,4 @@ function judge(callback: Callback, facts: Facts, { max, maxAge, counter }: Limit
     values: { ...outcome.values, ...values },
     valid: bothValid(valid, outcome.valid),
   };
-}
-
-function bothValid(one: Valid, other: Valid | undefined): Valid {
-  return {
-    fromMs: Math.max(one.fromMs, other?.fromMs ?? one.fromMs),
-    untilMs: Math.min(one.untilMs, other?.untilMs ?? one.untilMs),
-  };
-}
-
-interface Priced {
-  readonly price: Amount;
-  readonly valid: Valid;
-  readonly values: Readonly<Record<'asset' | 'price' | 'asOf', string>>;
-}
-
-/** The price of an asset and its validity, or a refusal if there is no valid price now. */
-function priceOf(symbol: string, { nowMs, prices }: Facts, maxAge: Duration): Priced | RuleOutcome {
-  const found = prices.prices.get(symbol);
-  const refused = (because: string, values: RuleOutcome['values'], valid?: Valid): RuleOutcome => ({
-    ...refuse(`${because} with \`countersign prices set\``, { asset: symbol, ...values }),
-    usesPrices: true,
-    afresh: true,
-    ...(valid === undefined ? {} : { valid }),
-  });
-  if (found === undefined) return refused(`there is no price for ${symbol}; set one`, {});
-  const { asOfMs } = found;
-  const values = { asset: symbol, price: formatAmount(found.price), asOf: new Date(asOfMs).toISOString() };
-  const described = `the price of ${symbol}, ${values.price} as of ${values.asOf},`;
-  if (found.price <= 0n) return refused(`${described} is not above zero; set it again`, values);
-  const valid = { fromMs: asOfMs - PRICE_AHEAD_MAX_MS, untilMs: asOfMs + maxAge.ms + 1 };
-  if (nowMs >= valid.fromMs && nowMs < valid.untilMs) return { price: found.price, valid, values };
-  return nowMs >= valid.untilMs
-    ? refused(
-        `${described} is older than ${maxAge.text}; set it again`,
-        { ...values, maxAge: maxAge.text },
-        { fromMs: valid.untilMs, untilMs: Number.MAX_SAFE_INTEGER },
-      )
-    : refused(
-        `${described} is dated in the future; correct the clock of the program that sets prices, ` +
-          'and set it again',
-        values,
-        { fromMs: 0, untilMs: valid.fromMs },
-      );
-}
-
-const UNIT = 10n ** BigInt(AMOUNT_SCALE);
-
-/**
- * Amount times price, rounded up to the next unit of 10^-36, so that a limit is never exceeded by rounding.
- */
-function valueAt(amount: Amount, price: Amount): Amount {
-  return (amount * price + UNIT - 1n) / UNIT;
 }

@@ -1,12 +1,12 @@
 import type { AgedClaim, AgedResult } from '../../claims/aged.ts';
-import type { Claim, ClaimResult } from '../../claims/claims.ts';
+import { type Claim, type ClaimResult, NOT_CHECKED } from '../../claims/claims.ts';
 import type { ListClaim, ListResult } from '../../claims/list.ts';
 import type { MarkClaim, MarkResult } from '../../claims/mark.ts';
 import type { OrderClaim, OrderFound, OrderResult } from '../../claims/order.ts';
 import type { SpeedUpClaim, SpeedUpResult } from '../../claims/speed-up.ts';
 import type { WindowClaim, WindowResult } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
-import type { SettleStep } from '../settle-step.ts';
+import { type SettleStep, type StepChoice, claimsInChoices } from '../settle-step.ts';
 import type { Order } from '../store.ts';
 import type { Counters, Marks } from './counters.ts';
 import type { ListTables } from './lists.ts';
@@ -20,42 +20,103 @@ export interface ClaimTables {
   readonly orders: OrderTables;
 }
 
-/** The results of all claims, in order; reserves nothing. */
+/** What the store found for the claims of a request. */
+export interface CheckedClaims {
+  /** In the order of the claims. */
+  readonly results: readonly ClaimResult[];
+  /** Why the claims refuse: those that decide and fail, and choices of which no alternative holds. */
+  readonly refusers: readonly Refuser[];
+  /** The claims that an approval reserves: all but those of alternatives that are not taken. */
+  readonly reserving: ReadonlySet<Claim>;
+}
+
+/** How a refusal stands: see permanenceOf. */
+export interface Refuser {
+  readonly final: boolean;
+  readonly afresh: boolean;
+}
+
+/** Checks the claims; reserves nothing. */
 export function checkClaims(
   { lists, counters, marks, orders }: ClaimTables,
   request: SettleStep,
   subject: SubjectRecord | undefined,
   nowMs: number,
-): readonly ClaimResult[] {
-  const { source } = request;
-  const checkWindow = createWindowCheck(counters, source, subject, nowMs);
-  const check = (claim: Claim): ClaimResult => {
-    if (claim.type === 'window') return checkWindow(claim);
+): CheckedClaims {
+  const { source, claims, choices } = request;
+  const windows = createWindowCheck(counters, source, subject, nowMs);
+  const resultOf = (claim: Claim): ClaimResult => {
+    if (claim.type === 'window') return windows.check(claim);
     if (claim.type === 'list') return checkList(lists, source, claim);
     if (claim.type === 'aged') return checkAged(lists, source, claim, nowMs);
     if (claim.type === 'mark') return checkMark(claim, marks.markedAtMs(source, claim.key), nowMs);
     if (claim.type === 'speed-up') return checkSpeedUp(subject, request, claim, nowMs);
     return checkOrder(orders.find(source, request.subject, nowMs), claim, subject?.usesOrder === true);
   };
-  return request.claims.map(check);
+  const inChoices = claimsInChoices(choices);
+  const results: ClaimResult[] = claims.map((claim, at) =>
+    inChoices.has(at) ? NOT_CHECKED : resultOf(claim),
+  );
+  const taken: Claim[] = [];
+  const holdsAll = (alternative: StepChoice['alternatives'][number]): boolean => {
+    const from = taken.length;
+    const holds = alternative.every((item) => {
+      if (typeof item !== 'number') return holdsOne(item);
+      const claim = claims[item];
+      if (claim === undefined) return false;
+      taken.push(claim);
+      const result = resultOf(claim);
+      results[item] = result;
+      return result.holds;
+    });
+    if (!holds) taken.splice(from).forEach(windows.undo);
+    return holds;
+  };
+  const holdsOne = ({ alternatives }: StepChoice): boolean => alternatives.some(holdsAll);
+
+  const failed = claims.filter((claim, at) => claim.decides && results[at]?.holds !== true);
+  const failedChoices = choices.filter((choice) => !holdsOne(choice) && choice.decides);
+  const changes = (at: number): boolean => {
+    const result = results[at];
+    return claims[at]?.afresh === true && result !== undefined && result !== NOT_CHECKED && !result.holds;
+  };
+  return {
+    results,
+    refusers: [
+      ...failed,
+      // Any alternative may hold later, so one cause that passes by itself is enough.
+      ...failedChoices.map((choice) => ({
+        final: choice.final,
+        afresh: choice.afresh || [...claimsInChoices([choice])].some(changes),
+      })),
+    ],
+    reserving: new Set([...claims.filter((_, at) => !inChoices.has(at)), ...taken]),
+  };
 }
 
 /**
  * Checks the window claims of one request in turn. The amounts of several claims on one counter are summed.
+ * `undo` takes back the amount of a claim whose alternative is not taken.
  */
 function createWindowCheck(
   counters: Counters,
   source: string,
   subject: SubjectRecord | undefined,
   nowMs: number,
-): (claim: WindowClaim) => WindowResult {
+): { readonly check: (claim: WindowClaim) => WindowResult; readonly undo: (claim: Claim) => void } {
   const asked = new Map<string, Amount>();
-  return (claim) => {
-    const before = asked.get(claim.key) ?? 0n;
-    const used = counters.used(source, claim, nowMs) + before;
-    if (hasReserved(subject, claim.key, nowMs)) return { holds: true, reserved: true, used };
-    asked.set(claim.key, before + claim.amount);
-    return { holds: used + claim.amount <= claim.max, reserved: false, used };
+  return {
+    check(claim) {
+      const before = asked.get(claim.key) ?? 0n;
+      const used = counters.used(source, claim, nowMs) + before;
+      if (hasReserved(subject, claim.key, nowMs)) return { holds: true, reserved: true, used };
+      asked.set(claim.key, before + claim.amount);
+      return { holds: used + claim.amount <= claim.max, reserved: false, used };
+    },
+    undo(claim) {
+      if (claim.type !== 'window' || hasReserved(subject, claim.key, nowMs)) return;
+      asked.set(claim.key, (asked.get(claim.key) ?? 0n) - claim.amount);
+    },
   };
 }
 
@@ -125,18 +186,20 @@ function checkSpeedUp(
 
 /**
  * Makes the reservations of an approval: window amounts that the subject has not reserved yet, marks, and the
- * use of its order. Claims of rules that only observe reserve too, whether they hold or not.
+ * use of its order. Claims of rules that only observe reserve too, whether they hold or not. Of alternatives,
+ * only those of the one that is taken do.
  */
 export function reserve(
   { counters, marks, orders }: ClaimTables,
   { source, subject, claims }: SettleStep,
-  known: { readonly results: readonly ClaimResult[]; readonly usesOrder: boolean },
+  known: Pick<CheckedClaims, 'results' | 'reserving'> & { readonly usesOrder: boolean },
   nowMs: number,
 ): Reserved {
   const reserved: Reservation[] = [];
   let order = false;
   for (const [index, claim] of claims.entries()) {
     const result = known.results[index];
+    if (!known.reserving.has(claim)) continue;
     if (claim.type === 'window' && !(result !== undefined && 'reserved' in result && result.reserved)) {
       const isCounted = result !== undefined && 'used' in result;
       const held = isCounted ? result.used : counters.used(source, claim, nowMs);
@@ -155,12 +218,14 @@ export function reserve(
  */
 const isUsable = (found: OrderFound): boolean => found === 'agrees' || found === 'differs';
 
-/** Each list that the claims name, with its version. */
+/** Each list that was looked up, with its version. */
 export function listVersions(
   { lists }: ClaimTables,
   { source, claims }: SettleStep,
+  results: readonly ClaimResult[],
 ): readonly [string, number][] {
   const names = claims
+    .filter((_, at) => results[at] !== NOT_CHECKED)
     .filter((claim) => claim.type === 'list' || claim.type === 'aged')
     .map((claim) => claim.list);
   return [...new Set(names)].map((name) => [name, lists.version(source, name)]);

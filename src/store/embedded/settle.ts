@@ -1,7 +1,6 @@
-import type { Claim, ClaimResult } from '../../claims/claims.ts';
 import type { NotificationStep, SettleStep } from '../settle-step.ts';
 import type { NotificationResult, SettleResult } from '../store.ts';
-import { type ClaimTables, checkClaims, listVersions, reserve } from './claims.ts';
+import { type CheckedClaims, type ClaimTables, checkClaims, listVersions, reserve } from './claims.ts';
 import type { JournalTable } from './journal.ts';
 import type { ReleaseTables } from './in-force.ts';
 import {
@@ -44,10 +43,7 @@ export function settle(tables: SettleTables, request: SettleStep, { nowMs, ahead
 
   const claims = checkClaims(tables, request, subject, nowMs);
   // If no revision is in force, no policy can approve.
-  const approves =
-    request.approves &&
-    revision !== '' &&
-    request.claims.every((claim, index) => passes(claim, claims[index]));
+  const approves = request.approves && revision !== '' && claims.refusers.length === 0;
   const question = questionOf(subject, request);
   const before = subject?.decisions.find((each) => each.question === question);
   return subject !== undefined && before !== undefined && isRepeated(tables, request, before, approves)
@@ -70,11 +66,6 @@ export function recordNotification(
   if (known !== undefined && isNew) subjects.save(source, subject, withTxid(known, txid), atMs);
   const id = journal.append({ source, atMs, type: 'notice', subject, verdict, code, detail });
   return { id, atMs, verdict, code };
-}
-
-/** A claim that only observes always passes. A deciding claim without a result does not pass. */
-function passes(claim: Claim, result: ClaimResult | undefined): boolean {
-  return !claim.decides || result?.holds === true;
 }
 
 /** Whether the earlier decision about the same question is repeated. */
@@ -108,16 +99,16 @@ function repeat(
   known: {
     readonly subject: SubjectRecord;
     readonly decision: StoredDecision;
-    readonly claims: readonly ClaimResult[];
+    readonly claims: CheckedClaims;
   },
 ): SettleResult {
   const { source, subject, revision, detail } = request;
   const { verdict, code, id: of } = known.decision;
-  const repeated = { atMs, verdict, code, of, claims: known.claims };
+  const repeated = { atMs, verdict, code, of, claims: known.claims.results };
   const id = tables.journal.append({ ...repeated, source, type: 'repeat', subject, revision, detail });
   if (verdict === 'SUCCESS') {
     const { usesOrder } = known.subject;
-    const reserved = reserve(tables, request, { results: known.claims, usesOrder }, atMs);
+    const reserved = reserve(tables, request, { ...known.claims, usesOrder }, atMs);
     if (reserved.counters.length > 0 || reserved.order) {
       tables.subjects.save(source, subject, withReserved(known.subject, reserved), atMs);
     }
@@ -132,7 +123,7 @@ function decide(
   known: {
     readonly subject: SubjectRecord | undefined;
     readonly question: string;
-    readonly claims: readonly ClaimResult[];
+    readonly claims: CheckedClaims;
     readonly approves: boolean;
   },
 ): SettleResult {
@@ -140,12 +131,10 @@ function decide(
   const { question, claims, approves } = known;
   const code = approves ? 'APPROVED' : request.approves ? 'RULE_REFUSED' : request.refusalCode;
   const verdict = approves ? 'SUCCESS' : 'FAILURE';
-  const decision = { atMs, verdict, code, claims } as const;
+  const decision = { atMs, verdict, code, claims: claims.results } as const;
   const id = tables.journal.append({ ...decision, source, type: 'decision', subject, revision, detail });
   const usesOrder = known.subject?.usesOrder === true;
-  const reserved = approves
-    ? reserve(tables, request, { results: claims, usesOrder }, atMs)
-    : NOTHING_RESERVED;
+  const reserved = approves ? reserve(tables, request, { ...claims, usesOrder }, atMs) : NOTHING_RESERVED;
   const stored: StoredDecision = {
     question,
     id,
@@ -154,7 +143,7 @@ function decide(
     revision: approves ? '' : revision,
     ...(approves ? { final: false, afresh: false } : permanenceOf(request, claims)),
     atMs,
-    lists: approves ? [] : listVersions(tables, request),
+    lists: approves ? [] : listVersions(tables, request, claims.results),
   };
   const record = withReserved(withDecision(known.subject, request, stored), reserved);
   tables.subjects.save(source, subject, record, atMs);
@@ -165,12 +154,8 @@ function decide(
  * A `final` refusal is always repeated. A refusal that is `afresh` is never repeated. Any other is repeated
  * until a push, or a change of one of its lists.
  */
-function permanenceOf(
-  request: SettleStep,
-  claims: readonly ClaimResult[],
-): Pick<StoredDecision, 'final' | 'afresh'> {
-  const failed = request.claims.filter((claim, index) => !passes(claim, claims[index]));
-  const refusers = request.approves ? failed : [request, ...failed];
+function permanenceOf(request: SettleStep, claims: CheckedClaims): Pick<StoredDecision, 'final' | 'afresh'> {
+  const refusers = request.approves ? claims.refusers : [request, ...claims.refusers];
   const final = refusers.some((refuser) => refuser.final);
   return { final, afresh: !final && refusers.length > 0 && refusers.every((refuser) => refuser.afresh) };
 }

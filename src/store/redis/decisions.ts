@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import { type NotificationStep, type SettleStep, notificationStepOf, settleStepOf } from '../settle-step.ts';
+import {
+  type NotificationStep,
+  type SettleStep,
+  type StepChoice,
+  notificationStepOf,
+  settleStepOf,
+} from '../settle-step.ts';
 import { type Decisions, type NotificationResult, type SettleResult, TXIDS_MAX } from '../store.ts';
 import { claimArguments, claimKey, flag, readClaims, permanenceCode } from './claims.ts';
 import { type LossDetection, rememberApproval } from './data-loss.ts';
@@ -158,8 +164,17 @@ function settleArguments(parts: RedisParts, request: SettleStep, expected: Expec
     expected.field,
     expected.highWaterMark,
     request.scheme,
+    request.choices.length === 0 ? '' : JSON.stringify(request.choices.map(choiceArgument)),
     ...request.claims.flatMap(claimArguments),
   ];
+}
+
+/** Whether it decides, how its refusal stands, and its alternatives. */
+function choiceArgument(choice: StepChoice): unknown {
+  const alternatives = choice.alternatives.map((items) =>
+    items.map((item) => (typeof item === 'number' ? item : choiceArgument(item))),
+  );
+  return [flag(choice.decides), permanenceCode(choice), alternatives];
 }
 
 const notificationReply = z.tuple([

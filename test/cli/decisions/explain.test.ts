@@ -132,7 +132,7 @@ describe('decisions explain', () => {
     await service.cosign('/cosigner/withdraw', transfer());
     const [entry] = await service.store.entries({ source: 'vault', newestFirst: true, limit: 1 });
     const { out } = await at.run('decisions', 'explain', `vault/${entry?.id}`);
-    expect(out).toContain('because no policy with a rule that enforces applies');
+    expect(out).toContain('because no policy with a rule that enforces applies for certain');
     expect(out).not.toContain('would have');
   });
 

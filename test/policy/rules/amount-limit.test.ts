@@ -181,16 +181,10 @@ describe('amount-limit by asset', () => {
     const bound = { anyOf: [amount, { type: 'object', additionalProperties: amount }] };
     expect(policyJsonSchema()).toMatchObject({
       definitions: {
-        policy: {
+        rule: {
           properties: {
-            rules: {
-              items: {
-                properties: {
-                  'amount-limit': { properties: { min: bound, max: bound, by: { const: 'asset' } } },
-                  'window-limit': { properties: { max: bound } },
-                },
-              },
-            },
+            'amount-limit': { properties: { min: bound, max: bound, by: { const: 'asset' } } },
+            'window-limit': { properties: { max: bound } },
           },
         },
       },

@@ -6,7 +6,7 @@
 --      or 0), 8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13 how
 --      the proposal's refusal stands, 14 version of the prices (0: it does not depend on them), 15 detail, 16
 --      epoch that the caller knows, 17 field of its high-water mark, 18 its high-water mark or empty (see
---      data-loss.ts), 19 scheme or empty, then for each claim its header: kind, decides (1 or 0), how its
+--      data-loss.ts), 19 scheme or empty, 20 choices as JSON or empty (see below), then for each claim its header: kind, decides (1 or 0), how its
 --      refusal stands, and the parameters of the kind, with blanks between; then the claim's texts, an
 --      argument each (see include/claims.lua)
 --      How a refusal stands. 1: always repeated. 0: repeated until the revision or a list changes. 2: never
@@ -21,7 +21,7 @@
 --- @include data_loss
 --- @include claims
 
-local CLAIMS_FROM = 20
+local CLAIMS_FROM = 21
 
 local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]
 local terms, revision, proposed, prices, scheme = ARGV[5], ARGV[8], ARGV[11] == '1', ARGV[14], ARGV[19]
@@ -45,7 +45,7 @@ for number = 5, #KEYS do
   -- With all fields from the start, because a table that grows is reallocated.
   local claim = {
     kind = kind, key = KEYS[number], decides = decides == '1', refusal = refusal, holds = false,
-    remembered = false, known = false, reserved = false, window = false,
+    remembered = false, known = false, reserved = false, window = false, optional = false, taken = true,
   }
   at = kind.read(claim, header, rest, at + 1, step)
   claims[#claims + 1] = claim
@@ -79,7 +79,7 @@ end
 
 local function reserve(fields)
   for _, claim in ipairs(claims) do
-    if claim.kind.reserve then claim.kind.reserve(claim, step, fields) end
+    if claim.taken and claim.kind.reserve then claim.kind.reserve(claim, step, fields) end
   end
   return fields
 end
@@ -110,21 +110,85 @@ local approves = proposed and revision ~= ''
 -- A refusal is always repeated (1) if one of its causes says so. It is never repeated (2) only if each of its
 -- causes says so.
 local refusal = not proposed and ARGV[13]
+local function refused_by(cause)
+  approves = false
+  if not refusal or cause == '1' then
+    refusal = cause
+  elseif refusal ~= '1' and refusal ~= cause then
+    refusal = '0'
+  end
+end
+
 local results = {}
-for index, claim in ipairs(claims) do
+local function check(index)
+  local claim = claims[index]
   local result = claim.kind.check(claim, step)
-  if claim.holds then
-    result[2] = '1'
-  elseif claim.decides then
-    approves = false
-    if not refusal or claim.refusal == '1' then
-      refusal = claim.refusal
-    elseif refusal ~= '1' and refusal ~= claim.refusal then
-      refusal = '0'
+  if claim.holds then result[2] = '1' end
+  results[index] = result_joined(result)
+  return claim.holds
+end
+
+-- A choice is a table: whether it decides, how its refusal stands, and its alternatives. An alternative is a
+-- list of claims, by their indexes from 0, and of further choices. The first alternative that holds is taken,
+-- and only its claims reserve.
+local choices = ARGV[20] == '' and {} or cjson.decode(ARGV[20])
+local function each_claim(choice, visit)
+  for _, alternative in ipairs(choice[3]) do
+    for _, item in ipairs(alternative) do
+      if type(item) == 'table' then each_claim(item, visit) else visit(item + 1) end
     end
   end
-  results[index] = result_joined(result)
 end
+for _, choice in ipairs(choices) do
+  each_claim(choice, function(index)
+    claims[index].optional, claims[index].taken = true, false
+    results[index] = 'n 0'
+  end)
+end
+
+local taken, holds_one = {}, nil
+local function holds_all(alternative)
+  local from = #taken + 1
+  for _, item in ipairs(alternative) do
+    local holds
+    if type(item) == 'table' then
+      holds = holds_one(item)
+    else
+      holds = check(item + 1)
+      taken[#taken + 1] = claims[item + 1]
+    end
+    if not holds then
+      for at = #taken, from, -1 do
+        if taken[at].kind.undo then taken[at].kind.undo(taken[at]) end
+        taken[at] = nil
+      end
+      return false
+    end
+  end
+  return true
+end
+function holds_one(choice)
+  for _, alternative in ipairs(choice[3]) do
+    if holds_all(alternative) then return true end
+  end
+  return false
+end
+
+for index, claim in ipairs(claims) do
+  if not claim.optional and not check(index) and claim.decides then refused_by(claim.refusal) end
+end
+for _, choice in ipairs(choices) do
+  if not holds_one(choice) and choice[1] == '1' then
+    local cause = choice[2]
+    -- Any alternative may hold later, so one cause that passes by itself is enough.
+    each_claim(choice, function(index)
+      local claim = claims[index]
+      if cause == '0' and claim.refusal == '2' and results[index] ~= 'n 0' and not claim.holds then cause = '2' end
+    end)
+    refused_by(cause)
+  end
+end
+for _, claim in ipairs(taken) do claim.taken = true end
 local results_json = #results == 0 and '[]' or cjson.encode(results)
 
 -- 5: the earlier decision. It is JSON: verdict, code, id, and for a refusal also the revision, how it

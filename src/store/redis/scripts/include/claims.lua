@@ -12,6 +12,7 @@
 --   the subject that it needs.
 -- check(claim, step): sets `claim.holds` and returns the result, whose second text is '0' until settle.lua
 --   sets it: see src/claims/stored.ts.
+-- undo(claim): takes back what `check` counted, because the alternative of the claim is not taken.
 -- reserve(claim, step, fields): on approval, writes what the claim uses, and adds to the fields of the
 --   subject.
 
@@ -129,6 +130,10 @@ function window_kind.check(claim, step)
     claim.holds = amount_at_most(window.requested, claim.max)
   end
   return { 'w', '0', claim.reserved and '1' or '0', amount_short(used) }
+end
+
+function window_kind.undo(claim)
+  if not claim.reserved then claim.window.requested = amount_subtract(claim.window.requested, claim.amount) end
 end
 
 -- Adds the amount to the counter, unless the subject has reserved it. The reservation ends with the window:
