@@ -83,6 +83,7 @@ const entries: readonly CommandEntry[] = [
   { path: 'sandbox poll', load: async () => (await import('./sandbox/signings.ts')).sandboxPoll },
   { path: 'sandbox self-check', load: async () => (await import('./sandbox/signings.ts')).sandboxSelfCheck },
   { path: 'sandbox deposit', load: async () => (await import('./sandbox/users.ts')).sandboxDeposit },
+  { path: 'sandbox transfer', load: async () => (await import('./sandbox/users.ts')).sandboxTransfer },
   { path: 'sandbox users', load: async () => (await import('./sandbox/users.ts')).sandboxUsers },
   { path: 'sandbox login', load: async () => (await import('./sandbox/users.ts')).sandboxLogin },
   { path: 'sandbox reset', load: async () => (await import('./sandbox/state.ts')).sandboxReset },

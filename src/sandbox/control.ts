@@ -43,6 +43,13 @@ const commandSchema = z.discriminatedUnion('command', [
   z.strictObject({ command: z.literal('login'), uid: z.int() }),
   z.strictObject({ command: z.literal('deposit'), uid: z.int(), symbol: text.max(64), amount }),
   z.strictObject({
+    command: z.literal('transfer'),
+    uid: z.int(),
+    symbol: text.max(64),
+    amount,
+    orderId: text.max(128).optional(),
+  }),
+  z.strictObject({
     command: z.literal('withdraw'),
     ...common,
     amount,
@@ -133,6 +140,8 @@ function apply(command: ControlCommand, parts: ControlParts): Done | Promise<Don
       return login(command.uid, parts);
     case 'deposit':
       return deposit(command, parts);
+    case 'transfer':
+      return transfer(command, parts);
     case 'withdraw':
     case 'web3':
       return begin(command, parts);
@@ -231,23 +240,64 @@ function login(uid: number, { state }: ControlParts): Done {
   return { text: `User ${uid} logged in with the code ${code}.`, value: { uid, code } };
 }
 
-function deposit(
-  { uid, symbol, amount: added }: Extract<ControlCommand, { command: 'deposit' }>,
-  { state, clock }: ControlParts,
-): Done {
+/** Adds to a balance. Throws USAGE for an unknown user or coin, and for an amount of 0. */
+function credit(
+  {
+    uid,
+    symbol,
+    amount: added,
+  }: Pick<Extract<ControlCommand, { command: 'deposit' }>, 'uid' | 'symbol' | 'amount'>,
+  state: State,
+  nowMs: number,
+): string {
   userWith(state, uid);
   if (coinNamed(symbol) === undefined) throw new CountersignError('USAGE', `there is no coin ${symbol}`);
   if (readDecimal(added) === 0n) throw new CountersignError('USAGE', 'the amount is 0. Give more');
-  const nowMs = clock.nowMs();
-  const id = state.nextId++;
-  const own = randomOf(state.seed, 'deposit', id);
   const account = accountOf(state, { uid, coin: symbol, type: '201' }, nowMs);
   Object.assign(account, { balance: addDecimals(account.balance, added), updatedAtMs: nowMs });
+  return account.balance;
+}
+
+function deposit(
+  command: Extract<ControlCommand, { command: 'deposit' }>,
+  { state, clock }: ControlParts,
+): Done {
+  const { uid, symbol, amount: added } = command;
+  const nowMs = clock.nowMs();
+  const balance = credit(command, state, nowMs);
+  const id = state.nextId++;
+  const own = randomOf(state.seed, 'deposit', id);
   const [addressTo, txid] = [`0x${own.hex(40)}`, `0x${own.hex(64)}`];
   const rest = { status: 1, depositType: 1, riskLevel: 0, createdAtMs: nowMs };
   state.deposits.push({ id, uid, symbol, amount: added, addressTo, txid, ...rest });
-  const value = { id, uid, symbol, amount: added, balance: account.balance };
-  return { text: `Deposit ${id}: user ${uid} has ${account.balance} ${symbol}.`, value };
+  const value = { id, uid, symbol, amount: added, balance };
+  return { text: `Deposit ${id}: user ${uid} has ${balance} ${symbol}.`, value };
+}
+
+/** A transfer order, which is billed and needs no confirmation. */
+function transfer(
+  command: Extract<ControlCommand, { command: 'transfer' }>,
+  { state, clock }: ControlParts,
+): Done {
+  const { uid, symbol: coin, amount: added } = command;
+  const nowMs = clock.nowMs();
+  const appOrderId = command.orderId ?? `transfer-${nowMs}-${state.nextId++}`;
+  if (state.payments.some((each) => each.appOrderId === appOrderId)) {
+    throw new CountersignError('USAGE', `there already is an order ${appOrderId}. Give another --order-id`);
+  }
+  const balance = credit(command, state, nowMs);
+  const times = { createdAtMs: nowMs, paidAtMs: nowMs };
+  state.payments.push({
+    appOrderId,
+    userId: uid,
+    coin,
+    amount: added,
+    orderType: 11,
+    state: 'paid',
+    ...times,
+  });
+  const value = { orderId: appOrderId, uid, symbol: coin, amount: added, balance };
+  return { text: `Transfer order ${appOrderId}: user ${uid} has ${balance} ${coin}.`, value };
 }
 
 /** A withdrawal or a transaction that the co-signer will ask about. */
@@ -281,6 +331,7 @@ function begin(
     refused: 0,
     status: 'pending',
     txids: [],
+    late: [],
   };
   state.nextId++;
   state.signings.push(signing);

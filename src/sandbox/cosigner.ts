@@ -1,13 +1,14 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Credentials } from './credentials.ts';
-import { addDecimals, readDecimal } from './decimal.ts';
 import type { Fault, Faults } from './faults.ts';
 import { type Json, exactNumber } from './json.ts';
 import type { SandboxLog } from './log.ts';
 import { post, shownAnswer } from './post.ts';
 import { randomOf } from './random.ts';
+import { more, signFaultOf, withSignFaults } from './sign-faults.ts';
 import type { Signing, State } from './state.ts';
+import { DAY_MS } from './time.ts';
 
 /**
  * How the co-signer proves who it is: with the token in a header, as the last segment of the path, or not.
@@ -26,6 +27,7 @@ export interface CosignerParts {
   readonly timeoutMs: number;
   /** A withdrawal or transaction that was refused in this many polls is given up. */
   readonly refusalsMax: number;
+  readonly now: () => number;
   readonly log: SandboxLog;
 }
 
@@ -45,8 +47,12 @@ export function createCosigner(parts: CosignerParts): Cosigner {
   const { state } = parts;
   let polling: Promise<number> | undefined;
   const pollOnce = async (): Promise<number> => {
-    const pending = state.signings.filter(({ status }) => status === 'pending');
-    for (const signing of pending) await round(signing, parts);
+    const isDue = ({ late }: Signing): boolean => late.some(({ dueMs }) => dueMs <= parts.now());
+    const pending = state.signings.filter((each) => each.status === 'pending' || isDue(each));
+    for (const signing of pending) {
+      await reportLate(signing, parts);
+      if (signing.status === 'pending') await round(signing, parts);
+    }
     return pending.length;
   };
   return {
@@ -58,22 +64,80 @@ export function createCosigner(parts: CosignerParts): Cosigner {
 
 /** One round: prepare, start, and, once it is signed, success. A speed-up is another round. */
 async function round(signing: Signing, parts: CosignerParts): Promise<void> {
-  const label = `${signing.requestId} ${signing.signed} ${signing.refused}`;
-  const reordered = parts.faults.occurs('reorder', label);
-  const steps: readonly Step[] = reordered ? ['sign_start', 'sign_prepare'] : ['sign_prepare', 'sign_start'];
-  for (const step of steps) {
-    const why = await ask(signing, step, { label, reordered }, parts);
+  const fault = signFaultOf(signing, parts.faults);
+  const isFirst = signing.signed === 0;
+  const isReordered = parts.faults.occurs('reorder', ...labelsOf(signing)) && fault !== 'sign-early';
+  const honest = isReordered ? (['reorder'] as const) : [];
+  const steps: readonly Step[] = isReordered
+    ? ['sign_start', 'sign_prepare']
+    : ['sign_prepare', 'sign_start'];
+  let isRefused = false;
+  for (const step of fault === 'sign-unasked' ? [] : steps) {
+    if (fault === 'sign-early' && isFirst && step === 'sign_start') await sign(signing, [fault], parts);
+    const why = await ask(signing, { step, speedUp: !isFirst }, honest, parts);
     if (why === undefined) continue;
+    isRefused = true;
+    if (fault === 'sign-refused') continue;
     signing.refused++;
     if (signing.refused >= parts.refusalsMax) signing.status = 'ignored';
     return;
   }
-  const txid = `0x${randomOf(parts.state.seed, 'txid', signing.requestId, signing.signed).hex(64)}`;
-  signing.txids.push(txid);
-  await ask(signing, 'sign_success', { label, reordered }, parts);
+  const isApplied =
+    fault === 'sign-refused'
+      ? isRefused
+      : fault !== undefined && (isFirst || FAULTS_OF_ALL_ROUNDS.has(fault));
+  const applied = isApplied && fault !== undefined ? [fault] : [];
+  await sign(signing, [...honest, ...applied], parts);
+  if (fault === 'sign-twice' && isFirst) await sign(signing, applied, parts);
   signing.signed++;
-  if (signing.signed > signing.speedUps) signing.status = 'signed';
+  if (signing.signed <= signing.speedUps) return;
+  signing.status = 'signed';
+  if (fault === 'sign-speed-up') await sign(signing, [fault], parts);
 }
+
+const FAULTS_OF_ALL_ROUNDS: ReadonlySet<Fault> = new Set(['sign-unasked', 'sign-silent', 'sign-late']);
+
+const labelsOf = ({ requestId, signed, refused }: Signing) => [requestId, signed, refused] as const;
+
+/** Signs, and reports it as the faults say. */
+async function sign(signing: Signing, applied: readonly Fault[], parts: CosignerParts): Promise<void> {
+  const { requestId, txids, signed } = signing;
+  const txid = `0x${randomOf(parts.state.seed, 'txid', requestId, txids.length).hex(64)}`;
+  txids.push(txid);
+  const report = { txid, speedUp: signed > 0 };
+  if (applied.includes('sign-late')) {
+    signing.late.push({ ...report, dueMs: parts.now() + DAY_MS });
+  } else if (!applied.includes('sign-silent')) {
+    await ask(signing, { step: 'sign_success', ...report }, applied, parts);
+    return;
+  }
+  parts.log.add({
+    kind: 'cosigner',
+    about: aboutCall(signing, { step: 'sign_success', ...report }),
+    outcome: '',
+    why: 'it is not reported now',
+    faults: applied,
+  });
+}
+
+/** Reports what was signed a day ago. */
+async function reportLate(signing: Signing, parts: CosignerParts): Promise<void> {
+  const due = signing.late.filter(({ dueMs }) => dueMs <= parts.now());
+  signing.late = signing.late.filter((each) => !due.includes(each));
+  for (const { txid, speedUp } of due) {
+    await ask(signing, { step: 'sign_success', speedUp, txid }, ['sign-late'], parts);
+  }
+}
+
+/** What a call of the receiver is about. */
+interface About {
+  readonly step: Step;
+  readonly speedUp: boolean;
+  readonly txid?: string;
+}
+
+const aboutCall = ({ kind, requestId }: Signing, { step, speedUp }: About): string =>
+  `${kind} ${requestId} ${step}${speedUp ? ' speed-up' : ''}`;
 
 /**
  * Resolves with undefined for SUCCESS, else with the reason. Of several answers the last untampered one
@@ -81,25 +145,23 @@ async function round(signing: Signing, parts: CosignerParts): Promise<void> {
  */
 async function ask(
   signing: Signing,
-  step: Step,
-  { label, reordered }: { readonly label: string; readonly reordered: boolean },
+  about: About,
+  applied: readonly Fault[],
   parts: CosignerParts,
 ): Promise<string | undefined> {
   // The id is one of the terms, so it must not change from one call to the next.
   const occurring = CALL_FAULTS[signing.kind].filter((fault) =>
     fault === 'wire-big-id'
       ? parts.faults.occurs(fault, signing.requestId)
-      : parts.faults.occurs(fault, label, step),
+      : parts.faults.occurs(fault, ...labelsOf(signing), about.step),
   );
   if (occurring.includes('late')) await wait(parts.lateMs);
-  const tamperings = step === 'sign_success' ? [] : occurring.filter((fault) => fault.startsWith('tamper-'));
-  const honest = [
-    ...occurring.filter((fault) => !fault.startsWith('tamper-')),
-    ...(reordered ? (['reorder'] as const) : []),
-  ];
-  let refused = await call(signing, step, honest, parts);
-  if (occurring.includes('repeat')) refused = await call(signing, step, honest, parts);
-  for (const tampering of tamperings) await call(signing, step, [...honest, tampering], parts);
+  const isTampering = (fault: Fault): boolean => fault.startsWith('tamper-');
+  const tamperings = about.step === 'sign_success' ? [] : occurring.filter(isTampering);
+  const honest = [...occurring.filter((fault) => !isTampering(fault)), ...applied];
+  let refused = await call(signing, about, honest, parts);
+  if (occurring.includes('repeat')) refused = await call(signing, about, honest, parts);
+  for (const tampering of tamperings) await call(signing, about, [...honest, tampering], parts);
   return refused;
 }
 
@@ -123,11 +185,11 @@ const CALL_FAULTS: Readonly<Record<Signing['kind'], readonly Fault[]>> = {
 
 async function call(
   signing: Signing,
-  step: Step,
+  about: About,
   faults: readonly Fault[],
   { urls, credential, credentials, timeoutMs, log }: CosignerParts,
 ): Promise<string | undefined> {
-  const body = JSON.stringify(bodyOf(signing, step, faults));
+  const body = JSON.stringify(bodyOf(withSignFaults(signing, faults), about, faults));
   const token = faults.includes('tamper-credential') ? `${credentials.token}-other` : credentials.token;
   const segment = credential.in === 'path' ? `/${encodeURIComponent(token)}` : '';
   const answer = await post({
@@ -150,7 +212,7 @@ async function call(
       : answer.why;
   log.add({
     kind: 'cosigner',
-    about: `${signing.kind} ${signing.requestId} ${step}${signing.signed > 0 ? ' speed-up' : ''}`,
+    about: aboutCall(signing, about),
     outcome: shownAnswer(answer),
     why,
     faults,
@@ -161,12 +223,10 @@ async function call(
 /** Above 2^53, so that a reader with binary floating point would get another number. */
 const BIG_ID = '9007199254740993000000';
 
-function bodyOf(signing: Signing, step: Step, faults: readonly Fault[]): Json {
+function bodyOf(signing: Signing, { step, speedUp, txid = '' }: About, faults: readonly Fault[]): Json {
   const has = (fault: Fault): boolean => faults.includes(fault);
-  const speedUp = signing.signed > 0;
   const amount = has('tamper-terms') ? more(signing.amount) : signing.amount;
   const address = (text: string): string => (has('wire-case') ? text.toLowerCase() : text);
-  const txid = step === 'sign_success' ? (signing.txids.at(-1) ?? '') : '';
   const idText = has('wire-big-id')
     ? BIG_ID.slice(0, -String(signing.id).length) + signing.id
     : String(signing.id);
@@ -201,11 +261,6 @@ function bodyOf(signing: Signing, step: Step, faults: readonly Fault[]): Json {
 function idMembers({ kind }: Signing, id: Json, inWithdrawId: boolean): Readonly<Record<string, Json>> {
   if (kind === 'web3') return { trans_id: id };
   return inWithdrawId ? { transfer_id: '', withdraw_id: id } : { transfer_id: id };
-}
-
-/** One more than an amount; of an unlimited one, 1. */
-function more(amount: string): string {
-  return readDecimal(amount) === undefined ? '1' : addDecimals(amount, '1');
 }
 
 /** One output to the recipient, of more than the amount. */

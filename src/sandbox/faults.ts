@@ -22,14 +22,31 @@ export const FAULTS = {
   'tamper-outputs': 'the outputs of a withdrawal do not sum to its amount',
   'bill-omit': 'a payment is missing in the bill',
   'bill-twice': 'a payment is in the bill twice',
+  'bill-two-days': 'a payment is also in the bill of the next day',
+  'bill-transfer': 'a payment is also in the bill as a transfer order',
   'bill-amount': 'the bill has another amount',
   'bill-coin': 'the bill has another coin',
   'bill-user': 'the bill has another user',
+  'bill-swap': 'the bill has the users of two payments exchanged',
   'bill-order': 'the bill has another order id',
   'bill-type': 'the bill has the other order type',
   'bill-day': 'the bill has a payment a day later',
   'bill-invented': 'the bill also has an order that nobody asked for',
   'bill-refused': 'a payment that the receiver refused is debited and billed',
+  'sign-unasked': 'the co-signer signs without asking',
+  'sign-refused': 'the co-signer signs what the receiver refused',
+  'sign-early': 'the co-signer signs before it asks about sign_start, and again after it',
+  'sign-amount': 'another amount is signed',
+  'sign-address': 'another address is paid',
+  'sign-coin': 'another coin is signed',
+  'sign-memo': 'a withdrawal is signed with another memo',
+  'sign-outputs': 'a withdrawal is signed with other outputs',
+  'sign-input': 'a transaction is signed with other input_data',
+  'sign-contract': 'a transaction is signed for another contract',
+  'sign-twice': 'the co-signer signs again under another txid',
+  'sign-speed-up': 'the co-signer signs a speed-up without asking',
+  'sign-silent': 'the co-signer signs and does not report it',
+  'sign-late': 'the co-signer reports a day late that it signed',
   'wire-time': 'the time of an envelope is text, in seconds',
   'wire-base64': 'an envelope is in padded base64 of the other alphabet',
   'wire-upper': 'the MD5 of a payment is in upper case',
@@ -41,12 +58,16 @@ export const FAULTS = {
   'wire-empty': 'optional members are there as empty text',
   'wire-no-round': 'pending_round is missing in a first round',
   'wire-case': 'addresses are in lower case',
+  'wire-zeros': 'the amounts of the bill end in zeros',
+  'wire-epoch': 'the times of the bill are milliseconds',
 } as const;
 
 export type Fault = keyof typeof FAULTS;
 
-/** How often each fault occurs, in per cent. */
-export type FaultRates = ReadonlyMap<Fault, number>;
+/** In how many per cent a fault occurs, or for which ids. */
+type Rate = number | ReadonlySet<string>;
+
+export type FaultRates = ReadonlyMap<Fault, Rate>;
 
 const NAMES = Object.keys(FAULTS).filter(isFault);
 
@@ -54,37 +75,47 @@ function isFault(name: string): name is Fault {
   return Object.hasOwn(FAULTS, name);
 }
 
+const WRITTEN = /^\s*([a-z0-9-]+)(?:=(\d{1,3})|@([^\s@]{1,128}))?\s*$/;
+
 /**
- * Reads `late=20,tamper=5,wire`: faults or groups of them (`tamper`, `bill`, `wire`, `all`), each with a
- * whole number of per cent. A fault without a number always occurs. Throws USAGE.
+ * Reads `late=20,bill,sign-twice@w-1`: faults or groups of them (`tamper`, `bill`, `sign`, `wire`, `all`), each
+ * with a whole number of per cent, or with the one id for which it occurs. A fault with neither always occurs.
+ * Throws USAGE.
  */
 export function readFaults(written: string): FaultRates {
-  const rates = new Map<Fault, number>();
+  const rates = new Map<Fault, Rate>();
   for (const part of written.split(',').filter((each) => each.trim() !== '')) {
-    const [, name = '', percent = '100'] = /^\s*([a-z0-9-]+)(?:=(\d{1,3}))?\s*$/.exec(part) ?? [];
+    const [, name = '', percent = '100', id] = WRITTEN.exec(part) ?? [];
     const named = isFault(name)
       ? [name]
       : NAMES.filter((each) => name === 'all' || each.startsWith(`${name}-`));
     if (named.length === 0 || Number(percent) > 100) {
       throw new CountersignError(
         'USAGE',
-        `--faults ${part.trim()} is not valid. Write FAULT=PERCENT with one of all, tamper, bill, wire, ` +
-          NAMES.join(', '),
+        `--faults ${part.trim()} is not valid. Write FAULT=PERCENT or FAULT@ID with one of all, tamper, bill, ` +
+          `sign, wire, ${NAMES.join(', ')}`,
       );
     }
-    for (const each of named) rates.set(each, Number(percent));
+    for (const each of named)
+      rates.set(each, id === undefined ? Number(percent) : withId(rates.get(each), id));
   }
   return rates;
 }
 
-/** Decides which faults occur. The same seed and labels give the same faults, in any order of calls. */
+const withId = (known: Rate | undefined, id: string): Rate =>
+  new Set([...(typeof known === 'object' ? known : []), id]);
+
+/** Decides which faults occur. The same seed, id and labels give the same faults, in any order of calls. */
 export interface Faults {
-  occurs(fault: Fault, ...labels: readonly (string | number)[]): boolean;
+  occurs(fault: Fault, id: string, ...labels: readonly (string | number)[]): boolean;
 }
 
 export function createFaults(seed: string, rates: FaultRates): Faults {
   return {
-    occurs: (fault, ...labels) =>
-      randomOf(seed, 'fault', fault, ...labels).whole(0, 99) < (rates.get(fault) ?? 0),
+    occurs(fault, id, ...labels) {
+      const rate = rates.get(fault) ?? 0;
+      if (typeof rate === 'object') return rate.has(id);
+      return rate > 0 && randomOf(seed, 'fault', fault, id, ...labels).whole(0, 99) < rate;
+    },
   };
 }

@@ -1,5 +1,5 @@
 import type { Credentials } from './credentials.ts';
-import type { Faults } from './faults.ts';
+import type { Fault, Faults } from './faults.ts';
 import type { Json } from './json.ts';
 import type { SandboxLog } from './log.ts';
 import type { Context, Operation } from './operations/operation.ts';
@@ -48,8 +48,10 @@ export async function answerRequest(request: PlatformRequest, parts: PlatformPar
   let code: Code = '0';
   let why = 'the signature is valid';
   let data: Json = null;
+  const applied = new Set<string>();
+  const note = (fault: Fault, id: string): void => void applied.add(`${fault}@${id}`);
   try {
-    data = await perform(request, found, { trace, parts });
+    data = await perform(request, found, { trace, note, parts });
   } catch (thrown) {
     code = thrown instanceof Refusal ? thrown.code : '10001';
     why = thrown instanceof Error ? thrown.message : String(thrown);
@@ -61,6 +63,7 @@ export async function answerRequest(request: PlatformRequest, parts: PlatformPar
     signed: trace.signed,
     outcome: code,
     why,
+    faults: [...applied],
   });
   const msg = code === '0' ? CODES[code] : `${CODES[code]}: ${why}`;
   const form = found?.form ?? 'envelope';
@@ -77,7 +80,7 @@ export function refusedUnread(why: string): string {
 async function perform(
   { method, text }: PlatformRequest,
   operation: Operation | undefined,
-  { trace, parts }: { readonly trace: Trace; readonly parts: PlatformParts },
+  { trace, note, parts }: Pick<Context, 'note'> & { readonly trace: Trace; readonly parts: PlatformParts },
 ): Promise<Json> {
   if (operation === undefined) throw new Refusal('50000', 'there is no such operation');
   if (method !== 'POST') throw new Refusal('50000', 'every operation is a POST');
@@ -93,6 +96,7 @@ async function perform(
     zone,
     random: (...labels) => randomOf(state.seed, ...labels),
     faults: parts.faults,
+    note,
     merchantUid: MERCHANT_UID,
     confirm: (payment) => parts.confirm(payment, scheme),
     now: clock.nowMs,

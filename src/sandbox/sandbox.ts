@@ -63,8 +63,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const state = seedState({ seed, scale, nowMs: clock.nowMs() });
   const log = createSandboxLog(clock.nowMs, options.onEntry);
   const faults = createFaults(seed, options.faults);
-  const outgoing = { state, credentials, faults, lateMs, timeoutMs, log };
-  const confirmation = { ...outgoing, receiver, now: clock.nowMs };
+  const outgoing = { state, credentials, faults, lateMs, timeoutMs, log, now: clock.nowMs };
+  const confirmation = { ...outgoing, receiver };
   const cosigner = createCosigner({
     ...outgoing,
     urls: { transfer: options.withdrawUrl, web3: options.web3Url },

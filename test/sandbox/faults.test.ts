@@ -3,6 +3,7 @@ import { FAULTS, type Fault, readFaults } from '../../src/sandbox/faults.ts';
 import { TO, startTestService } from '../service.ts';
 import {
   type Received,
+  NOW_MS,
   SCHEMES,
   type TestSandbox,
   balanceOf,
@@ -116,7 +117,7 @@ describe('the real receiver accepts what is only written in another form', () =>
   });
 
   const signed = [...wire, 'late', 'repeat', 'reorder'].filter(
-    (fault) => !/^wire-(?:time|base64|upper)/.test(fault),
+    (fault) => !/^wire-(?:time|base64|upper|zeros|epoch)/.test(fault),
   ) as readonly Fault[];
 
   it.each(signed)('a withdrawal and a transaction with %s', async (fault) => {
@@ -214,6 +215,12 @@ describe('the faults of the bill', () => {
     ['late', [honest]],
     ['bill-omit', []],
     ['bill-twice', [honest, honest]],
+    ['bill-two-days', [honest]],
+    ['bill-transfer', [honest, { ...honest, orderType: 11 }]],
+    // There is no other payment to exchange the user with.
+    ['bill-swap', [honest]],
+    ['wire-zeros', [{ ...honest, orderAmount: '100.000' }]],
+    ['wire-epoch', [{ ...honest, createTime: String(NOW_MS), payTime: String(NOW_MS) }]],
     ['bill-amount', [{ ...honest, orderAmount: '100.000000000000000001' }]],
     ['bill-coin', [{ ...honest, payCoinSymbol: 'BTC' }]],
     ['bill-user', [{ ...honest, userId: 12_346 }]],
@@ -227,15 +234,160 @@ describe('the faults of the bill', () => {
     expect(list).toMatchObject(records);
   });
 
-  it('bill-day has the payment a day later', async () => {
-    expect((await billWith('bill-day', { day: '2026-01-16' })).list).toMatchObject([
+  it.each(['bill-day', 'bill-two-days'] as const)('%s has the payment a day later', async (fault) => {
+    expect((await billWith(fault, { day: '2026-01-16' })).list).toMatchObject([
       { ...honest, payTime: '2026-01-16 12:00:00' },
     ]);
+  });
+
+  it('bill-swap exchanges the users of the payments that have it, in a ring', async () => {
+    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
+    const faults = readFaults('bill-swap@o-0,bill-swap@o-1,bill-swap@o-3');
+    const sandbox = await startTestSandbox({ receiver: receiver.url, faults });
+    for (let at = 0; at < 4; at++) {
+      await sandbox.call(PAY, { ...payment, appOrderId: `o-${at}`, userId: String(12_345 + at) });
+    }
+    const { list } = (await sandbox.call(BILL)).data as Bill;
+    expect(list.map(({ userId }) => userId)).toEqual([12_346, 12_348, 12_347, 12_345]);
+    // The log names what differs in this bill, and nothing of other days.
+    expect(sandbox.log.at(-1)?.faults).toEqual(['bill-swap@o-0', 'bill-swap@o-1', 'bill-swap@o-3']);
+    await sandbox.call(BILL, { day: '2026-01-14' });
+    expect(sandbox.log.at(-1)?.faults).toEqual([]);
   });
 
   it('bill-refused debits what the receiver refused', async () => {
     expect((await billWith('late', {}, 'FAILURE')).list).toEqual([]);
     expect((await billWith('bill-refused', {}, 'FAILURE')).list).toMatchObject([honest]);
+  });
+});
+
+describe('the faults of the co-signer', () => {
+  interface Call {
+    readonly type: string;
+    readonly txid?: string;
+    readonly [name: string]: unknown;
+  }
+
+  /** The calls about one request; `S` is the first txid, `T` the second. */
+  async function callsWith(
+    fault: Fault,
+    command: object,
+    { answer = 'SUCCESS', days = 0 } = {},
+  ): Promise<{ readonly calls: readonly Call[]; readonly told: string; readonly sandbox: TestSandbox }> {
+    const receiver = await startReceiver((_, response) => void response.end(answer));
+    const sandbox = await startTestSandbox({
+      receiver: receiver.url,
+      faults: readFaults(`${fault}@w-1,${fault}@c-1`),
+    });
+    await sandbox.steer({ ...command });
+    for (let day = 0; day <= days; day++) {
+      for (let polls = 0; polls < 3; polls++) await sandbox.steer({ command: 'poll' });
+      if (day < days) await sandbox.steer({ command: 'clock-move', byMs: 86_400_000 });
+    }
+    const calls = receiver.received.map(({ body }) => JSON.parse(body) as Call);
+    const txids = [...new Set(calls.flatMap(({ txid }) => txid ?? []))];
+    const told = calls.map(({ type, txid, pending_round: speedUp }) => {
+      const signed = txid === undefined ? '' : ` ${'STU'.charAt(txids.indexOf(txid))}`;
+      return `${type.replace('sign_', '')}${speedUp === true ? ' faster' : ''}${signed}`;
+    });
+    return { calls, told: told.join(', '), sandbox };
+  }
+
+  const HONEST = 'prepare, start, success S';
+
+  describe.each([
+    ['a withdrawal', withdrawal({ speedUps: 0 })],
+    ['a transaction', { ...transaction, speedUps: 0 }],
+  ])('%s', (_, command) => {
+    it.each<[Fault, string, object]>([
+      ['late', HONEST, {}],
+      ['sign-unasked', 'success S', {}],
+      ['sign-unasked', 'success S', { answer: 'FAILURE' }],
+      ['sign-refused', HONEST, { answer: 'FAILURE' }],
+      ['sign-early', 'prepare, success S, start, success T', {}],
+      ['sign-early', 'prepare, prepare', { answer: 'FAILURE' }],
+      ['sign-twice', `${HONEST}, success T`, {}],
+      ['sign-speed-up', `${HONEST}, success faster T`, {}],
+      ['sign-silent', 'prepare, start', { days: 2 }],
+      ['sign-late', 'prepare, start', {}],
+      ['sign-late', HONEST, { days: 1 }],
+      ['sign-late', HONEST, { days: 3 }],
+    ])('with %s: %s', async (fault, wanted, options) => {
+      const { told, sandbox } = await callsWith(fault, command, options);
+      expect(told).toBe(wanted);
+      // The log names it where it shows, which is never before something is signed.
+      const named = sandbox.log.some(({ faults }) => faults.includes(fault));
+      expect(named).toBe(wanted !== 'prepare, prepare');
+    });
+
+    it('with sign-refused is not otherwise different, and then the log does not name it', async () => {
+      const { told, sandbox } = await callsWith('sign-refused', command);
+      expect(told).toBe(HONEST);
+      expect(sandbox.log.flatMap(({ faults }) => faults)).toEqual([]);
+    });
+  });
+
+  it('sign-early also counts as early with a speed-up, which is asked about', async () => {
+    const { told } = await callsWith('sign-early', withdrawal());
+    expect(told).toBe(`prepare, success S, start, success T, prepare faster, start faster, success faster U`);
+  });
+
+  const OUTPUTS = [
+    { to: MIXED, amount: '1' },
+    { to: FROM, amount: '0.5' },
+  ];
+  const CHANGED = `${MIXED.slice(0, -1)}1`;
+
+  it.each<[Fault, object, object]>([
+    ['sign-amount', withdrawal(), { amount: '2.5' }],
+    [
+      'sign-amount',
+      withdrawal({ amount: '1.5', outputs: OUTPUTS }),
+      { amount: '2.5', outputs: ['2', '0.5'] },
+    ],
+    ['sign-amount', transaction, { amount: '1' }],
+    ['sign-amount', { ...transaction, amount: '-1' }, { amount: '1' }],
+    ['sign-address', withdrawal(), { to: CHANGED }],
+    ['sign-address', withdrawal({ outputs: OUTPUTS }), { to: CHANGED, outputs: ['1', '0.5'] }],
+    ['sign-address', transaction, { to: CHANGED }],
+    ['sign-coin', withdrawal(), { symbol: 'BTC' }],
+    ['sign-coin', transaction, { main_chain_symbol: 'BTC' }],
+    ['sign-memo', withdrawal({ memo: '7' }), { memo: '71' }],
+    ['sign-memo', withdrawal(), { memo: '1' }],
+    ['sign-outputs', withdrawal(), { outputs: ['0.75', '0.75'] }],
+    ['sign-outputs', withdrawal({ outputs: OUTPUTS }), { outputs: ['0.5', '0.5', '0.5'] }],
+    ['sign-input', transaction, { input_data: '0xa9059cbb00' }],
+    ['sign-contract', transaction, { interactive_contract: CHANGED }],
+  ])('%s changes what is signed, and nothing else: %j', async (fault, command, changed) => {
+    const { calls, told } = await callsWith(fault, { ...command, speedUps: 0 });
+    expect(told).toBe(HONEST);
+    const [, start, success] = calls;
+    const { txid: _, outputs, ...signed } = success ?? { type: '' };
+    const parsed = JSON.parse(typeof outputs === 'string' ? outputs : '[]') as readonly {
+      readonly address_to: string;
+      readonly amount: string;
+    }[];
+    const { outputs: wanted = [], ...members } = changed as { readonly outputs?: readonly string[] };
+    const { outputs: asked, ...terms } = { ...start };
+    expect(signed).toEqual({ ...terms, type: 'sign_success', ...members });
+    expect(outputs).not.toBe(asked ?? 'none');
+    expect(parsed.map(({ amount }) => amount)).toEqual(wanted);
+    // The outputs include the address that is paid, or the receiver could not read them.
+    const paid = parsed.map(({ address_to: to }) => to);
+    expect(paid.includes(String(signed['to']))).toBe(wanted.length > 0);
+  });
+
+  it('what is to be reported later outlives a snapshot', async () => {
+    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
+    const sandbox = await startTestSandbox({ receiver: receiver.url, faults: readFaults('sign-late') });
+    await sandbox.steer(withdrawal({ speedUps: 0 }));
+    await sandbox.steer({ command: 'poll' });
+    const snapshot = await sandbox.steer({ command: 'snapshot' });
+    await sandbox.steer({ command: 'reset' });
+    await sandbox.steer({ command: 'restore', snapshot });
+    await sandbox.steer({ command: 'clock-move', byMs: 86_400_000 });
+    await sandbox.steer({ command: 'poll' });
+    expect(receiver.received.at(-1)?.body).toContain('sign_success');
   });
 });
 
@@ -245,18 +397,32 @@ describe('--faults', () => {
     ['late', { late: 100 }],
     ['late=20,repeat=0', { late: 20, repeat: 0 }],
     [' wire-time=5 ', { 'wire-time': 5 }],
+    ['late@a-1', { late: new Set(['a-1']) }],
+    ['late@a/b:1, late@b', { late: new Set(['a/b:1', 'b']) }],
+    ['late=20,late@a', { late: new Set(['a']) }],
+    ['late@a,late=20', { late: 20 }],
     ['tamper=10,tamper-sign=90', expect.objectContaining({ 'tamper-amount': 10, 'tamper-sign': 90 })],
     ['all=1', Object.fromEntries(all.map((fault) => [fault, 1]))],
   ])('%j is read', (written, rates) => {
     expect(Object.fromEntries(readFaults(written))).toEqual(rates);
   });
 
-  it.each(['x', 'late=101', 'late=-1', 'late=5%', 'late=', '=5', 'late 5', 'wire-'])(
-    '%j is not',
-    (written) => {
-      expect(() => readFaults(written)).toThrow(/--faults .* is not valid/);
-    },
-  );
+  it.each([
+    'x',
+    'late=101',
+    'late=-1',
+    'late=5%',
+    'late=',
+    '=5',
+    'late 5',
+    'wire-',
+    'late@',
+    'late@a b',
+    '@a',
+    'x@a',
+  ])('%j is not', (written) => {
+    expect(() => readFaults(written)).toThrow(/--faults .* is not valid/);
+  });
 
   it('occur as often as they should, the same ones with the same seed, and others with another', async () => {
     const occurred = async (seed: string): Promise<readonly string[]> => {

@@ -1,13 +1,26 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { platformBill } from '../../src/cli/reconcile/platform-bill.ts';
 import { createPlatform } from '../../src/platform/client.ts';
 import { createConnection, systemParts } from '../../src/platform/connection.ts';
+import { PlatformError } from '../../src/platform/error.ts';
+import { CLASSES } from '../../src/reconcile/classes.ts';
 import { readDay } from '../../src/reconcile/day.ts';
 import { storeEntries } from '../../src/reconcile/entries.ts';
+import type { RecordedItem } from '../../src/reconcile/records.ts';
 import { type RunResult, runDay } from '../../src/reconcile/run.ts';
 import { readFaults } from '../../src/sandbox/faults.ts';
+import { openRedisStore } from '../../src/store/redis/open.ts';
+import { type Clock, systemClock } from '../../src/values/clock.ts';
+import {
+  DISCREPANCIES,
+  type Discrepancy,
+  type Expected,
+  expectedOf,
+} from '../../tools/end-to-end/discrepancies.ts';
+import { startBlackHoleProxy } from '../black-hole-proxy.ts';
+import { eventually } from '../eventually.ts';
 import {
   NOW_MS,
   SCHEMES,
@@ -19,24 +32,32 @@ import {
   startTestSandbox,
 } from '../sandbox/sandbox.ts';
 import { TO, type TestService, startTestService } from '../service.ts';
+import { durableRedis, serviceHere, untilReady } from './running.ts';
 
 /*
- * The receiver, the client, the sandbox and the reconciliation together: what was asked, approved, debited,
- * signed and billed in a day.
+ * The receiver, the client, the sandbox and the reconciliation together, over HTTP: what was asked, approved,
+ * debited, signed and billed. Each case has a sandbox and days of its own.
  */
 
 const folder = sharedCredentials();
 const text = (name: string): string => readFileSync(join(folder, name), 'utf8').trim();
 const SOURCES = receiverSources(folder);
-const DAY = readDay('2026-01-15', 'Asia/Shanghai');
+const ZONE = 'Asia/Shanghai';
+const DAY_MS = 86_400_000;
 const SETTLE_MS = 3_600_000;
-const clock = (): number => NOW_MS;
-const parts = { ...systemParts, clock };
+/** From the day of a case to that of the next one. */
+const STEP_MS = 4 * DAY_MS;
 /** The longest that settings allow, so that no answer is a time-out. */
 const TIMEOUT_MS = 10_000;
 const ABOVE_THE_LIMIT = '1000.01';
+const TODAY = readDay('2026-01-15', ZONE);
 
-function connectionTo({ url }: TestSandbox, scheme: TestScheme) {
+/** Begins at noon of a day in the zone. It goes with each look, so that no two entries have one instant. */
+let nowMs = NOW_MS;
+const clock = (): number => nowMs++;
+const parts = { ...systemParts, clock };
+
+function connectionTo({ url }: Pick<TestSandbox, 'url'>, scheme: TestScheme) {
   const platformKey = text('platform.public.pem');
   const own = { appKey: 'demo-shop', platformKey };
   const credentials =
@@ -46,114 +67,288 @@ function connectionTo({ url }: TestSandbox, scheme: TestScheme) {
   return { url: new URL(url).origin, credentials, timeoutMs: 60_000 };
 }
 
-interface World {
-  readonly service: TestService;
+/** What a case sends. */
+interface Sent {
+  readonly id: string;
+  readonly flow: 'payment' | 'transfer-order' | 'transfer' | 'web3';
+  /** Above the limit of the policies. */
+  readonly refused?: boolean;
+  readonly fault?: Discrepancy;
+}
+
+const REFUSED: ReadonlySet<string> = new Set<Discrepancy>(['bill-refused', 'sign-refused']);
+const OF_WEB3: ReadonlySet<string> = new Set<Discrepancy>(['sign-input', 'sign-contract']);
+const OF_TRANSFER: ReadonlySet<string> = new Set<Discrepancy>(['sign-memo', 'sign-outputs']);
+
+/** What must be sent for a fault to occur, on each flow that can have it. */
+function victimsOf(fault: Discrepancy): readonly Required<Sent>[] {
+  const flows = fault.startsWith('bill-')
+    ? (['payment'] as const)
+    : (['transfer', 'web3'] as const).filter((flow) => !(flow === 'web3' ? OF_TRANSFER : OF_WEB3).has(fault));
+  const names = fault === 'bill-swap' ? ['one', 'other'] : ['one'];
+  return flows.flatMap((flow) =>
+    names.map((name) => ({ id: `${fault}-${flow}-${name}`, flow, fault, refused: REFUSED.has(fault) })),
+  );
+}
+
+/** Orders, withdrawals and transactions of which some are refused, and a transfer order. */
+const HONEST: readonly Sent[] = [
+  ...(['payment', 'transfer', 'web3'] as const).flatMap((flow) => [
+    { id: `honest-${flow}-1`, flow },
+    { id: `honest-${flow}-2`, flow },
+    { id: `honest-${flow}-refused`, flow, refused: true },
+  ]),
+  { id: 'honest-transfer-order', flow: 'transfer-order' },
+];
+
+type Receiver = Pick<TestService, 'url' | 'folder' | 'store'>;
+
+interface Timing {
+  readonly zone: string;
+  readonly clock: Clock;
+}
+
+/** The day of one case: a sandbox, and the receiver that it asks. */
+interface Day extends Timing {
+  readonly service: Receiver;
   readonly sandbox: TestSandbox;
-  /** The ids of the orders that the platform debited. */
-  readonly paid: ReadonlySet<string>;
+  readonly scheme: TestScheme;
+  readonly directory: string;
+  /** Makes the ids of the case its own. */
+  readonly prefix: string;
 }
 
-/** Pays fifty orders of twenty users, by turns with both schemes; some are above the limit of the policies. */
-async function payFifty(faults: string): Promise<World> {
-  const service = await startTestService({
-    clock,
-    settings: { sources: SOURCES, answerTimeoutMs: TIMEOUT_MS },
+async function beginDay(
+  service: Receiver,
+  faults: string,
+  scheme: TestScheme,
+  timing: Timing = { zone: ZONE, clock },
+): Promise<Day> {
+  nowMs += STEP_MS;
+  const prefix = `${nowMs}-`;
+  const sandbox = await startTestSandbox({
+    ...timing,
+    receiver: service.url,
+    faults: readFaults(faults.replaceAll('@', `@${prefix}`)),
+    standsAtMs: undefined,
+    refusalsMax: 1,
   });
-  onTestFinished(() => service.stop());
-  const sandbox = await startTestSandbox({ receiver: service.url, faults: readFaults(faults) });
-  const platforms = SCHEMES.map((scheme) => createPlatform(connectionTo(sandbox, scheme), parts));
-  const paid = new Set<string>();
-  for (let at = 0; at < 50; at++) {
-    const order = {
-      appOrderId: `order-${at}`,
-      userId: String(12_345 + (at % 20)),
-      orderAmount: at % 7 === 3 ? ABOVE_THE_LIMIT : `${at * 3}.${String(at + 1).padStart(4, '0')}`,
+  const directory = mkdtempSync(join(service.folder, 'runs-'));
+  return { ...timing, service, sandbox, scheme, directory, prefix };
+}
+
+let payments = 0;
+
+async function send({ sandbox, scheme, prefix }: Day, { id, flow, refused, fault }: Sent): Promise<void> {
+  const speedUps = fault === undefined ? 1 : 0;
+  const common = { from: TO, symbol: 'ETH', request: `${prefix}${id}`, speedUps };
+  if (flow === 'payment') {
+    const paid = createPlatform(connectionTo(sandbox, scheme), parts).payments.create({
+      appOrderId: `${prefix}${id}`,
+      userId: String(12_345 + (payments++ % 20)),
+      orderAmount: refused === true ? ABOVE_THE_LIMIT : '12.5',
       payCoinSymbol: 'USDT1742',
-    };
-    const result = await platforms[at % 2]?.payments.create(order).catch((thrown: unknown) => thrown);
-    if (!(result instanceof Error)) paid.add(order.appOrderId);
+    });
+    await paid.catch((thrown: unknown) => {
+      if (thrown instanceof PlatformError && thrown.data.refusal?.code === '10015') return;
+      throw thrown;
+    });
+  } else if (flow === 'transfer-order') {
+    const order = { uid: 12_345, symbol: 'USDT1742', amount: '3', orderId: `${prefix}${id}` };
+    await sandbox.steer({ command: 'transfer', ...order });
+  } else if (flow === 'transfer') {
+    const own = { to: TO, amount: refused === true ? '10.1' : '0.5', memo: '', outputs: [] };
+    await sandbox.steer({ command: 'withdraw', ...common, ...own });
+  } else {
+    const contract = refused === true ? '0x0000000000000000000000000000000000000001' : TO;
+    const own = { to: TO, amount: '0', data: '0xa9059cbb', contract };
+    await sandbox.steer({ command: 'web3', ...common, ...own });
   }
-  return { service, sandbox, paid };
 }
 
-async function signFifty({ sandbox }: World): Promise<void> {
-  for (let at = 0; at < 30; at++) {
-    await sandbox.steer({
-      command: 'withdraw',
-      request: `w-${at}`,
-      from: TO,
-      to: TO,
-      symbol: 'ETH',
-      memo: '',
-      outputs: [],
-      amount: at % 5 === 0 ? '10.1' : `0.${at + 1}`,
-      speedUps: at % 3,
-    });
-  }
-  for (let at = 0; at < 20; at++) {
-    await sandbox.steer({
-      command: 'web3',
-      request: `c-${at}`,
-      from: TO,
-      to: TO,
-      symbol: 'ETH',
-      amount: '0',
-      data: '0xa9059cbb',
-      contract: at % 4 === 0 ? '0x0000000000000000000000000000000000000001' : TO,
-      speedUps: at % 2,
-    });
-  }
-  for (let polls = 0; polls < 4; polls++) await sandbox.steer({ command: 'poll' });
+/** Sends everything, lets the co-signer sign, and goes on to noon of the next day. */
+async function spendDay(day: Day, sent: readonly Sent[]): Promise<void> {
+  for (const each of sent) await send(day, each);
+  const poll = async (): Promise<void> => {
+    for (let polls = 0; polls < 3; polls++) await day.sandbox.steer({ command: 'poll' });
+  };
+  await poll();
+  nowMs += DAY_MS;
+  await poll();
 }
 
-async function reconcile({ service, sandbox }: World): Promise<RunResult> {
-  const directory = join(service.folder, 'runs');
-  mkdirSync(directory);
-  const connection = createConnection(connectionTo(sandbox, 'rsa-envelope'), parts);
+/** Reconciles the day so many days ago. */
+function reconcile(of: Day, daysAgo: number): Promise<RunResult> {
+  const { service, sandbox, scheme, directory, zone } = of;
+  const now = Temporal.Instant.fromEpochMilliseconds(of.clock()).toZonedDateTimeISO(zone);
+  const day = readDay(now.toPlainDate().subtract({ days: daysAgo }).toString(), zone);
+  const connection = createConnection(connectionTo(sandbox, scheme), parts);
   return runDay({
-    day: DAY,
+    day,
     settleMs: SETTLE_MS,
     entries: storeEntries(service.store, ['shop', 'vault']),
-    bills: new Map([['shop', platformBill(connection, { source: 'shop', day: DAY })]]),
+    bills: new Map([['shop', platformBill(connection, { source: 'shop', day })]]),
     progress: () => undefined,
     directory,
     by: 'test',
-    clock: () => DAY.untilMs + SETTLE_MS,
+    clock: () => day.untilMs + SETTLE_MS,
   });
 }
 
-describe('a day of payments, withdrawals and transactions', () => {
-  it.each([
-    ['honest', ''],
-    [
-      'with calls that are late, repeated, reordered and in other forms',
-      'late=30,repeat=30,reorder=30,wire=30',
-    ],
-    ['with calls that are tampered with', 'tamper=8,wire=20,repeat=20'],
-  ])('%s has no difference', { timeout: 120_000 }, async (_, faults) => {
-    const world = await payFifty(faults);
-    await signFifty(world);
-    const { run, open } = await reconcile(world);
-    expect(open).toEqual([]);
-    expect(run.classes).toMatchObject({ matched: world.paid.size + 24 + 15 });
+const namedIn =
+  ({ prefix }: Day, day: 0 | 1) =>
+  (item: RecordedItem): Expected => ({ class: item.class, id: item.id.replace(prefix, ''), day });
+
+/** The exceptions of yesterday and today, and how many items of each class they have. */
+async function reconciled(day: Day) {
+  const [first, second] = [await reconcile(day, 1), await reconcile(day, 0)];
+  return {
+    exceptions: [...first.open.map(namedIn(day, 0)), ...second.open.map(namedIn(day, 1))],
+    classes: [first.run.classes, second.run.classes],
+  };
+}
+
+const sorted = (exceptions: readonly object[]): readonly string[] =>
+  exceptions.map((each) => JSON.stringify(each, ['class', 'id', 'day'])).toSorted();
+
+describe('a day with discrepancies', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await startTestService({
+      clock,
+      settings: { sources: SOURCES, answerTimeoutMs: TIMEOUT_MS },
+    });
+  });
+  afterAll(() => service.stop());
+
+  /** What a day with the victims must be called, and is called. */
+  async function namedOn(
+    scheme: TestScheme,
+    victims: readonly Required<Sent>[],
+    expectedFor: (victim: Required<Sent>) => readonly Expected[] = ({ fault, id }) => expectedOf(fault, id),
+  ) {
+    const faults = victims.map(({ fault, id }) => `${fault}@${id}`).join(',');
+    const day = await beginDay(service, faults, scheme);
+    // What is honest comes before and after.
+    await spendDay(day, [...HONEST.slice(0, 5), ...victims, ...HONEST.slice(5)]);
+    const { exceptions } = await reconciled(day);
+    return { named: sorted(exceptions), expected: sorted(victims.flatMap(expectedFor)) };
+  }
+
+  it.each(SCHEMES)('without any has none, with %s', async (scheme) => {
+    const day = await beginDay(service, '', scheme);
+    await spendDay(day, HONEST);
+    expect(await reconciled(day)).toEqual({
+      exceptions: [],
+      classes: [{ matched: 6, 'transfer-order': 1, 'speed-up': 4 }, {}],
+    });
   });
 
   it.each([
-    ['omit', 'approved-not-billed'],
-    ['twice', 'billed-twice'],
-    ['amount', 'billed-different'],
-    ['coin', 'billed-different'],
-    ['user', 'billed-different'],
-    ['order', 'billed-never-approved'],
-    ['invented', 'billed-never-approved'],
-    ['refused', 'billed-never-approved'],
-  ])('names each difference of a bill with the fault %s', { timeout: 120_000 }, async (fault, expected) => {
-    const world = await payFifty(`bill-${fault}=40`);
-    const { open } = await reconcile(world);
-    const classes = new Set(open.map((item) => item.class));
-    expect(classes).toContain(expected);
-    expect(open.length).toBeLessThanOrEqual(world.paid.size);
+    ['calls that are late, repeated, reordered and in other forms', 'late=50,repeat=50,reorder=50,wire=50'],
+    ['calls that are tampered with', 'tamper=20,wire=50,repeat=50'],
+  ])('with %s has none', async (_, faults) => {
+    for (const scheme of SCHEMES) {
+      const day = await beginDay(service, faults, scheme);
+      await spendDay(
+        day,
+        [1, 2, 3].flatMap((at) => HONEST.map((sent) => ({ ...sent, id: `${sent.id}-${at}` }))),
+      );
+      expect((await reconciled(day)).exceptions).toEqual([]);
+      const made = day.sandbox.log.flatMap((entry) => entry.faults);
+      expect(made.some((fault) => fault.startsWith('tamper-'))).toBe(faults.startsWith('tamper'));
+    }
   });
+
+  const cases = DISCREPANCIES.flatMap((fault) =>
+    (fault.startsWith('bill-') ? SCHEMES : (['md5'] as const)).map((scheme) => [fault, scheme] as const),
+  );
+
+  it('has at least twenty kinds', () => {
+    expect(DISCREPANCIES.length).toBeGreaterThan(20);
+  });
+
+  it.each(cases)('names %s alone, with %s', async (fault, scheme) => {
+    const { named, expected } = await namedOn(scheme, victimsOf(fault));
+    expect(expected.length).toBeGreaterThan(0);
+    expect(named).toEqual(expected);
+  });
+
+  it.each(SCHEMES)('names all of them at once, with %s', async (scheme) => {
+    const { named, expected } = await namedOn(scheme, DISCREPANCIES.flatMap(victimsOf));
+    expect(named).toEqual(expected);
+  });
+
+  it('names a transfer order that is billed as a payment', async () => {
+    const victim = { id: 'v', flow: 'transfer-order', fault: 'bill-type', refused: false } as const;
+    const { named, expected } = await namedOn('md5', [victim], ({ id }) => [
+      { class: 'billed-never-approved', id, day: 0 },
+    ]);
+    expect(named).toEqual(expected);
+  });
+});
+
+/** A time zone in which it is about noon. */
+function zoneAtNoon(): string {
+  const east = 12 - new Date().getUTCHours();
+  return `Etc/GMT${east > 0 ? '-' : '+'}${Math.abs(east)}`;
+}
+
+describe('a receiver whose SUCCESS comes too late, so that it answers FAILURE', () => {
+  const ANSWER_TIMEOUT_MS = 250;
+  const order = { id: 'late', flow: 'payment' } as const;
+  const withdrawal = { id: 'late', flow: 'transfer' } as const;
+
+  it.each([
+    ['neither debited nor signed, has no exception', '', []],
+    [
+      'debited and signed all the same, is named',
+      'bill-refused@late,sign-refused@late',
+      [
+        { class: 'billed-after-failure', id: 'late', day: 0 },
+        { class: 'signed-after-failure', id: 'late', day: 0 },
+      ],
+    ],
+  ] as const)('%s', async (_, faults, expected) => {
+    const redis = await durableRedis();
+    const proxy = await startBlackHoleProxy(redis.port);
+    onTestFinished(() => proxy.close());
+    const service = await serviceHere({
+      settings: {
+        sources: SOURCES,
+        answerTimeoutMs: ANSWER_TIMEOUT_MS,
+        store: { url: proxy.url, commandTimeoutMs: 20_000 },
+      },
+    });
+    await untilReady(service.ops);
+    const store = await openRedisStore({ url: redis.url, commandTimeoutMs: 20_000 });
+    onTestFinished(() => store.close());
+    const here = { zone: zoneAtNoon(), clock: systemClock };
+    const day = await beginDay({ url: service.url, folder: service.folder, store }, faults, 'md5', here);
+    proxy.delay(4 * ANSWER_TIMEOUT_MS);
+    for (const each of [order, withdrawal]) await send(day, each);
+    await day.sandbox.steer({ command: 'poll' });
+    // The co-signer asks about sign_start only if it ignores the answer about sign_prepare.
+    const wanted = { shop: 1, vault: faults === '' ? 1 : 2 };
+    await eventually('each SUCCESS is marked late', async () => {
+      for (const [source, count] of Object.entries(wanted)) {
+        const entries = await store.entries({ source, limit: 100 });
+        if (entries.filter(({ type }) => type === 'late').length < count) return undefined;
+      }
+      return true;
+    });
+    proxy.pass();
+    expect((await reconcile(day, 0)).open.map(namedIn(day, 0))).toEqual(expected);
+  });
+});
+
+it('each class of exception can be made by the sandbox', () => {
+  const made = DISCREPANCIES.flatMap((fault) => expectedOf(fault, 'any')).map((expected) => expected.class);
+  const exceptions = Object.entries(CLASSES).filter(([, { level }]) => level !== 'explained');
+  expect(new Set([...made, 'billed-after-failure', 'signed-after-failure'])).toEqual(
+    new Set(exceptions.map(([name]) => name)),
+  );
 });
 
 describe('the bill of the platform', () => {
@@ -178,7 +373,7 @@ describe('the bill of the platform', () => {
     const connection = createConnection({ ...connectionTo(sandbox, 'md5'), url: receiver.url }, parts);
     const read = async (): Promise<number> => {
       let records = 0;
-      for await (const { line } of platformBill(connection, { source: 'shop', day: DAY }).records())
+      for await (const { line } of platformBill(connection, { source: 'shop', day: TODAY }).records())
         records = line;
       return records;
     };

@@ -22,7 +22,8 @@ export const sandboxStart: CommandRow = {
     'sandbox\n' +
     'sandbox --seed 7\n' +
     'sandbox --credentials data/sandbox --receiver http://127.0.0.1:8080\n' +
-    'sandbox --faults late=20,repeat=20,tamper=10,wire=50',
+    'sandbox --faults late=20,repeat=20,tamper=10,wire=50\n' +
+    'sandbox --faults bill-omit@A-1,sign-twice@w-1',
   define: (command) => defineFaults(defineAddresses(command)),
   async run(session, call) {
     const options = optionsOf(session, call);
@@ -79,7 +80,7 @@ function defineFaults(command: Command): Command {
     .option('--zone <name>', 'the time zone of the platform', 'Asia/Shanghai')
     .option('--deny <operations>', 'operations that this merchant may not use, with commas between')
     .option('--daily-limit <number>', 'requests in a day; 0 for any number', '0')
-    .option('--faults <list>', 'faults to make, such as late=20,tamper=10 (per cent)', '')
+    .option('--faults <list>', 'faults to make, such as late=20 (per cent) or bill-omit@A-1 (an id)', '')
     .option('--late-ms <number>', 'how late a late call is', '1000')
     .addHelpText('after', '\n`countersign help sandbox` lists the commands that steer it.')
     .addHelpText('after', `\nFaults:\n${columns(Object.entries(FAULTS).map((row) => ['', ...row]))}`);

@@ -1,23 +1,40 @@
+import type { Command } from 'commander';
 import { CountersignError } from '../../errors.ts';
-import type { CommandRow } from '../command.ts';
+import type { Call, CommandRow } from '../command.ts';
 import { controlOption, steer } from './call.ts';
+
+/** The options of what adds to a balance. */
+function crediting(command: Command): Command {
+  return controlOption(command)
+    .argument('<uid>', 'the user')
+    .option('--amount <decimal>', 'the amount', '100')
+    .option('--symbol <symbol>', 'the coin', 'USDT1742');
+}
+
+const credited = (call: Call) => ({
+  uid: uidOf(call.arguments[0]),
+  amount: call.option('amount') ?? '',
+  symbol: call.option('symbol') ?? '',
+});
 
 export const sandboxDeposit: CommandRow = {
   path: 'sandbox deposit',
   summary: 'Add a deposit to the balance of a user of the sandbox.',
   example: 'sandbox deposit 12345 --amount 250.5 --symbol USDT1742',
-  define: (command) =>
-    controlOption(command)
-      .argument('<uid>', 'the user')
-      .option('--amount <decimal>', 'the amount', '100')
-      .option('--symbol <symbol>', 'the coin', 'USDT1742'),
-  run: (session, call) =>
-    steer(session, call, {
-      command: 'deposit',
-      uid: uidOf(call.arguments[0]),
-      amount: call.option('amount') ?? '',
-      symbol: call.option('symbol') ?? '',
-    }),
+  define: crediting,
+  run: (session, call) => steer(session, call, { command: 'deposit', ...credited(call) }),
+};
+
+export const sandboxTransfer: CommandRow = {
+  path: 'sandbox transfer',
+  summary: 'Make a transfer order to a user of the sandbox, which is billed without a confirmation.',
+  example: 'sandbox transfer 12345 --amount 20 --order-id T-1',
+  define: (command) => crediting(command).option('--order-id <id>', 'appOrderId (default: a new one)'),
+  run(session, call) {
+    const orderId = call.option('orderId');
+    const named = orderId === undefined ? {} : { orderId };
+    return steer(session, call, { command: 'transfer', ...credited(call), ...named });
+  },
 };
 
 export const sandboxUsers: CommandRow = {

@@ -1,4 +1,4 @@
-import type { Faults } from '../faults.ts';
+import type { Fault, Faults } from '../faults.ts';
 import type { Body, Json } from '../json.ts';
 import { type Readers, readParameters } from '../parameters.ts';
 import type { Random } from '../random.ts';
@@ -13,6 +13,8 @@ export interface Context {
   readonly zone: Zone;
   readonly random: (...labels: readonly (string | number)[]) => Random;
   readonly faults: Faults;
+  /** Tells the log that a fault occurred for an id. */
+  readonly note: (fault: Fault, id: string) => void;
   /** The uid of the merchant, for the bill. */
   readonly merchantUid: number;
   /** Asks the receiver whether a payment may be debited. Resolves with the reason if it may not. */

@@ -44,11 +44,15 @@ export const pay = operation(
     };
     hold(state, payment, nowMs);
     state.payments.push(payment);
-    const refused = await context.confirm(payment);
+    let refused = await context.confirm(payment);
     const endedAtMs = context.now();
     // A restore or a reset may have replaced the records while the receiver was asked.
     if (!state.payments.includes(payment)) throw new Refusal('10015', 'the sandbox was reset meanwhile');
-    if (refused === undefined || context.faults.occurs('bill-refused', appOrderId)) {
+    if (refused !== undefined && context.faults.occurs('bill-refused', appOrderId)) {
+      context.note('bill-refused', appOrderId);
+      refused = undefined;
+    }
+    if (refused === undefined) {
       payment.state = 'paid';
       payment.paidAtMs = endedAtMs;
       settle(state, payment, endedAtMs);
@@ -104,37 +108,46 @@ export const bill = operation(
       pageSize: optional(whole(1, BILL_PAGE_MAX)),
     },
   },
-  ({ orderType, userId, pageNum, pageSize, ...range }, { state, zone, nowMs, merchantUid, faults }) => {
+  ({ orderType, userId, pageNum, pageSize, ...range }, { state, zone, nowMs, merchantUid, faults, note }) => {
     const { fromMs, untilMs } = billedRange(range, zone, nowMs);
     const type = orderType === undefined ? undefined : Number(orderType);
+    const isListed = (each: Payment): boolean =>
+      each.paidAtMs >= fromMs &&
+      each.paidAtMs < untilMs &&
+      matches(each.orderType, type) &&
+      matches(each.userId, userId);
+    const found: Payment[] = [];
     const paid = state.payments.filter((each) => each.state === 'paid');
-    const found = withBillFaults(paid, faults)
-      .filter(
-        (each) =>
-          each.paidAtMs >= fromMs &&
-          each.paidAtMs < untilMs &&
-          matches(each.orderType, type) &&
-          matches(each.userId, userId),
-      )
-      .sort((a, b) => a.paidAtMs - b.paidAtMs);
+    for (const { payment, fault, records } of withBillFaults(paid, faults)) {
+      if (fault !== undefined && [payment, ...records].some(isListed)) note(fault, payment.appOrderId);
+      found.push(...records.filter(isListed));
+    }
+    found.sort((a, b) => a.paidAtMs - b.paidAtMs);
     const shown = pageNum === undefined ? found : pageOf(found, pageNum, pageSize ?? BILL_PAGE_MAX);
     const openIds = new Map(state.users.map(({ uid, openId }) => [uid, openId]));
     return {
       count: found.length,
-      list: shown.map((each) => ({
-        merchantUserId: merchantUid,
-        appOrderId: each.appOrderId,
-        payCoinSymbol: each.coin,
-        orderAmount: exactNumber(each.amount),
-        orderType: each.orderType,
-        userId: each.userId,
-        openId: openIds.get(each.userId) ?? '',
-        createTime: zone.textOf(each.createdAtMs),
-        payTime: zone.textOf(each.paidAtMs),
-      })),
+      list: shown.map((each) => {
+        const isMs = faults.occurs('wire-epoch', each.appOrderId);
+        const timeOf = (atMs: number): string => (isMs ? String(atMs) : zone.textOf(atMs));
+        const hasZeros = faults.occurs('wire-zeros', each.appOrderId);
+        return {
+          merchantUserId: merchantUid,
+          appOrderId: each.appOrderId,
+          payCoinSymbol: each.coin,
+          orderAmount: exactNumber(hasZeros ? withZeros(each.amount) : each.amount),
+          orderType: each.orderType,
+          userId: each.userId,
+          openId: openIds.get(each.userId) ?? '',
+          createTime: timeOf(each.createdAtMs),
+          payTime: timeOf(each.paidAtMs),
+        };
+      }),
     };
   },
 );
+
+const withZeros = (decimal: string): string => `${decimal}${decimal.includes('.') ? '' : '.'}000`;
 
 interface BilledRange {
   readonly day: string | undefined;

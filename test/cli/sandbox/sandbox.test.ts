@@ -8,13 +8,14 @@ import { NOW_MS, sharedCredentials, startReceiver, startTestSandbox } from '../.
 import { type Run, runCall } from '../terminal.ts';
 
 /** A sandbox, and commands that steer it. */
-async function steered(): Promise<{ readonly run: Run; readonly folder: string }> {
+async function steered() {
   const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
-  const { controlUrl } = await startTestSandbox({ receiver: receiver.url });
+  const sandbox = await startTestSandbox({ receiver: receiver.url });
   const folder = mkdtempSync(join(tmpdir(), 'countersign-sandbox-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const { port } = new URL(controlUrl);
-  return { run: (...argv) => runCall(['sandbox', ...argv, '--control-port', port]), folder };
+  const { port } = new URL(sandbox.controlUrl);
+  const run: Run = (...argv) => runCall(['sandbox', ...argv, '--control-port', port]);
+  return { run, folder, bill: async () => (await sandbox.call('opay/merchantBillingDay')).data };
 }
 
 describe('the commands that steer a sandbox', () => {
@@ -41,6 +42,17 @@ describe('the commands that steer a sandbox', () => {
       /^User 12345 logged in with the code [0-9a-f]{32}\.\n$/,
     );
     expect((await run('users')).out).toContain('5.5 BTC');
+  });
+
+  it('make a transfer order, which is in the bill', async () => {
+    const { run, bill } = await steered();
+    const made = await run('transfer', '12345', '--amount', '0.5', '--symbol', 'BTC', '--order-id', 'T-1');
+    expect(made).toMatchObject({ code: 0, out: 'Transfer order T-1: user 12345 has 5.5 BTC.\n' });
+    expect((await run('transfer', '12345', '--json')).json()).toMatchObject({ amount: '100' });
+    expect(await bill()).toMatchObject({
+      count: 2,
+      list: [{ appOrderId: 'T-1', orderAmount: 0.5, orderType: 11, userId: 12_345 }, { orderType: 11 }],
+    });
   });
 
   it('snapshot, reset and restore', async () => {
@@ -80,6 +92,11 @@ describe('the commands that steer a sandbox', () => {
     [['restore', 'package.json'], 'the snapshot is not valid'],
     [['restore', 'README.md'], 'the snapshot is not JSON'],
     [['snapshot', '/nowhere/x'], "can't write /nowhere/x"],
+    [['transfer', 'x'], 'x is not a uid'],
+    [['transfer', '12345', '--amount', '0'], 'the amount is 0'],
+    [['transfer', '12345', '--symbol', 'NOPE'], 'there is no coin NOPE'],
+    [['transfer', '1'], 'there is no user 1'],
+    [['transfer', '12345', '--order-id', 'past-1'], 'there already is an order past-1'],
     [['log', '--count', '0'], '--count 0 is not valid'],
   ])('%j is wrong, and says why', async (argv, said) => {
     const { run } = await steered();
