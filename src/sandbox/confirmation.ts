@@ -5,7 +5,7 @@ import { bodyText, textBody } from './json.ts';
 import type { SandboxLog } from './log.ts';
 import { type Answer, post, shownAnswer } from './post.ts';
 import { randomOf } from './random.ts';
-import { type Scheme, canonicalText, encrypt, md5Sign, rsaSign } from './signing.ts';
+import { type Scheme, canonicalText, encrypt, flipped, md5Sign, rsaSign } from './signing.ts';
 import type { Payment, State } from './state.ts';
 
 /** Where the receiver takes confirmations (section 6.1), in the platform's spelling. */
@@ -178,14 +178,6 @@ function shifted({ userId = '', payCoinSymbol = '', ...members }: Members): Memb
 
 function changedSign(sign: string, tampering: Fault | undefined): string {
   return tampering === 'tamper-sign' ? flipped(sign) : sign;
-}
-
-/**
- * The same text with another first character, which is one of hexadecimal digits and of base64. It differs in
- * more than its case, because hexadecimal digits may be of either.
- */
-function flipped(text: string): string {
-  return `${/^a/i.test(text) ? 'b' : 'a'}${text.slice(1)}`;
 }
 
 function otherAlphabet(base64url: string): string {

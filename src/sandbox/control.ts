@@ -93,14 +93,14 @@ export async function answerControl(request: ReadRequest, parts: ControlParts): 
     return failed(400, `${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`.trim());
   }
   try {
-    return { status: 200, text: JSON.stringify(await perform(read.data, parts)) };
+    return { status: 200, body: JSON.stringify(await perform(read.data, parts)) };
   } catch (thrown) {
     if (thrown instanceof CountersignError) return failed(400, thrown.message);
     throw thrown;
   }
 }
 
-const failed = (status: number, message: string): Reply => ({ status, text: JSON.stringify({ message }) });
+const failed = (status: number, message: string): Reply => ({ status, body: JSON.stringify({ message }) });
 
 function jsonOf(body: string): unknown {
   try {

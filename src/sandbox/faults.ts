@@ -47,6 +47,30 @@ export const FAULTS = {
   'sign-speed-up': 'the co-signer signs a speed-up without asking',
   'sign-silent': 'the co-signer signs and does not report it',
   'sign-late': 'the co-signer reports a day late that it signed',
+  'answer-lost': 'the connection ends instead of an answer',
+  'answer-cut': 'the connection ends in the middle of an answer',
+  'answer-drip': 'an answer does not end, and comes slowly',
+  'answer-endless': 'an answer does not end',
+  'answer-status': 'an answer has the HTTP status 500',
+  'answer-redirect': 'an answer is a redirect',
+  'answer-html': 'an answer is a web page',
+  'answer-type': 'an answer has another content type',
+  'answer-gzip': 'an answer is compressed',
+  'answer-empty': 'an answer is empty',
+  'answer-half': 'an answer is half of its JSON',
+  'answer-twice': 'an answer has a member twice',
+  'answer-code': 'an answer has no code',
+  'answer-error': 'what was done is answered with 10001',
+  'answer-denied': 'what was done is answered with 10015',
+  'answer-scheme': 'an answer has the form of the other scheme',
+  'answer-kinds': 'the values of an answer are of another kind',
+  'answer-member': 'an answer lacks a member',
+  'answer-count': 'an answer counts one record more than there are',
+  'answer-pages': 'each page is the first one',
+  'answer-date': 'a record of the bill has the times of another day',
+  'answer-sign': 'the signature of an answer is changed (rsa-envelope)',
+  'answer-unsigned': 'the signature of an answer is missing (rsa-envelope)',
+  'answer-data': 'the encrypted data of an answer is changed (rsa-envelope)',
   'wire-time': 'the time of an envelope is text, in seconds',
   'wire-base64': 'an envelope is in padded base64 of the other alphabet',
   'wire-upper': 'the MD5 of a payment is in upper case',
@@ -78,7 +102,7 @@ function isFault(name: string): name is Fault {
 const WRITTEN = /^\s*([a-z0-9-]+)(?:=(\d{1,3})|@([^\s@]{1,128}))?\s*$/;
 
 /**
- * Reads `late=20,bill,sign-twice@w-1`: faults or groups of them (`tamper`, `bill`, `sign`, `wire`, `all`), each
+ * Reads `late=20,bill,sign-twice@w-1`: faults or groups of them (`tamper`, `bill`, `sign`, `answer`, `wire`, `all`), each
  * with a whole number of per cent, or with the one id for which it occurs. A fault with neither always occurs.
  * Throws USAGE.
  */
@@ -93,7 +117,7 @@ export function readFaults(written: string): FaultRates {
       throw new CountersignError(
         'USAGE',
         `--faults ${part.trim()} is not valid. Write FAULT=PERCENT or FAULT@ID with one of all, tamper, bill, ` +
-          `sign, wire, ${NAMES.join(', ')}`,
+          `sign, answer, wire, ${NAMES.join(', ')}`,
       );
     }
     for (const each of named)

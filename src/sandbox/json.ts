@@ -2,11 +2,13 @@ declare global {
   interface JSON {
     /** Part of JSON.parse source text access, which Node has. JSON.stringify writes its text as it is. */
     rawJSON(text: string): object;
+    isRawJSON(value: unknown): boolean;
   }
 }
 
 /** A value that is written to an answer. An object of `exactNumber` counts as one. */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+export type JsonObject = { readonly [name: string]: Json };
 
 /** A decimal as a JSON number with exactly these digits, for the members that the samples show as numbers. */
 export function exactNumber(decimal: string): Json {
@@ -14,8 +16,11 @@ export function exactNumber(decimal: string): Json {
   return isJsonObject(raw) ? raw : decimal;
 }
 
-const isJsonObject = (value: unknown): value is { readonly [name: string]: Json } =>
-  typeof value === 'object' && value !== null;
+export const isExactNumber = (value: Json): boolean => JSON.isRawJSON(value);
+
+export const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
+
+const isJsonObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null;
 
 /** The value of a member: the content of a string, or another scalar as it is written. */
 export interface Scalar {

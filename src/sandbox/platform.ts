@@ -1,12 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Credentials } from './credentials.ts';
+import { ANSWER_FAULTS, type Answer, type AnswerFault, effectOf } from './answer-faults.ts';
 import type { Fault, Faults } from './faults.ts';
-import type { Json } from './json.ts';
+import { type Json, type JsonObject, type Scalar, isList } from './json.ts';
 import type { SandboxLog } from './log.ts';
 import type { Context, Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations/registry.ts';
 import { randomOf } from './random.ts';
 import { CODES, type Code, Refusal } from './refusal.ts';
-import { type Trace, authenticate } from './request.ts';
+import { type Authentic, type Trace, authenticate } from './request.ts';
+import type { Reply } from './server.ts';
 import { type Scheme, encrypt, rsaSign } from './signing.ts';
 import type { Payment, State } from './state.ts';
 import type { SandboxClock, Zone } from './time.ts';
@@ -37,10 +40,8 @@ export interface PlatformRequest {
 const MERCHANT_UID = 900_001;
 const LOGIN_PATH = 'auth/token';
 
-/**
- * Answers one request with the text of the JSON. The HTTP status is always 200 (section 7). Never rejects.
- */
-export async function answerRequest(request: PlatformRequest, parts: PlatformParts): Promise<string> {
+/** Answers one request. The HTTP status is 200 (section 7), unless a fault changes it. Never rejects. */
+export async function answerRequest(request: PlatformRequest, parts: PlatformParts): Promise<Reply> {
   const trace: Trace = { scheme: undefined, signed: '' };
   const prefix = `/platformapi/${parts.segment}/open/`;
   const path = request.path.startsWith(prefix) ? request.path.slice(prefix.length) : '';
@@ -48,14 +49,25 @@ export async function answerRequest(request: PlatformRequest, parts: PlatformPar
   let code: Code = '0';
   let why = 'the signature is valid';
   let data: Json = null;
+  let faulty: Faulty | undefined;
   const applied = new Set<string>();
   const note = (fault: Fault, id: string): void => void applied.add(`${fault}@${id}`);
   try {
-    data = await perform(request, found, { trace, note, parts });
+    if (found === undefined) throw new Refusal('50000', 'there is no such operation');
+    const authentic = authenticated(request, found, { trace, parts });
+    faulty = faultyAnswer(authentic, found, parts);
+    data = await perform(authentic, found, { faulty, note, parts });
   } catch (thrown) {
     code = thrown instanceof Refusal ? thrown.code : '10001';
     why = thrown instanceof Error ? thrown.message : String(thrown);
   }
+  const msg = code === '0' ? CODES[code] : `${CODES[code]}: ${why}`;
+  const answer = { code, msg, data, scheme: trace.scheme };
+  const form = found?.form ?? 'envelope';
+  const honest = written(answer, form, undefined, parts);
+  const reply = faulty === undefined ? honest : written(answer, form, faulty.fault, parts);
+  const isFaulty = faulty?.fault === 'answer-pages' || !isDeepStrictEqual(reply, honest);
+  if (faulty !== undefined && isFaulty) note(faulty.fault, faulty.id);
   parts.log.add({
     kind: 'request',
     about: found?.path ?? `${request.method} ${request.path}`,
@@ -65,11 +77,7 @@ export async function answerRequest(request: PlatformRequest, parts: PlatformPar
     why,
     faults: [...applied],
   });
-  const msg = code === '0' ? CODES[code] : `${CODES[code]}: ${why}`;
-  const form = found?.form ?? 'envelope';
-  return trace.scheme === 'rsa-envelope'
-    ? envelope({ code, msg, data, form }, parts)
-    : JSON.stringify(plain({ code, msg, data, form }));
+  return reply;
 }
 
 /** The answer to a request whose body could not be read. */
@@ -77,18 +85,52 @@ export function refusedUnread(why: string): string {
   return JSON.stringify({ code: '10020', msg: `${CODES['10020']}: ${why}`, data: null });
 }
 
-async function perform(
+/** A request that may be answered, and which one of the day it is. */
+interface Counted extends Authentic {
+  readonly number: number;
+}
+
+function authenticated(
   { method, text }: PlatformRequest,
-  operation: Operation | undefined,
-  { trace, note, parts }: Pick<Context, 'note'> & { readonly trace: Trace; readonly parts: PlatformParts },
-): Promise<Json> {
-  if (operation === undefined) throw new Refusal('50000', 'there is no such operation');
+  { path }: Operation,
+  { trace, parts }: { readonly trace: Trace; readonly parts: PlatformParts },
+): Counted {
   if (method !== 'POST') throw new Refusal('50000', 'every operation is a POST');
-  const { path } = operation;
-  const isLogin = path === LOGIN_PATH;
-  const { scheme, body } = authenticate(text, parts.credentials, { isLogin, trace });
+  const authentic = authenticate(text, parts.credentials, { isLogin: path === LOGIN_PATH, trace });
   if (parts.denied.has(path)) throw new Refusal('50012', `this merchant may not use ${path}`);
-  countRequest(parts);
+  return { ...authentic, number: countRequest(parts) };
+}
+
+/** The fault of an answer, and the id for which it occurs. */
+interface Faulty {
+  readonly fault: AnswerFault;
+  readonly id: string;
+}
+
+/** An answer has at most one fault. Its id is that of the order, or the path of an operation without orders. */
+function faultyAnswer(
+  { scheme, body, number }: Counted,
+  { path, page }: Operation,
+  { faults }: PlatformParts,
+): Faulty | undefined {
+  const id = body.get('appOrderId')?.text ?? path;
+  const fault = ANSWER_FAULTS.find((each) => {
+    const isPossible =
+      (effectOf(each).scheme ?? scheme) === scheme && (each !== 'answer-pages' || page !== undefined);
+    return isPossible && faults.occurs(each, id, number);
+  });
+  return fault && { fault, id };
+}
+
+async function perform(
+  { scheme, body }: Counted,
+  operation: Operation,
+  {
+    faulty,
+    note,
+    parts,
+  }: Pick<Context, 'note'> & { readonly faulty: Faulty | undefined; readonly parts: PlatformParts },
+): Promise<Json> {
   const { state, clock, zone } = parts;
   const context: Context = {
     state,
@@ -101,40 +143,58 @@ async function perform(
     confirm: (payment) => parts.confirm(payment, scheme),
     now: clock.nowMs,
   };
-  return operation.answer(body, context);
+  const { page } = operation;
+  const isRepeating = faulty?.fault === 'answer-pages' && page !== undefined;
+  return operation.answer(isRepeating ? new Map([...body, [page, FIRST_PAGE]]) : body, context);
 }
 
-function countRequest({ state, clock, zone, dailyLimit }: PlatformParts): void {
+const FIRST_PAGE: Scalar = { kind: 'string', text: '1' };
+
+/** Returns which request of the day it is. */
+function countRequest({ state, clock, zone, dailyLimit }: PlatformParts): number {
   const day = zone.dayOf(clock.nowMs());
   const requests = state.usage.day === day ? state.usage.requests + 1 : 1;
   state.usage = { day, requests };
   if (dailyLimit > 0 && requests > dailyLimit) {
     throw new Refusal('50013', `this is request ${requests} of the day, and ${dailyLimit} are allowed`);
   }
+  return requests;
 }
 
-interface Reply {
-  readonly code: Code;
-  readonly msg: string;
-  readonly data: Json;
-  readonly form: Operation['form'];
+function written(
+  honest: Answer,
+  form: Operation['form'],
+  fault: AnswerFault | undefined,
+  parts: PlatformParts,
+): Reply {
+  const { changes, writes, sends } = effectOf(fault);
+  const answer = changes?.(honest) ?? honest;
+  const members = membersOf(answer, form, parts);
+  const text = JSON.stringify(writes?.(members) ?? members);
+  return { status: 200, body: text, ...sends?.(text) };
 }
 
-function plain({ code, msg, data, form }: Reply): Json {
-  if (form === 'bare' && code === '0') return data;
-  return { code, msg, ...(form === 'message' && { message: null }), data };
+function membersOf(
+  { code, msg, data, scheme }: Answer,
+  form: Operation['form'],
+  parts: PlatformParts,
+): JsonObject {
+  const message = form === 'message' ? { message: null } : {};
+  const head = { ...(code !== undefined && { code }), msg, ...message };
+  if (scheme === 'rsa-envelope') return { ...head, ...sealed(data, parts) };
+  return form === 'bare' && code === '0' && isObject(data) ? data : { ...head, data };
 }
+
+const isObject = (data: Json): data is JsonObject =>
+  typeof data === 'object' && data !== null && !isList(data);
 
 /** `data` and `sign` are empty if there is no data. */
-function envelope({ code, msg, data, form }: Reply, { credentials, state }: PlatformParts): string {
-  const message = form === 'message' ? { message: null } : {};
-  if (data === null) return JSON.stringify({ code, msg, ...message, data: '', sign: '' });
+function sealed(data: Json, { credentials, state }: PlatformParts): JsonObject {
+  if (data === null) return { data: '', sign: '' };
   const plaintext = JSON.stringify(data);
-  return JSON.stringify({
-    code,
-    msg,
-    ...message,
-    data: encrypt(plaintext, credentials.merchantKey, randomOf(state.seed, 'padding', plaintext)),
+  const random = randomOf(state.seed, 'padding', plaintext);
+  return {
+    data: encrypt(plaintext, credentials.merchantKey, random),
     sign: rsaSign(plaintext, credentials.platformKey),
-  });
+  };
 }

@@ -88,8 +88,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     port: options.port,
     bytesMax: REQUEST_BYTES_MAX,
     option: '--port',
-    answer: async (request) => ({ status: 200, text: await answerRequest(request, platform) }),
-    failed: (message) => ({ status: 200, text: refusedUnread(message) }),
+    answer: (request) => answerRequest(request, platform),
+    failed: (message) => ({ status: 200, body: refusedUnread(message) }),
   });
   const control = await listen({
     host: '127.0.0.1',
@@ -97,7 +97,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     bytesMax: CONTROL_BYTES_MAX,
     option: '--control-port',
     answer: (request) => answerControl(request, { seed, scale, state, clock, cosigner, log }),
-    failed: (message) => ({ status: 500, text: JSON.stringify({ message }) }),
+    failed: (message) => ({ status: 500, body: JSON.stringify({ message }) }),
   }).catch(async (thrown: unknown) => {
     await server.stop();
     throw thrown;

@@ -11,7 +11,13 @@ export interface ReadRequest {
 
 export interface Reply {
   readonly status: number;
-  readonly text: string;
+  readonly body: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * `lost`: the connection ends without an answer. `cut`: it ends in the middle of the body. `drip` and
+   * `endless`: blanks follow the body until the client ends the connection, slowly or as fast as it reads.
+   */
+  readonly delivery?: 'whole' | 'lost' | 'cut' | 'drip' | 'endless';
 }
 
 export interface Listening {
@@ -59,8 +65,7 @@ async function respond(
   response: ServerResponse,
   { bytesMax, answer, failed }: ListenOptions,
 ): Promise<void> {
-  const write = ({ status, text }: Reply): void =>
-    void response.writeHead(status, { 'content-type': 'application/json;charset=UTF-8' }).end(text);
+  const write = (reply: Reply): void => deliver(reply, response);
   try {
     const text = await readText(request, bytesMax);
     if (text === undefined) return write(failed(`the body has more than ${bytesMax} bytes`));
@@ -69,6 +74,31 @@ async function respond(
   } catch {
     // The client went away, or the answer can't be made. The error itself is no matter of the client's.
     return response.headersSent ? undefined : write(failed('the sandbox failed'));
+  }
+}
+
+const DRIP_MS = 50;
+const BLANKS = ' '.repeat(65_536);
+
+function deliver({ status, body, headers, delivery = 'whole' }: Reply, response: ServerResponse): void {
+  if (delivery === 'lost') {
+    response.destroy();
+    return;
+  }
+  response.writeHead(status, { 'content-type': 'application/json;charset=UTF-8', ...headers });
+  if (delivery === 'whole') {
+    response.end(body);
+  } else if (delivery === 'cut') {
+    response.write(body.slice(0, body.length / 2), () => response.destroy());
+  } else if (delivery === 'drip') {
+    response.write(body);
+    const drip = setInterval(() => response.write(' '), DRIP_MS);
+    response.once('close', () => clearInterval(drip));
+  } else {
+    const more = (error?: Error | null): void => {
+      if (error === undefined || error === null) response.write(BLANKS, more);
+    };
+    response.write(body, more);
   }
 }
 

@@ -100,3 +100,11 @@ function readBase64(text: string): Buffer | undefined {
 function keyBytes(key: KeyObject): number {
   return (key.asymmetricKeyDetails?.modulusLength ?? 0) / 8;
 }
+
+/**
+ * The same text with another first character, which is one of hexadecimal digits and of base64. It differs in
+ * more than its case, because hexadecimal digits may be of either.
+ */
+export function flipped(text: string): string {
+  return `${/^a/i.test(text) ? 'b' : 'a'}${text.slice(1)}`;
+}

@@ -1,18 +1,14 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Platform, createPlatform } from '../../src/platform/client.ts';
 import { PlatformError } from '../../src/platform/error.ts';
 import { operations } from '../../src/platform/operations/registry.ts';
 import { createConnection, systemParts } from '../../src/platform/connection.ts';
 import { request } from '../../src/platform/request.ts';
-import { type Place, place } from '../cli/terminal.ts';
+import { configOf, placeFor } from '../sandbox/merchant.ts';
 import {
-  APP_KEY,
   NOW_MS,
   SCHEMES,
   type TestSandbox,
-  type TestScheme,
   balanceOf,
   startReceiver,
   startTestSandbox,
@@ -26,16 +22,6 @@ import {
 
 const DAY_MS = 86_400_000;
 const parts = { ...systemParts, clock: () => NOW_MS };
-
-function configOf({ url, folder }: TestSandbox, scheme: TestScheme) {
-  const text = (file: string): string => readFileSync(join(folder, file), 'utf8').trim();
-  const platformKey = text('platform.public.pem');
-  const credentials =
-    scheme === 'md5'
-      ? { scheme, appKey: APP_KEY, secret: text('shop.secret'), platformKey }
-      : { scheme, appKey: APP_KEY, merchantKey: text('merchant.private.pem'), platformKey };
-  return { url: new URL(url).origin, credentials };
-}
 
 const ANSWERS_WITHOUT_DATA: ReadonlySet<string> = new Set(['payments.create', 'coupons.recover']);
 
@@ -115,7 +101,7 @@ describe.each(SCHEMES)('the client and the sandbox, with %s', (scheme) => {
   it.each(operations.map((operation) => [operation.command, operation] as const))(
     'agree with the command %s',
     async (command, operation) => {
-      const { runWith, write } = placeOf(sandbox);
+      const { runWith, write } = placeFor(sandbox);
       const parameters = (await parametersOf(operation.name, sandbox, platform)) ?? operation.example;
       const options = Object.entries(parameters).flatMap(([name, value]) => {
         const option = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
@@ -192,25 +178,6 @@ it.each(SCHEMES)('a payment that the receiver refuses is not debited, with %s', 
   expect(await codeOf(paid)).toMatch(/^\d+$/);
   expect(await balanceOf(sandbox, user.uid, 'BTC')).toBe(before);
 });
-
-/** A folder with settings for the sandbox, and its credentials. */
-function placeOf({ url, folder }: TestSandbox): Place {
-  const file = (name: string) => ({ file: join(folder, name) });
-  const signatures = [
-    { scheme: 'md5', secret: file('shop.secret') },
-    {
-      scheme: 'rsa-envelope',
-      platformKey: file('platform.public.pem'),
-      merchantKey: file('merchant.private.pem'),
-    },
-  ];
-  return place({
-    settings: {
-      platform: { url: new URL(url).origin },
-      sources: [{ name: 'shop', callback: 'payment', appKey: APP_KEY, signatures }],
-    },
-  });
-}
 
 /** The platform's code of the refusal; undefined if the call succeeded. */
 async function codeOf(call: Promise<unknown>): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { platformBill } from '../../src/cli/reconcile/platform-bill.ts';
@@ -21,6 +21,7 @@ import {
 } from '../../tools/end-to-end/discrepancies.ts';
 import { startBlackHoleProxy } from '../black-hole-proxy.ts';
 import { eventually } from '../eventually.ts';
+import { configOf } from '../sandbox/merchant.ts';
 import {
   NOW_MS,
   SCHEMES,
@@ -40,7 +41,6 @@ import { durableRedis, serviceHere, untilReady } from './running.ts';
  */
 
 const folder = sharedCredentials();
-const text = (name: string): string => readFileSync(join(folder, name), 'utf8').trim();
 const SOURCES = receiverSources(folder);
 const ZONE = 'Asia/Shanghai';
 const DAY_MS = 86_400_000;
@@ -56,16 +56,6 @@ const TODAY = readDay('2026-01-15', ZONE);
 let nowMs = NOW_MS;
 const clock = (): number => nowMs++;
 const parts = { ...systemParts, clock };
-
-function connectionTo({ url }: Pick<TestSandbox, 'url'>, scheme: TestScheme) {
-  const platformKey = text('platform.public.pem');
-  const own = { appKey: 'demo-shop', platformKey };
-  const credentials =
-    scheme === 'md5'
-      ? { ...own, scheme, secret: text('shop.secret') }
-      : { ...own, scheme, merchantKey: text('merchant.private.pem') };
-  return { url: new URL(url).origin, credentials, timeoutMs: 60_000 };
-}
 
 /** What a case sends. */
 interface Sent {
@@ -143,7 +133,7 @@ async function send({ sandbox, scheme, prefix }: Day, { id, flow, refused, fault
   const speedUps = fault === undefined ? 1 : 0;
   const common = { from: TO, symbol: 'ETH', request: `${prefix}${id}`, speedUps };
   if (flow === 'payment') {
-    const paid = createPlatform(connectionTo(sandbox, scheme), parts).payments.create({
+    const paid = createPlatform(configOf(sandbox, scheme), parts).payments.create({
       appOrderId: `${prefix}${id}`,
       userId: String(12_345 + (payments++ % 20)),
       orderAmount: refused === true ? ABOVE_THE_LIMIT : '12.5',
@@ -182,7 +172,7 @@ function reconcile(of: Day, daysAgo: number): Promise<RunResult> {
   const { service, sandbox, scheme, directory, zone } = of;
   const now = Temporal.Instant.fromEpochMilliseconds(of.clock()).toZonedDateTimeISO(zone);
   const day = readDay(now.toPlainDate().subtract({ days: daysAgo }).toString(), zone);
-  const connection = createConnection(connectionTo(sandbox, scheme), parts);
+  const connection = createConnection(configOf(sandbox, scheme), parts);
   return runDay({
     day,
     settleMs: SETTLE_MS,
@@ -280,6 +270,15 @@ describe('a day with discrepancies', () => {
     expect(named).toEqual(expected);
   });
 
+  it('is not reconciled if its bill has the times of another day', async () => {
+    const day = await beginDay(service, 'answer-date@honest-payment-1', 'md5');
+    await spendDay(day, HONEST);
+    await expect(reconcile(day, 1)).rejects.toMatchObject({
+      code: 'BILL_INVALID',
+      message: expect.stringMatching(/line 1: createTime is .* which is another day than/) as string,
+    });
+  });
+
   it('names a transfer order that is billed as a payment', async () => {
     const victim = { id: 'v', flow: 'transfer-order', fault: 'bill-type', refused: false } as const;
     const { named, expected } = await namedOn('md5', [victim], ({ id }) => [
@@ -370,7 +369,7 @@ describe('the bill of the platform', () => {
       response.setHeader('Content-Type', 'application/json').end(answer(Number(pageNum)));
     });
     const sandbox = await startTestSandbox();
-    const connection = createConnection({ ...connectionTo(sandbox, 'md5'), url: receiver.url }, parts);
+    const connection = createConnection({ ...configOf(sandbox, 'md5'), url: receiver.url }, parts);
     const read = async (): Promise<number> => {
       let records = 0;
       for await (const { line } of platformBill(connection, { source: 'shop', day: TODAY }).records())

@@ -4,7 +4,7 @@ import { exactNumber } from '../json.ts';
 import { amount, oneOf, optional, refuse, required, text, whole } from '../parameters.ts';
 import { Refusal } from '../refusal.ts';
 import { type Payment, type State, accountOf } from '../state.ts';
-import type { Zone } from '../time.ts';
+import { DAY_MS, type Zone } from '../time.ts';
 import { withBillFaults } from './bill-faults.ts';
 import { matches, operation, pageOf } from './operation.ts';
 
@@ -128,14 +128,19 @@ export const bill = operation(
     return {
       count: found.length,
       list: shown.map((each) => {
-        const isMs = faults.occurs('wire-epoch', each.appOrderId);
-        const timeOf = (atMs: number): string => (isMs ? String(atMs) : zone.textOf(atMs));
-        const hasZeros = faults.occurs('wire-zeros', each.appOrderId);
+        const { appOrderId, amount: exact } = each;
+        const isOfOtherDay = faults.occurs('answer-date', appOrderId);
+        if (isOfOtherDay) note('answer-date', appOrderId);
+        const isMs = faults.occurs('wire-epoch', appOrderId);
+        const timeOf = (atMs: number): string => {
+          const shownMs = isOfOtherDay ? atMs + DAY_MS : atMs;
+          return isMs ? String(shownMs) : zone.textOf(shownMs);
+        };
         return {
           merchantUserId: merchantUid,
-          appOrderId: each.appOrderId,
+          appOrderId,
           payCoinSymbol: each.coin,
-          orderAmount: exactNumber(hasZeros ? withZeros(each.amount) : each.amount),
+          orderAmount: exactNumber(faults.occurs('wire-zeros', appOrderId) ? withZeros(exact) : exact),
           orderType: each.orderType,
           userId: each.userId,
           openId: openIds.get(each.userId) ?? '',

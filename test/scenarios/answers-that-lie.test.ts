@@ -1,0 +1,316 @@
+import { describe, expect, it } from 'vitest';
+import { platformBill } from '../../src/cli/reconcile/platform-bill.ts';
+import { type Platform, createPlatform } from '../../src/platform/client.ts';
+import { createConnection, systemParts } from '../../src/platform/connection.ts';
+import { readDay } from '../../src/reconcile/day.ts';
+import { type AnswerFault, ANSWER_FAULTS } from '../../src/sandbox/answer-faults.ts';
+import { readFaults } from '../../src/sandbox/faults.ts';
+import { type Ran, placeIn } from '../cli/terminal.ts';
+import { errorOf } from '../platform/client.ts';
+import { configOf, placeFor } from '../sandbox/merchant.ts';
+import {
+  NOW_MS,
+  SCHEMES,
+  type TestSandbox,
+  type TestScheme,
+  balanceOf,
+  receiverSources,
+  sharedCredentials,
+  startReceiver,
+  startTestSandbox,
+} from '../sandbox/sandbox.ts';
+import { serviceHere } from './running.ts';
+
+/*
+ * The platform answers with something else than what it did. The client and the command must end with an error
+ * that says which operation it was and what to do, and must never give a part of what they read.
+ */
+
+const clock = (): number => NOW_MS;
+const parts = { ...systemParts, clock };
+/** The time limit for an answer that never ends. */
+const SHORT_MS = 1000;
+const UID = 12_345;
+const SYMBOLS = 'symbol/openSymbolList';
+const BILL = 'opay/merchantBillingDay';
+const DAY = '2026-01-15';
+
+const clientOf = (sandbox: TestSandbox, scheme: TestScheme, over: object = {}): Platform =>
+  createPlatform({ ...configOf(sandbox, scheme), ...over }, parts);
+
+const order = (appOrderId: string) => ({
+  userId: String(UID),
+  appOrderId,
+  orderAmount: '1',
+  payCoinSymbol: 'BTC',
+});
+
+/** A sandbox whose receiver says yes to all payments. */
+async function lying(faults: string): Promise<TestSandbox> {
+  const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
+  return startTestSandbox({ receiver: receiver.url, faults: readFaults(faults) });
+}
+
+const options = (named: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(named).flatMap(([name, value]) => [
+    `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+    value,
+  ]);
+
+/** How an answer to a reading operation and one to a payment that was made end. */
+interface Ending {
+  readonly code: string;
+  readonly because: Readonly<Record<TestScheme, RegExp>>;
+  readonly reading: string;
+  /** `paid` if the fault leaves the answer to a payment as it is, because it has no data. */
+  readonly payment: 'unknown' | 'refused' | 'paid';
+}
+
+const invalid = (because: RegExp, payment: Ending['payment'] = 'unknown'): Ending => ({
+  code: 'PLATFORM_ANSWER_INVALID',
+  because: { md5: because, 'rsa-envelope': because },
+  reading: 'not-read',
+  payment,
+});
+const broken: Ending = { ...invalid(/the connection broke/), code: 'PLATFORM_UNREACHABLE' };
+const refused = (because: RegExp, payment: 'unknown' | 'refused'): Ending => ({
+  ...invalid(because, payment),
+  code: 'PLATFORM_REFUSED',
+  reading: 'refused',
+});
+
+const ENDINGS: Readonly<Partial<Record<AnswerFault, Ending>>> = {
+  'answer-lost': broken,
+  'answer-cut': broken,
+  'answer-drip': {
+    ...invalid(/the answer was not complete within 1000 ms/),
+    code: 'PLATFORM_TIMEOUT',
+  },
+  'answer-endless': invalid(/it has more than \d+ bytes/),
+  'answer-status': invalid(/its HTTP status is 500, not 200/),
+  'answer-redirect': invalid(/it is a redirect to http:\S+\/elsewhere, which is not followed/),
+  'answer-html': invalid(/it is a web page \(HTML\) and not JSON/),
+  'answer-type': invalid(/its content type is "text\/plain" and not application\/json/),
+  'answer-gzip': invalid(/it is compressed \(gzip\)/),
+  'answer-empty': invalid(/the body is not a JSON object/),
+  'answer-half': invalid(/at character \d+|the string that begins/),
+  'answer-twice': invalid(/the member "msg" appears twice/),
+  'answer-code': invalid(/the member code, which says yes or no, is missing/),
+  'answer-error': refused(/the platform answers 10001, system error/, 'unknown'),
+  'answer-denied': refused(/the platform answers 10015, the operation failed/, 'refused'),
+  'answer-scheme': {
+    ...invalid(/data must be an object/, 'paid'),
+    because: { md5: /data must be an object/, 'rsa-envelope': /data is not encrypted/ },
+  },
+  'answer-kinds': invalid(/data\.symbolList\.0\.\w+ must be/, 'paid'),
+  'answer-member': invalid(/data\.symbolList must be a list/, 'paid'),
+  'answer-sign': invalid(/the signature was made with another key|sign/, 'paid'),
+  'answer-unsigned': invalid(/the member sign, the signature of data, is missing/, 'paid'),
+  'answer-data': invalid(/data/, 'paid'),
+};
+
+/** These only show in more than one page. */
+const OF_PAGES = ['answer-count', 'answer-pages'] as const;
+const SEALED: ReadonlySet<string> = new Set<AnswerFault>(['answer-sign', 'answer-unsigned', 'answer-data']);
+
+const cases = SCHEMES.flatMap((scheme) =>
+  Object.entries(ENDINGS)
+    .filter(([fault]) => scheme === 'rsa-envelope' || !SEALED.has(fault))
+    .map(([fault, ending]) => ({ fault, scheme, ...ending })),
+);
+
+it('each fault of answers has a case', () => {
+  expect(new Set([...Object.keys(ENDINGS), ...OF_PAGES])).toEqual(new Set(ANSWER_FAULTS));
+});
+
+describe.each(cases)('$fault with $scheme', ({ fault, scheme, code, because, reading, payment }) => {
+  const limits = fault === 'answer-drip' ? { timeoutMs: SHORT_MS } : { answerBytes: 65_536 };
+  const limitOptions = fault === 'answer-drip' ? ['--timeout', String(SHORT_MS)] : [];
+
+  it('of a reading operation is an error with operation and cure, in a program and as a command', async () => {
+    const sandbox = await lying(`${fault}@${SYMBOLS}`);
+    const error = await errorOf(clientOf(sandbox, scheme, limits).symbols.list({}));
+    expect(error).toMatchObject({
+      code,
+      data: { operation: 'symbols.list', section: '4.18', outcome: reading },
+    });
+    expect(error.message).toMatch(because[scheme]);
+    expect(error.message.endsWith(`; ${error.data.fix}`)).toBe(true);
+
+    const run = placeFor(sandbox).runWith({ clock });
+    const ran = await run('platform', 'symbols', '--scheme', scheme, ...limitOptions);
+    expect(ran).toMatchObject({ code: code === 'PLATFORM_REFUSED' ? 1 : 2, out: '' });
+    expect(ran.err).toContain(`${code}: symbols.list (4.18): `);
+    expect(ran.err).toMatch(because[scheme]);
+    expect(ran.err).toContain(error.data.fix);
+    // A redirect is not followed.
+    expect(new Set(sandbox.log.map(({ about }) => about))).toEqual(new Set([SYMBOLS]));
+  });
+
+  it('of a payment leaves it debited once, and says what is known of it', async () => {
+    const sandbox = await lying(`${fault}@A-1,${fault}@A-2`);
+    const outcome = await clientOf(sandbox, scheme, limits)
+      .payments.create(order('A-1'))
+      .then(
+        () => 'paid',
+        async (thrown: unknown) => (await errorOf(Promise.reject(thrown as Error))).data.outcome,
+      );
+    expect(outcome).toBe(payment);
+    expect(await balanceOf(sandbox, UID, 'BTC')).toBe('4');
+
+    const run = placeFor(sandbox).runWith({ clock });
+    const ran = await run('platform', 'pay', ...options(order('A-2')), '--scheme', scheme, ...limitOptions);
+    expect(said(ran)).toEqual({ paid: PAID, unknown: UNKNOWN, refused: DENIED }[payment]);
+    expect(await balanceOf(sandbox, UID, 'BTC')).toBe('3');
+    const debits = sandbox.log.filter(({ kind }) => kind === 'confirmation');
+    expect(debits.map(({ about }) => about)).toEqual(['A-1', 'A-2']);
+  });
+});
+
+const PAID = { code: 0, paid: true, inBill: false, announcement: '' };
+const UNKNOWN = { code: 2, paid: false, inBill: true, announcement: '' };
+/** No service confirmed it, so the announcement is still there to be cancelled. */
+const DENIED = { code: 1, paid: false, inBill: false, announcement: 'cancelled' };
+
+/** What the command says about a payment. */
+const said = ({ code, out, err }: Ran) => ({
+  code,
+  paid: out.startsWith('Paid: 1 BTC by 12345, order A-'),
+  inBill: /The bill has it: 1 BTC, created \S+ \S+\. Don't pay again\./.test(err),
+  announcement: /The announcement of A-\d (stays|is cancelled)/.exec(err)?.[1]?.replace('is ', '') ?? '',
+});
+
+describe.each(SCHEMES)('pages that lie, with %s', (scheme) => {
+  const BECAUSE = {
+    'answer-count': /page \d is empty after 5 records, but count is 6/,
+    'answer-pages': /page 2 only repeats records of earlier pages/,
+  };
+
+  it.each(OF_PAGES)('%s: all records are never given as all', async (fault) => {
+    const sandbox = await lying(`${fault}@${BILL}`);
+    const platform = clientOf(sandbox, scheme);
+    for (let at = 0; at < 5; at++)
+      await platform.payments.create({ ...order(`A-${at}`), orderAmount: '0.1' });
+    const given: string[] = [];
+    const read = async (): Promise<void> => {
+      for await (const { appOrderId } of platform.bill.listAll({ day: DAY, pageSize: 2 }))
+        given.push(appOrderId);
+    };
+    const error = await errorOf(read());
+    expect(error).toMatchObject({
+      code: 'PLATFORM_ANSWER_INVALID',
+      data: { operation: 'bill.list', cursor: expect.any(String) as string },
+    });
+    expect(error.message).toMatch(BECAUSE[fault]);
+    expect(new Set(given).size).toBe(given.length);
+
+    const run = placeFor(sandbox).runWith({ clock });
+    const all = ['platform', 'bill', '--day', DAY, '--all', '--page-size', '2', '--scheme', scheme];
+    const ran = await run(...all);
+    expect(ran).toMatchObject({ code: 2, out: '' });
+    expect(ran.err).toMatch(BECAUSE[fault]);
+    expect((await run(...all, '--json')).json()).toMatchObject({ error: { code: error.code } });
+    const csv = await run(...all, '--csv');
+    expect(csv.code).toBe(2);
+    expect(csv.err).toContain('The output ends at the cursor ');
+    // Not even a page of which is known that it has no such order proves that there is none.
+    const found = platform.payments.find({ appOrderId: 'unknown' });
+    expect(fault === 'answer-pages' ? await found : (await errorOf(found)).code).toBe(
+      fault === 'answer-pages' ? undefined : 'PLATFORM_ANSWER_INVALID',
+    );
+  });
+
+  it('answer-count: no bill is reconciled that states more records than it has', async () => {
+    const sandbox = await lying(`answer-count@${BILL}`);
+    await clientOf(sandbox, scheme).payments.create(order('A-1'));
+    const connection = createConnection(configOf(sandbox, scheme), parts);
+    const bill = platformBill(connection, { source: 'shop', day: readDay(DAY, 'Asia/Shanghai') });
+    const read = async (): Promise<void> => {
+      for await (const _ of bill.records()) void _;
+    };
+    await expect(read()).rejects.toMatchObject({
+      code: 'BILL_INVALID',
+      message: expect.stringContaining('page 2 is empty after 1 records, but page 1 states 2') as string,
+    });
+  });
+});
+
+describe.each(SCHEMES)(
+  'a payment whose answer is lost, with a receiver that expects it, and %s',
+  (scheme) => {
+    const POLICY = `policy: payments
+callback: payment
+rules:
+  - amount-limit: { max: 2 }
+  - expected-order: {}
+`;
+
+    async function start(faults: string) {
+      const service = await serviceHere({
+        policies: { 'payments.yaml': POLICY },
+        settings: { sources: receiverSources(sharedCredentials()) },
+      });
+      const sandbox = await startTestSandbox({
+        receiver: service.url,
+        faults: readFaults(faults),
+        clock: () => Date.now(),
+        standsAtMs: undefined,
+      });
+      const { origin } = new URL(sandbox.url);
+      const env = { COUNTERSIGN_PLATFORM_URL: origin, COUNTERSIGN_PLATFORM_RETRIES: '0' };
+      const run = placeIn(service.folder).runWith({ clock: () => Date.now(), env });
+      const pay = (amount = '1') =>
+        run('platform', 'pay', ...options({ ...order('A-1'), orderAmount: amount }), '--scheme', scheme);
+      const stateOf = async (): Promise<unknown> =>
+        (await run('orders', 'show', 'payment', 'A-1', '--json')).json();
+      return { sandbox, run, pay, stateOf };
+    }
+
+    it.each(['lost', 'error', 'half', 'drip'])(
+      'answer-%s: it is found in the bill, and not paid again',
+      async (fault) => {
+        const { sandbox, run, pay, stateOf } = await start(`answer-${fault}@A-1`);
+        const limited = [...options(order('A-1')), '--timeout', String(SHORT_MS)];
+        expect(said(await run('platform', 'pay', ...limited, '--scheme', scheme))).toEqual(UNKNOWN);
+        expect(await stateOf()).toMatchObject({ state: 'used' });
+        expect((await run('platform', 'find-payment', 'A-1')).code).toBe(0);
+        expect(await pay()).toMatchObject({
+          code: 1,
+          err: expect.stringContaining('ORDER_CONFLICT') as string,
+        });
+        const again = await errorOf(clientOf(sandbox, scheme).payments.create(order('A-1')));
+        expect(again.data).toMatchObject({ outcome: 'unknown' });
+        expect(await balanceOf(sandbox, UID, 'BTC')).toBe('4');
+      },
+    );
+
+    it('answer-denied: it was confirmed, so it is looked up although the platform said no', async () => {
+      const { sandbox, pay, stateOf } = await start('answer-denied@A-1');
+      const ran = await pay();
+      expect(said(ran)).toEqual({ ...UNKNOWN, code: 1 });
+      expect(ran.err).toContain('The order was confirmed with SUCCESS before, so it may be debited.');
+      expect(await stateOf()).toMatchObject({ state: 'used' });
+      expect(await balanceOf(sandbox, UID, 'BTC')).toBe('4');
+    });
+
+    it('answer-lost: if the receiver refused it, the announcement stays, and nothing is debited', async () => {
+      const { sandbox, run, pay, stateOf } = await start('answer-lost@A-1');
+      const ran = await pay('2.5');
+      expect(said(ran)).toEqual({ code: 2, paid: false, inBill: false, announcement: 'stays' });
+      expect(ran.err).toContain(
+        'The bill does not have it yet, which is no proof: look again before you pay again.',
+      );
+      expect(await stateOf()).toMatchObject({ state: 'expected' });
+      expect((await run('platform', 'find-payment', 'A-1')).code).not.toBe(0);
+      expect(await balanceOf(sandbox, UID, 'BTC')).toBe('5');
+    });
+  },
+);
+
+it('an honest operation beside a fault is answered as ever', async () => {
+  const sandbox = await lying(`answer-html@${SYMBOLS}`);
+  const platform = clientOf(sandbox, 'md5');
+  expect((await platform.payments.create(order('A-1'))) ?? 'paid').toBe('paid');
+  await errorOf(platform.symbols.list({}));
+  expect(sandbox.log.at(-1)).toMatchObject({ about: SYMBOLS, faults: [`answer-html@${SYMBOLS}`] });
+});
