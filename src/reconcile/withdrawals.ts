@@ -59,17 +59,22 @@ function* itemsOf(subject: Subject): Generator<Item> {
   else yield itemOf(subject, 'approved-not-signed', { answered, note: carriedNote(parts, name) });
 }
 
-/** The notifications of the day, judged with those before it. */
+/** The notifications of the day, judged with those before it. A repeat says nothing more. */
 function* signedItems(subject: Subject): Generator<Item> {
   const { day } = subject.parts;
   const { approved, journal } = subject;
   const txids = new Set<string>();
+  const seen = new Set<string>();
   let isSettled = false;
   for (const signed of approved.notifications) {
     if (signed.atMs >= day.untilMs) return;
     const isNew = signed.txid !== '' && !txids.has(signed.txid);
     if (isNew) txids.add(signed.txid);
     const answered = answeredOf(approved, journal, signed.atMs + 1);
+    const isRepeat = seen.has(`${signed.txid} ${signed.terms}`);
+    seen.add(`${signed.txid} ${signed.terms}`);
+    // What was signed without approval is judged again once there is one.
+    if (isRepeat && (isSettled || answered === undefined)) continue;
     const found = isSettled
       ? laterItem(subject, signed, isNew ? txids.size : 0)
       : firstItem(subject, signed, answered);

@@ -136,6 +136,32 @@ describe.each(['embedded', 'redis'] as const)('a reconciliation on the %s store'
     expect(reportOf(ran).classes).toMatchObject({ matched: 3, 'speed-up': 1 });
   });
 
+  it('names a notification once, however often it is repeated', async () => {
+    const { approve, sign, reconcile } = await world();
+    const repeated = async (id: string, txid: string, members: object, minutes: number) => {
+      for (let times = 0; times < 3; times++)
+        await sign({ id, txid, members, atMs: NOON_MS + (minutes + times) * MINUTE_MS });
+    };
+    await approve({ id: 'terms' });
+    await repeated('terms', '0x1', { amount: '2' }, 1);
+    await repeated('terms', '', { amount: '3' }, 5);
+    await approve({ id: 'twice', atMs: NOON_MS + 9 * MINUTE_MS });
+    await repeated('twice', '0x2', {}, 10);
+    await repeated('twice', '0x3', {}, 15);
+    // The same txid with other terms is another notification.
+    await repeated('twice', '0x2', { amount: '2' }, 20);
+    await repeated('alone', '0x4', {}, 25);
+    const ran = await reconcile([], '--json');
+    expect(exceptionsOf(ran).toSorted()).toEqual([
+      'signed-different terms',
+      'signed-twice terms',
+      'signed-twice twice',
+      'signed-twice twice',
+      'signed-without-approval alone',
+    ]);
+    expect(reportOf(ran).classes).toMatchObject({ matched: 1 });
+  });
+
   it("carries what settles at the day's edge until it is explained, or an exception", async () => {
     const { pay, approve, sign, reconcile } = await world();
     const endMs = MIDNIGHT_MS + 24 * HOUR_MS;

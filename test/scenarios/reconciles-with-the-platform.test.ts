@@ -212,14 +212,16 @@ describe('a day with discrepancies', () => {
   });
   afterAll(() => service.stop());
 
+  const asDocumented = ({ fault, id }: Required<Sent>): readonly Expected[] => expectedOf(fault, id);
+
   /** What a day with the victims must be called, and is called. */
   async function namedOn(
     scheme: TestScheme,
     victims: readonly Required<Sent>[],
-    expectedFor: (victim: Required<Sent>) => readonly Expected[] = ({ fault, id }) => expectedOf(fault, id),
+    { expectedFor = asDocumented, others = '' } = {},
   ) {
-    const faults = victims.map(({ fault, id }) => `${fault}@${id}`).join(',');
-    const day = await beginDay(service, faults, scheme);
+    const faults = victims.map(({ fault, id }) => `${fault}@${id}`);
+    const day = await beginDay(service, [...faults, others].join(','), scheme);
     // What is honest comes before and after.
     await spendDay(day, [...HONEST.slice(0, 5), ...victims, ...HONEST.slice(5)]);
     const { exceptions } = await reconciled(day);
@@ -265,10 +267,13 @@ describe('a day with discrepancies', () => {
     expect(named).toEqual(expected);
   });
 
-  it.each(SCHEMES)('names all of them at once, with %s', async (scheme) => {
-    const { named, expected } = await namedOn(scheme, DISCREPANCIES.flatMap(victimsOf));
-    expect(named).toEqual(expected);
-  });
+  it.each(SCHEMES.flatMap((scheme) => ['', 'repeat,wire'].map((others) => [scheme, others] as const)))(
+    'names all of them at once, with %s and %j',
+    async (scheme, others) => {
+      const { named, expected } = await namedOn(scheme, DISCREPANCIES.flatMap(victimsOf), { others });
+      expect(named).toEqual(expected);
+    },
+  );
 
   it('is not reconciled if its bill has the times of another day', async () => {
     const day = await beginDay(service, 'answer-date@honest-payment-1', 'md5');
@@ -281,9 +286,9 @@ describe('a day with discrepancies', () => {
 
   it('names a transfer order that is billed as a payment', async () => {
     const victim = { id: 'v', flow: 'transfer-order', fault: 'bill-type', refused: false } as const;
-    const { named, expected } = await namedOn('md5', [victim], ({ id }) => [
-      { class: 'billed-never-approved', id, day: 0 },
-    ]);
+    const { named, expected } = await namedOn('md5', [victim], {
+      expectedFor: ({ id }) => [{ class: 'billed-never-approved', id, day: 0 }],
+    });
     expect(named).toEqual(expected);
   });
 });
