@@ -100,14 +100,14 @@ const SQLITE_BUSY = 5;
 
 /**
  * Holds the directory for one process, such as an archiver, until it is released or the process ends. SQLite
- * locks an empty file through the operating system, so a crash leaves no lock. Throws USAGE while another
- * process holds it.
+ * locks an empty file through the operating system, so a crash leaves no lock. Throws USAGE if another process
+ * still holds it after `waitMs`, which block the thread.
  */
-export function lockDirectory(directory: string, holder = 'archiver'): { release(): void } {
+export function lockDirectory(directory: string, holder = 'archiver', waitMs = 0): { release(): void } {
   const file = join(directory, LOCK);
   let connection: DatabaseSync | undefined;
   try {
-    connection = new DatabaseSync(file, { timeout: 0 });
+    connection = new DatabaseSync(file, { timeout: waitMs });
     connection.exec('BEGIN EXCLUSIVE');
     const held = connection;
     return { release: () => held.close() };

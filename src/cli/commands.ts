@@ -74,6 +74,7 @@ const entries: readonly CommandEntry[] = [
   { path: 'journal verify', load: async () => (await import('./journal/verify.ts')).journalVerify },
   { path: 'journal export', load: async () => (await import('./journal/export.ts')).journalExport },
   { path: 'reconcile', load: async () => (await import('./reconcile/reconcile.ts')).reconcile },
+  { path: 'reconcile show', load: async () => (await import('./reconcile/show.ts')).reconcileShow },
   { path: 'reconcile close', load: async () => (await import('./reconcile/close.ts')).reconcileClose },
   { path: 'replay', load: async () => (await import('./replay/replay.ts')).replayCommand },
   { path: 'sandbox', load: async () => (await import('./sandbox/start.ts')).sandboxStart },

@@ -1,8 +1,5 @@
 import { CountersignError } from '../errors.ts';
 
-/** The zone of the platform's days, unless a call names another one. */
-export const DEFAULT_ZONE = 'Asia/Shanghai';
-
 /** A calendar day in a time zone. It has 23 or 25 hours if the zone's clocks change on it. */
 export interface Day {
   /** `2026-03-02`. */
@@ -30,6 +27,10 @@ export const dateBefore = (date: string): string =>
   Temporal.PlainDate.from(date).subtract({ days: 1 }).toString();
 /** The date after, as text. */
 export const dateAfter = (date: string): string => Temporal.PlainDate.from(date).add({ days: 1 }).toString();
+
+/** The date in the zone at an instant, such as `2026-03-02`. */
+const dateAt = (atMs: number, zone: string): string =>
+  Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(zone).toPlainDate().toString();
 
 function dateOf(text: string): Temporal.PlainDate | undefined {
   if (!DATE.test(text)) return undefined;
@@ -63,11 +64,7 @@ const EPOCH_MS = /^\d{13}$/;
 export function billDate(time: string, zone: string): string | undefined {
   const [, date = ''] = LOCAL.exec(time) ?? [];
   if (date !== '') return dateOf(date) === undefined ? undefined : date;
-  if (!EPOCH_MS.test(time)) return undefined;
-  return Temporal.Instant.fromEpochMilliseconds(Number(time))
-    .toZonedDateTimeISO(zone)
-    .toPlainDate()
-    .toString();
+  return EPOCH_MS.test(time) ? dateAt(Number(time), zone) : undefined;
 }
 
 const usage = (message: string): CountersignError => new CountersignError('USAGE', message);

@@ -1,5 +1,5 @@
 import { CountersignError } from '../errors.ts';
-import { type Day, dateBefore } from './day.ts';
+import { type Day, dateAfter, dateBefore } from './day.ts';
 import { type Records, type Run, lastRuns, subjectOfItem } from './records.ts';
 import type { EarlierRuns } from './source.ts';
 
@@ -34,13 +34,35 @@ export function runBefore(records: Records, day: Day, sources: readonly string[]
 }
 
 /** Throws USAGE if the day before the run's was reconciled again since: what it carries may be wrong. */
-function assertRests(records: Records, { number, day, inputs }: Run): void {
-  const under = lastRuns(records).get(dateBefore(day));
-  if (under === undefined || under.number === inputs.before.run) return;
+function assertRests(records: Records, run: Run): void {
+  const under = replacedUnder(lastRuns(records), run);
+  if (under === undefined) return;
+  const { number, day } = run;
   throw usage(
     `run ${number} of ${day} does not rest on run ${under.number}, the last of ${under.day}. ` +
       `Repeat ${day} first`,
   );
+}
+
+/** The last run of the day before, if the run rests on another one. */
+function replacedUnder(last: ReadonlyMap<string, Run>, { day, inputs }: Run): Run | undefined {
+  const under = last.get(dateBefore(day));
+  return under === undefined || under.number === inputs.before.run ? undefined : under;
+}
+
+/**
+ * The first day that must be repeated because the day before was, or else the day after the last one.
+ * Undefined without runs.
+ */
+export function nextDay(records: Records): string | undefined {
+  const last = lastRuns(records);
+  const days = [...last.keys()].sort();
+  const repeated = days.find((day) => {
+    const run = last.get(day);
+    return run !== undefined && replacedUnder(last, run) !== undefined;
+  });
+  const newest = days.at(-1);
+  return repeated ?? (newest === undefined ? undefined : dateAfter(newest));
 }
 
 /** What the runs of earlier days found about a source. */

@@ -6,7 +6,7 @@ import { sha256Hex } from '../values/canonical.ts';
 import type { Clock } from '../values/clock.ts';
 import { isException } from './classes.ts';
 import { dateAfter } from './day.ts';
-import { earlierRuns, runBefore } from './earlier.ts';
+import { earlierRuns, nextDay, runBefore } from './earlier.ts';
 import { writeItems } from './items-csv.ts';
 import { type DayParts, type DayResult, reconcileDay } from './reconcile-day.ts';
 import {
@@ -49,10 +49,36 @@ export async function runDay(parts: RunParts): Promise<RunResult> {
   return holding(parts.directory, () => runHeld(parts));
 }
 
-/** Runs the work while no other process works in the directory. */
-export async function holding<T>(directory: string, work: () => Promise<T>): Promise<T> {
+export interface Period {
+  readonly directory: string;
+  /** The day to begin with if the directory has no runs, and the last day. */
+  readonly first: string;
+  readonly through: string;
+}
+
+/** How long a run of a period waits for another process in the directory, such as that of another replica. */
+const WAIT_MS = 600_000;
+
+/**
+ * Reconciles the next day of the period: the day after the last run, or a day that must be repeated.
+ * Undefined if this is after the period. While another process works in the directory, it waits, and blocks
+ * this thread. So several processes may call it: each day is reconciled by one of them.
+ */
+export async function runNextDay(
+  { directory, first, through }: Period,
+  partsOf: (date: string) => Promise<Omit<RunParts, 'directory'>>,
+): Promise<RunResult | undefined> {
+  const runNext = async (): Promise<RunResult | undefined> => {
+    const date = nextDay(readRecords(directory)) ?? first;
+    return date > through ? undefined : runHeld({ ...(await partsOf(date)), directory });
+  };
+  return holding(directory, runNext, WAIT_MS);
+}
+
+/** Runs the work while no other process works in the directory. Waits for `waitMs`, and blocks the thread. */
+export async function holding<T>(directory: string, work: () => Promise<T>, waitMs = 0): Promise<T> {
   expectDirectory(directory);
-  const lock = lockDirectory(directory, 'reconciliation');
+  const lock = lockDirectory(directory, 'reconciliation', waitMs);
   try {
     for (const name of readdirSync(directory)) if (name.endsWith(TEMPORARY)) rmSync(join(directory, name));
     return await work();

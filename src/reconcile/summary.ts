@@ -51,7 +51,7 @@ export interface Summarizer {
 
 export function createSummarizer(): Summarizer {
   const coins = new Map<string, Running>();
-  const classes = new Map<ClassName, number>();
+  const classes: ClassCounts = new Map();
   let [items, exceptions] = [0, 0];
 
   function runningOf(flow: Flow, coin: string): Running {
@@ -83,7 +83,7 @@ export function createSummarizer(): Summarizer {
       const { counts } = CLASSES[item.class];
       items++;
       if (isException(item)) exceptions++;
-      classes.set(item.class, (classes.get(item.class) ?? 0) + 1);
+      countClass(classes, item);
       if (counts === 'both' || counts === 'ours') {
         count(item.flow, item.ours, item.class === 'settling' ? ['approved', 'settling'] : ['approved']);
       }
@@ -98,7 +98,19 @@ export function createSummarizer(): Summarizer {
   };
 }
 
-function classCounts(classes: ReadonlyMap<ClassName, number>): Summary['classes'] {
+type ClassCounts = Map<ClassName, number>;
+
+const countClass = (classes: ClassCounts, { class: name }: Pick<Item, 'class'>): void =>
+  void classes.set(name, (classes.get(name) ?? 0) + 1);
+
+/** How many items each class has, in the order of the classes. */
+export function countClasses(items: Iterable<Pick<Item, 'class'>>): Summary['classes'] {
+  const classes: ClassCounts = new Map();
+  for (const item of items) countClass(classes, item);
+  return classCounts(classes);
+}
+
+function classCounts(classes: ClassCounts): Summary['classes'] {
   const counts: Partial<Record<ClassName, number>> = {};
   for (const name of CLASS_NAMES) {
     const count = classes.get(name);

@@ -291,6 +291,23 @@ function servedPaths({ callback, authenticate = [], paths = {} }: Source, index:
   });
 }
 
+/** The bill of a payment source is read with a scheme that requests can have. */
+const checkReconcile: Check = ({ reconcile, platform, sources }, report) => {
+  if (reconcile?.directory === undefined) return;
+  for (const [index, { callback, signatures = [] }] of sources.entries()) {
+    if (callback !== 'payment') continue;
+    if (platform !== undefined && !isWritten(platform, 'url')) {
+      const fix = 'write platform.url, from which the bill is read, or delete reconcile.directory';
+      report(['reconcile', 'directory'], 'has no effect without the address of the platform', fix);
+      return;
+    }
+    if (signatures.length === 0 || signatures.some((signature) => signature?.scheme !== 'rsa')) continue;
+    const fix =
+      'add an md5 or rsa-envelope entry, with which the bill is requested, or delete reconcile.directory';
+    report(['sources', index, 'signatures'], 'has only rsa, which requests to the platform cannot have', fix);
+  }
+};
+
 const CHECKS: readonly Check[] = [
   checkPorts,
   checkTimeouts,
@@ -302,4 +319,5 @@ const CHECKS: readonly Check[] = [
   checkAnswers,
   checkCredentials,
   checkPaths,
+  checkReconcile,
 ];

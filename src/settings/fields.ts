@@ -50,6 +50,11 @@ export function text(pattern: RegExp, fix: string) {
   return z.string({ error: fix }).regex(pattern, { error: fix });
 }
 
+/** Text that matches a pattern and passes a check. A text that fails both is one fault. */
+export function checkedText(pattern: RegExp, check: (text: string) => boolean, fix: string) {
+  return text(pattern, fix).refine((written) => !pattern.test(written) || check(written), { error: fix });
+}
+
 /** The name of a source, service or module. */
 export const shortName = text(
   /^[a-z][a-z0-9-]{0,31}$/,

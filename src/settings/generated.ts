@@ -106,7 +106,8 @@ function formOf(key: SettingKey, keys: readonly SettingKey[]): string {
   const children = keys.filter((child) => isAbove(key, child) && child.path.length === key.path.length + 1);
   const names = children.map(({ path }) => path.at(-1) ?? '');
   if (names.join(' ') === 'file env') return '{ file: PATH }';
-  if (names.length === 0) return key.types.includes('file path') ? 'PATH' : 'NAME';
+  if (names.length === 0)
+    return key.types.some((type) => type === 'file path' || type === 'directory') ? 'PATH' : 'NAME';
   return `{ ${children.map((child, index) => `${names[index]}: ${formOf(child, keys)}`).join(', ')} }`;
 }
 

@@ -1,4 +1,4 @@
-import { section, text, wholeNumberOr } from './fields.ts';
+import { checkedText, section, text, wholeNumberOr } from './fields.ts';
 
 const URL_FIX =
   'write the base address of the platform such as https://openapi.example.com, without user, password, ' +
@@ -6,8 +6,7 @@ const URL_FIX =
 
 /** The platform's own interface, which `countersign platform` calls. */
 export const platform = section({
-  url: text(/^(?=.{1,2048}$)https?:\/\/[^\s#?@]+$/, URL_FIX)
-    .refine((written) => URL.canParse(written), { error: URL_FIX })
+  url: checkedText(/^(?=.{1,2048}$)https?:\/\/[^\s#?@]+$/, (url) => URL.canParse(url), URL_FIX)
     .optional()
     .meta({ title: 'http or https URL' })
     .describe('The base address of the platform. Without it, no operation can be called.'),

@@ -11,6 +11,7 @@ import {
 } from './fields.ts';
 import { platform } from './platform.ts';
 import { modules, services } from './plugins.ts';
+import { reconcile } from './reconcile.ts';
 import { source } from './sources.ts';
 import { store } from './store.ts';
 
@@ -167,6 +168,7 @@ export const settingsSchema = section({
     .prefault({})
     .describe('The log: JSON lines on standard output.'),
   platform,
+  reconcile,
   services,
   modules,
   sources: list(source, 1, 64, 'sources').describe('Who may call, and how each caller authenticates.'),

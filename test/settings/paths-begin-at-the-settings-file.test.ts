@@ -23,6 +23,8 @@ store:
   password: { file: e.secret }
   tls: { ca: f.pem, certificate: g.pem, key: { file: h.pem } }
 policies: { directory: i }
+platform: { url: https://openapi.example }
+reconcile: { directory: u }
 services: [{ name: s, url: https://risk.example/ask, secret: { file: j.secret }, ca: k.pem }]
 modules: [{ name: m, file: l.mjs, sha256: '${'0'.repeat(64)}' }]
 sources:

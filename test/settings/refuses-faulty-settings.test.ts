@@ -166,6 +166,65 @@ describe('a fault of one setting has its place and its cure', () => {
   });
 });
 
+describe('a fault of the reconciliation', () => {
+  const ZONE = 'write an IANA time zone such as Asia/Shanghai or UTC';
+  const reconciled = (rest: string): string =>
+    `platform: { url: https://openapi.example }\nreconcile: { directory: runs, ${rest} }\n`;
+
+  it.each([
+    ['an unknown zone', 'zone: Asia/Shangai', `zone has an invalid value; ${ZONE}`],
+    ['a zone with a blank', 'zone: "Asia/Shanghai "', `zone has an invalid value; ${ZONE}`],
+    [
+      'no settle time',
+      'settleMinutes: 0',
+      'settleMinutes has an invalid value; write a whole number from 1 to 1440, or delete the line for the default, 60',
+    ],
+    [
+      'a settle time of more than a day',
+      'settleMinutes: 1441',
+      'settleMinutes has an invalid value; write a whole number from 1 to 1440, or delete the line for the default, 60',
+    ],
+    [
+      'a day that is not',
+      'firstDay: 2026-02-29',
+      'firstDay has an invalid value; write a day such as 2026-03-02',
+    ],
+    ['a time', 'firstDay: 2026-02-28T00:00', 'firstDay has an invalid value; write a day such as 2026-03-02'],
+  ])('%s', (_, rest, line) => {
+    expect(linesOf(refusalOf(reconciled(rest) + SHOP))).toEqual([`FILE:2:31: reconcile.${line}`]);
+  });
+
+  it('no address of the platform', () => {
+    expect(linesOf(refusalOf(`reconcile: { directory: runs }\n${SHOP}`))).toEqual([
+      'FILE:1:14: reconcile.directory has no effect without the address of the platform; ' +
+        'write platform.url, from which the bill is read, or delete reconcile.directory',
+    ]);
+  });
+
+  it('a source whose bill can not be requested', () => {
+    const rsa = payment('signatures: [{ scheme: rsa, platformKey: { file: a } }]');
+    expect(linesOf(refusalOf(reconciled('zone: UTC') + rsa))).toEqual([
+      'FILE:4:50: sources[0].signatures has only rsa, which requests to the platform cannot have; ' +
+        'add an md5 or rsa-envelope entry, with which the bill is requested, or delete reconcile.directory',
+    ]);
+  });
+
+  it('an address of the platform, once', () => {
+    const [line, ...more] = linesOf(refusalOf(`platform: { url: openapi.example }\n${SHOP}`));
+    expect([line, more]).toEqual([
+      expect.stringMatching(/^FILE:1:13: platform\.url has an invalid value; /),
+      [],
+    ]);
+  });
+
+  it('and none without a directory, or with a co-signer alone', () => {
+    const rsa = payment('signatures: [{ scheme: rsa, platformKey: { file: a } }]');
+    expect(settingsOf(`reconcile: { zone: UTC }\n${rsa}`).reconcile).toMatchObject({ zone: 'UTC' });
+    const { reconcile } = settingsOf(`reconcile: { directory: runs }\n${credential('none')}`);
+    expect(reconcile).toMatchObject({ zone: 'Asia/Shanghai', settleMinutes: 60, delayMinutes: 30 });
+  });
+});
+
 describe('a fault of a payment source', () => {
   it.each([
     [

@@ -2,7 +2,7 @@ import { CountersignError } from '../../errors.ts';
 import { closeException } from '../../reconcile/close.ts';
 import { type CommandRow, byOption, messageOption, requiredMessage } from '../command.ts';
 import { counted } from '../print.ts';
-import { required } from './reconcile.ts';
+import { directoryOf, directoryOption } from './directory.ts';
 
 export const reconcileClose: CommandRow = {
   path: 'reconcile close',
@@ -10,12 +10,11 @@ export const reconcileClose: CommandRow = {
   example:
     'reconcile close 3 17 --directory /var/lib/countersign/reconciliation --message "refunded, ticket 4711"',
   define: (command) =>
-    messageOption(byOption(command))
+    directoryOption(messageOption(byOption(command)))
       .argument('<run>', 'the number of the run')
-      .argument('<item>', 'the number of its item')
-      .option('--directory <directory>', 'where runs are kept'),
+      .argument('<item>', 'the number of its item'),
   async run(session, call) {
-    const directory = required(call, 'directory', 'the directory where runs are kept');
+    const directory = directoryOf(session, call);
     const message = requiredMessage(call);
     const [run, item] = [numberOf('run', call.arguments[0]), numberOf('item', call.arguments[1])];
     const { by, clock } = session;

@@ -2,17 +2,18 @@ import { setFlagsFromString } from 'node:v8';
 import { CountersignError } from '../../errors.ts';
 import { openBillFile } from '../../reconcile/bill-file.ts';
 import type { Bill } from '../../reconcile/bill.ts';
-import { DEFAULT_ZONE, type Day, readDay } from '../../reconcile/day.ts';
+import { type Day, readDay } from '../../reconcile/day.ts';
 import { type Entries, fileEntries, storeEntries } from '../../reconcile/entries.ts';
-import { runDay } from '../../reconcile/run.ts';
-import { type Call, type CommandRow, byOption } from '../command.ts';
+import { type RunParts, runDay, runNextDay } from '../../reconcile/run.ts';
+import { type Call, type CommandRow, type ExitCode, byOption, optionName } from '../command.ts';
 import { readTime } from '../period.ts';
 import { openConnection } from '../platform/connection.ts';
 import { isoTime } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
+import { directoryOf, directoryOption, required } from './directory.ts';
 import { platformBill } from './platform-bill.ts';
-import { isSettled, runJson, runText } from './text.ts';
+import { isSettled, runJson, runSummary, runText } from './text.ts';
 
 /** Reading makes much garbage and keeps little. V8 would otherwise let the heap grow by another 60 MB. */
 const SMALL_HEAP = ['--semi-space-growth-factor=1', '--heap-growing-percent=15'];
@@ -26,22 +27,31 @@ export const reconcile: CommandRow = {
   summary: "Compare the approvals of a day with the platform's bill and the co-signers' notifications.",
   example:
     'reconcile --day 2026-03-02 --directory /var/lib/countersign/reconciliation\n' +
+    'reconcile --through 2026-03-04 --directory /var/lib/countersign/reconciliation\n' +
     'reconcile --day 2026-03-02 --bill shop=shop.csv,stall=stall.csv --directory reconciliation --json\n' +
     'reconcile --day 2026-03-02 --source vault --directory vault-reconciliation',
   define: (command) =>
-    byOption(sourceOption(command))
+    directoryOption(byOption(sourceOption(command)))
       .option('--day <date>', 'the day to reconcile, such as 2026-03-02')
-      .option('--directory <directory>', 'where runs are kept; it must exist')
+      .option('--through <date>', 'instead of --day: every day up to this one that has no run, in order')
+      .option(
+        '--first-day <date>',
+        'with --through: the day to begin with if there are no runs (default: reconcile.firstDay, or --through)',
+      )
       .option(
         '--bill <file>',
         'the bill of the day from files: FILE, or SOURCE=FILE,SOURCE=FILE (default: the platform)',
       )
       .option('--bill-count <number>', 'the number of records that the platform stated, if the file does not')
       .option('--decisions <file>', 'the journal from a file of `decisions export` or `journal export`')
-      .option('--zone <zone>', `the time zone of the platform's days (default: ${DEFAULT_ZONE})`)
+      .option(
+        '--zone <zone>',
+        "the time zone of the platform's days (default: reconcile.zone of the settings)",
+      )
       .option(
         '--settle <duration>',
-        'how long bill and signature may take after the approval, 1m to 24h (default: 1h)',
+        'how long bill and signature may take after the approval, 1m to 24h ' +
+          '(default: reconcile.settleMinutes)',
       )
       .addHelpText(
         'after',
@@ -54,35 +64,69 @@ Run this when the day and its settle time (--settle) are over; before that it is
 last hour of the day (--settle) that are not billed yet are carried to the next day. What is neither billed
 nor carried is an exception. Close an exception with \`countersign reconcile close\`.
 
+With --through, days that must be repeated are repeated, and a call waits for another one in the directory.
+With --json it prints a line for each day, without the items.
+
 The exit code is 0 if everything is matched or explained, and 1 if an exception is open or the run of the next
 day must be repeated.`,
       ),
   async run(session, call) {
     SMALL_HEAP.forEach((flag) => setFlagsFromString(flag));
-    const directory = required(call, 'directory', 'the directory where runs are kept');
-    const date = required(call, 'day', 'the day to reconcile, such as 2026-03-02');
-    const day = readDay(date, call.option('zone') ?? DEFAULT_ZONE);
-    const settleMs = settleOf(call);
-    const sources = chosenSources(session, call);
-    const bills = billsOf(session, call, { sources, day });
-    const entries = await entriesOf(session, call, sources, day.fromMs);
-    const progress = (doing: string, count: number): void => session.progress(`${count} records of ${doing}`);
-    const { by, clock } = session;
-    const result = await runDay({ day, settleMs, entries, bills, progress, directory, by, clock });
+    const directory = directoryOf(session, call);
+    if (call.option('through') !== undefined) return reconcileThrough(session, call, directory);
+    const date = required('day', call.option('day'), 'the day to reconcile, such as 2026-03-02');
+    const { warnings, ...parts } = await partsOf(session, call, date);
+    warnings.forEach((warning) => session.report(warning));
+    const result = await runDay({ ...parts, directory });
     session.progress('');
     session.print(runText(result, directory), runJson(result));
     return isSettled(result) ? 0 : 1;
   },
 };
 
-export function required(call: Call, name: string, what: string): string {
-  const value = call.option(name);
-  if (value !== undefined && value !== '') return value;
-  throw new CountersignError('USAGE', `--${name} is missing. Give ${what}`);
+async function reconcileThrough(session: Session, call: Call, directory: string): Promise<ExitCode> {
+  for (const option of ['day', 'bill', 'billCount']) {
+    if (call.option(option) === undefined) continue;
+    throw new CountersignError('USAGE', `${optionName(option)} is about one day. Give it without --through`);
+  }
+  const { zone, firstDay } = session.settings().reconcile;
+  const through = readDay(call.option('through') ?? '', call.option('zone') ?? zone).date;
+  const first = readDay(call.option('firstDay') ?? firstDay ?? through, call.option('zone') ?? zone).date;
+  let exitCode: ExitCode = 0;
+  for (;;) {
+    let warnings: readonly string[] = [];
+    const result = await runNextDay({ directory, first, through }, async (date) => {
+      const parts = await partsOf(session, call, date);
+      ({ warnings } = parts);
+      return parts;
+    });
+    session.progress('');
+    if (result === undefined) return exitCode;
+    warnings.forEach((warning) => session.report(warning));
+    session.print(runText(result, directory), { ...runSummary(result), warnings });
+    if (!isSettled(result)) exitCode = 1;
+  }
 }
 
-function settleOf(call: Call): number {
-  const written = call.option('settle') ?? '1h';
+/** What a run of the day reads, and warnings about it. */
+async function partsOf(
+  session: Session,
+  call: Call,
+  date: string,
+): Promise<Omit<RunParts, 'directory'> & { readonly warnings: readonly string[] }> {
+  const day = readDay(date, call.option('zone') ?? session.settings().reconcile.zone);
+  const settleMs = settleOf(session, call);
+  const sources = chosenSources(session, call);
+  const bills = billsOf(session, call, { sources, day });
+  const { entries, warnings } = await entriesOf(session, call, sources, day.fromMs);
+  const progress = (doing: string, count: number): void => session.progress(`${count} records of ${doing}`);
+  const { by, clock } = session;
+  return { day, settleMs, entries, bills, progress, by, clock, warnings };
+}
+
+function settleOf(session: Session, call: Call): number {
+  const written = call.option('settle');
+  if (written === undefined) return session.settings().reconcile.settleMinutes * MINUTE_MS;
   const settleMs = /^\d{1,6}[smhd]$/.test(written) ? -readTime('settle', written, 0) : -1;
   if (settleMs >= MINUTE_MS && settleMs <= SETTLE_MAX_MS) return settleMs;
   throw new CountersignError('USAGE', `--settle ${written} is not valid. Write a duration from 1m to 24h`);
@@ -93,22 +137,23 @@ async function entriesOf(
   call: Call,
   sources: readonly string[],
   fromMs: number,
-): Promise<Entries> {
+): Promise<{ readonly entries: Entries; readonly warnings: readonly string[] }> {
   const file = call.option('decisions');
   if (file !== undefined) {
     const known = session.settings().sources.map(({ name }) => name);
-    return fileEntries(file, sources, known);
+    return { entries: fileEntries(file, sources, known), warnings: [] };
   }
-  const store = await session.store();
+  const store = await session.store('background');
+  const warnings: string[] = [];
   for (const source of sources) {
     const [first] = await store.entries({ source, limit: 1 });
     if (first === undefined || first.atMs < fromMs) continue;
-    session.report(
+    warnings.push(
       `The journal of ${source} begins at ${isoTime(first.atMs)}, after the beginning of the day. If older ` +
         'entries were archived, give --decisions with the output of `countersign journal export`.',
     );
   }
-  return storeEntries(store, sources);
+  return { entries: storeEntries(store, sources), warnings };
 }
 
 /**

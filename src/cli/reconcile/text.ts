@@ -1,6 +1,7 @@
 import { CLASSES } from '../../reconcile/classes.ts';
 import type { RecordedItem, Run } from '../../reconcile/records.ts';
 import type { RunResult } from '../../reconcile/run.ts';
+import type { OpenException } from '../../reconcile/state.ts';
 import { columns, counted, isoTime, printable } from '../print.ts';
 
 /** Exceptions on the screen. The file of items has all of them. */
@@ -21,7 +22,7 @@ export function runText({ run, isNew, open, outdated }: RunResult, directory: st
   const lines = [
     headline(run, isNew),
     '',
-    columns([SUMMARY_HEADER, ...run.coins.map(summaryRow)]),
+    coinTable(run),
     '',
     columns(classRows(run)),
     '',
@@ -51,6 +52,10 @@ function headline({ number, day, zone, fromMs, untilMs, replaces, inputs }: Run,
     `  journal: ${counted(entries, 'entry', 'entries')} used, SHA-256 ${sha256}`,
   ].join('\n');
 }
+
+/** The sums of each coin. */
+export const coinTable = ({ coins }: Pick<Run, 'coins'>): string =>
+  columns([SUMMARY_HEADER, ...coins.map(summaryRow)]);
 
 const SUMMARY_HEADER = ['', 'coin', 'approved', '', 'settled', '', 'difference', 'settling', 'unexplained'];
 
@@ -85,25 +90,35 @@ function classRows({ classes }: Run): readonly (readonly string[])[] {
 
 function exceptionLines(run: Run, open: readonly RecordedItem[]): readonly string[] {
   if (open.length === 0) return [];
-  const rows = open.slice(0, SHOWN_MAX).map((item) => exceptionRow(run, item));
+  const rows = open.slice(0, SHOWN_MAX).map((item) => exceptionRow({ ...item, run: run.number }));
   const more = open.length - rows.length;
   return [columns(rows), ...(more > 0 ? [`and ${more} more, in the file of items`] : []), ''];
 }
 
-function exceptionRow({ number }: Run, item: RecordedItem): readonly string[] {
-  const { ours, theirs } = item;
+export function exceptionRow(item: Omit<OpenException, 'day'>): readonly string[] {
+  const { run, ours, theirs } = item;
   const sides = [
     ours === undefined ? '' : `approved ${ours.amount} ${ours.coin}`,
     theirs === undefined ? '' : `settled ${theirs.amount} ${theirs.coin}`,
   ].filter((side) => side !== '');
-  return [`${number}/${item.item}`, item.class, `${item.source}/${item.id}`, sides.join(', '), item.note].map(
+  return [`${run}/${item.item}`, item.class, `${item.source}/${item.id}`, sides.join(', '), item.note].map(
     printable,
   );
 }
 
 /** The result for machines. It has no time and no author, so the same inputs give the same text. */
-export function runJson(result: RunResult): object {
+export function runJson(result: RunResult) {
   const { run, open, outdated } = result;
   const { record: _record, at: _at, by: _by, previous: _previous, number, ...rest } = run;
   return { run: number, ok: isSettled(result), open: open.length, ...rest, outdated: outdated ?? 0 };
 }
+
+/** The same without the parts that grow with the orders: the coins and the items. */
+export function runSummary(result: RunResult) {
+  const { coins, exceptions: _exceptions, settling: _settling, ahead: _ahead, ...summary } = runJson(result);
+  return { ...summary, unexplained: unexplainedCoins({ coins }) };
+}
+
+/** How many coins have a difference that nothing explains. */
+export const unexplainedCoins = ({ coins }: Pick<Run, 'coins'>): number =>
+  coins.filter(({ unexplained }) => unexplained !== '0').length;
