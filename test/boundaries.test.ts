@@ -26,6 +26,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   http: ['orders', 'pipeline', 'store', 'policy', 'callback', 'values', 'errors'],
   compose: [
     'orders',
+    'reconcile',
     'plugins',
     'http',
     'pipeline',

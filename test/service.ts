@@ -239,7 +239,8 @@ export function md5Sign(members: Readonly<Record<string, string>>): string {
 /** A whole service in this process: real store, real keys, real ports. */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const folder = writeServiceFolder(options);
-  const settings = loadSettings({ file: join(folder, 'settings.yaml'), env: {} });
+  const settingsFile = join(folder, 'settings.yaml');
+  const settings = loadSettings({ file: settingsFile, env: {} });
   const { clock = systemClock, env = {} } = options;
   const log: Record<string, unknown>[] = [];
   const stream = new Writable({
@@ -249,7 +250,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       done();
     },
   });
-  const service = await startService({ settings, env, clock, log: createLog({ level: 'info', stream }) });
+  const written = createLog({ level: 'info', stream });
+  const service = await startService({ settings, settingsFile, env, clock, log: written });
   const store = await openStore(settings.store, createSecrets({ env, pollMs: 1000 }).read, clock);
 
   const post: TestService['post'] = async (path, body, headers = {}) => {

@@ -23,8 +23,8 @@ export const serve: CommandRow = {
 
 async function serveUntilStopped(session: Session, settings: Settings, log: Log): Promise<void> {
   const stopped = session.stopped();
-  const { env, clock } = session;
-  const service = await startService({ settings, env, clock, log });
+  const { env, clock, settingsFile } = session;
+  const service = await startService({ settings, settingsFile, env, clock, log });
   log.info('serving', {
     because: `callbacks at ${service.publicUrl}, ops at ${service.opsUrl}`,
     version: session.version,

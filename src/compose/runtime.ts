@@ -5,7 +5,7 @@ import { createCallbackObserver, createDenialObserver } from '../observe/callbac
 import { type HealthState, createHealth, rejectAfter } from '../observe/health.ts';
 import { createLineLimit } from '../observe/line-limit.ts';
 import type { Log } from '../observe/log.ts';
-import { type Metrics, createMetrics } from '../observe/metrics.ts';
+import { type Metrics, type ReconcileMetrics, createMetrics } from '../observe/metrics.ts';
 import type { ReportCallback } from '../observe/report.ts';
 import { type Follower, createFollower } from '../release/follow.ts';
 import { pushWhenEmpty } from '../release/push.ts';
@@ -32,6 +32,7 @@ export interface Runtime {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   /** Counts the answers of services and modules. */
   readonly pluginAnswered: Metrics['pluginAnswered'];
+  readonly reconcileMetrics: ReconcileMetrics;
   /** Call it with the certificates that are used from now on. */
   readonly showExpiries: (expiries: Expiries) => void;
   readonly load: LoadMonitor;
@@ -88,6 +89,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
     readiness,
     metrics: shareRunning(() => readiness().then(() => metrics.text())),
     pluginAnswered: (inquiry, verdict) => metrics.pluginAnswered(inquiry, verdict),
+    reconcileMetrics: metrics,
     showExpiries,
     load,
     unpreparedReason,

@@ -14,6 +14,7 @@ import type { Clock } from '../values/clock.ts';
 import { startHeartbeats } from './background.ts';
 import { type WatchedKeys, watchKeys } from './key-files.ts';
 import { type Ports, openPorts } from './ports.ts';
+import type { Reconciliation } from './reconciliation.ts';
 import { type Runtime, createRuntime } from './runtime.ts';
 import { answerFormats } from './sources.ts';
 import { missingStoreFile, openStore } from './store.ts';
@@ -31,6 +32,8 @@ export interface Service {
 
 export interface ServiceParts {
   readonly settings: Settings;
+  /** Where the settings were read from; by default as loadSettings. */
+  readonly settingsFile?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly log: Log;
@@ -104,12 +107,14 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
   const heartbeats = startHeartbeats({ ...runtime, log });
   describeSources(settings, secrets, keys.current(), log);
   for (const because of plugins.describe()) log.info('inquiry', { because });
+  const reconciliation = await reconcileDays(parts, runtime);
   return {
     publicUrl: ports.public.url,
     opsUrl: ports.ops.url,
     async stop() {
       const { shutdownDelayMs, shutdownGraceMs } = settings.public;
       runtime.beginShutdown();
+      const reconciliationStopped = reconciliation?.stop();
       ports.public.drain();
       await pause(shutdownDelayMs);
       stopWatching();
@@ -124,6 +129,7 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
       await heartbeats.stop();
       await ports.ops.stop(0);
       runtime.stop();
+      await reconciliationStopped;
       await store.close();
     },
   };
@@ -167,6 +173,18 @@ function composePipeline(
     clock,
   });
   return { pipeline, budgets, stop: () => loop.stop() };
+}
+
+/** Reconciles each day if the settings say so. The module is loaded only then. */
+async function reconcileDays(
+  { settings: { reconcile }, settingsFile, env, clock, log }: ServiceParts,
+  { reconcileMetrics: metrics }: Runtime,
+): Promise<Reconciliation | undefined> {
+  const { directory } = reconcile;
+  if (directory === undefined) return undefined;
+  const { startReconciliation } = await import('./reconciliation.ts');
+  const settings = { ...reconcile, directory };
+  return startReconciliation({ settings, settingsFile, env, clock, log, metrics });
 }
 
 /** Starts the services and modules of the settings. */

@@ -35,6 +35,7 @@ const kindOfField = {
   signal: 'text',
   version: 'text',
   count: 'number',
+  day: 'text',
 } as const;
 
 interface ValueOfKind {

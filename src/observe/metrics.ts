@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 import { rejectAfter } from './health.ts';
 import { type CallbackReport, steps } from './report.ts';
 
-export interface Metrics {
+export interface Metrics extends ReconcileMetrics {
   countCallback(report: CallbackReport): void;
   /**
    * A call to the store failed. `verb` is the name of the step: settle, notice, record, control or document.
@@ -42,6 +42,24 @@ export interface Metrics {
   /** Sets the function that counts replicas of Redis: `connected`, and `wanted` by an approval. */
   storeReplicas(read: ReadNumbers): void;
   text(): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+/** The reconciliation that the service runs. */
+export interface ReconcileMetrics {
+  /** A run has ended, after `totalMs`, or failed. */
+  countReconciliation(outcome: 'settled' | 'exceptions' | 'failed', totalMs?: number): void;
+  setReconciliation(state: {
+    /** When the next day is due. */
+    readonly dueMs: number;
+    /** The run of the newest day: the end of the day, when it was made, and how many coins differ. */
+    readonly last: {
+      readonly untilMs: number;
+      readonly atMs: number;
+      readonly unexplained: number;
+    } | null;
+    /** The open exceptions of all days, for each class. */
+    readonly open: readonly { readonly class: string; readonly level: string; readonly count: number }[];
+  }): void;
 }
 
 /** Numbers by the value of a label. */
@@ -91,6 +109,7 @@ export function createMetrics({
     ...stateMetrics(registry),
     ...storeMetrics(registry),
     ...fileMetrics(registry),
+    ...reconcileMetrics(registry),
     ...scrapedMetrics(registry),
     text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };
@@ -191,6 +210,48 @@ function fileMetrics(registry: Registry): Pick<Metrics, 'certificateExpires' | '
     keysUnreadable(keys) {
       unreadable.reset();
       for (const { source, file, fingerprint } of keys) unreadable.set({ source, file, fingerprint }, 1);
+    },
+  };
+}
+
+/** Without a reconciliation they have no values. */
+function reconcileMetrics(registry: Registry): ReconcileMetrics {
+  const runs = counterOf(
+    registry,
+    'reconcile_runs_total',
+    'Reconciled days, by outcome: settled, exceptions (one is open) or failed (to be tried again).',
+    ['outcome'],
+  );
+  const gauge = (name: string, help: string): Gauge => {
+    const made = gaugeOf(registry, `reconcile_${name}`, help);
+    made.remove();
+    return made;
+  };
+  const seconds = gauge('run_seconds', 'Duration of the last run of this replica.');
+  const due = gauge('due_timestamp_seconds', 'When the next day is due.');
+  const dayEnd = gauge('day_end_timestamp_seconds', 'End of the newest day that was reconciled.');
+  const runAt = gauge('run_timestamp_seconds', 'When that day was reconciled.');
+  const unexplained = gauge(
+    'unexplained_coins',
+    'Coins of that day with a difference that nothing explains.',
+  );
+  const open = gaugeOf(registry, 'reconcile_open', 'Open exceptions of all days, by class and level.', [
+    'class',
+    'level',
+  ]);
+  return {
+    countReconciliation(outcome, totalMs) {
+      runs.inc({ outcome });
+      if (totalMs !== undefined) seconds.set(totalMs / 1000);
+    },
+    setReconciliation({ dueMs, last, open: found }) {
+      due.set(dueMs / 1000);
+      if (last !== null) {
+        dayEnd.set(last.untilMs / 1000);
+        runAt.set(last.atMs / 1000);
+        unexplained.set(last.unexplained);
+      }
+      for (const { class: name, level, count } of found) open.set({ class: name, level }, count);
     },
   };
 }

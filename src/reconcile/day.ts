@@ -29,7 +29,7 @@ export const dateBefore = (date: string): string =>
 export const dateAfter = (date: string): string => Temporal.PlainDate.from(date).add({ days: 1 }).toString();
 
 /** The date in the zone at an instant, such as `2026-03-02`. */
-const dateAt = (atMs: number, zone: string): string =>
+export const dateAt = (atMs: number, zone: string): string =>
   Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(zone).toPlainDate().toString();
 
 function dateOf(text: string): Temporal.PlainDate | undefined {

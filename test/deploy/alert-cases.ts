@@ -62,6 +62,9 @@ const replicas = (state: string, of = A): string => `countersign_store_replicas{
 const expiry = (setting: string): string =>
   `countersign_certificate_expiry_timestamp_seconds{${A}, setting="${setting}"}`;
 const DAY = 86_400;
+const opened = (level: string, name: string, of = A): string =>
+  `countersign_reconcile_open{${of}, class="${name}", level="${level}"}`;
+const DUE = `countersign_reconcile_due_timestamp_seconds{${A}}`;
 const bucket = (le: string): string => `countersign_callback_seconds_bucket{${A}, step="total", le="${le}"}`;
 
 /** For each alert of deploy/prometheus/alerts.yaml what makes it fire, and what comes near and does not. */
@@ -164,6 +167,23 @@ export const alertCases: Readonly<Record<string, AlertCases>> = {
       { series: { [expiry('store.tls.ca')]: '-5x40' }, labels: { setting: 'store.tls.ca' } },
     ],
     silent: [{ series: { [expiry('public.tls.certificate')]: `${2 * DAY}x40` } }, { series: {} }],
+  },
+  CountersignReconciliationAlarm: {
+    fires: [
+      {
+        series: {
+          [opened('alarm', 'billed-twice')]: '0x25 2x20',
+          [opened('alarm', 'billed-twice', B)]: '0x40',
+          [opened('alarm', 'signed-twice')]: '0x40',
+        },
+        labels: { class: 'billed-twice' },
+      },
+    ],
+    silent: [
+      { series: { [opened('alarm', 'billed-twice')]: '2x25 0x20' } },
+      { series: { [opened('exception', 'approved-not-billed')]: '3x40' } },
+      { series: {} },
+    ],
   },
   CountersignClockBehind: {
     fires: [
@@ -507,6 +527,27 @@ export const alertCases: Readonly<Record<string, AlertCases>> = {
         step: '1h',
         at: '30h',
       },
+    ],
+  },
+  CountersignReconciliationException: {
+    fires: [
+      {
+        series: { [opened('exception', 'approved-not-billed')]: '0x25 1x20' },
+        labels: { class: 'approved-not-billed' },
+      },
+    ],
+    silent: [
+      { series: { [opened('exception', 'approved-not-billed')]: '1x25 0x20' } },
+      { series: { [opened('alarm', 'billed-twice')]: '3x40' } },
+    ],
+  },
+  CountersignReconciliationOverdue: {
+    fires: [{ series: { [DUE]: '-6000x40' }, labels: { instance: replica.instance } }],
+    silent: [
+      { series: { [DUE]: '-5000x40' } },
+      // Reconciled in the meantime: the next day is due tomorrow.
+      { series: { [DUE]: `-90000x28 ${DAY}x20` } },
+      { series: {} },
     ],
   },
 };

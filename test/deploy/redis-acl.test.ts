@@ -1,13 +1,15 @@
-import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { dateAt } from '../../src/reconcile/day.ts';
 import { createKeys } from '../../src/store/redis/keys.ts';
 import { type RedisStore, openRedisStore } from '../../src/store/redis/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Run, placeIn } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
+import { billed, jsonBill } from '../reconcile/world.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
 import {
   PAYMENT_PATH,
@@ -30,6 +32,7 @@ const USERS = [
   ['the operator', OPERATOR],
 ] as const;
 const documented = documentedUsers();
+const DAY_MS = 86_400_000;
 
 let redis: RedisServerProcess;
 let adminClient: Redis;
@@ -203,6 +206,32 @@ describe('a service with these rights', () => {
       await eventually('callbacks are approved again', async () =>
         (await service.pay({ appOrderId: 'second' })) === 'SUCCESS' ? true : undefined,
       );
+      expect(await denied(admin)).toEqual([]);
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it('reconciles what it decided, and is denied nothing', async () => {
+    const service = await serviceOn();
+    const { operate, folder } = service;
+    try {
+      await operate('policy', 'push', '--message', 'first');
+      await eventually('policies are followed', async () =>
+        (await service.pay({ appOrderId: 'paid' })) === 'SUCCESS' ? true : undefined,
+      );
+      const { runWith, write } = placeIn(folder);
+      const nowMs = Date.now();
+      const clock = (): number => nowMs + 2 * DAY_MS;
+      const day = dateAt(nowMs, 'UTC');
+      const times = { createTime: String(nowMs), payTime: String(nowMs) };
+      const unknown = billed({ id: 'never-asked' }, times);
+      const bill = write('bill.jsonl', jsonBill([unknown]));
+      const argv = ['--day', day, '--zone', 'UTC', '--bill', bill, '--directory', join(folder, 'runs')];
+      mkdirSync(join(folder, 'runs'));
+      const { code, err, json } = await runWith({ clock })('reconcile', ...argv, '--json');
+      expect([code, err]).toEqual([1, '']);
+      expect(json()).toMatchObject({ classes: { 'billed-never-approved': 1 } });
       expect(await denied(admin)).toEqual([]);
     } finally {
       await service.stop();

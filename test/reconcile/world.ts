@@ -49,6 +49,8 @@ export interface Withdrawn {
 
 export interface World extends Place {
   readonly store: Store;
+  /** Settings with which a service uses the store. */
+  readonly settings: Readonly<Record<string, unknown>>;
   /** Where runs are kept. */
   readonly directory: string;
   readonly close: () => Promise<void>;
@@ -105,9 +107,8 @@ export async function createWorld(redis?: string): Promise<World> {
 export async function openWorld(redis?: string): Promise<World> {
   const prefix = `t${randomUUID().replaceAll('-', '').slice(0, 20)}`;
   const redisStore = { url: redis, prefix, commandTimeoutMs: '10000' };
-  const folder = writeServiceFolder(
-    redis === undefined ? { clock: () => 0 } : { redis, settings: { store: redisStore } },
-  );
+  const settings = redis === undefined ? {} : { store: redisStore };
+  const folder = writeServiceFolder(redis === undefined ? { clock: () => 0 } : { redis, settings });
   const here = placeIn(folder);
   let nowMs = MIDNIGHT_MS - 48 * HOUR_MS;
   const storePlace: StorePlace =
@@ -153,6 +154,7 @@ export async function openWorld(redis?: string): Promise<World> {
   return {
     ...here,
     store,
+    settings,
     directory,
     async close() {
       await store.close();
