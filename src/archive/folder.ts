@@ -113,13 +113,14 @@ export function lockDirectory(directory: string, holder = 'archiver', waitMs = 0
     return { release: () => held.close() };
   } catch (thrown) {
     connection?.close();
+    const held = isBusy(thrown);
     throw new CountersignError(
       'USAGE',
-      isBusy(thrown)
+      held
         ? `another ${holder} is running in ${directory}. Run this one when that has ended`
         : `${file} can't be locked: ${messageOf(thrown)}. Let this user write to the directory, and ` +
             'use a file system with locks',
-      { directory },
+      { directory, held },
     );
   }
 }

@@ -5,6 +5,7 @@ import { createFailureBudgets } from '../pipeline/address-budgets.ts';
 import { measureEventLoop } from '../pipeline/admission.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { type Plugins, createPlugins } from '../plugins/plugins.ts';
+import { platformWarning } from '../settings/platform.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets, demoCredentials } from '../settings/secrets.ts';
 import { type Authenticator, sharedKeys } from '../signature/authenticate.ts';
@@ -255,6 +256,8 @@ function describeSources(settings: Settings, secrets: Secrets, authenticator: Au
     for (const because of warnings) log.warn('source-weak', { source, because });
   }
   for (const because of sharedKeys(described)) log.warn('source-weak', { because });
+  const weakPlatform = platformWarning(settings.platform);
+  if (weakPlatform !== undefined) log.warn('platform-weak', { because: weakPlatform });
   const weak = [...demoCredentials(settings, secrets.read), ...secrets.warnings()];
   for (const because of weak) log.warn('secret-weak', { because });
 }

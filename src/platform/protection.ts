@@ -54,12 +54,24 @@ function missing(name: string): CountersignError {
   return new CountersignError('USAGE', `${name} of the platform's credentials is empty; give its value`);
 }
 
+/** Reads a key. Its error begins with the name. */
+function named<T>(name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    if (!(thrown instanceof CountersignError)) throw thrown;
+    const because = `${name} of the platform's credentials ${thrown.message}`;
+    throw new CountersignError(thrown.code, because, thrown.data, thrown);
+  }
+}
+
 /** `md5`: flat members. Answers are not signed. */
 function flatProtection(credentials: Extract<PlatformCredentials, { readonly scheme: 'md5' }>): Protection {
   const { appKey, secret, emptyValues = 'keep', platformKey } = credentials;
   if (secret === '') throw missing('secret');
   const signer = compileSigner({ scheme: 'md5', secret, emptyValues });
-  const receiverKey = platformKey === undefined ? undefined : readPublicKey(platformKey);
+  const receiverKey =
+    platformKey === undefined ? undefined : named('platformKey', () => readPublicKey(platformKey));
   const own: readonly [string, Member] = ['appKey', stringMember(appKey)];
   return {
     seal: (parameters, nowMs) => signer.sign(new Map([own, ...parameters]), nowMs),
@@ -88,7 +100,8 @@ function envelopeProtection(
   credentials: Extract<PlatformCredentials, { readonly scheme: 'rsa-envelope' }>,
 ): Protection {
   const { appKey, merchantKey, platformKey } = credentials;
-  const [ours, theirs] = [readPrivateKey(merchantKey), readPublicKey(platformKey)];
+  const ours = named('merchantKey', () => readPrivateKey(merchantKey));
+  const theirs = named('platformKey', () => readPublicKey(platformKey));
   if (!canDecryptBlocks(readKey(merchantKey, 'private'))) {
     throw new CountersignError(
       'USAGE',

@@ -1,3 +1,4 @@
+import { isLoopback } from '../values/loopback.ts';
 import { checkedText, section, text, wholeNumberOr } from './fields.ts';
 
 const URL_FIX =
@@ -28,3 +29,14 @@ export const platform = section({
   .describe(
     "The platform's own interface, for `countersign platform`. The credentials are those of a payment source.",
   );
+
+/** A warning about an address over which others can read and change requests and answers. */
+export function platformWarning({ url }: { readonly url?: string | undefined }): string | undefined {
+  if (url === undefined) return undefined;
+  const { protocol, hostname, origin } = new URL(url);
+  if (protocol === 'https:' || isLoopback(hostname)) return undefined;
+  return (
+    `platform.url is ${origin}, where others on the network can read and change requests and answers; ` +
+    'use https'
+  );
+}

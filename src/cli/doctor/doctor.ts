@@ -1,8 +1,10 @@
 import type { CommandRow } from '../command.ts';
 import { checkPlugins } from './plugins.ts';
 import { checkKeys } from './keys.ts';
+import { checkPlatform } from './platform.ts';
 import { checkPolicies } from './policies.ts';
 import { checkPorts } from './ports.ts';
+import { checkReconcile } from './reconcile.ts';
 import { checkStore } from './store.ts';
 import { type Finding, attempt, guarded } from './finding.ts';
 import { counted, printableLines } from '../print.ts';
@@ -12,7 +14,8 @@ export const doctor: CommandRow = {
   path: 'doctor',
   summary:
     'Check settings, keys, store, policies and ports, and say how to fix each problem. Changes no ' +
-    'settings, policies or decisions. It writes test data, and upgrades a store of an older version.',
+    'settings, policies or decisions. It writes test data, and upgrades a store of an older version. ' +
+    "With platform.url, it asks the platform for yesterday's bill.",
   example: 'doctor\ndoctor --config /etc/countersign/countersign.yaml --json',
   async run(session) {
     const findings = await runChecks(session);
@@ -34,19 +37,21 @@ async function runChecks(session: Session): Promise<readonly Finding[]> {
   const findings: Finding[] = [{ check: 'settings', state: 'ok', because }];
   findings.push(...(await guarded('keys', () => checkKeys(session, settings))));
   findings.push(...(await checkPlugins(session, settings)));
+  findings.push(...(await guarded('platform', () => checkPlatform(session, settings))));
   const { findings: found, store } = await checkStore(session, settings);
   try {
     findings.push(...found, ...(await guarded('policies', () => checkPolicies(settings, store))));
   } finally {
     await store?.close();
   }
+  findings.push(...(await checkReconcile(settings, session.clock())));
   return [...findings, ...(await guarded('ports', () => checkPorts(settings)))];
 }
 
 function findingText({ check, state, because }: Finding): string {
   const [first = '', ...more] = printableLines(because).split('\n');
   return [
-    `${state.padEnd(8)} ${check.padEnd(8)}  ${first}`,
-    ...more.map((line) => `${' '.repeat(19)}${line}`),
+    `${state.padEnd(8)} ${check.padEnd(9)}  ${first}`,
+    ...more.map((line) => `${' '.repeat(20)}${line}`),
   ].join('\n');
 }

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
-import { isIP } from 'node:net';
 import { readPem } from '../../compose/tls.ts';
 import { startModule } from '../../plugins/module.ts';
 import { messageOf } from '../../errors.ts';
 import type { Release } from '../../policy/release.ts';
 import type { Settings } from '../../settings/schema.ts';
+import { isLoopback } from '../../values/loopback.ts';
 import { type ReadSecret, nameOfSecret } from '../../values/secret.ts';
 import { type Finding, guarded } from './finding.ts';
 import type { Session } from '../session.ts';
@@ -65,11 +65,6 @@ function certificateOf(ca: string, name: string): void {
   } catch (thrown) {
     throw new Error(`${ca} is not a PEM certificate: ${messageOf(thrown)}`, { cause: thrown });
   }
-}
-
-function isLoopback(hostname: string): boolean {
-  if (hostname === 'localhost' || hostname === '[::1]') return true;
-  return isIP(hostname) === 4 && hostname.startsWith('127.');
 }
 
 async function checkModule(module: Module): Promise<readonly Finding[]> {

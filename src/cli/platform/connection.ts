@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { CountersignError } from '../../errors.ts';
 import { type Connection, createConnection, systemParts } from '../../platform/connection.ts';
 import type { PlatformCredentials } from '../../platform/protection.ts';
+import { platformWarning } from '../../settings/platform.ts';
 import type { Call } from '../command.ts';
 import { sourceFor } from '../send/callback.ts';
 import type { SourceOf } from '../send/keys.ts';
@@ -27,15 +28,38 @@ export interface PlatformCall {
 const TIMEOUT_BOUNDS = { least: 1, most: 300_000 };
 
 /**
- * The connection of the settings, as one of their payment sources: by default that of `--source`. Throws
- * USAGE, or KEY_UNREADABLE.
+ * The connection of the settings, as the payment source of `--source`. Warns on standard error if others on the
+ * network can read along. Throws USAGE, or KEY_UNREADABLE.
  */
-export function openConnection(
+export function openConnection(session: Session, call: Call): PlatformCall {
+  reportWeakPlatform(session);
+  return connect(session, sourceFor(session, 'payment', call.option('source')), {
+    scheme: call.option('scheme'),
+    timeoutMs: call.count('timeout', TIMEOUT_BOUNDS),
+  });
+}
+
+export function reportWeakPlatform(session: Session): void {
+  const weak = platformWarning(session.settings().platform);
+  if (weak !== undefined) session.report(`Warning: ${weak}.`);
+}
+
+interface ConnectOptions {
+  /** By default the first that the source has. */
+  readonly scheme?: string | undefined;
+  /** By default those of the settings. */
+  readonly timeoutMs?: number | undefined;
+  readonly retries?: number;
+}
+
+/** The connection of the settings, as a payment source. Throws USAGE, or KEY_UNREADABLE. */
+export function connect(
   session: Session,
-  call: Call,
-  wanted: string | undefined = call.option('source'),
+  source: SourceOf<'payment'>,
+  { scheme, timeoutMs, retries }: ConnectOptions = {},
 ): PlatformCall {
-  const { url, segment, timeoutMs, retries } = session.settings().platform;
+  const { platform } = session.settings();
+  const { url, segment } = platform;
   if (url === undefined) {
     throw new CountersignError(
       'USAGE',
@@ -43,14 +67,13 @@ export function openConnection(
         'COUNTERSIGN_PLATFORM_URL',
     );
   }
-  const source = sourceFor(session, 'payment', wanted);
-  const credentials = credentialsOf(source, session, call.option('scheme'));
+  const credentials = credentialsOf(source, session, scheme);
   const connection = createConnection(
     {
       url,
       segment,
-      retries,
-      timeoutMs: call.count('timeout', TIMEOUT_BOUNDS) ?? timeoutMs,
+      retries: retries ?? platform.retries,
+      timeoutMs: timeoutMs ?? platform.timeoutMs,
       credentials,
     },
     { ...systemParts, clock: session.clock },

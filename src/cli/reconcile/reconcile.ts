@@ -7,8 +7,9 @@ import { type Entries, fileEntries, storeEntries } from '../../reconcile/entries
 import { type RunParts, runDay, runNextDay } from '../../reconcile/run.ts';
 import { type Call, type CommandRow, type ExitCode, byOption, optionName } from '../command.ts';
 import { readTime } from '../period.ts';
-import { openConnection } from '../platform/connection.ts';
+import { connect, reportWeakPlatform } from '../platform/connection.ts';
 import { isoTime } from '../print.ts';
+import { sourceFor } from '../send/callback.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
 import { directoryOf, directoryOption, required } from './directory.ts';
@@ -73,6 +74,7 @@ day must be repeated.`,
   async run(session, call) {
     SMALL_HEAP.forEach((flag) => setFlagsFromString(flag));
     const directory = directoryOf(session, call);
+    if (call.option('bill') === undefined) reportWeakPlatform(session);
     if (call.option('through') !== undefined) return reconcileThrough(session, call, directory);
     const date = required('day', call.option('day'), 'the day to reconcile, such as 2026-03-02');
     const { warnings, ...parts } = await partsOf(session, call, date);
@@ -191,7 +193,10 @@ function billsOf(
     payments.map((source) => {
       const file = files.get(source);
       if (file !== undefined) return [source, openBillFile(file, { count })];
-      return [source, platformBill(openConnection(session, call, source).connection, { source, day })];
+      return [
+        source,
+        platformBill(connect(session, sourceFor(session, 'payment', source)).connection, { source, day }),
+      ];
     }),
   );
 }

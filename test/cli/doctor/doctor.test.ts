@@ -70,7 +70,7 @@ describe('doctor, where all is in order', () => {
     const { run } = place();
     const { code, out } = await run('doctor');
     expect(code).toBe(0);
-    expect(out).toMatch(/^ok {7}settings {2}.*settings\.yaml with 2 sources$/m);
+    expect(out).toMatch(/^ok {7}settings {3}.*settings\.yaml with 2 sources$/m);
     expect(out).toMatch(/\n0 faults, 0 warnings\.\n$/);
   });
 
