@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { userInfo } from 'node:os';
+import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { systemClock } from '../values/clock.ts';
 import { VERSION } from '../values/version.ts';
@@ -15,6 +16,7 @@ export async function runMain(): Promise<ExitCode> {
     err: err.write,
     drained: out.drained,
     ...(process.stderr.isTTY ? { progress: (line) => err.write(`\r\u001b[K${line}`) } : {}),
+    ...(process.stdin.isTTY && process.stderr.isTTY ? { confirm } : {}),
     input: () => text(process.stdin),
     env: process.env,
     clock: systemClock,
@@ -26,6 +28,18 @@ export async function runMain(): Promise<ExitCode> {
   if (lost !== undefined) err.write(`The output is not complete: ${lost}.\n`);
   await err.finished();
   return lost === undefined ? code : 2;
+}
+
+/** Asks on the terminal. Every answer but `y` or `yes` is a no, also its end. */
+async function confirm(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const ended = once(terminal, 'close').then(() => '');
+    const answer = await Promise.race([terminal.question(`${question} [y/N] `), ended]).catch(() => '');
+    return /^y(?:es)?$/i.test(answer.trim());
+  } finally {
+    terminal.close();
+  }
 }
 
 /** An output stream of this process, whose reader may go away. */

@@ -23,12 +23,13 @@ export async function runProgram(argv: readonly string[], unsafe: Terminal): Pro
 
 /** A terminal that escapes all control characters, because printed texts may come from untrusted senders. */
 function withoutControls(terminal: Terminal): Terminal {
-  const { out, err, progress } = terminal;
+  const { out, err, progress, confirm } = terminal;
   return {
     ...terminal,
     out: (text) => out(printableLines(text)),
     err: (text) => err(printableLines(text)),
     ...(progress && { progress: (line: string) => progress(printable(line)) }),
+    ...(confirm && { confirm: (question: string) => confirm(printable(question)) }),
   };
 }
 

@@ -17,6 +17,8 @@ export interface Terminal {
   readonly drained?: () => Promise<void>;
   /** Replaces the line that it showed before. Absent without a terminal. */
   readonly progress?: (line: string) => void;
+  /** Asks a person a question. Absent without a terminal. */
+  readonly confirm?: (question: string) => Promise<boolean>;
   readonly input: () => Promise<string>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -38,6 +40,8 @@ export interface Session extends Pick<Terminal, 'env' | 'clock' | 'input' | 'sto
   report(line: string): void;
   /** Shows the progress of long work. The empty text clears it. Nothing with `--json`. */
   progress(line: string): void;
+  /** Whether a person agrees. Undefined if nobody can be asked: without a terminal, or with `--json`. */
+  confirm(question: string): Promise<boolean | undefined>;
   /**
    * Resolves once the reader has taken the output, so that long output waits for it. Rejects if the reader
    * went away.
@@ -79,6 +83,7 @@ export function openSession(terminal: Terminal, { config, json, by }: SessionOpt
     print: (text, value) => terminal.out(`${json ? printableJson(value) : text}\n`),
     report: (line) => (json ? undefined : terminal.err(`${line}\n`)),
     progress: (line) => (json ? undefined : terminal.progress?.(line)),
+    confirm: async (question) => (json ? undefined : terminal.confirm?.(question)),
     drained: async () => terminal.drained?.(),
     settingsFile: config ?? env['COUNTERSIGN_CONFIG'] ?? DEFAULT_SETTINGS_FILE,
     settings: () => (settings ??= loadSettings({ file: config, env })),

@@ -10,6 +10,14 @@ export interface WrittenRule {
   readonly kind: string;
   readonly mode: 'enforce' | 'observe';
   readonly parameters: JsonObject;
+  /** Present if its counter is new and that of another rule of its kind is gone. */
+  readonly newCount?: NewCount | undefined;
+}
+
+/** A counter that starts at zero: what was used so far is no longer counted. */
+export interface NewCount {
+  readonly max: Json;
+  readonly window: Json;
 }
 
 export type RuleChange =
@@ -19,6 +27,7 @@ export type RuleChange =
       readonly mode: WrittenRule['mode'];
       readonly parameters: WrittenRule['parameters'];
       readonly direction: Direction;
+      readonly newCount?: NewCount | undefined;
     }
   | {
       readonly change: 'changed';
@@ -30,10 +39,27 @@ export type RuleChange =
       readonly mode:
         { readonly before: string; readonly after: string; readonly direction: Direction } | undefined;
       readonly parameters: readonly ValueChange[];
+      readonly newCount?: (NewCount & { readonly direction: Direction }) | undefined;
     };
 
-/** Whether a rule lets less or more through than before; undefined where that is not certain. */
-export type Direction = 'stricter' | 'looser' | undefined;
+/**
+ * What a change does to approvals, in the same state of the store. `stricter`: it approves nothing that was
+ * refused before. `looser`: it refuses nothing that was approved before. `both`: it refuses some callbacks
+ * that were approved, and approves some that were refused. `unclear`: none of these is proven. Undefined: it
+ * changes no verdict.
+ */
+export type Direction = 'stricter' | 'looser' | 'both' | 'unclear' | undefined;
+
+/** Whether a change may approve what was refused before. */
+export const mayLoosen = (direction: Direction): boolean =>
+  direction !== undefined && direction !== 'stricter';
+
+/** Whether a change of a rule may approve what was refused before. */
+export function ruleLoosens(change: RuleChange): boolean {
+  if (change.change !== 'changed') return mayLoosen(change.direction);
+  const { mode, parameters, newCount } = change;
+  return [mode, newCount, ...parameters].some((each) => mayLoosen(each?.direction));
+}
 
 /** Values by name, as in the document of a release. */
 export type JsonObject = { readonly [name: string]: Json };
@@ -60,60 +86,67 @@ export function diffRules(
   const keptRules = new Set(counterparts.values());
   const oldOrder = before.filter((rule) => keptRules.has(rule));
   const newOrder = after.filter((rule) => counterparts.has(rule));
-  const isEnforcing = (rules: readonly WrittenRule[]): boolean =>
-    rules.some(({ mode }) => mode === 'enforce');
-  // A policy that enforces nothing approves nothing. Its first enforcing rule makes approvals possible, so it
-  // is looser.
-  const isDirectionKnown = isEnforcing(before) && isEnforcing(after);
+  // Where a policy begins or ceases to enforce, the policy has the direction, and not its rules.
+  const isEnforced = enforces(before) && enforces(after);
   const changes = after.map((rule): RuleChange | undefined => {
     const was = counterparts.get(rule);
-    if (was === undefined) return addedOrRemoved('added', rule, isDirectionKnown);
-    return changedRule(was, rule, {
-      moved: oldOrder.indexOf(was) !== newOrder.indexOf(rule),
-      isDirectionKnown,
-    });
+    if (was === undefined) return addedOrRemoved('added', rule, isEnforced);
+    return changedRule(was, rule, { moved: oldOrder.indexOf(was) !== newOrder.indexOf(rule), isEnforced });
   });
   const removed = before.filter((rule) => !keptRules.has(rule));
   return [
     ...changes.filter((change) => change !== undefined),
-    ...removed.map((rule) => addedOrRemoved('removed', rule, isDirectionKnown)),
+    ...removed.map((rule) => addedOrRemoved('removed', rule, isEnforced)),
   ];
 }
 
-function addedOrRemoved(
-  change: 'added' | 'removed',
-  rule: WrittenRule,
-  isDirectionKnown: boolean,
-): RuleChange {
-  const { name, mode, parameters } = rule;
+/** Whether any of the rules decides. A policy without such a rule changes no verdict. */
+export const enforces = (rules: readonly Pick<WrittenRule, 'mode'>[]): boolean =>
+  rules.some(({ mode }) => mode === 'enforce');
+
+function addedOrRemoved(change: 'added' | 'removed', rule: WrittenRule, isEnforced: boolean): RuleChange {
+  const { name, mode, parameters, newCount } = rule;
   const direction = change === 'added' ? 'stricter' : 'looser';
   return {
     change,
     rule: name,
     mode,
     parameters,
-    direction: isDirectionKnown && mode === 'enforce' ? direction : undefined,
+    direction: isEnforced && mode === 'enforce' ? direction : undefined,
+    ...(newCount && { newCount }),
   };
 }
 
 function changedRule(
   was: WrittenRule,
   rule: WrittenRule,
-  { moved, isDirectionKnown }: { readonly moved: boolean; readonly isDirectionKnown: boolean },
+  { moved, isEnforced }: { readonly moved: boolean; readonly isEnforced: boolean },
 ): RuleChange | undefined {
-  const enforces = isDirectionKnown && was.mode === 'enforce' && rule.mode === 'enforce';
-  const parameters = diffValues(was.parameters, rule.parameters, enforces ? rule.kind : '');
+  const decides = isEnforced && was.mode === 'enforce' && rule.mode === 'enforce';
+  const parameters = diffValues(
+    was.parameters,
+    rule.parameters,
+    decides ? directionOfParameters(was, rule) : noDirection,
+  );
   const direction = rule.mode === 'enforce' ? 'stricter' : 'looser';
   const mode =
     was.mode === rule.mode
       ? undefined
-      : ({
-          before: was.mode,
-          after: rule.mode,
-          direction: isDirectionKnown ? direction : undefined,
-        } as const);
-  if (parameters.length === 0 && mode === undefined && !moved) return undefined;
-  return { change: 'changed', rule: rule.name, was: was.name, moved, mode, parameters };
+      : ({ before: was.mode, after: rule.mode, direction: isEnforced ? direction : undefined } as const);
+  const newCount = rule.newCount && {
+    ...rule.newCount,
+    direction: decides ? ('looser' as const) : undefined,
+  };
+  if (parameters.length === 0 && mode === undefined && !moved && newCount === undefined) return undefined;
+  return {
+    change: 'changed',
+    rule: rule.name,
+    was: was.name,
+    moved,
+    mode,
+    parameters,
+    ...(newCount && { newCount }),
+  };
 }
 
 /**
@@ -178,14 +211,17 @@ export function writtenRule(entry: Json, index: number): WrittenRule | undefined
   };
 }
 
-/**
- * The changes of named values. `kind` is the kind of the enforcing rule whose parameters they are. Without a
- * kind (the empty text), the changes have no direction.
- */
+/** The direction of a changed value, by its path (`max.BTC`). */
+export type DirectionOf = (path: string, before: Json | undefined, after: Json | undefined) => Direction;
+
+/** For values on which no verdict depends. */
+export const noDirection: DirectionOf = () => undefined;
+
+/** The changes of named values, by name. */
 export function diffValues(
   before: JsonObject,
   after: JsonObject,
-  kind: string,
+  directionOf: DirectionOf,
   parents: readonly string[] = [],
 ): readonly ValueChange[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
@@ -193,37 +229,56 @@ export function diffValues(
     const [from, to] = [before[last], after[last]];
     const path = [...parents, last];
     if (isSame(from, to)) return [];
-    if (isObject(from) && isObject(to)) return diffValues(definedIn(from), definedIn(to), kind, path);
+    if (isObject(from) && isObject(to)) return diffValues(definedIn(from), definedIn(to), directionOf, path);
     const name = path.join('.');
+    const direction = directionOf(name, from, to);
     const items = Array.isArray(from) || Array.isArray(to) ? diffItems(from, to) : undefined;
-    if (items === undefined || items.added.length + items.removed.length === 0) {
-      return [{ name, before: from, after: to, direction: directionOfBound(kind, name, from, to) }];
-    }
-    const { added, removed } = items;
-    const direction = last === 'values' ? directionOfValues(kind, added.length, removed.length) : undefined;
-    return [{ name, added, removed, direction }];
+    return items === undefined || items.added.length + items.removed.length === 0
+      ? [{ name, before: from, after: to, direction }]
+      : [{ name, ...items, direction }];
   });
 }
 
-/** The direction of a rule whose parameter changed from one amount, number or duration to another. */
-function directionOfBound(
-  kind: string,
-  path: string,
-  before: Json | undefined,
-  after: Json | undefined,
-): Direction {
+/**
+ * The directions of the parameters of an enforcing rule: of its bounds and of the values that it lists, as the
+ * rule declares them. The direction of any other parameter is unclear.
+ */
+function directionOfParameters(was: WrittenRule, rule: WrittenRule): DirectionOf {
+  const { kind } = rule;
   const bounds = Object.entries(ruleNamed(kind)?.bounds ?? {});
-  const [, bound] = bounds.find(([name]) => path === name || path.startsWith(`${name}.`)) ?? [];
+  const names = new Set([...Object.keys(was.parameters), ...Object.keys(rule.parameters)]);
+  const changed = [...names].filter((name) => !isSame(was.parameters[name], rule.parameters[name]));
+  return (path, before, after) => {
+    const [name = '', bound] = bounds.find(([each]) => path === each || path.startsWith(`${each}.`)) ?? [];
+    if (bound !== undefined) {
+      const isTableEntry = path !== name;
+      if (before !== undefined && after !== undefined) return directionOfBound(bound, before, after);
+      if (isTableEntry && bound === 'maximum') return before === undefined ? 'looser' : 'stricter';
+      // Without its bound, a rule may need other parameters, which change its meaning.
+      const isScalar = magnitude(before ?? after) !== undefined;
+      if (isTableEntry || changed.length > 1 || !isScalar) return 'unclear';
+      return before === undefined ? 'stricter' : 'looser';
+    }
+    const items = path === 'values' ? diffItems(before, after) : undefined;
+    return items === undefined
+      ? 'unclear'
+      : directionOfValues(kind, items.added.length, items.removed.length);
+  };
+}
+
+/** The direction of a rule whose bound changed from one amount, number or duration to another. */
+function directionOfBound(bound: 'maximum' | 'minimum', before: Json, after: Json): Direction {
   const [from, to] = [magnitude(before), magnitude(after)];
-  if (bound === undefined || from === undefined || to === undefined) return undefined;
-  if (from.unit !== to.unit || from.size === to.size) return undefined;
+  if (from === undefined || to === undefined || from.unit !== to.unit) return 'unclear';
+  if (from.size === to.size) return undefined;
   return to.size < from.size === (bound === 'maximum') ? 'stricter' : 'looser';
 }
 
 /** The direction of a rule after values were added to, or removed from, those that it passes or refuses. */
 export function directionOfValues(kind: string, added: number, removed: number): Direction {
+  if (added + removed === 0) return undefined;
   const listed = ruleNamed(kind)?.listedValues;
-  if (listed === undefined || added > 0 === removed > 0) return undefined;
+  if (listed === undefined || (added > 0 && removed > 0)) return 'unclear';
   return added > 0 === (listed === 'pass') ? 'looser' : 'stricter';
 }
 

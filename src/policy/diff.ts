@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { CountersignError, messageOf } from '../errors.ts';
 import { type Json, isObject } from '../values/canonical.ts';
+import { compileRelease } from './compile.ts';
 import {
   type Direction,
+  type DirectionOf,
   type JsonObject,
   type RuleChange,
   type ValueChange,
@@ -11,13 +13,24 @@ import {
   diffRules,
   diffValues,
   directionOfValues,
+  enforces,
+  mayLoosen,
+  noDirection,
+  ruleLoosens,
   writtenRule,
 } from './diff-rules.ts';
+import { type Scope, directionOfScope } from './diff-scope.ts';
+import type { CompiledPolicy } from './release.ts';
 
 /** The differences between two releases, in the terms of policy files. The order of files has no effect. */
 export interface ReleaseDiff {
   /** True if nothing differs. */
   readonly same: boolean;
+  /**
+   * The names of all changes that may approve what was refused before, such as `payments/amount-limit#1`. Every
+   * other change is proven not to.
+   */
+  readonly loosens: readonly string[];
   /** By name. */
   readonly policies: readonly PolicyChange[];
   /** List files, by name. */
@@ -25,7 +38,11 @@ export interface ReleaseDiff {
   /** Assets of `assets.yaml`, by symbol. */
   readonly assets: readonly AssetChange[];
   /** Any other file beside the policies, by name. */
-  readonly files: readonly { readonly file: string; readonly change: Change }[];
+  readonly files: readonly {
+    readonly file: string;
+    readonly change: Change;
+    readonly direction: Direction;
+  }[];
 }
 
 type Change = 'added' | 'removed' | 'changed';
@@ -36,6 +53,7 @@ export type PolicyChange =
       readonly change: 'added' | 'removed';
       readonly callback: string;
       readonly rules: readonly WrittenRule[];
+      readonly direction: Direction;
     }
   | {
       readonly policy: string;
@@ -45,6 +63,8 @@ export type PolicyChange =
       /** The callbacks that it applies to, by member. */
       readonly when: readonly ValueChange[];
       readonly rules: readonly RuleChange[];
+      /** That it judges other callbacks than before. Its members and rules have directions of their own. */
+      readonly direction: Direction;
     };
 
 export interface ListChange {
@@ -66,6 +86,7 @@ export interface AssetChange {
   readonly change: Change;
   /** All members of an asset that was added or removed. */
   readonly members: readonly ValueChange[];
+  readonly direction: Direction;
 }
 
 const ENTRIES_SHOWN = 5;
@@ -77,8 +98,13 @@ const ENTRIES_SHOWN = 5;
  */
 export function diffReleases(oldDocument: string | undefined, newDocument: string | undefined): ReleaseDiff {
   const [from, to] = [contentOf(oldDocument), contentOf(newDocument)];
+  const sides: Sides = {
+    before: from.compiled,
+    after: to.compiled,
+    newCounts: newCountsIn(from.compiled ?? [], to.compiled ?? []),
+  };
   const policies = byName(from.policies, to.policies).flatMap(([name, before, after]) =>
-    diffPolicy(name, before, after),
+    diffPolicy(name, before, after, sides),
   );
   const lists = byName(from.lists, to.lists).flatMap(([file, before, after]) =>
     diffList(file, before, after, [from, to]),
@@ -87,10 +113,25 @@ export function diffReleases(oldDocument: string | undefined, newDocument: strin
     diffAsset(symbol, before, after),
   );
   const files = byName(from.files, to.files).flatMap(([file, before, after]) =>
-    before === after ? [] : [{ file, change: changeOf(before, after) }],
+    before === after ? [] : [{ file, change: changeOf(before, after), direction: 'unclear' as const }],
   );
   const same = [policies, lists, assets, files].every(({ length }) => length === 0);
-  return { same, policies, lists, assets, files };
+  const loosens = [
+    ...policies.flatMap(looseningsOf),
+    ...lists.filter(({ direction }) => mayLoosen(direction)).map(({ file }) => `list file ${file}`),
+    ...assets.map(({ symbol }) => `asset ${symbol}`),
+    ...files.map(({ file }) => `file ${file}`),
+  ];
+  return { same, loosens, policies, lists, assets, files };
+}
+
+/** The names of the changes of a policy that may approve what was refused before. */
+function looseningsOf(change: PolicyChange): readonly string[] {
+  const { policy } = change;
+  const members = change.change === 'changed' ? change.members : [];
+  const itself = [change, ...members].some(({ direction }) => mayLoosen(direction));
+  const rules = change.change === 'changed' ? change.rules.filter(ruleLoosens) : [];
+  return [...(itself ? [`policy ${policy}`] : []), ...rules.map(({ rule }) => `${policy}/${rule}`)];
 }
 
 interface Content {
@@ -98,6 +139,16 @@ interface Content {
   readonly lists: ReadonlyMap<string, readonly string[]>;
   readonly assets: ReadonlyMap<string, JsonObject>;
   readonly files: ReadonlyMap<string, string>;
+  /** Undefined if this version can't compile the document. */
+  readonly compiled: readonly CompiledPolicy[] | undefined;
+}
+
+/** Both releases, as far as this version can compile them. */
+interface Sides {
+  readonly before: Content['compiled'];
+  readonly after: Content['compiled'];
+  /** The rules in `after` that begin a new count, such as `payments/window-limit#1`. */
+  readonly newCounts: ReadonlySet<string>;
 }
 
 const json = z.json() as z.ZodType<Json>;
@@ -111,7 +162,7 @@ const releaseShape = z.looseObject({
 
 function contentOf(document: string | undefined): Content {
   if (document === undefined)
-    return { policies: new Map(), lists: new Map(), assets: new Map(), files: new Map() };
+    return { policies: new Map(), lists: new Map(), assets: new Map(), files: new Map(), compiled: [] };
   try {
     const { policies, lists, assets, files } = releaseShape.parse(JSON.parse(document));
     return {
@@ -119,6 +170,7 @@ function contentOf(document: string | undefined): Content {
       lists: new Map(Object.entries(lists)),
       assets: new Map(Object.entries(assets?.assets ?? {})),
       files: new Map(Object.entries(files ?? {})),
+      compiled: compiledIn(document),
     };
   } catch (thrown) {
     throw new CountersignError(
@@ -130,21 +182,98 @@ function contentOf(document: string | undefined): Content {
   }
 }
 
+function compiledIn(document: string): Content['compiled'] {
+  const compiled = compileRelease(document);
+  return compiled.ok ? compiled.release.policies : undefined;
+}
+
 function diffPolicy(
   policy: string,
   before: JsonObject | undefined,
   after: JsonObject | undefined,
+  sides: Sides,
 ): readonly PolicyChange[] {
+  const [rulesBefore, rulesAfter] = [rulesOf(before), rulesOf(after).map(withNewCount(policy, sides))];
   if (before === undefined || after === undefined) {
-    const written = after ?? before ?? {};
+    const [written, rules] = after === undefined ? [before ?? {}, rulesBefore] : [after, rulesAfter];
     const change = after === undefined ? 'removed' : 'added';
-    return [{ policy, change, callback: textOf(written['callback']), rules: rulesOf(written) }];
+    const direction = enforces(rules) ? scopeDirection(policy, sides) : undefined;
+    return [{ policy, change, callback: textOf(written['callback']), rules, direction }];
   }
-  const members = diffValues(membersOf(before), membersOf(after), '');
-  const when = diffValues(mapping(before['when']), mapping(after['when']), '');
-  const rules = diffRules(rulesOf(before), rulesOf(after));
+  const isEnforced = enforces(rulesBefore) || enforces(rulesAfter);
+  const members = diffValues(
+    membersOf(before),
+    membersOf(after),
+    isEnforced ? directionOfMember : noDirection,
+  );
+  const when = diffValues(mapping(before['when']), mapping(after['when']), noDirection);
+  const rules = diffRules(rulesBefore, rulesAfter);
   if (members.length + when.length + rules.length === 0) return [];
-  return [{ policy, change: 'changed', members, when, rules }];
+  const judgesOthers =
+    when.length > 0 ||
+    before['callback'] !== after['callback'] ||
+    enforces(rulesBefore) !== enforces(rulesAfter);
+  const direction = isEnforced && judgesOthers ? scopeDirection(policy, sides) : undefined;
+  return [{ policy, change: 'changed', members, when, rules, direction }];
+}
+
+/** What it does to approvals that a policy judges other callbacks than before. */
+function scopeDirection(policy: string, { before, after }: Sides): Direction {
+  if (before === undefined || after === undefined) return 'unclear';
+  const [[was, others], [is, othersNow]] = [scopesIn(before, policy), scopesIn(after, policy)];
+  return directionOfScope(was, is, { before: others, after: othersNow });
+}
+
+/** What the policy judges, and what each other policy judges. */
+function scopesIn(
+  policies: readonly CompiledPolicy[],
+  name: string,
+): readonly [itself: Scope | undefined, others: readonly Scope[]] {
+  const judging = policies.filter(({ rules }) => enforces(rules));
+  return [judging.find((each) => each.name === name), judging.filter((each) => each.name !== name)];
+}
+
+const directionOfMember: DirectionOf = (name, _, after) => {
+  // The direction of what the policy judges includes its kind of callback.
+  if (name === 'description' || name === 'callback') return undefined;
+  // A refusal that is not final can be decided again.
+  return name === 'refusals' ? (after === 'final' ? 'stricter' : 'looser') : 'unclear';
+};
+
+/**
+ * The rules whose counter is new, if the counter of another rule of their kind is gone: that of the rule before
+ * its change, or of its policy before its renaming.
+ */
+function newCountsIn(
+  before: readonly CompiledPolicy[],
+  after: readonly CompiledPolicy[],
+): ReadonlySet<string> {
+  const [counted, counts] = [countersIn(before), countersIn(after)];
+  const gone = new Set([...counted].filter(([counter]) => !counts.has(counter)).map(([, { kind }]) => kind));
+  const begun = [...counts].filter(([counter, { kind }]) => !counted.has(counter) && gone.has(kind));
+  return new Set(begun.map(([, { rule }]) => rule));
+}
+
+/** The rules that count, by their counters. */
+function countersIn(
+  policies: readonly CompiledPolicy[],
+): ReadonlyMap<string, { readonly rule: string; readonly kind: string }> {
+  const rules = policies.flatMap((policy) => policy.rules.map((rule) => ({ policy, rule })));
+  return new Map(
+    rules.flatMap(({ policy, rule: { counter, name } }) =>
+      counter === undefined
+        ? []
+        : [[counter, { rule: `${policy.name}/${name}`, kind: name.split('#')[0] ?? '' }]],
+    ),
+  );
+}
+
+/** Every rule that counts has the parameters `max` and `window`. */
+function withNewCount(policy: string, { newCounts }: Sides): (rule: WrittenRule) => WrittenRule {
+  return (rule) => {
+    const { max = '', window = '' } = rule.parameters;
+    return newCounts.has(`${policy}/${rule.name}`) ? { ...rule, newCount: { max, window } } : rule;
+  };
 }
 
 /**
@@ -156,7 +285,8 @@ function membersOf(policy: JsonObject): JsonObject {
   return Object.fromEntries(others);
 }
 
-function rulesOf({ rules }: JsonObject): readonly WrittenRule[] {
+function rulesOf(policy: JsonObject | undefined): readonly WrittenRule[] {
+  const rules = policy?.['rules'];
   return Array.isArray(rules)
     ? (rules as readonly Json[]).map(writtenRule).filter((rule) => rule !== undefined)
     : [];
@@ -173,12 +303,20 @@ function diffList(
   const removed = [...from].filter((text) => !to.has(text));
   const change = changeOf(before, after);
   if (change === 'changed' && added.length + removed.length === 0) return [];
-  const [kind = '', ...others] = new Set(contents.flatMap((content) => kindsThatUse(content, file)));
-  const direction =
-    change === 'changed' && others.length === 0
-      ? directionOfValues(kind, added.length, removed.length)
-      : undefined;
+  const direction = directionOfEntries(
+    new Set(contents.flatMap((content) => kindsThatUse(content, file))),
+    // The rules that begin or cease to use the file have a direction themselves.
+    change === 'changed' ? added.length : 0,
+    change === 'changed' ? removed.length : 0,
+  );
   return [{ file, change, added: entriesOf(added), removed: entriesOf(removed), direction }];
+}
+
+/** The direction of a file whose entries changed, by the kinds of the enforcing rules that use it. */
+function directionOfEntries(kinds: ReadonlySet<string>, added: number, removed: number): Direction {
+  const directions = new Set([...kinds].map((kind) => directionOfValues(kind, added, removed)));
+  const [direction] = directions;
+  return directions.size > 1 ? 'unclear' : direction;
 }
 
 /** The kinds of enforcing rules that refer to a list file. */
@@ -201,9 +339,11 @@ function diffAsset(
   before: JsonObject | undefined,
   after: JsonObject | undefined,
 ): readonly AssetChange[] {
-  const members = diffValues(before ?? {}, after ?? {}, '');
+  const members = diffValues(before ?? {}, after ?? {}, noDirection);
   const change = changeOf(before, after);
-  return change === 'changed' && members.length === 0 ? [] : [{ symbol, change, members }];
+  return change === 'changed' && members.length === 0
+    ? []
+    : [{ symbol, change, members, direction: 'unclear' }];
 }
 
 const entriesOf = (values: readonly string[]): Entries => ({

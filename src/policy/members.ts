@@ -25,7 +25,10 @@ export function memberNamed(kind: Kind, name: string): string | undefined {
 
 const NONE: readonly string[] = [];
 
-/** The values of a member as comparable texts. Only `to` can have several. A missing member has no values. */
+/** The only member that can have several values: the addresses of a withdrawal. */
+export const MULTI_VALUED = 'to';
+
+/** The values of a member as comparable texts; see {@link MULTI_VALUED}. A missing member has no values. */
 export function valuesOf(callback: Callback, member: string): readonly string[] {
   return member === SOURCE ? [callback.source] : (callback.values.get(member) ?? NONE);
 }

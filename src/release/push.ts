@@ -52,7 +52,10 @@ export interface RollbackRequest {
  * Puts an earlier revision in force again. Throws REVISION_UNKNOWN, POLICY_INVALID if this version of the
  * program can't compile it, POLICY_CONFLICT after a concurrent push, or USAGE if it is in force already.
  */
-export async function rollback(store: Store, request: RollbackRequest): Promise<Control> {
+export async function rollback(
+  store: Store,
+  request: RollbackRequest,
+): Promise<{ readonly control: Control; readonly before: string; readonly release: Release }> {
   const { revision: expected } = await store.control();
   const release = await readRevision(store, await findRevision(store, request.revision));
   if (release.revision === expected) {
@@ -64,7 +67,8 @@ export async function rollback(store: Store, request: RollbackRequest): Promise<
       },
     );
   }
-  return pushRelease(store, { release, expected, by: request.by, message: request.message });
+  const control = await pushRelease(store, { release, expected, by: request.by, message: request.message });
+  return { control, before: expected, release };
 }
 
 /** The only revision that begins with `prefix`. Throws REVISION_UNKNOWN unless there is exactly one. */

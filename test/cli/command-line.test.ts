@@ -76,7 +76,7 @@ describe('the command line', () => {
     ['an unknown command', ['polcy'], "unknown command 'polcy'"],
     ['an unknown option', ['policy', 'show', '--al'], "unknown option '--al'"],
     ['a missing argument', ['decisions', 'show'], "missing required argument 'id'"],
-    ['a missing --message', ['policy', 'push'], '--message is missing or empty'],
+    ['an empty --message', ['policy', 'push', '--message', ''], '--message is missing or empty'],
   ])('%s: 2, and says what it was', async (_, argv, said) => {
     const { code, out, err } = await runCall(argv);
     expect({ code, out }).toEqual({ code: 2, out: '' });

@@ -49,7 +49,7 @@ describe('two releases', () => {
     );
     if (!first.ok || !second.ok) throw new Error('they do not compile');
     const found = diffReleases(first.release.document, second.release.document);
-    expect(found).toEqual({ same: true, policies: [], lists: [], assets: [], files: [] });
+    expect(found).toEqual({ same: true, loosens: [], policies: [], lists: [], assets: [], files: [] });
   });
 
   it('of which one has more policies differ in those', () => {
@@ -89,10 +89,11 @@ describe('two releases', () => {
         change: 'changed',
         members: [
           { name: 'description', before: 'one', after: 'two', direction: undefined },
-          { name: 'refusals', before: undefined, after: 'final', direction: undefined },
+          { name: 'refusals', before: undefined, after: 'final', direction: 'stricter' },
         ],
         when: [{ name: 'symbol', added: ['USDT9'], removed: [], direction: undefined }],
         rules: [],
+        direction: 'looser',
       },
     ]);
   });
@@ -109,7 +110,7 @@ describe('two releases', () => {
     expect(diffReleases(unknown, unknown.replace('"2"', '"3"')).policies).toMatchObject([
       {
         rules: [
-          { rule: 'quorum#1', parameters: [{ name: 'of', before: '2', after: '3', direction: undefined }] },
+          { rule: 'quorum#1', parameters: [{ name: 'of', before: '2', after: '3', direction: 'unclear' }] },
         ],
       },
     ]);
@@ -135,7 +136,21 @@ describe('rules', () => {
       'value-limit: { max: 1, maxAge: 1h }',
       'looser',
     ],
-    ['another window', HOUR, HOUR.replace('1h', '2h'), undefined],
+    ['another window', HOUR, HOUR.replace('1h', '2h'), 'unclear'],
+    ['a further bound', 'amount-limit: { min: 1 }', 'amount-limit: { min: 1, max: 9 }', 'stricter'],
+    ['a bound less', 'amount-limit: { min: 1, max: 9 }', 'amount-limit: { max: 9 }', 'looser'],
+    [
+      'a minimum for one asset more',
+      'amount-limit: { by: asset, max: { A: 9, B: 9 }, min: { A: 1 } }',
+      'amount-limit: { by: asset, max: { A: 9, B: 9 }, min: { A: 1, B: 1 } }',
+      'unclear',
+    ],
+    [
+      'fewer assets',
+      'amount-limit: { by: asset, max: { A: 9, B: 9 } }',
+      'amount-limit: { by: asset, max: { A: 9 } }',
+      'stricter',
+    ],
     [
       'more that may',
       'allow-list: { of: userId, values: [1] }',
@@ -152,7 +167,19 @@ describe('rules', () => {
       'others that may',
       'allow-list: { of: userId, values: [1, 2] }',
       'allow-list: { of: userId, values: [2, 3] }',
+      'unclear',
+    ],
+    [
+      'the same that may, in another order',
+      'allow-list: { of: userId, values: [1, 2] }',
+      'allow-list: { of: userId, values: [2, 1] }',
       undefined,
+    ],
+    [
+      'one value more that a member may have',
+      'member-equals: { member: userId, values: [1] }',
+      'member-equals: { member: userId, values: [1, 2] }',
+      'looser',
     ],
     [
       'more that may not',
@@ -166,10 +193,41 @@ describe('rules', () => {
       'deny-list: { of: userId, values: [2] }',
       'looser',
     ],
-    ['another list', 'deny-list: { of: userId, list: a }', 'deny-list: { of: userId, list: b }', undefined],
+    ['another list', 'deny-list: { of: userId, list: a }', 'deny-list: { of: userId, list: b }', 'unclear'],
+    [
+      'a longer cooling period',
+      'cooling-period: { of: userId, list: a, for: 24h }',
+      'cooling-period: { of: userId, list: a, for: 2d }',
+      'stricter',
+    ],
+    [
+      'a time before a value is known',
+      'first-use-limit: { of: userId, max: 1 }',
+      'first-use-limit: { of: userId, max: 1, for: 1h }',
+      'stricter',
+    ],
+    [
+      'other office hours',
+      'schedule: { zone: UTC, days: mon }',
+      'schedule: { zone: UTC, days: [mon, tue] }',
+      'unclear',
+    ],
   ])('with %s', (_, before, after, direction) => {
     expect(rulesOf([before], [after])).toMatchObject([
       { change: 'changed', moved: false, mode: undefined, parameters: [{ direction }] },
+    ]);
+  });
+
+  it('are unclear with a table in place of no bound, since it refuses and approves assets', () => {
+    expect(
+      rulesOf(['amount-limit: { min: 1 }'], ['amount-limit: { min: 1, by: asset, max: { A: 9 } }']),
+    ).toMatchObject([
+      {
+        parameters: [
+          { name: 'by', direction: 'unclear' },
+          { name: 'max', direction: 'unclear' },
+        ],
+      },
     ]);
   });
 
@@ -180,7 +238,7 @@ describe('rules', () => {
       {
         parameters: [
           { name: 'max.BTC', before: '1', after: '0.5', direction: 'stricter' },
-          { name: 'max.USDT1742', before: undefined, after: '100', direction: undefined },
+          { name: 'max.USDT1742', before: undefined, after: '100', direction: 'looser' },
         ],
       },
     ]);
@@ -283,7 +341,7 @@ describe('files beside the policies', () => {
     ['deny-list', '1\n2\n', '1\n', 'looser'],
     ['allow-list', '1\n2\n', '1\n2\n3\n', 'looser'],
     ['allow-list', '1\n2\n', '2\n', 'stricter'],
-    ['allow-list', '1\n2\n', '2\n3\n', undefined],
+    ['allow-list', '1\n2\n', '2\n3\n', 'unclear'],
   ])('of a %s, from %j to %j', (rule, before, after, direction) => {
     const found = diff(
       { text: listed(rule), files: { 'users.txt': before } },
@@ -296,7 +354,7 @@ describe('files beside the policies', () => {
     });
   });
 
-  it('have no direction if a rule lets their entries through, deep in its parameters', () => {
+  it('are unclear if a rule lets their entries through, deep in its parameters', () => {
     const text = `policy: p
 callback: web3
 when: { symbol: ETH }
@@ -306,7 +364,7 @@ rules:
 `;
     const [one, other] = [`0x${'11'.repeat(20)}\n`, `0x${'22'.repeat(20)}\n`];
     const found = diff({ text, files: { 'users.txt': one } }, { text, files: { 'users.txt': one + other } });
-    expect(found.lists).toMatchObject([{ change: 'changed', added: { count: 1 }, direction: undefined }]);
+    expect(found.lists).toMatchObject([{ change: 'changed', added: { count: 1 }, direction: 'unclear' }]);
   });
 
   it('have the direction of the rules that enforce, and none if all rules that use them observe', () => {
@@ -360,9 +418,9 @@ rules:
     const text = '{"format":1,"lists":{},"policies":[],"files":{"a.abi":"1","b.abi":"1"}}';
     const other = '{"format":1,"lists":{},"policies":[],"files":{"b.abi":"2","c.abi":"1"}}';
     expect(diffReleases(text, other).files).toEqual([
-      { file: 'a.abi', change: 'removed' },
-      { file: 'b.abi', change: 'changed' },
-      { file: 'c.abi', change: 'added' },
+      { file: 'a.abi', change: 'removed', direction: 'unclear' },
+      { file: 'b.abi', change: 'changed', direction: 'unclear' },
+      { file: 'c.abi', change: 'added', direction: 'unclear' },
     ]);
   });
 });

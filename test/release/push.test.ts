@@ -87,7 +87,7 @@ describe('pushing a release', () => {
 describe('rolling back', () => {
   it('pushes an old revision, named by the beginning of its hash', async () => {
     const store = await openWith(one, two);
-    const control = await rollback(store, {
+    const { control } = await rollback(store, {
       revision: one.revision.slice(0, 8).toUpperCase(),
       by: 'ben',
       message: 'back',

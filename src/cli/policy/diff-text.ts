@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import type { AssetChange, Entries, ListChange, PolicyChange, ReleaseDiff } from '../../policy/diff.ts';
-import type { Direction, RuleChange, ValueChange, WrittenRule } from '../../policy/diff-rules.ts';
+import type { Direction, NewCount, RuleChange, ValueChange, WrittenRule } from '../../policy/diff-rules.ts';
+import { durationMs } from '../../policy/rules/parameter.ts';
 import type { Json } from '../../values/canonical.ts';
 import { counted, printable } from '../print.ts';
 
@@ -13,7 +14,9 @@ export function diffText({ same, policies, lists, assets, files }: ReleaseDiff):
     ...policies.flatMap(policyLines),
     ...lists.map(listLine),
     ...assets.map(assetLine),
-    ...files.map(({ file, change }) => `${SIGNS[change]} file ${printable(file)}`),
+    ...files.map(
+      ({ file, change, direction }) => `${SIGNS[change]} file ${printable(file)}${directionText(direction)}`,
+    ),
   ].join('\n');
 }
 
@@ -23,11 +26,12 @@ function policyLines(policy: PolicyChange): readonly string[] {
   const sign = SIGNS[policy.change];
   const headline = `${sign} policy ${policy.policy}`;
   if (policy.change !== 'changed') {
-    const rules = policy.rules.map((rule) => `    ${sign} ${ruleText(rule)}`);
-    return [`${headline} (${policy.callback}, ${counted(policy.rules.length, 'rule')})`, ...rules];
+    const rules = policy.rules.map((rule) => `    ${sign} ${ruleText(rule)}${newCountText(rule.newCount)}`);
+    const content = `(${policy.callback}, ${counted(policy.rules.length, 'rule')})`;
+    return [`${headline} ${content}${scopeText(policy)}`, ...rules];
   }
   return [
-    headline,
+    `${headline}${scopeText(policy)}`,
     ...policy.members.map((member) => `    ~ ${valueText(member)}`),
     ...policy.when.map((member) => `    ~ when ${valueText(member)}`),
     ...policy.rules.map(ruleLine),
@@ -36,15 +40,46 @@ function policyLines(policy: PolicyChange): readonly string[] {
 
 function ruleLine(change: RuleChange): string {
   if (change.change !== 'changed') {
-    return `    ${SIGNS[change.change]} ${ruleText(change)}${directionText(change.direction)}`;
+    const text = `${ruleText(change)}${directionText(change.direction)}${newCountText(change.newCount)}`;
+    return `    ${SIGNS[change.change]} ${text}`;
   }
-  const { rule, was, moved, mode, parameters } = change;
+  const { rule, was, moved, mode, parameters, newCount } = change;
   const details = [
     ...(moved ? [`moved from ${was}`] : []),
     ...(mode === undefined ? [] : [`mode ${mode.before} -> ${mode.after}${directionText(mode.direction)}`]),
     ...parameters.map(valueText),
   ];
-  return `    ~ ${rule}${rule === was || moved ? '' : ` (was ${was})`} ${details.join('; ')}`;
+  const name = `${rule}${rule === was || moved ? '' : ` (was ${was})`}`;
+  const countText = `${newCountText(newCount)}${directionText(newCount?.direction)}`;
+  return `    ~ ${[name, ...(details.length > 0 ? [details.join('; ')] : [])].join(' ')}${countText}`;
+}
+
+/** `; begins a new count: …`. What was used so far is no longer counted. */
+function newCountText(newCount: NewCount | undefined): string {
+  if (newCount === undefined) return '';
+  const window = jsonText(newCount.window);
+  const until =
+    durationMs(window) === undefined ? `until the end of the ${window}` : `in the first ${window}`;
+  return `; begins a new count: up to ${jsonText(newCount.max)} more may pass ${until}`;
+}
+
+const SCOPE_TEXTS: Readonly<Record<PolicyChange['change'], Partial<Record<string, string>>>> = {
+  added: {
+    looser: 'looser: no other policy decided its callbacks',
+    both: 'stricter where another policy decided the callback, looser elsewhere',
+  },
+  removed: {
+    stricter: 'stricter: no other policy decides its callbacks, so they are refused',
+    both: 'looser where another policy decides the callback, stricter elsewhere: refused',
+  },
+  changed: { both: 'stricter for some, looser for others' },
+};
+
+/** The direction of a policy that decides other callbacks than before. */
+function scopeText({ change, direction }: PolicyChange): string {
+  if (direction === undefined) return '';
+  const text = SCOPE_TEXTS[change][direction] ?? direction;
+  return ` (${change === 'changed' ? `decides other callbacks: ${text}` : text})`;
 }
 
 function ruleText(
@@ -85,8 +120,9 @@ function entriesText(what: string, { count, first }: Entries): readonly string[]
   return [`${count} ${what} (${first.map(printable).join(', ')}${more})`];
 }
 
-function assetLine({ symbol, change, members }: AssetChange): string {
-  return `${SIGNS[change]} asset ${printable(symbol)} ${members.map(valueText).join('; ')}`;
+function assetLine({ symbol, change, members, direction }: AssetChange): string {
+  const text = members.map(valueText).join('; ');
+  return `${SIGNS[change]} asset ${printable(symbol)} ${text}${directionText(direction)}`;
 }
 
 const directionText = (direction: Direction): string => (direction === undefined ? '' : ` (${direction})`);

@@ -1,5 +1,6 @@
 import { CountersignError } from '../../errors.ts';
-import { diffReleases } from '../../policy/diff.ts';
+import { type ReleaseDiff, diffReleases } from '../../policy/diff.ts';
+import type { Release } from '../../policy/release.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
 import { findRevision, shortRevision } from '../../release/push.ts';
 import type { Store } from '../../store/store.ts';
@@ -11,7 +12,7 @@ export const policyDiff: CommandRow = {
   path: 'policy diff',
   summary:
     'Show how policy files differ from the policies in force, or one revision from another: rule ' +
-    'by rule, and whether each gets stricter.',
+    'by rule, whether each change gets stricter or looser, and where a count begins anew.',
   example: 'policy diff\npolicy diff config/policies --exit-code\npolicy diff --from 3f9a1c04 --to 77b0e2d1',
   define: (command) =>
     command
@@ -55,3 +56,26 @@ async function sideOfRevision(store: Store, name: string): Promise<Side> {
   const revision = await findRevision(store, name);
   return { revision, document: await store.document(revision) };
 }
+
+/**
+ * The changes from a revision to a release, or a sentence that says why they are not known. Even then a push
+ * must be possible, because it may repair the store.
+ */
+export async function diffFrom(
+  store: Pick<Store, 'document'>,
+  before: string,
+  release: Pick<Release, 'document'>,
+): Promise<ReleaseDiff | string> {
+  try {
+    const document = before === '' ? undefined : await store.document(before);
+    return before !== '' && document === undefined
+      ? `The difference is not known: the store does not have revision ${shortRevision(before)}, which is in force.`
+      : diffReleases(document, release.document);
+  } catch (thrown) {
+    if (!(thrown instanceof CountersignError && thrown.code === 'STORE_CORRUPT')) throw thrown;
+    return `The difference is not known: ${thrown.message}`;
+  }
+}
+
+export const diffOrReason = (diff: ReleaseDiff | string): string =>
+  typeof diff === 'string' ? diff : diffText(diff);

@@ -1,27 +1,30 @@
 import { CountersignError } from '../../errors.ts';
-import { type ReleaseDiff, diffReleases } from '../../policy/diff.ts';
+import type { ReleaseDiff } from '../../policy/diff.ts';
 import type { Release } from '../../policy/release.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
 import { conflict, pushRelease, shortRevision } from '../../release/push.ts';
 import { readTests } from '../../simulation/test-files.ts';
 import { type TestReport, runTests } from '../../simulation/run-tests.ts';
 import { freezeText } from '../../store/freezes.ts';
-import type { Store } from '../../store/store.ts';
 import { type Call, type CommandRow, byOption, requiredMessage } from '../command.ts';
 import { guarded } from '../doctor/finding.ts';
 import { checkRelease } from '../doctor/policies.ts';
-import { printable } from '../print.ts';
+import { counted, printable } from '../print.ts';
 import type { Session } from '../session.ts';
 import { servicesThatApplied } from '../services.ts';
-import { diffText } from './diff-text.ts';
+import { diffFrom, diffOrReason } from './diff.ts';
 import { reportJson, reportText, summaryText } from './test.ts';
 import { sizeOf, sizeText } from './validate.ts';
 
 const SKIPPED = ' (tests skipped)';
+const NO_REASON = 'no reason given';
+const NAMES_SHOWN = 5;
 
 export const policyPush: CommandRow = {
   path: 'policy push',
-  summary: 'Run the tests of policy files, and put the files in force on every replica.',
+  summary:
+    'Run the tests of policy files, and put the files in force on every replica. If that may loosen the ' +
+    'policies, it takes a reason or --yes, or asks.',
   example:
     'policy push --message "limit raised, see RISK-12"\n' +
     'policy push config/policies --message "as reviewed" --expect 3f9a1c04d2b7\n' +
@@ -30,7 +33,11 @@ export const policyPush: CommandRow = {
     byOption(
       command.argument('[directory]', 'the policy files (default: policies.directory of the settings)'),
     )
-      .option('--message <text>', 'the reason, for the history; required except with --dry-run')
+      .option(
+        '--message <text>',
+        'the reason, for the history; required, unless --yes is given, if the push may loosen the policies',
+      )
+      .option('--yes', 'push without a reason and without a question')
       .option(
         '--expect <revision>',
         'push only if this revision, or its beginning, is in force; `none` for no policies ' +
@@ -39,7 +46,7 @@ export const policyPush: CommandRow = {
       .option('--dry-run', 'do everything except the push')
       .option('--skip-tests', 'push without running the tests; the history will say so'),
   async run(session, call) {
-    const message = call.flag('dryRun') ? '' : requiredMessage(call);
+    const message = call.option('message') === undefined ? undefined : requiredMessage(call);
     const [directory = session.settings().policies.directory] = call.arguments;
     const release = await readPolicyDirectory(directory);
     const skipped = call.flag('skipTests');
@@ -63,21 +70,25 @@ export const policyPush: CommandRow = {
     const findings = await guarded('policies', () => checkRelease(session.settings(), store, release));
     const warnings = findings.map(({ because }) => because);
     for (const warning of warnings) session.report(`Warning: ${warning}.`);
-    const diff = await diffWithInForce(store, before, release);
-    const shown = `${typeof diff === 'string' ? diff : diffText(diff)}\n${testsText(report)}`;
+    const diff = await diffFrom(store, before, release);
+    const shown = `${diffOrReason(diff)}\n${testsText(report)}`;
     const expected = expectedOf(call, before);
+    if (expected !== before) throw conflict(before, expected, release.revision);
     if (call.flag('dryRun')) {
-      if (expected !== before) throw conflict(before, expected, release.revision);
       const change = `${shortRevision(before)} → ${shortRevision(release.revision)}, ${sizeText(release)}`;
       const text = `Would be in force: ${change}. Nothing was pushed.`;
       session.print(`${shown}\n${text}`, { pushed: false, ...facts, diff, warnings });
       return 0;
     }
+    if (message === undefined && !call.flag('yes') && !(await isConfirmed(session, diff))) {
+      session.print('Nothing was pushed.', { pushed: false, ...facts, diff, warnings });
+      return 1;
+    }
     const { sequence } = await pushRelease(store, {
       release,
       expected,
       by: session.by,
-      message: skipped ? `${message}${SKIPPED}` : message,
+      message: `${message ?? NO_REASON}${skipped ? SKIPPED : ''}`,
     });
     session.print(
       `${shown}\nIn force: ${shortRevision(before)} → ${shortRevision(release.revision)}, ${sizeText(release)}.`,
@@ -98,6 +109,27 @@ export const policyPush: CommandRow = {
   },
 };
 
+/**
+ * Whether to push without a reason. A push that may loosen the policies is a question, or a USAGE error if
+ * nobody can answer it.
+ */
+async function isConfirmed(session: Session, diff: ReleaseDiff | string): Promise<boolean> {
+  const loosens =
+    typeof diff === 'string' ? ['the policies, since the difference is not known'] : diff.loosens;
+  if (loosens.length === 0) return true;
+  session.report(diffOrReason(diff));
+  const names = loosens.slice(0, NAMES_SHOWN).map(printable).join(', ');
+  const more = loosens.length - NAMES_SHOWN;
+  const what = `may loosen ${names}${more > 0 ? ` and ${counted(more, 'other')}` : ''}`;
+  const confirmed = await session.confirm(`The push ${what}. Push?`);
+  if (confirmed !== undefined) return confirmed;
+  throw new CountersignError(
+    'USAGE',
+    `the push ${what}. Give the reason with --message, or push without one with --yes`,
+    { loosens },
+  );
+}
+
 async function runPolicyTests(session: Session, release: Release, directory: string): Promise<TestReport> {
   const tests = await readTests(directory);
   const report = runTests(release, tests, (done) => session.progress(`${done} of ${tests.length} tests`));
@@ -117,26 +149,6 @@ function refused(session: Session, report: TestReport): 1 {
 function testsText(report: TestReport | undefined): string {
   if (report === undefined) return 'The tests were skipped.';
   return report.passed === 0 ? 'There are no tests.' : summaryText(report);
-}
-
-/**
- * The changes that the push makes, or a sentence that says why they are not known. Even then a push must be
- * possible, because it may repair the store.
- */
-async function diffWithInForce(
-  store: Store,
-  before: string,
-  release: Release,
-): Promise<ReleaseDiff | string> {
-  try {
-    const document = before === '' ? undefined : await store.document(before);
-    return before !== '' && document === undefined
-      ? `The difference is not known: the store does not have revision ${shortRevision(before)}, which is in force.`
-      : diffReleases(document, release.document);
-  } catch (thrown) {
-    if (!(thrown instanceof CountersignError && thrown.code === 'STORE_CORRUPT')) throw thrown;
-    return `The difference is not known: ${thrown.message}`;
-  }
 }
 
 /**

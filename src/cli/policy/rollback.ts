@@ -1,10 +1,11 @@
 import { shortRevision, rollback } from '../../release/push.ts';
 import { type CommandRow, byOption, messageOption, requiredMessage } from '../command.ts';
 import { servicesThatApplied } from '../services.ts';
+import { diffFrom, diffOrReason } from './diff.ts';
 
 export const policyRollback: CommandRow = {
   path: 'policy rollback',
-  summary: 'Put an earlier revision in force again.',
+  summary: 'Put an earlier revision in force again, and show what that changed.',
   example: 'policy rollback 3f9a1c04d2b7 --message "the new limit refuses too much"',
   define: (command) =>
     messageOption(
@@ -14,14 +15,18 @@ export const policyRollback: CommandRow = {
     const message = requiredMessage(call);
     const [revision = ''] = call.arguments;
     const store = await session.store();
-    const { revision: before } = await store.control();
-    const control = await rollback(store, { revision, by: session.by, message });
-    session.print(`In force: ${shortRevision(before)} → ${shortRevision(control.revision)}.`, {
-      before,
-      revision: control.revision,
-      sequence: control.sequence,
-      services: await servicesThatApplied(session, control),
-    });
+    const { control, before, release } = await rollback(store, { revision, by: session.by, message });
+    const diff = await diffFrom(store, before, release);
+    session.print(
+      `${diffOrReason(diff)}\nIn force: ${shortRevision(before)} → ${shortRevision(control.revision)}.`,
+      {
+        before,
+        revision: control.revision,
+        sequence: control.sequence,
+        diff,
+        services: await servicesThatApplied(session, control),
+      },
+    );
     return 0;
   },
 };

@@ -28,6 +28,7 @@ export const coolingPeriod = defineRule({
       'The time since an entry was added, at least, from 1s to 92d, like 90s, 10m, 24h or 7d.',
     ),
   }),
+  bounds: { for: 'minimum' },
   example: `policy: partners-after-a-day
 callback: transfer
 when: { source: vault }

@@ -63,7 +63,7 @@ export const firstUseLimit = defineRule({
     .superRefine(({ by, max }, context) => {
       checkByAsset(by, { max }, context);
     }),
-  bounds: { max: 'maximum' },
+  bounds: { max: 'maximum', for: 'minimum' },
   example: `policy: new-addresses
 callback: transfer
 when: { source: vault }

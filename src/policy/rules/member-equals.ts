@@ -30,6 +30,7 @@ export const memberEquals = defineRule({
         params: { fix: 'give exactly one of value and values' },
       });
     }),
+  listedValues: 'pass',
   example: `policy: exchange-deposits
 callback: transfer
 when: { source: vault }

@@ -19,9 +19,15 @@ export interface Rule {
   readonly callbacks: readonly Kind[];
   /** Each parameter has a description, for the reference and for editors. */
   readonly parameters: z.ZodObject;
-  /** The paths of parameters that are limits. A greater maximum, or a smaller minimum, lets more through. */
+  /**
+   * The paths of parameters that are limits. A greater maximum, or a smaller minimum, lets more through. So
+   * does leaving out an optional limit, and a further asset in a table of maxima.
+   */
   readonly bounds?: Readonly<Record<string, 'maximum' | 'minimum'>>;
-  /** Whether the rule passes or refuses the values in its parameter `values` or in its list file. */
+  /**
+   * Whether the rule passes or refuses the values in its parameter `values` or in its list file. More values
+   * then pass more, or refuse more.
+   */
   readonly listedValues?: 'pass' | 'refuse';
   /** A whole policy with this rule, as YAML. */
   readonly example: string;

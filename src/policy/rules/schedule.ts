@@ -65,6 +65,8 @@ export const schedule = defineRule({
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: scheduleParameters,
+  // The dates of the holiday file.
+  listedValues: 'refuse',
   example: `policy: office-hours
 callback: payment
 when: { source: shop }

@@ -56,7 +56,7 @@ export const speedUp = defineRule({
         );
       }
     }),
-  bounds: { max: 'maximum' },
+  bounds: { max: 'maximum', within: 'maximum' },
   example: `policy: speed-ups
 callback: transfer
 when: { source: vault }

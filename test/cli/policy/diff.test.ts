@@ -48,9 +48,10 @@ rules:
     );
     const { out } = await run('policy', 'diff');
     expect(out).toContain('    ~ description (none) -> ours\n');
+    expect(out).toContain('~ policy transfers (decides other callbacks: looser)\n');
     expect(out).toContain('    ~ when symbol + BTC\n');
     expect(out).toContain(
-      "values + '0x8617E340B3D01FA5F11F306F4090FD50E238070D', - '0x52908400098527886e0f7030069857d2e4169ee7'\n".replaceAll(
+      "values + '0x8617E340B3D01FA5F11F306F4090FD50E238070D', - '0x52908400098527886e0f7030069857d2e4169ee7' (unclear)\n".replaceAll(
         "'",
         '',
       ),
@@ -103,7 +104,9 @@ rules:
   it('where nothing is in force shows all as new', async () => {
     const { code, out } = await place().run('policy', 'diff');
     expect(code).toBe(0);
-    expect(out).toMatch(/^no revision → [0-9a-f]{12}\n\+ policy payments \(payment, 2 rules\)\n/);
+    expect(out).toMatch(
+      /^no revision → [0-9a-f]{12}\n\+ policy payments \(payment, 2 rules\) \(looser: no other policy decided its callbacks\)\n/,
+    );
   });
 
   it.each([

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openEmbeddedStore } from '../../../src/store/embedded/open.ts';
 import { POLICIES } from '../../service.ts';
-import { type Place, place, runCall } from '../terminal.ts';
+import { NOBODY_NOTED, type Place, place, runCall } from '../terminal.ts';
 
 const FAULTY = `policy: payments
 callback: payment
@@ -331,11 +331,96 @@ describe('policy push', () => {
     });
   });
 
+  it.each([
+    ['that loosens', changed(2000), 'payments/amount-limit#1'],
+    [
+      'that is unclear',
+      POLICIES['payments.yaml'].replace('[userId]', '[appOrderId]'),
+      'payments/window-limit#2',
+    ],
+    ['that begins a new count', POLICIES['payments.yaml'].replace('24h', '12h'), 'payments/window-limit#2'],
+  ])(
+    'without a reason, of a change %s: 2, names the change and the options, and pushes nothing',
+    async (_, text, name) => {
+      const { run, write, revision } = await pushed();
+      write('policies/payments.yaml', text);
+      const { code, out, err } = await run('policy', 'push');
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      expect(err).toContain('~ policy payments\n');
+      expect(err).toContain(
+        `USAGE: the push may loosen ${name}. Give the reason with --message, or push without one with --yes\n`,
+      );
+      const { json } = await run('policy', 'push', '--json');
+      expect(json()).toMatchObject({ error: { code: 'USAGE', data: { loosens: [name] } } });
+      expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+    },
+  );
+
+  it('without a reason of the first policies: 2, since they approve what was refused', async () => {
+    const { run } = place();
+    const { code, err } = await run('policy', 'push');
+    expect(code).toBe(2);
+    expect(err).toContain('the push may loosen policy payments, policy transfers, policy web3. Give');
+    expect((await run('policy', 'history', '--json')).json()).toEqual([]);
+  });
+
+  it('with --yes goes through without a reason, and the history says so', async () => {
+    const { run, write } = await pushed();
+    write('policies/payments.yaml', changed(2000));
+    expect(await run('policy', 'push', '--yes')).toMatchObject({ code: 0 });
+    expect((await run('policy', 'history', '--json')).json()).toMatchObject([
+      { message: 'no reason given', inForce: true },
+      { message: 'first' },
+    ]);
+  });
+
+  it('of a change that is proven to be stricter needs no reason', async () => {
+    const { run, write } = await pushed();
+    write('policies/payments.yaml', changed(500));
+    const { code, out, err } = await run('policy', 'push');
+    expect(code).toBe(0);
+    expect(err).toEqual(NOBODY_NOTED);
+    expect(out).toContain('max 1000 -> 500 (stricter)\n');
+    expect((await run('policy', 'history', '--json')).json()).toMatchObject([
+      { message: 'no reason given', inForce: true },
+      { message: 'first' },
+    ]);
+  });
+
+  it('asks a person at a terminal before it loosens, and only then', async () => {
+    const { runWith, run, write, revision } = await pushed();
+    const asked: string[] = [];
+    const answering = (answer: boolean) =>
+      runWith({
+        confirm: (question) => {
+          asked.push(question);
+          return Promise.resolve(answer);
+        },
+      });
+    write('policies/payments.yaml', changed(2000));
+    expect(await answering(false)('policy', 'push')).toMatchObject({ code: 1, out: 'Nothing was pushed.\n' });
+    expect(await answering(true)('policy', 'push', '--json')).toMatchObject({ code: 2 });
+    expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+    expect(asked).toEqual(['The push may loosen payments/amount-limit#1. Push?']);
+    const { code, err } = await answering(true)('policy', 'push');
+    expect(code).toBe(0);
+    expect(err).toContain('max 1000 -> 2000 (looser)\n');
+    expect(asked).toHaveLength(2);
+    write('policies/payments.yaml', changed(500));
+    expect(await answering(false)('policy', 'push')).toMatchObject({ code: 0 });
+    write('policies/payments.yaml', changed(3000));
+    expect(await answering(false)('policy', 'push', '--message', 'x')).toMatchObject({ code: 0 });
+    expect(asked).toHaveLength(2);
+  });
+
   it('mends a store whose revision in force is no release', async () => {
     const { run, folder } = place();
     const store = await openEmbeddedStore({ path: join(folder, 'store.db') });
     await store.push({ revision: 'ab'.repeat(32), document: 'torn', expected: '', by: 'x', message: 'y' });
     await store.close();
+    const without = await run('policy', 'push');
+    expect(without.code).toBe(2);
+    expect(without.err).toContain('may loosen the policies, since the difference is not known');
     const { code, out } = await run('policy', 'push', '--message', 'mended');
     expect(code).toBe(0);
     expect(out).toContain('The difference is not known');
@@ -446,7 +531,11 @@ describe('policy rollback', () => {
     await run('policy', 'push', '--message', 'second');
     const { code, out } = await run('policy', 'rollback', revision.slice(0, 5), '--message', 'too high');
     expect(code).toBe(0);
-    expect(out).toMatch(new RegExp(`^In force: [0-9a-f]{12} → ${revision.slice(0, 12)}\\.\n$`));
+    const change = '~ policy payments\n    ~ amount-limit#1 max 2000 -> 1000 (stricter)\n';
+    expect(out.startsWith(change)).toBe(true);
+    expect(out.slice(change.length)).toMatch(
+      new RegExp(`^In force: [0-9a-f]{12} → ${revision.slice(0, 12)}\\.\n$`),
+    );
     expect((await run('policy', 'history', '--json')).json()).toMatchObject([
       { sequence: 3, revision, message: 'too high', inForce: true },
       { sequence: 2, inForce: false },

@@ -1,0 +1,70 @@
+import type { Kind } from '../callback/callback.ts';
+import type { Direction } from './diff-rules.ts';
+import { MULTI_VALUED } from './members.ts';
+import type { When } from './when.ts';
+
+/** The callbacks that a policy judges. */
+export interface Scope {
+  readonly callback: Kind;
+  readonly when: When;
+}
+
+/**
+ * What it does to approvals that a policy judges other callbacks than before. A callback that gets a further
+ * judge is approved less often, and one that gets its first judge can be approved at all. It is the reverse
+ * where a callback loses a judge. Undefined stands for a policy that judges nothing: it is not there, or none
+ * of its rules decides. `others` are the scopes of the other policies, before and after.
+ */
+export function directionOfScope(
+  was: Scope | undefined,
+  is: Scope | undefined,
+  others: { readonly before: readonly Scope[]; readonly after: readonly Scope[] },
+): Direction {
+  if (was !== undefined && is !== undefined && !isSameMixture(was, is)) return 'unclear';
+  const gained = is !== undefined && (was === undefined || !contains(was, is));
+  const lost = was !== undefined && (is === undefined || !contains(is, was));
+  const gains = gained ? directionAmong(is, others.before, ['stricter', 'looser']) : undefined;
+  const losses = lost ? directionAmong(was, others.after, ['looser', 'stricter']) : undefined;
+  if (gains === undefined || losses === undefined) return gains ?? losses;
+  return gains === losses ? gains : 'both';
+}
+
+/** The first direction if others judge all callbacks of a scope, the second if they judge none of them. */
+function directionAmong(
+  scope: Scope,
+  others: readonly Scope[],
+  [judged, unjudged]: readonly [Direction, Direction],
+): Direction {
+  if (others.some((other) => contains(other, scope))) return judged;
+  return others.every((other) => isDisjoint(other, scope)) ? unjudged : 'both';
+}
+
+/** Whether each callback of `inner` is certainly one of `outer`. */
+function contains(outer: Scope, inner: Scope): boolean {
+  return (
+    outer.callback === inner.callback &&
+    [...outer.when].every(([member, texts]) => isSubset(inner.when.get(member), texts))
+  );
+}
+
+/** Whether certainly no callback is one of both. A callback with several values of a member may be. */
+function isDisjoint(one: Scope, other: Scope): boolean {
+  return (
+    one.callback !== other.callback ||
+    [...one.when].some(
+      ([member, texts]) =>
+        member !== MULTI_VALUED && ![...(other.when.get(member) ?? texts)].some((text) => texts.has(text)),
+    )
+  );
+}
+
+/** A policy refuses a callback if it names only some of the callback's values. So both must name the same. */
+function isSameMixture(one: Scope, other: Scope): boolean {
+  const [texts, others] = [one.when.get(MULTI_VALUED), other.when.get(MULTI_VALUED)];
+  return texts === undefined
+    ? others === undefined
+    : isSubset(others, texts) && isSubset(texts, others ?? texts);
+}
+
+const isSubset = (inner: ReadonlySet<string> | undefined, outer: ReadonlySet<string>): boolean =>
+  inner !== undefined && [...inner].every((text) => outer.has(text));
