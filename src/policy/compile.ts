@@ -4,7 +4,15 @@ import { type Json, canonicalJson, isObject, sha256Hex } from '../values/canonic
 import { type SyntaxFault, type Tree, jsonOf, positionOf, readYaml } from '../values/yaml.ts';
 import { ASSETS_FILE, type AssetTable, compileAssets } from './assets.ts';
 import { type EntryDocument, type PolicyDocument, type RuleDocument, readPolicy } from './document.ts';
-import { type Path, type PolicyFault, type Problem, faultOfFile, formatPath, formatInput } from './fault.ts';
+import {
+  type Path,
+  type PolicyFault,
+  type Problem,
+  faultOfFile,
+  formatFault,
+  formatPath,
+  formatInput,
+} from './fault.ts';
 import { parseListFile, entriesAsWritten } from './list-file.ts';
 import {
   type CompiledEntry,
@@ -126,17 +134,26 @@ interface ParsedDocument {
 }
 
 function documentInFile(file: string, tree: Tree): ParsedDocument {
-  return { json: jsonOf(tree), faultOf: (problem) => faultAt(file, tree, problem) };
+  return {
+    json: jsonOf(tree),
+    faultOf: (problem) => faultWithin('', problem) ?? faultAt(file, tree, problem),
+  };
 }
 
 function documentInRelease(json: Json, what: string): ParsedDocument {
   return {
     json,
-    faultOf: ({ path, message, fix }) => ({
-      ...faultOfFile(`release, ${what}`, message, fix),
-      path: formatPath(path),
-    }),
+    faultOf: (problem) =>
+      faultWithin('release, ', problem) ?? {
+        ...faultOfFile(`release, ${what}`, problem.message, problem.fix),
+        path: formatPath(problem.path),
+      },
   };
+}
+
+/** The fault of a problem in a file beside the policy. */
+function faultWithin(where: string, { within, message, fix }: Problem): PolicyFault | undefined {
+  return within && { ...faultOfFile(`${where}${within.file}`, message, fix), ...within.at };
 }
 
 /** A problem of a YAML document, with its place in the file. */
@@ -172,7 +189,8 @@ function compileAll(
     textFile: cached(texts, referencedFiles.textFile),
     assets: compileTables(tables, faults),
   };
-  const compiled = compileEach(written.slice(0, POLICIES_MAX), files, faults);
+  const warnings: PolicyFault[] = [];
+  const compiled = compileEach(written.slice(0, POLICIES_MAX), files, { faults, warnings });
   if (written.length > POLICIES_MAX) {
     const message = `there are ${written.length} policies; at most ${POLICIES_MAX} are read`;
     faults.push(faultOfFile('.', message, 'join policies that share their `when`'));
@@ -180,7 +198,7 @@ function compileAll(
   // A policy is left out only if it has a fault. The comparison of the lengths makes sure that no release
   // lacks a policy.
   if (faults.length > 0 || compiled.length < written.length || compiled.length === 0) {
-    return { ok: false, faults: faults.length > 0 ? faults.sort(byPlace) : [emptyRelease] };
+    return { ok: false, faults: faults.length > 0 ? unique(faults).sort(byPlace) : [emptyRelease] };
   }
   compiled.sort((a, b) => (a.policy.name < b.policy.name ? -1 : 1));
   const document = canonicalJson({
@@ -192,20 +210,27 @@ function compileAll(
     policies: compiled.map(({ json }) => json),
   });
   const policies = compiled.map(({ policy }) => policy);
-  return { ok: true, release: indexPolicies(sha256Hex(document), document, policies, files.assets) };
+  return {
+    ok: true,
+    release: indexPolicies(sha256Hex(document), document, policies, {
+      assets: files.assets,
+      warnings: unique(warnings).sort(byPlace),
+    }),
+  };
 }
 
 /** The policies that could be compiled, including those with faults. */
 function compileEach(
   written: readonly ParsedDocument[],
   files: RuleFiles,
-  faults: PolicyFault[],
+  { faults, warnings }: { readonly faults: PolicyFault[]; readonly warnings: PolicyFault[] },
 ): { readonly policy: CompiledPolicy; readonly json: Json }[] {
   const firstOf = new Map<string, PolicyFault>();
   return written.flatMap(({ json, faultOf }) => {
     const problems: Problem[] = [];
+    const doubts: Problem[] = [];
     const document = readPolicy(json, problems);
-    const policy = document && compilePolicy(document, files, problems);
+    const policy = document && compilePolicy(document, files, problems, doubts);
     const place = faultOf({ path: ['policy'], of: 'value', message: '', fix: '' });
     const first = policy && firstOf.get(policy.name);
     if (first !== undefined && policy !== undefined) {
@@ -214,22 +239,27 @@ function compileEach(
       faults.push({ ...place, message, fix: 'give one of the two another name' });
     }
     faults.push(...problems.map(faultOf));
+    if (!files.isStored) warnings.push(...doubts.map(faultOf));
     if (policy === undefined) return [];
     if (policy.name !== '') firstOf.set(policy.name, first ?? place);
     return [{ policy, json }];
   });
 }
 
-/** A policy with its compiled rules. A rule with a fault is left out, and the fault goes to `problems`. */
+/**
+ * A policy with its compiled rules. A rule with a fault is left out, and the fault goes to `problems`. What is
+ * valid, but hardly meant, goes to `doubts`.
+ */
 export function compilePolicy(
   document: PolicyDocument,
   files: RuleFiles,
   problems: Problem[],
+  doubts: Problem[] = [],
 ): CompiledPolicy {
   const { name, callback, final } = document;
   const given = { ...files, kind: callback, problems };
   const when = compileWhen(document.when, ['when'], given);
-  const policy: PolicyParts = { ...given, name, counters: new Map(), rules: [] };
+  const policy: PolicyParts = { ...given, name, doubts, counters: new Map(), rules: [] };
   const entries = document.rules
     .map((entry) =>
       compileEntry(entry, policy, { when, always: true, mode: entry.mode, alternatives: [], scope: [] }),
@@ -243,6 +273,8 @@ interface PolicyParts extends RuleFiles {
   readonly name: string;
   readonly kind: Kind;
   readonly problems: Problem[];
+  /** What is valid, but hardly meant. */
+  readonly doubts: Problem[];
   /** By counter, the rules that count in it. */
   readonly counters: Map<string, { readonly place: string; readonly alternatives: readonly string[] }[]>;
   /** The rules that were compiled, in order. */
@@ -306,11 +338,16 @@ function compileRule(
   policy: PolicyParts,
   { when, always, mode, alternatives, scope, own }: Surroundings & { readonly own: When },
 ): CompiledRule | undefined {
-  const { kind, problems } = policy;
-  const fault: RuleContext['fault'] = (at, message, fix) => {
-    problems.push({ path: [...path, rule.name, ...at], of: 'value', message, fix });
-    return undefined;
-  };
+  const { kind, problems, doubts } = policy;
+  const base = [...path, rule.name];
+  const reportTo =
+    (found: Problem[]): RuleContext['fault'] =>
+    (place, message, fix) => {
+      const at = 'file' in place ? { path: base, within: place } : { path: [...base, ...place] };
+      found.push({ ...at, of: 'value', message, fix });
+      return undefined;
+    };
+  const [fault, warn] = [reportTo(problems), reportTo(doubts)];
   const problemsBefore = problems.length;
   const context: RuleContext = {
     ...policy,
@@ -319,6 +356,7 @@ function compileRule(
     when: when.texts,
     scope: scope.length === 0 ? undefined : canonicalJson(scope),
     fault,
+    warn,
   };
   let check: Check | undefined;
   try {
@@ -389,6 +427,11 @@ function compileTables(tables: readonly ParsedDocument[], faults: PolicyFault[])
   const assets = compileAssets(first.json, problems);
   faults.push(...problems.map(first.faultOf));
   return assets;
+}
+
+/** Each fault once: several rules may use one faulty file. */
+function unique(faults: readonly PolicyFault[]): PolicyFault[] {
+  return [...new Map(faults.map((fault) => [formatFault(fault), fault])).values()];
 }
 
 function byPlace(a: PolicyFault, b: PolicyFault): number {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Callback } from '../callback/callback.ts';
-import { messageOf } from '../errors.ts';
 import type { Amount } from '../values/amount.ts';
 import type { Json } from '../values/canonical.ts';
 import type { Facts } from './facts.ts';
@@ -8,7 +7,7 @@ import { type Path, type Problem, problemsOf } from './fault.ts';
 import { valuesOf } from './members.ts';
 import { amountText, durationText, memberTexts, textList } from './rules/parameter.ts';
 import { priceOf, valueAt } from './rules/price.ts';
-import type { RuleContext, Validity } from './rules/rule.ts';
+import { type RuleContext, type Validity, faultOfRuleFile } from './rules/rule.ts';
 import { compileSchedule, scheduleParameters } from './rules/schedule.ts';
 
 /** Whether a callback meets a condition. */
@@ -78,7 +77,8 @@ export function listedIn(member: string, written: Json, context: ConditionContex
   try {
     values = context.listFile(read.file);
   } catch (thrown) {
-    return context.fault(['file'], messageOf(thrown), 'put the file beside the policy, one value a line');
+    const place = { path: ['file'], fix: 'put the file beside the policy, one value a line' };
+    return faultOfRuleFile(read.file, thrown, place, context);
   }
   const texts = memberTexts(member, values, ['file'], context);
   return texts && oneOf(member, texts);

@@ -88,16 +88,30 @@ export function diffRules(
   const newOrder = after.filter((rule) => counterparts.has(rule));
   // Where a policy begins or ceases to enforce, the policy has the direction, and not its rules.
   const isEnforced = enforces(before) && enforces(after);
+  // If all rules have conditions, a rule more may be the first that covers a callback.
+  const isProven = before.some(isUnconditional) && after.some(isUnconditional);
   const changes = after.map((rule): RuleChange | undefined => {
     const was = counterparts.get(rule);
     if (was === undefined) return addedOrRemoved('added', rule, isEnforced);
     return changedRule(was, rule, { moved: oldOrder.indexOf(was) !== newOrder.indexOf(rule), isEnforced });
   });
   const removed = before.filter((rule) => !keptRules.has(rule));
-  return [
+  const all = [
     ...changes.filter((change) => change !== undefined),
     ...removed.map((rule) => addedOrRemoved('removed', rule, isEnforced)),
   ];
+  return isProven ? all : all.map(withUnclearDirection);
+}
+
+/** Whether it covers each callback that its policy applies to. `all` doesn't, if its rules have conditions. */
+const isUnconditional = ({ kind, mode, parameters }: WrittenRule): boolean =>
+  mode === 'enforce' && kind !== 'all' && parameters['when'] === undefined;
+
+function withUnclearDirection(change: RuleChange): RuleChange {
+  const unclear = (direction: Direction): Direction => direction && 'unclear';
+  if (change.change !== 'changed') return { ...change, direction: unclear(change.direction) };
+  const { mode } = change;
+  return { ...change, mode: mode && { ...mode, direction: unclear(mode.direction) } };
 }
 
 /** Whether any of the rules decides. A policy without such a rule changes no verdict. */

@@ -1,12 +1,14 @@
 import type { Kind } from '../callback/callback.ts';
 import type { Direction } from './diff-rules.ts';
-import { MULTI_VALUED } from './members.ts';
+import { MULTI_VALUED, SOURCE } from './members.ts';
 import type { When } from './when.ts';
 
 /** The callbacks that a policy judges. */
 export interface Scope {
   readonly callback: Kind;
   readonly when: When;
+  /** Whether it covers each callback that it applies to, so that no other policy is needed for these. */
+  readonly covers: boolean;
 }
 
 /**
@@ -39,28 +41,33 @@ function directionAmong(
   return others.every((other) => isDisjoint(other, scope)) ? unjudged : 'both';
 }
 
-/** Whether each callback of `inner` is certainly one of `outer`. */
+/** Whether each callback of `inner` is certainly one that `outer` judges and covers. */
 function contains(outer: Scope, inner: Scope): boolean {
   return (
+    outer.covers &&
     outer.callback === inner.callback &&
-    [...outer.when].every(([member, texts]) => isSubset(inner.when.get(member), texts))
+    outer.when.conditions.length === 0 &&
+    [...outer.when.texts].every(([member, texts]) => isSubset(inner.when.texts.get(member), texts))
   );
 }
 
-/** Whether certainly no callback is one of both. A callback with several values of a member may be. */
+/** Members of which every callback has exactly one value. */
+const ALWAYS_PRESENT = [SOURCE, 'symbol'];
+
+/** Whether certainly no callback is one of both. One that lacks a member, or has several values, may be. */
 function isDisjoint(one: Scope, other: Scope): boolean {
   return (
     one.callback !== other.callback ||
-    [...one.when].some(
-      ([member, texts]) =>
-        member !== MULTI_VALUED && ![...(other.when.get(member) ?? texts)].some((text) => texts.has(text)),
-    )
+    ALWAYS_PRESENT.some((member) => {
+      const [texts, others] = [one.when.texts.get(member), other.when.texts.get(member)];
+      return texts !== undefined && others !== undefined && ![...others].some((text) => texts.has(text));
+    })
   );
 }
 
 /** A policy refuses a callback if it names only some of the callback's values. So both must name the same. */
 function isSameMixture(one: Scope, other: Scope): boolean {
-  const [texts, others] = [one.when.get(MULTI_VALUED), other.when.get(MULTI_VALUED)];
+  const [texts, others] = [one.when.texts.get(MULTI_VALUED), other.when.texts.get(MULTI_VALUED)];
   return texts === undefined
     ? others === undefined
     : isSubset(others, texts) && isSubset(texts, others ?? texts);

@@ -20,7 +20,7 @@ import {
   writtenRule,
 } from './diff-rules.ts';
 import { type Scope, directionOfScope } from './diff-scope.ts';
-import type { CompiledPolicy } from './release.ts';
+import type { CompiledEntry, CompiledPolicy } from './release.ts';
 
 /** The differences between two releases, in the terms of policy files. The order of files has no effect. */
 export interface ReleaseDiff {
@@ -224,12 +224,21 @@ function scopeDirection(policy: string, { before, after }: Sides): Direction {
   return directionOfScope(was, is, { before: others, after: othersNow });
 }
 
+/** Whether an entry covers each callback that its policy applies to. */
+function isUnconditional(entry: CompiledEntry): boolean {
+  const { when, mode } = entry;
+  if (mode !== 'enforce' || when.texts.size > 0 || when.conditions.length > 0) return false;
+  return !('group' in entry) || entry.group === 'any' || entry.entries.some(isUnconditional);
+}
+
 /** What the policy judges, and what each other policy judges. */
 function scopesIn(
   policies: readonly CompiledPolicy[],
   name: string,
 ): readonly [itself: Scope | undefined, others: readonly Scope[]] {
-  const judging = policies.filter(({ rules }) => enforces(rules));
+  const judging = policies
+    .filter(({ rules }) => enforces(rules))
+    .map((policy) => ({ ...policy, covers: policy.entries.some(isUnconditional) }));
   return [judging.find((each) => each.name === name), judging.filter((each) => each.name !== name)];
 }
 
@@ -321,12 +330,16 @@ function directionOfEntries(kinds: ReadonlySet<string>, added: number, removed: 
 
 /** The kinds of enforcing rules that refer to a list file. */
 function kindsThatUse({ policies }: Content, file: string): readonly string[] {
-  return [...policies.values()].flatMap((policy) =>
-    rulesOf(policy)
+  return [...policies.values()].flatMap((policy) => [
+    ...(hasText(policy['when'], file) ? [CONDITIONS] : []),
+    ...rulesOf(policy)
       .filter(({ mode, parameters }) => mode === 'enforce' && hasText(parameters, file))
-      .map(({ kind }) => kind),
-  );
+      .map(({ kind, parameters: { when } }) => (hasText(when, file) ? CONDITIONS : kind)),
+  ]);
 }
+
+/** Not the kind of a rule: what becomes of a file in conditions is not clear. */
+const CONDITIONS = '';
 
 /** Whether the value, or a value in it at any depth, is this text. */
 function hasText(value: Json | undefined, text: string): boolean {

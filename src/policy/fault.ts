@@ -1,5 +1,8 @@
 import type { z } from 'zod';
+import { messageOf } from '../errors.ts';
 import { closestMatch } from '../values/closest-match.ts';
+import { NotUtf8 } from '../values/utf8.ts';
+import type { Position } from '../values/yaml.ts';
 
 export type Path = readonly (string | number)[];
 
@@ -10,6 +13,14 @@ export interface Problem {
   readonly of: 'name' | 'value';
   readonly message: string;
   readonly fix: string;
+  /** Where a file beside the policy has the problem. Absent if the policy itself has it. */
+  readonly within?: FilePlace;
+}
+
+/** A place in a file beside the policy. */
+export interface FilePlace {
+  readonly file: string;
+  readonly at: Position;
 }
 
 /** A problem with its place. Line and column count from 1; they are 0 for a fault of the whole file. */
@@ -26,6 +37,13 @@ export interface PolicyFault {
 /** A fault of a whole file, or of all files (`.`). */
 export function faultOfFile(file: string, message: string, fix: string): PolicyFault {
   return { file, line: 0, column: 0, path: '', message, fix };
+}
+
+/** A fault of a file that can't be read. It has a place if the text is not UTF-8. */
+export function faultOfUnreadable(file: string, thrown: unknown, fix: string): PolicyFault {
+  return thrown instanceof NotUtf8
+    ? { ...faultOfFile(file, thrown.message, thrown.fix), ...thrown.at }
+    : faultOfFile(file, messageOf(thrown), fix);
 }
 
 /**

@@ -19,9 +19,12 @@ export function parseListFile(name: string, text: string): readonly string[] {
  */
 export function entriesAsWritten(name: string, text: string): readonly string[] {
   const values = new Set<string>();
-  for (const line of text.replace(/^\uFEFF/, '').split('\n')) {
+  for (const [index, line] of text
+    .replace(/^\uFEFF/, '')
+    .split('\n')
+    .entries()) {
     const written = line.trim();
-    const value = written.startsWith('"') ? quoted(name, written) : withoutComment(written);
+    const value = written.startsWith('"') ? quoted(`${name}:${index + 1}`, written) : withoutComment(written);
     if (value !== '') values.add(value);
     if (values.size > LIST_FILE_MAX_VALUES) {
       throw new CountersignError(
@@ -43,7 +46,7 @@ function withoutComment(line: string): string {
   return (line.includes('#') ? line.replace(/(?:^|\s)#.*/s, '') : line).trim();
 }
 
-function quoted(name: string, line: string): string {
+function quoted(place: string, line: string): string {
   const [, string, rest = ''] = /^("(?:[^"\\]|\\.)*")(.*)$/.exec(line) ?? [];
   try {
     if (string === undefined) throw new SyntaxError('the second quotation mark is missing');
@@ -54,9 +57,9 @@ function quoted(name: string, line: string): string {
   } catch (thrown) {
     throw new CountersignError(
       'LIST_INVALID',
-      `${name} has a line that begins with a quotation mark and is not a JSON string: ` +
+      `${place}: the line begins with a quotation mark and is not a JSON string: ` +
         `${messageOf(thrown)}; write a value that begins with " as a JSON string`,
-      { file: name },
+      { place },
     );
   }
 }

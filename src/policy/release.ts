@@ -1,5 +1,6 @@
 import type { Callback, Kind } from '../callback/callback.ts';
 import type { AssetTable } from './assets.ts';
+import type { PolicyFault } from './fault.ts';
 import { SOURCE } from './members.ts';
 import type { Check } from './rules/rule.ts';
 import type { When } from './when.ts';
@@ -47,6 +48,8 @@ export interface Release {
   /** By name. */
   readonly policies: readonly CompiledPolicy[];
   readonly assets: AssetTable;
+  /** What is valid, but hardly meant, in the order of the files. Empty for a stored release. */
+  readonly warnings: readonly PolicyFault[];
   /**
    * The policies that may apply to a callback, by its kind, source and symbol. The caller must still check
    * the rest of `when`.
@@ -58,7 +61,7 @@ export function indexPolicies(
   revision: string,
   document: string,
   policies: readonly CompiledPolicy[],
-  assets: AssetTable = new Map(),
+  { assets = new Map(), warnings = [] }: Partial<Pick<Release, 'assets' | 'warnings'>> = {},
 ): Release {
   const sources = namedUnder(SOURCE, policies);
   const symbols = namedUnder(SYMBOL, policies);
@@ -69,6 +72,7 @@ export function indexPolicies(
     document,
     policies,
     assets,
+    warnings,
     policiesFor({ kind, source, values }) {
       const symbol = values.get(SYMBOL)?.[0] ?? '';
       const key = `${kind} ${sources.has(source) ? source : ''} ${symbols.has(symbol) ? symbol : ''}`;

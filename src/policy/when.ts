@@ -89,7 +89,11 @@ function readConditions(
     const context: ConditionContext = {
       ...given,
       path: [...path, name],
-      fault: (at, message, fix) => fault([name, ...at], 'value', message, fix),
+      fault: (place, message, fix) => {
+        if (!('file' in place)) return fault([name, ...place], 'value', message, fix);
+        given.problems.push({ path: [...path, name], of: 'value', within: place, message, fix });
+        return undefined;
+      },
     };
     const condition =
       member !== undefined

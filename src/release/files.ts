@@ -4,8 +4,15 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import { CountersignError, messageOf } from '../errors.ts';
 import { ASSETS_FILE } from '../policy/assets.ts';
 import { type PolicyFile, readPolicyFiles } from '../policy/compile.ts';
-import { type PolicyFault, faultOfFile, faultToJson, formatFault } from '../policy/fault.ts';
+import {
+  type PolicyFault,
+  faultOfFile,
+  faultOfUnreadable,
+  faultToJson,
+  formatFault,
+} from '../policy/fault.ts';
 import type { Release } from '../policy/release.ts';
+import { decodeUtf8 } from '../values/utf8.ts';
 import { YAML_BOUNDS } from '../values/yaml.ts';
 
 /** The subdirectory with the tests of the policies. */
@@ -26,10 +33,14 @@ export async function readPolicyDirectory(directory: string, only?: readonly str
     try {
       files.push({ name, text: await readPolicyFile(directory, name) });
     } catch (thrown) {
-      faults.push(faultOfFile(name, messageOf(thrown), 'correct or remove the file'));
+      faults.push(faultOfUnreadable(name, thrown, 'correct or remove the file'));
     }
   }
-  const compiled = readPolicyFiles(files, (name) => readReferencedFile(directory, name));
+  // Without a readable policy file, the compiler would only say that there is none.
+  const isWorthCompiling = faults.length === 0 || files.some(({ name }) => name !== ASSETS_FILE);
+  const compiled = isWorthCompiling
+    ? readPolicyFiles(files, (name) => readReferencedFile(directory, name))
+    : { ok: false as const, faults: [] };
   if (!compiled.ok) faults.push(...compiled.faults);
   if (!compiled.ok || faults.length > 0) throw invalidPolicies(`the policies in ${directory}`, faults);
   return compiled.release;
@@ -95,7 +106,7 @@ async function readPolicyFile(directory: string, name: string): Promise<string> 
   const { size } = await stat(path);
   if (size > YAML_BOUNDS.bytes)
     throw new Error(`it has ${size} bytes; at most ${YAML_BOUNDS.bytes} are read`);
-  return utf8(await readFile(path));
+  return decodeUtf8(await readFile(path));
 }
 
 function readReferencedFile(directory: string, name: string): string | undefined {
@@ -109,7 +120,7 @@ function readReferencedFile(directory: string, name: string): string | undefined
   if (bytes.length > REFERENCED_FILE_MAX_BYTES) {
     throw new Error(`${name} has ${bytes.length} bytes; at most ${REFERENCED_FILE_MAX_BYTES} are read`);
   }
-  return utf8(bytes);
+  return decodeUtf8(bytes);
 }
 
 /** The real path of a file, with links resolved. Throws for a path outside of the directory. */
@@ -120,8 +131,4 @@ function pathInside(directory: string, name: string): string {
   const path = realpathSync(join(root, name));
   if (!isInside(path)) throw new Error(`${name} is a link that leads out of the directory of the policies`);
   return path;
-}
-
-function utf8(bytes: Uint8Array): string {
-  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 }

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { messageOf } from '../errors.ts';
 import { isObject } from '../values/canonical.ts';
+import { NotUtf8, decodeUtf8 } from '../values/utf8.ts';
 import { type Tree, YAML_BOUNDS, jsonOf, positionOf, readYaml } from '../values/yaml.ts';
 import type { SettingPath, SettingsFault } from './faults.ts';
 
@@ -21,8 +22,12 @@ export function readSettingsDocument(file: string): SettingsDocument {
   try {
     if (statSync(file).size > YAML_BOUNDS.bytes)
       return unusable(file, 'is larger than 1 MiB', 'name a settings file with --config');
-    content = readFileSync(file, 'utf8');
+    content = decodeUtf8(readFileSync(file));
   } catch (thrown) {
+    if (thrown instanceof NotUtf8) {
+      const { at, message, fix } = thrown;
+      return unusable(`${file}:${at.line}:${at.column}`, `can't be read: ${message}`, fix);
+    }
     const cause = /^E[A-Z]+/.exec(messageOf(thrown))?.[0] ?? 'no reason given';
     return unusable(
       file,
@@ -34,11 +39,11 @@ export function readSettingsDocument(file: string): SettingsDocument {
   const { trees, faults: found } = readYaml(content);
   const [tree, second] = trees;
   const start = `${file}:1:1`;
-  const faults = found.map(({ at, unquoted }) => ({
+  const faults = found.map(({ at, unquoted, fix }) => ({
     setting: '',
     place: `${file}:${at.line}:${at.column}`,
     problem: `is not valid YAML: ${unquoted}`,
-    fix: 'correct the syntax here',
+    fix,
   }));
   if (faults.length > 0 || tree === undefined) return { tree: {}, start, placeOf: () => undefined, faults };
   if (second !== undefined) {

@@ -2,10 +2,11 @@ import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CountersignError, messageOf } from '../errors.ts';
 import type { PolicyFile } from '../policy/compile.ts';
-import { type PolicyFault, faultOfFile } from '../policy/fault.ts';
+import { type PolicyFault, faultOfFile, faultOfUnreadable } from '../policy/fault.ts';
 import { readTestFiles } from '../policy/suite/read.ts';
 import type { PolicyTest } from '../policy/suite/suite.ts';
 import { FILES_MAX, TESTS_DIRECTORY, invalidPolicies, yamlFilesOf } from '../release/files.ts';
+import { decodeUtf8 } from '../values/utf8.ts';
 import { YAML_BOUNDS } from '../values/yaml.ts';
 
 const TEST_FILE = /\.test\.ya?ml$/i;
@@ -33,7 +34,7 @@ export async function readTests(directory: string): Promise<readonly PolicyTest[
     try {
       files.push({ name: file, text: await readText(join(directory, TESTS_DIRECTORY, name)) });
     } catch (thrown) {
-      faults.push(faultOfFile(file, messageOf(thrown), 'repair or remove the file'));
+      faults.push(faultOfUnreadable(file, thrown, 'repair or remove the file'));
     }
   }
   const read = readTestFiles(files);
@@ -69,5 +70,5 @@ async function readText(path: string): Promise<string> {
   if (size > YAML_BOUNDS.bytes) {
     throw new Error(`it has ${size} bytes, more than ${YAML_BOUNDS.bytes}`);
   }
-  return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
+  return decodeUtf8(await readFile(path));
 }

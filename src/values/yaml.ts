@@ -1,4 +1,15 @@
-import { Composer, type Document, Lexer, LineCounter, Parser, isAlias, isMap, isScalar, isSeq } from 'yaml';
+import {
+  Composer,
+  type Document,
+  Lexer,
+  LineCounter,
+  type Pair,
+  Parser,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+} from 'yaml';
 import { messageOf } from '../errors.ts';
 import type { Json } from './canonical.ts';
 
@@ -48,7 +59,9 @@ export const YAML_BOUNDS = {
 } as const;
 
 const START: Position = { line: 1, column: 1 };
-const SPLIT = 'split it into several files, and put long lists into files of their own';
+const SPLIT =
+  'shorten it: policies and tests can be split into several files, and long lists put into files of their own';
+const BYTE_ORDER_MARK = '\uFEFF';
 
 /** Reads the documents of a file, and all faults of its syntax. Never throws. */
 export function readYaml(text: string): Yaml {
@@ -58,6 +71,8 @@ export function readYaml(text: string): Yaml {
       faults: [faultAt(START, `the file has more than ${YAML_BOUNDS.bytes} bytes`, SPLIT)],
     };
   }
+  const marks = byteOrderMarks(text);
+  if (marks.length > 0) return { trees: [], faults: marks.slice(0, YAML_BOUNDS.faults) };
   const lines = new LineCounter();
   const trees: Tree[] = [];
   const faults: SyntaxFault[] = [];
@@ -106,12 +121,10 @@ function* documentsOf(text: string, lines: LineCounter): Generator<Document.Pars
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
   let lexemes = 0;
-  let depth = 0;
   let documents = 0;
   for (const lexeme of new Lexer().lex(text)) {
-    if (lexeme === '[' || lexeme === '{') depth++;
-    if (lexeme === ']' || lexeme === '}') depth--;
-    if (depth > YAML_BOUNDS.depth) tooMuch(TOO_DEEP);
+    // The library recurses once for each level.
+    if (parser.stack.length > STACK_MAX) tooDeep(positionAt(lines, parser.offset));
     if (++lexemes > YAML_BOUNDS.lexemes) tooMuch('it is too long');
     for (const token of parser.next(lexeme)) {
       for (const document of composer.next(token)) {
@@ -125,7 +138,30 @@ function* documentsOf(text: string, lines: LineCounter): Generator<Document.Pars
   yield* composer.end(false, text.length);
 }
 
-const TOO_DEEP = `it is nested more than ${YAML_BOUNDS.depth} deep`;
+/** The parser's stack also holds the document and what it reads at the moment. */
+const STACK_MAX = YAML_BOUNDS.depth + 2;
+
+function tooDeep(at: Position): never {
+  tooMuch(
+    `it is nested more than ${YAML_BOUNDS.depth} deep`,
+    at,
+    'remove the inner levels: nothing needs so many',
+  );
+}
+
+/**
+ * Files that were joined may have a byte order mark within them. It would become part of the first name after
+ * it.
+ */
+function byteOrderMarks(text: string): readonly SyntaxFault[] {
+  if (!text.includes(BYTE_ORDER_MARK, 1)) return [];
+  return text.split('\n').flatMap((line, index) => {
+    const column = /^(?:---[ \t]+)?\uFEFF/.exec(line)?.[0].length;
+    if (column === undefined || (index === 0 && column === 1)) return [];
+    const message = 'there is a byte order mark (U+FEFF), which only the beginning of a file may have';
+    return [faultAt({ line: index + 1, column }, message, 'delete this invisible character')];
+  });
+}
 
 function syntaxFaults(document: Document.Parsed, lines: LineCounter): readonly SyntaxFault[] {
   return [...document.errors, ...document.warnings].map(({ message, pos: [offset] }) => ({
@@ -141,7 +177,7 @@ function readTree(document: Document.Parsed, lines: LineCounter, faults: SyntaxF
   let nodes = 0;
   const at = (offset: number | undefined): Position => positionAt(lines, offset ?? 0);
   const read = (node: unknown, parent: Position, depth: number): Tree => {
-    if (depth > YAML_BOUNDS.depth) tooMuch(TOO_DEEP, parent);
+    if (depth > YAML_BOUNDS.depth) tooDeep(parent);
     if (++nodes > YAML_BOUNDS.nodes) tooMuch(`it has more than ${YAML_BOUNDS.nodes} nodes`, parent);
     if (isAlias(node)) {
       if (++aliases > YAML_BOUNDS.aliases) {
@@ -164,8 +200,17 @@ function readTree(document: Document.Parsed, lines: LineCounter, faults: SyntaxF
     }
     if (!isMap(node)) return { type: 'text', text: '', at: place };
     const entries = new Map<string, Entry>();
-    for (const { key, value } of node.items) {
+    let isSplit = false;
+    for (const [index, pair] of node.items.entries()) {
+      const { key, value } = pair;
       const name = read(key, place, depth + 1);
+      const number = node.flow === true ? splitNumber(node.items, index) : undefined;
+      if (number !== undefined) {
+        const message = `a comma splits the number ${number}`;
+        faults.push({ ...faultAt(name.at, message, NO_COMMA), unquoted: 'a comma splits a number' });
+      }
+      isSplit = number !== undefined || (isSplit && isBareNumber(pair));
+      if (isSplit) continue;
       if (name.type !== 'text') {
         faults.push(faultAt(name.at, 'a name is not plain text', 'write a plain name before the colon'));
       } else if (entries.has(name.text)) {
@@ -180,6 +225,27 @@ function readTree(document: Document.Parsed, lines: LineCounter, faults: SyntaxF
   };
   return read(document.contents, at(document.range[0]), 1);
 }
+
+const NO_COMMA = 'write it without commas, and with a point before decimals, like 1000.5';
+
+/**
+ * The number that an author meant by `{ max: 1,000,000 }`, at the index of the first `000`. YAML reads an entry
+ * `max: 1`, and entries `000` without a value.
+ */
+function splitNumber(items: readonly Item[], index: number): string | undefined {
+  const [before, item] = [textOfScalar(items[index - 1]?.value), items[index]];
+  if (item === undefined || !isBareNumber(item) || !/^\d+$/.test(before)) return undefined;
+  const end = items.findIndex((each, at) => at > index && !isBareNumber(each));
+  const parts = items.slice(index, end === -1 ? undefined : end);
+  return [before, ...parts.map(({ key }) => textOfScalar(key))].join(',');
+}
+
+type Item = Pick<Pair, 'key' | 'value'>;
+
+const isBareNumber = ({ key, value }: Item): boolean =>
+  value === null && /^\d+(?:\.\d+)?$/.test(textOfScalar(key));
+
+const textOfScalar = (node: unknown): string => (isScalar(node) ? String(node.value) : '');
 
 const NAME_SHOWN = 80;
 

@@ -40,7 +40,7 @@ describe('a list file', () => {
   ])('with the line %j is refused, with the cure', (line, said) => {
     const read = (): unknown => parseListFile('a.txt', `1\n${line}\n`);
     expect(read).toThrow(CountersignError);
-    expect(read).toThrow(/a\.txt has a line that begins with a quotation mark.*; write a value/);
+    expect(read).toThrow(/a\.txt:2: the line begins with a quotation mark.*; write a value/);
     expect(read).toThrow(said);
   });
 

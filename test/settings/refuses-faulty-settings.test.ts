@@ -21,7 +21,7 @@ describe('a fault of the file as YAML', () => {
     [
       'one name twice',
       `${SHOP}ops: {}\nops: {}\n`,
-      'FILE:3:1: is not valid YAML: a name appears twice; correct the syntax here',
+      'FILE:3:1: is not valid YAML: a name appears twice; keep one of the two',
     ],
     [
       'a tag',
@@ -31,7 +31,7 @@ describe('a fault of the file as YAML', () => {
     [
       'an unknown alias',
       'sources: *hunter2\n',
-      'FILE:1:10: is not valid YAML: there is no anchor for an alias; correct the syntax here',
+      'FILE:1:10: is not valid YAML: there is no anchor for an alias; write the value out',
     ],
     [
       'a text',
@@ -46,7 +46,7 @@ describe('a fault of the file as YAML', () => {
     [
       'a part of itself',
       'sources: &a [*a]\n',
-      'FILE:1:13: is not valid YAML: it is nested more than 16 deep; correct the syntax here',
+      'FILE:1:13: is not valid YAML: it is nested more than 16 deep; remove the inner levels: nothing needs so many',
     ],
     [
       'two documents',

@@ -55,6 +55,31 @@ describe('YAML of policies and settings', () => {
     expect(readYaml('a: &x [1, 2]\nb: *x\n').trees.map(jsonOf)).toEqual([{ a: ['1', '2'], b: ['1', '2'] }]);
   });
 
+  it('takes no other comma for a part of a number, and keeps byte order marks in texts', () => {
+    const text =
+      '\uFEFFa: [1,000]\nb: { 1: 2, 000: 3 }\nc: { d: x,000 }\ne: 1,000\nf: "\uFEFFg"\nh: { 1, 000 }\n';
+    const { trees, faults } = readYaml(text);
+    expect(faults).toEqual([]);
+    expect(trees.map(jsonOf)).toEqual([
+      {
+        a: ['1', '000'],
+        b: { '1': '2', '000': '3' },
+        c: { d: 'x', '000': '' },
+        e: '1,000',
+        f: '\uFEFFg',
+        h: { '1': '', '000': '' },
+      },
+    ]);
+  });
+
+  it('reads 15 levels', () => {
+    expect(readYaml(`${'['.repeat(15)}a${']'.repeat(15)}`).faults).toEqual([]);
+    expect(readYaml(`${'- '.repeat(15)}a`).faults).toEqual([]);
+    expect(readYaml(Array.from({ length: 15 }, (_, i) => `${' '.repeat(i)}a:\n`).join('')).faults).toEqual(
+      [],
+    );
+  });
+
   it('has names that mean something elsewhere', () => {
     const [tree] = readYaml('__proto__: 1\nconstructor: 2\n').trees;
     expect(tree && JSON.stringify(jsonOf(tree))).toBe('{"__proto__":"1","constructor":"2"}');
@@ -71,6 +96,14 @@ describe('YAML of policies and settings', () => {
     ['a: !js/function "x"\n', 1, 'not valid YAML'],
     ['a: "x\n', 2, 'not valid YAML'],
     ['\tb: 1\n', 1, 'not valid YAML'],
+    ['a: 1\nb: { c: 1,000 }\n', 2, 'a comma splits the number 1,000'],
+    ['{ a: 1,000,000.50, b: 2 }', 1, 'a comma splits the number 1,000,000.50'],
+    ['{ a: { b: 1,5 } }', 1, 'a comma splits the number 1,5'],
+    ['a: 1\n---\n\uFEFFb: 2\n', 3, 'there is a byte order mark (U+FEFF)'],
+    ['a: 1\n--- \uFEFFb\n', 2, 'there is a byte order mark (U+FEFF)'],
+    ['a: 1\n\uFEFF---\nb: 2\n', 2, 'there is a byte order mark (U+FEFF)'],
+    ['\uFEFFa: 1\n\uFEFFb: 2\n', 2, 'there is a byte order mark (U+FEFF)'],
+    [`a:\n  - ${'['.repeat(20)}`, 2, 'nested more than 16 deep'],
   ])('%j is a fault in line %i', (text, line, message) => {
     const { faults } = readYaml(text);
     expect(faults[0]?.at.line).toBe(line);
@@ -95,7 +128,13 @@ describe('YAML of policies and settings', () => {
     ['an alias of itself', 'a: &a [*a]\n', 'nested more than 16 deep'],
     ['a million brackets', '['.repeat(MEGABYTE), 'nested more than 16 deep'],
     ['a million braces', '{a: '.repeat(MEGABYTE / 4), 'nested more than 16 deep'],
-    ['a deep list', '- '.repeat(100_000), ''],
+    ['a deep list', '- '.repeat(100_000), 'nested more than 16 deep'],
+    [
+      'a deep mapping',
+      Array.from({ length: 1000 }, (_, i) => `${' '.repeat(i)}a:\n`).join(''),
+      'nested more than 16 deep',
+    ],
+    ['a deep mapping in explicit form', '? '.repeat(1000), 'nested more than 16 deep'],
     ['a list of many', '- a\n'.repeat(MEGABYTE / 4), 'too long'],
     [
       'aliases of a long list',

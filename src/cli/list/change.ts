@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { CountersignError, messageOf } from '../../errors.ts';
 import { ASSETS_FILE, type Asset, assetFix, compileAssets } from '../../policy/assets.ts';
 import { compileRelease, faultAt, faultOfSyntax } from '../../policy/compile.ts';
-import { type Problem, formatFault } from '../../policy/fault.ts';
+import { type Problem, faultOfUnreadable, formatFault } from '../../policy/fault.ts';
 import type { ListSummary } from '../../store/store.ts';
+import { decodeUtf8 } from '../../values/utf8.ts';
 import { jsonOf, readYaml } from '../../values/yaml.ts';
 import { type Call, type CommandRow, byOption } from '../command.ts';
 import { counted } from '../print.ts';
@@ -210,12 +211,13 @@ function assetOf(session: Session, call: Call): Asset | undefined {
 
 function textOf(path: string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+    return decodeUtf8(readFileSync(path));
   } catch (thrown) {
     throw new CountersignError(
       'USAGE',
-      `--asset needs the asset table, but ${path} can't be read: ${messageOf(thrown)}. Write one, ` +
-        'or leave --asset out',
+      `--asset needs the asset table, which can't be read: ${formatFault(
+        faultOfUnreadable(path, thrown, 'write one, or leave --asset out'),
+      )}`,
     );
   }
 }

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { CountersignError, messageOf } from '../../errors.ts';
+import { CountersignError } from '../../errors.ts';
 import { type Asset, readAssetAddress } from '../../policy/assets.ts';
+import { faultOfUnreadable, formatFault } from '../../policy/fault.ts';
 import { LIST_NAME, entriesAsWritten } from '../../policy/list-file.ts';
 import { toComparableEntry, storedEntries, unsafeTextReason } from '../../values/comparable.ts';
+import { decodeUtf8 } from '../../values/utf8.ts';
 import type { Call } from '../command.ts';
 
 /** Enough for an address, a symbol and a memo of the greatest length in a callback. */
@@ -100,11 +102,13 @@ function checkAddress(value: string, asset: Asset): void {
 
 function textOf(file: string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
+    return decodeUtf8(readFileSync(file));
   } catch (thrown) {
     throw new CountersignError(
       'USAGE',
-      `--file ${file} can't be read: ${messageOf(thrown)}. Name a text file with one value on each line`,
+      `--file can't be read: ${formatFault(
+        faultOfUnreadable(file, thrown, 'name a text file with one value on each line'),
+      )}`,
     );
   }
 }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { CountersignError, messageOf } from '../../errors.ts';
+import { formatFault } from '../../policy/fault.ts';
 import type { Release } from '../../policy/release.ts';
 import { spellingWarnings } from '../../policy/spelling-warnings.ts';
 import { readTests } from '../../simulation/test-files.ts';
@@ -32,7 +33,7 @@ export const policyValidate: CommandRow = {
       return 1;
     }
     const { revision } = policies;
-    const warnings = spellingWarnings(policies);
+    const warnings = [...policies.warnings.map(formatFault), ...spellingWarnings(policies)];
     for (const warning of warnings) session.report(`warning: ${warning}`);
     const testsText = tests.length === 0 ? '' : `, ${counted(tests.length, 'test')}`;
     session.print(`${sizeText(policies)}${testsText}, no faults. Revision ${revision}`, {

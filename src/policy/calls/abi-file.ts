@@ -1,12 +1,23 @@
 import { parseAbi } from 'viem/utils';
 import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
-import type { AbiParameter } from './abi.ts';
+import { type Position, type Tree, positionOf, readYaml } from '../../values/yaml.ts';
+import { type AbiParameter, TOO_DEEP } from './abi.ts';
 
 /** A method in an ABI file, not yet checked for unsupported types. */
 export interface AbiMethod {
   readonly name: string;
   readonly inputs: readonly AbiParameter[];
+  /** Its place in the file. */
+  readonly at: () => Position;
+}
+
+/** What should be a method in an ABI file. */
+export interface UnreadableMethod {
+  /** Its name, as far as it has one. */
+  readonly name: string;
+  readonly at: () => Position;
+  readonly because: string;
 }
 
 const ABI_BOUNDS = { characters: 262_144, lineCharacters: 4000, methods: 500, depth: 16 } as const;
@@ -20,22 +31,28 @@ const TYPE_NAME = /([(,]\s*)([A-Za-z_$][\w$]*)(?![\w$])/g;
 /** The fields of each struct, as a list of parameters. */
 type Structs = ReadonlyMap<string, string>;
 
-const parameter: z.ZodType<AbiParameter> = z.lazy(() =>
-  z.object({
-    type: z.string().max(200),
-    name: z.string().max(200).optional(),
-    components: z.array(parameter).max(64).optional(),
-  }),
-);
+/** The reading of types has a lower limit. This one keeps the schema finite. */
+const parameter = parameterShape(16);
 const item = z.looseObject({ type: z.string().default('function') });
 const method = z.object({ name: z.string().max(200), inputs: z.array(parameter).max(64).default([]) });
+
+function parameterShape(levels: number): z.ZodType<AbiParameter> {
+  return z.object({
+    type: z.string().max(200),
+    name: z.string().max(200).optional(),
+    components: (levels > 0
+      ? z.array(parameterShape(levels - 1)).max(64)
+      : z.undefined({ error: TOO_DEEP })
+    ).optional(),
+  });
+}
 
 /**
  * Reads the methods of an ABI file. The file is JSON (a list, or an object with a list under `abi`), or has
  * one human-readable signature on each line, with or without `function`. Such a file may also have `struct`
- * lines, blank lines, and comments after `#` or `//`. Throws a RangeError that says what is wrong.
+ * lines, blank lines, and comments after `#` or `//`. Throws a RangeError that says what is wrong with the file.
  */
-export function readAbiFile(text: string): readonly AbiMethod[] {
+export function readAbiFile(text: string): readonly (AbiMethod | UnreadableMethod)[] {
   if (text.length > ABI_BOUNDS.characters) {
     throw new RangeError(`it has ${text.length} characters; at most ${ABI_BOUNDS.characters} are read`);
   }
@@ -48,27 +65,39 @@ export function readAbiFile(text: string): readonly AbiMethod[] {
   return methods;
 }
 
-function fromJson(text: string): readonly AbiMethod[] {
+function fromJson(text: string): readonly (AbiMethod | UnreadableMethod)[] {
   const written: unknown = JSON.parse(text);
   const wrapped = z.object({ abi: z.unknown() }).safeParse(written);
   const items = z.array(item).safeParse(wrapped.success ? wrapped.data.abi : written);
   if (!items.success) throw new RangeError('it is JSON, but not a list of ABI items');
-  return items.data
-    .filter(({ type }) => type === 'function')
-    .map((each) => {
-      const parsed = method.safeParse(each);
-      if (parsed.success) return parsed.data;
-      const where = parsed.error.issues[0]?.path.join('.') ?? '';
-      throw new RangeError(`its function ${JSON.stringify(each['name'])} can't be read at ${where}`);
-    });
+  let tree: Tree | undefined;
+  return items.data.flatMap((each, index): readonly (AbiMethod | UnreadableMethod)[] => {
+    if (each.type !== 'function') return [];
+    const at = (): Position => {
+      // JSON is YAML, whose reader knows the places.
+      tree ??= readYaml(text).trees[0];
+      return tree === undefined
+        ? START
+        : positionOf(tree, wrapped.success ? ['abi', index] : [index], 'value');
+    };
+    const parsed = method.safeParse(each);
+    if (parsed.success) return [{ ...parsed.data, at }];
+    const name = typeof each['name'] === 'string' ? each['name'] : '';
+    const [issue] = parsed.error.issues;
+    const because =
+      issue?.message === TOO_DEEP ? TOO_DEEP : `its member ${issue?.path.join('.')} is not valid`;
+    return [{ name, at, because }];
+  });
 }
+
+const START: Position = { line: 1, column: 1 };
 
 interface Line {
   readonly text: string;
   readonly number: number;
 }
 
-function fromLines(text: string): readonly AbiMethod[] {
+function fromLines(text: string): readonly (AbiMethod | UnreadableMethod)[] {
   const lines = text
     .split('\n')
     .map((line, index): Line => ({ text: line.replace(/(?:#|\/\/).*/s, '').trim(), number: index + 1 }))
@@ -117,19 +146,16 @@ function withoutStructs(signature: string, structs: Structs): string {
   throw new RangeError(`its structs are nested more than ${ABI_BOUNDS.depth} deep`);
 }
 
-function fromLine({ text, number }: Line, structs: Structs): AbiMethod {
-  const trimmed = text.replace(/;$/, '');
+function fromLine({ text, number }: Line, structs: Structs): AbiMethod | UnreadableMethod {
+  const trimmed = text.replace(/;$/, '').replace(/^function\s+/, '');
+  const at = (): Position => ({ line: number, column: 1 });
   try {
-    const signature = withoutStructs(
-      trimmed.startsWith('function ') ? trimmed : `function ${trimmed}`,
-      structs,
-    );
-    const lines: readonly string[] = [signature];
+    const lines: readonly string[] = [withoutStructs(`function ${trimmed}`, structs)];
     const found = parseAbi(lines).find((each) => each.type === 'function');
     if (found === undefined) throw new RangeError('it is not a signature');
-    return { name: found.name, inputs: found.inputs };
+    return { name: found.name, inputs: found.inputs, at };
   } catch (thrown) {
-    const [first] = messageOf(thrown).split('\n');
-    throw new RangeError(`line ${number} is not a signature: ${first}`, { cause: thrown });
+    const [first = ''] = messageOf(thrown).split('\n');
+    return { name: /^[\w$]*/.exec(trimmed)?.[0] ?? '', at, because: `it is not a signature: ${first}` };
   }
 }

@@ -26,6 +26,7 @@ export type Value = bigint | boolean | string | readonly Value[];
 export const WORD_BYTES = 32;
 /** Bounds far above those of methods in use. */
 const DEPTH_MAX = 8;
+export const TOO_DEEP = `its types are nested more than ${DEPTH_MAX} deep`;
 const MEMBERS_MAX = 64;
 const LENGTH_MAX = 1024;
 const HEAD_MAX_WORDS = 1024;
@@ -36,7 +37,7 @@ const FIXED_BYTES = /^bytes([1-9]|[12]\d|3[0-2])$/;
 
 /** Reads the parameters of an ABI. Throws a RangeError that names an invalid or unsupported type. */
 export function readParameters(written: readonly AbiParameter[], depth = 0): readonly Parameter[] {
-  if (depth > DEPTH_MAX) throw new RangeError(`its types are nested more than ${DEPTH_MAX} deep`);
+  if (depth > DEPTH_MAX) throw new RangeError(TOO_DEEP);
   if (written.length > MEMBERS_MAX) throw new RangeError(`a list of parameters has more than ${MEMBERS_MAX}`);
   const parameters = written.map((each) => ({ name: each.name ?? '', type: readType(each, depth) }));
   if (headBytesOf(parameters) > HEAD_MAX_WORDS * WORD_BYTES) {
@@ -47,7 +48,7 @@ export function readParameters(written: readonly AbiParameter[], depth = 0): rea
 
 function readType(written: AbiParameter, depth: number): Type {
   const { type, components } = written;
-  if (depth > DEPTH_MAX) throw new RangeError(`its types are nested more than ${DEPTH_MAX} deep`);
+  if (depth > DEPTH_MAX) throw new RangeError(TOO_DEEP);
   const array = ARRAY.exec(type);
   if (array !== null) {
     const length = array[2] === '' ? undefined : Number(array[2]);

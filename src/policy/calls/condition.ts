@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { messageOf } from '../../errors.ts';
 import { readAddress } from '../../values/address.ts';
 import { toComparableEntry, unsafeTextReason } from '../../values/comparable.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
 import { LIST_NAME } from '../list-file.ts';
 import { textList } from '../rules/parameter.ts';
-import type { RuleContext } from '../rules/rule.ts';
+import { type RuleContext, faultOfRuleFile } from '../rules/rule.ts';
 import { type Argument, type Type, type Value, formatType, formatUnits, formatValue } from './abi.ts';
 
 const TEXT = 'a text';
@@ -246,7 +245,8 @@ function linesOf(file: string, path: Path, context: RuleContext): readonly strin
   try {
     return context.listFile(file);
   } catch (thrown) {
-    return context.fault(path, messageOf(thrown), 'put the file beside the policy, one value on each line');
+    const fix = 'put the file beside the policy, one value on each line';
+    return faultOfRuleFile(file, thrown, { path, fix }, context);
   }
 }
 

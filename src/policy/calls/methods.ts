@@ -1,8 +1,8 @@
 import { keccak256, parseAbi, stringToHex } from 'viem/utils';
 import { messageOf } from '../../errors.ts';
 import { closestMatch } from '../../values/closest-match.ts';
-import type { Path } from '../fault.ts';
-import type { RuleContext } from '../rules/rule.ts';
+import type { FilePlace, Path } from '../fault.ts';
+import { type RuleContext, faultOfRuleFile } from '../rules/rule.ts';
 import {
   type AbiParameter,
   type Argument,
@@ -11,7 +11,7 @@ import {
   formatTypes,
   readParameters,
 } from './abi.ts';
-import { readAbiFile } from './abi-file.ts';
+import { type AbiMethod, type UnreadableMethod, readAbiFile } from './abi-file.ts';
 
 /** A method, and what is known about its arguments. */
 export interface Method {
@@ -65,6 +65,8 @@ export interface MethodTable {
   readonly bySignature: ReadonlyMap<string, readonly Method[]>;
   /** The signature for each selector, for messages. */
   readonly bySelector: ReadonlyMap<string, string>;
+  /** The methods of the ABI files that can't be read or judged. No call of them passes. */
+  readonly unreadable: readonly (FilePlace & { readonly name: string; readonly because: string })[];
 }
 
 const FILES_MAX = 20;
@@ -74,7 +76,7 @@ const FILES_MAX = 20;
  * two methods have the same selector.
  */
 export function methodTable(files: readonly string[], context: RuleContext): MethodTable | undefined {
-  const table: WritableTable = { bySignature: new Map(), bySelector: new Map() };
+  const table: WritableTable = { bySignature: new Map(), bySelector: new Map(), unreadable: [] };
   for (const method of knownMethods()) addMethod(table, method);
   if (files.length > FILES_MAX) {
     return context.fault(
@@ -93,6 +95,7 @@ export function methodTable(files: readonly string[], context: RuleContext): Met
 interface WritableTable {
   readonly bySignature: Map<string, Method[]>;
   readonly bySelector: Map<string, string>;
+  readonly unreadable: MethodTable['unreadable'][number][];
 }
 
 function addMethod({ bySignature, bySelector }: WritableTable, method: Method): void {
@@ -101,10 +104,24 @@ function addMethod({ bySignature, bySelector }: WritableTable, method: Method): 
 }
 
 function addFile(table: WritableTable, file: string, path: Path, context: RuleContext): boolean {
+  const fix =
+    'put the file beside the policy: a JSON ABI, or one signature on each line, ' +
+    'like swap(uint256 amountIn, address to)';
+  let text: string;
   try {
-    for (const { name, inputs } of readAbiFile(context.textFile(file))) {
-      const method = methodOf(name, inputs, { fromAbiFile: true });
-      const { signature, selector } = method;
+    text = context.textFile(file);
+  } catch (thrown) {
+    faultOfRuleFile(file, thrown, { path, fix }, context);
+    return false;
+  }
+  try {
+    for (const written of readAbiFile(text)) {
+      const method = readMethod(written);
+      if ('because' in method) {
+        table.unreadable.push({ file, at: method.at(), name: method.name, because: method.because });
+        continue;
+      }
+      const { signature, selector, inputs } = method;
       const other = table.bySelector.get(selector);
       if (other !== undefined && other !== signature) {
         const message =
@@ -118,11 +135,18 @@ function addFile(table: WritableTable, file: string, path: Path, context: RuleCo
     }
     return true;
   } catch (thrown) {
-    const fix =
-      'put the file beside the policy: a JSON ABI, or one signature on each line, ' +
-      'like swap(uint256 amountIn, address to)';
     context.fault(path, `${file}: ${messageOf(thrown)}`, fix);
     return false;
+  }
+}
+
+function readMethod(written: AbiMethod | UnreadableMethod): Method | UnreadableMethod {
+  if ('because' in written) return written;
+  const { name, inputs, at } = written;
+  try {
+    return methodOf(name, inputs, { fromAbiFile: true });
+  } catch (thrown) {
+    return { name, at, because: messageOf(thrown) };
   }
 }
 
@@ -131,7 +155,7 @@ function addFile(table: WritableTable, file: string, path: Path, context: RuleCo
  * with a fault, if the signature is unknown or unsupported.
  */
 export function methodsNamed(
-  { bySignature }: MethodTable,
+  { bySignature, unreadable }: MethodTable,
   written: string,
   path: Path,
   context: RuleContext,
@@ -139,6 +163,13 @@ export function methodsNamed(
   const signature = written.replaceAll(/\s/g, '').replaceAll(/\b(u?int)(?!\d)\b/g, '$1256');
   const found = bySignature.get(signature) ?? [];
   const [method] = found;
+  const broken = unreadable.find(({ name }) => name !== '' && name === nameIn(signature));
+  if (method === undefined && broken !== undefined) {
+    const { file, at, name, because } = broken;
+    const message = `the method ${name} in ${file}:${at.line}:${at.column} can't be read: ${because}`;
+    context.fault(path, message, 'correct it there, or leave it out here');
+    return [];
+  }
   if (method === undefined) {
     const message = `no method ${JSON.stringify(written.slice(0, 100))} is known`;
     context.fault(path, message, fixForMethod(signature, bySignature));
@@ -152,18 +183,19 @@ export function methodsNamed(
 }
 
 function fixForMethod(signature: string, bySignature: MethodTable['bySignature']): string {
-  const [name = ''] = signature.split('(');
+  const name = nameIn(signature);
   const all = [...bySignature.keys()];
   const named = all.filter((each) => each.startsWith(`${name}(`));
   const suggestion =
-    named.length > 0
-      ? named
-      : all.filter((each) => closestMatch(name, [each.split('(')[0] ?? '']) !== undefined);
+    named.length > 0 ? named : all.filter((each) => closestMatch(name, [nameIn(each)]) !== undefined);
   const other = 'add an ABI file with this method under abis';
   return suggestion.length > 0
     ? `did you mean ${suggestion.slice(0, 5).join(' or ')}? If not, ${other}`
     : other;
 }
+
+/** `transfer`, of `transfer(address,uint256)`. */
+export const nameIn = (signature: string): string => signature.split('(')[0]?.trim() ?? '';
 
 const METHOD_NAME = /^[A-Za-z_$][\w$]{0,127}$/;
 

@@ -11,6 +11,7 @@ import {
   byAsset,
   checkByAsset,
   isTable,
+  warnOfZero,
 } from './parameter.ts';
 import { type RuleOutcome, defineRule, pass, refuse } from './rule.ts';
 
@@ -88,7 +89,8 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT9, orderAmount: '1' }
         expect: { verdict: FAILURE, rule: amount-limit#1, because: USDT9 is not in the table }
 `,
-  compile: ({ min, max }) => {
+  compile: ({ min, max }, context) => {
+    warnOfZero(max, 'max', context);
     const none = () => undefined;
     const bounds = {
       min: min === undefined ? none : boundLookup(min),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Condition, compileCondition, conditionText } from '../calls/condition.ts';
 import { type Entry, compileEntry, entryShape, readNative } from '../calls/entry.ts';
 import { type AllowedTransactions, type PlainTransfer, evaluateTransaction } from '../calls/transaction.ts';
-import { methodTable } from '../calls/methods.ts';
+import { type MethodTable, methodTable, nameIn } from '../calls/methods.ts';
 import { fixFor, formatInput } from '../fault.ts';
 import { textList } from './parameter.ts';
 import { type RuleContext, defineRule, refuse } from './rule.ts';
@@ -107,6 +107,8 @@ export const contractCalls = defineRule({
       'asks the store.',
     'The policy must name the networks (`main_chain_symbol`) under `when`, since an address is ' +
       'another contract on another network. Only EVM networks can be judged.',
+    'A method of an ABI file that can’t be read is a fault of each entry that names it. The other methods ' +
+      'of the file can be used.',
     'The rule does not decode bytes in arguments of methods from an ABI file. If they contain ' +
       'calls, give them by `values`, or leave the method out.',
   ],
@@ -240,6 +242,7 @@ function compileAllowed(
   const plainTransfer = compilePlain(plain, context);
   if (table === undefined) return undefined;
   const entries = calls.map((entry, index) => compileEntry(entry, table, ['calls', index], context));
+  warnOfUnreadable(table, calls, context);
   const wrapperIndex = entries.findIndex((methods) =>
     methods.some(({ method }) => method.innerCalls !== undefined),
   );
@@ -255,6 +258,20 @@ function compileAllowed(
     return undefined;
   if (wrapperIndex >= 0 && nesting === undefined) return undefined;
   return { entries: indexed(entries.flat()), signatures: table.bySelector, plain: plainTransfer, nesting };
+}
+
+/** Warns of methods of ABI files that can't be read and that no entry names. An entry has a fault instead. */
+function warnOfUnreadable(
+  { unreadable }: MethodTable,
+  calls: NonNullable<Written['calls']>,
+  context: RuleContext,
+): void {
+  const named = new Set(calls.flatMap(({ method }) => method.map(nameIn)));
+  for (const { name, because, ...place } of unreadable.filter((each) => !named.has(each.name))) {
+    const what = name === '' ? 'a method' : `the method ${name}`;
+    const message = `${what} can't be read: ${because}`;
+    context.warn(place, message, 'correct it, or remove it; no call of it passes');
+  }
 }
 
 /** The lists of the store that conditions look up. */

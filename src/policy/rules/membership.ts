@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { messageOf } from '../../errors.ts';
 import type { ListClaim } from '../../claims/list.ts';
 import { LIST_NAME } from '../list-file.ts';
 import { checkAddresses, entriesOf, entryMembers, entriesToLookUp } from './entry.ts';
 import { formatMember, textList } from './parameter.ts';
-import { type Check, type RuleContext, pass, refuse } from './rule.ts';
+import { type Check, type RuleContext, faultOfRuleFile, pass, refuse } from './rule.ts';
 
 const LIST = 'the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
 
@@ -88,7 +87,8 @@ function fileTexts(file: string, context: RuleContext): readonly string[] | unde
   try {
     return context.listFile(file);
   } catch (thrown) {
-    return context.fault(['file'], messageOf(thrown), 'put the file beside the policy, one value a line');
+    const fix = 'put the file beside the policy, one value a line';
+    return faultOfRuleFile(file, thrown, { path: ['file'], fix }, context);
   }
 }
 

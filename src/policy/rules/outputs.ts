@@ -7,6 +7,7 @@ import {
   byAsset,
   checkByAsset,
   formatMember,
+  warnOfZero,
   wholeNumberText,
 } from './parameter.ts';
 import { type RuleOutcome, defineRule, pass, refuse } from './rule.ts';
@@ -78,7 +79,8 @@ rules:
         transfer: { request_id: r2, from: bc1qfrom, to: bc1qone, amount: '1', symbol: LTC }
         expect: { verdict: FAILURE, rule: outputs#1, because: LTC is not in the table }
 `,
-  compile: ({ max, maxEach }) => {
+  compile: ({ max, maxEach }, context) => {
+    warnOfZero(maxEach, 'maxEach', context);
     const eachFor = maxEach === undefined ? undefined : boundLookup(maxEach);
     return { evaluate: ({ payouts, symbol }) => judge(payouts, symbol, max, eachFor) };
   },

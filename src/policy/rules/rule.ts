@@ -3,7 +3,9 @@ import type { Callback, Kind } from '../../callback/callback.ts';
 import type { ClaimRequest } from '../../claims/claims.ts';
 import type { AssetTable } from '../assets.ts';
 import type { Facts, PluginQuestion } from '../facts.ts';
-import type { Path } from '../fault.ts';
+import { messageOf } from '../../errors.ts';
+import { NotUtf8 } from '../../values/utf8.ts';
+import type { FilePlace, Path } from '../fault.ts';
 
 /**
  * A kind of check that policies consist of: a file in this folder and a row in registry.ts. A rule is pure.
@@ -70,8 +72,25 @@ export interface RuleContext {
   readonly textFile: (name: string) => string;
   /** The asset table beside the policies (`assets.yaml`); empty if there is no such file. */
   readonly assets: AssetTable;
-  /** Reports a fault at a path within the parameters. */
-  readonly fault: (path: Path, message: string, fix: string) => undefined;
+  /** Reports a fault at a path within the parameters, or in a file beside the policy. */
+  readonly fault: (place: Path | FilePlace, message: string, fix: string) => undefined;
+  /** Reports in the same way what is valid, but hardly meant. Nothing for a stored release. */
+  readonly warn: (place: Path | FilePlace, message: string, fix: string) => void;
+}
+
+/**
+ * Reports that a file beside the policy can't be read: at its place in the file if it has one, otherwise at a
+ * path within the parameters, with this fix.
+ */
+export function faultOfRuleFile(
+  file: string,
+  thrown: unknown,
+  parameter: { readonly path: Path; readonly fix: string },
+  context: Pick<RuleContext, 'fault'>,
+): undefined {
+  return thrown instanceof NotUtf8
+    ? context.fault({ file, at: thrown.at }, thrown.message, thrown.fix)
+    : context.fault(parameter.path, messageOf(thrown), parameter.fix);
 }
 
 /** A compiled rule, and its declarations. */

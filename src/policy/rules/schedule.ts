@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { messageOf } from '../../errors.ts';
 import { formatInput } from '../fault.ts';
 import {
   type ConstantPeriod,
@@ -14,7 +13,7 @@ import {
   readSpan,
 } from './calendar.ts';
 import { textList } from './parameter.ts';
-import { type RuleOutcome, type RuleContext, defineRule } from './rule.ts';
+import { type RuleOutcome, type RuleContext, defineRule, faultOfRuleFile } from './rule.ts';
 
 const ZONE = 'an IANA time zone, like Europe/Berlin or UTC';
 const FILE = 'the name of a file beside the policy';
@@ -239,7 +238,8 @@ function holidaysOf(file: string, context: Context): OpeningHours['holidays'] | 
   try {
     dates = context.listFile(file);
   } catch (thrown) {
-    return context.fault(['holidays'], messageOf(thrown), `put the file beside the policy, one date a line`);
+    const place = { path: ['holidays'], fix: 'put the file beside the policy, one date a line' };
+    return faultOfRuleFile(file, thrown, place, context);
   }
   if (dates.length > DATES_MAX) {
     const remove = `remove dates in the past: at most ${DATES_MAX} are allowed`;

@@ -4,7 +4,7 @@ import { AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
 import type { Facts } from '../facts.ts';
 import { amountTextOf } from '../members.ts';
 import { type Counter, compileCounter, countingNotes, countingParameters } from './counting.ts';
-import { type Bound, type Duration, amountText, toBound, durationText } from './parameter.ts';
+import { type Bound, type Duration, amountText, toBound, durationText, warnOfZero } from './parameter.ts';
 import { priceOf, valueAt } from './price.ts';
 import { type RuleOutcome, bothValid, defineRule, pass, refuse } from './rule.ts';
 
@@ -114,6 +114,7 @@ rules:
         expect: { verdict: FAILURE, rule: value-limit#1, because: there is no price for ETH }
 `,
   compile: ({ max: greatest, maxAge, per, window, zone }, context) => {
+    warnOfZero(greatest, 'max', context);
     const max = toBound(greatest);
     if (window === undefined) {
       const limit = { max, maxAge, counter: undefined };

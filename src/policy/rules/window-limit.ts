@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { amountTextOf, memberNamed } from '../members.ts';
 import { ONE_SYMBOL_NOTE, compileCounter, countingNotes, countingParameters } from './counting.ts';
-import { amountOrTable, boundLookup, byAsset, checkByAsset, onlySymbol } from './parameter.ts';
+import { amountOrTable, boundLookup, byAsset, checkByAsset, onlySymbol, warnOfZero } from './parameter.ts';
 import { type RuleContext, defineRule, refuse } from './rule.ts';
 
 export const windowLimit = defineRule({
@@ -82,6 +82,7 @@ rules:
 `,
   compile: ({ per, window, zone, max, by }, context) => {
     if (by === undefined) checkOneCoin(per, context);
+    warnOfZero(max, 'max', context);
     const maxFor = boundLookup(max);
     const counter = compileCounter(
       by === undefined

@@ -144,7 +144,7 @@ describe('list add', () => {
     const { run, folder } = place();
     const { code, err } = await run('list', 'add', 'blocked', '--file', join(folder, 'policies'));
     expect(code).toBe(2);
-    expect(err).toContain('Name a text file with one value on each line');
+    expect(err).toContain('name a text file with one value on each line');
   });
 });
 
@@ -207,7 +207,7 @@ describe('list add --asset', () => {
   });
 
   it.each([
-    ['is not there', undefined, 'Write one, or leave --asset out'],
+    ['is not there', undefined, 'write one, or leave --asset out'],
     ['has faults', 'assets: { ETH: { chain: evn, decimals: 18 } }', 'assets.yaml:1:25: assets.ETH.chain'],
     ['is not YAML', 'assets: {', 'the asset table has faults'],
     ['is empty', '', 'the asset table has faults'],

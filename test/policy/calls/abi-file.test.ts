@@ -8,6 +8,7 @@ const wrapping = (part: string): string => `${PARTS}struct Whole { ${part} part;
 function only(text: string): AbiMethod {
   const [method, another] = readAbiFile(text);
   if (method === undefined || another !== undefined) throw new Error('there is not one method');
+  if ('because' in method) throw new Error(`line ${method.at().line}: ${method.because}`);
   return method;
 }
 
@@ -40,19 +41,19 @@ describe('structs in a human-readable ABI', () => {
   });
 
   it.each([
-    ['that contain themselves', 'struct S { S[] a; }\nrun(S s)', 'line 2 is not a signature'],
+    ['that contain themselves', 'struct S { S[] a; }\nrun(S s)', 'line 2: it is not a signature'],
     [
       'that contain each other',
       'struct S { T a; }\nstruct T { S a; }\nrun(S s)',
-      'line 3 is not a signature',
+      'line 3: it is not a signature',
     ],
     ['that grow without end', `${doubling(40)}\nrun(S39 s)`, 'more than 4000 characters'],
     ['of one name', 'struct S { bool a; }\nstruct S { address a; }\nrun(S s)', 'the struct S a second time'],
     ['that are none', 'struct S { bool a;\nrun(S s)', 'line 1 is not a struct'],
-    ['without fields', 'struct S { }\nrun(S s)', 'line 2 is not a signature'],
-    ['that nobody wrote', 'run(Unknown s)', 'line 1 is not a signature'],
+    ['without fields', 'struct S { }\nrun(S s)', 'line 2: it is not a signature'],
+    ['that nobody wrote', 'run(Unknown s)', 'line 1: it is not a signature'],
   ])('%s are at fault, at once', (_, text, fault) => {
-    expect(() => readAbiFile(text)).toThrow(fault);
+    expect(() => only(text)).toThrow(fault);
   });
 
   it.each(['constructor', 'toString', '__proto__'])('are none that nobody wrote: %s', (name) => {
@@ -70,5 +71,42 @@ describe('structs in a human-readable ABI', () => {
 
   it('end with their line, also where another character than a line feed ends it for some', () => {
     expect(readAbiFile('run() # the\u2028old one\nrun2() // and\rthis')).toHaveLength(2);
+  });
+});
+
+describe('a method that can not be read', () => {
+  const found = (text: string): readonly unknown[] =>
+    readAbiFile(text).map((each) => ['because' in each ? each.because : 'read', each.name, each.at()]);
+
+  it('has its line and its name, and does not keep the others from being read', () => {
+    expect(found('stake(uint256 amount)\n\nfunction burn(uint256 amount\nhello\n7(uint256)\nexit()')).toEqual(
+      [
+        ['read', 'stake', { line: 1, column: 1 }],
+        [expect.stringContaining('it is not a signature'), 'burn', { line: 3, column: 1 }],
+        [expect.stringContaining('it is not a signature'), 'hello', { line: 4, column: 1 }],
+        [expect.stringContaining('it is not a signature'), '7', { line: 5, column: 1 }],
+        ['read', 'exit', { line: 6, column: 1 }],
+      ],
+    );
+  });
+
+  it('has its place in JSON, also under abi', () => {
+    const items =
+      '[\n  {"type":"event","name":"E"},\n  {"name":"stake","inputs":[{"type":7}]},\n  {"name":7},\n  {"name":"exit"}\n]';
+    const unreadable = [
+      ['its member inputs.0.type is not valid', 'stake', { line: 3, column: 3 }],
+      ['its member name is not valid', '', { line: 4, column: 3 }],
+      ['read', 'exit', { line: 5, column: 3 }],
+    ];
+    expect(found(items)).toEqual(unreadable);
+    expect(found(`{"contractName":"X","abi":${items}}`)).toEqual(unreadable);
+  });
+
+  it('may be nested a thousand levels deep', () => {
+    const deep = (levels: number): string =>
+      `[{"name":"f","inputs":[${'{"type":"tuple","components":['.repeat(levels)}${']}'.repeat(levels)}]}]`;
+    expect(found(deep(10))).toMatchObject([['read', 'f', { line: 1 }]]);
+    expect(found(deep(1000))).toMatchObject([['its types are nested more than 8 deep', 'f', { line: 1 }]]);
+    expect(found(`f(${'('.repeat(1000)}uint256 a${')'.repeat(1000)} b)`)).toMatchObject([['read', 'f', {}]]);
   });
 });

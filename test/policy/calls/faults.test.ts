@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { faultsOf } from '../callbacks.ts';
+import { compileRelease } from '../../../src/policy/compile.ts';
+import { formatFault } from '../../../src/policy/fault.ts';
+import { faultsOf, release } from '../callbacks.ts';
 import { ASSETS, MULTICALL3, PARTNER, ROUTER, USDT } from './transactions.ts';
 
 const LATER = '{ max: 1 }';
@@ -341,21 +343,8 @@ describe('an ABI file', () => {
   it.each<[string, string, string]>([
     ['is empty', '', 'it has no method'],
     ['has events alone', 'event Staked(address who)', 'it has no method'],
-    ['has a line that is none', 'stake(uint256)\nhello', 'line 2 is not a signature'],
-    ['has a type that is none', 'stake(uint257 a)', 'line 1 is not a signature'],
-    [
-      'has a type that can’t be judged',
-      '[{"type":"function","name":"stake","inputs":[{"type":"function"}]}]',
-      '"function" is not a supported type',
-    ],
     ['is half of JSON', '[{"type":', 'own.abi: '],
     ['is JSON of something else', '{"a":1}', 'it is JSON, but not a list of ABI items'],
-    [
-      'is JSON with a method that is none',
-      '[{"type":"function","name":7}]',
-      "its function 7 can't be read at name",
-    ],
-    ['is JSON with a name that is none', '[{"type":"function","name":"a b"}]', '"a b" is not a method name'],
     ['is too long', `stake() // ${'x'.repeat(262_144)}`, 'at most 262144 are read'],
     [
       'has too long a line',
@@ -387,9 +376,62 @@ describe('an ABI file', () => {
     expect(found.filter((each) => each.startsWith('abis'))).toEqual([expect.stringContaining(fault)]);
   });
 
+  const READABLE = 'exit()\n';
+  const UNREADABLE: readonly (readonly [what: string, text: string, place: string, because: string])[] = [
+    ['a type that is none', `${READABLE}stake(uint257 a)`, '2:1', 'it is not a signature: '],
+    ['a bracket too few', `${READABLE}stake(uint256 a`, '2:1', 'it is not a signature: '],
+    [
+      'a type that can not be judged',
+      '[{"name":"exit"},\n {"name":"stake","inputs":[{"type":"function"}]}]',
+      '2:2',
+      '"function" is not a supported type',
+    ],
+    [
+      'types nested too deep',
+      `${READABLE}stake(${'('.repeat(12)}uint256 a${')'.repeat(12)} b)`,
+      '2:1',
+      'its types are nested more than 8 deep',
+    ],
+  ];
+
+  it.each(UNREADABLE)(
+    'with %s makes the entry of that method a fault, with its line',
+    (_, text, place, because) => {
+      const [fault, ...others] = faults(using('stake(uint256)', '{ 1: any }'), { 'own.abi': text });
+      expect(fault).toContain(
+        `calls[0].method: the method stake in own.abi:${place} can't be read: ${because}`,
+      );
+      expect(fault).toMatch(/; correct it there, or leave it out here$/);
+      expect(others).toEqual([]);
+    },
+  );
+
+  it.each(UNREADABLE)(
+    'with %s in a method that no entry names is sound, and warns',
+    (_, text, place, because) => {
+      const rule = `contract-calls: ${using('exit()', '{}')}`;
+      const policy = `policy: one\ncallback: web3\nwhen: { symbol: ETH }\nrules:\n  - ${rule}\n`;
+      const { warnings, document } = release(policy, { 'own.abi': text });
+      expect(warnings.map(formatFault)).toEqual([
+        expect.stringContaining(`own.abi:${place}: the method stake can't be read: ${because}`),
+      ]);
+      // What is stored was looked at when it was pushed.
+      const stored = compileRelease(document);
+      expect(stored).toMatchObject({ ok: true, release: { document, warnings: [] } });
+    },
+  );
+
+  it('makes only the entry of an unreadable overload a fault', () => {
+    const files = { 'own.abi': 'stake(uint256 a)\nstake(uint257 a)' };
+    expect(faults(using('stake(uint256)', '{ a: any }'), files)).toEqual([]);
+    expect(faults(using('stake(uint257)', '{ a: any }'), files)).toEqual([
+      expect.stringContaining("the method stake in own.abi:2:1 can't be read"),
+    ]);
+  });
+
   it('is at fault if it is not there', () => {
     expect(faults(using('stake(uint256)', '{ 1: any }'))).toEqual([
-      expect.stringContaining('own.abi: there is no file own.abi'),
+      expect.stringContaining('abis[0]: there is no file own.abi; put the file beside the policy'),
     ]);
   });
 
