@@ -6,6 +6,16 @@ import { mergedEntries } from '../journal/record.ts';
 import { periodOf, periodOptions } from '../period.ts';
 import { columns } from '../print.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
+import {
+  START,
+  type Stream,
+  cursorOf,
+  notACursor,
+  passEntry,
+  positionOf,
+  queriesFrom,
+  startOf,
+} from './cursor.ts';
 import { decisionJson, decisionRow, explainJournalEntry } from './decision.ts';
 
 const SHOWN = 50;
@@ -16,7 +26,8 @@ export const decisionsSearch: CommandRow = {
   example:
     'decisions search --newest\n' +
     'decisions search --order 11321\n' +
-    'decisions search --since 2h --verdict FAILURE --rule usdt-payments/amount-limit',
+    'decisions search --since 2h --verdict FAILURE --rule usdt-payments/amount-limit\n' +
+    'decisions search --since 7d --limit 500 --after start --json',
   define: (command) =>
     periodOptions(sourceOption(command))
       .option('--subject <subject>', 'only entries about this subject, such as payment:11321')
@@ -27,31 +38,58 @@ export const decisionsSearch: CommandRow = {
       .option('--type <type>', `only entries of this type: ${JOURNAL_TYPES.join(', ')}`)
       .option('--rule <rule>', 'only refusals by this policy (POLICY) or rule (POLICY/RULE)')
       .option('--newest', 'newest first')
-      .option('--limit <number>', `at most this many (default: ${SHOWN})`),
+      .option('--limit <number>', `at most this many (default: ${SHOWN})`)
+      .option(
+        '--after <cursor>',
+        `the page after this cursor, with the same options; \`${START}\` is the first page. JSON is then ` +
+          '{ entries, next }, with the cursor of the next page, or null at the end',
+      ),
   async run(session, call) {
     const limit = call.count('limit', { least: 1, most: 1000 }) ?? SHOWN;
     const matches = filterOf(call);
     const period = periodOf(call, session.clock());
     const subjects = subjectsOf(call);
-    const streams = chosenSources(session, call).flatMap((source) =>
+    const sources = chosenSources(session, call);
+    const streams: readonly Stream[] =
       subjects.length === 0
-        ? [{ source, ...period }]
-        : subjects.map((subject) => ({ source, ...period, subject })),
-    );
+        ? sources.map((source) => ({ source }))
+        : sources.flatMap((source) => subjects.map((subject) => ({ source, subject })));
+    const newestFirst = call.flag('newest');
+    const start = startOf(streams, { ...period, newestFirst });
+    const after = call.option('after');
+    const position = positionOf(after ?? START, start);
+    const entries = mergedEntries(await session.store(), queriesFrom(position, streams), newestFirst);
     const found: JournalEntry[] = [];
-    for await (const entry of mergedEntries(await session.store(), streams, call.flag('newest'))) {
+    let next: string | undefined;
+    for await (const entry of entriesAfter(after, entries)) {
+      if (found.length === limit) {
+        next = cursorOf(position);
+        break;
+      }
+      passEntry(position, entry);
       if (matches(entry)) found.push(entry);
-      if (found.length === limit) break;
     }
     await session.drained();
     const text = found.length === 0 ? 'No entry of the journal matches.' : columns(found.map(decisionRow));
-    session.print(
-      text,
-      found.map((entry) => decisionJson(entry)),
-    );
+    const json = found.map((entry) => decisionJson(entry));
+    session.print(text, after === undefined ? json : { entries: json, next: next ?? null });
+    if (next !== undefined) session.report(`More entries: --after ${next}`);
     return 0;
   },
 };
+
+/** The entries. Throws USAGE if the ids of the cursor are not those of the store. */
+async function* entriesAfter(
+  after: string | undefined,
+  entries: AsyncGenerator<JournalEntry>,
+): AsyncGenerator<JournalEntry> {
+  try {
+    yield* entries;
+  } catch (thrown) {
+    const isOurs = thrown instanceof CountersignError && thrown.code === 'USAGE' && 'after' in thrown.data;
+    throw isOurs && after !== undefined ? notACursor(after) : thrown;
+  }
+}
 
 function subjectsOf(call: Call): readonly string[] {
   const [subject, order, request] = ['subject', 'order', 'request'].map((name) => call.option(name));
