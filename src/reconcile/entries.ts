@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Callback, KINDS, type Kind } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
 import { CountersignError } from '../errors.ts';
+import { type ExportEnd, readExportEnd } from '../store/export-end.ts';
 import { JOURNAL_TYPES, type Journal, type JournalEntry, type JournalQuery } from '../store/store.ts';
 import { readMembers } from '../values/members.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
@@ -70,7 +71,8 @@ const entryShape = z.object({
 
 /**
  * The journal in a file of `decisions export` or `journal export`, which is read as often as needed. Rejects
- * with USAGE for a line that is no entry, and for entries of a source that is not among `known`.
+ * with USAGE for a line that is no entry, for entries of a source that is not among `known`, and for a period
+ * of which the file may lack entries: of each source, it must have a later entry or an end line.
  */
 export function fileEntries(path: string, sources: readonly string[], known: readonly string[]): Entries {
   const fault = (line: number, because: string): CountersignError =>
@@ -79,11 +81,18 @@ export function fileEntries(path: string, sources: readonly string[], known: rea
       line,
     });
 
-  async function* all(): AsyncGenerator<Entry> {
-    const lastIds = new Map<string, number>();
+  /** Sets in `ends` up to when the file has the entries of each source. */
+  async function* all(ends: Map<string, number> = new Map()): AsyncGenerator<Entry> {
+    const lastMs = new Map<string, number>();
+    const raise = (source: string, toMs: number): void =>
+      void ends.set(source, Math.max(toMs, ends.get(source) ?? 0));
     for await (const { text, number } of readLines(path, fault).lines) {
-      const entry = entryOf(text, (because) => fault(number, `${because}. ${EXPORT_AGAIN}`));
+      const entry = lineOf(text, (because) => fault(number, `${because}. ${EXPORT_AGAIN}`));
       if (entry === undefined) continue;
+      if ('end' in entry) {
+        for (const [source, untilMs] of Object.entries(entry.untilMs)) raise(source, untilMs);
+        continue;
+      }
       if (!known.includes(entry.source)) {
         throw fault(
           number,
@@ -91,10 +100,11 @@ export function fileEntries(path: string, sources: readonly string[], known: rea
             'Give the settings that the export was made with',
         );
       }
-      if ((lastIds.get(entry.source) ?? 0) > entry.atMs) {
+      if ((lastMs.get(entry.source) ?? 0) > entry.atMs) {
         throw fault(number, `it is older than the entry of ${entry.source} before it. ${EXPORT_AGAIN}`);
       }
-      lastIds.set(entry.source, entry.atMs);
+      lastMs.set(entry.source, entry.atMs);
+      raise(entry.source, entry.atMs);
       if (sources.includes(entry.source)) yield entry;
     }
   }
@@ -102,7 +112,10 @@ export function fileEntries(path: string, sources: readonly string[], known: rea
   return {
     sources,
     async *between(fromMs, untilMs) {
-      for await (const entry of all()) if (entry.atMs >= fromMs && entry.atMs < untilMs) yield entry;
+      const ends = new Map<string, number>();
+      for await (const entry of all(ends)) if (entry.atMs >= fromMs && entry.atMs < untilMs) yield entry;
+      const cut = sources.find((source) => (ends.get(source) ?? 0) < untilMs);
+      if (cut !== undefined) throw fault(0, cutSentence(cut, ends.get(cut), untilMs));
     },
     async *about(subjects) {
       for await (const entry of all())
@@ -113,14 +126,25 @@ export function fileEntries(path: string, sources: readonly string[], known: rea
 
 const EXPORT_AGAIN = 'Make the file with `countersign decisions export` or `countersign journal export`';
 
-/** The entry of a line; undefined for a change of prices. */
-function entryOf(text: string, fault: (because: string) => Error): Entry | undefined {
+function cutSentence(source: string, endMs: number | undefined, untilMs: number): string {
+  const ends = endMs === undefined ? 'are missing' : `end at ${new Date(endMs).toISOString()}`;
+  return (
+    `its entries of ${source} ${ends}, and the day and its settle time are over at ` +
+    `${new Date(untilMs).toISOString()}. The file was cut off or made too early, or nothing happened since. ` +
+    'Export again after that time, with --end-line'
+  );
+}
+
+/** The entry or the end of a line; undefined for a change of prices. */
+function lineOf(text: string, fault: (because: string) => Error): Entry | ExportEnd | undefined {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
     throw fault('it is not JSON');
   }
+  const end = readExportEnd(json);
+  if (end !== undefined) return end;
   const read = entryShape.safeParse(json);
   if (!read.success)
     throw fault(`it is not an entry of the journal (${formatSchemaError(read.error, json)})`);

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { z } from 'zod';
 import { CountersignError, messageOf } from '../errors.ts';
+import { isExportEnd } from '../store/export-end.ts';
 import { JOURNAL_TYPES } from '../store/store.ts';
 import { parseAmount } from '../values/amount.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
@@ -90,6 +91,7 @@ function earlier(a: Cursor | undefined, b: Cursor): Cursor | undefined {
 
 function* readRun(file: number, path: string, run: Run): Generator<ReadItem> {
   for (const { text, line, bytes } of linesOf(file, run)) {
+    if (isExportEnd(text)) continue;
     const item = itemOf(text);
     if (typeof item === 'string') throw invalidLineError(path, line, item);
     yield { item, line, bytes };
@@ -183,7 +185,8 @@ function findRuns(file: number, path: string): readonly Run[] {
   const isInOrder = createOrderCheck();
   let [start, firstLine, at, lastMs] = [0, 1, 0, 0];
   for (const { bytes, line, slice } of slicesOf(file, { start: 0, end: Infinity, firstLine: 1 })) {
-    const entry = slice.length === 0 ? { source: '', atMs: lastMs } : beginningOf(slice);
+    const isEntry = slice.length > 0 && !isExportEnd(slice.toString('latin1', 0, BEGINNING_BYTES));
+    const entry = isEntry ? beginningOf(slice) : { source: '', atMs: lastMs };
     if (entry === undefined) throw unusable(path, `line ${line} has no time (atMs). ${EXPORT_AGAIN}`);
     if (!isInOrder(entry)) throw unusable(path, severalExports(path, line, entry.source));
     if (entry.atMs < lastMs) {

@@ -55,7 +55,7 @@ describe.each(['embedded', 'redis'] as const)('a repeated run on the %s store', 
     const rows = await fill(world);
     const first = await world.reconcile(rows, '--json');
     const file = join(world.folder, 'decisions.jsonl');
-    await world.run('decisions', 'export', '--to', file);
+    await world.run('decisions', 'export', '--to', file, '--end-line');
     const other = join(world.folder, 'others');
     mkdirSync(other);
     const bill = join(world.folder, 'bill.jsonl');
@@ -193,7 +193,9 @@ describe('the directory of runs', () => {
     const world = await createWorld();
     await fill(world);
     await world.reconcile([]);
-    const file = world.write('decisions.jsonl', '');
+    const untilMs = MIDNIGHT_MS + 72 * HOUR_MS;
+    const end = { end: 'countersign-export', untilMs: { shop: untilMs, vault: untilMs } };
+    const file = world.write('decisions.jsonl', `${JSON.stringify(end)}\n`);
     const { code, err } = await world.reconcile([], '--day', '2025-06-11', '--decisions', file);
     expect(code).toBe(2);
     expect(err).toMatch(

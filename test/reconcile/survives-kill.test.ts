@@ -23,7 +23,7 @@ async function prepare(orders: number): Promise<Killed> {
   const ids = Array.from({ length: orders }, (_, index) => `o-${index}`);
   await Promise.all(ids.map((id) => world.pay({ id })));
   const decisions = join(world.folder, 'decisions.jsonl');
-  await world.run('decisions', 'export', '--to', decisions);
+  await world.run('decisions', 'export', '--to', decisions, '--end-line');
   const rows = [...ids.slice(1), 'unknown', ids[2] ?? ''].map((id) => billed({ id, atMs: NOON_MS }));
   const bill = world.write('bill.jsonl', jsonBill(rows));
   return {

@@ -11,6 +11,7 @@ import {
 import { dirname } from 'node:path';
 import { CountersignError, messageOf } from '../../errors.ts';
 import { LINE_BEGINNING, createOrderCheck, linesOf } from '../../simulation/record-file.ts';
+import { beginsExportEnd, isExportEnd } from '../../store/export-end.ts';
 
 /** A file that `decisions export --to` appends to. Each run continues where the run before ended. */
 export interface ExportFile {
@@ -108,6 +109,7 @@ function readContent(file: number, path: string): Content {
       incompleteBytes = bytes;
       break;
     }
+    if (isExportEnd(text)) continue;
     const [beginning = '', id, source, time] = LINE_BEGINNING.exec(text) ?? [];
     if (id === undefined || source === undefined || !text.endsWith('}')) throw notExported(path, line);
     const atMs = Number(time);
@@ -132,7 +134,7 @@ const BEGINNING = '{"id":"';
 
 /** Whether an incomplete line can be the beginning of an exported one. No other line may be removed. */
 function isBeginning(text: string): boolean {
-  return text.length < BEGINNING.length ? BEGINNING.startsWith(text) : text.startsWith(BEGINNING);
+  return BEGINNING.startsWith(text) || text.startsWith(BEGINNING) || beginsExportEnd(text);
 }
 
 function lastByte(file: number, size: number): number | undefined {

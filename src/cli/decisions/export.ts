@@ -1,4 +1,5 @@
 import { CountersignError } from '../../errors.ts';
+import { exportEnd } from '../../store/export-end.ts';
 import type { Store } from '../../store/store.ts';
 import { formatAmount } from '../../values/amount.ts';
 import { printableJson } from '../../values/printable.ts';
@@ -34,6 +35,7 @@ export const decisionsExport: CommandRow = {
       )
       .option('--no-state', 'with --since: leave out earlier changes of lists, orders and prices')
       .option('--limit <number>', 'at most this many lines')
+      .option('--end-line', 'end with a line that says up to when the export is complete, for `reconcile`')
       .addHelpText(
         'after',
         `
@@ -51,10 +53,10 @@ a file.`,
     const file = path === undefined ? undefined : openExportFile(path);
     try {
       const store = await session.store();
-      const query = await queryOf(session, call, store, file);
+      const { query, endMs } = await queryOf(session, call, store, file);
       if (file?.removeIncompleteLine() === true)
         session.report('The last line was incomplete. It is written again.');
-      const count = await write(session, call, { store, query, file });
+      const count = await write(session, call, { store, query, file, endMs });
       if (file !== undefined)
         session.print(`${counted(count, 'line')} appended to ${path}`, { lines: count, to: path });
       return 0;
@@ -69,9 +71,12 @@ interface Export {
   readonly query: RecordQuery;
   /** Undefined for standard output. */
   readonly file: ExportFile | undefined;
+  /** Up to when the export has the entries of each source. */
+  readonly endMs: ReadonlyMap<string, number>;
 }
 
-async function write(session: Session, call: Call, { store, query, file }: Export): Promise<number> {
+async function write(session: Session, call: Call, exporting: Export): Promise<number> {
+  const { store, query, file, endMs } = exporting;
   const limit = call.count('limit', { least: 1, most: 999_999_999 }) ?? Infinity;
   const sizes = await Promise.all(query.sources.map(({ source }) => store.journalSize(source)));
   const size = sizes.reduce((sum, each) => sum + each, 0);
@@ -79,13 +84,18 @@ async function write(session: Session, call: Call, { store, query, file }: Expor
   const entryRead = (): void => {
     if (++read % PROGRESS_EVERY === 0) session.progress(`${count} lines, from ${read} of ${size} entries`);
   };
-  for await (const item of readStoreRecord(store, { ...query, entryRead })) {
-    if (count === limit) break;
-    const json = lineOf(item);
+  const writeLine = (json: object): void => {
     if (file === undefined) session.print(printableJson(json), json);
     else file.write(JSON.stringify(json));
+  };
+  let isWhole = true;
+  for await (const item of readStoreRecord(store, { ...query, entryRead })) {
+    isWhole = count < limit;
+    if (!isWhole) break;
+    writeLine(lineOf(item));
     if (++count % DRAIN_EVERY === 0) await session.drained();
   }
+  if (isWhole && call.flag('endLine')) writeLine(exportEnd(endMs));
   file?.finish();
   session.progress('');
   await session.drained();
@@ -113,21 +123,26 @@ async function queryOf(
   call: Call,
   store: Store,
   file: ExportFile | undefined,
-): Promise<RecordQuery> {
+): Promise<Pick<Export, 'query' | 'endMs'>> {
   const period = periodOf(call, session.clock());
   const fromMs = startOf(call, period.fromMs, session.clock());
   // More entries may follow in this millisecond. The next run continues after the last entry of each source.
-  const untilMs = Math.min(period.untilMs ?? Infinity, (await store.health()).nowMs + 1);
+  const { nowMs } = await store.health();
+  const untilMs = Math.min(period.untilMs ?? Infinity, nowMs + 1);
   const sources = chosenSources(session, call);
   const base = { fromMs, untilMs, state: call.flag('state') };
+  const endMs = new Map(sources.map((source) => [source, Math.min(untilMs, nowMs)]));
   const after = call.option('after');
   if (file !== undefined) {
     if (after !== undefined) {
       throw new CountersignError('USAGE', '--to continues where the file ends. Leave --after out');
     }
-    return { ...base, ...(await continueFile(session, store, sources, file, fromMs)) };
+    const { lost, ...continued } = await continueFile(session, store, sources, file, fromMs);
+    lost.forEach((source) => endMs.delete(source));
+    return { query: { ...base, ...continued }, endMs };
   }
-  if (after === undefined) return { ...base, sources: sources.map((source) => ({ source })) };
+  if (after === undefined)
+    return { query: { ...base, sources: sources.map((source) => ({ source })) }, endMs };
   const [source, ...others] = sources;
   if (source === undefined || others.length > 0) {
     throw new CountersignError(
@@ -139,7 +154,8 @@ async function queryOf(
   // Changes of prices in the millisecond of the entry may be exported twice, but none is missing. Readers
   // skip the second copy.
   const pricesFromMs = (await store.entry(source, id))?.atMs ?? 0;
-  return { ...base, sources: [{ source, after: id }], prices: { after: 0, fromMs: pricesFromMs } };
+  const query = { ...base, sources: [{ source, after: id }], prices: { after: 0, fromMs: pricesFromMs } };
+  return { query, endMs };
 }
 
 /** The instant of `--since`, or the time of `--warm-up` before it. */
@@ -160,7 +176,7 @@ function startOf(call: Call, fromMs: number | undefined, nowMs: number): number 
 
 /**
  * Continues where the file ends. If `--since` is now later than the end of the file, the entries between the
- * two are exported as well.
+ * two are exported as well. `lost`: the sources of which entries may be missing in the file.
  */
 async function continueFile(
   session: Session,
@@ -168,12 +184,14 @@ async function continueFile(
   sources: readonly string[],
   { ends, hasDecisions, lastMs }: ExportFile,
   fromMs: number | undefined,
-): Promise<Pick<RecordQuery, 'sources' | 'prices' | 'fromMs'>> {
+): Promise<Pick<RecordQuery, 'sources' | 'prices' | 'fromMs'> & { readonly lost: readonly string[] }> {
+  const lost: string[] = [];
   for (const source of sources) {
     const end = ends.get(source);
     if (end === undefined) continue;
     const entry = await store.entry(source, end.id);
     if (entry === undefined) {
+      lost.push(source);
       session.report(
         `The journal no longer has ${source}/${end.id}, the last entry of the file: it expired, or ` +
           '`journal archive` moved it. Entries soon after it may be missing in the file. If they ' +
@@ -188,6 +206,7 @@ async function continueFile(
     }
   }
   return {
+    lost,
     sources: sources.map((source) => ({ source, after: ends.get(source)?.id ?? '' })),
     prices: { after: Number(ends.get(PRICES)?.id.slice(1) ?? 0), fromMs: 0 },
     fromMs: fromMs === undefined || !hasDecisions ? fromMs : Math.min(fromMs, lastMs),

@@ -1,6 +1,8 @@
 import { archiveFault } from '../../archive/folder.ts';
 import type { ArchivedEntry } from '../../archive/line.ts';
 import { verifyArchive } from '../../archive/verify.ts';
+import { CountersignError } from '../../errors.ts';
+import { exportEnd } from '../../store/export-end.ts';
 import { printableJson } from '../../values/printable.ts';
 import type { CommandRow } from '../command.ts';
 import { periodOf, periodOptions } from '../period.ts';
@@ -19,6 +21,7 @@ export const journalExport: CommandRow = {
     periodOptions(sourceOption(command.argument('<directory...>', 'directory of `journal archive --to`')))
       .option('--id <id>', 'only this entry: SOURCE/ID or ID')
       .option('--subject <subject>', 'only entries about this subject, such as payment:11321')
+      .option('--end-line', 'end with a line that says up to when the export is complete, for `reconcile`')
       .addHelpText(
         'after',
         `
@@ -31,6 +34,12 @@ wrote until then.`,
   async run(session, call) {
     const period = periodOf(call, session.clock());
     const [source, subject, id] = [call.option('source'), call.option('subject'), call.option('id')];
+    if (call.flag('endLine') && (subject ?? id) !== undefined) {
+      throw new CountersignError(
+        'USAGE',
+        '--end-line is about all entries of a period. Leave --subject and --id out',
+      );
+    }
     const wanted = (entry: ArchivedEntry): boolean =>
       (source === undefined || entry.source === source) &&
       (subject === undefined || entry.subject === subject) &&
@@ -38,7 +47,7 @@ wrote until then.`,
       entry.atMs >= (period.fromMs ?? 0) &&
       entry.atMs < (period.untilMs ?? Infinity);
     let count = 0;
-    const { faults } = await verifyArchive(call.arguments, async (entry) => {
+    const { sources, faults } = await verifyArchive(call.arguments, async (entry) => {
       if (!wanted(entry)) return;
       const json = { ...entry, detail: jsonOrText(entry.detail) };
       session.print(printableJson(json), json);
@@ -47,6 +56,15 @@ wrote until then.`,
     await session.drained();
     const [first] = faults;
     if (first !== undefined) throw archiveFault(first);
+    if (!call.flag('endLine')) return 0;
+    const ends = sources
+      .filter((each) => source === undefined || each.source === source)
+      .map(
+        ({ source: name, lastAtMs = 0 }) => [name, Math.min(lastAtMs, period.untilMs ?? Infinity)] as const,
+      );
+    const end = exportEnd(new Map(ends));
+    session.print(printableJson(end), end);
+    await session.drained();
     return 0;
   },
 };

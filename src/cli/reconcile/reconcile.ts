@@ -44,7 +44,10 @@ export const reconcile: CommandRow = {
         'the bill of the day from files: FILE, or SOURCE=FILE,SOURCE=FILE (default: the platform)',
       )
       .option('--bill-count <number>', 'the number of records that the platform stated, if the file does not')
-      .option('--decisions <file>', 'the journal from a file of `decisions export` or `journal export`')
+      .option(
+        '--decisions <file>',
+        'the journal from a file of `decisions export` or `journal export`, with --end-line',
+      )
       .option(
         '--zone <zone>',
         "the time zone of the platform's days (default: reconcile.zone of the settings)",
@@ -152,7 +155,7 @@ async function entriesOf(
     if (first === undefined || first.atMs < fromMs) continue;
     warnings.push(
       `The journal of ${source} begins at ${isoTime(first.atMs)}, after the beginning of the day. If older ` +
-        'entries were archived, give --decisions with the output of `countersign journal export`.',
+        'entries were archived, give --decisions with the output of `countersign journal export --end-line`.',
     );
   }
   return { entries: storeEntries(store, sources), warnings };
