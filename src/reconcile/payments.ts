@@ -22,7 +22,8 @@ export interface PaymentParts extends SourceParts {
 /** Reconciles the approved payments of a source with the bill (section 4.17). Rejects with BILL_INVALID. */
 export async function reconcilePayments(parts: PaymentParts): Promise<SourceResult> {
   const { journal } = await completeJournal(parts, ({ successes }) => successes[0]?.repeats === true);
-  const found: Found = { differing: [], transfers: [], matchedOlder: [], ahead: [], firstLines: new Map() };
+  const ahead = stillAhead(parts, journal);
+  const found: Found = { differing: [], transfers: [], matchedOlder: [], ahead, firstLines: new Map() };
   const unknown: BilledOrder[] = [];
   for await (const record of parts.bill.records()) {
     const order = checkRecord(record, parts.bill, parts.day);
@@ -47,6 +48,18 @@ export async function reconcilePayments(parts: PaymentParts): Promise<SourceResu
     },
     ahead: found.ahead,
   };
+}
+
+/**
+ * What the day before had in its bill, and is not approved on this day: a settle time can reach over a day that
+ * is short because the zone's clocks change on it.
+ */
+function stillAhead(parts: PaymentParts, journal: SourceJournal): string[] {
+  return [...parts.earlier.ahead].filter((name) => {
+    const approved = journal.subjects.get(name);
+    const answered = approved && approvalOf(approved, journal, parts);
+    return answered === undefined || answered.atMs >= parts.day.untilMs;
+  });
 }
 
 /** What was found so far, apart from the matched orders, which their subjects have. */

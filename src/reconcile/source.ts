@@ -9,7 +9,7 @@ export interface EarlierRuns {
   readonly knowsDayBefore: boolean;
   /** The subjects that the day before left settling, with where it says so, such as `3/17`. */
   readonly settling: ReadonlyMap<string, string>;
-  /** The subjects approved after the end of the day before that its bill had already. */
+  /** The subjects approved after the end of the day before that its bill, or an earlier one, had already. */
   readonly ahead: ReadonlySet<string>;
   /** Where a run says that a subject was approved, but neither billed nor signed. */
   readonly unsettled: (subject: string) => string | undefined;

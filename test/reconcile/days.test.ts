@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { billDate, readDay } from '../../src/reconcile/day.ts';
-import { HOUR_MS, billed, createWorld, exceptionsOf, jsonBill, reportOf } from './world.ts';
+import { HOUR_MS, type Row, billed, createWorld, exceptionsOf, jsonBill, reportOf } from './world.ts';
 
 describe('a day of the platform', () => {
   it.each([
@@ -77,6 +77,33 @@ describe('a day of the platform', () => {
     ]);
     expect(reportOf(second).classes).toMatchObject({ matched: 1 });
   });
+
+  it.each([
+    ['a short day', '2026-03-28', '2026-03-29', '2026-03-30', 23.5, '24h'],
+    ['a short day with a short settle time', '2026-03-28', '2026-03-29', '2026-03-30', 23.5, '1m'],
+    ['a day like others', '2026-04-28', '2026-04-29', '2026-04-30', 24, '24h'],
+  ])(
+    'knows what was billed ahead before %s, until the day of the approval',
+    async (_, first, second, third, hours, settle) => {
+      const { pay, runWith, write, directory } = await createWorld();
+      const zone = 'Europe/Paris';
+      const { fromMs, untilMs } = readDay(first, zone);
+      await pay({ id: 'ahead', atMs: untilMs + hours * HOUR_MS - 1 });
+      const run = (day: string, ...rows: readonly Row[]) => {
+        const options = ['--zone', zone, '--settle', day === second ? settle : '24h', '--json'];
+        const read = ['--day', day, '--bill', write('bill.jsonl', jsonBill(rows)), '--directory', directory];
+        return runWith({ clock: () => untilMs + 10 * 24 * HOUR_MS })('reconcile', ...options, ...read);
+      };
+      const billedOn = (atMs: number): Row =>
+        billed({ id: 'ahead' }, { createTime: String(atMs), payTime: String(atMs) });
+      expect(reportOf(await run(first, billedOn(fromMs))).classes).toEqual({ matched: 1 });
+      const reports = [reportOf(await run(second)), reportOf(await run(third))];
+      expect(reports.flatMap(({ exceptions }) => exceptions)).toEqual([]);
+      expect(reports.filter(({ classes }) => classes['settled-before'] === 1)).toHaveLength(1);
+      const again = await run(third, billedOn(readDay(third, zone).fromMs));
+      expect(exceptionsOf(again)).toEqual(['billed-twice ahead']);
+    },
+  );
 
   it.each([
     [[], HOUR_MS],

@@ -20,7 +20,7 @@ import { isSettled, runJson, runSummary, runText } from './text.ts';
 const SMALL_HEAP = ['--semi-space-growth-factor=1', '--heap-growing-percent=15'];
 const COUNT_MAX = 999_999_999;
 const MINUTE_MS = 60_000;
-/** A run knows of the day before what was billed ahead, and of no day before that. */
+/** The journal of a day is read for this time before and after it. */
 const SETTLE_MAX_MS = 24 * 60 * MINUTE_MS;
 
 export const reconcile: CommandRow = {
