@@ -59,24 +59,30 @@ function* itemsOf(subject: Subject): Generator<Item> {
   else yield itemOf(subject, 'approved-not-signed', { answered, note: carriedNote(parts, name) });
 }
 
-/** The notifications of the day, judged with those before it. A repeat says nothing more. */
+/**
+ * The notifications of the day, judged with those before it. A txid that comes again with the same terms is a
+ * repeat, which says nothing more. A notification without txid may be about any signature, so each counts as
+ * another one.
+ */
 function* signedItems(subject: Subject): Generator<Item> {
   const { day } = subject.parts;
   const { approved, journal } = subject;
   const txids = new Set<string>();
   const seen = new Set<string>();
+  let unnamed = 0;
   let isSettled = false;
   for (const signed of approved.notifications) {
     if (signed.atMs >= day.untilMs) return;
-    const isNew = signed.txid !== '' && !txids.has(signed.txid);
-    if (isNew) txids.add(signed.txid);
+    const isNew = !txids.has(signed.txid);
+    if (signed.txid === '') unnamed++;
+    else txids.add(signed.txid);
     const answered = answeredOf(approved, journal, signed.atMs + 1);
-    const isRepeat = seen.has(`${signed.txid} ${signed.terms}`);
+    const isRepeat = signed.txid !== '' && seen.has(`${signed.txid} ${signed.terms}`);
     seen.add(`${signed.txid} ${signed.terms}`);
     // What was signed without approval is judged again once there is one.
     if (isRepeat && (isSettled || answered === undefined)) continue;
     const found = isSettled
-      ? laterItem(subject, signed, isNew ? txids.size : 0)
+      ? laterItem(subject, signed, isNew ? { txids: txids.size, unnamed } : undefined)
       : firstItem(subject, signed, answered);
     if (answered !== undefined) isSettled = true;
     if (signed.atMs < day.fromMs) continue;
@@ -102,15 +108,22 @@ function firstItem(subject: Subject, signed: Notification, answered: Answered | 
   return itemOf(subject, 'signed-late', { signed, note });
 }
 
-/** A further notification. `txids`: how many there are with this one; 0 if its txid is not new. */
-function laterItem(subject: Subject, signed: Notification, txids: number): Item | undefined {
+/** A further notification. `count`: how many signatures there are with this one; undefined if it is no new one. */
+function laterItem(
+  subject: Subject,
+  signed: Notification,
+  count: { readonly txids: number; readonly unnamed: number } | undefined,
+): Item | undefined {
   const { approved } = subject;
   if (signed.terms !== approved.terms)
     return itemOf(subject, 'signed-twice', { signed, note: termsNote(signed, approved) });
-  if (txids === 0) return undefined;
-  const allowed = 1 + speedUpsBefore(approved, signed.atMs);
-  const note = `${txids} txids, and approvals for ${allowed}`;
-  return itemOf(subject, txids > allowed ? 'signed-twice' : 'speed-up', { signed, note });
+  if (count === undefined) return undefined;
+  const { txids, unnamed } = count;
+  const [signatures, allowed] = [txids + unnamed, 1 + speedUpsBefore(approved, signed.atMs)];
+  const counted =
+    unnamed === 0 ? `${txids} txids` : `${signatures} signatures, ${unnamed} of them without txid`;
+  const name = signatures > allowed ? 'signed-twice' : 'speed-up';
+  return itemOf(subject, name, { signed, note: `${counted}, and approvals for ${allowed}` });
 }
 
 function itemOf(

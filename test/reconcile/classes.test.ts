@@ -144,7 +144,7 @@ describe.each(['embedded', 'redis'] as const)('a reconciliation on the %s store'
     };
     await approve({ id: 'terms' });
     await repeated('terms', '0x1', { amount: '2' }, 1);
-    await repeated('terms', '', { amount: '3' }, 5);
+    await repeated('terms', '0x9', { amount: '3' }, 5);
     await approve({ id: 'twice', atMs: NOON_MS + 9 * MINUTE_MS });
     await repeated('twice', '0x2', {}, 10);
     await repeated('twice', '0x3', {}, 15);
@@ -160,6 +160,38 @@ describe.each(['embedded', 'redis'] as const)('a reconciliation on the %s store'
       'signed-without-approval alone',
     ]);
     expect(reportOf(ran).classes).toMatchObject({ matched: 1 });
+  });
+
+  it('takes a further signature without txid for another one, which needs an approval of its own', async () => {
+    const { approve, sign, reconcile } = await world();
+    const ids = ['once', 'again', 'named-first', 'named-later', 'faster', 'unapproved', 'next-day'];
+    for (const id of ids.filter((each) => each !== 'unapproved')) await approve({ id });
+    const signed = async (id: string, txid: string, minutes: number): Promise<unknown> =>
+      sign({ id, txid, atMs: NOON_MS + minutes * MINUTE_MS });
+    for (const [id, txid] of Object.entries({ 'named-first': '0x1', 'named-later': '', faster: '' }))
+      await signed(id, txid, 1);
+    for (const id of ['once', 'again', 'unapproved', 'next-day']) await signed(id, '', 1);
+    await approve({ id: 'faster', speedUp: true, atMs: NOON_MS + 2 * MINUTE_MS });
+    await signed('again', '', 3);
+    await signed('named-first', '', 3);
+    await signed('named-first', '0x1', 3);
+    await signed('named-later', '0x2', 3);
+    await signed('faster', '0x3', 3);
+    await signed('next-day', '', 24 * 60);
+    const ran = await reconcile([], '--json');
+    expect(exceptionsOf(ran).toSorted()).toEqual([
+      'signed-twice again',
+      'signed-twice named-first',
+      'signed-twice named-later',
+      'signed-without-approval unapproved',
+    ]);
+    expect(reportOf(ran).exceptions.find(({ id }) => id === 'again')?.note).toBe(
+      '2 signatures, 2 of them without txid, and approvals for 1',
+    );
+    expect(reportOf(ran).classes).toMatchObject({ matched: 6, 'speed-up': 1 });
+    expect(exceptionsOf(await reconcile([], '--json', '--day', '2025-06-11'))).toEqual([
+      'signed-twice next-day',
+    ]);
   });
 
   it("carries what settles at the day's edge until it is explained, or an exception", async () => {

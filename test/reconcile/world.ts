@@ -183,7 +183,7 @@ export async function openWorld(redis?: string): Promise<World> {
     async sign(withdrawn) {
       const { kind = 'transfer', atMs = NOON_MS + MINUTE_MS, txid } = withdrawn;
       nowMs = atMs;
-      const body = withdrawalBody('sign_success', withdrawn, { txid });
+      const body = withdrawalBody('sign_success', withdrawn, txid === '' ? {} : { txid });
       const callback = parsed(kind, 'vault', body);
       return (await store.recordNotification({ callback, txid, detail: detailOf(body) })).id;
     },
