@@ -49,6 +49,9 @@ export function explainWindow(
 ): string {
   const sums = `${formatAmount(used)} used and ${formatAmount(amount)} requested${forAddress(address)}`;
   const limit = `the limit of ${formatAmount(max)} in ${values['window'] ?? 'the window'}`;
+  if (!holds && reserved) {
+    return `${formatAmount(used)} used, with what it reserved before, are above ${limit} (${because})`;
+  }
   if (!holds) return `${sums} are above ${limit} (${because})`;
   return reserved ? `already reserved${forAddress(address)} under ${limit}` : `${sums} are within ${limit}`;
 }

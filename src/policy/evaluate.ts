@@ -3,7 +3,14 @@ import { BOUNDS, type Claim } from '../claims/claims.ts';
 import { messageOf } from '../errors.ts';
 import type { Tested } from './conditions.ts';
 import { type Facts, type PluginQuestion, factsAt, pluginQuestionKey } from './facts.ts';
-import type { Alternative, Choice, Proposal, Requirement, RuleResult } from './proposal.ts';
+import {
+  type Alternative,
+  type Choice,
+  type Proposal,
+  type Requirement,
+  type RuleResult,
+  ownResults,
+} from './proposal.ts';
 import type { CompiledEntry, CompiledGroup, CompiledPolicy, CompiledRule, Release } from './release.ts';
 import { type RuleOutcome, refuse } from './rules/rule.ts';
 import { mayMeet, testWhen } from './when.ts';
@@ -114,12 +121,15 @@ function judgeAll(
   known: Known,
   { isAlternative, ...position }: Position,
 ): Standing {
+  const before = proposal.changing;
   const standings = group.entries.map((entry) => judge(proposal, entry, known, position));
   if (standings.some(({ state }) => state === 'fails')) return FAILS;
   const holding = standings.filter((standing) => standing.state === 'holds');
   const covers = holding.some((standing) => standing.covers);
   if (isAlternative === true && !covers) {
-    proposal.add(group, refuse('none of its rules applies for certain'), position);
+    // A rule that does not apply now may apply later.
+    const mayChange = position.changes || proposal.changing > before;
+    proposal.add(group, refuse('none of its rules applies for certain'), { ...position, changes: mayChange });
     return FAILS;
   }
   if (holding.length === 0) return ABSENT;
@@ -194,7 +204,7 @@ class ProposalBuilder {
   #validFromMs: number = ALWAYS.fromMs;
   #validUntilMs: number = ALWAYS.untilMs;
   #covered = false;
-  #changes = false;
+  #changing = 0;
   #afresh = true;
   #usedPriceVersion = 0;
   readonly #priceVersion: number;
@@ -210,12 +220,17 @@ class ProposalBuilder {
     return this.#results.length;
   }
 
+  /** How many conditions so far depended on time or prices. */
+  get changing(): number {
+    return this.#changing;
+  }
+
   /** Whether the callback meets `when`. The proposal is valid as long as the answer is. */
   test({ when }: Pick<CompiledEntry, 'when'>, callback: Callback, facts: Facts): Tested {
     const tested = testWhen(when, callback, facts);
     if (changes(tested)) {
       this.#noteUse(tested);
-      this.#changes = true;
+      this.#changing++;
     }
     return tested;
   }
@@ -268,9 +283,9 @@ class ProposalBuilder {
   }
 
   /** Reports that it is not known whether a policy or rule applies. It applies then, and covers nothing. */
-  addUnknown({ name }: Named, tested: Tested, { policy, isChoice }: Position): void {
+  addUnknown({ name }: Named, tested: Tested, { policy }: Position): void {
     const outcome = refuse(unknownText(tested));
-    this.#results.push(resultOf({ name, mode: 'observe' }, outcome, { policy, isChoice }));
+    this.#results.push(resultOf({ name, mode: 'observe' }, outcome, { policy, isChoice: false }));
   }
 
   /** Adds the result of `any` before those of its alternatives; {@link choose} completes it. */
@@ -288,7 +303,10 @@ class ProposalBuilder {
     const afresh =
       changing ||
       alternatives.some(({ from, to }) =>
-        this.#results.slice(from, to).some((_, at) => this.#outcomes.get(from + at)?.afresh === true),
+        this.#results.slice(from, to).some((_, at) => {
+          const outcome = this.#outcomes.get(from + at);
+          return outcome?.verdict === 'refuse' && outcome.afresh === true;
+        }),
       );
     const because = this.#becauseOf(alternatives, first);
     this.#results[result] = resultOf({ name, mode }, { verdict, because, values: {} }, { policy, isChoice });
@@ -324,14 +342,14 @@ class ProposalBuilder {
     }
     const number = alternatives.indexOf(first) + 1;
     if (first.requires?.length === 0) {
-      const { rule = '', because = '' } = this.#results[first.from] ?? {};
+      const { rule = '', because = '' } = ownResults(this.#results, first)[0] ?? {};
       return `alternative ${number} holds: ${rule}: ${because}`;
     }
     return `one of ${alternatives.length} alternatives must hold`;
   }
 
-  #failureIn({ from, to }: Alternative): string {
-    const failed = this.#results.slice(from, to).find(({ verdict }) => verdict === 'refuse');
+  #failureIn(alternative: Alternative): string {
+    const failed = ownResults(this.#results, alternative).find(({ verdict }) => verdict === 'refuse');
     return failed === undefined ? 'it does not hold' : `${failed.rule}: ${failed.because}`;
   }
 
@@ -353,7 +371,7 @@ class ProposalBuilder {
       claims: tooMany ? [] : this.#claims,
       ...(tooMany || this.#choices.length === 0 ? {} : { choices: this.#choices }),
       final: this.#final,
-      afresh: this.#refuses ? this.#afresh : refusal === 'NO_POLICY' && this.#changes,
+      afresh: this.#refuses ? this.#afresh : refusal !== undefined && this.#changing > 0,
       prices: this.#usedPriceVersion,
       validFromMs: this.#validFromMs,
       validUntilMs: this.#validUntilMs,

@@ -6,6 +6,7 @@ import {
   type Choice,
   type Proposal,
   type RuleResult,
+  ownResults,
   proposalFromJson,
 } from './proposal.ts';
 
@@ -55,7 +56,7 @@ type Explained = Pick<Proposal, 'results' | 'claims' | 'choices'>;
 
 /** Explains a decision. It is pure, so that old journal entries can be explained too. */
 export function explain(proposal: Explained, decision: StoreDecision): Explanation {
-  const rules = explainRange({ from: 0, to: proposal.results.length }, proposal, decision);
+  const rules = proposal.results.map((_, index) => explainResult(index, proposal, decision));
   const [refusing, nextRefusing] = rules.filter(
     (rule, index) => refuses(rule) && wasChecked(proposal, index, decision),
   );
@@ -187,28 +188,52 @@ function choiceAt(choices: readonly Choice[] | undefined, result: number): Choic
 
 /** Explains which alternative was taken, and why each earlier one did not hold; or why none holds. */
 function explainChoice(
-  { alternatives }: Choice,
+  choice: Choice,
   { policy, rule, mode, because }: RuleResult,
   proposal: Explained,
   decision: StoreDecision,
 ): RuleExplanation {
   const explained = { policy, rule, mode };
-  if (decision.claims.length === 0) {
+  // The first alternative begins with a claim, so a choice that the store reached has one that was checked.
+  const isReached = claimsIn(choice, proposal, decision).some(wasFound);
+  if (!isReached) {
     return { ...explained, verdict: 'FAILURE', because: `the store did not check it: ${because}` };
   }
   const failed: string[] = [];
-  for (const [at, alternative] of alternatives.entries()) {
-    const [first, ...others] = explainRange(alternative, proposal, decision);
+  const rules = proposal.results.map((result, index) => ({ ...result, index }));
+  for (const [at, alternative] of choice.alternatives.entries()) {
+    const own = ownResults(rules, alternative);
+    // Of an alternative that the evaluation refused, the store checked nothing.
+    const refused =
+      alternative.requires === undefined ? own.filter((each) => each.verdict === 'refuse') : own;
+    const explanations = refused.map(({ index }) => explainResult(index, proposal, decision));
     if (isTaken(alternative, proposal, decision)) {
+      const [first] = explanations;
       const holds = `alternative ${at + 1} holds: ${first?.rule}: ${first?.because}`;
       const not = failed.map((text) => `; not ${text}`);
       return { ...explained, verdict: 'SUCCESS', because: `${holds}${not.join('')}` };
     }
-    const refusing = [first, ...others].find((each) => each?.verdict === 'FAILURE');
+    const refusing = explanations.find((each) => each.verdict === 'FAILURE');
     failed.push(`alternative ${at + 1}: ${refusing?.rule}: ${refusing?.because}`);
   }
   return { ...explained, verdict: 'FAILURE', because: `no alternative holds: ${failed.join('; ')}` };
 }
+
+function claimsIn(
+  { alternatives }: Choice,
+  proposal: Explained,
+  decision: StoreDecision,
+): readonly CheckedClaim[] {
+  return alternatives
+    .flatMap(({ requires = [] }) => requires)
+    .flatMap((requirement) =>
+      typeof requirement === 'object'
+        ? claimsIn(requirement, proposal, decision)
+        : claimsOf(proposal, requirement, decision),
+    );
+}
+
+const wasFound = ({ found }: CheckedClaim): boolean => found !== undefined && !('notChecked' in found);
 
 /** Whether an alternative holds. The store checks none after the one that it takes. */
 function isTaken({ requires }: Alternative, proposal: Explained, decision: StoreDecision): boolean {
@@ -221,17 +246,13 @@ function isTaken({ requires }: Alternative, proposal: Explained, decision: Store
   );
 }
 
-function explainRange(
-  { from, to }: Pick<Alternative, 'from' | 'to'>,
-  proposal: Explained,
-  decision: StoreDecision,
-): readonly RuleExplanation[] {
-  return proposal.results.slice(from, to).map((result, at) => {
-    const choice = choiceAt(proposal.choices, from + at);
-    return choice === undefined
-      ? explainRule(result, claimsOf(proposal, from + at, decision))
-      : explainChoice(choice, result, proposal, decision);
-  });
+function explainResult(index: number, proposal: Explained, decision: StoreDecision): RuleExplanation {
+  const result = proposal.results[index];
+  if (result === undefined) throw new RangeError(`the proposal has no result ${index}`);
+  const choice = choiceAt(proposal.choices, index);
+  return choice === undefined
+    ? explainRule(result, claimsOf(proposal, index, decision))
+    : explainChoice(choice, result, proposal, decision);
 }
 
 /** Explains the first claim that fails. If all hold, it explains the one that is nearest to its limit. */

@@ -7,7 +7,10 @@ const ruleResult = z.strictObject({
   policy: z.string(),
   /** The name of the rule's kind, and its place in the policy counted from 1: `amount-limit#1`. */
   rule: z.string(),
-  /** `alternative`: a rule in `any`, which decides nothing by itself. */
+  /**
+   * `alternative`: a rule in `any`, which decides nothing by itself. `observe` is also the mode of a result
+   * that says that a condition is not known.
+   */
   mode: z.enum(['enforce', 'observe', 'alternative']),
   /** `claim`: the store gives the verdict, by the claims that carry this result's index. */
   verdict: z.enum(['pass', 'refuse', 'claim']),
@@ -57,6 +60,21 @@ export interface Choice {
   /** Up to the first that holds whatever the store finds. */
   readonly alternatives: readonly Alternative[];
 }
+
+/**
+ * The results that decide an alternative: neither those of an `any` in it, which has a result of its own, nor
+ * that a condition is not known, which decides nothing.
+ */
+export function ownResults<R extends Pick<RuleResult, 'rule' | 'mode'>>(
+  results: readonly R[],
+  { from, to }: Pick<Alternative, 'from' | 'to'>,
+): readonly R[] {
+  const own = results.slice(from, to).filter((each) => each.mode !== 'observe');
+  const inner = own.filter((each) => each.rule.startsWith('any#')).map((each) => `${placeOf(each)}.`);
+  return own.filter((each) => !inner.some((place) => placeOf(each).startsWith(place)));
+}
+
+const placeOf = (result: Pick<RuleResult, 'rule'>): string => result.rule.slice(result.rule.indexOf('#') + 1);
 
 const requirement: z.ZodType<Requirement> = z.lazy(() => z.union([z.number(), choice]));
 const choice: z.ZodType<Choice> = z.strictObject({

@@ -59,8 +59,11 @@ export function keptDecision(arrival: ArrivalFacts, facts: Facts, proposal: Prop
 /** A letter for each rule, in order: it passes, refuses, or leaves a claim to the store. */
 const verdictsOf = ({ results }: Proposal): string => results.map(({ verdict }) => verdict[0]).join('');
 
-/** Of what each rule says, what it claims, and when that holds: calendar periods depend on time zones. */
-function digestOf({ results, claims, validFromMs, validUntilMs }: Proposal): string {
+/**
+ * Of what each rule says, what it claims, in which alternatives, and when that holds: calendar periods depend
+ * on time zones.
+ */
+function digestOf({ results, claims, choices, validFromMs, validUntilMs }: Proposal): string {
   let text = `${validFromMs} ${validUntilMs}\n`;
   for (const { policy, rule, mode, verdict, because } of results) {
     text += `${policy}/${rule} ${mode} ${verdict} ${because}\n`;
@@ -70,6 +73,7 @@ function digestOf({ results, claims, validFromMs, validUntilMs }: Proposal): str
     const limit = claim.type === 'window' ? `${claim.amount} ${claim.max}` : '';
     text += `${claim.type} ${claim.result} ${about} ${limit}\n`;
   }
+  if (choices !== undefined) text += JSON.stringify(choices);
   return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
 }
 

@@ -43,6 +43,9 @@ export interface StepChoice {
 
 const NONE: readonly StepChoice[] = [];
 
+/** In place of a result that has no claim, by which an alternative would hold unchecked. */
+const NEVER: StepChoice = { decides: true, final: false, afresh: false, alternatives: [] };
+
 function stepChoices({ choices, claims }: Proposal): readonly StepChoice[] {
   if (choices === undefined) return NONE;
   const claimsOf = Map.groupBy(claims.keys(), (index) => claims[index]?.result);
@@ -55,7 +58,9 @@ function stepChoices({ choices, claims }: Proposal): readonly StepChoice[] {
       .filter((requires) => requires !== undefined)
       .map((requires) =>
         requires.flatMap((requirement): readonly (number | StepChoice)[] =>
-          typeof requirement === 'object' ? [stepChoice(requirement)] : (claimsOf.get(requirement) ?? []),
+          typeof requirement === 'object'
+            ? [stepChoice(requirement)]
+            : (claimsOf.get(requirement) ?? [NEVER]),
         ),
       ),
   });

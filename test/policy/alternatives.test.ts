@@ -108,6 +108,24 @@ describe('any', () => {
     expect(proposed(`  - any: [${NO}]\n`)).toMatchObject({ approves: false, afresh: false });
   });
 
+  it('refuses afresh if a rule of `all` would apply, and cover, at another time or price', () => {
+    const when = (condition: string): string => `{ all: [{ pass: { because: x }, when: { ${condition} } }] }`;
+    const atNight = when('during: { zone: UTC, hours: 22:00-06:00 }');
+    expect(proposed(`  - any: [${NO}, ${atNight}]\n`)).toMatchObject({ approves: false, afresh: true });
+    const priced = when('value: { above: 1, maxAge: 1m }');
+    expect(proposed(`  - any: [${priced}]\n`)).toMatchObject({ approves: false, afresh: true });
+    const other = when('userId: 1');
+    expect(proposed(`  - any: [${other}]\n`)).toMatchObject({ approves: false, afresh: false });
+  });
+
+  it('calls a choice afresh only if an alternative was refused by something that passes', () => {
+    expect(proposed(`  - any: [${NO}, { all: [${CLAIM}, ${ROOM}] }]\n`).choices).toMatchObject([
+      { afresh: false },
+    ]);
+    const atNight = '{ pass: { because: x }, when: { during: { zone: UTC, hours: 22:00-06:00 } } }';
+    expect(proposed(`  - any: [${atNight}, ${CLAIM}]\n`).choices).toMatchObject([{ afresh: true }]);
+  });
+
   it('asks the plugins of alternatives that may apply', () => {
     const yaml = policyOf(
       `  - any:
@@ -177,6 +195,43 @@ describe('an explanation of alternatives', () => {
   it('never calls an alternative taken whose claims the store did not check', () => {
     expect(anyOf([], 'FROZEN')).toMatchObject({ verdict: 'FAILURE' });
     expect(anyOf([NOT_CHECKED, NOT_CHECKED, NOT_CHECKED])).toMatchObject({ verdict: 'FAILURE' });
+  });
+
+  it('names the rule by which an alternative fails, and not one that another alternative replaces', () => {
+    const inner = `{ any: [${NO}, ${YES}] }`;
+    const [first] = proposed(`  - any: [{ all: [${inner}, { amount-limit: { max: 2 } }] }]\n`).results;
+    expect(first?.because).toContain('alternative 1: amount-limit#1.1.2: the amount 100 is above');
+    const open = proposed(`  - any: [{ all: [${inner}, ${CLAIM}] }, ${ROOM}]\n`);
+    const { rules } = explain(open, { code: 'APPROVED', claims: [NOT_LISTED, ROOMY] });
+    expect(rules[0]?.because).toContain('; not alternative 1: allow-list#1.1.2: userId 12345 is not on');
+  });
+
+  it('names the rule that the evaluation refused, and not one that the store did not check for it', () => {
+    const open = proposed(`  - any: [{ all: [${CLAIM}, ${NO}] }, ${ROOM}]\n`);
+    const { rules } = explain(open, { code: 'APPROVED', claims: [ROOMY] });
+    expect(rules[0]?.because).toContain('; not alternative 1: amount-limit#1.1.2: the amount 100 is above');
+  });
+
+  it('names no rule whose condition is not known as the one that holds or fails', () => {
+    const unknown = `{ pass: { because: x }, when: { value: { above: 1, maxAge: 1m } } }`;
+    const [taken] = proposed(`  - any: [{ all: [${unknown}, ${YES}] }]\n`).results;
+    expect(taken?.because).toBe('alternative 1 holds: pass#1.1.1: x');
+    const [refused] = proposed(`  - any: [{ all: [${unknown}, ${NO}] }]\n`).results;
+    expect(refused?.because).toContain('alternative 1: amount-limit#1.1.2: the amount');
+  });
+
+  it('says that the store did not reach an inner any, even if one of its alternatives needs nothing', () => {
+    const inner = `{ any: [${ROOM}, ${YES}] }`;
+    const open = proposed(`  - any: [{ all: [${CLAIM}, ${inner}] }, ${YES}]\n`);
+    const { rules } = explain(open, { code: 'APPROVED', claims: [NOT_LISTED, NOT_CHECKED] });
+    expect(rules.find(({ rule }) => rule === 'any#1.1.2')).toMatchObject({
+      verdict: 'FAILURE',
+      because: 'the store did not check it: one of 2 alternatives must hold',
+    });
+    expect(rules[0]).toMatchObject({
+      verdict: 'SUCCESS',
+      because: expect.stringContaining('not alternative 1: allow-list#1.1.1: userId 12345 is not on'),
+    });
   });
 
   it('counts any as one rule that enforces', () => {

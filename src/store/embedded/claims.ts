@@ -45,17 +45,17 @@ export function checkClaims(
 ): CheckedClaims {
   const { source, claims, choices } = request;
   const windows = createWindowCheck(counters, source, subject, nowMs);
-  const resultOf = (claim: Claim): ClaimResult => {
-    if (claim.type === 'window') return windows.check(claim);
+  const inChoices = claimsInChoices(choices);
+  const resultOf = (claim: Claim, at: number): ClaimResult => {
+    if (claim.type === 'window') return windows.check(claim, { isAlternative: inChoices.has(at) });
     if (claim.type === 'list') return checkList(lists, source, claim);
     if (claim.type === 'aged') return checkAged(lists, source, claim, nowMs);
     if (claim.type === 'mark') return checkMark(claim, marks.markedAtMs(source, claim.key), nowMs);
     if (claim.type === 'speed-up') return checkSpeedUp(subject, request, claim, nowMs);
     return checkOrder(orders.find(source, request.subject, nowMs), claim, subject?.usesOrder === true);
   };
-  const inChoices = claimsInChoices(choices);
   const results: ClaimResult[] = claims.map((claim, at) =>
-    inChoices.has(at) ? NOT_CHECKED : resultOf(claim),
+    inChoices.has(at) ? NOT_CHECKED : resultOf(claim, at),
   );
   const taken: Claim[] = [];
   const holdsAll = (alternative: StepChoice['alternatives'][number]): boolean => {
@@ -65,7 +65,7 @@ export function checkClaims(
       const claim = claims[item];
       if (claim === undefined) return false;
       taken.push(claim);
-      const result = resultOf(claim);
+      const result = resultOf(claim, item);
       results[item] = result;
       return result.holds;
     });
@@ -96,20 +96,26 @@ export function checkClaims(
 
 /**
  * Checks the window claims of one request in turn. The amounts of several claims on one counter are summed.
- * `undo` takes back the amount of a claim whose alternative is not taken.
+ * `undo` takes back the amount of a claim whose alternative is not taken. What the subject reserved may come
+ * from another alternative with a higher limit, so the limit of an alternative is compared again.
  */
 function createWindowCheck(
   counters: Counters,
   source: string,
   subject: SubjectRecord | undefined,
   nowMs: number,
-): { readonly check: (claim: WindowClaim) => WindowResult; readonly undo: (claim: Claim) => void } {
+): {
+  readonly check: (claim: WindowClaim, of: { readonly isAlternative: boolean }) => WindowResult;
+  readonly undo: (claim: Claim) => void;
+} {
   const asked = new Map<string, Amount>();
   return {
-    check(claim) {
+    check(claim, { isAlternative }) {
       const before = asked.get(claim.key) ?? 0n;
       const used = counters.used(source, claim, nowMs) + before;
-      if (hasReserved(subject, claim.key, nowMs)) return { holds: true, reserved: true, used };
+      if (hasReserved(subject, claim.key, nowMs)) {
+        return { holds: !isAlternative || used <= claim.max, reserved: true, used };
+      }
       asked.set(claim.key, before + claim.amount);
       return { holds: used + claim.amount <= claim.max, reserved: false, used };
     },

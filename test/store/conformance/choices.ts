@@ -167,6 +167,38 @@ export function describeChoices(open: OpenStore): void {
       expect(await usedIn(store, 'daily')).toBe(units('600'));
     });
 
+    it('what one alternative reserved does not pass the lower limit of another in its counter', async () => {
+      const { store } = await ready(open);
+      await withList(store, 'vips', 'ada');
+      const asked = (subject: string, amount: string) =>
+        request({
+          subject,
+          claims: [
+            onList(1, 'vips', 'ada'),
+            room(2, 'daily', amount, '50000'),
+            room(3, 'daily', amount, '1000'),
+          ],
+          choices: [choice([[1, 2], [3]])],
+        });
+      expect(verdictOf(await store.settle(asked('payment:1', '20000')))).toBe('SUCCESS');
+      await store.changeList({ ...change('vips', []), remove: ['ada'] });
+      expect(await store.settle(asked('payment:1', '20000'))).toMatchObject({
+        outcome: 'decided',
+        verdict: 'FAILURE',
+        claims: [{ holds: false }, { notChecked: true }, { holds: false, reserved: true }],
+      });
+      expect(await usedIn(store, 'daily')).toBe(units('20000'));
+      await withList(store, 'vips', 'ada');
+      expect(verdictOf(await store.settle(asked('payment:1', '20000')))).toBe('SUCCESS');
+      expect(await usedIn(store, 'daily')).toBe(units('20000'));
+    });
+
+    it('an alternative whose result has no claim does not hold', async () => {
+      const { store } = await ready(open);
+      const empty = request({ choices: [choice([[7]])] });
+      expect(verdictOf(await store.settle(empty))).toBe('FAILURE');
+    });
+
     it('a refusal is decided again if a list of an alternative changes', async () => {
       const { store } = await ready(open);
       await withList(store, 'vips', 'ada');

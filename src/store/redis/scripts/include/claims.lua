@@ -124,7 +124,8 @@ function window_kind.check(claim, step)
   claim.reserved = tonumber(claim.known or '0') > step.now
   local used = window.requested
   if claim.reserved then
-    claim.holds = true
+    -- What the subject reserved may come from another alternative with a higher limit.
+    claim.holds = not claim.optional or amount_at_most(used, claim.max)
   else
     window.requested = amount_add(used, claim.amount)
     claim.holds = amount_at_most(window.requested, claim.max)
