@@ -132,7 +132,7 @@ function structsIn(lines: readonly Line[]): Structs {
  */
 function withoutStructs(signature: string, structs: Structs): string {
   let text = signature;
-  for (let depth = 0; depth < ABI_BOUNDS.depth; depth++) {
+  for (let depth = 0; depth <= ABI_BOUNDS.depth; depth++) {
     const before = text;
     text = before.replace(TYPE_NAME, (all, opening: string, name: string) => {
       const fields = structs.get(name);

@@ -25,7 +25,7 @@ export type Value = bigint | boolean | string | readonly Value[];
 
 export const WORD_BYTES = 32;
 /** Bounds far above those of methods in use. */
-const DEPTH_MAX = 8;
+const DEPTH_MAX = 16;
 export const TOO_DEEP = `its types are nested more than ${DEPTH_MAX} deep`;
 const MEMBERS_MAX = 64;
 const LENGTH_MAX = 1024;

@@ -70,7 +70,7 @@ export const contractCalls = defineRule({
   notes: [
     'Call data is decoded strictly. An unknown selector, missing or surplus bytes, an unusual ' +
       'offset or a wrong padding byte refuses it. The decoded arguments, encoded again, must ' +
-      'give the same bytes.',
+      'give the same bytes. Types may be nested up to 16 deep.',
     'Each argument needs a condition, or `any`. In lists and tuples each member is judged. ' +
       'Name it with dots, as in `permitSingle.details.amount`.',
     'The called contract is `interactive_contract`, and `to` must be the same address. With ' +

@@ -56,6 +56,20 @@ describe('structs in a human-readable ABI', () => {
     expect(() => only(text)).toThrow(fault);
   });
 
+  it('and tuples may be nested 16 deep, and no deeper', () => {
+    const structs = (depth: number): string =>
+      Array.from(
+        { length: depth },
+        (_, i) => `struct S${i} { ${i === 0 ? 'uint256' : `S${i - 1}`} v; }\n`,
+      ).join('');
+    const tuples = (depth: number): string => `${'('.repeat(depth)}uint256 v${') v'.repeat(depth)}`;
+    const path = Array.from({ length: 17 }, () => 'v').join('.');
+    expect(paths(`${structs(16)}run(S15 v)`)).toEqual([path]);
+    expect(paths(`run(${tuples(16)})`)).toEqual([path]);
+    expect(() => paths(`${structs(17)}run(S16 v)`)).toThrow('its structs are nested more than 16 deep');
+    expect(() => paths(`run(${tuples(17)})`)).toThrow('its types are nested more than 16 deep');
+  });
+
   it.each(['constructor', 'toString', '__proto__'])('are none that nobody wrote: %s', (name) => {
     expect(() => paths(`run(${name} s)`)).toThrow(/tuple has no members|not a function/);
   });

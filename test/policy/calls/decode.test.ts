@@ -207,6 +207,44 @@ describe('hostile data costs no more reads than it has words', () => {
   });
 });
 
+/** A value in so many tuples. */
+const nested = (depth: number): AbiParameter =>
+  depth === 0
+    ? { name: 'value', type: 'uint256' }
+    : { name: 'in', type: 'tuple', components: [nested(depth - 1)] };
+
+describe('types nested 16 deep', () => {
+  it.each<[string, AbiParameter, (value: bigint) => unknown]>([
+    ['lists', { name: 'a', type: `uint256${'[]'.repeat(16)}` }, (value) => within(16, value)],
+    ['tuples', nested(16), (value) => within(16, value)],
+    [
+      'lists of tuples',
+      { name: 'a', type: `tuple${'[]'.repeat(8)}`, components: [nested(7)] },
+      (value) => within(16, value),
+    ],
+  ])('are decoded: %s', (_, parameter, valueOfDepth) => {
+    const value = valueOfDepth(7n);
+    const hex = encodeAbiParameters([parameter], [value]).slice(2);
+    const decoded = decodeArguments(readParameters([parameter]), hex);
+    expect(decoded).toMatchObject({ ok: true, values: [value], words: hex.length / 64 });
+    expect(decodeArguments(readParameters([parameter]), hex.slice(64))).toMatchObject({ ok: false });
+  });
+
+  it('cost no more reads than the data has words, also if their offsets lead back', () => {
+    const [list] = readParameters([{ name: 'a', type: `uint256${'[]'.repeat(16)}` }]);
+    const back = decodeArguments(
+      list === undefined ? [] : [list],
+      words(0x20, 1).repeat(16) + words(0x20, 0),
+    );
+    expect(back.ok).toBe(false);
+    const wide = decodeArguments(list === undefined ? [] : [list], words(0x20, 500) + word(0x20).repeat(500));
+    expect(wide.ok).toBe(false);
+    expect(wide.words).toBeLessThan(10);
+  });
+});
+
+const within = (depth: number, value: unknown): unknown => (depth === 0 ? value : [within(depth - 1, value)]);
+
 describe('types', () => {
   it.each(SHAPES)('%s is written as in a signature', (shape) => {
     const types = formatTypes(readParameters(inputsOf(shape)));
@@ -227,7 +265,8 @@ describe('types', () => {
     [{ type: 'uint256[1000][1000]' }, 'too large'],
     [{ type: 'tuple' }, 'no members'],
     [{ type: 'tuple', components: [] }, 'no members'],
-    [{ type: `uint256${'[]'.repeat(9)}` }, 'more than 8 deep'],
+    [{ type: `uint256${'[]'.repeat(17)}` }, 'more than 16 deep'],
+    [nested(17), 'more than 16 deep'],
   ])('%o is refused', (parameter, because) => {
     expect(() => readParameters([parameter])).toThrow(because);
   });
