@@ -183,6 +183,13 @@ export function valuesAt(values: readonly Value[], { steps }: Argument): readonl
   return found;
 }
 
+/** Whether two arguments are in the same items of the same lists, so that their values belong together. */
+export function isBeside(one: Argument, other: Argument): boolean {
+  const items = (argument: Argument): string =>
+    JSON.stringify(argument.steps.slice(0, argument.steps.lastIndexOf('each') + 1));
+  return items(one) === items(other);
+}
+
 /** The text of a value, for lists and for people. Numbers are in the smallest units. */
 export function formatValue(value: Value | undefined): string {
   return typeof value === 'object' ? value.map(formatValue).join(' ') : String(value);

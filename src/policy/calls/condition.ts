@@ -5,6 +5,8 @@ import { type Path, fixFor, formatInput } from '../fault.ts';
 import { LIST_NAME } from '../list-file.ts';
 import { textList } from '../rules/parameter.ts';
 import { type RuleContext, faultOfRuleFile } from '../rules/rule.ts';
+import type { Frame } from './inner-calls.ts';
+import { atLeastShape } from './relation.ts';
 import { type Argument, type Type, type Value, formatType, formatUnits, formatValue } from './abi.ts';
 
 const TEXT = 'a text';
@@ -21,12 +23,18 @@ const conditionShape = z
     file: text.optional(),
     list: text.optional(),
     'not-list': text.optional(),
-    is: z.literal('sender', { error: 'sender: the address in the callback’s from' }).optional(),
+    is: z
+      .enum(['sender', 'caller'], {
+        error: 'sender: the address in the callback’s from; or caller: the address that makes the call',
+      })
+      .optional(),
     min: text.optional(),
     max: text.optional(),
     each: text.optional(),
     decimals: text.optional(),
     asset: text.optional(),
+    within: text.optional(),
+    atLeast: atLeastShape.optional(),
   })
   .meta({ additionalProperties: false });
 
@@ -53,7 +61,7 @@ export interface CheckedArgument {
 export interface Condition {
   readonly argument: Argument;
   /** Why the callback alone refuses a value, as the end of a sentence; undefined if it does not. */
-  readonly violation: (value: Value, sender: string) => string | undefined;
+  readonly violation: (value: Value, maker: CallMaker) => string | undefined;
   readonly lists: readonly ListCondition[];
   /** In the smallest units. */
   readonly limits: Limits;
@@ -64,6 +72,11 @@ export interface Condition {
    * one sum, so all methods of an entry share a sum.
    */
   readonly sumIdentity: object;
+}
+
+/** The address that signs the transaction, and the address that makes the call. */
+export interface CallMaker extends Pick<Frame, 'caller'> {
+  readonly sender: string;
 }
 
 interface Limits {
@@ -119,16 +132,16 @@ export function compileCondition(
     violation: violationOf(
       sets,
       limits,
-      { isSender: written.is === 'sender', isListed: sets.length + lists.length > 0 },
+      { is: written.is, isListed: sets.length + lists.length > 0 },
       checked,
     ),
   };
 }
 
 function namesFor(type: Type): readonly string[] {
-  if (type.kind === 'uint' || type.kind === 'int') {
-    return ['values', 'list', 'not-list', 'min', 'max', 'each', 'decimals', 'asset'];
-  }
+  const ofNumber = ['values', 'list', 'not-list', 'min', 'max', 'each', 'decimals', 'asset'];
+  if (type.kind === 'int') return ofNumber;
+  if (type.kind === 'uint') return [...ofNumber, 'within', 'atLeast'];
   if (type.kind === 'bool') return ['values'];
   return type.kind === 'address'
     ? ['values', 'file', 'list', 'not-list', 'is']
@@ -191,13 +204,13 @@ function compileLists(
 function violationOf(
   sets: readonly AllowedTexts[],
   { min, max }: Limits,
-  { isSender, isListed }: { readonly isSender: boolean; readonly isListed: boolean },
+  { is, isListed }: { readonly is: WrittenCondition['is']; readonly isListed: boolean },
   { argument, decimals = 0 }: CheckedArgument,
 ): Condition['violation'] {
   const units = (value: bigint): string => formatUnits(value, decimals);
   const isText = argument.type.kind === 'string';
-  return (value, sender) => {
-    if (isSender && value !== sender) return `is not the sender ${sender}`;
+  return (value, maker) => {
+    if (is !== undefined && value !== maker[is]) return `is not the ${is} ${maker[is]}`;
     if (typeof value === 'bigint') {
       if (min !== undefined && value < min) return `is below the minimum ${units(min)}`;
       if (max !== undefined && value > max) return `is above the maximum ${units(max)}`;

@@ -10,13 +10,20 @@ import {
   isDynamic,
   valuesAt,
 } from './abi.ts';
+import type { CallRun } from './commands.ts';
 import type { Method } from './methods.ts';
 
 /** The length of `0x` and the eight digits of a selector. */
 export const SELECTOR_CHARACTERS = 10;
 
 export type Decoded =
-  | { readonly ok: true; readonly values: readonly Value[]; readonly words: number }
+  | {
+      readonly ok: true;
+      readonly values: readonly Value[];
+      readonly words: number;
+      /** The hexadecimal digits behind the arguments. */
+      readonly trailing: string;
+    }
   | {
       readonly ok: false;
       /** A sentence that says what is wrong. */
@@ -35,56 +42,62 @@ class InvalidData extends Error {
   }
 }
 
+export type CallRead =
+  | { readonly ok: true; readonly values: readonly Value[]; readonly trailing: string }
+  | { readonly ok: false; readonly because: string; readonly argument: string };
+
 /**
- * Decodes the arguments of a call. Refuses them unless another encoder (viem) encodes them to the same bytes.
+ * Decodes the arguments of a call from the digits after its selector. Refuses them unless another encoder
+ * (viem) encodes them to the same bytes. At most `trailingMax` bytes may follow them.
  */
 export function readCall(
-  { parameters, inputs, sameLength, signature }: Method,
-  data: string,
-):
-  | { readonly ok: true; readonly values: readonly Value[] }
-  | { readonly ok: false; readonly because: string; readonly argument: string } {
-  const body = data.slice(SELECTOR_CHARACTERS);
-  const decoded = decodeArguments(parameters, body);
-  if (!decoded.ok)
-    return { ok: false, because: `${signature}: ${decoded.because}`, argument: decoded.argument };
-  const { values } = decoded;
-  const refuse = (because: string): ReturnType<typeof readCall> => ({
+  { parameters, inputs, sameLength, signature, adapt }: Method,
+  { body, trailingMax, run }: { readonly body: string; readonly trailingMax: number; readonly run: CallRun },
+): CallRead {
+  const refuse = (because: string, argument = ''): CallRead => ({
     ok: false,
     because: `${signature}: ${because}`,
-    argument: '',
+    argument,
   });
+  const decoded = decodeArguments(parameters, body, trailingMax);
+  if (!decoded.ok) return refuse(decoded.because, decoded.argument);
+  const { values, trailing } = decoded;
   try {
-    if (encodeAbiParameters(inputs, values) !== `0x${body}`)
+    if (encodeAbiParameters(inputs, values) !== `0x${body.slice(0, body.length - trailing.length)}`) {
       return refuse('the arguments, encoded again, are different bytes');
+    }
   } catch (thrown) {
     return refuse(`the arguments can't be encoded again: ${messageOf(thrown).split('\n')[0]}`);
   }
   const unequal = sameLength.find(
     (group) => new Set(group.map((each) => valuesAt(values, each).length)).size > 1,
   );
-  if (unequal !== undefined)
+  if (unequal !== undefined) {
     return refuse(`${unequal.map((each) => each.path).join(' and ')} have different lengths`);
-  return { ok: true, values };
+  }
+  const adapted = adapt?.(values, run) ?? values;
+  return typeof adapted === 'string' ? refuse(adapted) : { ok: true, values: adapted, trailing };
 }
 
 /**
  * Decodes arguments from lower-case hexadecimal text without prefix and selector. Accepts only the encoding
- * that Solidity itself writes: every offset leads to the end of the previous tail, nothing follows the last
- * tail, and all padding is zero. So each byte is read once, and no two texts have the same arguments. Never
- * throws.
+ * that Solidity itself writes: every offset leads to the end of the previous tail, and all padding is zero.
+ * So each byte is read once, and no two texts have the same arguments. At most `trailingMax` bytes may follow
+ * the last tail. Never throws.
  *
  * viem's decoder is not used, because it reads shared offsets repeatedly: a `bytes[][]` of 32 KB can block
  * the event loop for 200 ms. Its errors don't name the argument either.
  */
-export function decodeArguments(parameters: readonly Parameter[], hex: string): Decoded {
+export function decodeArguments(parameters: readonly Parameter[], hex: string, trailingMax = 0): Decoded {
   const reader = new Reader(hex);
   try {
     const { values, end } = reader.list(parameters, 0, '');
-    if (end < reader.bytes) {
-      return invalidData('', `${reader.bytes - end} bytes follow the last argument`, reader.words);
+    const more = reader.bytes - end;
+    if (more > trailingMax) {
+      const allowed = trailingMax === 0 ? '' : `; at most ${trailingMax} are allowed`;
+      return invalidData('', `${more} bytes follow the last argument${allowed}`, reader.words);
     }
-    return { ok: true, values, words: reader.words };
+    return { ok: true, values, words: reader.words, trailing: hex.slice(end * 2) };
   } catch (thrown) {
     if (thrown instanceof InvalidData) return invalidData(thrown.argument, thrown.message, reader.words);
     throw thrown;

@@ -6,9 +6,14 @@ import { textList } from '../rules/parameter.ts';
 import type { RuleContext } from '../rules/rule.ts';
 import { type Argument, type Type, argumentsNamed } from './abi.ts';
 import { type Condition, type WrittenCondition, compileCondition, conditionText } from './condition.ts';
+import { callsShape, withInnerCalls } from './declared-calls.ts';
 import { type Method, type MethodTable, describesInnerCalls, methodsNamed } from './methods.ts';
+import { type Relation, type TokenAmount, compileAtLeast, compileWithin } from './relation.ts';
 
 const VALUE = 'a mapping like { max: 1.5 }';
+const TRAILING = 'a mapping like { max: 64 }';
+const TRAILING_MAX_BYTES = 1024;
+const BYTES = `a whole number from 1 to ${TRAILING_MAX_BYTES}`;
 const PLAIN = 'a plain decimal, like 10000 or 0.5, with at most 36 digits before and after the point';
 
 /** An entry under `calls`. The compiler reports unknown names. */
@@ -45,6 +50,16 @@ export const entryShape = z
       .string({ error: 'the name of an address argument' })
       .optional()
       .describe('The argument whose value the callback’s `to` may have instead of the contract.'),
+    trailing: z
+      .looseObject({ max: z.string({ error: BYTES }) }, { error: TRAILING })
+      .meta({ additionalProperties: false })
+      .optional()
+      .describe('The most bytes that may follow the arguments. Without `trailing`, none may.'),
+    calls: callsShape.optional(),
+    delegatecall: z
+      .literal('allowed', { error: 'allowed, or leave it out' })
+      .optional()
+      .describe('An account may also run the method by delegatecall, as its own code.'),
   })
   .meta({ additionalProperties: false });
 
@@ -65,6 +80,11 @@ export interface Entry {
   readonly unlimited: boolean;
   readonly nativeMax: Amount;
   readonly recipient: Argument | undefined;
+  /** The most bytes that may follow the arguments. */
+  readonly trailingMax: number;
+  /** Whether an account may run the method by delegatecall. */
+  readonly delegatecall: boolean;
+  readonly relations: readonly Relation[];
 }
 
 const NAMES = Object.keys(entryShape.shape);
@@ -85,7 +105,9 @@ export function compileEntry(
   const contracts = readContracts(written.contract, [...path, 'contract'], context);
   const nativeMax = readNative(written.value, [...path, 'value'], context);
   const decimals = readDecimals(written, path, context);
+  const trailingMax = readTrailing(written.trailing, [...path, 'trailing'], context);
   if (contracts === undefined || nativeMax === undefined || decimals === undefined) return [];
+  if (trailingMax === undefined) return [];
   if (written.method.length > LISTED_MAX) {
     context.fault(
       [...path, 'method'],
@@ -96,12 +118,14 @@ export function compileEntry(
   }
   return written.method.flatMap((signature) => {
     const variants = methodsNamed(table, signature, [...path, 'method'], context);
-    const method = bestNamed(variants, Object.keys(written.where ?? {}));
+    const known = bestNamed(variants, Object.keys(written.where ?? {}));
+    const method = known && withInnerCalls(known, written.calls, [...path, 'calls'], context);
     if (method === undefined) return [];
-    const compiled = compileArguments(written, method, decimals.decimals, path, context);
+    const compiled = compileArguments(written, method, decimals, path, context);
+    const delegatecall = written.delegatecall === 'allowed';
     return compiled === undefined
       ? []
-      : [{ sumIdentity: written, contracts, method, nativeMax, ...compiled }];
+      : [{ sumIdentity: written, contracts, method, nativeMax, trailingMax, delegatecall, ...compiled }];
   });
 }
 
@@ -149,36 +173,64 @@ export function readNative(
   return max ?? context.fault([...path, 'max'], `${formatInput(written.max)} is not valid`, `write ${PLAIN}`);
 }
 
+function readTrailing(
+  written: WrittenEntry['trailing'],
+  path: Path,
+  context: RuleContext,
+): number | undefined {
+  if (written === undefined) return 0;
+  const unknown = Object.keys(written).find((name) => name !== 'max');
+  if (unknown !== undefined) {
+    const message = `${formatInput(unknown)} is not known here`;
+    return context.fault([...path, unknown], message, fixFor(unknown, ['max']));
+  }
+  const max = wholeUpTo(written.max, TRAILING_MAX_BYTES);
+  return max ?? context.fault([...path, 'max'], `${formatInput(written.max)} is not valid`, `write ${BYTES}`);
+}
+
+/** A whole number from 1 to a greatest one. */
+export function wholeUpTo(text: string, max: number): number | undefined {
+  const value = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : Infinity;
+  return value <= max ? value : undefined;
+}
+
 /**
- * The first of several ABIs of one method that has all the names. So the name `tokenId` chooses the method of
- * a token with ids.
+ * The first of several ABIs of one method that has all the names, and judges what they name. So the name
+ * `tokenId` chooses the method of a token with ids.
  */
 function bestNamed(variants: readonly Method[], names: readonly string[]): Method | undefined {
-  return (
-    variants.find((method) => names.every((name) => argumentsNamed(method.arguments, name).length > 0)) ??
-    variants[0]
-  );
+  const fits = (method: Method, name: string): boolean => {
+    const named = argumentsNamed(method.arguments, name);
+    return named.length > 0 && !named.some((each) => describesInnerCalls(method, each));
+  };
+  return variants.find((method) => names.every((name) => fits(method, name))) ?? variants[0];
 }
 
 const DECIMALS = /^(?:[0-9]|[12][0-9]|3[0-6])$/;
+
+/** How a token's amounts are written. */
+interface Units {
+  readonly decimals: number | undefined;
+  readonly asset: string | undefined;
+}
 
 /** The decimals that a condition or an entry gives, if any. Undefined, with a fault, if they are invalid. */
 function readDecimals(
   { decimals, asset }: { readonly decimals?: string | undefined; readonly asset?: string | undefined },
   path: Path,
   context: RuleContext,
-): { readonly decimals: number | undefined } | undefined {
+): Units | undefined {
   if (decimals !== undefined && asset !== undefined) {
     return context.fault(path, 'it has both decimals and asset', 'keep one of the two');
   }
   if (decimals !== undefined) {
-    if (DECIMALS.test(decimals)) return { decimals: Number(decimals) };
+    if (DECIMALS.test(decimals)) return { decimals: Number(decimals), asset };
     const fix = 'write a whole number from 0 to 36';
     return context.fault([...path, 'decimals'], `${formatInput(decimals)} is not valid`, fix);
   }
-  if (asset === undefined) return { decimals: undefined };
+  if (asset === undefined) return { decimals: undefined, asset };
   const found = context.assets.get(asset);
-  if (found?.chain === 'evm') return { decimals: found.decimals };
+  if (found?.chain === 'evm') return { decimals: found.decimals, asset };
   const at = [...path, 'asset'];
   if (found === undefined) {
     const fix = fixFor(asset, [...context.assets.keys()].slice(0, 20));
@@ -188,7 +240,7 @@ function readDecimals(
   return context.fault(at, message, 'write decimals instead');
 }
 
-type ArgumentConditions = Pick<Entry, 'conditions' | 'amounts' | 'unlimited' | 'recipient'>;
+type ArgumentConditions = Pick<Entry, 'conditions' | 'amounts' | 'unlimited' | 'recipient' | 'relations'>;
 
 /**
  * Compiles the conditions on a method's arguments. Undefined, with faults, if an argument has no condition.
@@ -196,12 +248,13 @@ type ArgumentConditions = Pick<Entry, 'conditions' | 'amounts' | 'unlimited' | '
 function compileArguments(
   written: WrittenEntry,
   method: Method,
-  decimals: number | undefined,
+  entryUnits: Units,
   path: Path,
   context: RuleContext,
 ): ArgumentConditions | undefined {
-  const amounts = new Map<Argument, number | undefined>([...method.amounts].map((each) => [each, decimals]));
+  const units = new Map<Argument, Units>([...method.amounts].map((each) => [each, entryUnits]));
   const conditions: Condition[] = [];
+  const related: Related[] = [];
   const checked = new Set<Argument>();
   let valid = true;
   for (const [name, condition] of Object.entries(written.where ?? {})) {
@@ -211,14 +264,48 @@ function compileArguments(
     const [argument] = named;
     if (argument === undefined) valid = false;
     if (argument === undefined || condition === 'any') continue;
-    const compiled = compileArgument(condition, argument, { method, amounts }, at, context);
+    const compiled = compileArgument(condition, argument, { method, units }, at, context);
     if (compiled === undefined) valid = false;
     else conditions.push(compiled);
+    related.push({ argument, condition, path: at });
   }
   const recipient = recipientOf(written.recipient, method, [...path, 'recipient'], context);
   if (!valid || recipient === undefined) return undefined;
-  if (!isComplete(written, method, { amounts, checked }, path, context)) return undefined;
-  return { conditions, amounts, unlimited: written.unlimited === 'allowed', recipient: recipient.argument };
+  const relations = related.flatMap((each) => compileRelations(each, { method, units }, context));
+  if (!relations.every((each) => each !== undefined)) return undefined;
+  if (!isComplete(written, method, { units, checked }, path, context)) return undefined;
+  const amounts = new Map([...units].map(([argument, { decimals }]) => [argument, decimals]));
+  const unlimited = written.unlimited === 'allowed';
+  return { conditions, amounts, unlimited, recipient: recipient.argument, relations };
+}
+
+/** A condition that may refer to other arguments, whose decimals must be known first. */
+interface Related {
+  readonly argument: Argument;
+  readonly condition: WrittenCondition;
+  readonly path: Path;
+}
+
+function compileRelations(
+  { argument, condition: { within, atLeast }, path }: Related,
+  { method, units }: { readonly method: Method; readonly units: ReadonlyMap<Argument, Units> },
+  context: RuleContext,
+): readonly (Relation | undefined)[] {
+  const found: (Relation | undefined)[] = [];
+  if (within !== undefined && units.has(argument)) {
+    const message = `${argument.path} is an amount, and within is for a time in seconds`;
+    return [context.fault([...path, 'within'], message, 'leave decimals and asset out')];
+  }
+  if (within !== undefined) found.push(compileWithin(within, argument, [...path, 'within'], context));
+  if (atLeast !== undefined) {
+    const all = method.arguments;
+    const tokenOf = (each: Argument): TokenAmount | undefined => {
+      const { decimals, asset } = units.get(each) ?? { decimals: undefined, asset: undefined };
+      return decimals === undefined ? undefined : { argument: each, decimals, asset };
+    };
+    found.push(compileAtLeast(atLeast, argument, { all, tokenOf }, [...path, 'atLeast'], context));
+  }
+  return found;
 }
 
 /**
@@ -256,15 +343,15 @@ function argumentsFor(
 function compileArgument(
   condition: WrittenCondition,
   argument: Argument,
-  { method, amounts }: { readonly method: Method; readonly amounts: Map<Argument, number | undefined> },
+  { method, units }: { readonly method: Method; readonly units: Map<Argument, Units> },
   path: Path,
   context: RuleContext,
 ): Condition | undefined {
   const own = readDecimals(condition, path, context);
   if (own === undefined) return undefined;
-  if (own.decimals !== undefined) amounts.set(argument, own.decimals);
-  const isAmount = amounts.has(argument);
-  const decimals = amounts.get(argument);
+  if (own.decimals !== undefined) units.set(argument, own);
+  const isAmount = units.has(argument);
+  const decimals = units.get(argument)?.decimals;
   if (isAmount && decimals === undefined) {
     const fix = 'write decimals (or asset) in the entry; decimals: 0 counts the smallest units';
     return context.fault(path, `${argument.path} is an amount, and its decimals are not given`, fix);
@@ -345,9 +432,9 @@ function isComplete(
   { decimals, asset, unlimited, where = {} }: WrittenEntry,
   method: Method,
   {
-    amounts,
+    units,
     checked,
-  }: { readonly amounts: ReadonlyMap<Argument, unknown>; readonly checked: ReadonlySet<Argument> },
+  }: { readonly units: ReadonlyMap<Argument, unknown>; readonly checked: ReadonlySet<Argument> },
   path: Path,
   context: RuleContext,
 ): boolean {
@@ -364,7 +451,7 @@ function isComplete(
     context.fault(path, message, 'write them in the condition of the argument that is an amount');
     return false;
   }
-  if (unlimited !== undefined && amounts.size === 0 && method.blanketFlags.size === 0) {
+  if (unlimited !== undefined && units.size === 0 && method.blanketFlags.size === 0) {
     context.fault(
       [...path, 'unlimited'],
       `${method.signature} has no amount and no approval flag, so unlimited has no effect`,

@@ -1,29 +1,27 @@
 import { type Amount, formatAmount } from '../../values/amount.ts';
+import type { Facts } from '../facts.ts';
 import { type Value, formatUnits, formatValue, valuesAt } from './abi.ts';
 import { type Condition, type ListCondition, listText, unlimitedFrom } from './condition.ts';
 import type { Entry } from './entry.ts';
+import type { DecodedCall, ReadCall, Refusal } from './read.ts';
+import { type Dependence, dependenceOf } from './relation.ts';
 
-/** A decoded call. */
-export interface DecodedCall {
-  readonly contract: string;
-  readonly values: readonly Value[];
-  readonly native: Amount | 'unlimited';
+/** A decoded call, and what it is compared with. */
+export interface JudgedCall
+  extends
+    Pick<ReadCall, 'contract' | 'native' | 'caller' | 'isDelegated'>,
+    Pick<DecodedCall, 'values' | 'trailing'> {
   /** The address that signs the transaction. */
   readonly sender: string;
   /** The callback's `to`, for the transaction's own call; undefined for inner calls. */
   readonly to: string | undefined;
+  readonly facts: Facts;
 }
 
-/** Why a transaction is refused. */
-export interface Refusal {
-  /** A sentence. */
-  readonly because: string;
-  readonly values: Readonly<Record<string, string>>;
-}
-
-export type Match =
+export type Match = (
   | { readonly ok: true; readonly charges: readonly Charge[]; readonly lists: readonly ListedValues[] }
-  | ({ readonly ok: false } & Refusal);
+  | ({ readonly ok: false } & Refusal)
+) & { readonly dependence?: Dependence };
 
 /** An amount that counts towards a limit on the sum over a transaction. */
 export interface Charge {
@@ -48,27 +46,55 @@ export interface ListedValues extends ListCondition {
 }
 
 /** Whether an entry for the call's contract and method allows the call. Sums and lists are checked later. */
-export function matchEntry(entry: Entry, call: DecodedCall): Match {
-  return (
+export function matchEntry(entry: Entry, call: JudgedCall): Match {
+  const refused =
     recipientRefusal(entry, call) ??
+    trailingRefusal(entry, call) ??
+    delegatecallRefusal(entry, call) ??
     unlimitedRefusal(entry, call) ??
     nativeRefusal(entry, call) ??
-    argumentRefusal(entry, call) ?? {
-      ok: true,
-      charges: [
-        ...nativeCharges(entry, call),
-        ...entry.conditions.flatMap((each) => chargesOf(entry, each, call)),
-      ],
-      lists: entry.conditions.flatMap((each) => listedBy(each, valuesAt(call.values, each.argument))),
-    }
-  );
+    argumentRefusal(entry, call);
+  if (refused !== undefined) return refused;
+  const allowed: Match = {
+    ok: true,
+    charges: [
+      ...nativeCharges(entry, call),
+      ...entry.conditions.flatMap((each) => chargesOf(entry, each, call)),
+    ],
+    lists: entry.conditions.flatMap((each) => listedBy(each, valuesAt(call.values, each.argument))),
+  };
+  if (entry.relations.length === 0) return allowed;
+  // All relations are checked, because the result depends on all of them.
+  const related = entry.relations.map((relation) => relation(call.values, call.facts));
+  const dependence = dependenceOf(related);
+  const failed = related.find(({ violation }) => violation !== undefined);
+  if (failed?.violation === undefined) return { ...allowed, dependence };
+  const { because, argument, found } = failed.violation;
+  const afresh = failed.valid !== undefined || failed.usesPrices === true;
+  return { ...refusal(because, { argument, found }), dependence: { ...dependence, afresh } };
+}
+
+function trailingRefusal({ trailingMax, method }: Entry, { trailing }: JudgedCall): Match | undefined {
+  const bytes = trailing.length / 2;
+  if (bytes <= trailingMax) return undefined;
+  const followed = `${bytes} bytes follow the arguments of ${method.signature}`;
+  const because = `${followed}, and at most ${trailingMax} are allowed`;
+  return refusal(because, { trailing: truncate(`0x${trailing}`) });
+}
+
+function delegatecallRefusal(
+  { delegatecall, method }: Entry,
+  { isDelegated }: JudgedCall,
+): Match | undefined {
+  if (!isDelegated || delegatecall) return undefined;
+  return refusal(`${method.signature} is run by delegatecall, and that is not allowed`, {});
 }
 
 function refusal(because: string, values: Readonly<Record<string, string>>): Match {
   return { ok: false, because, values };
 }
 
-function recipientRefusal({ recipient }: Entry, { to, contract, values }: DecodedCall): Match | undefined {
+function recipientRefusal({ recipient }: Entry, { to, contract, values }: JudgedCall): Match | undefined {
   if (to === undefined || to === contract) return undefined;
   if (recipient === undefined) {
     return refusal(`to is ${to}, which is not the contract ${contract} that is called`, { to });
@@ -80,7 +106,7 @@ function recipientRefusal({ recipient }: Entry, { to, contract, values }: Decode
 }
 
 /** Unlimited amounts, flags that approve everything, and the callback's own `-1`. */
-function unlimitedRefusal(entry: Entry, call: DecodedCall): Match | undefined {
+function unlimitedRefusal(entry: Entry, call: JudgedCall): Match | undefined {
   const { method, unlimited } = entry;
   const argument = unlimitedIn(entry, call.values);
   if (argument !== undefined && !unlimited) {
@@ -110,14 +136,14 @@ function isUnlimited(value: Value, from: bigint): boolean {
   return typeof value !== 'bigint' || value >= from;
 }
 
-function nativeRefusal({ nativeMax, method }: Entry, { native }: DecodedCall): Match | undefined {
+function nativeRefusal({ nativeMax, method }: Entry, { native }: JudgedCall): Match | undefined {
   if (native === 'unlimited' || native <= nativeMax) return undefined;
   const [value, max] = [formatNative(native), formatNative(nativeMax)];
   const because = `the native value ${value} of ${method.signature} is above the maximum ${max}`;
   return refusal(because, { native: value, max });
 }
 
-function argumentRefusal(entry: Entry, { values, sender }: DecodedCall): Match | undefined {
+function argumentRefusal(entry: Entry, { values, sender, caller }: JudgedCall): Match | undefined {
   for (const { argument, violation } of entry.conditions) {
     const found = valuesAt(values, argument);
     if (found.length === 0) {
@@ -127,7 +153,7 @@ function argumentRefusal(entry: Entry, { values, sender }: DecodedCall): Match |
     for (const value of found) {
       // An unlimited amount gets here only if the entry allows it. No limit applies to it.
       if (entry.amounts.has(argument) && isUnlimited(value, unlimitedFrom(argument.type))) continue;
-      const because = violation(value, sender);
+      const because = violation(value, { sender, caller });
       if (because === undefined) continue;
       const shown = truncate(inUnits(entry, argument, value));
       return refusal(`${argument.path} ${shown} ${because}`, { argument: argument.path, found: shown });
@@ -143,7 +169,7 @@ function inUnits({ amounts }: Entry, argument: Condition['argument'], value: Val
     : formatValue(value);
 }
 
-function nativeCharges(entry: Entry, { native }: DecodedCall): readonly Charge[] {
+function nativeCharges(entry: Entry, { native }: JudgedCall): readonly Charge[] {
   if (native === 'unlimited') return [];
   const what = `the native value of ${entry.method.signature}`;
   return [
@@ -151,7 +177,7 @@ function nativeCharges(entry: Entry, { native }: DecodedCall): readonly Charge[]
   ];
 }
 
-function chargesOf(entry: Entry, condition: Condition, { values }: DecodedCall): readonly Charge[] {
+function chargesOf(entry: Entry, condition: Condition, { values }: JudgedCall): readonly Charge[] {
   const { argument, limits, isSummed } = condition;
   if (!isSummed) return [];
   const { min, max } = limits;

@@ -1,4 +1,4 @@
-import { keccak256, parseAbi, stringToHex } from 'viem/utils';
+import { keccak256, parseAbi, parseAbiParameters, stringToHex } from 'viem/utils';
 import { messageOf } from '../../errors.ts';
 import { closestMatch } from '../../values/closest-match.ts';
 import type { FilePlace, Path } from '../fault.ts';
@@ -7,17 +7,20 @@ import {
   type AbiParameter,
   type Argument,
   type Parameter,
+  type Value,
   argumentsOf,
   formatTypes,
   readParameters,
 } from './abi.ts';
 import { type AbiMethod, type UnreadableMethod, readAbiFile } from './abi-file.ts';
+import { type CallRun, type Command, commands, judgedInputs, judgedValues } from './commands.ts';
+import { type InnerCalls, innerArguments, mapInnerCalls } from './inner-calls.ts';
 
 /** A method, and what is known about its arguments. */
 export interface Method {
-  /** `transfer(address,uint256)`. */
+  /** `transfer(address,uint256)`, or the name of a router's command. */
   readonly signature: string;
-  /** `0x` and eight digits, with which its call data begins. */
+  /** `0x` and eight digits, with which its call data begins. A command has its name. */
   readonly selector: string;
   readonly parameters: readonly Parameter[];
   /** The parameters in the ABI. */
@@ -35,17 +38,8 @@ export interface Method {
   readonly innerCalls: InnerCalls | undefined;
   /** Whether only an ABI file defines it. It is then unknown which of its arguments are amounts. */
   readonly fromAbiFile: boolean;
-  /** Why no policy may allow the method; undefined if a policy may. */
-  readonly unsupported: string | undefined;
-}
-
-/** The arguments that describe the calls of a wrapper. */
-export interface InnerCalls {
-  readonly data: Argument;
-  /** The called contract; undefined if it is the wrapper itself. */
-  readonly target: Argument | undefined;
-  /** The native value of each call in wei; `same` if every call sees the wrapper's own value; or `none`. */
-  readonly value: Argument | 'same' | 'none';
+  /** The values of `arguments`, or why they can't be read. Without it, the decoded values are theirs. */
+  readonly adapt?: (values: readonly Value[], run: CallRun) => readonly Value[] | string;
 }
 
 /** What an ABI does not say about a method. Arguments are given by their paths. */
@@ -54,9 +48,8 @@ interface Traits {
   readonly blanketFlags?: readonly string[];
   readonly approval?: true;
   readonly sameLength?: readonly (readonly string[])[];
-  readonly innerCalls?: { readonly data: string; readonly target?: string; readonly value: string };
+  readonly innerCalls?: InnerCalls<string>;
   readonly fromAbiFile?: true;
-  readonly unsupported?: string;
 }
 
 /** The methods that a rule knows: the built-in ones, then those of its ABI files. */
@@ -132,6 +125,8 @@ function addFile(table: WritableTable, file: string, path: Path, context: RuleCo
       }
       const [known] = table.bySignature.get(signature) ?? [];
       addMethod(table, known === undefined ? method : withNamesOf(known, inputs));
+      // In a revision from before this wrapper was known, the policy judges all of its arguments.
+      if (context.isStored && known?.innerCalls !== undefined) addMethod(table, method);
     }
     return true;
   } catch (thrown) {
@@ -152,7 +147,7 @@ function readMethod(written: AbiMethod | UnreadableMethod): Method | UnreadableM
 
 /**
  * The methods with a signature that a policy gives, with any blanks, and with `uint` for `uint256`. Empty,
- * with a fault, if the signature is unknown or unsupported.
+ * with a fault, if the signature is unknown.
  */
 export function methodsNamed(
   { bySignature, unreadable }: MethodTable,
@@ -160,7 +155,7 @@ export function methodsNamed(
   path: Path,
   context: RuleContext,
 ): readonly Method[] {
-  const signature = written.replaceAll(/\s/g, '').replaceAll(/\b(u?int)(?!\d)\b/g, '$1256');
+  const signature = toSignature(written);
   const found = bySignature.get(signature) ?? [];
   const [method] = found;
   const broken = unreadable.find(({ name }) => name !== '' && name === nameIn(signature));
@@ -175,16 +170,17 @@ export function methodsNamed(
     context.fault(path, message, fixForMethod(signature, bySignature));
     return [];
   }
-  if (method.unsupported !== undefined) {
-    context.fault(path, `${signature} can't be judged: ${method.unsupported}`, 'leave it out');
-    return [];
-  }
   return found;
+}
+
+function toSignature(written: string): string {
+  return written.replaceAll(/\s/g, '').replaceAll(/\b(u?int)(?!\d)\b/g, '$1256');
 }
 
 function fixForMethod(signature: string, bySignature: MethodTable['bySignature']): string {
   const name = nameIn(signature);
-  const all = [...bySignature.keys()];
+  // A signature has a bracket, the name of a command has none.
+  const all = [...bySignature.keys()].filter((each) => each.includes('(') || !signature.includes('('));
   const named = all.filter((each) => each.startsWith(`${name}(`));
   const suggestion =
     named.length > 0 ? named : all.filter((each) => closestMatch(name, [nameIn(each)]) !== undefined);
@@ -206,31 +202,48 @@ export function methodOf(name: string, inputs: readonly AbiParameter[], traits: 
   }
   const parameters = readParameters(inputs);
   const signature = `${name}${formatTypes(parameters)}`;
-  const all = argumentsOf(parameters);
+  const selector = keccak256(stringToHex(signature)).slice(0, 10);
+  return {
+    signature,
+    selector,
+    parameters,
+    inputs,
+    fromAbiFile: traits.fromAbiFile ?? false,
+    ...withTraits(signature, argumentsOf(parameters), traits),
+  };
+}
+
+function commandMethod({ name, abi, ...traits }: Command): Method {
+  const inputs: readonly AbiParameter[] = parseAbiParameters(abi);
+  return {
+    signature: name,
+    selector: name,
+    parameters: readParameters(inputs),
+    inputs,
+    fromAbiFile: false,
+    adapt: (values, run) => judgedValues({ name, inputs }, values, run),
+    ...withTraits(name, argumentsOf(readParameters(judgedInputs(inputs))), traits),
+  };
+}
+
+type WithTraits = Pick<
+  Method,
+  'arguments' | 'amounts' | 'blanketFlags' | 'approval' | 'sameLength' | 'innerCalls'
+>;
+
+function withTraits(signature: string, all: readonly Argument[], traits: Traits): WithTraits {
   const at = (path: string): Argument => {
     const found = all.find((each) => each.path === path);
     if (found === undefined) throw new RangeError(`${signature} has no argument ${path}`);
     return found;
   };
-  const { innerCalls } = traits;
   return {
-    signature,
-    selector: keccak256(stringToHex(signature)).slice(0, 10),
-    parameters,
-    inputs,
     arguments: all,
     amounts: new Set((traits.amounts ?? []).map(at)),
     blanketFlags: new Set((traits.blanketFlags ?? []).map(at)),
     approval: traits.approval ?? false,
     sameLength: (traits.sameLength ?? []).map((paths) => paths.map(at)),
-    innerCalls: innerCalls && {
-      data: at(innerCalls.data),
-      target: innerCalls.target === undefined ? undefined : at(innerCalls.target),
-      value:
-        innerCalls.value === 'same' || innerCalls.value === 'none' ? innerCalls.value : at(innerCalls.value),
-    },
-    fromAbiFile: traits.fromAbiFile ?? false,
-    unsupported: traits.unsupported,
+    innerCalls: traits.innerCalls && mapInnerCalls(traits.innerCalls, at),
   };
 }
 
@@ -248,19 +261,13 @@ function withNamesOf(known: Method, inputs: readonly AbiParameter[]): Method {
     amounts: new Set([...known.amounts].map(counterpart)),
     blanketFlags: new Set([...known.blanketFlags].map(counterpart)),
     sameLength: known.sameLength.map((group) => group.map(counterpart)),
-    innerCalls: innerCalls && {
-      data: counterpart(innerCalls.data),
-      target: innerCalls.target && counterpart(innerCalls.target),
-      value: typeof innerCalls.value === 'string' ? innerCalls.value : counterpart(innerCalls.value),
-    },
+    innerCalls: innerCalls && mapInnerCalls(innerCalls, counterpart),
   };
 }
 
 /** Whether the argument describes the inner calls of a wrapper. The entries for those calls judge it. */
 export function describesInnerCalls({ innerCalls }: Method, argument: Argument): boolean {
-  return (
-    innerCalls !== undefined && [innerCalls.data, innerCalls.target, innerCalls.value].includes(argument)
-  );
+  return innerArguments(innerCalls).includes(argument);
 }
 
 const DETAILS = '(address token, uint160 amount, uint48 expiration, uint48 nonce)';
@@ -271,8 +278,28 @@ const V_R_S = 'uint8 v, bytes32 r, bytes32 s';
 
 const amount: Traits = { amounts: ['amount'] };
 const approval = (amounts: string): Traits => ({ amounts: [amounts], approval: true });
-const batched: Traits = { innerCalls: { target: 'calls.target', data: 'calls.callData', value: 'none' } };
-const onSelf: Traits = { innerCalls: { data: 'data', value: 'same' } };
+
+/** A wrapper that makes each call with its own data and, from arguments, target and value. */
+const listed = (
+  data: string,
+  target: string,
+  value: 'same' | 'none' | { readonly argument: string },
+): Traits => ({
+  innerCalls: { form: 'listed', data, target: { argument: target }, value },
+});
+const valueIn = (argument: string): { readonly argument: string } => ({ argument });
+const batched = listed('calls.callData', 'calls.target', 'none');
+const onSelf: Traits = { innerCalls: { form: 'listed', data: 'data', target: 'self', value: 'same' } };
+const ofSafe: Traits = {
+  innerCalls: {
+    form: 'listed',
+    data: 'data',
+    target: valueIn('to'),
+    value: valueIn('value'),
+    operation: 'operation',
+  },
+};
+const ofRouter: Traits = { innerCalls: { form: 'commands', commands: 'commands', inputs: 'inputs' } };
 
 /** The built-in methods, with their traits. If two share a signature, the first is the default. */
 const KNOWN: readonly (readonly [abi: string, traits?: Traits])[] = [
@@ -343,43 +370,59 @@ const KNOWN: readonly (readonly [abi: string, traits?: Traits])[] = [
   ['aggregate3((address target, bool allowFailure, bytes callData)[] calls)', batched],
   [
     'aggregate3Value((address target, bool allowFailure, uint256 value, bytes callData)[] calls)',
-    { innerCalls: { target: 'calls.target', data: 'calls.callData', value: 'calls.value' } },
+    listed('calls.callData', 'calls.target', valueIn('calls.value')),
   ],
-  ['execute(address target, bytes data)', { innerCalls: { target: 'target', data: 'data', value: 'same' } }],
-  [
-    'execute(address target, uint256 value, bytes data)',
-    { innerCalls: { target: 'target', data: 'data', value: 'value' } },
-  ],
+  ['execute(address target, bytes data)', listed('data', 'target', 'same')],
+  ['execute(address target, uint256 value, bytes data)', listed('data', 'target', valueIn('value'))],
   [
     'executeBatch(address[] targets, bytes[] data)',
-    {
-      innerCalls: { target: 'targets', data: 'data', value: 'none' },
-      sameLength: [['targets', 'data']],
-    },
+    { ...listed('data', 'targets', 'none'), sameLength: [['targets', 'data']] },
   ],
   [
     'executeBatch(address[] targets, uint256[] values, bytes[] data)',
-    {
-      innerCalls: { target: 'targets', data: 'data', value: 'values' },
-      sameLength: [['targets', 'values', 'data']],
-    },
+    { ...listed('data', 'targets', valueIn('values')), sameLength: [['targets', 'values', 'data']] },
   ],
   [
     'executeBatch((address target, uint256 value, bytes data)[] calls)',
-    { innerCalls: { target: 'calls.target', data: 'calls.data', value: 'calls.value' } },
+    listed('calls.data', 'calls.target', valueIn('calls.value')),
   ],
-  ['multiSend(bytes transactions)', { unsupported: 'it contains calls in a packed encoding' }],
+  // Safe accounts, and the contracts that they run by delegatecall to make several calls.
+  [
+    'execTransaction(address to, uint256 value, bytes data, uint8 operation, uint256 safeTxGas, ' +
+      'uint256 baseGas, uint256 gasPrice, address gasToken, address refundReceiver, bytes signatures)',
+    ofSafe,
+  ],
+  ['execTransactionFromModule(address to, uint256 value, bytes data, uint8 operation)', ofSafe],
+  ['multiSend(bytes transactions)', { innerCalls: { form: 'packed', data: 'transactions' } }],
+  // Uniswap's Universal Router.
+  ['execute(bytes commands, bytes[] inputs)', ofRouter],
+  ['execute(bytes commands, bytes[] inputs, uint256 deadline)', ofRouter],
 ];
+
+let bySelector: ReadonlyMap<string, Method> | undefined;
+
+/** The built-in methods by selector, and the commands by name. Of several with one selector, the first. */
+export function methodsBySelector(): ReadonlyMap<string, Method> {
+  bySelector ??= new Map(
+    knownMethods()
+      .toReversed()
+      .map((method) => [method.selector, method]),
+  );
+  return bySelector;
+}
 
 let known: readonly Method[] | undefined;
 
 /** The built-in methods. The first policy that needs them creates them. */
 function knownMethods(): readonly Method[] {
-  known ??= KNOWN.map(([abi, traits]) => {
-    const lines: readonly string[] = [`function ${abi}`];
-    const [item] = parseAbi(lines);
-    if (item?.type !== 'function') throw new RangeError(`${abi} is not a method`);
-    return methodOf(item.name, item.inputs, traits);
-  });
+  known ??= [
+    ...KNOWN.map(([abi, traits]) => {
+      const lines: readonly string[] = [`function ${abi}`];
+      const [item] = parseAbi(lines);
+      if (item?.type !== 'function') throw new RangeError(`${abi} is not a method`);
+      return methodOf(item.name, item.inputs, traits);
+    }),
+    ...commands.map(commandMethod),
+  ];
   return known;
 }

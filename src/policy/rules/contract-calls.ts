@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import { commands } from '../calls/commands.ts';
 import { type Condition, compileCondition, conditionText } from '../calls/condition.ts';
-import { type Entry, compileEntry, entryShape, readNative } from '../calls/entry.ts';
-import { type AllowedTransactions, type PlainTransfer, evaluateTransaction } from '../calls/transaction.ts';
+import { type Entry, compileEntry, entryShape, readNative, wholeUpTo } from '../calls/entry.ts';
 import { type MethodTable, methodTable, nameIn } from '../calls/methods.ts';
+import type { Reading } from '../calls/read.ts';
+import { type AllowedTransactions, type PlainTransfer, evaluateTransaction } from '../calls/transaction.ts';
+import { formatInnerCalls } from '../calls/inner-calls.ts';
 import { fixFor, formatInput } from '../fault.ts';
-import { textList } from './parameter.ts';
+import { type Duration, durationMs, textList } from './parameter.ts';
 import { type RuleContext, defineRule, refuse } from './rule.ts';
 
 const ENTRIES_MAX = 500;
@@ -25,10 +28,12 @@ const parameters = z
       .describe(
         'The calls that pass. Each entry has `contract` and `method` (its signature; both may ' +
           'be lists). `where` has a condition for every argument: `any`, or `values`, `file`, ' +
-          '`list`, `not-list`, `is: sender`, `min`, `max`, `each`. An amount needs `decimals` or ' +
-          '`asset`. Optional are `unlimited: allowed`, `value: { max }` for native coins sent ' +
-          'along, and `recipient`, the argument whose address `to` may have instead of the ' +
-          'contract. Several entries for one contract and method are alternatives.',
+          '`list`, `not-list`, `is: sender`, `is: caller`, `min`, `max`, `each`, `within`, ' +
+          '`atLeast`. An amount needs `decimals` or `asset`. Optional are `unlimited: allowed`, ' +
+          '`value: { max }` for native coins sent along, `recipient`, the argument whose address ' +
+          '`to` may have instead of the contract, `trailing: { max }` for bytes behind the ' +
+          'arguments, `calls` for calls in arguments of your own ABI, and `delegatecall: ' +
+          'allowed`. Several entries for one contract and method are alternatives.',
       ),
     plain: z
       .looseObject({ max: z.string({ error: AMOUNT }), to: conditionText.optional() })
@@ -71,8 +76,12 @@ export const contractCalls = defineRule({
     'Call data is decoded strictly. An unknown selector, missing or surplus bytes, an unusual ' +
       'offset or a wrong padding byte refuses it. The decoded arguments, encoded again, must ' +
       'give the same bytes. Types may be nested up to 16 deep.',
+    'With `trailing: { max: 64 }`, up to 64 bytes may follow the arguments. They are reported, ' +
+      'but not judged. Some contracts read such bytes, for instance as the sender (ERC-2771), so ' +
+      'allow them only where the contract ignores them.',
     'Each argument needs a condition, or `any`. In lists and tuples each member is judged. ' +
-      'Name it with dots, as in `permitSingle.details.amount`.',
+      'Name it with dots, as in `permitSingle.details.amount`. A condition on a list says nothing ' +
+      'about the order of its items.',
     'The called contract is `interactive_contract`, and `to` must be the same address. With ' +
       '`recipient`, `to` may instead be the address in that argument. The platform does not ' +
       'specify its value of `to`, so try it with a call of your own.',
@@ -94,9 +103,35 @@ export const contractCalls = defineRule({
     'A callback with an unlimited amount (`-1`) passes only if its call is an unlimited ' +
       'approval of a known method, and its entry allows that. For any other call, `-1` would not ' +
       'say how many coins it sends.',
+    '`is: sender` is the address in the callback’s `from`. `is: caller` is the address that ' +
+      'makes the call: the sender or, for a call in a wrapper, the account or contract that makes ' +
+      'it.',
+    '`within: 1h` is for a time in seconds since 1970, like a deadline: it must not be past, and ' +
+      'be at most an hour ahead. Such a refusal is not final.',
+    '`atLeast: { share: 99.5 %, of: amountIn }` compares two amounts of a call, each with its ' +
+      '`asset` or `decimals`. Without `maxAge`, it counts whole units one for one, which says ' +
+      'something only about one token, or two of the same value. With `maxAge: 10m`, it compares ' +
+      'their values at the current prices of both assets, which must not be older. An amount of ' +
+      'zero has no share, and is refused.',
     'A method that contains calls (multicall, aggregate, execute …) is an entry like any ' +
       'other. In addition, an entry must allow each call in it, for the contract of that call. ' +
-      'Leave the arguments that contain the calls out of `where`.',
+      'Leave the arguments that contain the calls out of `where`. The values of an inner call ' +
+      'have its path, like `execTransaction > transfer`.',
+    'A method of your own ABI contains calls if its entry has `calls`. `data` is the argument ' +
+      'with the call data. `to` is the argument with the contracts, an address, or `self`. `value` ' +
+      'is the argument with the native coins in wei, or `none`. Without it, each call sees those ' +
+      'of the method. Don’t use it for a method that may make a delegatecall to other contracts, ' +
+      'unless a condition excludes that.',
+    'A Safe’s `execTransaction` contains a call. If its operation is a delegatecall, the entry ' +
+      'of the method that it runs must have `delegatecall: allowed`, as for `multiSend` of ' +
+      'MultiSendCallOnly, whose packed calls are judged too. Write `gasPrice: { values: 0 }`, ' +
+      'because the Safe refunds gas at that price to `refundReceiver`.',
+    'The commands in `execute` of Uniswap’s Universal Router are entries with the router as ' +
+      `contract and a name as method: ${commands.map(({ name }) => name).join(', ')}. Others, such as ` +
+      'those for V4, differ between versions of the router and are refused. A path has ' +
+      '`path.tokenIn`, `path.tokenOut`, `path.tokens` (all) and, for V3, `path.fees`. ' +
+      '`allowRevert` is true if the others take effect even if ' +
+      'the command fails. The short forms of a recipient are read as the caller and the router.',
     'ERC-20 and ERC-721 share signatures. Name the argument `amount` for a token with units, ' +
       '`tokenId` for one with ids.',
     'A text (`string`) is compared like an entry of a list, word by word: `0x…` and bech32 ' +
@@ -110,11 +145,15 @@ export const contractCalls = defineRule({
     'A method of an ABI file that can’t be read is a fault of each entry that names it. The other methods ' +
       'of the file can be used.',
     'The rule does not decode bytes in arguments of methods from an ABI file. If they contain ' +
-      'calls, give them by `values`, or leave the method out.',
+      'calls, name them under `calls`, give them by `values`, or leave the method out.',
   ],
   callbacks: ['web3'],
   parameters,
-  bounds: { 'plain.max': 'maximum' },
+  bounds: {
+    'plain.max': 'maximum',
+    'multicall.depth': 'maximum',
+    'multicall.calls': 'maximum',
+  },
   example: `policy: eth-calls
 callback: web3
 when: { source: vault, main_chain_symbol: ETH }
@@ -138,10 +177,64 @@ rules:
         - contract: '0x8617E340B3D01FA5F11F306F4090FD50E238070D'
           method: stake(uint256,address)
           where: { assets: { max: 5000, decimals: 6 }, receiver: { is: sender } }
+        # Swaps of USDT for at least 99 % of its value in ETH, within 20 minutes. A tag may follow them.
+        - contract: '0x8617E340B3D01FA5F11F306F4090FD50E238070D'
+          method: swap(uint256,uint256,address,uint256)
+          where:
+            amountIn: { max: 5000, asset: USDT }
+            amountOutMin: { asset: ETH, atLeast: { share: 99 %, of: amountIn, maxAge: 10m } }
+            to: { is: sender }
+            deadline: { within: 20m }
+          trailing: { max: 32 }
+        # A Safe that we own. Its calls need entries of their own, like the transfer above.
+        - contract: '0x2222222222222222222222222222222222222222'
+          method: execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)
+          where:
+            safeTxGas: any
+            baseGas: any
+            gasPrice: { values: 0 } # No refund, which could go to anybody.
+            gasToken: any
+            refundReceiver: any
+            signatures: any
+        # MultiSendCallOnly, which a Safe runs by delegatecall.
+        - contract: '0x40A2aCCbd92BCA938b02010E17A5b8929b49130D'
+          method: multiSend(bytes)
+          delegatecall: allowed
+        # Uniswap's Universal Router, and the only command that we use.
+        - contract: '0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af'
+          method: execute(bytes,bytes[],uint256)
+          where: { deadline: { within: 20m } }
+        - contract: '0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af'
+          method: V3_SWAP_EXACT_IN
+          where:
+            recipient: { is: caller }
+            amountIn: { max: 5000, asset: USDT }
+            amountOutMin: { asset: ETH, atLeast: { share: 99 %, of: amountIn, maxAge: 10m } }
+            path.tokenIn: { values: '0xdAC17F958D2ee523a2206206994597C13D831ec7' }
+            path.tokenOut: { values: '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2' }
+            path.tokens: any
+            path.fees: any
+            payerIsUser: { values: true }
+            allowRevert: { values: false }
+        # An account with a method of its own that makes several calls.
+        - contract: '0x3333333333333333333333333333333333333333'
+          method: batch((address,uint256,bytes)[])
+          calls: { to: calls.target, value: calls.value, data: calls.data }
+      multicall: { depth: 2, calls: 8 }
       plain: { max: 0.5, to: { values: ['0x52908400098527886E0F7030069857D2E4169EE7'] } }
       abis: [router.abi]
 `,
-  files: { 'router.abi': '# The methods that we use.\nfunction stake(uint256 assets, address receiver)\n' },
+  files: {
+    'router.abi': `# The methods that we use.
+function stake(uint256 assets, address receiver)
+function swap(uint256 amountIn, uint256 amountOutMin, address to, uint256 deadline)
+function batch((address target, uint256 value, bytes data)[] calls)
+`,
+    'assets.yaml': `assets:
+  ETH: { chain: evm, decimals: 18 }
+  USDT: { chain: evm, decimals: 6 }
+`,
+  },
   cases: `tests:
   - test: a transfer to a partner, up to the limit
     now: 2026-03-02T10:00:00Z
@@ -209,15 +302,203 @@ rules:
           amount: '0.500000000000000001'
           input_data: 0x
         expect: { verdict: FAILURE, rule: contract-calls#1, values: { max: '0.5' } }
+  - test: a swap for at least 99 % of its value, until its deadline
+    now: 2026-03-02T10:00:00Z
+    given:
+      prices:
+        USDT: { price: 1, asOf: 2026-03-02T09:59:00Z }
+        ETH: { price: 3500, asOf: 2026-03-02T09:59:00Z }
+    callbacks:
+      - source: vault
+        web3:
+          request_id: w6
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+          interactive_contract: '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0xa3cde17d00000000000000000000000000000000000000000000000000000000d09dc3000000000000000000000000000000000000000000000000000dbd2fc137a30000000000000000000000000000de709f2102306220921060314715629080e2fb770000000000000000000000000000000000000000000000000000000069a560cc'
+        expect: SUCCESS
+      - source: vault
+        after: 1s
+        web3:
+          request_id: w7
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+          interactive_contract: '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0xa3cde17d00000000000000000000000000000000000000000000000000000000d09dc3000000000000000000000000000000000000000000000000000dbd2fc137a2ffff000000000000000000000000de709f2102306220921060314715629080e2fb770000000000000000000000000000000000000000000000000000000069a560cc'
+        expect: { verdict: FAILURE, rule: contract-calls#1, values: { argument: amountOutMin, found: '0.989999999999999999' } }
+      - source: vault
+        after: 300s
+        web3:
+          request_id: w8
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+          interactive_contract: '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0xa3cde17d00000000000000000000000000000000000000000000000000000000d09dc3000000000000000000000000000000000000000000000000000dbd2fc137a30000000000000000000000000000de709f2102306220921060314715629080e2fb770000000000000000000000000000000000000000000000000000000069a560cc'
+        expect: { verdict: FAILURE, rule: contract-calls#1, values: { argument: deadline }, because: has passed }
+  - test: a deadline is too far ahead until its time comes
+    now: 2026-03-02T10:00:00Z
+    given:
+      prices:
+        USDT: { price: 1, asOf: 2026-03-02T09:59:00Z }
+        ETH: { price: 3500, asOf: 2026-03-02T09:59:00Z }
+    callbacks:
+      - source: vault
+        web3:
+          request_id: w9
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+          interactive_contract: '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0xa3cde17d00000000000000000000000000000000000000000000000000000000d09dc3000000000000000000000000000000000000000000000000000de0b6b3a7640000000000000000000000000000de709f2102306220921060314715629080e2fb770000000000000000000000000000000000000000000000000000000069a56451'
+        expect: { verdict: FAILURE, rule: contract-calls#1, values: { argument: deadline }, because: is more than 20m ahead }
+      - source: vault
+        after: 1s
+        web3:
+          request_id: w9
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+          interactive_contract: '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0xa3cde17d00000000000000000000000000000000000000000000000000000000d09dc3000000000000000000000000000000000000000000000000000de0b6b3a7640000000000000000000000000000de709f2102306220921060314715629080e2fb770000000000000000000000000000000000000000000000000000000069a56451'
+        expect: SUCCESS
+  - test: up to 32 bytes may follow the arguments of a swap
+    now: 2026-03-02T10:00:00Z
+    given:
+      prices:
+        USDT: { price: 1, asOf: 2026-03-02T09:59:00Z }
+        ETH: { price: 3500, asOf: 2026-03-02T09:59:00Z }
+    callbacks:
+      - source: vault
+        web3:
+          request_id: w11
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+          interactive_contract: '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0xa3cde17d00000000000000000000000000000000000000000000000000000000d09dc3000000000000000000000000000000000000000000000000000de0b6b3a7640000000000000000000000000000de709f2102306220921060314715629080e2fb770000000000000000000000000000000000000000000000000000000069a560ccc0ffee'
+        expect: SUCCESS
+      - source: vault
+        web3:
+          request_id: w12
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+          interactive_contract: '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0xa3cde17d00000000000000000000000000000000000000000000000000000000d09dc3000000000000000000000000000000000000000000000000000de0b6b3a7640000000000000000000000000000de709f2102306220921060314715629080e2fb770000000000000000000000000000000000000000000000000000000069a560ccababababababababababababababababababababababababababababababababab'
+        expect: { verdict: FAILURE, rule: contract-calls#1, because: 33 bytes follow the last argument; at most 32 are allowed }
+  - test: the calls of a Safe are judged like others
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        web3:
+          request_id: w13
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x2222222222222222222222222222222222222222'
+          interactive_contract: '0x2222222222222222222222222222222222222222'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0x6a76120200000000000000000000000040a2accbd92bca938b02010e17a5b8929b49130d00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000140000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000026000000000000000000000000000000000000000000000000000000000000000e48d80ff0a0000000000000000000000000000000000000000000000000000000000000020000000000000000000000000000000000000000000000000000000000000009900dac17f958d2ee523a2206206994597c13d831ec700000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000044a9059cbb00000000000000000000000052908400098527886e0f7030069857d2e4169ee700000000000000000000000000000000000000000000000000000000004c4b4000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000'
+        expect: SUCCESS
+      - source: vault
+        web3:
+          request_id: w14
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x2222222222222222222222222222222222222222'
+          interactive_contract: '0x2222222222222222222222222222222222222222'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0x6a76120200000000000000000000000040a2accbd92bca938b02010e17a5b8929b49130d00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000140000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000030000000000000000000000000000000000000000000000000000000000000001848d80ff0a0000000000000000000000000000000000000000000000000000000000000020000000000000000000000000000000000000000000000000000000000000013200dac17f958d2ee523a2206206994597c13d831ec700000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000044a9059cbb00000000000000000000000052908400098527886e0f7030069857d2e4169ee700000000000000000000000000000000000000000000000000000000004c4b4000dac17f958d2ee523a2206206994597c13d831ec700000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000044a9059cbb000000000000000000000000111111111111111111111111111111111111111100000000000000000000000000000000000000000000000000000000004c4b400000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000'
+        expect: { verdict: FAILURE, rule: contract-calls#1, values: { call: '1.2', path: execTransaction > multiSend > transfer, argument: to } }
+      - source: vault
+        web3:
+          request_id: w15
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x2222222222222222222222222222222222222222'
+          interactive_contract: '0x2222222222222222222222222222222222222222'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0x6a761202000000000000000000000000dac17f958d2ee523a2206206994597c13d831ec70000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000014000000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001c00000000000000000000000000000000000000000000000000000000000000044a9059cbb00000000000000000000000052908400098527886e0f7030069857d2e4169ee700000000000000000000000000000000000000000000000000000000004c4b40000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000'
+        expect: { verdict: FAILURE, rule: contract-calls#1, because: is run by delegatecall }
+  - test: the commands of a Universal Router are judged like calls
+    now: 2026-03-02T10:00:00Z
+    given:
+      prices:
+        USDT: { price: 1, asOf: 2026-03-02T09:59:00Z }
+        ETH: { price: 3500, asOf: 2026-03-02T09:59:00Z }
+    callbacks:
+      - source: vault
+        web3:
+          request_id: w16
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x66a9893cc07d91d95644aedd05d03f95e1dba8af'
+          interactive_contract: '0x66a9893cc07d91d95644aedd05d03f95e1dba8af'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0x3593564c000000000000000000000000000000000000000000000000000000000000006000000000000000000000000000000000000000000000000000000000000000a00000000000000000000000000000000000000000000000000000000069a560cc00000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000200000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000d09dc3000000000000000000000000000000000000000000000000000de0b6b3a764000000000000000000000000000000000000000000000000000000000000000000a00000000000000000000000000000000000000000000000000000000000000001000000000000000000000000000000000000000000000000000000000000002bdac17f958d2ee523a2206206994597c13d831ec70001f4c02aaa39b223fe8d0a0e5c4f27ead9083c756cc2000000000000000000000000000000000000000000'
+        expect: SUCCESS
+      - source: vault
+        web3:
+          request_id: w17
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x66a9893cc07d91d95644aedd05d03f95e1dba8af'
+          interactive_contract: '0x66a9893cc07d91d95644aedd05d03f95e1dba8af'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0x3593564c000000000000000000000000000000000000000000000000000000000000006000000000000000000000000000000000000000000000000000000000000000a00000000000000000000000000000000000000000000000000000000069a560cc00000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000200000000000000000000000000000000000000000000000000000000000000100000000000000000000000000111111111111111111111111111111111111111100000000000000000000000000000000000000000000000000000000d09dc3000000000000000000000000000000000000000000000000000de0b6b3a764000000000000000000000000000000000000000000000000000000000000000000a00000000000000000000000000000000000000000000000000000000000000001000000000000000000000000000000000000000000000000000000000000002bdac17f958d2ee523a2206206994597c13d831ec70001f4c02aaa39b223fe8d0a0e5c4f27ead9083c756cc2000000000000000000000000000000000000000000'
+        expect: { verdict: FAILURE, rule: contract-calls#1, values: { call: '1', path: execute > V3_SWAP_EXACT_IN, argument: recipient } }
+      - source: vault
+        web3:
+          request_id: w18
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x66a9893cc07d91d95644aedd05d03f95e1dba8af'
+          interactive_contract: '0x66a9893cc07d91d95644aedd05d03f95e1dba8af'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0x3593564c000000000000000000000000000000000000000000000000000000000000006000000000000000000000000000000000000000000000000000000000000000a00000000000000000000000000000000000000000000000000000000069a560cc00000000000000000000000000000000000000000000000000000000000000018000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000200000000000000000000000000000000000000000000000000000000000000100000000000000000000000000de709f2102306220921060314715629080e2fb7700000000000000000000000000000000000000000000000000000000d09dc3000000000000000000000000000000000000000000000000000de0b6b3a764000000000000000000000000000000000000000000000000000000000000000000a00000000000000000000000000000000000000000000000000000000000000001000000000000000000000000000000000000000000000000000000000000002bdac17f958d2ee523a2206206994597c13d831ec70001f4c02aaa39b223fe8d0a0e5c4f27ead9083c756cc2000000000000000000000000000000000000000000'
+        expect: { verdict: FAILURE, rule: contract-calls#1, values: { call: '1', argument: allowRevert } }
+  - test: the calls of an account’s own method are judged like others
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: vault
+        web3:
+          request_id: w19
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x3333333333333333333333333333333333333333'
+          interactive_contract: '0x3333333333333333333333333333333333333333'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0xb780c3620000000000000000000000000000000000000000000000000000000000000020000000000000000000000000000000000000000000000000000000000000000200000000000000000000000000000000000000000000000000000000000000400000000000000000000000000000000000000000000000000000000000000120000000000000000000000000dac17f958d2ee523a2206206994597c13d831ec7000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000600000000000000000000000000000000000000000000000000000000000000044a9059cbb00000000000000000000000052908400098527886e0f7030069857d2e4169ee700000000000000000000000000000000000000000000000000000000004c4b400000000000000000000000000000000000000000000000000000000000000000000000000000000052908400098527886e0f7030069857d2e4169ee700000000000000000000000000000000000000000000000006f05b59d3b2000000000000000000000000000000000000000000000000000000000000000000600000000000000000000000000000000000000000000000000000000000000000'
+        expect: SUCCESS
+      - source: vault
+        web3:
+          request_id: w20
+          from: '0xde709f2102306220921060314715629080e2fb77'
+          to: '0x3333333333333333333333333333333333333333'
+          interactive_contract: '0x3333333333333333333333333333333333333333'
+          main_chain_symbol: ETH
+          amount: '0'
+          input_data: '0xb780c362000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000000020000000000000000000000000dac17f958d2ee523a2206206994597c13d831ec7000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000600000000000000000000000000000000000000000000000000000000000000044a9059cbb00000000000000000000000052908400098527886e0f7030069857d2e4169ee700000000000000000000000000000000000000000000000000000000004c4b4000000000000000000000000000000000000000000000000000000000'
+        expect: { verdict: FAILURE, rule: contract-calls#1, values: { call: '1', native: '0.000000000000000001' } }
 `,
   compile: (written, context) => {
     const allowed = compileAllowed(written, context);
     return (
       allowed && {
         lists: listsOf(written),
-        evaluate: (callback) =>
+        ...maxPriceAgeOf(written),
+        evaluate: (callback, facts) =>
           callback.kind === 'web3'
-            ? evaluateTransaction(allowed, callback)
+            ? evaluateTransaction(allowed, callback, facts)
             : refuse('it is not a web3 transaction'),
       }
     );
@@ -257,7 +538,39 @@ function compileAllowed(
   if (entries.some((methods) => methods.length === 0) || nesting === 'faulty' || plainTransfer === 'faulty')
     return undefined;
   if (wrapperIndex >= 0 && nesting === undefined) return undefined;
-  return { entries: indexed(entries.flat()), signatures: table.bySelector, plain: plainTransfer, nesting };
+  if (!agreeOnCalls(entries, context)) return undefined;
+  const byContract = indexed(entries.flat());
+  const reading = { methodOf: methodLookup(byContract, table), nesting };
+  return { entries: byContract, plain: plainTransfer, reading };
+}
+
+/** Checks that a method of a contract contains calls by all of its entries, in the same arguments, or by none. */
+function agreeOnCalls(entries: readonly (readonly Entry[])[], context: RuleContext): boolean {
+  const known = new Map<string, string>();
+  for (const [index, methods] of entries.entries()) {
+    for (const { contracts, method } of methods) {
+      const text = formatInnerCalls(method.innerCalls);
+      for (const key of contracts.map((contract) => `${contract} ${method.selector}`)) {
+        if ((known.get(key) ?? text) !== text) {
+          const message = `another entry for ${method.signature} of the same contract has other calls`;
+          context.fault(['calls', index], message, 'write the same calls in all of its entries');
+          return false;
+        }
+        known.set(key, text);
+      }
+    }
+  }
+  return true;
+}
+
+/** The strictest age of prices among the conditions. */
+function maxPriceAgeOf({ calls = [] }: Written): { readonly maxPriceAge?: Duration } {
+  const ages = calls
+    .flatMap(({ where }) => Object.values(where ?? {}))
+    .flatMap((condition) => (typeof condition === 'object' ? (condition.atLeast?.maxAge ?? []) : []))
+    .map((text) => ({ text, ms: durationMs(text) ?? 0 }))
+    .sort((one, other) => one.ms - other.ms);
+  return ages[0] === undefined ? {} : { maxPriceAge: ages[0] };
 }
 
 /** Warns of methods of ABI files that can't be read and that no entry names. An entry has a fault instead. */
@@ -283,6 +596,25 @@ function listsOf({ calls = [], plain }: Written): readonly string[] {
   });
 }
 
+/** Finds the method of the entries for a contract and selector, or says why there is none. */
+function methodLookup(
+  entries: AllowedTransactions['entries'],
+  { bySelector }: MethodTable,
+): Reading['methodOf'] {
+  return (contract, selector) => {
+    const found = entries.get(contract)?.get(selector) ?? [];
+    const [entry] = found;
+    if (entry !== undefined) {
+      return { method: entry.method, trailingMax: Math.max(...found.map(({ trailingMax }) => trailingMax)) };
+    }
+    const signature = bySelector.get(selector);
+    const values = { contract, selector, ...(signature === undefined ? {} : { method: signature }) };
+    if (!entries.has(contract)) return { because: `no call of the contract ${contract} is allowed`, values };
+    const named = signature === selector ? signature : `${signature ?? 'an unknown method'} (${selector})`;
+    return { because: `${named} of ${contract} is not allowed`, values };
+  };
+}
+
 function indexed(entries: readonly Entry[]): AllowedTransactions['entries'] {
   const byContract = new Map<string, Map<string, Entry[]>>();
   for (const entry of entries) {
@@ -296,10 +628,7 @@ function indexed(entries: readonly Entry[]): AllowedTransactions['entries'] {
   return byContract;
 }
 
-function compileNesting(
-  written: Written['multicall'],
-  context: RuleContext,
-): AllowedTransactions['nesting'] | 'faulty' {
+function compileNesting(written: Written['multicall'], context: RuleContext): Reading['nesting'] | 'faulty' {
   if (written === undefined) return undefined;
   const known = ['depth', 'calls'];
   for (const name of Object.keys(written).filter((each) => !known.includes(each))) {
@@ -315,11 +644,6 @@ function compileNesting(
     context.fault(['multicall', 'calls'], `${formatInput(written.calls)} is not valid`, `write ${INNER}`);
   }
   return depth === undefined || calls === undefined ? 'faulty' : { depth, calls };
-}
-
-function wholeUpTo(text: string, max: number): number | undefined {
-  const value = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : Infinity;
-  return value <= max ? value : undefined;
 }
 
 function compilePlain(written: Written['plain'], context: RuleContext): PlainTransfer | undefined | 'faulty' {

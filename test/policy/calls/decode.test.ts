@@ -59,7 +59,7 @@ describe('call data is decoded', () => {
       fc.property(sample, ([inputs, values]) => {
         const hex = encodeAbiParameters(inputs, values).slice(2);
         const decoded = decodeArguments(readParameters(inputs), hex);
-        expect(decoded).toEqual({ ok: true, values, words: hex.length / 64 });
+        expect(decoded).toEqual({ ok: true, values, words: hex.length / 64, trailing: '' });
       }),
     );
   });
@@ -203,7 +203,7 @@ describe('hostile data costs no more reads than it has words', () => {
       readParameters(inputsOf('uint256[] a')),
       words(0x20, 1000) + word(1).repeat(1000),
     );
-    expect(honest).toEqual({ ok: true, values: [list], words: 1002 });
+    expect(honest).toEqual({ ok: true, values: [list], words: 1002, trailing: '' });
   });
 });
 
@@ -244,6 +244,43 @@ describe('types nested 16 deep', () => {
 });
 
 const within = (depth: number, value: unknown): unknown => (depth === 0 ? value : [within(depth - 1, value)]);
+
+describe('bytes behind the arguments', () => {
+  const inputs = inputsOf('address a, bytes b');
+  const hex = encodeAbiParameters(inputs, [`0x${'11'.repeat(20)}`, '0x1234']).slice(2);
+  const decode = (more: string, trailingMax: number) =>
+    decodeArguments(readParameters(inputs), hex + more, trailingMax);
+
+  it('are given as they are, up to the bound', () => {
+    expect(decode('', 4)).toMatchObject({ ok: true, trailing: '' });
+    expect(decode('0a', 4)).toMatchObject({ ok: true, trailing: '0a' });
+    expect(decode('00000000', 4)).toMatchObject({ ok: true, trailing: '00000000' });
+  });
+
+  it.each<[string, string, number, string]>([
+    ['a byte above the bound', '0000000000', 4, '5 bytes follow the last argument; at most 4 are allowed'],
+    ['a byte where none is allowed', '00', 0, '1 bytes follow the last argument'],
+    [
+      'a second call',
+      'a9059cbb' + '00'.repeat(64),
+      64,
+      '68 bytes follow the last argument; at most 64 are allowed',
+    ],
+  ])('refuse %s', (_, more, max, because) => {
+    expect(decode(more, max)).toMatchObject({ ok: false, because, argument: '' });
+  });
+
+  it('leave the arguments as strict as before: no offset may lead into them', () => {
+    const parameters = readParameters(inputs);
+    const moved = hex.slice(0, 64) + word(0x60) + hex.slice(128);
+    expect(decodeArguments(parameters, moved + '0'.repeat(64), 32)).toMatchObject({
+      ok: false,
+      because: 'the offset of b is 96 and must be 64',
+    });
+    const longer = hex.slice(0, 128) + word(33) + hex.slice(192);
+    expect(decodeArguments(parameters, longer, 32)).toMatchObject({ ok: false });
+  });
+});
 
 describe('types', () => {
   it.each(SHAPES)('%s is written as in a signature', (shape) => {

@@ -43,9 +43,14 @@ describe('an entry of contract-calls is at fault', () => {
       'calls[0].method: no method "0xa9059cbb" is known; add an ABI file with this method under abis',
     ],
     [
-      'with a method that holds packed calls',
+      'with a method that holds packed calls, and no multicall',
       method('multiSend(bytes)'),
-      "calls[0].method: multiSend(bytes) can't be judged: it contains calls in a packed encoding; leave it out",
+      'calls[0].method: a method that holds other calls is allowed, and multicall is not given; write multicall: { depth: 1, calls: 16 } beside calls',
+    ],
+    [
+      'with a command that no router has',
+      method('V3_SWAP_EXACT_INN'),
+      'calls[0].method: no method "V3_SWAP_EXACT_INN" is known; did you mean V3_SWAP_EXACT_IN or V3_SWAP_EXACT_OUT or V2_SWAP_EXACT_IN? If not, add an ABI file with this method under abis',
     ],
     [
       'with a method that holds calls, and no multicall',
@@ -65,7 +70,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a slip in its name',
       entry(`{ contract: '${USDT}', method: deposit(), valu: ${LATER} }`),
-      'calls[0].valu: "valu" is not known here; did you mean value? (known here: contract, method, decimals, asset, where, unlimited, value, recipient)',
+      'calls[0].valu: "valu" is not known here; did you mean value? (known here: contract, method, decimals, asset, where, unlimited, value, recipient, trailing, calls, delegatecall)',
     ],
     [
       'without a method',
@@ -105,7 +110,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with the sender as an amount',
       transfer(`{ to: any, amount: { is: sender } }`),
-      'calls[0].where.amount.is: is does not fit amount (uint256); for it: any, values, list, not-list, min, max, each, decimals, asset',
+      'calls[0].where.amount.is: is does not fit amount (uint256); for it: any, values, list, not-list, min, max, each, decimals, asset, within, atLeast',
     ],
     [
       'with a slip in a condition',
@@ -175,7 +180,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with an asset that the table lacks',
       method('withdraw(uint256)', `, asset: DIA, where: { wad: ${LATER} }`),
-      'calls[0].asset: the asset table has no "DIA"; known here: DAI, BTC',
+      'calls[0].asset: the asset table has no "DIA"; known here: DAI, USDT, BTC',
     ],
     [
       'with an asset of another chain',

@@ -17,11 +17,20 @@ export const NFT = '0xbc4ca0eda7647a8ab7c2061c2e118a18a936f13d';
 export const ITEMS = '0x76be3b62873462d2142405439777e971754e8e77';
 export const PROXY = '0x1111111111111111111111111111111111111111';
 export const ACCOUNT = '0x2222222222222222222222222222222222222222';
+export const SAFE = '0x3333333333333333333333333333333333333333';
+export const MULTISEND = '0x40a2accbd92bca938b02010e17a5b8929b49130d';
+export const UNIVERSAL = '0x66a9893cc07d91d95644aedd05d03f95e1dba8af';
+export const ZERO = `0x${'0'.repeat(40)}`;
+
+/** `execTransaction` of a Safe. */
+export const EXEC =
+  'execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)';
 
 export const MAX = 2n ** 256n - 1n;
 export const MAX160 = 2n ** 160n - 1n;
 const ROUTER_ABI = `# What we use of the router.
 swap(uint256 amountIn, uint256 amountOutMin, address[] path, address to) // since v2
+batch(uint256 deadline, (address target, uint256 value, bytes data)[] calls)
 struct Order { address maker; int256 delta; string note; bytes4 kind; }
 function fill(Order order, uint8[2] flags);
 event Swapped(address who)
@@ -104,13 +113,34 @@ rules:
         - { contract: '${MULTICALL3}', method: 'aggregate3Value((address,bool,uint256,bytes)[])', where: { calls.allowFailure: { values: false } }, value: { max: 3 } }
         - { contract: '${PROXY}', method: 'execute(address,bytes)' }
         - { contract: '${ACCOUNT}', method: ['execute(address,uint256,bytes)', 'executeBatch(address[],uint256[],bytes[])', 'executeBatch((address,uint256,bytes)[])'] }
+        - contract: '${SAFE}'
+          method: ${EXEC}
+          where: { safeTxGas: any, baseGas: any, gasPrice: { values: 0 }, gasToken: any, refundReceiver: any, signatures: any }
+        - { contract: '${MULTISEND}', method: multiSend(bytes), delegatecall: allowed }
+        - { contract: '${UNIVERSAL}', method: 'execute(bytes,bytes[])' }
+        - contract: '${UNIVERSAL}'
+          method: V3_SWAP_EXACT_IN
+          where:
+            recipient: { is: caller }
+            amountIn: { max: 5000, asset: USDT }
+            amountOutMin: { asset: USDT, atLeast: { share: 99.5 %, of: amountIn } }
+            path.tokenIn: { values: '${USDT}' }
+            path.tokenOut: { values: '${DAI}' }
+            path.tokens: { values: ['${USDT}', '${DAI}'] }
+            path.fees: { max: 3000 }
+            payerIsUser: { values: true }
+            allowRevert: { values: false }
+        - contract: '${ROUTER}'
+          method: batch(uint256,(address,uint256,bytes)[])
+          calls: { to: calls.target, value: calls.value, data: calls.data }
+          where: { deadline: { within: 1h } }
       plain: { max: 1.5, to: { values: ['${PARTNER}', '${OTHER}'] } }
       multicall: { depth: 2, calls: 4 }
       abis: router.abi
 `;
 
 export const ASSETS =
-  'assets:\n  DAI: { chain: evm, decimals: 18 }\n  BTC: { chain: bitcoin, decimals: 8 }\n';
+  'assets:\n  DAI: { chain: evm, decimals: 18 }\n  USDT: { chain: evm, decimals: 6 }\n  BTC: { chain: bitcoin, decimals: 8 }\n';
 
 export function inForce(): Release {
   return release(POLICY, { 'router.abi': ROUTER_ABI }, ASSETS);

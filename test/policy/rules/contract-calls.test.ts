@@ -759,6 +759,7 @@ describe('contract-calls reports', () => {
       contract: ROUTER,
       method: 'multicall(bytes[])',
       native: '1',
+      'call1.path': 'multicall > swap',
       'call1.contract': ROUTER,
       'call1.method': 'swap(uint256,uint256,address[],address)',
       'call1.native': '1',
@@ -785,6 +786,7 @@ describe('contract-calls reports', () => {
     });
     expect(judge(at(PROXY, execute(USDT, withWord(pay, 0, MAX)))).values).toMatchObject({
       call: '1',
+      path: 'execute > transfer',
       argument: 'to',
     });
     expect(judge(usdt('0xdeadbeef')).values).toEqual({ contract: USDT, selector: '0xdeadbeef' });
@@ -850,7 +852,10 @@ describe('contract-calls', () => {
   it('has an example that its cases pass', () => {
     const read = readTestFiles([{ name: 'cases.test.yaml', text: contractCalls.cases ?? '' }]);
     if (!read.ok) throw new Error('the cases can’t be read');
-    const { passed, failed } = runTests(release(contractCalls.example, contractCalls.files), read.tests);
-    expect({ passed, failed }).toEqual({ passed: 4, failed: 0 });
+    const { passed, failed } = runTests(
+      release(contractCalls.example, contractCalls.files, contractCalls.files?.['assets.yaml']),
+      read.tests,
+    );
+    expect({ passed, failed }).toEqual({ passed: 10, failed: 0 });
   });
 });

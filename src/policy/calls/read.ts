@@ -1,0 +1,205 @@
+import type { Web3Callback } from '../../callback/callback.ts';
+import type { Value } from './abi.ts';
+import { SELECTOR_CHARACTERS, readCall } from './decode.ts';
+import { type Frame, type InnerCall, innerCallsOf } from './inner-calls.ts';
+import type { Method } from './methods.ts';
+
+/** Why a transaction is refused. */
+export interface Refusal {
+  /** A sentence. */
+  readonly because: string;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** How the calls of transactions are read. Results are kept for each reading, so make it once. */
+export interface Reading {
+  /** The method of a contract with a selector, or why no call of it can be read. */
+  readonly methodOf: (contract: string, selector: string) => ReadableMethod | Refusal;
+  /** Bounds on inner calls; undefined if wrappers can't be read. */
+  readonly nesting: { readonly depth: number; readonly calls: number } | undefined;
+}
+
+export interface ReadableMethod {
+  readonly method: Method;
+  /** The most bytes that may follow the arguments. */
+  readonly trailingMax: number;
+}
+
+/** A call of a transaction, or a transfer of native coins without call data. */
+export interface ReadCall extends Frame {
+  /** Undefined for a transfer without call data. */
+  readonly decoded: DecodedCall | undefined;
+  /** The position in each wrapper around it, from 1. Empty for the transaction's own call. */
+  readonly position: readonly number[];
+  /** The names of the methods from the outside in, like `execTransaction`, `transfer`. */
+  readonly path: readonly string[];
+}
+
+export interface DecodedCall {
+  readonly method: Method;
+  /** The values of the method's arguments. */
+  readonly values: readonly Value[];
+  /** The bytes behind the arguments, as hexadecimal digits. */
+  readonly trailing: string;
+}
+
+export interface TransactionCalls {
+  /** The calls in the order in which the transaction names them. A wrapper comes before its calls. */
+  readonly calls: readonly ReadCall[];
+  /** Why the calls after these can't be read; undefined if they are all. */
+  readonly problem: Refusal | undefined;
+}
+
+const read = new WeakMap<Web3Callback, WeakMap<Reading, TransactionCalls>>();
+
+/**
+ * All calls of a transaction, decoded. A callback is decoded once for each reading. The size of the call data
+ * and the bounds on inner calls bound the work.
+ */
+export function readTransaction(callback: Web3Callback, reading: Reading): TransactionCalls {
+  const known = read.get(callback)?.get(reading);
+  if (known !== undefined) return known;
+  const calls: ReadCall[] = [];
+  const problem = malformedIn(callback) ?? new Reader(reading, calls).read(outerCall(callback), [], []);
+  const found = { calls, problem };
+  const readings = read.get(callback) ?? new WeakMap<Reading, TransactionCalls>();
+  read.set(callback, readings.set(reading, found));
+  return found;
+}
+
+/**
+ * No callback has longer call data: its `input_data` has at most 65,536 characters including `0x`, which are
+ * 32,767 bytes.
+ */
+const DATA_MAX_BYTES = 32_768;
+
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+const HEX = /^0x(?:[0-9a-fA-F]{2})*$/;
+
+const hasCallData = ({ inputData }: Web3Callback): boolean => inputData !== '' && inputData !== '0x';
+
+function malformedIn(callback: Web3Callback): Refusal | undefined {
+  const { inputData: data, interactiveContract: contract, to, from } = callback;
+  const refusal = (because: string, values: Refusal['values'] = {}): Refusal => ({ because, values });
+  if (data.length > 2 + DATA_MAX_BYTES * 2) {
+    return refusal(`the call data has ${data.length} characters, more than ${DATA_MAX_BYTES} bytes`);
+  }
+  if (data !== '' && !HEX.test(data)) {
+    return refusal('the call data is not 0x and pairs of hexadecimal digits', { data: data.slice(0, 80) });
+  }
+  if (!ADDRESS.test(from)) return refusal('from is not an EVM address', { from });
+  if (!ADDRESS.test(to)) return refusal('to is not an EVM address', { to });
+  if (hasCallData(callback)) {
+    return ADDRESS.test(contract)
+      ? undefined
+      : refusal('there is call data, and interactive_contract is not an EVM address', { contract });
+  }
+  if (contract === '' || contract.toLowerCase() === to.toLowerCase()) return undefined;
+  return refusal('there is no call data, and interactive_contract is another address than to', {
+    contract,
+    to,
+  });
+}
+
+function outerCall(callback: Web3Callback): InnerCall {
+  const isCall = hasCallData(callback);
+  const contract = (isCall ? callback.interactiveContract : callback.to).toLowerCase();
+  return {
+    contract,
+    runsAs: contract,
+    caller: callback.from.toLowerCase(),
+    native: callback.amount,
+    isDelegated: false,
+    data: isCall ? callback.inputData.toLowerCase() : '0x',
+  };
+}
+
+/** Adds the calls that it reads to a list. */
+class Reader {
+  readonly #reading: Reading;
+  readonly #calls: ReadCall[];
+  #innerCalls = 0;
+
+  constructor(reading: Reading, calls: ReadCall[]) {
+    this.#reading = reading;
+    this.#calls = calls;
+  }
+
+  /** Reads a call and the calls in it. Returns the problem at which it stopped. */
+  read(call: InnerCall, position: readonly number[], outside: readonly string[]): Refusal | undefined {
+    const { data, command, ...frame } = call;
+    if (data === '0x' && command === undefined) {
+      this.#calls.push({ ...frame, decoded: undefined, position, path: [...outside, 'plain transfer'] });
+      return undefined;
+    }
+    const refuse = ({ because, values }: Refusal, name: string): Refusal =>
+      inCall({ because, values }, { position, path: [...outside, nameOf(name)] });
+    const { contract } = call;
+    if (command === undefined && data.length < SELECTOR_CHARACTERS) {
+      const because = 'the call data is shorter than a selector';
+      return refuse({ because, values: { contract, data } }, data);
+    }
+    const selector = command?.name ?? data.slice(0, SELECTOR_CHARACTERS);
+    const readable = this.#reading.methodOf(contract, selector);
+    if ('because' in readable) return refuse(readable, readable.values['method'] ?? selector);
+    const { method, trailingMax } = readable;
+    const body = data.slice(command === undefined ? SELECTOR_CHARACTERS : 2);
+    const run = { caller: call.caller, runsAs: call.runsAs, mayRevert: command?.mayRevert ?? false };
+    const found = readCall(method, { body, trailingMax, run });
+    if (!found.ok) {
+      const values = { contract, method: method.signature, selector, argument: found.argument };
+      return refuse({ because: found.because, values }, method.signature);
+    }
+    const { values, trailing } = found;
+    const path = [...outside, nameOf(method.signature)];
+    const own = { ...frame, decoded: { method, values, trailing }, position, path };
+    this.#calls.push(own);
+    return method.innerCalls === undefined ? undefined : this.#readInner(own, own.decoded);
+  }
+
+  #readInner(call: ReadCall, { method, values }: DecodedCall): Refusal | undefined {
+    const { innerCalls, signature } = method;
+    const { position, path, contract } = call;
+    const refuse = (because: string): Refusal =>
+      inCall({ because, values: { contract, method: signature } }, call);
+    const { nesting } = this.#reading;
+    if (innerCalls === undefined) return undefined;
+    if (nesting === undefined) return refuse(`${signature} contains calls, and that is not allowed`);
+    if (position.length >= nesting.depth) {
+      const depth = position.length + 1;
+      return refuse(
+        `${signature} contains calls at a depth of ${depth}; at most ${nesting.depth} is allowed`,
+      );
+    }
+    const calls = innerCallsOf(innerCalls, call, values);
+    if (typeof calls === 'string') return refuse(calls);
+    if (calls.length === 0) return refuse(`${signature} contains no call`);
+    // All of them count before the first is read, because it may be a wrapper with calls of its own.
+    this.#innerCalls += calls.length;
+    if (this.#innerCalls > nesting.calls) {
+      return refuse(
+        `there are at least ${this.#innerCalls} inner calls; at most ${nesting.calls} are allowed`,
+      );
+    }
+    for (const [index, each] of calls.entries()) {
+      const problem = this.read(each, [...position, index + 1], path);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+}
+
+const nameOf = (signature: string): string => signature.split('(')[0] ?? '';
+
+/** The refusal of a call, with its place if it is an inner call. */
+export function inCall(
+  { because, values }: Refusal,
+  { position, path }: Pick<ReadCall, 'position' | 'path'>,
+): Refusal {
+  if (position.length === 0) return { because, values };
+  const call = position.join('.');
+  return {
+    because: `call ${call}: ${because}`,
+    values: { call, path: path.join(' > '), ...values },
+  };
+}
