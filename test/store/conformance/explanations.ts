@@ -132,9 +132,57 @@ function priceNow(asOfMs: number, prices: Readonly<Record<string, string>>): Pri
   return { ...all, set: all.set.map((each) => ({ ...each, asOfMs })) };
 }
 
-async function inForce({ store }: StoreUnderTest): Promise<Release> {
+/** Conditions and alternatives, of which the store decides some, and the evaluation others. */
+const ALTERNATIVES = `policy: payments
+callback: payment
+rules:
+  - any:
+      - all:
+          - allow-list: { of: userId, list: blocked-users }
+          - window-limit: { max: 50000, window: 24h, per: [userId, symbol] }
+      - expected-order: {}
+        when: { value: { above: 1000, maxAge: 10m } }
+      - any:
+          - amount-limit: { by: asset, max: { USDT1742: 5000 } }
+          - schedule: { zone: UTC, hours: 22:00-06:00 }
+        when: { not: { userId: { file: vips.txt } }, scheme: rsa }
+      - window-limit: { max: 10, window: 24h, per: [userId, symbol] }
+  - velocity-limit: { max: 9, window: 1h }
+    when: { during: { zone: UTC, hours: 08:00-20:00 } }
+---
+policy: transfers
+callback: transfer
+rules:
+  - pass: { because: small }
+  - any:
+      - allow-list: { of: to, list: partners }
+        when: { pending_round: false }
+      - expected-order: {}
+    when: { amount: { above: 1 } }
+    mode: observe
+  - all:
+      - any:
+          - allow-list: { of: to, list: partners }
+          - window-limit: { max: 20, window: day, per: [to, symbol] }
+    when: { memo: ['88410023', INV-7] }
+---
+policy: contracts
+callback: web3
+when: { not: { amount: { above: 1 } } }
+rules:
+  - any:
+      - value-limit: { max: 100, maxAge: 1h }
+      - velocity-limit: { max: 5, window: 1h }
+      - pass: { because: BSC is a test }
+        when: { symbol: BSC }
+`;
+
+async function inForce(
+  { store }: StoreUnderTest,
+  read: () => Promise<Release> = () => readPolicyDirectory(POLICIES),
+): Promise<Release> {
   await store.register(['shop', 'vault']);
-  const release = await readPolicyDirectory(POLICIES);
+  const release = await read();
   await pushRelease(store, { release, expected: '', by: 'ada', message: '' });
   await store.changeList(change('blocked-users', ['666']));
   await store.changeList({ ...change('partners', ADDRESSES.slice(0, 1)), source: 'vault' });
@@ -160,12 +208,18 @@ const entryOf = (store: Store, { callback }: Made, id: string) => store.entry(ca
 
 export function describeExplanations(open: OpenStore): void {
   describe('an explanation', () => {
-    it(
-      'of any decision is read as it was when it was made, character by character',
+    it.each([
+      ['any decision', undefined],
+      [
+        'a decision by conditions and alternatives',
+        () => Promise.resolve(releaseOf(ALTERNATIVES, { 'vips.txt': '12345\n' })),
+      ],
+    ] as const)(
+      'of %s is read as it was when it was made, character by character',
       { timeout: 3_600_000 },
-      async () => {
+      async (_, read) => {
         const under = await opened(open);
-        const release = await inForce(under);
+        const release = await inForce(under, read);
         const random = createRandom(7);
         const explained = new Map<string, number>();
         const different: (readonly [read: string | undefined, made: string])[] = [];
