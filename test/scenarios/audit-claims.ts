@@ -1,6 +1,6 @@
 import { proposalFromJson } from '../../src/policy/proposal.ts';
 import type { Claim, ClaimResult } from '../../src/claims/claims.ts';
-import type { Proposal, RuleResult } from '../../src/policy/proposal.ts';
+import type { Choice, Proposal, RuleResult } from '../../src/policy/proposal.ts';
 import type { WindowClaim } from '../../src/claims/window.ts';
 import type { JournalEntry, PriceHistoryEntry } from '../../src/store/store.ts';
 import { type Amount, formatAmount } from '../../src/values/amount.ts';
@@ -79,6 +79,9 @@ function bookOf(books: Books, entry: JournalEntry): readonly string[] {
     ...(approval.proposal.approves ? [] : ['the policies refused it']),
     ...approval.proposal.claims.flatMap((claim, index) =>
       claim.decides ? claimFaults(books, approval, claim, entry.claims[index]) : [],
+    ),
+    ...(approval.proposal.choices ?? []).flatMap((choice) =>
+      choice.decides && takenBy(choice, approval, books) === undefined ? ['no alternative holds'] : [],
     ),
     ...approval.proposal.results.flatMap((result) => valueFaults(books, approval, result)),
   ];
@@ -194,12 +197,43 @@ function valueFaults(
   ];
 }
 
-function bookApproval(books: Books, { entry, question, proposal, terms }: Approval): void {
+/** The results that the claims of a choice belong to. */
+const claimsOf = ({ alternatives }: Choice): readonly number[] =>
+  alternatives.flatMap(({ requires = [] }) =>
+    requires.flatMap((each) => (typeof each === 'object' ? claimsOf(each) : [each])),
+  );
+
+/** The results of the first alternative that holds; undefined if none does. */
+function takenBy({ alternatives }: Choice, approval: Approval, books: Books): readonly number[] | undefined {
+  const { claims } = approval.proposal;
+  const holds = (result: number): boolean => {
+    const own = claims.flatMap((claim, index) => (claim.result === result ? [index] : []));
+    const faults = own.flatMap((index) => {
+      const claim = claims[index];
+      return claim === undefined ? [] : claimFaults(books, approval, claim, approval.entry.claims[index]);
+    });
+    return own.length > 0 && faults.length === 0;
+  };
+  for (const { requires } of alternatives) {
+    const taken = requires?.map((each) =>
+      typeof each === 'object' ? takenBy(each, approval, books) : holds(each) ? [each] : undefined,
+    );
+    if (taken?.every((each) => each !== undefined) === true) return taken.flat();
+  }
+  return undefined;
+}
+
+function bookApproval(books: Books, approval: Approval): void {
+  const { entry, question, proposal, terms } = approval;
   const { atMs, subject, claims, type } = entry;
   books.terms.set(subject, JSON.stringify(terms));
   const name = `${subject} ${question.type}`;
   if (!question.speedUp && type === 'decision') books.approved.set(name, atMs);
+  const choices = proposal.choices ?? [];
+  const optional = new Set(choices.flatMap(claimsOf));
+  const taken = new Set(choices.flatMap((choice) => takenBy(choice, approval, books) ?? []));
   for (const [index, claim] of proposal.claims.entries()) {
+    if (optional.has(claim.result) && !taken.has(claim.result)) continue;
     const result = claims[index];
     const order = books.orders.get(subject);
     if (claim.type === 'order' && order?.state === 'expected' && atMs < order.expiresAtMs)
@@ -208,7 +242,7 @@ function bookApproval(books: Books, { entry, question, proposal, terms }: Approv
     if (claim.type !== 'window' || result === undefined || !('reserved' in result) || result.reserved)
       continue;
     // What only observes is counted without a limit.
-    if (claim.decides)
+    if (claim.decides || taken.has(claim.result))
       books.reserved.set(claim.key, [...(books.reserved.get(claim.key) ?? []), { atMs, claim }]);
   }
 }

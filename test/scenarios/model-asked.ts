@@ -33,6 +33,8 @@ export interface Decision {
   readonly lists: ReadonlyMap<string, number>;
   readonly atMs: number;
   readonly entry: string;
+  /** The alternatives that were taken; the empty text if nothing was left to the store. */
+  readonly took: string;
 }
 
 export interface Subject {

@@ -70,6 +70,7 @@ const price = fc
 const toggles = [
   { source: 'shop', list: 'blocked', value: '1' },
   { source: 'shop', list: 'blocked', value: '3' },
+  { source: 'shop', list: 'vips', value: '1' },
   { source: 'vault', list: 'partners', value: TO },
   { source: 'vault', list: 'partners', value: OTHER },
   { source: 'vault', list: 'bound', value: `${TO} ETH 77 a` },
@@ -139,5 +140,5 @@ export const scripts: fc.Arbitrary<readonly Command[]> = fc
 
 const priced = ['USDT', 'BTC', 'ETH'].map((asset) => changed({ type: 'price', asset, price: '1', ageMs: 0 }));
 const listed = toggles
-  .filter((_, index) => [1, 2, 4, 6].includes(index))
+  .filter((_, index) => [1, 2, 3, 5, 7].includes(index))
   .map((each) => changed({ type: 'toggle', ...each }));

@@ -1,5 +1,6 @@
 import { readPolicyFiles } from '../../src/policy/compile.ts';
 import type { Release } from '../../src/policy/release.ts';
+import { OTHER } from './model-callbacks.ts';
 
 /*
  * Revisions as plain data, from which both the policy files and the model's rules are made.
@@ -11,8 +12,37 @@ export interface PolicySpec {
   /** The one symbol that it is for; without it, for all. */
   readonly symbol?: string;
   readonly final?: true;
-  readonly rules: readonly RuleSpec[];
+  readonly rules: readonly EntrySpec[];
 }
+
+/** A rule, or rules of which one must hold (`any`) or each (`all`). */
+export type EntrySpec = RuleSpec | GroupSpec;
+export interface GroupSpec {
+  readonly type: 'any' | 'all';
+  readonly entries: readonly EntrySpec[];
+  readonly when?: WhenSpec;
+  readonly observe?: true;
+}
+
+/** All of these must be met. */
+export interface WhenSpec {
+  readonly userId?: string;
+  readonly amount?: { readonly above?: string; readonly atMost?: string };
+  readonly value?: { readonly above: string; readonly maxAge: '1h' };
+  readonly during?: Opening;
+  /** A file beside the policies. */
+  readonly to?: { readonly file: keyof typeof FILES };
+  readonly memo?: { readonly file: keyof typeof FILES };
+  readonly not?: WhenSpec;
+}
+interface Opening {
+  readonly zone: 'Asia/Kolkata';
+  readonly hours: string;
+  readonly days?: readonly string[];
+}
+
+/** The files beside the policies, with a value a line. */
+export const FILES = { 'known.txt': OTHER, 'memos.txt': '77 a' } as const;
 
 /** One amount, or with `by: asset` an amount for each symbol. */
 export type Bound = string | Readonly<Record<string, string>>;
@@ -33,15 +63,16 @@ type Kinds = {
   readonly 'cooling-period': { readonly of: readonly Member[]; readonly list: string; readonly for: '1h' };
   readonly 'expected-order': object;
   readonly 'speed-up': { readonly max: string; readonly within: '10m' } | { readonly allowed: 'false' };
-  readonly schedule: {
-    readonly zone: 'Asia/Kolkata';
-    readonly hours: string;
-    readonly days?: readonly string[];
-  };
+  readonly schedule: Opening;
+  readonly pass: { readonly because: string };
 };
-/** A rule as data: its name, its parameters, and whether it only observes. */
+/** A rule as data: its name, its parameters, its conditions, and whether it only observes. */
 export type RuleSpec = {
-  [Type in keyof Kinds]: Kinds[Type] & { readonly type: Type; readonly observe?: true };
+  [Type in keyof Kinds]: Kinds[Type] & {
+    readonly type: Type;
+    readonly observe?: true;
+    readonly when?: WhenSpec;
+  };
 }[keyof Kinds];
 export type WindowName = Parameters['window'];
 
@@ -248,7 +279,136 @@ const patient: readonly PolicySpec[] = [
   },
 ];
 
-export const revisions = [everyday, strict, generous, announced, bySymbol, patient].map((specs) => ({
+const sums = (max: string): RuleSpec => ({ type: 'window-limit', per: ['userId'], window: '1h', max });
+const paidTo = (max: string): RuleSpec => ({ type: 'window-limit', per: ['to'], window: '1h', max });
+const evening: Opening = { zone: 'Asia/Kolkata', hours: '01:30-15:00' };
+
+/** Alternatives by lists, orders, amounts, prices and hours, of which two share a counter. */
+const alternatives: readonly PolicySpec[] = [
+  {
+    policy: 'payments',
+    callback: 'payment',
+    symbol: 'USDT',
+    rules: [
+      {
+        type: 'any',
+        entries: [
+          { type: 'all', entries: [{ type: 'allow-list', of: ['userId'], list: 'vips' }, sums('3000')] },
+          { type: 'expected-order', when: { value: { above: '600', maxAge: '1h' } } },
+          { ...sums('900'), when: { during: evening } },
+          sums('1000'),
+        ],
+      },
+      { type: 'velocity-limit', per: [], window: '10m', max: '4', when: { amount: { above: '600' } } },
+    ],
+  },
+  {
+    policy: 'payers',
+    callback: 'payment',
+    symbol: 'USDT',
+    final: true,
+    rules: [
+      { type: 'pass', because: 'only some are looked at' },
+      {
+        type: 'any',
+        when: { amount: { above: '600', atMost: '1000' }, not: { userId: '1' } },
+        entries: [
+          { type: 'deny-list', of: ['userId'], list: 'blocked' },
+          { type: 'first-use-limit', of: ['userId'], max: '900' },
+        ],
+      },
+    ],
+  },
+  {
+    policy: 'transfers',
+    callback: 'transfer',
+    symbol: 'ETH',
+    rules: [
+      {
+        type: 'any',
+        entries: [
+          {
+            type: 'all',
+            entries: [
+              { type: 'any', entries: [{ ...partners, when: { memo: { file: 'memos.txt' } } }, bound] },
+              paidTo('25'),
+              { type: 'deny-list', of: ['to', 'symbol'], list: 'stopped' },
+            ],
+          },
+          { type: 'all', entries: [{ type: 'expected-order' }, { type: 'amount-limit', max: '10' }] },
+          paidTo('4'),
+        ],
+      },
+      speedUps,
+    ],
+  },
+  {
+    policy: 'contracts',
+    callback: 'web3',
+    rules: [
+      { type: 'velocity-limit', per: [], window: 'day', max: '3', when: { to: { file: 'known.txt' } } },
+    ],
+  },
+];
+
+/** Alternatives that only observe, refusals that time lifts, and conditions that nothing or all may meet. */
+const occasional: readonly PolicySpec[] = [
+  {
+    policy: 'payments',
+    callback: 'payment',
+    symbol: 'USDT',
+    rules: [
+      { type: 'any', observe: true, entries: [{ type: 'expected-order' }, sums('2000')] },
+      {
+        type: 'any',
+        entries: [
+          { type: 'amount-limit', max: '450' },
+          { type: 'all', entries: [{ type: 'pass', because: 'open', when: { during: evening } }] },
+          { type: 'schedule', zone: 'Asia/Kolkata', hours: '20:00-21:00' },
+        ],
+      },
+    ],
+  },
+  {
+    policy: 'transfers',
+    callback: 'transfer',
+    symbol: 'ETH',
+    rules: [
+      { type: 'amount-limit', max: '9.5', when: { not: { to: { file: 'known.txt' } } } },
+      {
+        type: 'any',
+        when: { amount: { above: '2' } },
+        entries: [
+          { type: 'all', entries: [partners, { type: 'first-use-limit', of: ['to', 'memo'], max: '3' }] },
+          bound,
+        ],
+      },
+      {
+        type: 'all',
+        when: { memo: { file: 'memos.txt' }, not: { amount: { atMost: '2' } } },
+        entries: [{ type: 'velocity-limit', per: ['to'], window: '10m', max: '2' }, speedUps],
+      },
+    ],
+  },
+  {
+    policy: 'contracts',
+    callback: 'web3',
+    symbol: 'ETH',
+    rules: [
+      {
+        type: 'any',
+        entries: [
+          { type: 'velocity-limit', per: [], window: 'day', max: '2' },
+          { type: 'pass', because: 'nothing is moved', when: { amount: { atMost: '0' } } },
+          { type: 'expected-order', when: { value: { above: '4', maxAge: '1h' } } },
+        ],
+      },
+    ],
+  },
+];
+
+const all = [everyday, strict, generous, announced, bySymbol, patient, alternatives, occasional];
+export const revisions = all.map((specs) => ({
   specs,
   release: releaseOf(specs),
 }));
@@ -265,15 +425,21 @@ function releaseOf(specs: readonly PolicySpec[]): Release {
       rules: rules.map(fileOf),
     }),
   }));
-  const compiled = readPolicyFiles(files, () => undefined);
+  const compiled = readPolicyFiles(
+    files,
+    (name) => Object.entries(FILES).find(([file]) => file === name)?.[1],
+  );
   if (!compiled.ok) throw new Error(JSON.stringify(compiled.faults));
   return compiled.release;
 }
 
-function fileOf({ type, observe, ...parameters }: RuleSpec): object {
+function fileOf(entry: EntrySpec): object {
+  const { type, observe, when, ...parameters } = entry;
   const isTable = 'max' in parameters && typeof parameters.max === 'object';
   return {
-    [type]: { ...parameters, ...(isTable ? { by: 'asset' } : {}) },
+    [type]:
+      'entries' in entry ? entry.entries.map(fileOf) : { ...parameters, ...(isTable ? { by: 'asset' } : {}) },
+    ...(when === undefined ? {} : { when }),
     ...(observe === true ? { mode: 'observe' } : {}),
   };
 }

@@ -1,6 +1,16 @@
 import { type Amount, parseAmount } from '../../src/values/amount.ts';
 import type { Asked } from './model-asked.ts';
-import { type Bound, type PolicySpec, type RuleSpec, type WindowName, revisions } from './model-policies.ts';
+import {
+  type Bound,
+  type EntrySpec,
+  FILES,
+  type GroupSpec,
+  type PolicySpec,
+  type RuleSpec,
+  type WhenSpec,
+  type WindowName,
+  revisions,
+} from './model-policies.ts';
 
 /*
  * What the policies say before the store is asked, once more and as plainly as can be.
@@ -52,7 +62,18 @@ export interface Proposal {
   readonly afresh: boolean;
   /** Whether it depends on prices. */
   readonly prices: boolean;
+  /** The claims of alternatives are here as well, and decide nothing by themselves. */
   readonly claims: readonly Claim[];
+  readonly choices: readonly Choice[];
+}
+
+/** Of what is wanted, by its claims, one must hold. */
+export interface Choice {
+  readonly decides: boolean;
+  readonly final: boolean;
+  /** Whether an alternative was refused by what changes without a push. */
+  readonly afresh: boolean;
+  readonly alternatives: readonly (readonly (Claim | Choice)[])[];
 }
 
 type Said = 'passes' | 'refuses' | 'refuses afresh' | Wanted;
@@ -64,33 +85,223 @@ const unheard = (refusal: Proposal['refusal']): Proposal => ({
   afresh: false,
   prices: false,
   claims: [],
+  choices: [],
 });
 
 export function propose(known: Known, asked: Asked): Proposal {
   const revision = known.inForce === undefined ? undefined : revisions[known.inForce];
   if (revision === undefined) return unheard('NOTHING_IN_FORCE');
-  const said = revision.specs
-    .filter(({ callback, symbol = asked.symbol }) => callback === asked.kind && symbol === asked.symbol)
-    .toSorted((a, b) => (a.policy < b.policy ? -1 : 1))
-    .flatMap((policy) =>
-      policy.rules.map((rule) => ({ policy, rule, says: judge(policy, rule, known, asked) })),
-    );
-  const deciding = said.filter(({ rule }) => rule.observe !== true);
-  const refusing = deciding.filter(({ says }) => says === 'refuses' || says === 'refuses afresh');
+  const said: Judged[] = [];
+  let [prices, changes] = [false, false];
+  for (const policy of revision.specs.toSorted((one, other) => (one.policy < other.policy ? -1 : 1))) {
+    const { callback, symbol = asked.symbol } = policy;
+    if (callback !== asked.kind || symbol !== asked.symbol) continue;
+    for (const entry of policy.rules) {
+      said.push(judgeEntry(policy, entry, known, asked, [], false));
+      prices ||= looksUpPrices(policy, entry, known, asked, false);
+      changes ||= hasChanging(entry);
+    }
+  }
+  const deciding = said.filter(({ decides }) => decides);
+  const refusing = deciding.filter(({ state }) => state === 'refuses');
+  const covers = deciding.some(({ state, isCertain }) => state === 'holds' && isCertain);
   return {
-    approves: deciding.length > 0 && refusing.length === 0,
-    refusal: deciding.length > 0 ? undefined : 'NO_POLICY',
-    final: refusing.some(({ policy }) => policy.final === true),
-    afresh: refusing.length > 0 && refusing.every(({ says }) => says === 'refuses afresh'),
-    prices: said.some(({ rule }) => rule.type === 'value-limit'),
-    claims: said.flatMap(({ policy, rule, says }) => {
-      if (typeof says === 'string') return [];
-      const claim = { wanted: says, decides: rule.observe !== true, final: policy.final === true };
-      return [{ ...claim, afresh: AFRESH.has(rule.type) }];
-    }),
+    approves: covers && refusing.length === 0,
+    refusal: refusing.length > 0 || covers ? undefined : 'NO_POLICY',
+    final: refusing.some(({ final }) => final),
+    afresh: refusing.length > 0 ? refusing.every(({ afresh }) => afresh) : !covers && changes,
+    prices,
+    // Whatever decides beside it, each claim that was wanted is looked at.
+    claims: said.flatMap(({ beside }) => beside.flatMap(claimsWithin)),
+    choices: said.flatMap(({ beside }) => beside.filter((each) => 'alternatives' in each)),
   };
 }
 
+/** What became of an entry before the store is asked. */
+interface Judged {
+  readonly state: 'absent' | 'refuses' | 'holds';
+  readonly decides: boolean;
+  readonly final: boolean;
+  /** Whether a cause of a refusal, if it refuses, changes without a push. */
+  readonly afresh: boolean;
+  /** Whether it applies for certain. */
+  readonly isCertain: boolean;
+  /** What must hold in the store, if it holds otherwise. */
+  readonly wants: readonly (Claim | Choice)[];
+  /** What the store is asked beside, though it refuses. */
+  readonly beside: readonly (Claim | Choice)[];
+}
+
+export const claimsWithin = (wanted: Claim | Choice): readonly Claim[] =>
+  'alternatives' in wanted ? wanted.alternatives.flat().flatMap(claimsWithin) : [wanted];
+
+function judgeEntry(
+  policy: PolicySpec,
+  entry: EntrySpec,
+  known: Known,
+  asked: Asked,
+  around: readonly WhenSpec[],
+  isAlternative: boolean,
+): Judged {
+  const { when = {} } = entry;
+  const scope = entry.when === undefined ? around : [...around, entry.when];
+  const met = meets(when, known, asked);
+  const common = { decides: entry.observe !== true, final: policy.final === true };
+  const nothing = { ...common, isCertain: false, afresh: scope.some(dependsOnTime), wants: [], beside: [] };
+  if (met === 'no' || (met === 'unknown' && isAlternative)) {
+    return { ...nothing, state: isAlternative ? 'refuses' : 'absent' };
+  }
+  const judged =
+    'entries' in entry
+      ? entry.type === 'any'
+        ? judgeAny(policy, entry, known, asked, scope)
+        : judgeAll(policy, entry, known, asked, scope, isAlternative)
+      : judgeRule(policy, entry, known, asked, scope);
+  const own = { ...nothing, ...judged, ...common };
+  const observed = entry.observe === true ? asObserved(own) : own;
+  return { ...observed, isCertain: observed.isCertain && met === 'yes' };
+}
+
+type Judgement = Pick<Judged, 'state'> & Partial<Judged>;
+
+function asObserved(judged: Judged): Judged {
+  const observed = (wanted: Claim | Choice): Claim | Choice => ({ ...wanted, decides: false });
+  return { ...judged, wants: judged.wants.map(observed), beside: judged.beside.map(observed) };
+}
+
+function judgeRule(
+  policy: PolicySpec,
+  rule: RuleSpec,
+  known: Known,
+  asked: Asked,
+  scope: readonly WhenSpec[],
+): Judgement {
+  const says = judge(policy, rule, known, asked, scope);
+  const mayChange = scope.some(dependsOnTime);
+  if (says === 'passes') return { state: 'holds', isCertain: true };
+  if (typeof says === 'string') return { state: 'refuses', afresh: mayChange || says === 'refuses afresh' };
+  const final = policy.final === true;
+  const claim: Claim = { wanted: says, decides: true, final, afresh: mayChange || AFRESH.has(rule.type) };
+  return { state: 'holds', isCertain: true, wants: [claim], beside: [claim] };
+}
+
+function judgeAll(
+  policy: PolicySpec,
+  { entries }: GroupSpec,
+  known: Known,
+  asked: Asked,
+  scope: readonly WhenSpec[],
+  isAlternative: boolean,
+): Judgement {
+  const judged = entries.map((each) => judgeEntry(policy, each, known, asked, scope, false));
+  const beside = judged.flatMap((each) => each.beside);
+  const refusing = judged.filter(({ state }) => state === 'refuses');
+  const isCertain = judged.some((each) => each.state === 'holds' && each.isCertain);
+  if (refusing.length > 0) {
+    // As an alternative, one cause that passes by itself is enough.
+    const afresh = isAlternative
+      ? refusing.some((each) => each.afresh)
+      : refusing.every((each) => each.afresh);
+    return { state: 'refuses', afresh, beside };
+  }
+  if (isAlternative && !isCertain) {
+    return { state: 'refuses', afresh: scope.some(dependsOnTime) || entries.some(hasChanging), beside };
+  }
+  if (judged.every(({ state }) => state === 'absent')) return { state: 'absent' };
+  return { state: 'holds', isCertain, wants: judged.flatMap(({ wants }) => wants), beside };
+}
+
+function judgeAny(
+  policy: PolicySpec,
+  { entries }: GroupSpec,
+  known: Known,
+  asked: Asked,
+  scope: readonly WhenSpec[],
+): Judgement {
+  const judged = entries.map((each) => judgeEntry(policy, each, known, asked, scope, true));
+  const sure = judged.findIndex(({ state, wants }) => state === 'holds' && wants.length === 0);
+  const reached = sure === -1 ? judged : judged.slice(0, sure + 1);
+  const holding = reached.filter(({ state }) => state === 'holds');
+  const mayChange = scope.some(dependsOnTime);
+  const afresh = mayChange || reached.some((each) => each.state === 'refuses' && each.afresh);
+  const [first] = holding;
+  if (first === undefined) return { state: 'refuses', afresh };
+  if (first.wants.length === 0) return { state: 'holds', isCertain: true };
+  const undecided = (wanted: Claim | Choice): Claim | Choice =>
+    'alternatives' in wanted
+      ? { ...wanted, alternatives: wanted.alternatives.map((each) => each.map(undecided)) }
+      : Object.assign(wanted, { decides: false });
+  const alternatives = holding.map(({ wants }) => wants.map(undecided));
+  const choice: Choice = { decides: true, final: policy.final === true, afresh, alternatives };
+  return { state: 'holds', isCertain: true, wants: [choice], beside: [choice] };
+}
+
+// ---- conditions ----
+
+type Met = 'yes' | 'no' | 'unknown';
+
+function meets(when: WhenSpec, known: Known, asked: Asked): Met {
+  const all: Met[] = [];
+  const say = (met: boolean): void => void all.push(met ? 'yes' : 'no');
+  const { userId, amount, value, during, not } = when;
+  const exactly = amountOf(asked.amount);
+  if (userId !== undefined) say(asked.userId === userId);
+  if (amount?.above !== undefined) say(exactly > amountOf(amount.above));
+  if (amount?.atMost !== undefined) say(exactly <= amountOf(amount.atMost));
+  for (const member of ['to', 'memo'] as const) {
+    const file = when[member]?.file;
+    if (file === undefined) continue;
+    if (asked[member] === '') all.push('unknown');
+    else say(FILES[file].toLowerCase() === asked[member].toLowerCase());
+  }
+  if (during !== undefined) say(isOpen(during, known.atMs));
+  if (value !== undefined) {
+    const found = known.prices.get(asked.symbol);
+    if (found === undefined || !isCurrent(found, value.maxAge, known.atMs)) all.push('unknown');
+    else say(valueOf(exactly, found.price) > amountOf(value.above));
+  }
+  if (not !== undefined) {
+    const other = meets(not, known, asked);
+    all.push(other === 'yes' ? 'no' : other === 'no' ? 'yes' : 'unknown');
+  }
+  return all.includes('no') ? 'no' : all.includes('unknown') ? 'unknown' : 'yes';
+}
+
+const dependsOnTime = ({ value, during, not }: WhenSpec): boolean =>
+  value !== undefined || during !== undefined || (not !== undefined && dependsOnTime(not));
+
+const hasChanging = (entry: EntrySpec): boolean =>
+  dependsOnTime(entry.when ?? {}) || ('entries' in entry && entry.entries.some(hasChanging));
+
+const isCurrent = ({ asOfMs }: Price, maxAge: '1h', atMs: number): boolean =>
+  atMs - asOfMs <= LENGTH_MS[maxAge] && atMs - asOfMs >= -MINUTE_MS;
+
+/** Whether a price is looked up for it: not behind an alternative that holds in any case. */
+function looksUpPrices(
+  policy: PolicySpec,
+  entry: EntrySpec,
+  known: Known,
+  asked: Asked,
+  isAlternative: boolean,
+): boolean {
+  const { when = {} } = entry;
+  if (looksUp(when, known, asked)) return true;
+  const met = meets(when, known, asked);
+  if (met === 'no' || (met === 'unknown' && isAlternative)) return false;
+  if (!('entries' in entry)) return entry.type === 'value-limit';
+  const isAny = entry.type === 'any';
+  for (const each of entry.entries) {
+    if (looksUpPrices(policy, each, known, asked, isAny)) return true;
+    const { state, wants } = judgeEntry(policy, each, known, asked, [], isAny);
+    if (isAny && state === 'holds' && wants.length === 0) return false;
+  }
+  return false;
+}
+
+/** All conditions of the files that may be unmet come before, but for `not`. */
+const looksUp = ({ value, not, ...others }: WhenSpec, known: Known, asked: Asked): boolean =>
+  meets(others, known, asked) !== 'no' &&
+  (value !== undefined || (not !== undefined && looksUp(not, known, asked)));
 /** Claims of these depend on what changes without a push. */
 const AFRESH: ReadonlySet<RuleSpec['type']> = new Set([
   'cooling-period',
@@ -102,7 +313,13 @@ const AFRESH: ReadonlySet<RuleSpec['type']> = new Set([
   'window-limit',
 ] as const);
 
-function judge(policy: PolicySpec, rule: RuleSpec, known: Known, asked: Asked): Said {
+function judge(
+  policy: PolicySpec,
+  rule: RuleSpec,
+  known: Known,
+  asked: Asked,
+  scope: readonly WhenSpec[],
+): Said {
   const amount = amountOf(asked.amount);
   switch (rule.type) {
     case 'amount-limit': {
@@ -113,12 +330,12 @@ function judge(policy: PolicySpec, rule: RuleSpec, known: Known, asked: Asked): 
       const max = boundOf(rule.max, asked);
       if (max === undefined) return 'refuses';
       const by = typeof rule.max === 'string' ? {} : { by: asked.symbol };
-      return counted(policy, { ...rule, ...by }, asked, { amount, max });
+      return counted(policy, { ...rule, ...by, scope }, asked, { amount, max });
     }
     case 'velocity-limit':
-      return counted(policy, rule, asked, { amount: UNIT, max: amountOf(rule.max) });
+      return counted(policy, { ...rule, scope }, asked, { amount: UNIT, max: amountOf(rule.max) });
     case 'value-limit':
-      return valued(policy, rule, known, asked);
+      return valued(policy, rule, known, asked, scope);
     case 'first-use-limit': {
       const max = boundOf(rule.max, asked);
       const entry = entryOf(rule.of, asked);
@@ -148,6 +365,8 @@ function judge(policy: PolicySpec, rule: RuleSpec, known: Known, asked: Asked): 
       if (!asked.speedUp) return 'passes';
       if ('allowed' in rule) return 'refuses';
       return { type: 'speed-up', max: Number(rule.max), withinMs: LENGTH_MS[rule.within] };
+    case 'pass':
+      return 'passes';
     case 'schedule':
       return isOpen(rule, known.atMs) ? 'passes' : 'refuses afresh';
     default:
@@ -178,19 +397,20 @@ interface Counting {
   readonly window: WindowName;
   /** The symbol, where each has a count of its own. */
   readonly by?: string;
+  /** The conditions around, for each of which there is a count of its own. */
+  readonly scope: readonly WhenSpec[];
 }
 
 function counted(
   { policy, symbol = '' }: PolicySpec,
-  { type, per, window, by }: Counting,
+  { type, per, window, by, scope }: Counting,
   asked: Asked,
   sum: { readonly amount: Amount; readonly max: Amount },
 ): Said {
   // A value has no coin, and a table has one for each of its counts already.
   const coin = type === 'value-limit' ? '' : by === undefined ? `all ${symbol}` : `each ${by}`;
-  const counter = [policy, coin, type, window, ...per.map((member) => `${member} ${asked[member]}`)].join(
-    '|',
-  );
+  const counts = per.map((member) => `${member} ${asked[member]}`);
+  const counter = [policy, coin, type, window, JSON.stringify(scope), ...counts].join('|');
   return { type: 'window', counter, window, ...sum };
 }
 
@@ -199,15 +419,15 @@ function valued(
   rule: Extract<RuleSpec, { readonly type: 'value-limit' }>,
   { prices, atMs }: Known,
   asked: Asked,
+  scope: readonly WhenSpec[],
 ): Said {
   const found = prices.get(asked.symbol);
   if (found === undefined) return 'refuses afresh';
-  const ageMs = atMs - found.asOfMs;
-  if (ageMs > LENGTH_MS[rule.maxAge] || ageMs < -MINUTE_MS) return 'refuses afresh';
+  if (!isCurrent(found, rule.maxAge, atMs)) return 'refuses afresh';
   const [value, max] = [valueOf(amountOf(asked.amount), found.price), amountOf(rule.max)];
   const { window, per = [] } = rule;
   if (window === undefined) return value <= max ? 'passes' : 'refuses afresh';
-  return counted(policy, { type: rule.type, per, window }, asked, { amount: value, max });
+  return counted(policy, { type: rule.type, per, window, scope }, asked, { amount: value, max });
 }
 
 /** Rounded up: in units of 10^-36. */

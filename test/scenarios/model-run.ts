@@ -42,6 +42,8 @@ export interface Outcomes {
   readonly callbacks: readonly string[];
   /** How the claims fared, such as `order expired`, each once. */
   readonly claims: ReadonlySet<string>;
+  /** What became of alternatives, such as `none held`, each once. */
+  readonly choices: ReadonlySet<string>;
 }
 
 /** Runs a script on the services and on the model, and compares them after every step. */
@@ -68,6 +70,7 @@ export async function runScript(rig: Rig, commands: readonly Command[]): Promise
   return {
     callbacks: decided.map(({ type, verdict, code }) => `${type} ${verdict} ${code}`),
     claims: new Set(decided.flatMap(({ claims }) => claims.map(fared))),
+    choices: new Set(sources.flatMap((source) => [...run.models[source].choices])),
   };
 }
 
@@ -177,7 +180,7 @@ function compare(
 function fared(result: ClaimResult): string {
   const { holds } = result;
   const how = holds ? 'holds' : 'fails';
-  if ('used' in result) return result.reserved ? 'window reserved' : `window ${how}`;
+  if ('used' in result) return result.reserved ? `window reserved, ${how}` : `window ${how}`;
   if ('present' in result) return result.missing ? 'list missing' : `list ${how}`;
   if ('added' in result) {
     if (holds) return 'aged holds';

@@ -76,7 +76,8 @@ export class StateModel {
       this.#orders.set(change.subject, { ...change.announce, state: 'expected' });
   }
 
-  check(wanted: Wanted, asked: Asked, subject: Subject, atMs: number): ClaimResult {
+  /** What an order reserved holds an alternative only within its own limit. */
+  check(wanted: Wanted, asked: Asked, subject: Subject, atMs: number, isAlternative: boolean): ClaimResult {
     switch (wanted.type) {
       case 'list': {
         const missing = this.changesOf(wanted.list) === 0;
@@ -101,7 +102,8 @@ export class StateModel {
           0n,
         );
         const reserved = counting.some((each) => each.subject === subjectOf(asked));
-        return { holds: reserved || used + wanted.amount <= wanted.max, reserved, used };
+        const wouldUse = reserved ? used : used + wanted.amount;
+        return { holds: (reserved && !isAlternative) || wouldUse <= wanted.max, reserved, used };
       }
       case 'mark': {
         const first = this.#reserved.find(

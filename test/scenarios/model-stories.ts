@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { TO } from '../service.ts';
 import { type Asked, subjectOf } from './model-asked.ts';
 import { anyQuestion, paymentOf, withdrawalOf } from './model-callbacks.ts';
 import { type Command, changed, pushed } from './model-script.ts';
@@ -11,6 +12,8 @@ import { type Command, changed, pushed } from './model-script.ts';
 const HOUR_MS = 3_600_000;
 const ANNOUNCED = 3;
 const BY_SYMBOL = 4;
+const ALTERNATIVES = 6;
+const OCCASIONAL = 7;
 const EVERYDAY = 0;
 
 const asks = (...callbacks: readonly Asked[]): Command => ({
@@ -79,10 +82,52 @@ const known = fc.constantFrom([4, 1], [0, 6], [9, 3]).map(([few = 0, many = 0]):
   return [pushed(ANNOUNCED), ...steps, asks(more, little)];
 });
 
+const toggled = (source: Asked['source'], list: string, value: string): Command =>
+  changed({ type: 'toggle', source, list, value });
+
+/** Paid by one alternative, and again when its list has changed. */
+const paidByAnother = fc.constantFrom([0, 2], [4, 10], [6, 0]).map((orders): readonly Command[] => {
+  const paid = asks(...orders.map((order) => paymentOf(order)));
+  const vip = toggled('shop', 'vips', '1');
+  return [pushed(ALTERNATIVES), paid, vip, paid, passes(HOUR_MS + 60_000), paid, vip, paid];
+});
+
+/** Paid until there is no room in any alternative, and when there is again. */
+const paidInTurn = fc.constant<readonly Command[]>([
+  pushed(ALTERNATIVES),
+  asks(paymentOf(1), paymentOf(7)),
+  asks(paymentOf(9), paymentOf(13)),
+  passes(HOUR_MS + 60_000),
+  asks(paymentOf(9), paymentOf(13)),
+]);
+
+/** Prepared by one alternative, and started by another. */
+const startedByAnother = fc
+  .tuple(fc.constantFrom(1, 4, 5, 8), fc.constantFrom('partners', 'bound'))
+  .map(([order, list]): readonly Command[] => {
+    const prepare = withdrawalOf(order, { ...anyQuestion, type: 'sign_prepare' });
+    const start = withdrawalOf(order, anyQuestion);
+    const changes = toggled('vault', list, list === 'bound' ? `${TO} ETH 77 a` : TO);
+    const partner = toggled('vault', 'partners', TO);
+    const first = [pushed(ALTERNATIVES), asks(prepare), changes, asks(start), asks(prepare, start)];
+    return [...first, partner, asks(start), partner, asks(start, prepare)];
+  });
+
+/** Refused while the address is on neither list, and again when one of the lists has changed. */
+const listedLater = fc.constantFrom(1, 4).map((order): readonly Command[] => {
+  const start = asks(withdrawalOf(order, anyQuestion));
+  const [partner, bound] = [toggled('vault', 'partners', TO), toggled('vault', 'bound', `${TO} ETH 77 a`)];
+  return [pushed(OCCASIONAL), start, partner, start, bound, start, partner, start, bound, start];
+});
+
 export const stories: fc.Arbitrary<readonly Command[]> = fc.oneof(
   spedUp,
   spedUpLate,
   observed,
   ordered,
   known,
+  paidByAnother,
+  paidInTurn,
+  startedByAnother,
+  listedLater,
 );

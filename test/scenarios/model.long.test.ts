@@ -53,6 +53,7 @@ const everyClaim = [
   'mark fails, never made',
   'mark holds',
   'mark holds, never made',
+  'not checked',
   'order agrees',
   'order cancelled',
   'order differs',
@@ -64,7 +65,21 @@ const everyClaim = [
   'speed-up of nothing',
   'window fails',
   'window holds',
-  'window reserved',
+  'window reserved, fails',
+  'window reserved, holds',
+];
+
+const everyChoice = [
+  'approved before, and none holds now',
+  'lifted by a list',
+  'lifted by time',
+  'none held',
+  'repeated by another',
+  'repeated by the same',
+  'started by another',
+  'started by the same',
+  'took a later one',
+  'took the first',
 ];
 
 const routes: Readonly<Record<Asked['kind'], Route>> = {
@@ -96,19 +111,23 @@ describe.each(['embedded', 'redis'] as const)(
     it('over two replicas, step by step', { timeout: 360_000 }, async () => {
       const outcomes: string[] = [];
       const claims = new Set<string>();
+      const choices = new Set<string>();
       const property = fc.asyncProperty(scripts, async (commands) => {
         const rig = await startRig(folder, openStore);
         try {
           const came = await runScript(rig, commands);
           outcomes.push(...came.callbacks);
           for (const fared of came.claims) claims.add(fared);
+          for (const fared of came.choices) choices.add(fared);
         } finally {
           await rig.close();
         }
       });
       await fc.assert(property, { numRuns: 70, endOnFailure: true });
       const beenEverywhere = (): boolean =>
-        new Set(outcomes).size >= everyOutcome.length && claims.size >= everyClaim.length;
+        new Set(outcomes).size >= everyOutcome.length &&
+        claims.size >= everyClaim.length &&
+        choices.size >= everyChoice.length;
       for (let more = 0; more < 10 && !beenEverywhere(); more++) {
         await fc.assert(property, { numRuns: 10, endOnFailure: true });
       }
@@ -116,6 +135,7 @@ describe.each(['embedded', 'redis'] as const)(
       // Chance has been everywhere.
       expect([...new Set(outcomes)].toSorted((a, b) => a.localeCompare(b))).toEqual(everyOutcome);
       expect([...claims].toSorted((a, b) => a.localeCompare(b))).toEqual(everyClaim);
+      expect([...choices].toSorted((a, b) => a.localeCompare(b))).toEqual(everyChoice);
     });
   },
 );

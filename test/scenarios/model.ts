@@ -1,5 +1,5 @@
-import type { ClaimResult } from '../../src/claims/claims.ts';
-import { type Price, type Proposal, propose } from './model-rules.ts';
+import { type ClaimResult, NOT_CHECKED } from '../../src/claims/claims.ts';
+import { type Choice, type Claim, type Price, type Proposal, claimsWithin, propose } from './model-rules.ts';
 import { type Asked, type Decision, type Subject, questionOf, subjectOf } from './model-asked.ts';
 import { StateModel } from './model-state.ts';
 
@@ -19,6 +19,12 @@ export interface Foretold {
   readonly claims: readonly ClaimResult[];
 }
 
+/** What an alternative needed, and its place. */
+interface Taken {
+  readonly claims: readonly Claim[];
+  readonly path: string;
+}
+
 /** Everything that one source's decisions depend on. */
 export class SourceModel {
   /** An index into `revisions`; undefined while nothing is in force. */
@@ -29,6 +35,8 @@ export class SourceModel {
     table: new Map(),
   };
   readonly state = new StateModel();
+  /** What became of alternatives, each once. */
+  readonly choices = new Set<string>();
   readonly #subjects = new Map<string, Subject>();
 
   /** Without a price it is removed. */
@@ -70,21 +78,18 @@ export class SourceModel {
     this.#subjects.set(name, subject);
 
     const proposal = this.propose(asked, atMs);
-    const claims = proposal.claims.map((claim) => ({
-      ...claim,
-      result: this.state.check(claim.wanted, asked, subject, atMs),
-    }));
-    const failing = claims.filter(({ decides, result }) => decides && !result.holds);
+    const { claims, taken, failing, took } = this.#check(proposal, asked, subject, atMs);
     const approves = proposal.approves && failing.length === 0;
     const said = { of: '', claims: claims.map(({ result }) => result) };
 
     const question = questionOf(asked, subject);
     const before = subject.decisions.get(question);
+    this.#noteChoices(subject, asked, { before, approves, took });
     if (before !== undefined && (before.verdict === 'SUCCESS' ? approves : this.#stillRefuses(before))) {
-      if (before.verdict === 'SUCCESS') this.state.reserve(name, claims, atMs);
+      if (before.verdict === 'SUCCESS') this.state.reserve(name, taken, atMs);
       return { ...said, type: 'repeat', verdict: before.verdict, code: before.code, of: before.entry };
     }
-    if (approves) this.state.reserve(name, claims, atMs);
+    if (approves) this.state.reserve(name, taken, atMs);
     const verdict = approves ? 'SUCCESS' : 'FAILURE';
     const code = approves ? 'APPROVED' : (proposal.refusal ?? 'RULE_REFUSED');
     const refusers = [...(proposal.approves ? [] : [proposal]), ...failing];
@@ -98,14 +103,97 @@ export class SourceModel {
           ? 'not'
           : 'for now',
       lists: new Map(
-        proposal.claims.flatMap(({ wanted }) =>
-          'list' in wanted ? [[wanted.list, this.state.changesOf(wanted.list)] as const] : [],
+        claims.flatMap(({ wanted, result }) =>
+          'list' in wanted && !('notChecked' in result)
+            ? [[wanted.list, this.state.changesOf(wanted.list)] as const]
+            : [],
         ),
       ),
       atMs,
       entry,
+      took,
     });
     return { ...said, type: 'decision', verdict, code };
+  }
+
+  /** The first alternative of each choice that holds is taken; of the others, nothing is reserved. */
+  #check(proposal: Proposal, asked: Asked, subject: Subject, atMs: number) {
+    const within = new Set(proposal.choices.flatMap(claimsWithin));
+    const found = new Map<Claim, ClaimResult>();
+    const check = (claim: Claim): boolean => {
+      const result = this.state.check(claim.wanted, asked, subject, atMs, within.has(claim));
+      found.set(claim, result);
+      return result.holds;
+    };
+    const take = (wanted: Claim | Choice): Taken | undefined => {
+      if (!('alternatives' in wanted)) return check(wanted) ? { claims: [wanted], path: '' } : undefined;
+      for (const [at, alternative] of wanted.alternatives.entries()) {
+        const all: Taken[] = [];
+        const holds = alternative.every((each) => {
+          const taken = take(each);
+          if (taken !== undefined) all.push(taken);
+          return taken !== undefined;
+        });
+        if (holds) {
+          const path = `(${at + 1}${all.map((each) => each.path).join('')})`;
+          return { claims: all.flatMap((each) => each.claims), path };
+        }
+      }
+      return undefined;
+    };
+    const beside = proposal.claims.filter((claim) => !within.has(claim));
+    for (const claim of beside) check(claim);
+    const chosen = proposal.choices.map((choice) => ({ choice, taken: take(choice) }));
+    const withResult = (claim: Claim) => ({ ...claim, result: found.get(claim) ?? NOT_CHECKED });
+    const changes = (claim: Claim): boolean => claim.afresh && found.get(claim)?.holds === false;
+    return {
+      claims: proposal.claims.map(withResult),
+      taken: [...beside, ...chosen.flatMap(({ taken }) => taken?.claims ?? [])].map(withResult),
+      took: chosen.map(({ taken }) => taken?.path ?? '(none)').join(''),
+      failing: [
+        ...beside.filter((claim) => claim.decides && found.get(claim)?.holds !== true),
+        ...chosen
+          .filter(({ choice, taken }) => choice.decides && taken === undefined)
+          .map(({ choice: { final, afresh, ...choice } }) => ({
+            final,
+            afresh: afresh || choice.alternatives.flat().flatMap(claimsWithin).some(changes),
+          })),
+      ],
+    };
+  }
+
+  /** For whoever wants to know that chance has been everywhere. */
+  #noteChoices(
+    { decisions }: Subject,
+    { type, speedUp }: Asked,
+    {
+      before,
+      approves,
+      took,
+    }: Pick<Decision, 'took'> & {
+      readonly before: Decision | undefined;
+      readonly approves: boolean;
+    },
+  ): void {
+    if (took === '') return;
+    const { choices } = this;
+    choices.add(
+      took.includes('none') ? 'none held' : /[2-9]/.test(took) ? 'took a later one' : 'took the first',
+    );
+    const isSame = before?.took === took;
+    if (approves && before?.verdict === 'SUCCESS') {
+      choices.add(isSame ? 'repeated by the same' : 'repeated by another');
+    }
+    if (!approves && before?.verdict === 'SUCCESS') choices.add('approved before, and none holds now');
+    const prepared = decisions.get('sign_prepare');
+    const isStarted = approves && type === 'sign_start' && !speedUp && before === undefined;
+    if (isStarted && prepared?.verdict === 'SUCCESS' && prepared.revision === this.inForce) {
+      choices.add(prepared.took === took ? 'started by the same' : 'started by another');
+    }
+    const isLifted = approves && before?.took.includes('none') === true && before.verdict === 'FAILURE';
+    if (isLifted && before.revision === this.inForce) {
+      choices.add(before.stands === 'not' ? 'lifted by time' : 'lifted by a list');
+    }
   }
 
   #notice(asked: Asked): Foretold {
