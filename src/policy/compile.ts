@@ -342,9 +342,9 @@ function compileRule(
   const base = [...path, rule.name];
   const reportTo =
     (found: Problem[]): RuleContext['fault'] =>
-    (place, message, fix) => {
-      const at = 'file' in place ? { path: base, within: place } : { path: [...base, ...place] };
-      found.push({ ...at, of: 'value', message, fix });
+    (at, message, fix) => {
+      const faulty = 'file' in at ? { path: base, within: at } : { path: [...base, ...at] };
+      found.push({ ...faulty, of: 'value', message, fix });
       return undefined;
     };
   const [fault, warn] = [reportTo(problems), reportTo(doubts)];
