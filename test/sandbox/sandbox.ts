@@ -17,6 +17,7 @@ import { onTestFinished } from 'vitest';
 import { ensureCredentials, readCredentials } from '../../src/sandbox/credentials.ts';
 import type { Entry } from '../../src/sandbox/log.ts';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { steerSandbox } from './program.ts';
 
 export const APP_KEY = 'demo-shop';
 /** Noon of 15 January 2026 in Shanghai, where the clocks of these sandboxes stand. */
@@ -103,16 +104,7 @@ export async function startTestSandbox(over: Partial<SandboxOptions> = {}): Prom
     folder,
     log,
     stop: () => sandbox.stop(),
-    async steer(command) {
-      const response = await fetch(sandbox.controlUrl, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(command),
-      });
-      const done = (await response.json()) as { readonly value: unknown; readonly message?: string };
-      if (!response.ok) throw new Error(done.message);
-      return done.value;
-    },
+    steer: (command) => steerSandbox(sandbox.controlUrl, command),
   };
 }
 

@@ -12,6 +12,7 @@ export interface Receiver {
   readonly folder: string;
   /** Another one after each start. */
   readonly url: () => string;
+  readonly ops: () => string;
   /** False from before it is killed or stopped until it serves again. */
   readonly isUp: () => boolean;
   readonly outages: () => readonly Outage[];
@@ -86,6 +87,7 @@ export function createReceiver({ name, policies, settings }: ReceiverOptions): R
     name,
     folder,
     url: () => service?.url ?? 'http://127.0.0.1:9',
+    ops: () => service?.ops ?? 'http://127.0.0.1:9',
     isUp: () => downSinceMs === undefined,
     outages: () =>
       downSinceMs === undefined

@@ -12,9 +12,15 @@ export interface Expected {
   readonly day: 0 | 1;
 }
 
-type Expectation = (id: string) => readonly Expected[];
+/** Of an order, withdrawal or transaction that is sped up so many times. */
+type Expectation = (id: string, speedUps: number) => readonly Expected[];
 
 const onDay = (name: ClassName, id: string, day: 0 | 1 = 0): Expected => ({ class: name, id, day });
+/** In the first round and in each speed-up. */
+const eachTime =
+  (name: ClassName): Expectation =>
+  (id, speedUps) =>
+    Array.from({ length: 1 + speedUps }, () => onDay(name, id));
 const alone =
   (name: ClassName): Expectation =>
   (id) => [onDay(name, id)];
@@ -34,9 +40,14 @@ const EXPECTATIONS: Readonly<Record<Discrepancy, Expectation>> = {
   'bill-day': (id) => [onDay('approved-not-billed', id), onDay('billed-late', id, 1)],
   'bill-invented': (id) => [onDay('billed-never-approved', `invented-${id}`)],
   'bill-refused': alone('billed-never-approved'),
-  'sign-unasked': alone('signed-without-approval'),
-  'sign-refused': alone('signed-without-approval'),
-  'sign-early': (id) => [onDay('signed-without-approval', id), onDay('txid-unexpected', id)],
+  'sign-unasked': eachTime('signed-without-approval'),
+  'sign-refused': eachTime('signed-without-approval'),
+  'sign-early': (id, speedUps) => [
+    onDay('signed-without-approval', id),
+    onDay('txid-unexpected', id),
+    // Each speed-up has one txid more than there are approvals.
+    ...Array.from({ length: speedUps }, () => onDay('signed-twice', id)),
+  ],
   'sign-amount': alone('signed-different'),
   'sign-address': alone('signed-different'),
   'sign-coin': alone('signed-different'),
@@ -44,14 +55,20 @@ const EXPECTATIONS: Readonly<Record<Discrepancy, Expectation>> = {
   'sign-outputs': alone('signed-different'),
   'sign-input': alone('signed-different'),
   'sign-contract': alone('signed-different'),
-  'sign-twice': alone('signed-twice'),
+  'sign-twice': eachTime('signed-twice'),
   'sign-speed-up': alone('signed-twice'),
   'sign-silent': alone('approved-not-signed'),
-  'sign-late': (id) => [onDay('approved-not-signed', id), onDay('signed-late', id, 1)],
+  'sign-late': (id, speedUps) => [
+    onDay('approved-not-signed', id),
+    onDay('signed-late', id, 1),
+    // While nothing is reported, the receiver takes further speed-ups for repeats of the first one.
+    ...Array.from({ length: Math.max(0, speedUps - 1) }, () => onDay('signed-twice', id, 1)),
+  ],
 };
 
-export const expectedOf = (fault: Discrepancy, id: string): readonly Expected[] => EXPECTATIONS[fault](id);
+export const expectedOf = (fault: Discrepancy, id: string, { speedUps = 0 } = {}): readonly Expected[] =>
+  EXPECTATIONS[fault](id, speedUps);
 
-const isDiscrepancy = (fault: string): fault is Discrepancy => Object.hasOwn(EXPECTATIONS, fault);
+export const isDiscrepancy = (fault: string): fault is Discrepancy => Object.hasOwn(EXPECTATIONS, fault);
 
 export const DISCREPANCIES: readonly Discrepancy[] = Object.keys(EXPECTATIONS).filter(isDiscrepancy);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { addDecimals } from '../decimal.ts';
 import type { Fault, Faults } from '../faults.ts';
 import type { Payment } from '../state.ts';
@@ -35,15 +36,19 @@ export interface Billed {
 
 /** The payments as the bill shows them. The payments themselves stay as they are. Each has at most one fault. */
 export function withBillFaults(payments: readonly Payment[], faults: Faults): readonly Billed[] {
-  const faulty = payments.map((payment) => ({
-    payment,
-    fault: [...CHANGES.keys()].find((fault) => faults.occurs(fault, payment.appOrderId)),
-  }));
+  const faulty = payments.map((payment) => ({ payment, fault: faultOf(payment, faults) }));
   return faulty.map(({ payment, fault }, at) => {
     const change = fault && CHANGES.get(fault);
     if (change === undefined) return { payment, fault, records: [payment] };
     const next = (): Payment =>
       [...faulty.slice(at + 1), ...faulty].find((each) => each.fault === fault)?.payment ?? payment;
-    return { payment, fault, records: change(payment, next) };
+    const records = change(payment, next);
+    return { payment, fault: isDeepStrictEqual(records, [payment]) ? undefined : fault, records };
   });
+}
+
+/** What was debited after a refusal is in the bill as it is. */
+function faultOf({ appOrderId }: Payment, faults: Faults): Fault | undefined {
+  if (faults.occurs('bill-refused', appOrderId)) return undefined;
+  return [...CHANGES.keys()].find((fault) => faults.occurs(fault, appOrderId));
 }
