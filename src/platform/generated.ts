@@ -1,11 +1,13 @@
+import { SCHEMES, SIDES, cells } from './agreement.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations/registry.ts';
 import { interfacesText, remarksOf } from './typescript.ts';
 
 /** The checked-in files that are generated from the registry: path from the root, and content. */
 export function generatedPlatformFiles(): readonly (readonly [path: string, content: string])[] {
+  const parts = [INTRODUCTION, overview(), TESTED, tested(), ...operations.map(chapter)];
   return [
-    ['docs/operations.md', `${[INTRODUCTION, overview(), ...operations.map(chapter)].join('\n\n')}\n`],
+    ['docs/operations.md', `${parts.join('\n\n')}\n`],
     ['src/platform/types.ts', interfacesText()],
   ];
 }
@@ -33,6 +35,26 @@ function overview(): string {
 export function methodsTable(): string {
   const rows = operations.map((operation) => [operation.section, `\`${operation.name}\``, operation.summary]);
   return table(['section', 'method', 'what it does'], rows);
+}
+
+const TESTED = `## What is tested
+
+Each cell is a test of \`test/scenarios/client-and-sandbox-agree.test.ts\`, over HTTP, with the name of its row and
+columns, such as \`orders.list, md5, command\`. An operation without all six tests fails the build.
+
+- **client:** a program sends the request to the sandbox, and reads every member of the answer.
+- **sandbox:** a client that shares no code with the project gets a signed answer with every field of section 2.
+- **command:** \`countersign platform\` sends the request to the sandbox, and prints what it read as JSON.
+
+The fixtures of \`test/platform\` have a value in every field, also in those that may be missing.`;
+
+function tested(): string {
+  const header = ['operation', ...SCHEMES.flatMap((scheme) => SIDES.map((side) => `${scheme}, ${side}`))];
+  const rows = operations.map((operation) => [
+    `\`${operation.name}\``,
+    ...cells.filter((cell) => cell.operation === operation).map(() => 'tested'),
+  ]);
+  return table(header, rows);
 }
 
 const methodOf = ({ name }: Operation): string => `platform.${name}()`;
@@ -69,8 +91,8 @@ function parametersTable({ parameters, numbers = [], secrets = [] }: Operation):
 function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [header, ...rows];
   const widths = header.map((_, at) => Math.max(3, ...all.map((row) => row[at]?.length ?? 0)));
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`;
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`;
   const rule = line(widths.map((width) => '-'.repeat(width)));
   return [line(header), rule, ...rows.map(line)].join('\n');
 }
