@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { generatedOpenApiFiles } from './openapi/generated.ts';
 import { generatedPlatformFiles } from './platform/generated.ts';
 import { generatedPolicyFiles } from './policy/generated.ts';
 import { generatedSettingsFiles } from './settings/generated.ts';
@@ -11,6 +12,7 @@ for (const [path, content] of [
   ...generatedSettingsFiles(),
   ...generatedPolicyFiles(),
   ...generatedPlatformFiles(),
+  ...generatedOpenApiFiles(),
 ]) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content);

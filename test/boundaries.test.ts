@@ -16,6 +16,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   store: ['claims', 'policy', 'callback', 'values', 'errors'],
   archive: ['store', 'claims', 'values', 'errors'],
   sandbox: ['values', 'errors'],
+  openapi: ['platform', 'sandbox', 'values', 'errors'],
   release: ['store', 'policy', 'callback', 'values', 'errors'],
   pipeline: ['store', 'policy', 'callback', 'signature', 'observe', 'values', 'errors'],
   plugins: ['pipeline', 'policy', 'callback', 'values', 'errors'],
@@ -64,7 +65,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'errors',
   ],
   main: ['cli'],
-  generate: ['platform', 'policy', 'settings'],
+  generate: ['openapi', 'platform', 'policy', 'settings'],
 };
 
 /** The only folders that may know a framework, and what `policy`, `claims` and `callback` may know at all. */

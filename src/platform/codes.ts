@@ -14,7 +14,7 @@ const ASK_PERMISSION = 'ask the platform to allow this operation for your appKey
 const SIGN_IN_AGAIN = 'let the user sign in again, and exchange the new code';
 
 /** The codes that the platform documents. Section 7 only says that every code but 0 is a failure. */
-const CODES: Readonly<Record<string, PlatformCode>> = {
+export const platformCodes: Readonly<Record<string, PlatformCode>> = {
   '10001': { meaning: 'system error', fix: 'try again later, or ask the platform', doubtful: true },
   '10015': { meaning: 'the operation failed', fix: 'ask the platform for the cause' },
   '10020': { meaning: 'wrong parameter', fix: 'correct the parameters' },
@@ -57,5 +57,5 @@ const UNKNOWN: PlatformCode = {
 };
 
 export function platformCode(code: string): PlatformCode {
-  return Object.hasOwn(CODES, code) ? (CODES[code] ?? UNKNOWN) : UNKNOWN;
+  return Object.hasOwn(platformCodes, code) ? (platformCodes[code] ?? UNKNOWN) : UNKNOWN;
 }

@@ -18,6 +18,8 @@ export interface Operation<P extends z.ZodObject = z.ZodObject, D extends z.ZodT
   readonly summary: string;
   /** What else a caller must know, a sentence each. */
   readonly notes?: readonly string[];
+  /** What else a caller must know of this client, a sentence each. */
+  readonly clientNotes?: readonly string[];
   /** All parameters but appKey and sign. Its output is the text that is sent. */
   readonly parameters: P;
   /** The parameters that are sent as JSON numbers. The others are sent as strings. */

@@ -6,7 +6,8 @@ import type { Written, WrittenAmount } from './calls.ts';
 /*
  * The kinds of parameters. Each accepts what a program or a person has at hand, and gives the exact text that
  * is sent. The error message of a check is the fix. `tsType` is what a caller may write, which typescript.ts
- * can't read from a schema that converts.
+ * can't read from a schema that converts. The other metadata is for the OpenAPI document: `asNumber` has the
+ * bounds of a parameter that is sent as a JSON number.
  */
 
 function asText(value: Written): unknown {
@@ -27,20 +28,23 @@ export const word = textOf(
 
 /** A text that may contain blanks, such as a scene. */
 export const phrase = textOf(
-  /^(?!\s)[^\p{Cc}\p{Cf}\p{Cs}]{1,128}(?<!\s)$/u,
+  /^[^\s\p{Cc}\p{Cf}\p{Cs}](?:[^\p{Cc}\p{Cf}\p{Cs}]{0,126}[^\s\p{Cc}\p{Cf}\p{Cs}])?$/u,
   'write 1 to 128 characters, no blanks around them',
 );
+
+const SECRET_FIX = 'write 1 to 4096 printable characters without blanks';
 
 /** A token or key. */
 export const secretText = z
   .string({ error: 'write it as a text' })
-  .regex(/^[\x21-\x7e]{1,4096}$/, { error: 'write 1 to 4096 printable characters without blanks' });
+  .max(4096, { error: SECRET_FIX })
+  .regex(/^[\x21-\x7e]+$/, { error: SECRET_FIX });
 
 /** An id that is sent as a JSON number. */
 export const integer = textOf(
   /^(?:0|[1-9]\d{0,18})$/,
   'write a whole number; an id above 2^53 must be a text or a bigint',
-);
+).meta({ asNumber: { minimum: 0 } });
 
 const isList = (value: Written | readonly Written[]): value is readonly Written[] => Array.isArray(value);
 
@@ -53,7 +57,9 @@ export const names = z
       .string({ error: 'write names with commas between them' })
       .regex(/^[^\s,\p{Cc}\p{Cf}\p{Cs}]{1,64}(?:,[^\s,\p{Cc}\p{Cf}\p{Cs}]{1,64}){0,499}$/u, {
         error: 'write 1 to 500 names with commas between them, without blanks',
-      }),
+      })
+      // Some engines for regular expressions allow no more than a thousand repetitions.
+      .meta({ pattern: '^[^\\s,]+(?:,[^\\s,]+)*$', maxLength: 32_499 }),
   )
   .meta({ tsType: 'Written | readonly Written[]' });
 
@@ -64,8 +70,8 @@ export const amount = z
     (value: WrittenAmount): unknown => (typeof value === 'bigint' ? String(value) : value),
     z
       .string({ error: AMOUNT_FIX })
-      .regex(/^\d+(?:\.\d+)?$/, { error: AMOUNT_FIX })
-      .refine((text) => (parseAmount(text) ?? 0n) > 0n, { error: AMOUNT_FIX }),
+      .regex(/^(?:[1-9]\d*(?:\.\d+)?|0\.\d*[1-9]\d*)$/, { error: AMOUNT_FIX })
+      .refine((text) => parseAmount(text) !== undefined, { error: AMOUNT_FIX }),
   )
   .meta({ tsType: 'WrittenAmount' });
 
@@ -78,16 +84,20 @@ export const milliseconds = z
       const text = asText(value);
       return typeof text === 'string' ? String(readInstant(text) ?? text) : text;
     },
-    z.string({ error: MS_FIX }).regex(/^(?:0|[1-9]\d{0,14})$/, { error: MS_FIX }),
+    z
+      .string({ error: MS_FIX })
+      .regex(/^(?:0|[1-9]\d{0,14})$/, { error: MS_FIX })
+      .meta({ asNumber: { minimum: 0, maximum: 999_999_999_999_999 } }),
   )
   .meta({ tsType: 'Written' });
 
 const isCalendarTime = (day: string, time = '00:00:00'): boolean =>
   readInstant(`${day}T${time}Z`) !== undefined;
 
-export const day = z.string({ error: 'write a day like 2026-03-02' }).refine((text) => isCalendarTime(text), {
-  error: 'write a day of the calendar like 2026-03-02',
-});
+export const day = z
+  .string({ error: 'write a day like 2026-03-02' })
+  .refine((text) => isCalendarTime(text), { error: 'write a day of the calendar like 2026-03-02' })
+  .meta({ format: 'date', pattern: '^\\d{4}-\\d\\d-\\d\\d$' });
 
 const STAMP_FIX = "write a time of the platform's time zone like 2026-03-02 10:00:00";
 
@@ -105,14 +115,25 @@ export function oneOf<const T extends readonly [string, ...string[]]>(values: T)
 }
 
 export const page = textOf(/^[1-9]\d{0,8}$/, 'write the number of a page, from 1')
+  .meta({ asNumber: { minimum: 1, maximum: 999_999_999 } })
   .prefault('1')
   .describe('The page, from 1.');
 
 /** Records on a page. */
 export function pageSize(otherwise: number, most: number) {
-  const fix = `write a whole number from 1 to ${most}`;
-  return textOf(/^[1-9]\d{0,8}$/, fix)
-    .refine((text) => Number(text) <= most, { error: fix })
+  return textOf(wholeNumberUpTo(most), `write a whole number from 1 to ${most}`)
+    .meta({ asNumber: { minimum: 1, maximum: most } })
     .prefault(String(otherwise))
     .describe(`Records on a page, at most ${most}.`);
+}
+
+/** From 1. One alternative for each digit that can be smaller, one for fewer digits, and `most` itself. */
+function wholeNumberUpTo(most: number): RegExp {
+  const digits = String(most);
+  const smaller = Array.from(digits, (digit, at) => {
+    const [least, last] = [at === 0 ? 1 : 0, Number(digit) - 1];
+    const range = last === least ? String(last) : `[${least}-${last}]`;
+    return last < least ? [] : [`${digits.slice(0, at)}${range}\\d{${digits.length - at - 1}}`];
+  });
+  return new RegExp(`^(?:[1-9]\\d{0,${digits.length - 2}}|${[...smaller.flat(), digits].join('|')})$`);
 }

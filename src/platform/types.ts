@@ -8,7 +8,8 @@ export interface Operations {
     /**
      * Exchange the code of a user's login for the openId and the tokens of the user (4.1).
      * A code can be used once.
-     * appKey and code are always sent encrypted, so md5 credentials need the platform's public key as well.
+     * appKey and code are always sent encrypted, also with md5.
+     * With md5 credentials, it also needs the platform's public key.
      */
     readonly exchange: Verb<TokensExchangeParameters, TokensExchangeData>;
     /** Exchange the refresh token of a user for new tokens (4.1 refresh). */
@@ -17,16 +18,18 @@ export interface Operations {
   readonly payments: {
     /**
      * Debit a user, after the platform has asked the merchant for confirmation (4.2).
-     * It is never sent twice by itself. appOrderId is always yours, and must be unique across the board.
-     * After the outcome `unknown`, look the payment up in the bill before you pay again.
+     * appOrderId is always yours, and must be unique across the board.
      * Only hybrid-cloud SaaS-plus merchants may use it.
+     * It is never sent twice by itself.
+     * After the outcome `unknown`, look the payment up in the bill before you pay again.
      */
     readonly create: Verb<PaymentsCreateParameters, PaymentsCreateData>;
   };
   readonly orders: {
     /**
      * List the trading orders of a pair in a range of time (4.3).
-     * One request covers at most 7 days. An iteration splits a longer range by itself.
+     * One request covers at most 7 days.
+     * An iteration splits a longer range by itself.
      */
     readonly list: Verb<OrdersListParameters, OrdersListData>;
     /** Reads all pages of `list`, one request a page. */
@@ -163,6 +166,7 @@ export interface TokensExchangeParameters {
 /** The data that answers `tokens.exchange` (4.1). */
 export interface TokensExchangeData {
   readonly openId: string;
+  /** Seconds until the token expires. */
   readonly expireIn: number;
   readonly refreshToken: string;
   readonly token: string;
@@ -181,6 +185,7 @@ export interface TokensRefreshParameters {
 /** The data that answers `tokens.refresh` (4.1 refresh). */
 export interface TokensRefreshData {
   readonly openId: string;
+  /** Seconds until the token expires. */
   readonly expireIn: number;
   readonly refreshToken: string;
   readonly token: string;
@@ -227,17 +232,29 @@ export interface OrdersListData {
 export interface OrdersListRecord {
   readonly id: Id;
   readonly userId: Id;
+  /** BUY or SELL. */
   readonly side: string;
+  /** 1 regular, 2 margin, 3 cross margin. */
   readonly orderType: number;
+  /** 0 init, 1 new, 2 filled, 3 partly filled, 4 cancelled, 5 pending cancellation, 6 expired. */
   readonly status: number;
+  /** 1 web, 2 app, 3 API. A sample has 6, which is not documented. */
   readonly source: number;
+  /** The trading pair, such as btcusdt. */
   readonly symbol: string;
+  /** The name of the pair for display. */
   readonly showSymbol: string | null;
+  /** The price of the order. */
   readonly price: Decimal;
+  /** The quantity of the order. */
   readonly volume: Decimal;
+  /** The average price of the deals. */
   readonly avgPrice: Decimal;
+  /** The amount of the deals. */
   readonly dealMoney: Decimal;
+  /** The quantity of the deals. */
   readonly dealVolume: Decimal;
+  /** When the order was created, in milliseconds. */
   readonly ctime: number;
 }
 
@@ -257,9 +274,12 @@ export interface AccountsListChangedRecord {
   readonly id: Id;
   readonly uid: Id;
   readonly balance: Decimal;
+  /** 201 normal balance, 202 frozen, 207 lockup, 210 OTC merchant margin, 217 OTC normal balance, 218 OTC frozen, 221 frozen by a subscription of the innovation trial zone, 230 lockup V2. Samples have longer numbers that begin with these. */
   readonly type: Id;
   readonly coin: string;
+  /** The name of the coin for display. */
   readonly showName: string | null;
+  /** In milliseconds. */
   readonly updateTime: number;
 }
 
@@ -286,16 +306,21 @@ export type DepositsListData = readonly DepositsListRecord[];
 export interface DepositsListRecord {
   readonly symbol: string;
   readonly id: Id;
+  /** The UID of the user, which may be negative. */
   readonly uid: Id;
+  /** Since the epoch. The unit is not documented. */
   readonly createdAt: number;
   readonly addressTo: string | null;
   readonly amount: Decimal;
   readonly txid: string | null;
+  /** Its values are not documented. */
   readonly status: number;
+  /** Its values are not documented. */
   readonly depositType: number;
   readonly statusDesc: string | null;
   readonly mobileNumber: string | null;
   readonly email: string | null;
+  /** Its values are not documented. */
   readonly riskLevel: number;
 }
 
@@ -321,6 +346,7 @@ export interface InvitationsListData {
     readonly uid: Id;
     readonly nickname: string | null;
     readonly inviteCode: string | null;
+    /** -1 if nobody invited the user. */
     readonly invitedUid: Id;
     readonly invitedCode: string | null;
     readonly ctime: string;
@@ -333,6 +359,7 @@ export interface InvitationsListRecord {
   readonly uid: Id;
   readonly nickname: string | null;
   readonly inviteCode: string | null;
+  /** 1, or 2 for an element of childLevel. */
   readonly level: number;
   readonly invitedUid: Id;
   readonly invitedNickname: string | null;
@@ -344,6 +371,7 @@ export interface InvitationsListRecord {
     readonly uid: Id;
     readonly nickname: string | null;
     readonly inviteCode: string | null;
+    /** 1, or 2 for an element of childLevel. */
     readonly level: number;
     readonly invitedUid: Id;
     readonly invitedNickname: string | null;
@@ -388,6 +416,7 @@ export interface BrokerSharesListRecord {
   readonly feeSum: Decimal;
   readonly pid: Id;
   readonly usdtRate: Decimal;
+  /** In milliseconds. */
   readonly mtime: number;
   readonly feeSymbol: string;
   readonly usdtAmount: Decimal;
@@ -397,6 +426,7 @@ export interface BrokerSharesListRecord {
   readonly phoneNumber: string | null;
   readonly rate: Decimal;
   readonly amountStr: string | null;
+  /** In milliseconds. */
   readonly ctime: number;
   readonly id: Id;
   readonly brokerageType: number;
@@ -462,6 +492,7 @@ export interface WalletSymbolsListData {
   readonly count: number;
   readonly page: number;
   readonly pageSize: number;
+  /** 1 custody, 2 wapi, 3 third-party custody provider, 4 custody mpc. */
   readonly walletType: number;
   readonly list: readonly WalletSymbolsListRecord[];
 }
@@ -499,7 +530,9 @@ export interface OtherTransfersListRecord {
   readonly coinSymbol: string;
   readonly createTime: string;
   readonly transactionScene: string;
+  /** In milliseconds. */
   readonly createdAtTime: number;
+  /** Its values are not documented. */
   readonly status: number;
 }
 
@@ -585,9 +618,11 @@ export interface OtcTradesListRecord {
   readonly sellerCommnetGrade: number | null;
   readonly coinSymbol: string;
   readonly sellerId: Id;
+  /** In milliseconds. */
   readonly createTime: number;
   readonly price: Decimal;
   readonly id: Id;
+  /** Its values are not documented. */
   readonly status: number;
   readonly isBlockTrade: number;
 }
@@ -619,13 +654,16 @@ export interface CouponsListData {
 /** A record of `coupons.list` (4.12). */
 export interface CouponsListRecord {
   readonly id: Id;
+  /** The id of the activity. */
   readonly sn: string;
   readonly amount: Decimal;
   readonly uid: Id;
+  /** In milliseconds. */
   readonly time: number;
   readonly amountSup: Decimal;
   readonly amountUse: Decimal;
   readonly amountBack: Decimal;
+  /** 1 received, 2 to be recovered, 3 recovered. */
   readonly status: number;
   readonly coin: string;
 }
@@ -666,6 +704,7 @@ export interface CoinGiftsListRecord {
   readonly ctimeStr: string;
   readonly amount: Decimal;
   readonly typeName: string | null;
+  /** In milliseconds. */
   readonly ctime: number;
   readonly opUid: Id;
 }
@@ -752,10 +791,13 @@ export interface BillListRecord {
   readonly appOrderId: string;
   readonly payCoinSymbol: string;
   readonly orderAmount: Decimal;
+  /** 1 payment order, 11 transfer order. */
   readonly orderType: number;
   readonly userId: Id;
   readonly openId: string | null;
+  /** In a form and a time zone that the specification doesn't name. */
   readonly createTime: string;
+  /** In the form of createTime. */
   readonly payTime: string | null;
 }
 
@@ -827,6 +869,7 @@ export interface FeeSharesListRecord {
   readonly qouteRebateFeeValue: Decimal;
   readonly baseRate: Decimal;
   readonly incomeDivideRate: Decimal;
+  /** In milliseconds. */
   readonly itemDate: number;
   readonly remark: string | null;
   readonly qouteConvertValue: Decimal;
@@ -835,8 +878,10 @@ export interface FeeSharesListRecord {
   readonly rebateConvertValue: Decimal;
   readonly volumeDivideRate: Decimal;
   readonly quoteRate: Decimal;
+  /** In milliseconds. */
   readonly rateTime: number;
   readonly rebateRate: Decimal;
+  /** In milliseconds. */
   readonly countTime: number;
   readonly qouteConvertValueStr: string | null;
   readonly billingStatus: string;
@@ -891,11 +936,15 @@ export interface CoAgentBonusesListRecord {
   readonly superUid: Id;
   readonly nickname: string | null;
   readonly id: Id;
+  /** 1 without a child user, 2 with one. */
   readonly userType: number;
+  /** In milliseconds. */
   readonly time: number;
+  /** 1 return commission, 2 divide commission. */
   readonly bonusType: number;
   readonly subLevel: number;
   readonly coin: string;
+  /** 0 pending review, 1 settlement, 2 settled, 3 failed. */
   readonly status: number;
 }
 

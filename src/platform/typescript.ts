@@ -49,9 +49,10 @@ function methodsOf(operation: Operation): readonly string[] {
 }
 
 /** What a caller must know besides the summary, a sentence or more each. */
-export function remarksOf({ notes = [], oneOf }: Operation): readonly string[] {
-  if (oneOf === undefined) return notes;
-  return [...notes, `Give at least one of ${oneOf.join(', ')}; the first given one counts.`];
+export function remarksOf({ notes = [], clientNotes = [], oneOf }: Operation): readonly string[] {
+  const remarks = [...notes, ...clientNotes];
+  if (oneOf === undefined) return remarks;
+  return [...remarks, `Give at least one of ${oneOf.join(', ')}; the first given one counts.`];
 }
 
 /** Such as `OrdersList`, to which `Parameters`, `Data` or `Record` is added. */
@@ -110,7 +111,7 @@ function objectType(shape: Readonly<Record<string, z.core.$ZodType>>, context: C
   const deeper = `${indent}  `;
   const members = Object.entries(shape).flatMap(([name, schema]) => {
     const type = typeOf(schema, { ...context, indent: deeper });
-    const about = z.globalRegistry.get(schema)?.description;
+    const about = descriptionOf(schema);
     const otherwise =
       schema instanceof z.ZodPrefault ? ` By default ${String(schema.parse(undefined))}.` : '';
     return [
@@ -121,6 +122,12 @@ function objectType(shape: Readonly<Record<string, z.core.$ZodType>>, context: C
   return members.length === 0
     ? 'Readonly<Record<string, never>>'
     : ['{', ...members, `${indent}}`].join('\n');
+}
+
+/** That of the member itself. A kind of values, which has an id, describes itself to the OpenAPI document. */
+function descriptionOf(schema: z.core.$ZodType): string | undefined {
+  const { id, description } = z.globalRegistry.get(schema) ?? {};
+  return id === undefined ? description : undefined;
 }
 
 function comment(sentences: readonly string[], indent: string): readonly string[] {

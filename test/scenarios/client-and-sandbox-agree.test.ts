@@ -6,6 +6,7 @@ import { PlatformError } from '../../src/platform/error.ts';
 import { createConnection, systemParts } from '../../src/platform/connection.ts';
 import { request } from '../../src/platform/request.ts';
 import { fieldsIn, fieldsOf } from '../platform/fields.ts';
+import { parametersOf } from '../sandbox/calls.ts';
 import { configOf, placeFor } from '../sandbox/merchant.ts';
 import {
   NOW_MS,
@@ -21,62 +22,9 @@ import {
  * specification agree.
  */
 
-const DAY_MS = 86_400_000;
 const parts = { ...systemParts, clock: () => NOW_MS };
 
 const ANSWERS_WITHOUT_DATA: ReadonlySet<string> = new Set(['payments.create', 'coupons.recover']);
-
-const week = { startDate: String(NOW_MS - 6 * DAY_MS), endDate: String(NOW_MS) };
-
-/** Parameters with which the sandbox has records, where those of the example have none. */
-async function parametersOf(
-  name: string,
-  sandbox: TestSandbox,
-  platform: Platform,
-): Promise<Readonly<Record<string, string>> | undefined> {
-  const [user] = await usersOf(sandbox);
-  const login = (await sandbox.steer({ command: 'login', uid: user.uid })) as { readonly code: string };
-  switch (name) {
-    case 'tokens.exchange':
-      return { code: login.code };
-    case 'tokens.refresh': {
-      const { token, openId, refreshToken } = await platform.tokens.exchange({ code: login.code });
-      return { token, openId, refreshToken };
-    }
-    case 'orders.list':
-      return { symbol: 'btcusdt', ...week };
-    case 'accounts.listChanged':
-      return { updateTime: String(NOW_MS - DAY_MS) };
-    case 'deposits.list':
-      return { openId: user.openId };
-    case 'assets.search':
-      return { openId: user.openId, coinSymbols: 'BTC,USDT1742' };
-    case 'invitations.list':
-      return { uid: String(user.uid) };
-    case 'otcTrades.list':
-      return { email: user.email };
-    case 'otherTransfers.list':
-      return { transactionScene: 'airdrop' };
-    case 'loginTokens.create':
-      return { apiKey: user.apiKey, secret: user.secret, uid: String(user.uid) };
-    case 'coupons.recover': {
-      const { mapList } = await platform.coupons.list({ status: '2' });
-      return { id: mapList[0]?.id ?? '' };
-    }
-    case 'coupons.list':
-      return { page: '1', pageSize: '10' };
-    case 'bill.list':
-      return { day: '2026-01-13', orderType: '1' };
-    case 'brokerShares.list':
-      return { pid: String(user.uid), ctimeStart: '0' };
-    case 'coAgentBonuses.list':
-      return { superUid: String(user.uid) };
-    case 'payments.create':
-      return { userId: String(user.uid), appOrderId: 'o-1', orderAmount: '1.5', payCoinSymbol: 'BTC' };
-    default:
-      return undefined;
-  }
-}
 
 async function startPlatform(answer = 'SUCCESS'): Promise<TestSandbox> {
   const receiver = await startReceiver((_received, response) => response.end(answer));
@@ -126,7 +74,7 @@ describe('the client, the sandbox and the command agree', () => {
   it.each(cells)('$name', async ({ name, operation, scheme, side }) => {
     const sandbox = await startPlatform();
     const platform = createPlatform(configOf(sandbox, scheme), parts);
-    const parameters = (await parametersOf(operation.name, sandbox, platform)) ?? operation.example;
+    const parameters = await parametersOf(operation, sandbox, platform);
     const data = await ASKING[side]({ sandbox, operation, scheme, parameters });
     // The sandbox must have each field, also if its value is null. What is read must have its records.
     const fields = ANSWERS_WITHOUT_DATA.has(operation.name) ? [] : fieldsOf(operation.data);

@@ -50,8 +50,9 @@ function define(command: Command, operation: Operation): void {
       .option('--all', 'read all pages')
       .option('--cursor <cursor>', 'with --all, continue where an earlier call ended');
   }
-  const { section, notes = [] } = operation;
-  command.addHelpText('after', [`\nSection ${section} of the specification.`, ...notes].join('\n'));
+  const { section, notes = [], clientNotes = [] } = operation;
+  const lines = [`\nSection ${section} of the specification.`, ...notes, ...clientNotes];
+  command.addHelpText('after', lines.join('\n'));
 }
 
 async function run(session: Session, call: Call, operation: Operation): Promise<ExitCode> {

@@ -10,10 +10,14 @@ const account = record({
   id,
   uid: id,
   balance: amount,
-  type: id,
+  type: id.describe(
+    '201 normal balance, 202 frozen, 207 lockup, 210 OTC merchant margin, 217 OTC normal balance, ' +
+      '218 OTC frozen, 221 frozen by a subscription of the innovation trial zone, 230 lockup V2. ' +
+      'Samples have longer numbers that begin with these.',
+  ),
   coin: text,
-  showName: note,
-  updateTime: integer,
+  showName: note.describe('The name of the coin for display.'),
+  updateTime: integer.describe('In milliseconds.'),
 });
 
 export const accounts = defineOperation({

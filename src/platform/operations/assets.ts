@@ -8,21 +8,23 @@ const PRECISION = /^(.+)Precision$/;
 const account = record({ uid: id, balance: amount, tag: note, type: id });
 
 /** Section 2.3. Each coin has a member of its own, such as `btcPrecision`; they are read into `precision`. */
-const assetsOfUser = z.preprocess(
-  (value: unknown): unknown => {
-    if (typeof value !== 'object' || value === null) return value;
-    const members = Object.entries(value);
-    const precision = members.flatMap(([name, digits]) => {
-      const coin = PRECISION.exec(name)?.[1];
-      return coin === undefined ? [] : [[coin, digits] as const];
-    });
-    return { ...value, precision: Object.fromEntries(precision) };
-  },
-  record({
-    accounts: list(account),
-    precision: z.record(z.string(), text),
-  }),
-);
+const assetsOfUser = z
+  .preprocess(
+    (value: unknown): unknown => {
+      if (typeof value !== 'object' || value === null) return value;
+      const members = Object.entries(value);
+      const precision = members.flatMap(([name, digits]) => {
+        const coin = PRECISION.exec(name)?.[1];
+        return coin === undefined ? [] : [[coin, digits] as const];
+      });
+      return { ...value, precision: Object.fromEntries(precision) };
+    },
+    record({
+      accounts: list(account),
+      precision: z.record(z.string(), text).meta({ derived: true }),
+    }),
+  )
+  .meta({ patternProperties: { [PRECISION.source]: { $ref: '#/$defs/Text' } } });
 
 export const assets = defineOperation({
   section: '4.14',

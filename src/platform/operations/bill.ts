@@ -9,12 +9,11 @@ const billRecord = record({
   appOrderId: text,
   payCoinSymbol: text,
   orderAmount: amount,
-  orderType: whole,
+  orderType: whole.describe('1 payment order, 11 transfer order.'),
   userId: id,
   openId: note,
-  /** Texts in a form and a time zone that the specification doesn't name. */
-  createTime: text,
-  payTime: note,
+  createTime: text.describe("In a form and a time zone that the specification doesn't name."),
+  payTime: note.describe('In the form of createTime.'),
 });
 
 export const bill = defineOperation({
@@ -27,17 +26,19 @@ export const bill = defineOperation({
     'Without day, startDate and endDate, the platform lists its current day.',
     'startDate and endDate together replace day.',
   ],
-  parameters: z.strictObject({
-    orderType: oneOf(['1', '11'])
-      .optional()
-      .describe('1 payment orders, 11 transfer orders; both if it is left out.'),
-    day: day.optional().describe("A day of the platform's time zone, yyyy-MM-dd."),
-    userId: integer.optional().describe('The UID of the user who paid.'),
-    startDate: stamp.optional().describe('The start, yyyy-MM-dd HH:mm:ss.'),
-    endDate: stamp.optional().describe('The end, yyyy-MM-dd HH:mm:ss.'),
-    pageNum: page,
-    pageSize: pageSize(2000, 2000),
-  }),
+  parameters: z
+    .strictObject({
+      orderType: oneOf(['1', '11'])
+        .optional()
+        .describe('1 payment orders, 11 transfer orders; both if it is left out.'),
+      day: day.optional().describe("A day of the platform's time zone, yyyy-MM-dd."),
+      userId: integer.optional().describe('The UID of the user who paid.'),
+      startDate: stamp.optional().describe('The start, yyyy-MM-dd HH:mm:ss.'),
+      endDate: stamp.optional().describe('The end, yyyy-MM-dd HH:mm:ss.'),
+      pageNum: page,
+      pageSize: pageSize(2000, 2000),
+    })
+    .meta({ dependentRequired: { startDate: ['endDate'], endDate: ['startDate'] } }),
   numbers: ['userId'],
   example: { day: '2026-03-02', orderType: '1' },
   data: record({ count, list: list(billRecord) }),

@@ -16,12 +16,12 @@ const bonus = record({
   superUid: id,
   nickname: note,
   id,
-  userType: integer,
-  time: integer,
-  bonusType: integer,
+  userType: integer.describe('1 without a child user, 2 with one.'),
+  time: integer.describe('In milliseconds.'),
+  bonusType: integer.describe('1 return commission, 2 divide commission.'),
   subLevel: integer,
   coin: text,
-  status: integer,
+  status: integer.describe('0 pending review, 1 settlement, 2 settled, 3 failed.'),
 });
 
 export const coAgentBonuses = defineOperation({

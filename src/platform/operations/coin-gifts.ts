@@ -10,7 +10,7 @@ const gift = record({
   ctimeStr: stamp,
   amount,
   typeName: note,
-  ctime: integer,
+  ctime: integer.describe('In milliseconds.'),
   opUid: id,
 });
 

@@ -6,14 +6,14 @@ import { amount, count, id, integer, list, record, text } from '../readings.ts';
 /** Section 2.11. */
 const coupon = record({
   id,
-  sn: text,
+  sn: text.describe('The id of the activity.'),
   amount,
   uid: id,
-  time: integer,
+  time: integer.describe('In milliseconds.'),
   amountSup: amount,
   amountUse: amount,
   amountBack: amount,
-  status: integer,
+  status: integer.describe('1 received, 2 to be recovered, 3 recovered.'),
   coin: text,
 });
 
@@ -29,9 +29,9 @@ export const coupons = defineOperation({
     timeEnd: stamp.optional().describe('The latest claim, yyyy-MM-dd HH:mm:ss.'),
     sn: word.optional().describe('The id of the activity.'),
     status: oneOf(['1', '2', '3']).optional().describe('1 received, 2 to be recovered, 3 recovered.'),
-    page,
-    // The specification requires it, and documents no default and no maximum.
-    pageSize: pageSize(100, 1000),
+    page: page.meta({ requiredBySpecification: true }),
+    // The specification documents no default and no maximum.
+    pageSize: pageSize(100, 1000).meta({ requiredBySpecification: true }),
   }),
   example: { status: '2' },
   data: record({ count, mapList: list(coupon) }),

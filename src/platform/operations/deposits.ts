@@ -3,21 +3,21 @@ import { defineOperation } from '../operation.ts';
 import { page, pageSize, word } from '../parameters.ts';
 import { amount, id, integer, list, note, record, text } from '../readings.ts';
 
-/** Section 2.4. The meaning of depositType and riskLevel is not documented. */
+/** Section 2.4. */
 const deposit = record({
   symbol: text,
   id,
-  uid: id,
-  createdAt: integer,
+  uid: id.describe('The UID of the user, which may be negative.'),
+  createdAt: integer.describe('Since the epoch. The unit is not documented.'),
   addressTo: note,
   amount,
   txid: note,
-  status: integer,
-  depositType: integer,
+  status: integer.describe('Its values are not documented.'),
+  depositType: integer.describe('Its values are not documented.'),
   statusDesc: note,
   mobileNumber: note,
   email: note,
-  riskLevel: integer,
+  riskLevel: integer.describe('Its values are not documented.'),
 });
 
 export const deposits = defineOperation({

@@ -6,8 +6,7 @@ import { integer, record, text } from '../readings.ts';
 /** The tokens of a user (section 2.14). */
 export const tokens = record({
   openId: text,
-  /** Seconds until the token expires. */
-  expireIn: integer,
+  expireIn: integer.describe('Seconds until the token expires.'),
   refreshToken: text,
   token: text,
 });
@@ -18,10 +17,8 @@ export const exchangeCode = defineOperation({
   command: 'exchange-code',
   path: 'auth/token',
   summary: "Exchange the code of a user's login for the openId and the tokens of the user.",
-  notes: [
-    'A code can be used once.',
-    "appKey and code are always sent encrypted, so md5 credentials need the platform's public key as well.",
-  ],
+  notes: ['A code can be used once.', 'appKey and code are always sent encrypted, also with md5.'],
+  clientNotes: ["With md5 credentials, it also needs the platform's public key."],
   parameters: z.strictObject({
     code: secretText.describe('The code that the first step of the login returned.'),
   }),

@@ -10,18 +10,20 @@ const RANGE_MS = 7 * 24 * 60 * 60 * 1000;
 const order = record({
   id,
   userId: id,
-  side: text,
-  orderType: integer,
-  status: integer,
-  source: integer,
-  symbol: text,
-  showSymbol: note,
-  price: amount,
-  volume: amount,
-  avgPrice: amount,
-  dealMoney: amount,
-  dealVolume: amount,
-  ctime: integer,
+  side: text.describe('BUY or SELL.'),
+  orderType: integer.describe('1 regular, 2 margin, 3 cross margin.'),
+  status: integer.describe(
+    '0 init, 1 new, 2 filled, 3 partly filled, 4 cancelled, 5 pending cancellation, 6 expired.',
+  ),
+  source: integer.describe('1 web, 2 app, 3 API. A sample has 6, which is not documented.'),
+  symbol: text.describe('The trading pair, such as btcusdt.'),
+  showSymbol: note.describe('The name of the pair for display.'),
+  price: amount.describe('The price of the order.'),
+  volume: amount.describe('The quantity of the order.'),
+  avgPrice: amount.describe('The average price of the deals.'),
+  dealMoney: amount.describe('The amount of the deals.'),
+  dealVolume: amount.describe('The quantity of the deals.'),
+  ctime: integer.describe('When the order was created, in milliseconds.'),
 });
 
 export const orders = defineOperation({
@@ -30,7 +32,8 @@ export const orders = defineOperation({
   command: 'orders',
   path: 'record/queryOrderPageByTime',
   summary: 'List the trading orders of a pair in a range of time.',
-  notes: ['One request covers at most 7 days. An iteration splits a longer range by itself.'],
+  notes: ['One request covers at most 7 days.'],
+  clientNotes: ['An iteration splits a longer range by itself.'],
   parameters: z.strictObject({
     symbol: word.describe('The trading pair, such as btcusdt.'),
     startDate: milliseconds.describe('The start, in milliseconds or as an instant.'),

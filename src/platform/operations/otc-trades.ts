@@ -65,10 +65,10 @@ const trade = record({
   sellerCommnetGrade: orNull(integer),
   coinSymbol: text,
   sellerId: id,
-  createTime: integer,
+  createTime: integer.describe('In milliseconds.'),
   price: amount,
   id,
-  status: integer,
+  status: integer.describe('Its values are not documented.'),
   isBlockTrade: integer,
 });
 

@@ -11,8 +11,8 @@ const transfer = record({
   coinSymbol: text,
   createTime: stamp,
   transactionScene: text,
-  createdAtTime: integer,
-  status: integer,
+  createdAtTime: integer.describe('In milliseconds.'),
+  status: integer.describe('Its values are not documented.'),
 });
 
 export const otherTransfers = defineOperation({

@@ -9,9 +9,12 @@ export const pay = defineOperation({
   path: 'opay/transferToMerchantAuth',
   summary: 'Debit a user, after the platform has asked the merchant for confirmation.',
   notes: [
-    'It is never sent twice by itself. appOrderId is always yours, and must be unique across the board.',
-    'After the outcome `unknown`, look the payment up in the bill before you pay again.',
+    'appOrderId is always yours, and must be unique across the board.',
     'Only hybrid-cloud SaaS-plus merchants may use it.',
+  ],
+  clientNotes: [
+    'It is never sent twice by itself.',
+    'After the outcome `unknown`, look the payment up in the bill before you pay again.',
   ],
   parameters: z.strictObject({
     userId: word.describe('The UID of the user who pays.'),
@@ -20,7 +23,6 @@ export const pay = defineOperation({
     payCoinSymbol: word.describe('The coin of the payment.'),
   }),
   example: { userId: '12345', appOrderId: '11321', orderAmount: '100', payCoinSymbol: 'USDT1742' },
-  // The specification doesn't show the members of data.
-  data: z.unknown(),
+  data: z.unknown().describe("The specification doesn't show its members."),
   reads: false,
 });

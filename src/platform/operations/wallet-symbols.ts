@@ -27,7 +27,7 @@ export const walletSymbols = defineOperation({
     count,
     page: count,
     pageSize: count,
-    walletType: integer,
+    walletType: integer.describe('1 custody, 2 wapi, 3 third-party custody provider, 4 custody mpc.'),
     list: list(mapping),
   }),
   record: mapping,

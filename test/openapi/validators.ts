@@ -1,0 +1,79 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { readFileSync } from 'node:fs';
+
+/** What is wrong with a value; empty if it is valid. */
+export type Faults = readonly string[];
+
+/** The parts of a document that the tests read. */
+export interface OpenApiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+}
+
+export interface OpenApiOperation {
+  readonly operationId: string;
+  readonly requestBody?: OpenApiContent;
+  readonly responses: Readonly<Record<string, OpenApiContent>>;
+  readonly 'x-plaintext'?: Readonly<Record<'request' | 'answer', { readonly $ref: string }>>;
+}
+
+export interface OpenApiContent {
+  readonly content?: Readonly<
+    Record<string, { readonly examples?: Readonly<Record<string, { readonly value: unknown }>> }>
+  >;
+}
+
+export function readDocument(name: string): OpenApiDocument {
+  return JSON.parse(readFileSync(`docs/openapi/${name}.json`, 'utf8')) as OpenApiDocument;
+}
+
+/**
+ * Validates by the schema at a JSON pointer of a document, such as `/components/schemas/Id`. Each schema is
+ * first checked itself: an unknown keyword, a pattern that doesn't compile or a dangling reference throws.
+ */
+export function createValidators(document: object): (pointer: string, value: unknown) => Faults {
+  const ajv = new Ajv2020({
+    strict: true,
+    // Types are checked where a schema is referred to, and not again at each keyword beside the reference.
+    strictTypes: false,
+    strictRequired: false,
+    allErrors: true,
+    formats: { int64: true, date: /^\d{4}-\d\d-\d\d$/, 'date-time': /^\d{4}-\d\d-\d\dT[\d:.]+Z$/ },
+  });
+  // The document itself is not a schema, but its schemas refer to each other through it.
+  ajv.addVocabulary(Object.keys(document));
+  ajv.addSchema(document, 'document');
+  return (pointer, value) => {
+    const validate = ajv.getSchema(`document#${encodeURI(pointer)}`);
+    if (validate === undefined) throw new Error(`the document has no schema at ${pointer}`);
+    if (validate(value) === true) return [];
+    return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+  };
+}
+
+/** A path of names as a JSON pointer. */
+export const pointerOf = (...names: readonly string[]): string =>
+  names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+
+export interface MediaType {
+  readonly pointer: string;
+  readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
+}
+
+/** All bodies of requests and answers of a document. */
+export function mediaTypesOf({ paths }: OpenApiDocument): readonly MediaType[] {
+  const found: MediaType[] = [];
+  const add = ({ content = {} }: OpenApiContent, ...names: readonly string[]): void => {
+    for (const [type, { examples = {} }] of Object.entries(content))
+      found.push({ pointer: pointerOf(...names, 'content', type, 'schema'), examples });
+  };
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const names = ['paths', path, method];
+      if (operation.requestBody !== undefined) add(operation.requestBody, ...names, 'requestBody');
+      for (const [status, response] of Object.entries(operation.responses ?? {}))
+        add(response, ...names, 'responses', status);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,125 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Platform, createPlatform } from '../../src/platform/client.ts';
+import { createConnection, systemParts } from '../../src/platform/connection.ts';
+import { operations } from '../../src/platform/operations/registry.ts';
+import { request } from '../../src/platform/request.ts';
+import { decrypt } from '../../src/sandbox/signing.ts';
+import { createValidators, pointerOf, readDocument } from '../openapi/validators.ts';
+import { parametersOf } from '../sandbox/calls.ts';
+import { configOf } from '../sandbox/merchant.ts';
+import {
+  NOW_MS,
+  SCHEMES,
+  type TestSandbox,
+  keysOf,
+  openAnswer,
+  startReceiver,
+  startTestSandbox,
+} from '../sandbox/sandbox.ts';
+
+const document = readDocument('platform');
+const faultsOf = createValidators(document);
+const parts = { ...systemParts, clock: () => NOW_MS };
+
+type Body = Readonly<Record<string, unknown>>;
+const read = (text: string): Body => JSON.parse(text) as Body;
+
+/** A sandbox, and a URL of it that records the bodies of requests and answers. */
+async function startRecorded() {
+  const receiver = await startReceiver((_received, response) => response.end('SUCCESS'));
+  const sandbox = await startTestSandbox({ receiver: receiver.url });
+  const exchanges: { readonly path: string; readonly sent: string; readonly answered: string }[] = [];
+  const recorder = await startReceiver(({ path, headers, body }, response) => {
+    void (async () => {
+      const init = { method: 'POST', headers: { 'content-type': headers['content-type'] ?? '' }, body };
+      const answer = await fetch(`${new URL(sandbox.url).origin}${path}`, init);
+      const answered = await answer.text();
+      exchanges.push({ path, sent: body, answered });
+      response.setHeader('content-type', answer.headers.get('content-type') ?? '').end(answered);
+    })();
+  });
+  return { sandbox, url: recorder.url, exchanges };
+}
+
+describe.each(SCHEMES)('with %s', (scheme) => {
+  let recorded: Awaited<ReturnType<typeof startRecorded>>;
+  let platform: Platform;
+  beforeEach(async () => {
+    recorded = await startRecorded();
+    platform = createPlatform(configOf(recorded.sandbox, scheme), parts);
+  });
+
+  it.each(operations)('$name', async (operation) => {
+    const { sandbox, url, exchanges } = recorded;
+    const parameters = await parametersOf(operation, sandbox, platform);
+    await request(createConnection({ ...configOf(sandbox, scheme), url }, parts), operation, parameters);
+    expect(exchanges.map(({ path }) => path)).toEqual([`/platformapi/vendor/open/${operation.path}`]);
+    const [{ sent, answered } = { sent: '', answered: '' }] = exchanges;
+
+    const post = document.paths[`/${operation.path}`]?.['post'];
+    const pointerTo = (...names: readonly string[]): string =>
+      pointerOf('paths', `/${operation.path}`, 'post', ...names, 'content', 'application/json', 'schema');
+    const described = {
+      request: pointerTo('requestBody'),
+      plainRequest: post?.['x-plaintext']?.request.$ref.slice(1) ?? '',
+      answer: pointerTo('responses', '200'),
+      plainAnswer: post?.['x-plaintext']?.answer.$ref.slice(1) ?? '',
+    };
+    const found = {
+      request: read(sent),
+      plainRequest: plainRequestOf(sent, sandbox),
+      answer: read(answered),
+      plainAnswer: plainAnswerOf(answered, sandbox),
+    };
+    const faults = ROLES.flatMap((role) => faultsOf(described[role], found[role]));
+    expect(faults).toEqual([]);
+
+    const required = Object.entries(operation.parameters.shape).flatMap(([name, schema]) =>
+      !schema.safeParse(undefined).success || operation.oneOf?.includes(name) === true ? [name] : [],
+    );
+    const own = ['appKey', 'app_id', 'time', 'data', 'sign'];
+    const undetected = (['request', 'plainRequest'] as const).flatMap((role) =>
+      mutationsOf(found[role], [...required, ...own])
+        .filter((mutated) => faultsOf(described[role], mutated).length === 0)
+        .map((mutated) => ({ role, mutated })),
+    );
+    expect(undetected).toEqual([]);
+  });
+});
+
+const ROLES = ['request', 'plainRequest', 'answer', 'plainAnswer'] as const;
+
+/** The parameters, decrypted if they are encrypted. */
+function plainRequestOf(sent: string, { folder }: TestSandbox): Body {
+  const { appKey: _, sign: __, ...members } = read(sent);
+  if (typeof members['data'] !== 'string') return members;
+  return read(String(decrypt(members['data'], keysOf(folder).platformPrivate)));
+}
+
+/** The data of an answer, decrypted if it is encrypted. */
+function plainAnswerOf(answered: string, { folder }: TestSandbox): unknown {
+  const answer = read(answered);
+  if (typeof answer['data'] === 'string') return read(openAnswer(answer, keysOf(folder)));
+  return 'code' in answer ? answer['data'] : answer;
+}
+
+/**
+ * The body without each required member, with each member as another type, and with one member more. `time` may
+ * be a string.
+ */
+function mutationsOf(body: Body, required: readonly string[]): readonly Body[] {
+  const mutations = Object.entries(body).flatMap(([name, value]) => [
+    ...(required.includes(name) ? [{ ...body, [name]: undefined }] : []),
+    ...[
+      null,
+      true,
+      [value],
+      { value },
+      typeof value === 'number' && name !== 'time' ? String(value) : 12,
+    ].map((other) => ({
+      ...body,
+      [name]: other,
+    })),
+  ]);
+  return [...mutations, { ...body, usrId: '1' }];
+}
