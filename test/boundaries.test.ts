@@ -16,7 +16,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   store: ['claims', 'policy', 'callback', 'values', 'errors'],
   archive: ['store', 'claims', 'values', 'errors'],
   sandbox: ['values', 'errors'],
-  openapi: ['platform', 'sandbox', 'values', 'errors'],
+  openapi: ['platform', 'sandbox', 'compose', 'http', 'policy', 'callback', 'settings', 'values', 'errors'],
   release: ['store', 'policy', 'callback', 'values', 'errors'],
   pipeline: ['store', 'policy', 'callback', 'signature', 'observe', 'values', 'errors'],
   plugins: ['pipeline', 'policy', 'callback', 'values', 'errors'],

@@ -11,7 +11,7 @@ import {
 import { parsePayment, paymentAliases, paymentValues } from './payment.ts';
 import { parseTransfer, transferAliases, transferValues } from './transfer.ts';
 import { parseWeb3, web3Aliases, web3Values } from './web3.ts';
-import { VISIBLE, parseWith, requiredText } from './member-readers.ts';
+import { type TextMember, VISIBLE, parseWith, readText } from './member-readers.ts';
 
 /** How to parse one kind of callback, and the names that policies use for its members. */
 export interface CallbackKind {
@@ -83,9 +83,16 @@ export function parseCosigner(
 
 const isPresent = (member: Member | undefined): boolean => member !== undefined && member.kind !== 'null';
 
-const SELF_CHECK_TYPE = 'verify_public_hash';
+export const SELF_CHECK_TYPE = 'verify_public_hash';
 
-const HASH = { pattern: VISIBLE, maxLength: 256 };
+const HASH = { pattern: VISIBLE, maxLength: 256, need: 'required' } as const;
+
+/** The members of a self-check, besides its type. */
+export const SELF_CHECK_TEXTS = {
+  app_id: HASH,
+  client_system_pubkey_hash: HASH,
+  verify_sign_pub_hash: HASH,
+} as const satisfies Readonly<Record<string, TextMember>>;
 
 /**
  * Parses the co-signer's question whether both sides hold the same public keys. The co-signer sends it when
@@ -95,8 +102,8 @@ function parseSelfCheck(members: Members, source: string): Parsed<SelfCheck> {
   return parseWith(() => ({
     kind: 'self-check',
     source,
-    appId: requiredText(members, 'app_id', HASH),
-    clientHash: requiredText(members, 'client_system_pubkey_hash', HASH),
-    verifyHash: requiredText(members, 'verify_sign_pub_hash', HASH),
+    appId: readText(members, SELF_CHECK_TEXTS, 'app_id'),
+    clientHash: readText(members, SELF_CHECK_TEXTS, 'client_system_pubkey_hash'),
+    verifyHash: readText(members, SELF_CHECK_TEXTS, 'verify_sign_pub_hash'),
   }));
 }

@@ -52,10 +52,32 @@ export function requiredText(members: Members, name: string, grammar: Grammar): 
   );
 }
 
-/** As {@link optionalText}, but the member must not be missing. It may be empty. */
-export function textOrEmpty(members: Members, name: string, grammar: Grammar): string {
+/** A member with a text. `optional`: it may be missing or empty. `present`: it may be empty. */
+export interface TextMember extends Grammar {
+  readonly need: 'required' | 'optional' | 'present';
+}
+
+/** The text of a member, as its table of members defines it. Null counts as empty. */
+export function readText<N extends string>(
+  members: Members,
+  table: { readonly [Name in N]: TextMember & { readonly need: 'optional' } },
+  name: N,
+): string | undefined;
+export function readText<N extends string>(
+  members: Members,
+  table: { readonly [Name in N]: TextMember & { readonly need: 'required' | 'present' } },
+  name: N,
+): string;
+export function readText<N extends string>(
+  members: Members,
+  table: { readonly [Name in N]: TextMember },
+  name: N,
+): string | undefined {
+  const member = table[name];
+  if (member.need === 'optional') return optionalText(members, name, member);
+  if (member.need === 'required') return requiredText(members, name, member);
   if (!members.has(name)) reject('MEMBER_MISSING', `${name} is missing`, { member: name });
-  return optionalText(members, name, grammar) ?? '';
+  return optionalText(members, name, member) ?? '';
 }
 
 /**

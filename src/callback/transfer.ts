@@ -17,10 +17,11 @@ import {
   MEMO,
   SYMBOL,
   NUMERIC_ID,
+  type TextMember,
   oneOf,
   optionalFlag,
-  optionalText,
   parseWith,
+  readText,
   requiredAmount,
   requireSafeText,
   requiredText,
@@ -47,6 +48,18 @@ export const transferAliases = { withdraw_id: 'transfer_id' } as const;
 
 const DEFINED = [...transferValues, 'withdraw_id', 'outputs'];
 
+/** The members with a text (section 6.2). */
+export const TRANSFER_TEXTS = {
+  request_id: { ...IDENTIFIER, need: 'required' },
+  transfer_id: { ...NUMERIC_ID, need: 'optional' },
+  withdraw_id: { ...NUMERIC_ID, need: 'optional' },
+  from: { ...ADDRESS, need: 'required' },
+  to: { ...ADDRESS, need: 'required' },
+  memo: { ...MEMO, need: 'optional' },
+  symbol: { ...SYMBOL, need: 'required' },
+  txid: { ...IDENTIFIER, need: 'optional' },
+} as const satisfies Readonly<Record<string, TextMember>>;
+
 /**
  * Parses a co-signer's withdrawal confirmation (section 6.2). The withdrawal number is `transfer_id` or
  * `withdraw_id`; either may be empty. If there are `outputs`, they must sum to `amount` and include `to`. For
@@ -59,14 +72,14 @@ export function parseTransfer(
 ): Parsed<TransferCallback> {
   return parseWith(() => {
     const type = oneOf(members, 'type', COSIGNER_TYPES);
-    const id = requiredText(members, 'request_id', IDENTIFIER);
+    const id = readText(members, TRANSFER_TEXTS, 'request_id');
     const transferId = transferIdOf(members);
     const speedUp = optionalFlag(members, 'pending_round');
-    const from = requiredText(members, 'from', ADDRESS);
-    const to = requiredText(members, 'to', ADDRESS);
+    const from = readText(members, TRANSFER_TEXTS, 'from');
+    const to = readText(members, TRANSFER_TEXTS, 'to');
     const amount = requiredAmount(members, 'amount');
-    const symbol = requiredText(members, 'symbol', SYMBOL);
-    const txid = optionalText(members, 'txid', IDENTIFIER);
+    const symbol = readText(members, TRANSFER_TEXTS, 'symbol');
+    const txid = readText(members, TRANSFER_TEXTS, 'txid');
     const outputs = outputsOf(members, { to: toComparable(to), amount, most: bounds.outputs });
     const recipients = [...new Set([to, ...(outputs?.written ?? [])])];
     const memo = memoOf(members, recipients);
@@ -121,8 +134,8 @@ function transferIdOf(members: Members): string | undefined {
   if (!members.has('transfer_id') && !members.has('withdraw_id')) {
     reject('MEMBER_MISSING', 'transfer_id and withdraw_id are both missing', { member: 'transfer_id' });
   }
-  const transferId = optionalText(members, 'transfer_id', NUMERIC_ID);
-  const withdrawId = optionalText(members, 'withdraw_id', NUMERIC_ID);
+  const transferId = readText(members, TRANSFER_TEXTS, 'transfer_id');
+  const withdrawId = readText(members, TRANSFER_TEXTS, 'withdraw_id');
   if (transferId !== undefined && withdrawId !== undefined && transferId !== withdrawId) {
     reject(
       'MEMBER_INVALID',
@@ -140,7 +153,7 @@ const TAG_MAX = 4_294_967_295;
 
 /** The memo. If a recipient is on Ripple, it must be a destination tag. */
 function memoOf(members: Members, recipients: readonly string[]): string | undefined {
-  const memo = optionalText(members, 'memo', MEMO);
+  const memo = readText(members, TRANSFER_TEXTS, 'memo');
   if (memo === undefined) return undefined;
   requireSafeText('memo', memo);
   if (recipients.some(requiresNumericMemo) && !(TAG.test(memo) && Number(memo) <= TAG_MAX)) {

@@ -8,19 +8,18 @@ import {
   IDENTIFIER,
   SYMBOL,
   NUMERIC_ID,
+  type TextMember,
+  VISIBLE,
   oneOf,
   optionalFlag,
-  optionalText,
-  textOrEmpty,
   parseWith,
+  readText,
   requiredAmount,
-  requiredText,
   unknownNames,
   valuesOf,
 } from './member-readers.ts';
 
-const UNLIMITED = /^-1(?:\.0{1,36})?$/;
-const CALL_DATA = { pattern: /^[\x21-\x7e]+$/, maxLength: 65_536 };
+export const UNLIMITED = /^-1(?:\.0{1,36})?$/;
 
 export const web3Values = [
   'type',
@@ -37,6 +36,18 @@ export const web3Values = [
 ] as const;
 export const web3Aliases = { main_chain_symbol: 'symbol' } as const;
 
+/** The members with a text (section 6.3). */
+export const WEB3_TEXTS = {
+  request_id: { ...IDENTIFIER, need: 'required' },
+  trans_id: { ...NUMERIC_ID, need: 'required' },
+  from: { ...ADDRESS, need: 'required' },
+  to: { ...ADDRESS, need: 'required' },
+  main_chain_symbol: { ...SYMBOL, need: 'required' },
+  input_data: { pattern: VISIBLE, maxLength: 65_536, need: 'present' },
+  interactive_contract: { ...ADDRESS, need: 'present' },
+  txid: { ...IDENTIFIER, need: 'optional' },
+} as const satisfies Readonly<Record<string, TextMember>>;
+
 const DEFINED = web3Values.map((name) => (name === 'symbol' ? 'main_chain_symbol' : name));
 
 /**
@@ -46,17 +57,17 @@ const DEFINED = web3Values.map((name) => (name === 'symbol' ? 'main_chain_symbol
 export function parseWeb3(members: Members, source: string): Parsed<Web3Callback> {
   return parseWith(() => {
     const type = oneOf(members, 'type', COSIGNER_TYPES);
-    const id = requiredText(members, 'request_id', IDENTIFIER);
-    const transId = requiredText(members, 'trans_id', NUMERIC_ID);
+    const id = readText(members, WEB3_TEXTS, 'request_id');
+    const transId = readText(members, WEB3_TEXTS, 'trans_id');
     const speedUp = optionalFlag(members, 'pending_round');
-    const from = requiredText(members, 'from', ADDRESS);
-    const to = requiredText(members, 'to', ADDRESS);
+    const from = readText(members, WEB3_TEXTS, 'from');
+    const to = readText(members, WEB3_TEXTS, 'to');
     const amount = amountOf(members);
     const amountText = amount === 'unlimited' ? 'unlimited' : formatAmount(amount);
-    const symbol = requiredText(members, 'main_chain_symbol', SYMBOL);
-    const inputData = textOrEmpty(members, 'input_data', CALL_DATA);
-    const interactiveContract = textOrEmpty(members, 'interactive_contract', ADDRESS);
-    const txid = optionalText(members, 'txid', IDENTIFIER);
+    const symbol = readText(members, WEB3_TEXTS, 'main_chain_symbol');
+    const inputData = readText(members, WEB3_TEXTS, 'input_data');
+    const interactiveContract = readText(members, WEB3_TEXTS, 'interactive_contract');
+    const txid = readText(members, WEB3_TEXTS, 'txid');
     return {
       kind: 'web3',
       source,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { CountersignError, messageOf } from '../errors.ts';
-import type { Readiness } from '../http/ops.ts';
+import type { Readiness } from '../http/routes.ts';
 import type { HealthCheck } from '../observe/health.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';

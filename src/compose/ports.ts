@@ -2,15 +2,15 @@ import type { RequestListener } from 'node:http';
 import { type FailureBudgets, createFailureBudgets } from '../pipeline/address-budgets.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { createOpsApp } from '../http/ops.ts';
-import { type CallbackUrl, createPublicApp, createProxyCheck } from '../http/public.ts';
+import { createPublicApp, createProxyCheck } from '../http/public.ts';
 import { type Listening, type ServerLimits, listen } from '../http/server.ts';
-import type { Settings, SourceSettings } from '../settings/schema.ts';
+import type { Settings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';
-import { PAYMENT_PATH } from '../settings/sources.ts';
 import type { Clock } from '../values/clock.ts';
 import type { Runtime } from './runtime.ts';
 import { orderSources } from './sources.ts';
 import { publicExpiries, tlsContext } from './tls.ts';
+import { callbackUrls } from './urls.ts';
 
 export interface Ports {
   readonly public: Listening;
@@ -41,7 +41,7 @@ export async function openPorts(
   try {
     const app = createPublicApp({
       pipeline,
-      urls: [PAYMENTS, ...settings.sources.flatMap(urlsOf)],
+      urls: callbackUrls(settings.sources),
       trustedProxies,
       bodyBytes: limits.bodyBytes,
       onUnserved(unserved) {
@@ -75,7 +75,6 @@ export async function openPorts(
   }
 }
 
-const PAYMENTS: CallbackUrl = { path: PAYMENT_PATH, route: { callback: 'payment' }, secret: false };
 const nowMs = (): number => performance.now();
 
 async function openOps(
@@ -143,25 +142,4 @@ function createGate(): Gate {
       for (const each of all) each();
     },
   };
-}
-
-function urlsOf(source: SourceSettings): readonly CallbackUrl[] {
-  if (source.callback === 'payment') return [];
-  const { withdraw, web3 } = source.paths;
-  const secret = source.authenticate.some(
-    (credential) => typeof credential === 'object' && 'path' in credential,
-  );
-  const paths = new Set([withdraw, web3].filter((path) => path !== undefined));
-  return [...paths].map((path) => ({
-    path,
-    secret,
-    route: {
-      callback: 'cosigner',
-      source: source.name,
-      expected: [
-        ...(path === withdraw ? (['transfer'] as const) : []),
-        ...(path === web3 ? (['web3'] as const) : []),
-      ],
-    },
-  }));
 }

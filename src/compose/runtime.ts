@@ -1,6 +1,6 @@
 import { CountersignError } from '../errors.ts';
 import { type LoadMonitor, createLoadMonitor } from '../http/load.ts';
-import type { Readiness } from '../http/ops.ts';
+import type { Readiness } from '../http/routes.ts';
 import { createCallbackObserver, createDenialObserver } from '../observe/callbacks.ts';
 import { type HealthState, createHealth, rejectAfter } from '../observe/health.ts';
 import { createLineLimit } from '../observe/line-limit.ts';

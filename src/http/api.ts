@@ -1,15 +1,24 @@
 import { type NextFunction, type Request, type Response, Router } from 'express';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type OrderSource, announceOrder, orderJson, orderSource } from '../orders/orders.ts';
 import { pricesJson, setPrices } from '../orders/prices.ts';
-import { KINDS, subjectOf } from '../callback/callback.ts';
-import { CountersignError, type ErrorCode, type Failure } from '../errors.ts';
+import { subjectOf } from '../callback/callback.ts';
+import { CountersignError, type Failure } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
 import { type Bounds, decodeMembers } from '../values/members.ts';
 import { equalInConstantTime } from '../values/secret.ts';
 import { bodyReader } from './body.ts';
+import {
+  type Answers,
+  type ApiCode,
+  type ApiRoute,
+  type Reply,
+  apiRoutes,
+  expressPath,
+  statusOf,
+} from './routes.ts';
 
 export interface ApiParts {
   readonly store: Pick<Store, 'expectOrder' | 'order' | 'cancelOrder' | 'prices' | 'changePrices'>;
@@ -24,61 +33,44 @@ export interface ApiParts {
 /** The author that the store records for changes over the API. */
 const BY = 'api';
 
-const kind = z.enum(KINDS);
-/** Amounts are text only: a JSON number may have lost digits before it arrives. */
-const orderBody = z.strictObject({
-  source: z.string(),
-  kind,
-  id: z.string(),
-  members: z.record(z.string(), z.unknown()),
-  expires: z.string().default('24h'),
-});
-const orderPath = z.object({ source: z.string(), kind, id: z.string() });
-const pricesBody = z.strictObject({
-  prices: z.record(z.string(), z.strictObject({ price: z.string(), asOf: z.string().optional() })),
-});
-
 /** The API of a merchant's back end on the ops port: orders and prices, as JSON. */
 export function createApi({ store, sources, token, clock, onDenied }: ApiParts): Router {
   const api = Router();
   api.use(requireToken(token, onDenied));
   api.use(jsonBody());
 
-  api.post('/orders', async (request, response) => {
-    const body = read(orderBody, request.body, '{ source, kind, id, members, expires }, all of them texts');
-    const { outcome, order } = await announceOrder(store, sources, { ...body, by: BY }, clock());
-    response.status(outcome === 'expected' ? 201 : 200).json({ outcome, order: orderJson(order) });
-  });
-  api.get('/orders/:source/:kind/:id', async (request, response) => {
-    const { source, subject } = subjectFromPath(sources, request.params);
-    const order = await store.order(source, subject);
-    if (order === undefined)
-      refuse(response, 404, 'NOT_FOUND', `no order ${subject} was announced for ${source}`);
-    else response.json({ order: orderJson(order) });
-  });
-  api.delete('/orders/:source/:kind/:id', async (request, response) => {
-    const { outcome, order } = await store.cancelOrder({
-      ...subjectFromPath(sources, request.params),
-      by: BY,
-    });
-    response.status(outcome === 'cancelled' ? 200 : 409).json({ outcome, order: orderJson(order) });
-  });
-  api.get('/prices', async (_request, response) => {
-    response.json(pricesJson(await store.prices()));
-  });
-  api.put('/prices', async (request, response) => {
-    const { prices } = read(
-      pricesBody,
-      request.body,
-      '{ prices: { BTC: { price, asOf } } }, all of them texts',
+  const serve = <A extends Answers>(
+    { method, path }: ApiRoute<A>,
+    handle: (request: Request, reply: Reply<A>) => Promise<void>,
+  ): void => {
+    api[method](expressPath(path), (request, response) =>
+      handle(request, (status, body) => void response.status(status).json(body)),
     );
+  };
+  serve(apiRoutes.announceOrder, async (request, reply) => {
+    const given = readBody(apiRoutes.announceOrder, request);
+    const { outcome, order } = await announceOrder(store, sources, { ...given, by: BY }, clock());
+    reply(outcome === 'expected' ? 201 : 200, { outcome, order: orderJson(order) });
+  });
+  serve(apiRoutes.showOrder, async ({ params }, reply) => {
+    const { source, subject } = subjectFromPath(sources, params);
+    const order = await store.order(source, subject);
+    if (order !== undefined) reply(200, { order: orderJson(order) });
+    else throw new CountersignError('NOT_FOUND', `no order ${subject} was announced for ${source}`);
+  });
+  serve(apiRoutes.cancelOrder, async ({ params }, reply) => {
+    const { outcome, order } = await store.cancelOrder({ ...subjectFromPath(sources, params), by: BY });
+    reply(outcome === 'cancelled' ? 200 : 409, { outcome, order: orderJson(order) });
+  });
+  serve(apiRoutes.showPrices, async (_request, reply) => reply(200, pricesJson(await store.prices())));
+  serve(apiRoutes.setPrices, async (request, reply) => {
+    const { prices } = readBody(apiRoutes.setPrices, request);
     const written = Object.entries(prices).map(([asset, { price, asOf }]) => ({ asset, price, asOf }));
-    response.json(pricesJson(await setPrices(store, written, { by: BY, nowMs: clock() })));
+    reply(200, pricesJson(await setPrices(store, written, { by: BY, nowMs: clock() })));
   });
   api.use((_request, response) => {
     refuse(
       response,
-      404,
       'NOT_FOUND',
       'POST /api/orders, GET and DELETE /api/orders/SOURCE/KIND/ID, GET and PUT /api/prices',
     );
@@ -91,8 +83,13 @@ function subjectFromPath(
   sources: readonly OrderSource[],
   params: unknown,
 ): { source: string; subject: string } {
-  const path = read(orderPath, params, `/api/orders/SOURCE/KIND/ID, with a kind of ${KINDS.join(', ')}`);
+  const { parameters, form } = apiRoutes.showOrder;
+  const path = read(parameters, params, form);
   return { source: orderSource(sources, path.source, path.kind).name, subject: subjectOf(path) };
+}
+
+function readBody<T>(route: { readonly body: z.ZodType<T>; readonly form: string }, { body }: Request): T {
+  return read(route.body, body, route.form);
 }
 
 function read<T>(shape: z.ZodType<T>, value: unknown, expected: string): T {
@@ -104,27 +101,16 @@ function read<T>(shape: z.ZodType<T>, value: unknown, expected: string): T {
   );
 }
 
-const STATUS: Partial<Readonly<Record<ErrorCode, number>>> = {
-  USAGE: 400,
-  ORDER_INVALID: 400,
-  PRICE_INVALID: 400,
-  NOT_FOUND: 404,
-  ORDER_CONFLICT: 409,
-  STORE_UNREACHABLE: 503,
-  STORE_MOVED: 503,
-};
-
 function answerFault(thrown: unknown, _request: Request, response: Response, _next: NextFunction): void {
   if (response.headersSent) return;
   if (thrown instanceof CountersignError) {
-    refuse(response, STATUS[thrown.code] ?? 500, thrown.code, thrown.message);
+    refuse(response, thrown.code, thrown.message);
     return;
   }
   // Express throws a URIError for a path with a wrong percent-encoding.
   const isBadEncoding = thrown instanceof URIError;
   refuse(
     response,
-    isBadEncoding ? 400 : 500,
     isBadEncoding ? 'USAGE' : 'INTERNAL',
     isBadEncoding
       ? 'the path has an invalid percent-encoding; encode it again'
@@ -139,7 +125,7 @@ function answerFault(thrown: unknown, _request: Request, response: Response, _ne
 function requireToken(token: (() => string) | undefined, onDenied: ApiParts['onDenied']) {
   return (request: Request, response: Response, next: NextFunction): void => {
     if (token === undefined) {
-      refuse(response, 403, 'API_OFF', 'the API is off; set ops.token in the settings');
+      refuse(response, 'API_OFF', 'the API is off; set ops.token in the settings');
       return;
     }
     const given = /^Bearer ([\x21-\x7e]{1,512})$/.exec(request.get('authorization') ?? '')?.[1];
@@ -151,7 +137,6 @@ function requireToken(token: (() => string) | undefined, onDenied: ApiParts['onD
     response.set('WWW-Authenticate', 'Bearer');
     refuse(
       response,
-      401,
       'TOKEN_WRONG',
       'the token is missing or wrong; send Authorization: Bearer with the token of ops.token',
     );
@@ -167,7 +152,7 @@ function isToken(given: string, token: () => string): boolean {
   }
 }
 
-function refuse(response: Response, status: number, code: string, message: string): void {
+function refuse(response: Response, code: ApiCode, message: string, status = statusOf(code)): void {
   response.status(status).json({ error: { code, message } });
 }
 
@@ -195,7 +180,7 @@ function jsonBody() {
     // The server emits this when the body is late, and closes the connection after the answer: see refuse in
     // server.ts.
     request.once('aborted', () => {
-      if (!response.headersSent) refuse(response, 408, 'USAGE', 'the body did not arrive in time');
+      if (!response.headersSent) refuse(response, 'USAGE', 'the body did not arrive in time', 408);
     });
     const bytes = await readBytes(request, response);
     if (response.headersSent) return;
@@ -208,7 +193,7 @@ function jsonBody() {
     const because = decoded.ok ? 'a member is called __proto__' : decoded.because;
     const status = decoded.ok ? 400 : (BODY_STATUS[decoded.code] ?? 400);
     const message = `the body must be a JSON object of at most ${BODY_BYTES} bytes: ${because}`;
-    refuse(response, status, 'USAGE', message);
+    refuse(response, 'USAGE', message, status);
   };
 }
 

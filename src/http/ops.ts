@@ -2,17 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIPv4, isIPv6 } from 'node:net';
 import express, { type Express } from 'express';
 import { type ApiParts, createApi } from './api.ts';
-
-export interface Readiness {
-  readonly ready: boolean;
-  readonly checks: readonly {
-    readonly name: string;
-    readonly ok: boolean;
-    readonly because: string;
-    /** False if it doesn't count for `ready`. */
-    readonly decisive?: false;
-  }[];
-}
+import { type Readiness, probeRoutes } from './routes.ts';
 
 export interface OpsAppParts {
   readonly readiness: () => Promise<Readiness>;
@@ -38,14 +28,14 @@ export function createOpsApp({ readiness, metrics, api, hosts }: OpsAppParts): E
         .type('text/plain')
         .send(`${refusal.because}\n`);
   });
-  app.get('/healthz', (_request, response) => {
+  app.get(probeRoutes.health.path, (_request, response) => {
     response.type('text/plain').send('ok\n');
   });
-  app.get('/readyz', async (_request, response) => {
+  app.get(probeRoutes.readiness.path, async (_request, response) => {
     const state = await readiness();
     response.status(state.ready ? 200 : 503).json(state);
   });
-  app.get('/metrics', async (_request, response) => {
+  app.get(probeRoutes.metrics.path, async (_request, response) => {
     const { contentType, text } = await metrics();
     response.set('Content-Type', contentType).send(text);
   });

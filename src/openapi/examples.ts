@@ -1,10 +1,12 @@
-import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { Kind } from '../callback/callback.ts';
+import { SELF_CHECK_TYPE } from '../callback/kinds.ts';
 import { exampleData } from '../platform/examples.ts';
 import { type Operation, checkParameters } from '../platform/operation.ts';
-import { type Scalar, bodyText } from '../sandbox/json.ts';
+import { type Scalar, bodyText, textBody } from '../sandbox/json.ts';
 import { randomOf } from '../sandbox/random.ts';
-import { encrypt, md5Sign, rsaSign } from '../sandbox/signing.ts';
+import { canonicalText, encrypt, md5Sign, rsaSign } from '../sandbox/signing.ts';
 import { part } from './schemas.ts';
 
 /** A request of an operation and its answer, as one scheme protects them with the demo credentials. */
@@ -31,13 +33,12 @@ export function exchangesOf(operation: Operation): Readonly<Record<'md5' | 'rsa-
     appKey,
     ...(isEncrypted ? [['data', { kind: 'string', text: sealed.data }] as const] : parameters),
   ]);
-  const sign = md5Sign(flat, demo('shop.secret'));
 
   const data = exampleData[operation.command] ?? 'null';
   const ok = { code: '0', msg: 'suc' };
   return {
     md5: {
-      request: { ...part.parse(valueOf(bodyText(flat))), sign },
+      request: { ...part.parse(valueOf(bodyText(flat))), sign: md5Sign(flat, demo('shop.secret')) },
       answer: operation.answer === 'bare' ? valueOf(data) : { ...ok, data: valueOf(data) },
     },
     'rsa-envelope': {
@@ -51,6 +52,65 @@ export function exchangesOf(operation: Operation): Readonly<Record<'md5' | 'rsa-
     },
   };
 }
+
+/** The examples of a kind of callback, by name. */
+export function callbackExamples(kind: Kind): Readonly<Record<string, unknown>> {
+  if (kind === 'payment') return paymentExamples();
+  if (kind === 'web3') return { web3: WEB3 };
+  const hashes = { client_system_pubkey_hash: HASH, verify_sign_pub_hash: HASH };
+  return {
+    withdrawal: WITHDRAWAL,
+    'self-check': { type: SELF_CHECK_TYPE, app_id: APP_KEY, ...hashes },
+  };
+}
+
+function paymentExamples(): Readonly<Record<string, unknown>> {
+  const payment = {
+    appOrderId: '11321',
+    orderAmount: '100',
+    payCoinSymbol: 'USDT1742',
+    userId: '12345',
+  };
+  const members = { appKey: APP_KEY, ...payment };
+  const body = textBody(members);
+  const text = Buffer.from(canonicalText(body));
+  return {
+    md5: { ...members, sign: md5Sign(body, demo('shop.secret')) },
+    rsa: { ...members, sign: sign('sha256', text, demo('platform.private.pem')).toString('base64url') },
+    'rsa-envelope': {
+      app_id: APP_KEY,
+      time: NOW_MS,
+      ...seal(JSON.stringify(payment), { sender: 'platform', receiver: 'merchant' }),
+    },
+  };
+}
+
+const FROM = '0x27b1fdb04752bbc536007a920d24acb045561c26';
+const TO = '0x52908400098527886e0f7030069857d2e4169ee7';
+const HASH = '6a2c4b5de1cb4b3d9aef0f5fbd0f4c1e7a91b2c3d4e5f60718293a4b5c6d7e8f';
+const WITHDRAWAL = {
+  type: 'sign_start',
+  transfer_id: 4711,
+  request_id: 'w-4711',
+  pending_round: false,
+  from: FROM,
+  to: TO,
+  memo: '',
+  amount: '1.5',
+  symbol: 'ETH',
+};
+const WEB3 = {
+  type: 'sign_start',
+  trans_id: 4712,
+  request_id: 'c-4712',
+  pending_round: false,
+  from: FROM,
+  to: TO,
+  amount: '0',
+  main_chain_symbol: 'ETH',
+  input_data: '0xa9059cbb',
+  interactive_contract: TO,
+};
 
 function parametersOf(operation: Operation): readonly (readonly [string, Scalar])[] {
   const checked = checkParameters(operation, operation.example, NOW_MS);

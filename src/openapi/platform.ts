@@ -4,7 +4,7 @@ import type { Operation } from '../platform/operation.ts';
 import { operations } from '../platform/operations/registry.ts';
 import { VERSION } from '../values/version.ts';
 import { exchangesOf } from './examples.ts';
-import { type Part, type Schemas, createSchemas, json, part, refTo } from './schemas.ts';
+import { BASE64, type Part, type Schemas, createSchemas, json, part, refTo } from './schemas.ts';
 
 /** The OpenAPI document of the platform's operations. */
 export function platformDocument(): Part {
@@ -166,7 +166,6 @@ const APP_KEY: Part = {
   pattern: '^[\\x21-\\x7e]{1,128}$',
   description: 'The key of the merchant application.',
 };
-const BASE64 = '[A-Za-z0-9+/_-]+={0,2}';
 const MD5_SIGN: Part = {
   type: 'string',
   pattern: '^[0-9a-fA-F]{32}$',

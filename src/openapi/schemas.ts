@@ -33,6 +33,9 @@ export function refTo(name: string): Part {
   return { $ref: `#/components/schemas/${name}` };
 }
 
+/** Base64 or base64url of at least one byte, padded or not, as a pattern. */
+export const BASE64 = '[A-Za-z0-9+/_-]+={0,2}';
+
 /** A body of JSON with examples by name. */
 export function json(schema: Part, examples: Part): Part {
   const values = Object.entries(examples).map(([name, value]) => [name, { value }] as const);
@@ -50,7 +53,10 @@ const OPTIONS: Parameters<typeof z.toJSONSchema>[1] = {
     if (jsonSchema['mayBeEmpty'] === true) {
       delete jsonSchema['mayBeEmpty'];
       jsonSchema.anyOf = [...new Set([...(jsonSchema.anyOf ?? []), EMPTY])];
+      if (jsonSchema.$ref !== undefined) delete jsonSchema.anyOf;
     }
+    // It says that the program changes no value, and not that a request may not have it.
+    delete jsonSchema.readOnly;
     if (!(zodSchema instanceof z.ZodObject)) return;
     const { shape } = zodSchema;
     const required = Object.keys(shape).filter((name) => !z.safeParse(shape[name], undefined).success);

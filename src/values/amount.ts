@@ -3,7 +3,7 @@ export const AMOUNT_SCALE = 36;
 /** The most digits before the point. */
 const AMOUNT_WHOLE_DIGITS = 36;
 
-const PLAIN = /^(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
+export const DECIMAL = /^(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /** An exact, non-negative amount in units of 10^-36. */
 export type Amount = bigint;
@@ -13,7 +13,7 @@ export type Amount = bigint;
  * leading zeros, digits other than 0-9, more than 36 digits before or after the point. Zero is accepted.
  */
 export function parseAmount(text: string): Amount | undefined {
-  const match = PLAIN.exec(text);
+  const match = DECIMAL.exec(text);
   if (match === null) return undefined;
   const whole = match[1] ?? '';
   const fraction = match[2] ?? '';

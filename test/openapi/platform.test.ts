@@ -137,6 +137,10 @@ it('spells names as the platform does', () => {
     expect(text).toContain(`"${name}":{`);
 });
 
+it('offers nothing that only the client does', () => {
+  expect(JSON.stringify(document)).not.toMatch(/or as an instant|listAll|by itself/);
+});
+
 describe('the examples', () => {
   it('are valid', () => {
     const examples = mediaTypesOf(document).flatMap(({ pointer, examples: named }) =>

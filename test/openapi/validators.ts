@@ -7,7 +7,10 @@ export type Faults = readonly string[];
 /** The parts of a document that the tests read. */
 export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, unknown>>;
+    readonly responses?: Readonly<Record<string, OpenApiContent>>;
+  };
 }
 
 export interface OpenApiOperation {
@@ -41,7 +44,7 @@ export function createValidators(document: object): (pointer: string, value: unk
     formats: { int64: true, date: /^\d{4}-\d\d-\d\d$/, 'date-time': /^\d{4}-\d\d-\d\dT[\d:.]+Z$/ },
   });
   // The document itself is not a schema, but its schemas refer to each other through it.
-  ajv.addVocabulary(Object.keys(document));
+  ajv.addVocabulary([...Object.keys(document), 'discriminator']);
   ajv.addSchema(document, 'document');
   return (pointer, value) => {
     const validate = ajv.getSchema(`document#${encodeURI(pointer)}`);
@@ -60,20 +63,28 @@ export interface MediaType {
   readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
+/** All operations of a document. */
+export function operationsOf({ paths }: OpenApiDocument) {
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, operation]) =>
+      method === 'servers' ? [] : [{ path, method, operation }],
+    ),
+  );
+}
+
 /** All bodies of requests and answers of a document. */
-export function mediaTypesOf({ paths }: OpenApiDocument): readonly MediaType[] {
-  const found: MediaType[] = [];
-  const add = ({ content = {} }: OpenApiContent, ...names: readonly string[]): void => {
-    for (const [type, { examples = {} }] of Object.entries(content))
-      found.push({ pointer: pointerOf(...names, 'content', type, 'schema'), examples });
-  };
-  for (const [path, methods] of Object.entries(paths)) {
-    for (const [method, operation] of Object.entries(methods)) {
-      const names = ['paths', path, method];
-      if (operation.requestBody !== undefined) add(operation.requestBody, ...names, 'requestBody');
-      for (const [status, response] of Object.entries(operation.responses ?? {}))
-        add(response, ...names, 'responses', status);
-    }
-  }
-  return found;
+export function mediaTypesOf(document: OpenApiDocument): readonly MediaType[] {
+  return operationsOf(document).flatMap(({ path, method, operation }) => {
+    const typesOf = ({ content = {} }: OpenApiContent, ...names: readonly string[]): readonly MediaType[] =>
+      Object.entries(content).map(([type, { examples = {} }]) => ({
+        pointer: pointerOf('paths', path, method, ...names, 'content', type, 'schema'),
+        examples,
+      }));
+    return [
+      ...typesOf(operation.requestBody ?? {}, 'requestBody'),
+      ...Object.entries(operation.responses).flatMap(([status, response]) =>
+        typesOf(response, 'responses', status),
+      ),
+    ];
+  });
 }

@@ -3,6 +3,7 @@ import { type Platform, createPlatform } from '../../src/platform/client.ts';
 import { createConnection, systemParts } from '../../src/platform/connection.ts';
 import { operations } from '../../src/platform/operations/registry.ts';
 import { request } from '../../src/platform/request.ts';
+import { FAULTS, readFaults } from '../../src/sandbox/faults.ts';
 import { decrypt } from '../../src/sandbox/signing.ts';
 import { createValidators, pointerOf, readDocument } from '../openapi/validators.ts';
 import { parametersOf } from '../sandbox/calls.ts';
@@ -15,10 +16,12 @@ import {
   openAnswer,
   startReceiver,
   startTestSandbox,
+  usersOf,
 } from '../sandbox/sandbox.ts';
 
 const document = readDocument('platform');
 const faultsOf = createValidators(document);
+const faultsOfCallback = createValidators(readDocument('service'));
 const parts = { ...systemParts, clock: () => NOW_MS };
 
 type Body = Readonly<Record<string, unknown>>;
@@ -41,7 +44,7 @@ async function startRecorded() {
   return { sandbox, url: recorder.url, exchanges };
 }
 
-describe.each(SCHEMES)('with %s', (scheme) => {
+describe.each(SCHEMES)('the operations with %s', (scheme) => {
   let recorded: Awaited<ReturnType<typeof startRecorded>>;
   let platform: Platform;
   beforeEach(async () => {
@@ -84,6 +87,51 @@ describe.each(SCHEMES)('with %s', (scheme) => {
         .map((mutated) => ({ role, mutated })),
     );
     expect(undetected).toEqual([]);
+  });
+
+  it('a refusal', async () => {
+    const { sandbox, url, exchanges } = recorded;
+    const client = createPlatform({ ...configOf(sandbox, scheme), url }, parts);
+    const payment = { userId: '1', appOrderId: 'o-1', orderAmount: '1', payCoinSymbol: 'BTC' };
+    await expect(client.payments.create(payment)).rejects.toThrow('70004');
+    const refused = exchanges.map(({ answered }) => read(answered));
+    expect(refused).toMatchObject([{ code: '70004' }]);
+    expect(refused.flatMap((answer) => faultsOf('/components/schemas/Refusal', answer))).toEqual([]);
+  });
+});
+
+const WITHDRAWAL = { from: 'a', to: 'b', symbol: 'ETH', amount: '1.5', memo: '7', outputs: [], speedUps: 1 };
+const TRANSACTION = {
+  from: 'a',
+  to: 'b',
+  symbol: 'ETH',
+  amount: '0',
+  data: '0x',
+  contract: 'c',
+  speedUps: 1,
+};
+const FORMS = ['', ...Object.keys(FAULTS).filter((name) => name.startsWith('wire-'))];
+
+describe.each(FORMS)('the callbacks of the sandbox in the form "%s"', (form) => {
+  it('are described', async () => {
+    const receiver = await startReceiver((_received, response) => response.end('SUCCESS'));
+    const sandbox = await startTestSandbox({ receiver: receiver.url, faults: readFaults(form) });
+    const [{ uid }] = await usersOf(sandbox);
+    for (const scheme of SCHEMES) {
+      const payment = { userId: uid, appOrderId: scheme, orderAmount: '0.1', payCoinSymbol: 'BTC' };
+      expect((await sandbox.call('opay/transferToMerchantAuth', payment, scheme)).code).toBe('0');
+    }
+    await sandbox.steer({ command: 'withdraw', ...WITHDRAWAL });
+    await sandbox.steer({ command: 'web3', ...TRANSACTION });
+    for (let polls = 0; polls < 6; polls++) await sandbox.steer({ command: 'poll' });
+    await sandbox.steer({ command: 'self-check' });
+
+    expect(new Set(receiver.received.map(({ path }) => path)).size).toBe(3);
+    const faults = receiver.received.flatMap(({ path, body }) => {
+      const schema = ['requestBody', 'content', 'application/json', 'schema'];
+      return faultsOfCallback(pointerOf('paths', path, 'post', ...schema), read(body));
+    });
+    expect(faults).toEqual([]);
   });
 });
 

@@ -1,0 +1,243 @@
+import { z } from 'zod';
+import { KINDS } from '../callback/callback.ts';
+import type { ErrorCode } from '../errors.ts';
+
+/** The codes of the API that no other part of the program has. */
+export type ApiCode = ErrorCode | 'API_OFF' | 'TOKEN_WRONG' | 'INTERNAL';
+
+/** The bodies of answers by status. The description of a body says what the status means. */
+export type Answers = Readonly<Record<number, z.ZodType>>;
+
+/** A route of the ops port. The app serves it, and the OpenAPI document describes it. */
+export interface Route<A extends Answers = Answers> {
+  /** Unique, for the document. */
+  readonly id: string;
+  readonly method: 'get' | 'post' | 'put' | 'delete';
+  /** A parameter is written `{name}`. */
+  readonly path: string;
+  readonly summary: string;
+  /** A body of an answer is JSON, unless this says otherwise. */
+  readonly contentType?: string;
+  /** Whether Express answers 500 with a page of its own if the handler throws. */
+  readonly failsAsHtml?: true;
+  readonly answers: A;
+}
+
+/** A route of the API. It needs the token. */
+export interface ApiRoute<A extends Answers = Answers> extends Route<A> {
+  readonly parameters?: z.ZodObject;
+  readonly body?: z.ZodObject;
+  /** The parameters or the body in a few words, for errors. */
+  readonly form: string;
+  readonly example?: Readonly<Record<string, unknown>>;
+  /** The codes of its own refusals. {@link REFUSALS} has their statuses. */
+  readonly refusals: readonly ApiCode[];
+}
+
+/** The path as Express writes it. */
+export function expressPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** Sends one of the answers. */
+export type Reply<A extends Answers> = <S extends keyof A & number>(status: S, body: z.input<A[S]>) => void;
+
+/** The refusals of the API by status. */
+export const REFUSALS = {
+  400: { meaning: 'the request has a fault', codes: ['USAGE', 'ORDER_INVALID', 'PRICE_INVALID'] },
+  401: { meaning: 'the token is wrong', codes: ['TOKEN_WRONG'] },
+  403: { meaning: 'the settings have no token', codes: ['API_OFF'] },
+  404: { meaning: 'there is no such order or path', codes: ['NOT_FOUND'] },
+  408: { meaning: 'the body did not arrive in time', codes: ['USAGE'] },
+  409: { meaning: 'the id has another order, or a used one', codes: ['ORDER_CONFLICT'] },
+  413: { meaning: 'the body is larger than 64 KiB', codes: ['USAGE'] },
+  415: { meaning: 'the body is not `application/json` in UTF-8', codes: ['USAGE'] },
+  500: { meaning: 'an internal error', codes: ['INTERNAL'] },
+  503: { meaning: "the service can't reach the store", codes: ['STORE_UNREACHABLE', 'STORE_MOVED'] },
+} as const satisfies Readonly<Record<number, { meaning: string; codes: readonly ApiCode[] }>>;
+
+/** The refusals of all API routes, and those of routes with a body. */
+export const REFUSED_ALWAYS = [401, 403, 500, 503] as const;
+export const REFUSED_BODIES = [408, 413, 415] as const;
+
+/** The status of an error. An unknown code is an internal error. */
+export function statusOf(code: string): number {
+  const found = Object.entries(REFUSALS).find(([, { codes }]) => codes.some((each) => each === code));
+  return Number(found?.[0] ?? 500);
+}
+
+export const refusal = z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }) });
+
+const source = z.string().describe('The name of a source in the settings.');
+const kind = z.enum(KINDS).describe('The kind of callback.');
+const id = z.string().describe("The callback's appOrderId or request_id.");
+const instant = z.string().describe('An instant in UTC, such as 2026-03-02T10:00:00.000Z.');
+
+const order = z
+  .strictObject({
+    source,
+    subject: z.string().describe('The kind and the id, such as payment:11321.'),
+    state: z.enum(['expected', 'used', 'cancelled', 'expired']),
+    members: z.record(z.string(), z.string()).describe('By canonical names, as comparable texts.'),
+    expires: instant,
+    announced: instant,
+    ended: z.string().describe('When it was used or cancelled; empty before.'),
+    by: z.string().describe('Who announced it; `api` for this API.'),
+  })
+  .meta({ id: 'Order' });
+
+/** Amounts are text only: a JSON number may have lost digits before it arrives. */
+const orderBody = z.strictObject({
+  source,
+  kind,
+  id,
+  members: z.record(z.string(), z.unknown()).describe('The members that the callback must have.'),
+  expires: z.string().default('24h').describe('A duration from now, at most 92d, or an instant.'),
+});
+const orderPath = z.object({ source, kind, id });
+const pricesBody = z.strictObject({
+  prices: z.record(
+    z.string(),
+    z.strictObject({
+      price: z.string().describe('The price of one whole unit, a decimal above zero.'),
+      asOf: z.string().optional().describe('When the price was true, an instant; now if it is left out.'),
+    }),
+  ),
+});
+const prices = z
+  .strictObject({
+    version: z.number().int().min(0),
+    prices: z.record(z.string(), z.strictObject({ price: z.string(), asOf: instant })),
+  })
+  .meta({ id: 'Prices' });
+
+const announced = z
+  .strictObject({ outcome: z.enum(['expected', 'unchanged']), order })
+  .meta({ id: 'AnnouncedOrder' });
+const cancelled = z
+  .strictObject({ outcome: z.enum(['cancelled', 'ended']), order })
+  .meta({ id: 'CancelledOrder' });
+const ORDER_PATH = '/orders/{source}/{kind}/{id}';
+const ORDER_FORM = `/api/orders/SOURCE/KIND/ID, with a kind of ${KINDS.join(', ')}`;
+
+/** The routes below `/api`. */
+export const apiRoutes = {
+  announceOrder: {
+    id: 'orders.announce',
+    method: 'post',
+    path: '/orders',
+    summary: 'Announce an order.',
+    body: orderBody,
+    form: '{ source, kind, id, members, expires }, all of them texts',
+    example: {
+      source: 'shop',
+      kind: 'payment',
+      id: '11321',
+      expires: '2h',
+      members: { userId: '12345', symbol: 'USDT1742', amount: '100', scheme: 'rsa' },
+    },
+    answers: {
+      200: announced.describe('The same order was announced before.'),
+      201: announced.describe('The order is announced.'),
+    },
+    refusals: ['USAGE', 'ORDER_INVALID', 'ORDER_CONFLICT'],
+  },
+  showOrder: {
+    id: 'orders.show',
+    method: 'get',
+    path: ORDER_PATH,
+    summary: 'Show an order.',
+    parameters: orderPath,
+    form: ORDER_FORM,
+    answers: { 200: z.strictObject({ order }).describe('The order.') },
+    refusals: ['USAGE', 'ORDER_INVALID', 'NOT_FOUND'],
+  },
+  cancelOrder: {
+    id: 'orders.cancel',
+    method: 'delete',
+    path: ORDER_PATH,
+    summary: 'Cancel an order.',
+    parameters: orderPath,
+    form: ORDER_FORM,
+    answers: {
+      200: cancelled.describe('The order is cancelled.'),
+      409: cancelled.describe('The order was used, cancelled or expired before.'),
+    },
+    refusals: ['USAGE', 'ORDER_INVALID', 'NOT_FOUND'],
+  },
+  showPrices: {
+    id: 'prices.show',
+    method: 'get',
+    path: '/prices',
+    summary: 'Show the prices.',
+    form: '/api/prices',
+    answers: { 200: prices.describe('All prices.') },
+    refusals: [],
+  },
+  setPrices: {
+    id: 'prices.set',
+    method: 'put',
+    path: '/prices',
+    summary: 'Set the given prices: all of them or none.',
+    body: pricesBody,
+    form: '{ prices: { BTC: { price, asOf } } }, all of them texts',
+    example: {
+      prices: { BTC: { price: '97000.5', asOf: '2026-03-02T10:00:00Z' }, ETH: { price: '3020.55' } },
+    },
+    answers: { 200: prices.describe('All prices, with the new ones.') },
+    refusals: ['USAGE', 'PRICE_INVALID'],
+  },
+} as const satisfies Readonly<Record<string, ApiRoute>>;
+
+const readiness = z
+  .strictObject({
+    ready: z.boolean(),
+    checks: z
+      .array(
+        z
+          .strictObject({
+            name: z.string(),
+            ok: z.boolean(),
+            because: z.string(),
+            decisive: z.literal(false).optional().describe("It doesn't count for `ready`."),
+          })
+          .readonly(),
+      )
+      .readonly(),
+  })
+  .readonly()
+  .meta({ id: 'Readiness' });
+
+export type Readiness = z.output<typeof readiness>;
+
+/** The other routes of the ops port. They need no token. */
+export const probeRoutes = {
+  health: {
+    id: 'health',
+    method: 'get',
+    path: '/healthz',
+    summary: 'Ask whether the process is alive.',
+    contentType: 'text/plain',
+    answers: { 200: z.literal('ok\n').describe('It is alive.') },
+  },
+  readiness: {
+    id: 'readiness',
+    method: 'get',
+    path: '/readyz',
+    summary: 'Ask whether the service can approve callbacks, and what is missing.',
+    failsAsHtml: true,
+    answers: {
+      200: readiness.describe('It is ready.'),
+      503: readiness.describe('It is not ready.'),
+    },
+  },
+  metrics: {
+    id: 'metrics',
+    method: 'get',
+    path: '/metrics',
+    summary: 'Show the metrics.',
+    contentType: 'text/plain',
+    failsAsHtml: true,
+    answers: { 200: z.string().describe('The text format of Prometheus.') },
+  },
+} as const satisfies Readonly<Record<string, Route>>;
