@@ -42,6 +42,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'errors',
   ],
   cli: [
+    'openapi',
     'platform',
     'sandbox',
     'orders',

@@ -92,6 +92,8 @@ const entries: readonly CommandEntry[] = [
   { path: 'sandbox restore', load: async () => (await import('./sandbox/state.ts')).sandboxRestore },
   { path: 'sandbox clock', load: async () => (await import('./sandbox/state.ts')).sandboxClock },
   { path: 'sandbox log', load: async () => (await import('./sandbox/state.ts')).sandboxLog },
+  { path: 'openapi platform', load: async () => (await import('./openapi/print.ts')).openapiPlatform },
+  { path: 'openapi service', load: async () => (await import('./openapi/print.ts')).openapiService },
   ...PLATFORM_OPERATIONS.map((word) => ({
     path: `platform ${word}`,
     load: async () => (await import('./platform/commands.ts')).platformCommand(word),

@@ -68,6 +68,7 @@ const groupSummaries: Readonly<Record<string, string>> = {
   clock: "Show and accept the store's clock.",
   decisions: 'Show, explain and export decisions.',
   journal: 'Archive old entries of the journal, and verify the archive.',
+  openapi: "Print the OpenAPI documents of the platform's operations and of this service.",
   platform: "Call the platform's operations.",
   signature: 'Explain why a signature is valid or not.',
 };
