@@ -35,6 +35,8 @@ export function optionalText(members: Members, name: string, grammar: Grammar): 
   if (member === undefined || member.kind === 'null' || member.text === '') return undefined;
   const readable = member.kind === 'string' || (member.kind === 'number' && INTEGER.test(member.text));
   if (!readable || member.text.length > grammar.maxLength || !grammar.pattern.test(member.text)) {
+    // The reason names the character that nobody sees.
+    if (readable) requireSafeText(name, member.text);
     return invalid(
       name,
       member,

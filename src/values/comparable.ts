@@ -35,6 +35,8 @@ export function storedEntries(text: string): readonly string[] {
 const PRINTABLE_ASCII = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
 /** Controls, format characters (zero width, bidirectional, tags), line separators, ignorable characters. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+const EDGE = /^\s|\s$/u;
+const OTHER_SPACE = /[^\S ]/u;
 
 /**
  * Why a free text is not safe to compare: white space, invisible characters or its Unicode form can make
@@ -44,11 +46,14 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
  */
 export function unsafeTextReason(text: string): string | undefined {
   if (PRINTABLE_ASCII.test(text)) return undefined;
-  if (text.trim() !== text) return 'begins or ends with white space';
-  const [invisible] = INVISIBLE.exec(text) ?? [];
-  if (invisible !== undefined) {
-    const point = invisible.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
-    return `has an invisible character (U+${point})`;
+  for (const [pattern, state] of [
+    [EDGE, 'begins or ends with white space'],
+    [INVISIBLE, 'has an invisible character'],
+    [OTHER_SPACE, 'has white space other than a blank'],
+  ] as const) {
+    const [found] = pattern.exec(text) ?? [];
+    const point = found?.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
+    if (point !== undefined) return `${state} (U+${point})`;
   }
   return text.normalize('NFC') === text ? undefined : 'is not in Unicode normal form C';
 }

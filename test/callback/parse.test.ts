@@ -179,6 +179,35 @@ describe('a withdrawal confirmation', () => {
     expect(parse.cosigner({ ...transfer, ...spoilt })).toMatchObject({ ok: false, code });
   });
 
+  it.each<[name: string, text: string, because: string]>([
+    ['memo', '123 ', 'memo begins or ends with white space (U+0020), so another text looks the same'],
+    ['memo', '\u00a0123', 'memo begins or ends with white space (U+00A0)'],
+    ['memo', ' ', 'memo begins or ends with white space (U+0020)'],
+    ['memo', '12\u200b3', 'memo has an invisible character (U+200B)'],
+    ['memo', '\u202e321', 'memo has an invisible character (U+202E)'],
+    ['memo', '1\u{e0020}', 'memo has an invisible character (U+E0020)'],
+    ['memo', 'order\u00a07', 'memo has white space other than a blank (U+00A0)'],
+    ['memo', 'order\u20097', 'memo has white space other than a blank (U+2009)'],
+    ['to', '0xab\u200b', 'to has an invisible character (U+200B)'],
+    ['from', ' 0xab', 'from begins or ends with white space (U+0020)'],
+    ['request_id', 'r\u2066', 'request_id has an invisible character (U+2066)'],
+    ['symbol', 'ET\u00adH', 'symbol has an invisible character (U+00AD)'],
+    ['to', 'ключ', 'to is a string that is not a string of at most 256 characters'],
+  ])('%s %j is refused, and the reason names the character', (name, text, because) => {
+    const refused = parse.cosigner({ ...transfer, [name]: JSON.stringify(text) });
+    expect(refused).toMatchObject({ ok: false, code: 'MEMBER_INVALID', data: { member: name } });
+    expect(refused).toHaveProperty('because', expect.stringContaining(because));
+  });
+
+  it.each([
+    ['none', undefined],
+    ['null', 'null'],
+    ['the empty text', '""'],
+  ])('has no memo if it is %s', (_what, memo) => {
+    const callback = callbackOf({ ...transfer, memo });
+    expect([callback.values.get('memo'), callback.terms['memo']]).toEqual([[], '']);
+  });
+
   it('is refused where only web3 transactions are served', () => {
     expect(parse.cosigner(transfer, ['web3'])).toMatchObject({ ok: false, code: 'KIND_UNEXPECTED' });
   });

@@ -54,7 +54,7 @@ describeOnBothStores('a memo with a second spelling is refused, and so evades no
     const because = (name: string): unknown =>
       JSON.parse(entries[DISGUISED.findIndex(([each]) => each === name)]?.detail ?? '{}').because;
     expect(because('a blank after')).toBe(
-      'memo begins or ends with white space, so another text looks the same; send it without that',
+      'memo begins or ends with white space (U+0020), so another text looks the same; send it without that',
     );
     expect(because('a zero-width space')).toBe(
       'memo has an invisible character (U+200B), so another text looks the same; send it without that',
