@@ -29,6 +29,23 @@ export interface Payout {
   readonly amount: Amount;
 }
 
+/** How the chain of a callback's asset reads the members. */
+export interface ChainReading {
+  /** Why the chain does not accept a member; undefined if it does, or if the member is of no chain. */
+  readonly problemOf: (member: string) => MemberProblem | undefined;
+  /** The canonical form of an address, on a chain where it has several; undefined for any other text. */
+  readonly canonical: (text: string) => string | undefined;
+  /** The other comparable texts of a canonical address. */
+  readonly otherSpellings: (address: string) => readonly string[];
+}
+
+export interface MemberProblem {
+  /** A sentence. */
+  readonly because: string;
+  /** The values that it is about. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
 interface CallbackBase {
   /** The name of the sender in the settings. */
   readonly source: string;
@@ -46,6 +63,8 @@ interface CallbackBase {
   readonly terms: Readonly<Record<string, string>>;
   /** Names of members that the specification does not define. The journal keeps them. */
   readonly unknown: readonly string[];
+  /** Only evaluation has it, and only if the asset table knows the chain. */
+  readonly reading?: ChainReading;
 }
 
 export interface PaymentCallback extends CallbackBase {

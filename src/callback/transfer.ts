@@ -1,4 +1,4 @@
-import { requiresNumericMemo } from '../values/address.ts';
+import { TAG_FORM, isDestinationTag, requiresNumericMemo } from '../values/address.ts';
 import { type Amount, formatAmount } from '../values/amount.ts';
 import { canonicalJson } from '../values/canonical.ts';
 import { toComparable } from '../values/comparable.ts';
@@ -148,17 +148,14 @@ function transferIdOf(members: Members): string | undefined {
   return transferId ?? withdrawId;
 }
 
-const TAG = /^(?:0|[1-9]\d{0,9})$/;
-const TAG_MAX = 4_294_967_295;
-
 /** The memo. If a recipient is on Ripple, it must be a destination tag. */
 function memoOf(members: Members, recipients: readonly string[]): string | undefined {
   const memo = readText(members, TRANSFER_TEXTS, 'memo');
   if (memo === undefined) return undefined;
   requireSafeText('memo', memo);
-  if (recipients.some(requiresNumericMemo) && !(TAG.test(memo) && Number(memo) <= TAG_MAX)) {
+  if (recipients.some(requiresNumericMemo) && !isDestinationTag(memo)) {
     const because =
-      `memo is not a destination tag, which on Ripple is a whole number from 0 to ${TAG_MAX}; ` +
+      `memo is not a destination tag, which on Ripple is ${TAG_FORM}; ` +
       'send it in digits, without leading zeros';
     reject('MEMBER_INVALID', because, { member: 'memo' });
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ClaimOrigin, claimMembers, formatInstant, formatValues } from './kind.ts';
+import { type ClaimOrigin, also, claimMembers, formatInstant, formatValues } from './kind.ts';
 import { explainMissingList } from './list.ts';
 
 /**
@@ -12,6 +12,7 @@ export const agedClaim = z.strictObject({
   list: z.string(),
   /** Comparable texts, at least one. */
   values: z.array(z.string()).readonly(),
+  also,
   ageMs: z.number(),
 });
 export type AgedClaim = Readonly<z.output<typeof agedClaim>>;

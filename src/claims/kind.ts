@@ -19,6 +19,12 @@ export const claimMembers = {
   afresh: z.boolean().default(false),
 };
 
+/**
+ * Other texts that stand for each of a claim's values, in their order: other spellings of an address. A list
+ * holds a value if it holds one of its texts. Absent if no value has another text.
+ */
+export const also = z.array(z.array(z.string()).readonly()).readonly().optional();
+
 /** Reads an amount from its journal form, a decimal text. */
 export const amountText = z
   .string()

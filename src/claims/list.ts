@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ClaimOrigin, claimMembers, formatValues } from './kind.ts';
+import { type ClaimOrigin, also, claimMembers, formatValues } from './kind.ts';
 
 /**
  * A list of the source must hold all of the values, or none of them. The claim fails if the list does not
@@ -11,6 +11,7 @@ export const listClaim = z.strictObject({
   list: z.string(),
   /** Comparable texts, at least one. */
   values: z.array(z.string()).readonly(),
+  also,
   must: z.enum(['hold-all', 'hold-none']),
 });
 export type ListClaim = Readonly<z.output<typeof listClaim>>;

@@ -12,6 +12,8 @@ export const orderClaim = z.strictObject({
   type: z.literal('order'),
   /** The callback's members, including `scheme`, as comparable texts under the names of announcements. */
   members: z.record(z.string(), z.string()).readonly(),
+  /** Other texts by which an announcement may name a member: other spellings of an address. */
+  also: z.record(z.string(), z.array(z.string()).readonly()).readonly().optional(),
 });
 export type OrderClaim = Readonly<z.output<typeof orderClaim>>;
 

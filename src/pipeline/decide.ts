@@ -1,5 +1,6 @@
 import { type Callback, subjectOf, txidOf } from '../callback/callback.ts';
 import { failure } from '../errors.ts';
+import { readByChain } from '../policy/chain-reading.ts';
 import { evaluate, pluginQuestionsOf } from '../policy/evaluate.ts';
 import { type PluginAnswer, type PluginQuestion, type PriceTable, factsAt } from '../policy/facts.ts';
 import { explainBriefly, explainEntry } from '../policy/explain.ts';
@@ -81,7 +82,10 @@ export async function decide(
     if (trace.elapsedMs() >= parts.answerTimeoutMs) break;
     const release = parts.policies.current();
     const openQuestions = openQuestionsOf(release, callback, answers);
-    if (openQuestions.length > 0) await askPlugins(parts, trace, { callback, openQuestions, answers });
+    if (openQuestions.length > 0) {
+      const read = release === undefined ? callback : readByChain(callback, release.assets);
+      await askPlugins(parts, trace, { callback: read, openQuestions, answers });
+    }
     // The time of the evaluation is that of the decision: the clock after the plugins have answered, and in
     // later attempts the time that the store has stated.
     const prices = parts.policies.prices();

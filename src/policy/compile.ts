@@ -22,7 +22,7 @@ import {
   indexPolicies,
 } from './release.ts';
 import type { Check, RuleContext } from './rules/rule.ts';
-import { type When, compileWhen } from './when.ts';
+import { ALWAYS, type When, bothTexts, compileWhen } from './when.ts';
 
 /** Policies over all files. */
 const POLICIES_MAX = 1000;
@@ -257,12 +257,18 @@ export function compilePolicy(
   doubts: Problem[] = [],
 ): CompiledPolicy {
   const { name, callback, final } = document;
-  const given = { ...files, kind: callback, problems };
+  const given = { ...files, kind: callback, problems, when: ALWAYS.texts };
   const when = compileWhen(document.when, ['when'], given);
   const policy: PolicyParts = { ...given, name, doubts, counters: new Map(), rules: [] };
   const entries = document.rules
     .map((entry) =>
-      compileEntry(entry, policy, { when, always: true, mode: entry.mode, alternatives: [], scope: [] }),
+      compileEntry(entry, policy, {
+        when: when.texts,
+        always: true,
+        mode: entry.mode,
+        alternatives: [],
+        scope: [],
+      }),
     )
     .filter((entry) => entry !== undefined);
   return { name, callback, when, final, entries, rules: policy.rules };
@@ -284,7 +290,7 @@ interface PolicyParts extends RuleFiles {
 /** The groups that an entry is in. */
 interface Surroundings {
   /** The conditions of the policy and of the groups, as far as they name texts. */
-  readonly when: Pick<When, 'texts'>;
+  readonly when: When['texts'];
   readonly always: boolean;
   readonly mode: CompiledRule['mode'];
   /** The places of the alternatives that it belongs to, from the outermost `any`. */
@@ -298,9 +304,9 @@ function compileEntry(
   policy: PolicyParts,
   { when: outer, always, mode, alternatives, scope }: Surroundings,
 ): CompiledEntry | undefined {
-  const when = compileWhen(entry.when, [...entry.path, 'when'], policy);
+  const when = compileWhen(entry.when, [...entry.path, 'when'], { ...policy, when: outer });
   const inner = {
-    when: bothTexts(outer, when),
+    when: bothTexts(outer, when.texts),
     always: always && entry.when === undefined,
     mode,
     alternatives,
@@ -320,19 +326,6 @@ function compileEntry(
   return { group: entry.group, name: `${entry.group}#${entry.place}`, mode, when, entries };
 }
 
-/** The texts that both allow. A rule counts one symbol if its own conditions name it. */
-function bothTexts(outer: Pick<When, 'texts'>, { texts }: When): Pick<When, 'texts'> {
-  const both = new Map(outer.texts);
-  for (const [member, allowed] of texts) {
-    const before = both.get(member);
-    both.set(
-      member,
-      before === undefined ? allowed : new Set([...allowed].filter((text) => before.has(text))),
-    );
-  }
-  return { texts: both };
-}
-
 function compileRule(
   { rule, place, path, parameters }: RuleDocument,
   policy: PolicyParts,
@@ -342,9 +335,9 @@ function compileRule(
   const base = [...path, rule.name];
   const reportTo =
     (found: Problem[]): RuleContext['fault'] =>
-    (at, message, fix) => {
-      const faulty = 'file' in at ? { path: base, within: at } : { path: [...base, ...at] };
-      found.push({ ...faulty, of: 'value', message, fix });
+    (where, message, fix) => {
+      const at = 'file' in where ? { path: base, within: where } : { path: [...base, ...where] };
+      found.push({ ...at, of: 'value', message, fix });
       return undefined;
     };
   const [fault, warn] = [reportTo(problems), reportTo(doubts)];
@@ -353,7 +346,7 @@ function compileRule(
     ...policy,
     policy: policy.name,
     callback: kind,
-    when: when.texts,
+    when,
     scope: scope.length === 0 ? undefined : canonicalJson(scope),
     fault,
     warn,

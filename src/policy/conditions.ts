@@ -4,24 +4,25 @@ import type { Amount } from '../values/amount.ts';
 import type { Json } from '../values/canonical.ts';
 import type { Facts } from './facts.ts';
 import { type Path, type Problem, problemsOf } from './fault.ts';
-import { valuesOf } from './members.ts';
+import { problemOf, valuesOf } from './members.ts';
+import { checkEntries } from './rules/entry.ts';
 import { amountText, durationText, memberTexts, textList } from './rules/parameter.ts';
 import { priceOf, valueAt } from './rules/price.ts';
-import { type RuleContext, type Validity, faultOfRuleFile } from './rules/rule.ts';
+import { type RuleContext, type RuleOutcome, type Validity, faultOfRuleFile } from './rules/rule.ts';
 import { compileSchedule, scheduleParameters } from './rules/schedule.ts';
 
 /** Whether a callback meets a condition. */
 export interface Tested {
   /**
    * `unknown`: a member or a price is missing. The policy or rule then applies, but does not count as the one
-   * that must cover the callback. `mixed`: some values of a member meet it and others don't, so whether it
-   * applies is not clear, and the callback is refused.
+   * that must cover the callback. `unclear`: some values of a member meet it and others don't, or the chain of
+   * the asset does not accept one. Whether it applies is then not clear, and the callback is refused.
    */
-  readonly state: 'met' | 'unmet' | 'unknown' | 'mixed';
-  /** Why it is unknown or mixed. */
+  readonly state: 'met' | 'unmet' | 'unknown' | 'unclear';
+  /** Why it is unknown or unclear. */
   readonly because?: string;
-  /** The member whose values are mixed. */
-  readonly member?: string;
+  /** For the refusal, if it is unclear. */
+  readonly values?: RuleOutcome['values'];
   /** Without `valid`, the state is the same at every instant. */
   readonly valid?: Validity | undefined;
   /** True if it looked up a price, found or not. */
@@ -37,7 +38,7 @@ export interface Condition {
 /** The parts of the policy, and the files beside it, that a condition may use. */
 export type ConditionContext = Pick<
   RuleContext,
-  'isStored' | 'listFile' | 'listAsWritten' | 'textFile' | 'fault'
+  'isStored' | 'listFile' | 'listAsWritten' | 'textFile' | 'assets' | 'when' | 'fault'
 > & { readonly problems: Problem[]; readonly path: Path };
 
 export const MET: Tested = { state: 'met' };
@@ -52,13 +53,16 @@ export function oneOf(member: string, texts: ReadonlySet<string>): Condition {
 
 /** Whether the member's values are among the texts: all, some or none of them. */
 export function testTexts(member: string, texts: ReadonlySet<string>, callback: Callback): Tested {
+  const problem = problemOf(callback, member);
+  if (problem !== undefined) return { state: 'unclear', ...problem };
   const values = valuesOf(callback, member);
   if (values.length === 0) return { state: 'unknown', because: `${member} is missing` };
   let matches = 0;
   for (const value of values) if (texts.has(value)) matches++;
   if (matches === 0) return UNMET;
   if (matches === values.length) return MET;
-  return { state: 'mixed', because: `some values of ${member}, not all, are named under when`, member };
+  const because = `some values of ${member}, not all, are named under when`;
+  return { state: 'unclear', because, values: { member } };
 }
 
 const FILE = 'the name of a file beside the policy';
@@ -81,6 +85,7 @@ export function listedIn(member: string, written: Json, context: ConditionContex
     return faultOfRuleFile(read.file, thrown, place, context);
   }
   const texts = memberTexts(member, values, ['file'], context);
+  if (!checkEntries([member], context.listAsWritten(read.file) ?? [], ['file'], context)) return undefined;
   return texts && oneOf(member, texts);
 }
 

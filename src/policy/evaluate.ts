@@ -1,6 +1,7 @@
 import type { Callback } from '../callback/callback.ts';
 import { BOUNDS, type Claim } from '../claims/claims.ts';
 import { messageOf } from '../errors.ts';
+import { readByChain } from './chain-reading.ts';
 import type { Tested } from './conditions.ts';
 import { type Facts, type PluginQuestion, factsAt, pluginQuestionKey } from './facts.ts';
 import {
@@ -11,6 +12,7 @@ import {
   type RuleResult,
   ownResults,
 } from './proposal.ts';
+import { UnreadableMember } from './members.ts';
 import type { CompiledEntry, CompiledGroup, CompiledPolicy, CompiledRule, Release } from './release.ts';
 import { type RuleOutcome, refuse } from './rules/rule.ts';
 import { mayMeet, testWhen } from './when.ts';
@@ -24,8 +26,9 @@ const ALWAYS = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;
  * enforcing rule that applies refuses or throws, or if no policy covers the callback: its `when` is met, and
  * so is that of at least one of its enforcing rules.
  */
-export function evaluate(release: Release | undefined, callback: Callback, facts: Facts): Proposal {
+export function evaluate(release: Release | undefined, received: Callback, facts: Facts): Proposal {
   if (release === undefined) return refuseUnevaluated('', 'NOTHING_IN_FORCE');
+  const callback = readByChain(received, release.assets);
   const proposal = new ProposalBuilder(release.revision, facts.prices.version);
   for (const policy of release.policiesFor(callback)) {
     const applies = proposal.test(policy, callback, facts);
@@ -33,7 +36,7 @@ export function evaluate(release: Release | undefined, callback: Callback, facts
     const mode = policy.entries.some((entry) => entry.mode === 'enforce') ? 'enforce' : 'observe';
     const named = { name: 'when', mode } as const;
     const position: Position = { policy, changes: changes(applies), isChoice: false };
-    if (applies.state === 'mixed') proposal.add(named, refuseMixed(applies), position);
+    if (applies.state === 'unclear') proposal.add(named, refuseUnclear(applies), position);
     if (applies.state === 'unknown') proposal.addUnknown(named, applies, position);
     for (const entry of policy.entries) {
       const standing = judge(proposal, entry, { callback, facts }, position);
@@ -84,7 +87,7 @@ function judge(proposal: ProposalBuilder, entry: CompiledEntry, known: Known, ou
     proposal.add(entry, outcome, position);
     return FAILS;
   };
-  if (applies.state === 'mixed') return failing(refuseMixed(applies));
+  if (applies.state === 'unclear') return failing(refuseUnclear(applies));
   if (applies.state === 'unmet') {
     return outer.isAlternative === true ? failing(refuse('its conditions under when are not met')) : ABSENT;
   }
@@ -159,7 +162,7 @@ function judgeAny(
 
 const changes = ({ valid, usesPrices }: Tested): boolean => valid !== undefined || usesPrices === true;
 
-const refuseMixed = ({ because = '', member = '' }: Tested): RuleOutcome => refuse(because, { member });
+const refuseUnclear = ({ because = '', values }: Tested): RuleOutcome => refuse(because, values);
 
 const unknownText = ({ because }: Tested): string => `whether it applies is not known: ${because}`;
 
@@ -171,6 +174,7 @@ function evaluateRule(rule: CompiledRule, callback: Callback, facts: Facts): Rul
       ? refuse('the rule claims nothing, so nothing would be checked')
       : outcome;
   } catch (thrown) {
+    if (thrown instanceof UnreadableMember) return refuse(thrown.message, thrown.values);
     return { ...refuse(`the rule failed: ${messageOf(thrown)}`), afresh: true };
   }
 }
@@ -278,7 +282,7 @@ class ProposalBuilder {
   ): void {
     for (const claim of claims) {
       this.#claims.push({ ...claim, result, ...more, afresh });
-      if ('values' in claim) this.#values += claim.values.length;
+      if ('values' in claim) this.#values += claim.values.length + (claim.also?.flat().length ?? 0);
     }
   }
 
@@ -397,10 +401,12 @@ function refuseUnevaluated(revision: string, refusal: Proposal['refusal']): Prop
 /** The plugin questions of all policies that apply, by key. They need answers before the evaluation. */
 export function pluginQuestionsOf(
   release: Release | undefined,
-  callback: Callback,
+  received: Callback,
 ): ReadonlyMap<string, PluginQuestion> {
   const questions = new Map<string, PluginQuestion>();
-  for (const policy of release?.policiesFor(callback) ?? []) {
+  if (release === undefined) return questions;
+  const callback = readByChain(received, release.assets);
+  for (const policy of release.policiesFor(callback)) {
     if (!policy.rules.some((rule) => rule.pluginQuestions !== undefined)) continue;
     for (const question of questionsIn(policy, callback))
       questions.set(pluginQuestionKey(question), question);

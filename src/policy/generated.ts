@@ -37,6 +37,26 @@ rules of that policy alone. Name the coins, unless you want that.
 
 The file \`assets.yaml\` beside the policies is the asset table. It has the chain of each asset, its decimals,
 and whether it needs a memo. Some rules refuse an asset that is not in the table.
+
+## Addresses
+
+If the asset table names the chain of an asset, every rule and \`when\` compares and counts the canonical form
+of an address, whatever its spelling in the callback, the policy, a list or an order:
+
+- On \`ton\`, the form \`EQ…\` (\`Ef…\` on the masterchain) stands for \`UQ…\`, \`0:…\`, both alphabets of base64, and
+  the forms for test networks.
+- On \`sui\`, \`aptos\` and \`starknet\`, all 64 digits in lower case stand for the address without its leading
+  zeros.
+- Hexadecimal and bech32 addresses are in lower case. On the other chains, an address has only one form.
+
+A text that is not an address of the chain (without \`0x\`, with a wrong checksum, in a form that the chain does
+not have) is refused by each rule that uses the address. A policy that names the address under \`when\` applies
+and refuses. Under the chain \`text\`, and for an asset that is not in the table, addresses are compared as
+text: another spelling is another address. \`policy validate\` warns of that.
+
+If you change the chain of an asset from \`text\`, its addresses may get another form. The counts of limits by
+such an address then start again, and the address is new for \`first-use-limit\`. Entries of lists and announced
+orders are found in each spelling, also those that were added before.
 `;
 
 const MODE = `An entry of \`rules\` is the name of a rule with its parameters. With \`mode: observe\`

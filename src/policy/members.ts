@@ -1,4 +1,4 @@
-import type { Callback, Kind } from '../callback/callback.ts';
+import type { Callback, Kind, MemberProblem, Payout } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
 import { VISIBLE, NUMERIC_ID } from '../callback/member-readers.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
@@ -28,9 +28,34 @@ const NONE: readonly string[] = [];
 /** The only member that can have several values: the addresses of a withdrawal. */
 export const MULTI_VALUED = 'to';
 
-/** The values of a member as comparable texts; see {@link MULTI_VALUED}. A missing member has no values. */
+/** Why the chain of the asset does not accept a member; undefined if it does, or is not known. */
+export function problemOf(callback: Callback, member: string): MemberProblem | undefined {
+  return callback.reading?.problemOf(member);
+}
+
+/** Ends a rule that uses a member which the chain of the asset does not accept. The rule refuses. */
+export class UnreadableMember extends Error {
+  readonly values: MemberProblem['values'];
+  constructor({ because, values }: MemberProblem) {
+    super(because);
+    this.values = values;
+  }
+}
+
+/**
+ * The values of a member, by which it is compared; see {@link MULTI_VALUED}. A missing member has no values.
+ * Throws {@link UnreadableMember}.
+ */
 export function valuesOf(callback: Callback, member: string): readonly string[] {
+  const problem = problemOf(callback, member);
+  if (problem !== undefined) throw new UnreadableMember(problem);
   return member === SOURCE ? [callback.source] : (callback.values.get(member) ?? NONE);
+}
+
+/** The amount for each address in `to`. Throws {@link UnreadableMember}. */
+export function payoutsOf(callback: Callback): readonly Payout[] {
+  valuesOf(callback, 'to');
+  return callback.payouts;
 }
 
 /** The amount as a text: as formatAmount writes it, or `unlimited`. */

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { type Callback, type Kind, OUTPUTS_MAX, type Payout } from '../callback/callback.ts';
+import type { OrderClaim } from '../claims/order.ts';
 import { type Amount, formatAmount, parseAmount } from '../values/amount.ts';
 import { fixFor, formatInput } from './fault.ts';
-import { memberNamed, readMemberText, valuesOf } from './members.ts';
+import { ADDRESS_MEMBERS, memberNamed, payoutsOf, readMemberText, valuesOf } from './members.ts';
 
 /** The members that an announced order may, and must, name. */
 export interface OrderNames {
@@ -42,15 +43,27 @@ export type OrderMembers = Readonly<Record<string, string>>;
 export function orderMembersOf(callback: Callback, scheme: string | undefined): OrderMembers {
   const members: Record<string, string> = {};
   for (const name of ORDER_MEMBERS[callback.kind].names) {
-    const values = valuesOf(callback, name);
+    // Every order names `to`. It need not name another address, so the chain need not accept that.
+    const values = name === 'to' ? valuesOf(callback, name) : (callback.values.get(name) ?? []);
     if (values.length > 0) members[name] = values.join(' ');
     else if (MAY_BE_EMPTY.has(name)) members[name] = '';
   }
   if (callback.kind === 'payment' && scheme !== undefined) members['scheme'] = scheme;
-  if (callback.kind === 'transfer' && callback.payouts.length > 1) {
-    members['outputs'] = outputsText(callback.payouts);
-  }
+  const payouts = callback.kind === 'transfer' ? payoutsOf(callback) : [];
+  if (payouts.length > 1) members['outputs'] = outputsText(payouts);
   return members;
+}
+
+/** The other spellings of the addresses in {@link orderMembersOf}, by which an order may name them. */
+export function otherOrderTexts({ reading, values }: Callback): OrderClaim['also'] {
+  if (reading === undefined) return undefined;
+  const others: Record<string, readonly string[]> = {};
+  for (const member of ADDRESS_MEMBERS) {
+    const [address, ...more] = values.get(member) ?? [];
+    if (address === undefined || more.length > 0 || reading.canonical(address) === undefined) continue;
+    others[member] = reading.otherSpellings(address);
+  }
+  return Object.keys(others).length === 0 ? undefined : others;
 }
 
 export type OrderRead =

@@ -1,8 +1,9 @@
 import type { Callback, Kind } from '../callback/callback.ts';
 import { type Json, isObject } from '../values/canonical.ts';
+import { addressTexts, chainsWithSpellings, knownAssets, wrongText } from './asset-texts.ts';
 import type { Facts } from './facts.ts';
 import { type Path, type Problem, fixFor, formatInput } from './fault.ts';
-import { memberNamed, memberNames, readMemberText } from './members.ts';
+import { ADDRESS_MEMBERS, memberNamed, memberNames, readMemberText } from './members.ts';
 import {
   MET,
   type Condition,
@@ -31,7 +32,10 @@ export const ALWAYS: When = { texts: new Map(), conditions: [] };
 
 const DEPTH_MAX = 4;
 
-/** Compiles `when`: conditions by name. Reports faults to `problems`. */
+/**
+ * Compiles `when`: conditions by name. Addresses are in all forms that a callback may have. Reports faults to
+ * `problems`.
+ */
 export function compileWhen(written: Json | undefined, path: Path, given: Given): When {
   const texts = new Map<string, ReadonlySet<string>>();
   const conditions: Condition[] = [];
@@ -42,12 +46,27 @@ export function compileWhen(written: Json | undefined, path: Path, given: Given)
   return { texts, conditions };
 }
 
+/** The texts that both allow. A rule counts one symbol if its own conditions name it. */
+export function bothTexts(outer: When['texts'], own: When['texts']): When['texts'] {
+  const both = new Map(outer);
+  for (const [member, allowed] of own) {
+    const before = both.get(member);
+    both.set(
+      member,
+      before === undefined ? allowed : new Set([...allowed].filter((text) => before.has(text))),
+    );
+  }
+  return both;
+}
+
 /** The parts of the policy that its conditions are compiled with. */
 export interface Given extends Pick<
   ConditionContext,
-  'isStored' | 'listFile' | 'listAsWritten' | 'textFile'
+  'isStored' | 'listFile' | 'listAsWritten' | 'textFile' | 'assets'
 > {
   readonly kind: Kind;
+  /** The texts of the conditions around these. */
+  readonly when: When['texts'];
   readonly problems: Problem[];
 }
 
@@ -68,7 +87,12 @@ function readConditions(
     fault([], 'value', `${formatInput(written)} is not valid`, 'write conditions, like { source: shop }');
     return read;
   }
-  for (const [name, value] of Object.entries(written)) {
+  let inner = given;
+  const isSymbol = (name: string): boolean => memberNamed(given.kind, name) === 'symbol';
+  // The symbols come first: they say by which chains addresses are read.
+  const names = Object.keys(written).sort((a, b) => Number(isSymbol(b)) - Number(isSymbol(a)));
+  for (const name of names) {
+    const value = written[name];
     if (value === undefined) continue;
     const member = memberNamed(given.kind, name);
     const form = FORMS[name];
@@ -87,7 +111,7 @@ function readConditions(
       continue;
     }
     const context: ConditionContext = {
-      ...given,
+      ...inner,
       path: [...path, name],
       fault: (place, message, fix) => {
         if (!('file' in place)) return fault([name, ...place], 'value', message, fix);
@@ -99,9 +123,13 @@ function readConditions(
       member !== undefined
         ? readMember(member, value, context)
         : name === 'not'
-          ? readNot(value, [...path, name], given, depth)
+          ? readNot(value, [...path, name], inner, depth)
           : form?.compile?.(value, context);
-    if (condition !== undefined) read.set(member ?? name, condition);
+    if (condition === undefined) continue;
+    read.set(member ?? name, condition);
+    if (member === 'symbol' && !('test' in condition)) {
+      inner = { ...given, when: bothTexts(given.when, new Map([[member, condition]])) };
+    }
   }
   return read;
 }
@@ -142,10 +170,15 @@ function readMember(
   }
   const isList = Array.isArray(written);
   const texts = new Set<string>();
+  const chains = ADDRESS_MEMBERS.has(member) ? chainsWithSpellings(context) : [];
+  const assets = context.isStored ? undefined : knownAssets(context);
   for (const [index, text] of (isList ? (written as readonly Json[]) : [written]).entries()) {
     const read = typeof text === 'string' ? readMemberText(member, text) : undefined;
-    if (read?.ok === true) texts.add(read.text);
-    else {
+    if (read?.ok === true) {
+      for (const form of addressTexts(read.text, chains)) texts.add(form);
+      const wrong = assets && typeof text === 'string' ? wrongText(member, text, assets) : undefined;
+      if (wrong !== undefined) context.fault(isList ? [index] : [], wrong.message, wrong.fix);
+    } else {
       const expected = read?.expected ?? 'a text, or a list of texts';
       context.fault(isList ? [index] : [], `${formatInput(text)} is not valid`, `write ${expected}`);
     }
@@ -218,7 +251,7 @@ function testAll(
   return worst;
 }
 
-const SEVERITY = { met: 0, unknown: 1, mixed: 2, unmet: 3 } as const;
+const SEVERITY = { met: 0, unknown: 1, unclear: 2, unmet: 3 } as const;
 
 /** The one of the two that decides, with the validity of both. */
 function worse(one: Tested, other: Tested): Tested {

@@ -2,6 +2,8 @@ import { isAddress } from 'viem/utils';
 import { base58Check, isRippleX, readRipple, readSolana, readTron } from './address/base58.ts';
 import { hasPrefix, readAccount, segwit } from './address/bech32.ts';
 import { type AddressResult, type AddressReader, badAddress, goodAddress } from './address/chain-address.ts';
+import { readPaddedHex, readStarknet, spellingsOfPaddedHex } from './address/padded-hex.ts';
+import { readTon, spellingsOfTon } from './address/ton.ts';
 import { toComparable } from './comparable.ts';
 
 export type { AddressResult } from './address/chain-address.ts';
@@ -10,7 +12,14 @@ interface ChainRow {
   /** A description of the form, for the reference and for error messages. */
   readonly form: string;
   readonly read: (text: string, prefix: string | undefined) => AddressResult;
+  /** All comparable texts of a canonical address. Without it, an address has only one. */
+  readonly spellings?: (address: string) => readonly string[];
+  /** Whether a memo is a destination tag: a whole number. */
+  readonly tagged?: true;
 }
+
+const PADDED_HEX =
+  '`0x` and 64 hexadecimal digits, or fewer if the first are zeros; not 40, and there is no checksum';
 
 /** How each chain writes addresses. Networks that write addresses the same way share a row. */
 const chains = {
@@ -35,8 +44,20 @@ const chains = {
     read: base58Check([0x1e, 0x16], 'D…, 9… or A… with a checksum'),
   },
   tron: { form: 'base58 with `T…`; not the hexadecimal `41…`', read: readTron },
-  ripple: { form: 'base58 with `r…`; not an X-address', read: readRipple },
+  ripple: { form: 'base58 with `r…`; not an X-address', read: readRipple, tagged: true },
   solana: { form: '32 bytes in base58; there is no checksum', read: readSolana },
+  ton: {
+    form: '48 characters of base64 with a checksum (`EQ…`, `UQ…`), or `0:` and 64 hexadecimal digits',
+    read: readTon,
+    spellings: spellingsOfTon,
+  },
+  sui: { form: PADDED_HEX, read: readPaddedHex, spellings: spellingsOfPaddedHex },
+  aptos: { form: PADDED_HEX, read: readPaddedHex, spellings: spellingsOfPaddedHex },
+  starknet: {
+    form: `${PADDED_HEX}; below 2^251`,
+    read: readStarknet,
+    spellings: spellingsOfPaddedHex,
+  },
   bech32: {
     form: 'the asset’s `prefix`, `1`, and 20 or 32 bytes in bech32, like `cosmos1…`',
     read: (text, prefix) =>
@@ -62,15 +83,36 @@ export function addressForm(chain: Chain): string {
   return table[chain].form;
 }
 
+/** Whether an address of this chain has several comparable texts. */
+export const hasSpellings = (chain: Chain): boolean => table[chain].spellings !== undefined;
+
+/** The other comparable texts of a canonical address. */
+export function otherSpellings(chain: Chain, address: string): readonly string[] {
+  const spellings = table[chain].spellings?.(address) ?? [];
+  return [...new Set(spellings)].filter((text) => text !== address);
+}
+
+/** Whether a memo to an address of this chain is a destination tag. */
+export const hasTags = (chain: Chain): boolean => table[chain].tagged === true;
+
+const TAG = /^(?:0|[1-9]\d{0,9})$/;
+const TAG_MAX = 4_294_967_295;
+
+/** What a destination tag is, for messages. */
+export const TAG_FORM = `a whole number from 0 to ${TAG_MAX}`;
+
+/** Whether the text is a destination tag in its only form, which is without leading zeros. */
+export const isDestinationTag = (text: string): boolean => TAG.test(text) && Number(text) <= TAG_MAX;
+
 /** Whether addresses of this chain begin with a prefix that the asset table names. */
 export const needsPrefix = (chain: Chain): boolean => chain === 'bech32';
 
 const VISIBLE = /^[\x21-\x7e]{1,256}$/;
 
 /**
- * Reads an address by the rules of its chain and verifies its checksum. The result is the text by which
- * addresses are compared: see {@link toComparable}. The chain `bech32` needs `prefix`; the other chains
- * ignore it.
+ * Reads an address by the rules of its chain and verifies its checksum. The result is the canonical form, by
+ * which addresses are compared. It is the comparable text (see {@link toComparable}), unless the chain has
+ * several for one address. The chain `bech32` needs `prefix`; the other chains ignore it.
  */
 export function readAddress(chain: Chain, text: string, prefix?: string): AddressResult {
   if (!VISIBLE.test(text)) return badAddress('it is not 1 to 256 visible ASCII characters without blanks');

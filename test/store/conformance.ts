@@ -18,6 +18,7 @@ import { describeSchemes } from './conformance/schemes.ts';
 import { describeServices } from './conformance/services.ts';
 import { describeSettle } from './conformance/settle.ts';
 import { describeSpeedUps } from './conformance/speed-ups.ts';
+import { describeSpellings } from './conformance/spellings.ts';
 import type { OpenStore } from './conformance/store-under-test.ts';
 import { describeWindows } from './conformance/windows.ts';
 
@@ -37,6 +38,7 @@ import { describeWindows } from './conformance/windows.ts';
  * - The detail of a `list` entry is the change as JSON: list, add, remove, by, message; that of a `freeze`
  *   entry is a FreezeDetail,
  *   whose `atMs` is when it was ordered.
+ * - A list holds a value if it holds one of its texts (`also`), since the first of them was added.
  * - A refusal depends on the lists of its aged claims as it does on those of its list claims.
  * - An approval that is repeated makes marks, and uses up an order, as it reserves in windows: if that was
  *   never done.
@@ -69,6 +71,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeMarks(open);
     describeOrders(open);
     describeSpeedUps(open);
+    describeSpellings(open);
     describePrices(open);
     describeServices(open);
     describeReopening(open);

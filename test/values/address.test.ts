@@ -2,7 +2,16 @@ import fc from 'fast-check';
 import { base58, base58xrp, bech32, bech32m, createBase58check } from '@scure/base';
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { CHAINS, type Chain, addressForm, needsPrefix, readAddress } from '../../src/values/address.ts';
+import {
+  CHAINS,
+  type Chain,
+  addressForm,
+  hasSpellings,
+  isDestinationTag,
+  needsPrefix,
+  otherSpellings,
+  readAddress,
+} from '../../src/values/address.ts';
 import { toComparable } from '../../src/values/comparable.ts';
 
 /** A published address of each form; EIP-55's, BIP-173's and BIP-350's among them. */
@@ -50,15 +59,133 @@ const GOOD: readonly [Chain, string, prefix?: string][] = [
   ['text', '0xABCDEF'],
 ];
 
+const TON = 'EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPrHF';
+const MASTERCHAIN = 'Ef_8uRo6OBbQ97jCx2EIuKm8Wmt6Vb15-KsQHFLbKSMiYDJ4';
+const LONG_ONE = `0x${'1'.padStart(64, '0')}`;
+const STARKNET = '0x049d36570d4e46f48e99674bd3fcc84644ddd6b96f7c741b1562b82f9e004dc7';
+
+/** Published addresses in each of their forms, with the canonical one. */
+const SPELT: readonly (readonly [Chain, canonical: string, text: string])[] = [
+  ['ton', TON, TON],
+  ['ton', TON, 'UQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPuwA'],
+  ['ton', TON, 'kQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPgpP'],
+  ['ton', TON, '0QDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPleK'],
+  ['ton', TON, 'EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff+W72r5gqPrHF'],
+  ['ton', TON, '0:ca6e321c7cce9ecedf0a8ca2492ec8592494aa5fb5ce0387dff96ef6af982a3e'],
+  ['ton', TON, '0:CA6E321C7CCE9ECEDF0A8CA2492EC8592494AA5FB5CE0387DFF96EF6AF982A3E'],
+  ['ton', MASTERCHAIN, '-1:fcb91a3a3816d0f7b8c2c76108b8a9bc5a6b7a55bd79f8ab101c52db29232260'],
+  ['ton', MASTERCHAIN, 'kf/8uRo6OBbQ97jCx2EIuKm8Wmt6Vb15+KsQHFLbKSMiYIny'],
+  ['ton', MASTERCHAIN, 'kf_8uRo6OBbQ97jCx2EIuKm8Wmt6Vb15-KsQHFLbKSMiYIny'],
+  ['aptos', LONG_ONE, '0x1'],
+  ['aptos', LONG_ONE, LONG_ONE],
+  ['sui', `0x${'2'.padStart(64, '0')}`, '0x2'],
+  [
+    'sui',
+    '0xe51ff5cd221a81c3d6e22b9e670ddf99004d71de4f769b0312b68c7c4872e2f1',
+    '0xE51FF5CD221A81C3D6E22B9E670DDF99004D71DE4F769B0312B68C7C4872E2F1',
+  ],
+  ['starknet', STARKNET, STARKNET],
+  ['starknet', STARKNET, '0x49d36570d4e46f48e99674bd3fcc84644ddd6b96f7c741b1562b82f9e004dc7'],
+  ['starknet', STARKNET, '0x049D36570D4e46f48e99674bd3fcc84644DdD6b96F7C741B1562B82f9e004dC7'],
+  ['starknet', `0x07${'f'.repeat(62)}`, `0x7${'f'.repeat(62)}`],
+];
+
+/** Spellings that nobody uses. They are read, but a list is not searched for them. */
+const UNUSUAL: typeof SPELT = [
+  ['ton', TON, '0:Ca6e321c7cce9ecedf0a8ca2492ec8592494aa5fb5ce0387dff96ef6af982a3E'],
+  ['aptos', LONG_ONE, '0x0001'],
+];
+
+describe('an address that has several spellings', () => {
+  it.each(SPELT)('of %s is %s, also where it is written %s', (chain, canonical, text) => {
+    expect(readAddress(chain, text)).toEqual({ ok: true, address: canonical });
+    expect([canonical, ...otherSpellings(chain, canonical)]).toContain(toComparable(text));
+  });
+
+  it.each(UNUSUAL)('of %s is %s, also where it is written %s', (chain, canonical, text) => {
+    expect(readAddress(chain, text)).toEqual({ ok: true, address: canonical });
+    expect(otherSpellings(chain, canonical)).not.toContain(toComparable(text));
+  });
+
+  it('is one of a chain that says so, and of no other', () => {
+    expect(CHAINS.filter(hasSpellings)).toEqual(['ton', 'sui', 'aptos', 'starknet']);
+    for (const [chain, text] of GOOD) expect(otherSpellings(chain, text)).toEqual([]);
+  });
+
+  it('is the same in each of its other spellings, whatever it is', () => {
+    const bytes32 = fc.oneof(
+      fc.uint8Array({ minLength: 32, maxLength: 32 }),
+      fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytes.fill(0, 0, 5)),
+    );
+    fc.assert(
+      fc.property(fc.constantFrom('ton', 'sui', 'aptos', 'starknet'), bytes32, (chain, bytes) => {
+        const digits = Buffer.from(bytes).toString('hex');
+        const read = readAddress(chain, chain === 'ton' ? `0:${digits}` : `0x${digits}`);
+        fc.pre(read.ok || chain !== 'starknet');
+        if (!read.ok) throw new Error(read.because);
+        const others = otherSpellings(chain, read.address);
+        expect(others).not.toContain(read.address);
+        expect(others.map(toComparable)).toEqual(others);
+        for (const text of others.filter((each) => each.length !== 42)) {
+          expect(readAddress(chain, text)).toEqual(read);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('of TON with one character changed is refused, but for the alphabet of base64', () => {
+    const passed: string[] = [];
+    for (let at = 0; at < TON.length; at++) {
+      for (const letter of 'ABCXYZabcxyz0189-_+/') {
+        const changed = TON.slice(0, at) + letter + TON.slice(at + 1);
+        if (changed !== TON && readAddress('ton', changed).ok) passed.push(changed);
+      }
+    }
+    expect(passed).toEqual(['EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff+W72r5gqPrHF']);
+  });
+});
+
+describe('a destination tag', () => {
+  it.each(['0', '7', '12345', '4294967295'])('can be %s', (text) => {
+    expect(isDestinationTag(text)).toBe(true);
+  });
+
+  it.each(['', '00', '0123', '4294967296', '12345678901', '-1', '+1', '1.0', '1e3', ' 1', '1 ', '१', 'x'])(
+    'can not be "%s"',
+    (text) => {
+      expect(isDestinationTag(text)).toBe(false);
+    },
+  );
+});
+
 describe('a good address', () => {
   it.each(GOOD)('of %s, %s, is read, and is the text that lists compare', (chain, text, prefix) => {
     expect(readAddress(chain, text, prefix)).toEqual({ ok: true, address: toComparable(text) });
   });
 
   it('is there for every chain', () => {
-    expect(new Set(GOOD.map(([chain]) => chain))).toEqual(new Set(CHAINS));
+    expect(new Set([...GOOD, ...SPELT].map(([chain]) => chain))).toEqual(new Set(CHAINS));
   });
 });
+
+/** An address of TON with a tag and a workchain that nobody uses. */
+function tonOf(tag: number, workchain: number): string {
+  const bytes = Buffer.alloc(36);
+  bytes.writeUInt8(tag, 0);
+  bytes.writeInt8(workchain, 1);
+  let remainder = 0;
+  // Two bytes of zero after the payload leave the checksum as the remainder.
+  for (const byte of bytes) {
+    for (let bit = 7; bit >= 0; bit--) {
+      const carry = remainder & 0x8000;
+      remainder = ((remainder << 1) & 0xffff) | ((byte >> bit) & 1);
+      if (carry !== 0) remainder ^= 0x1021;
+    }
+  }
+  bytes.writeUInt16BE(remainder, 34);
+  return bytes.toString('base64url');
+}
 
 describe('a bad address', () => {
   it.each<[Chain, string, string, prefix?: string]>([
@@ -102,6 +229,24 @@ describe('a bad address', () => {
     ['bech32', bech32.encodeFromBytes('cosmos', new Uint8Array(19)), '20 or 32 bytes', 'cosmos'],
     ['bech32', bech32.encodeFromBytes('cosmos', new Uint8Array(33)), '20 or 32 bytes', 'cosmos'],
     ['bech32', bech32m.encodeFromBytes('cosmos', new Uint8Array(20)), 'bech32m, not bech32', 'cosmos'],
+    ['ton', 'EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPrHG', 'its checksum is wrong'],
+    ['ton', 'EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPrHF=', 'neither 48 characters'],
+    ['ton', 'EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPrH', 'neither 48 characters'],
+    ['ton', 'Ef_8uRo6OBbQ97jCx2EIuKm8Wmt6Vb15+KsQHFLbKSMiYDJ4', 'neither 48 characters'],
+    ['ton', '2:ca6e321c7cce9ecedf0a8ca2492ec8592494aa5fb5ce0387dff96ef6af982a3e', 'neither 48 characters'],
+    ['ton', '00:ca6e321c7cce9ecedf0a8ca2492ec8592494aa5fb5ce0387dff96ef6af982a3e', 'neither 48 characters'],
+    ['ton', 'ca6e321c7cce9ecedf0a8ca2492ec8592494aa5fb5ce0387dff96ef6af982a3e', 'neither 48 characters'],
+    ['ton', '0:ca6e321c7cce9ecedf0a8ca2492ec8592494aa5fb5ce0387dff96ef6af982a3', 'neither 48 characters'],
+    ['ton', tonOf(0x11, 2), 'its workchain is 2, not 0 or -1'],
+    ['ton', tonOf(0x12, 0), 'its tag 18 is not known'],
+    ['sui', 'e51ff5cd221a81c3d6e22b9e670ddf99004d71de4f769b0312b68c7c4872e2f1', 'not 0x and up to 64'],
+    ['sui', '0x', 'not 0x and up to 64'],
+    ['sui', `0x0${'1'.repeat(64)}`, 'not 0x and up to 64'],
+    ['sui', '0X1', 'not 0x and up to 64'],
+    ['aptos', '0x52908400098527886E0F7030069857D2E4169EE7', 'like an address of an EVM chain'],
+    ['aptos', '0xg', 'not 0x and up to 64'],
+    ['starknet', `0x08${'0'.repeat(62)}`, 'it is not below 2^251'],
+    ['starknet', `0x${'f'.repeat(64)}`, 'it is not below 2^251'],
     ['text', 'two words', 'without blanks'],
     ['text', 'a'.repeat(257), '1 to 256'],
     ['text', 'ключ', 'visible ASCII'],
@@ -226,17 +371,19 @@ describe('an address of evm with the checksum of EIP-55', () => {
 });
 
 describe('whatever text comes', () => {
-  it('no chain throws, and what it reads is the text that lists compare', () => {
+  it('no chain throws, and what it reads is the text that lists compare, unless there are several', () => {
     const texts = fc.oneof(
       fc.string({ maxLength: 100 }),
-      fc.constantFrom(...GOOD.map(([, text]) => text)),
+      fc.constantFrom(...GOOD.map(([, text]) => text), ...SPELT.map(([, , text]) => text)),
       fc.string({ unit: visible, maxLength: 100 }),
       fc.string({ unit: fc.constantFrom(...BECH32_LETTERS), maxLength: 80 }).map((s) => `bc1${s}`),
     );
     fc.assert(
       fc.property(fc.constantFrom(...CHAINS), texts, (chain, text) => {
         const read = readAddress(chain, text, needsPrefix(chain) ? 'cosmos' : undefined);
-        expect(read.ok ? read.address : toComparable(text)).toBe(toComparable(text));
+        const same = read.ok && !hasSpellings(chain) ? read.address : toComparable(text);
+        expect(same).toBe(toComparable(text));
+        expect(read.ok ? readAddress(chain, read.address, 'cosmos') : read).toEqual(read);
       }),
       { numRuns: 1000 },
     );

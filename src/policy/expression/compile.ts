@@ -8,7 +8,7 @@ import {
 import type { Callback, Kind } from '../../callback/callback.ts';
 import { messageOf } from '../../errors.ts';
 import type { Facts } from '../facts.ts';
-import { ExpressionFault, analyseExpression } from './grammar.ts';
+import { type CheckText, ExpressionFault, analyseExpression } from './grammar.ts';
 import { BOUNDS, type Names, RENAMED, languageOf } from './language.ts';
 import { shownValue } from './values.ts';
 
@@ -35,10 +35,14 @@ const FIX =
   "compare texts with texts in quotes, and amounts with whole numbers or decimals like decimal('1.5')";
 
 /**
- * Compiles an expression in CEL for the names and types of the kind. A fault has the position, as a character
- * counted from 1.
+ * Compiles an expression in CEL for the names and types of the kind. A text that `check` refuses is a fault
+ * where it is compared with the member. A fault has the position, as a character counted from 1.
  */
-export function compileExpression(text: string, kind: Kind): ExpressionCompiled {
+export function compileExpression(
+  text: string,
+  kind: Kind,
+  check: CheckText = () => undefined,
+): ExpressionCompiled {
   try {
     if (text.length > BOUNDS.characters) {
       throw new ExpressionFault(
@@ -48,7 +52,7 @@ export function compileExpression(text: string, kind: Kind): ExpressionCompiled 
       );
     }
     const { names, environment } = languageOf(kind);
-    const { uses, nodesInLoops } = analyseExpression(environment.parse(text).ast, names);
+    const { uses, nodesInLoops } = analyseExpression(environment.parse(text).ast, names, check);
     const parsed = environment.parse(renamed(text, uses));
     const { valid, type, error } = parsed.check();
     if (!valid) throw error ?? new ExpressionFault(0, 'its types do not fit', FIX);

@@ -1,5 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { parseAmount } from '../../values/amount.ts';
+import type { WrongText } from '../asset-texts.ts';
 import { fixFor, formatInput } from '../fault.ts';
 import { readMemberText } from '../members.ts';
 import { type Name, type Names, OUTPUTS, OUTPUT_FIELDS } from './language.ts';
@@ -43,8 +44,8 @@ interface ExpressionUsage {
  * have: binary floating point, division, maps, bytes, time, regular expressions, growing text, nested loops,
  * and loops over anything but the outputs. The rest is bounded in time, exact and typed.
  */
-export function analyseExpression(root: ASTNode, names: Names): ExpressionUsage {
-  const walk = new GrammarCheck(names);
+export function analyseExpression(root: ASTNode, names: Names, check: CheckText): ExpressionUsage {
+  const walk = new GrammarCheck(names, check);
   walk.visit(root, undefined);
   const { uses, nodesInLoops } = walk;
   if (uses.length === 0) {
@@ -57,6 +58,9 @@ export function analyseExpression(root: ASTNode, names: Names): ExpressionUsage 
   return { uses, nodesInLoops };
 }
 
+/** Why no callback can have a text in a member, although its grammar allows it; undefined if one can. */
+export type CheckText = (member: string, text: string) => WrongText | undefined;
+
 /** The variable of the surrounding loop, if there is one. */
 type Loop = string | undefined;
 
@@ -64,9 +68,11 @@ class GrammarCheck {
   readonly uses: Use[] = [];
   nodesInLoops = 0;
   readonly #names: Names;
+  readonly #check: CheckText;
 
-  constructor(names: Names) {
+  constructor(names: Names, check: CheckText) {
     this.#names = names;
+    this.#check = check;
   }
 
   visit(node: ASTNode, loop: Loop): void {
@@ -250,6 +256,8 @@ class GrammarCheck {
       if (member === undefined) continue;
       for (const { node, text } of textsIn(textSide)) {
         const read = readMemberText(member, text);
+        const wrong = read.ok ? this.#check(member, text) : undefined;
+        if (wrong !== undefined) throw faultAt(node, wrong.message, wrong.fix);
         if (read.ok) continue;
         const fix =
           text === '' ? `write !given(${member}) for a member that is not there` : `write ${read.expected}`;

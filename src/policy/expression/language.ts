@@ -2,7 +2,7 @@ import { Environment } from '@marcbachmann/cel-js';
 import type { Callback, Kind } from '../../callback/callback.ts';
 import { parseAmount } from '../../values/amount.ts';
 import type { Facts } from '../facts.ts';
-import { memberNamed, memberNames, valuesOf } from '../members.ts';
+import { ADDRESS_MEMBERS, memberNamed, memberNames, payoutsOf, valuesOf } from '../members.ts';
 import { Decimal, Output, Text, type Value, product, whole } from './values.ts';
 
 /** The limits of an expression. `steps` are its nodes within loops, times the outputs of a callback. */
@@ -222,9 +222,13 @@ function nameOf(member: string, name: string): Name {
     read: (callback) => {
       const found = valuesOf(callback, member);
       const text = found[0];
-      return text === undefined || found.length > 1 ? undefined : new Text(text);
+      return text === undefined || found.length > 1 ? undefined : textOf(callback, member, text);
     },
   };
+}
+
+function textOf({ reading }: Callback, member: string, text: string): Text {
+  return new Text(text, ADDRESS_MEMBERS.has(member) ? reading?.canonical : undefined);
 }
 
 const AMOUNT: Name = {
@@ -260,8 +264,10 @@ const PAYOUTS: Name = {
   type: 'list<output>',
   member: undefined,
   missing: 'it is not known whom the withdrawal pays',
-  read: ({ payouts }) =>
-    payouts.length === 0
+  read: (callback) => {
+    const payouts = payoutsOf(callback);
+    return payouts.length === 0
       ? undefined
-      : payouts.map(({ to, amount }) => new Output(new Text(to), new Decimal(amount))),
+      : payouts.map(({ to, amount }) => new Output(textOf(callback, 'to', to), new Decimal(amount)));
+  },
 };

@@ -39,18 +39,23 @@ export function product(a: Decimal, b: Decimal): Decimal {
   return new Decimal(units / ONE);
 }
 
+type Canonical = (written: string) => string | undefined;
+
 /** The text of a member, comparable. Texts of the policy are made comparable before the comparison. */
 export class Text {
   readonly text: string;
+  readonly #canonical: Canonical | undefined;
   #caseless: boolean | undefined;
 
-  constructor(text: string) {
+  /** `canonical` is the canonical form of an address; the policy may have it in another. */
+  constructor(text: string, canonical?: Canonical) {
     this.text = text;
+    this.#canonical = canonical;
     Object.freeze(this);
   }
 
   is(written: string): boolean {
-    return this.text === written || this.text === toComparable(written);
+    return [written, toComparable(written), this.#canonical?.(written)].includes(this.text);
   }
 
   /**

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Callback } from '../../callback/callback.ts';
-import { type Asset, type AssetTable, assetFix, readAssetAddress, unknownSymbols } from '../assets.ts';
+import { type AssetTable, assetFix, unknownSymbols } from '../assets.ts';
 import { fixFor, formatInput } from '../fault.ts';
+import { problemOf, valuesOf } from '../members.ts';
 import { textList } from './parameter.ts';
 import { type RuleOutcome, type RuleContext, defineRule, pass, refuse } from './rule.ts';
 
@@ -24,7 +25,9 @@ export const address = defineRule({
     'For a withdrawal to several addresses, each address is checked, in every spelling that ' +
       'the callback has.',
     'On `evm` chains, an address in mixed case must have the checksum of EIP-55. An address in ' +
-      'one case has no checksum, nor has an address on `solana`.',
+      'one case has no checksum, nor has an address on `solana`, `sui`, `aptos` or `starknet`.',
+    'Rules that use an address refuse a text that is not one of the asset’s chain. This rule checks addresses that ' +
+      'no other rule uses, and refuses assets that are not in the table.',
     'The rule knows that an address can exist, not who owns it. Use an allow-list for that.',
   ],
   callbacks: ['transfer', 'web3'],
@@ -125,18 +128,11 @@ function judge(callback: Callback, members: readonly AddressMember[], assets: As
   const values = { of: members.join(' '), symbol, chain: asset.chain };
   let count = 0;
   for (const member of members) {
-    const texts = spellingsOf(callback, member);
-    if (texts.length === 0) return refuse(`${member} is missing`, { ...values, member });
-    for (const text of texts) {
-      const wrong = addressProblem(asset, text);
-      if (wrong === undefined) count++;
-      else
-        return refuse(`${member} ${text} is not an address of ${symbol}: ${wrong}`, {
-          ...values,
-          member,
-          address: text,
-        });
-    }
+    const problem = problemOf(callback, member);
+    if (problem !== undefined) return refuse(problem.because, { ...values, ...problem.values });
+    const addresses = valuesOf(callback, member).length;
+    if (addresses === 0) return refuse(`${member} is missing`, { ...values, member });
+    count += addresses;
   }
   if (count === 0) return refuse('it names no address', values);
   const checked =
@@ -146,18 +142,3 @@ function judge(callback: Callback, members: readonly AddressMember[], assets: As
     values,
   );
 }
-
-function addressProblem(asset: Asset, text: string): string | undefined {
-  const read = readAssetAddress(asset, text);
-  return read.ok ? undefined : read.because;
-}
-
-/** The addresses of a member, in every spelling that the callback has. */
-function spellingsOf(callback: Callback, member: AddressMember): readonly string[] {
-  if (callback.kind === 'payment') return [];
-  if (member === 'from') return present(callback.from);
-  if (member === 'to') return callback.kind === 'transfer' ? callback.recipients : present(callback.to);
-  return callback.kind === 'web3' ? present(callback.interactiveContract) : [];
-}
-
-const present = (text: string): readonly string[] => (text === '' ? [] : [text]);

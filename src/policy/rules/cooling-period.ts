@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { entryMembers, entriesToLookUp } from './entry.ts';
 import { membershipParameters } from './membership.ts';
 import { durationText, formatMember } from './parameter.ts';
-import { defineRule, refuse } from './rule.ts';
+import { ADDRESS_NOTE, defineRule, refuse } from './rule.ts';
 
 export const coolingPeriod = defineRule({
   name: 'cooling-period',
@@ -16,6 +16,8 @@ export const coolingPeriod = defineRule({
     'A withdrawal to several addresses passes only if all of them have been on the list for that time.',
     'With several members, an entry has their texts in that order with one blank between them, ' +
       'as in allow-list.',
+    'If a list holds several spellings of an address, the first that was added counts.',
+    ADDRESS_NOTE,
     'A refusal is not final: each repeat is decided again, and passes once the entry is old enough.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
@@ -82,13 +84,13 @@ rules:
       evaluate: (callback) => {
         const found = entriesToLookUp(callback, members);
         if (!found.ok) return refuse(`${found.missing} is missing`, { member, list, for: period.text });
-        const { entries } = found;
+        const { entries, also } = found;
         const values = entries.join(members.length === 1 ? ' ' : ', ');
         return {
           verdict: 'claim',
           because: `${formatMember(member, entries)} on the list ${list} for at least ${period.text}`,
           values: { member, list, for: period.text, values },
-          claims: [{ type: 'aged', list, values: entries, ageMs: period.ms }],
+          claims: [{ type: 'aged', list, values: entries, also, ageMs: period.ms }],
           afresh: true,
         };
       },

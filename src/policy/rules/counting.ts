@@ -6,7 +6,7 @@ import { canonicalJson, sha256Hex } from '../../values/canonical.ts';
 import { valuesOf } from '../members.ts';
 import { type Period, type PeriodUnit, checkZone, createCalendar } from './calendar.ts';
 import { type Bound, durationMs, formatMember, isSource, memberOf, memberText } from './parameter.ts';
-import { type Check, type RuleOutcome, type RuleContext, refuse } from './rule.ts';
+import { ADDRESS_NOTE, type Check, type RuleOutcome, type RuleContext, refuse } from './rule.ts';
 
 const WINDOW = 'a window, like 24h, 7d or day';
 const PER = 'a list of members to count by, like [userId]';
@@ -44,6 +44,7 @@ export const countingNotes: readonly string[] = [
   'A refusal because the window is full is not final: each repeat is decided again, and passes ' +
     'once the window has room.',
   'With `to` in `per`, a withdrawal to several addresses counts for each of them.',
+  ADDRESS_NOTE,
 ];
 
 /** For rules that count by the one symbol under `when`. */

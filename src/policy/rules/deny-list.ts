@@ -4,13 +4,7 @@ import { defineRule } from './rule.ts';
 export const denyList = defineRule({
   name: 'deny-list',
   summary: 'The value of a member must not be on a list.',
-  notes: [
-    ...membershipNotes,
-    'A withdrawal to several addresses is refused if one of them is on the list.',
-    'Values are compared as text. An address in a spelling that its chain does not accept ' +
-      '(without `0x`, in another form) is not on the list. The rule `address` refuses such ' +
-      'spellings: add it to the policy.',
-  ],
+  notes: [...membershipNotes, 'A withdrawal to several addresses is refused if one of them is on the list.'],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: membershipParameters,
   listedValues: 'refuse',

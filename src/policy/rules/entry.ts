@@ -1,7 +1,15 @@
 import type { Callback } from '../../callback/callback.ts';
+import type { Chain } from '../../values/address.ts';
 import { toComparableEntry } from '../../values/comparable.ts';
-import { readAssetAddress } from '../assets.ts';
-import { type Path, formatInput } from '../fault.ts';
+import {
+  type Scope,
+  type WrongText,
+  addressTexts,
+  chainsWithSpellings,
+  knownAssets,
+  wrongText,
+} from '../asset-texts.ts';
+import type { Path } from '../fault.ts';
 import { ADDRESS_MEMBERS, readMemberText, valuesOf } from '../members.ts';
 import { memberOf } from './parameter.ts';
 import type { RuleContext } from './rule.ts';
@@ -39,44 +47,67 @@ export function entriesOf(
   path: Path,
   context: RuleContext,
 ): ReadonlySet<string> | undefined {
+  const chains = chainsWithSpellings(context);
   const entries = new Set<string>();
   for (const text of texts) {
-    const read = readEntry(members, text, path, context);
-    if (!read.ok) return undefined;
-    if (read.entry !== undefined) entries.add(read.entry);
+    const parts = entryParts(members, text);
+    if (parts === undefined) {
+      const expected = `the texts of ${members.join(', ')}, with one blank between them`;
+      return context.fault(path, `${JSON.stringify(text)} has too few parts`, `write ${expected}`);
+    }
+    const read = readParts(members, parts);
+    if (read.ok)
+      for (const entry of comparedEntries(members, read.parts, chains, context)) entries.add(entry);
+    // A stored release may be older than this check. No callback has the entry.
+    else if (!context.isStored) return context.fault(path, read.message, `write ${read.expected}`);
   }
   return entries;
 }
 
-type EntryRead =
-  | {
-      readonly ok: true;
-      /**
-       * Undefined for an entry that no callback can have, in a stored release that is older than this check.
-       */
-      readonly entry: string | undefined;
-    }
-  | { readonly ok: false };
+type PartsRead =
+  | { readonly ok: true; /** Comparable, one for each member. */ readonly parts: readonly string[] }
+  | { readonly ok: false; readonly message: string; readonly expected: string };
 
-function readEntry(members: readonly string[], text: string, path: Path, context: RuleContext): EntryRead {
-  const parts = entryParts(members, text);
-  if (parts === undefined) {
-    const expected = `the texts of ${members.join(', ')}, with one blank between them`;
-    context.fault(path, `${JSON.stringify(text)} has too few parts`, `write ${expected}`);
-    return { ok: false };
-  }
+function readParts(members: readonly string[], parts: readonly string[]): PartsRead {
   const read: string[] = [];
   for (const [index, member] of members.entries()) {
     const part = parts[index] ?? '';
     const result = readMemberText(member, part);
-    if (result.ok) read.push(result.text);
-    else if (context.isStored) return { ok: true, entry: undefined };
-    else {
-      context.fault(path, `${member} can't be ${JSON.stringify(part)}`, `write ${result.expected}`);
-      return { ok: false };
+    if (!result.ok) {
+      return { ok: false, message: `${member} can't be ${JSON.stringify(part)}`, expected: result.expected };
     }
+    read.push(result.text);
   }
-  return { ok: true, entry: toComparableEntry(read.join(' ')) };
+  return { ok: true, parts: read };
+}
+
+/** The entries that lookups may have for these parts: see {@link addressTexts}. */
+function comparedEntries(
+  members: readonly string[],
+  parts: readonly string[],
+  chains: readonly Chain[],
+  context: Scope,
+): readonly string[] {
+  const symbol = parts[members.indexOf('symbol')];
+  const own = symbol === undefined ? chains : chainsWithSpellings(context, [symbol]);
+  if (own.length === 0) return [toComparableEntry(parts.join(' '))];
+  const texts = parts.map((part, index) =>
+    ADDRESS_MEMBERS.has(members[index] ?? '') ? addressTexts(part, own) : [part],
+  );
+  return entriesWith(texts);
+}
+
+/** Every choice of one element of each list, in order. */
+function choices<T>(lists: readonly (readonly T[])[]): readonly (readonly T[])[] {
+  return lists.reduce<readonly (readonly T[])[]>(
+    (chosen, list) => chosen.flatMap((before) => list.map((each) => [...before, each])),
+    [[]],
+  );
+}
+
+/** The entries that have one of these texts at each place. The first entry has the first text of each. */
+function entriesWith(texts: readonly (readonly string[])[]): readonly string[] {
+  return choices(texts).map((each) => toComparableEntry(each.join(' ')));
 }
 
 /** One text for each member, the rest of the entry in the last; undefined if there are too few. */
@@ -88,64 +119,80 @@ function entryParts(members: readonly string[], entry: string): readonly string[
 }
 
 export type EntriesToLookUp =
-  | { readonly ok: true; /** At least one. */ readonly entries: readonly string[] }
+  | {
+      readonly ok: true;
+      /** At least one. */
+      readonly entries: readonly string[];
+      /** See ListClaim. */
+      readonly also: readonly (readonly string[])[] | undefined;
+    }
   | { readonly ok: false; /** The first member that the callback lacks. */ readonly missing: string };
 
 /**
  * The entries to look up for a callback: one for each of its addresses if `to` is among the members,
- * otherwise one.
+ * otherwise one. Throws UnreadableMember.
  */
 export function entriesToLookUp(callback: Callback, members: readonly string[]): EntriesToLookUp {
-  let entries: readonly string[] | undefined;
-  for (const member of members) {
-    const values = valuesOf(callback, member);
-    if (values.length === 0) return { ok: false, missing: member };
-    entries = entries?.flatMap((entry) => values.map((value) => `${entry} ${value}`)) ?? values;
-  }
-  return { ok: true, entries: (entries ?? []).map(toComparableEntry) };
+  const values = members.map((member) => valuesOf(callback, member));
+  const missing = members.find((_, index) => values[index]?.length === 0);
+  if (missing !== undefined) return { ok: false, missing };
+  const spelt = values.map((texts, index) =>
+    texts.map((text) => [text, ...othersOf(callback, members[index], text)]),
+  );
+  const found = choices(spelt).map(entriesWith);
+  const also = found.map((entries) => entries.slice(1));
+  return {
+    ok: true,
+    entries: found.map(([entry = '']) => entry),
+    also: also.every((others) => others.length === 0) ? undefined : also,
+  };
+}
+
+function othersOf(callback: Callback, member: string | undefined, text: string): readonly string[] {
+  if (member === undefined || !ADDRESS_MEMBERS.has(member)) return [];
+  return callback.reading?.otherSpellings(text) ?? [];
 }
 
 /** Further faults of the same list add nothing. */
 const FAULTS_MAX = 10;
 
 /**
- * Checks the addresses of entries, and returns whether all of them are valid. Reports a fault for each
- * address in `texts` that no chain of its assets accepts. The assets are the symbol in the entry, or the
- * symbols under `when`. Nothing is checked without symbols, or if the asset table lacks one of them. A
- * release from the store is not checked again: its push checked it, by the rules of that version.
+ * Checks the addresses and destination tags of entries, and returns whether all of them are valid. Reports a
+ * fault for each entry in `texts` that has another one than the chains of its assets. The assets are the
+ * symbol in the entry, or the symbols under `when`. Nothing is checked without symbols, or if the asset table
+ * lacks one of them. A release from the store is not checked again: its push checked it, by the rules of that
+ * version.
  */
-export function checkAddresses(
+export function checkEntries(
   members: readonly string[],
   texts: readonly string[],
   path: Path,
-  context: RuleContext,
+  context: Pick<RuleContext, 'isStored' | 'assets' | 'when' | 'fault'>,
 ): boolean {
-  if (context.isStored || context.assets.size === 0) return true;
-  if (!members.some((member) => ADDRESS_MEMBERS.has(member))) return true;
+  const isChecked = members.some((member) => member === 'memo' || ADDRESS_MEMBERS.has(member));
+  if (context.isStored || !isChecked || context.assets.size === 0) return true;
   let faults = 0;
   for (const text of texts) {
-    const wrong = wrongAddress(members, text, context);
+    const wrong = wrongEntry(members, entryParts(members, text) ?? [], context);
     if (wrong === undefined) continue;
-    context.fault(path, wrong, 'copy the address again from where it is known');
+    context.fault(path, wrong.message, wrong.fix);
     if (++faults === FAULTS_MAX) break;
   }
   return faults === 0;
 }
 
-/** A sentence about the first address in an entry that is not an address on any chain of its assets. */
-function wrongAddress(members: readonly string[], text: string, context: RuleContext): string | undefined {
-  const parts = entryParts(members, text) ?? [];
+/** The first part of an entry that no callback about its assets can have. */
+function wrongEntry(
+  members: readonly string[],
+  parts: readonly string[],
+  scope: Scope,
+): WrongText | undefined {
   const named = parts[members.indexOf('symbol')];
-  const symbols = named === undefined ? [...(context.when.get('symbol') ?? [])] : [named];
-  const assets = symbols.map((symbol) => context.assets.get(symbol)).filter((asset) => asset !== undefined);
-  if (assets.length === 0 || assets.length < symbols.length) return undefined;
+  const assets = knownAssets(scope, named === undefined ? undefined : [named]);
+  if (assets === undefined) return undefined;
   for (const [index, member] of members.entries()) {
-    if (!ADDRESS_MEMBERS.has(member)) continue;
-    const address = parts[index] ?? '';
-    const reads = assets.map((asset) => ({ asset, read: readAssetAddress(asset, address) }));
-    if (reads.some(({ read }) => read.ok)) continue;
-    const why = reads.map(({ asset, read }) => `of ${asset.symbol}: ${read.ok ? '' : read.because}`);
-    return `${formatInput(address)} is not an address ${why.join('; nor ')}`;
+    const wrong = wrongText(member, parts[index] ?? '', assets);
+    if (wrong !== undefined) return wrong;
   }
   return undefined;
 }

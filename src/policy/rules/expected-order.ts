@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { subjectOf } from '../../callback/callback.ts';
-import { orderMembersOf } from '../order-members.ts';
+import { orderMembersOf, otherOrderTexts } from '../order-members.ts';
 import { defineRule } from './rule.ts';
 
 export const expectedOrder = defineRule({
@@ -19,6 +19,8 @@ export const expectedOrder = defineRule({
       'not have one.',
     'If the order has the empty text for input_data or interactive_contract, the callback must lack it.',
     'A withdrawal to several addresses only matches an order that names all of them, with their amounts.',
+    'An order names an address in any of its spellings, if the asset table names the chain of the asset. The ' +
+      'callback is refused if its `to` is not an address of that chain.',
     'An approval uses the order up: it then holds only for repeats and later questions about ' +
       'the same subject.',
     'A cancelled, expired or used order refuses. A refusal is not final: the next repeat after ' +
@@ -102,7 +104,7 @@ rules:
         verdict: 'claim',
         because: `an announced order for ${subject} that agrees with it`,
         values: { subject, amount, symbol },
-        claims: [{ type: 'order', members }],
+        claims: [{ type: 'order', members, also: otherOrderTexts(callback) }],
         afresh: true,
       };
     },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { knownAssets, wrongText } from '../asset-texts.ts';
 import { compileExpression } from '../expression/compile.ts';
 import { BOUNDS } from '../expression/language.ts';
 import { defineRule, pass, refuse } from './rule.ts';
@@ -31,7 +32,8 @@ export const expression = defineRule({
       'as 1.5 is a fault, since CEL would read it as binary floating point.',
     'Texts are compared as everywhere in a policy: hexadecimal (`0x…`) and bech32 (`bc1…`) ' +
       'without regard to case, also by `startsWith`, `endsWith` and `contains`. There are no ' +
-      'regular expressions (`matches`).',
+      'regular expressions (`matches`). If the asset table names the chain of the asset, an address equals each of ' +
+      'its spellings, and `startsWith`, `endsWith` and `contains` look at its canonical form.',
     '`outputs.all(o, …)`, `exists`, `exists_one`, `filter` and `map` loop over the outputs, ' +
       'without nesting. `sum` adds the result of `map`.',
     'Names, types and limits are checked when the policy is pushed.',
@@ -94,7 +96,12 @@ rules:
         expect: { verdict: FAILURE, rule: expression#2, values: { memo: REF-7 } }
 `,
   compile: ({ require: text, because }, context) => {
-    const compiled = compileExpression(text, context.callback);
+    const assets = context.isStored ? undefined : knownAssets(context);
+    const compiled = compileExpression(
+      text,
+      context.callback,
+      (member, each) => assets && wrongText(member, each, assets),
+    );
     if (!compiled.ok) return context.fault(['require'], compiled.message, compiled.fix);
     const shown = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX - 1)}…` : text;
     const passes = `it is true that ${shown}`;

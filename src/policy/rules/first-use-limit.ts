@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Callback } from '../../callback/callback.ts';
 import { type Amount, formatAmount } from '../../values/amount.ts';
 import { canonicalJson } from '../../values/canonical.ts';
+import { payoutsOf } from '../members.ts';
 import { keyOf } from './counting.ts';
 import { entryMembers, entriesToLookUp } from './entry.ts';
 import {
@@ -15,7 +16,7 @@ import {
   textList,
   formatMember,
 } from './parameter.ts';
-import { type RuleOutcome, defineRule, refuse } from './rule.ts';
+import { ADDRESS_NOTE, type RuleOutcome, defineRule, refuse } from './rule.ts';
 
 const NAME = 'first-use-limit';
 
@@ -39,6 +40,7 @@ export const firstUseLimit = defineRule({
     'With `by: asset`, `max` is a table of amounts by symbol. An asset that is not in the ' +
       'table is refused. Symbols are case-sensitive.',
     'A callback that lacks one of the members is refused.',
+    ADDRESS_NOTE,
     'A refusal is not final: each repeat is decided again.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
@@ -152,7 +154,7 @@ function judge(callback: Callback, { policy, members, maxFor, period }: FirstUse
   const found = entriesToLookUp(callback, members);
   if (!found.ok) return refuse(`${found.missing} is missing`, { member });
   const { entries } = found;
-  const payouts = members.includes('to') ? callback.payouts : [{ to: undefined, amount }];
+  const payouts = members.includes('to') ? payoutsOf(callback) : [{ to: undefined, amount }];
   if (payouts.length !== entries.length) return refuse(`${member} has several values`, { member });
   const known = canonicalJson({ policy, rule: NAME, members, symbol });
   return {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { valuesOf } from '../members.ts';
-import { checkAddresses } from './entry.ts';
+import { checkEntries } from './entry.ts';
 import { memberOf, memberText, memberTexts, textList, formatMember } from './parameter.ts';
-import { defineRule, pass, refuse } from './rule.ts';
+import { ADDRESS_NOTE, defineRule, pass, refuse } from './rule.ts';
 
 export const memberEquals = defineRule({
   name: 'member-equals',
@@ -12,7 +12,8 @@ export const memberEquals = defineRule({
     'Hexadecimal texts (`0x…`) and bech32 addresses (`bc1…`) are compared without regard to ' +
       'case, all others exactly.',
     'For a withdrawal to several addresses, each address in `to` must be one of the values.',
-    'If the asset table has every symbol under `when`, the addresses for `from` and `to` are ' +
+    ADDRESS_NOTE,
+    'If the asset table has every symbol under `when`, the addresses and destination tags in the values are ' +
       'checked as their chain writes them.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
@@ -67,7 +68,7 @@ rules:
     const texts = value === undefined ? (values ?? []) : [value];
     const path = [value === undefined ? 'values' : 'value'];
     const allowed = memberTexts(member, texts, path, context);
-    if (allowed === undefined || !checkAddresses([member], texts, path, context)) return undefined;
+    if (allowed === undefined || !checkEntries([member], texts, path, context)) return undefined;
     const expected = [...allowed].slice(0, 5).join(', ');
     const others = allowed.size > 5 ? ` or one of ${allowed.size - 5} more` : '';
     return {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ListClaim } from '../../claims/list.ts';
 import { LIST_NAME } from '../list-file.ts';
-import { checkAddresses, entriesOf, entryMembers, entriesToLookUp } from './entry.ts';
+import { checkEntries, entriesOf, entryMembers, entriesToLookUp } from './entry.ts';
 import { formatMember, textList } from './parameter.ts';
-import { type Check, type RuleContext, faultOfRuleFile, pass, refuse } from './rule.ts';
+import { ADDRESS_NOTE, type Check, type RuleContext, faultOfRuleFile, pass, refuse } from './rule.ts';
 
 const LIST = 'the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
 
@@ -55,7 +55,8 @@ export const membershipNotes: readonly string[] = [
     'contain blanks.',
   'In a file, an entry that contains ` #`, or starts with `"`, is written as a JSON string: ' +
     '`"rPEP… XRP order #7"`.',
-  'If the asset table has every symbol under `when` (or in the entry), the addresses in ' +
+  ADDRESS_NOTE,
+  'If the asset table has every symbol under `when` (or in the entry), the addresses and destination tags in ' +
     '`values` and `file` are checked as their chain writes them. A misspelt address is then a ' +
     'fault, and not an entry without effect.',
 ];
@@ -79,7 +80,7 @@ export function compileMembership(
   const held = texts && entriesOf(members, texts, path, context);
   if (texts === undefined || held === undefined) return undefined;
   const written = file === undefined ? texts : (context.listAsWritten(file) ?? []);
-  if (!checkAddresses(members, written, path, context)) return undefined;
+  if (!checkEntries(members, written, path, context)) return undefined;
   return membershipCheck(members, must, file ?? 'the values of the policy', held);
 }
 
@@ -109,14 +110,14 @@ function membershipCheck(
     evaluate: (callback) => {
       const found = entriesToLookUp(callback, members);
       if (!found.ok) return refuse(`${found.missing} is missing`, { member, list });
-      const { entries } = found;
+      const { entries, also } = found;
       if (held === undefined) {
         const on = must === 'hold-all' ? 'on' : 'not on';
         return {
           verdict: 'claim',
           because: `${formatMember(member, entries)} ${on} the list ${list}`,
           values: { member, list, values: joined(entries) },
-          claims: [{ type: 'list', list, values: entries, must }],
+          claims: [{ type: 'list', list, values: entries, also, must }],
         };
       }
       const wrong = entries.filter((entry) => held.has(entry) !== (must === 'hold-all'));

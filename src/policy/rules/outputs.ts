@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { formatAmount } from '../../values/amount.ts';
+import { payoutsOf } from '../members.ts';
 import {
   type Bound,
   amountOrTable,
@@ -10,7 +11,7 @@ import {
   warnOfZero,
   wholeNumberText,
 } from './parameter.ts';
-import { type RuleOutcome, defineRule, pass, refuse } from './rule.ts';
+import { ADDRESS_NOTE, type RuleOutcome, defineRule, pass, refuse } from './rule.ts';
 import type { Payout } from '../../callback/callback.ts';
 
 export const outputs = defineRule({
@@ -21,6 +22,7 @@ export const outputs = defineRule({
     'If the outputs do not sum to `amount`, or lack the address in `to`, the callback is ' +
       'refused before any rule.',
     'An address that appears several times counts once, with the sum of its amounts.',
+    ADDRESS_NOTE,
     'Rules about addresses, such as allow-list, apply to each output. The rules amount-limit ' +
       'and window-limit judge the total.',
     'With `by: asset`, `maxEach` is a table of amounts by symbol. An asset that is not in the ' +
@@ -82,7 +84,10 @@ rules:
   compile: ({ max, maxEach }, context) => {
     warnOfZero(maxEach, 'maxEach', context);
     const eachFor = maxEach === undefined ? undefined : boundLookup(maxEach);
-    return { evaluate: ({ payouts, symbol }) => judge(payouts, symbol, max, eachFor) };
+    return {
+      comparedAsText: { members: ['to'], effect: 'counts as another address', evades: true },
+      evaluate: (callback) => judge(payoutsOf(callback), callback.symbol, max, eachFor),
+    };
   },
 });
 

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { SYMBOL } from '../../callback/member-readers.ts';
 import { type Amount, AMOUNT_SCALE, formatAmount, parseAmount } from '../../values/amount.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
-import { SOURCE, memberNamed, memberNames, readMemberText } from '../members.ts';
+import { addressTexts, chainsWithSpellings } from '../asset-texts.ts';
+import { ADDRESS_MEMBERS, SOURCE, memberNamed, memberNames, readMemberText } from '../members.ts';
 import type { RuleContext } from './rule.ts';
 
 /*
@@ -203,18 +204,19 @@ export function memberOf(name: string, path: Path, context: RuleContext): string
 }
 
 /**
- * The texts in the form that callbacks have. Reports a fault for the first text that no callback can have.
+ * The texts in the forms that callbacks have. Reports a fault for the first text that no callback can have.
  */
 export function memberTexts(
   member: string,
   texts: readonly string[],
   path: Path,
-  context: Pick<RuleContext, 'fault' | 'isStored'>,
+  context: Pick<RuleContext, 'fault' | 'isStored' | 'assets' | 'when'>,
 ): ReadonlySet<string> | undefined {
   const read = new Set<string>();
+  const chains = ADDRESS_MEMBERS.has(member) ? chainsWithSpellings(context) : [];
   for (const each of texts) {
     const result = readMemberText(member, each);
-    if (result.ok) read.add(result.text);
+    if (result.ok) for (const form of addressTexts(result.text, chains)) read.add(form);
     // A stored release may be older than this check. No callback has the text, so the rule is the same
     // without it.
     else if (!context.isStored) {

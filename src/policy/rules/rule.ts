@@ -93,6 +93,12 @@ export function faultOfRuleFile(
     : context.fault(parameter.path, messageOf(thrown), parameter.fix);
 }
 
+/** For rules that compare or count addresses. */
+export const ADDRESS_NOTE =
+  'If the asset table names the chain of the asset, all spellings of an address are the same address, and a ' +
+  'text that is not an address of the chain is refused. Under the chain `text`, and for an asset that is not ' +
+  'in the table, addresses are compared as text.';
+
 /** A compiled rule, and its declarations. */
 export interface Check {
   readonly evaluate: (callback: Callback, facts: Facts) => RuleOutcome;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { AMOUNT_SCALE } from '../../values/amount.ts';
-import { valuesOf } from '../members.ts';
 import { ONE_SYMBOL_NOTE, compileCounter, countingNotes, countingParameters } from './counting.ts';
 import { toBound, countText, onlySymbol } from './parameter.ts';
 import { defineRule } from './rule.ts';
@@ -76,7 +75,8 @@ rules:
       counter && {
         ...counter.check,
         evaluate: (callback, { nowMs }) => {
-          const payouts = valuesOf(callback, 'to').map((to) => ({ to, amount: ONE }));
+          // The counter checks the addresses if it counts by them.
+          const payouts = (callback.values.get('to') ?? []).map((to) => ({ to, amount: ONE }));
           return counter.claim(callback, { total: ONE, text: '1', payouts }, most, nowMs);
         },
       }

@@ -126,21 +126,18 @@ function createWindowCheck(
   };
 }
 
-function checkList(lists: ListTables, source: string, { list, values, must }: ListClaim): ListResult {
-  const present = lists.present(source, list, values);
+function checkList(lists: ListTables, source: string, claim: ListClaim): ListResult {
+  const { values, must } = claim;
+  const present = lists.added(source, claim)?.map(([value]) => value);
   if (present === undefined) return { holds: false, missing: true, present: [] };
   const wanted = must === 'hold-all' ? values.length : 0;
   // No rule makes a claim without values. It holds neither way.
   return { holds: values.length > 0 && present.length === wanted, missing: false, present };
 }
 
-function checkAged(
-  lists: ListTables,
-  source: string,
-  { list, values, ageMs }: AgedClaim,
-  nowMs: number,
-): AgedResult {
-  const added = lists.added(source, list, values);
+function checkAged(lists: ListTables, source: string, claim: AgedClaim, nowMs: number): AgedResult {
+  const { values, ageMs } = claim;
+  const added = lists.added(source, claim);
   if (added === undefined) return { holds: false, missing: true, added: [] };
   const holds =
     values.length > 0 &&
@@ -155,14 +152,27 @@ function checkMark({ ageMs, exempt }: MarkClaim, markedAtMs: number, nowMs: numb
 }
 
 /** See Orders in store.ts. `usesOrder`: an earlier approval of this subject used the order up. */
-function checkOrder(order: Order | undefined, { members }: OrderClaim, usesOrder: boolean): OrderResult {
+function checkOrder(
+  order: Order | undefined,
+  { members, also = {} }: OrderClaim,
+  usesOrder: boolean,
+): OrderResult {
   const state = orderState(order, usesOrder);
   if (order === undefined || state !== 'agrees') return { holds: false, order: state, differs: [] };
   const differs = Object.entries(order.members)
-    .filter(([name, text]) => !Object.hasOwn(members, name) || members[name] !== text)
+    .filter(([name, text]) => !agrees(members, name, text) && !agrees(also, name, text))
     .map(([name]) => name)
     .sort();
   return { holds: differs.length === 0, order: differs.length === 0 ? 'agrees' : 'differs', differs };
+}
+
+function agrees(
+  members: Readonly<Record<string, string | readonly string[]>>,
+  name: string,
+  text: string,
+): boolean {
+  const own = Object.hasOwn(members, name) ? members[name] : undefined;
+  return typeof own === 'string' ? own === text : own?.includes(text) === true;
 }
 
 /** `agrees` means that the members can be compared. */

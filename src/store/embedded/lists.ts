@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { ListClaim } from '../../claims/list.ts';
 import { missingList } from '../not-found.ts';
 import type { ListChange, ListEntry, ListSummary } from '../store.ts';
 import type { JournalTable } from './journal.ts';
@@ -11,10 +12,11 @@ type Added = readonly [value: string, addedAtMs: number];
 export interface ListTables {
   /** The number of changes to a list; 0 for a list that does not exist. */
   version(source: string, list: string): number;
-  /** The values that the list holds; undefined for a list that does not exist. */
-  present(source: string, list: string, values: readonly string[]): readonly string[] | undefined;
-  /** Like {@link present}, with the time when each was added. */
-  added(source: string, list: string, values: readonly string[]): readonly Added[] | undefined;
+  /**
+   * The values that the list holds, each with the time when the first of its texts was added. Undefined for a
+   * list that does not exist.
+   */
+  added(source: string, claim: Pick<ListClaim, 'list' | 'values' | 'also'>): readonly Added[] | undefined;
   change(
     change: ListChange,
     nowMs: number,
@@ -46,23 +48,23 @@ export function createLists(connection: DatabaseSync, journal: JournalTable): Li
     `SELECT value, added_ms FROM list_entry WHERE list = ? AND value > ? ORDER BY value LIMIT ${PAGE_SIZE}`,
   );
 
-  const findAdded: ListTables['added'] = (source, list, values) => {
-    const row = find.get(source, list);
-    if (row === undefined) return undefined;
-    const id = integer(row, 'id');
-    return values.flatMap((value): readonly Added[] => {
-      const entry = holds.get(id, value);
-      return entry === undefined ? [] : [[value, integer(entry, 'added_ms')]];
-    });
-  };
-
   return {
     version(source, list) {
       const row = find.get(source, list);
       return row === undefined ? 0 : integer(row, 'version');
     },
-    present: (source, list, values) => findAdded(source, list, values)?.map(([value]) => value),
-    added: findAdded,
+    added(source, { list, values, also }) {
+      const row = find.get(source, list);
+      if (row === undefined) return undefined;
+      const id = integer(row, 'id');
+      return values.flatMap((value, index): readonly Added[] => {
+        const times = [value, ...(also?.[index] ?? [])].flatMap((each) => {
+          const entry = holds.get(id, each);
+          return entry === undefined ? [] : integer(entry, 'added_ms');
+        });
+        return times.length === 0 ? [] : [[value, Math.min(...times)]];
+      });
+    },
     change({ source, list, add: adding, remove: removing, by, message }, nowMs) {
       // A misspelt name would create an empty list, which passes every rule that denies listed values.
       if (adding.length === 0 && removing.length > 0 && find.get(source, list) === undefined)

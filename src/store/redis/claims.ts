@@ -25,10 +25,15 @@ export function claimArguments(claim: Claim): string[] {
   if (claim.type === 'speed-up') return [header(claim, `${claim.max} ${claim.withinMs}`)];
   if (claim.type === 'order') {
     const members = Object.entries(claim.members);
-    return [header(claim, String(members.length)), ...members.flat()];
+    const also = Object.entries(claim.also ?? {}).flatMap(([name, texts]) =>
+      texts.map((text) => [name, text]),
+    );
+    return [header(claim, `${members.length} ${also.length}`), ...members.flat(), ...also.flat()];
   }
   const condition = claim.type === 'list' ? claim.must : claim.ageMs;
-  return [header(claim, `${condition} ${claim.values.length}`), claim.list, ...claim.values];
+  const { list, values, also = [] } = claim;
+  const others = values.flatMap((_, index) => (also[index] ?? []).map((text) => [String(index + 1), text]));
+  return [header(claim, `${condition} ${values.length} ${others.length}`), list, ...values, ...others.flat()];
 }
 
 function windowHeader(claim: WindowClaim): string {

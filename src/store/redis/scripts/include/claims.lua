@@ -24,34 +24,46 @@ local function result_joined(result)
   return table.concat(result, ' ')
 end
 
--- list: the list has all of the values, or none. Header: hold-all or hold-none, number of values. Texts: name
--- of the list, the values.
+-- list: the list has all of the values, or none. Header: hold-all or hold-none, number of values, number of
+-- their other texts. Texts: name of the list, the values, then each other text after the number of its value.
 
-local function list_texts(claim, count, at)
-  claim.name, claim.values = ARGV[at], {}
-  for index = 1, count do claim.values[index] = ARGV[at + index] end
-  return at + count + 1
+local function list_texts(claim, count, others, at)
+  claim.name, claim.values, claim.texts, claim.value_of = ARGV[at], {}, {}, {}
+  for index = 1, count do
+    claim.values[index], claim.texts[index], claim.value_of[index] = ARGV[at + index], ARGV[at + index], index
+  end
+  local last = at + count
+  for index = 1, others do
+    claim.texts[count + index] = ARGV[last + 2 * index]
+    claim.value_of[count + index] = tonumber(ARGV[last + 2 * index - 1])
+  end
+  return last + 2 * others + 1
 end
 
 local function list_version(lists, name)
   return string.match(redis.call('HGET', lists, name) or '', '^%d+') or '0'
 end
 
--- Returns when each value was added, or false; then whether the list is missing. Remembers the version of the
--- list, because a refusal depends on it.
+-- Returns when the first text of each value was added, or nil; then whether the list is missing. Remembers the
+-- version of the list, because a refusal depends on it.
 local function list_look_up(claim, step)
   local version = list_version(step.lists, claim.name)
   step.versions[claim.name] = version
-  return fields_get(claim.key, claim.values), version == '0'
+  local added = {}
+  for index, at in ipairs(fields_get(claim.key, claim.texts)) do
+    local value = claim.value_of[index]
+    if at and (not added[value] or tonumber(at) < tonumber(added[value])) then added[value] = at end
+  end
+  return added, version == '0'
 end
 
 local list_kind = {}
 
 function list_kind.read(claim, header, rest, at)
-  local must, count = string.match(header, '^(hold%-%l+) (%d+)$', rest)
+  local must, count, others = string.match(header, '^(hold%-%l+) (%d+) (%d+)$', rest)
   if not must then error('unknown claim: ' .. header) end
   claim.must = must
-  return list_texts(claim, tonumber(count), at)
+  return list_texts(claim, tonumber(count), tonumber(others), at)
 end
 
 function list_kind.check(claim, step)
@@ -73,16 +85,16 @@ function list_kind.check(claim, step)
   return result
 end
 
--- aged: the list has had all of the values for some time. Header: least age in ms, number of values. Texts:
--- name of the list, the values.
+-- aged: the list has had all of the values for some time. Header: least age in ms, then as of a list. Texts: as
+-- of a list.
 
 local aged_kind = {}
 
 function aged_kind.read(claim, header, rest, at)
-  local age_ms, count = string.match(header, '^(%d+) (%d+)$', rest)
+  local age_ms, count, others = string.match(header, '^(%d+) (%d+) (%d+)$', rest)
   if not age_ms then error('unknown claim: ' .. header) end
   claim.age_ms = tonumber(age_ms)
-  return list_texts(claim, tonumber(count), at)
+  return list_texts(claim, tonumber(count), tonumber(others), at)
 end
 
 function aged_kind.check(claim, step)
@@ -174,18 +186,23 @@ function mark_kind.reserve(claim, step)
   end
 end
 
--- order: the callback agrees with the order that was announced for the subject. Header: number of members.
--- Texts: name and text of each. Both the order and the subject keep when the order was used, so that a
--- subject which Redis forgot does not use the order a second time.
+-- order: the callback agrees with the order that was announced for the subject. Header: number of members,
+-- number of their other texts. Texts: name and text of each member, then of each other text. Both the order
+-- and the subject keep when the order was used, so that a subject which Redis forgot does not use the order a
+-- second time.
 
 local order_kind = {}
 
 function order_kind.read(claim, header, rest, at)
-  local count = tonumber(string.match(header, '^(%d+)$', rest))
+  local count, others = string.match(header, '^(%d+) (%d+)$', rest)
   if not count then error('unknown claim: ' .. header) end
   claim.remembered, claim.members = 'order', {}
-  for text = at, at + 2 * count - 2, 2 do claim.members[ARGV[text]] = ARGV[text + 1] end
-  return at + 2 * count
+  local last = at + 2 * (tonumber(count) + tonumber(others))
+  for name = at, last - 2, 2 do
+    local texts = claim.members[ARGV[name]] or {}
+    texts[ARGV[name + 1]], claim.members[ARGV[name]] = true, texts
+  end
+  return last
 end
 
 local function order_found(order, claim, step, differs)
@@ -194,7 +211,7 @@ local function order_found(order, claim, step, differs)
   local state = order_state(order, step.now)
   if state ~= 'expected' and not claim.in_use then return state end
   for name, text in pairs(order.members) do
-    if claim.members[name] ~= text then table.insert(differs, name) end
+    if not (claim.members[name] or {})[text] then table.insert(differs, name) end
   end
   return #differs == 0 and 'agrees' or 'differs'
 end

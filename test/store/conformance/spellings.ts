@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import type { ListClaim } from '../../../src/claims/list.ts';
+import {
+  HOUR_MS,
+  START_MS,
+  agedClaim,
+  announcement,
+  change,
+  claimsOf,
+  idOf,
+  listClaim,
+  orderClaim,
+  request,
+} from '../requests.ts';
+import { type OpenStore, ready } from './store-under-test.ts';
+
+export function describeSpellings(open: OpenStore): void {
+  describe('a value with other spellings', () => {
+    const also = [['A', 'à'], [], ['C c']];
+    const values = ['a', 'b', 'c'];
+    const list = (must: ListClaim['must'], wanted: readonly string[] = values, others = also) =>
+      listClaim('list', must, wanted, { also: others });
+
+    it.each<[held: readonly string[], present: readonly string[]]>([
+      [[], []],
+      [['x', 'B', 'C'], []],
+      [['a'], ['a']],
+      [['A'], ['a']],
+      [['à', 'A', 'a'], ['a']],
+      [
+        ['C c', 'à'],
+        ['a', 'c'],
+      ],
+      [
+        ['C c', 'b', 'A'],
+        ['a', 'b', 'c'],
+      ],
+    ])('is on a list that holds %j as %j', async (held, present) => {
+      const { store } = await ready(open);
+      await store.changeList(change('list', held));
+      const claims = [list('hold-all'), list('hold-none'), list('hold-none', ['b', 'a'], [['x'], []])];
+      const result = await store.settle(request({ approves: false, claims }));
+      expect(claimsOf(result).slice(0, 2)).toEqual([
+        { holds: present.length === 3, missing: false, present },
+        { holds: present.length === 0, missing: false, present },
+      ]);
+      expect(claimsOf(result)[2]).toMatchObject({
+        present: [
+          ...(held.some((text) => text === 'b' || text === 'x') ? ['b'] : []),
+          ...(held.includes('a') ? ['a'] : []),
+        ],
+      });
+      expect((await store.entry('shop', idOf(result)))?.claims).toEqual(claimsOf(result));
+    });
+
+    it('is refused or approved by it', async () => {
+      const { store } = await ready(open);
+      await store.changeList(change('list', ['A', 'b', 'C c']));
+      expect(await store.settle(request({ subject: 'payment:1', claims: [list('hold-all')] }))).toMatchObject(
+        { verdict: 'SUCCESS' },
+      );
+      expect(
+        await store.settle(request({ subject: 'payment:2', claims: [list('hold-none')] })),
+      ).toMatchObject({ verdict: 'FAILURE' });
+      await store.changeList(change('list', [], ['C c']));
+      expect(await store.settle(request({ subject: 'payment:3', claims: [list('hold-all')] }))).toMatchObject(
+        { verdict: 'FAILURE' },
+      );
+      expect(
+        await store.settle(request({ subject: 'payment:4', claims: [list('hold-none', ['c'], [['C c']])] })),
+      ).toMatchObject({ verdict: 'SUCCESS' });
+    });
+
+    it('fails of a list that does not exist', async () => {
+      const { store } = await ready(open);
+      const result = await store.settle(request({ claims: [list('hold-none')] }));
+      expect(claimsOf(result)).toEqual([{ holds: false, missing: true, present: [] }]);
+    });
+
+    it('is on a list since the first of its spellings was added', async () => {
+      const { store, clock } = await ready(open);
+      await store.changeList(change('list', ['à']));
+      clock.advance(HOUR_MS - 1);
+      await store.changeList(change('list', ['a', 'b', 'C c']));
+      const aged = (ageMs: number) => agedClaim('list', ageMs, values, { also, afresh: true });
+      const settled = async (ageMs: number) =>
+        claimsOf(await store.settle(request({ approves: false, afresh: true, claims: [aged(ageMs)] })));
+      const later = START_MS + HOUR_MS - 1;
+      const added = [
+        ['a', START_MS],
+        ['b', later],
+        ['c', later],
+      ];
+      expect(await settled(0)).toEqual([{ holds: true, missing: false, added }]);
+      expect(await settled(1)).toEqual([{ holds: false, missing: false, added }]);
+      const only = agedClaim('list', HOUR_MS - 1, ['a'], { also: [['à']] });
+      expect(await store.settle(request({ claims: [only] }))).toMatchObject({ verdict: 'SUCCESS' });
+    });
+
+    it('may have very many, and so may very many values', async () => {
+      const { store } = await ready(open);
+      const many = Array.from({ length: 1500 }, (_, index) => `value ${index}`);
+      const others = many.map((value) => [`${value}!`]);
+      await store.changeList(change('list', others.flat()));
+      const claims = [listClaim('list', 'hold-all', many, { also: others })];
+      const result = await store.settle(request({ claims }));
+      expect(result).toMatchObject({ verdict: 'SUCCESS' });
+      expect(claimsOf(result)).toEqual([{ holds: true, missing: false, present: many }]);
+    });
+
+    it('agrees with an order that has one of them, and with no other', async () => {
+      const { store } = await ready(open);
+      const members = { to: 'a', memo: '', amount: '1' };
+      const claim = orderClaim(members, { also: { to: ['A', 'à'], from: ['a'] }, afresh: true });
+      for (const [index, [to, differs]] of [
+        ['a', []],
+        ['A', []],
+        ['à', []],
+        ['À', ['to']],
+        ['', ['to']],
+      ].entries() as ArrayIterator<[number, [string, string[]]]>) {
+        const subject = `payment:${index}`;
+        await store.expectOrder(announcement({ subject, members: { ...members, to } }));
+        const result = await store.settle(request({ subject, claims: [claim] }));
+        expect(claimsOf(result)).toEqual([
+          { holds: differs.length === 0, order: differs.length === 0 ? 'agrees' : 'differs', differs },
+        ]);
+      }
+      await store.expectOrder(
+        announcement({ subject: 'payment:9', members: { from: 'a', memo: 'a', constructor: 'x' } }),
+      );
+      const result = await store.settle(request({ subject: 'payment:9', claims: [claim] }));
+      expect(claimsOf(result)).toEqual([
+        { holds: false, order: 'differs', differs: ['constructor', 'memo'] },
+      ]);
+    });
+  });
+}
