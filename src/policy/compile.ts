@@ -6,6 +6,7 @@ import { ASSETS_FILE, type AssetTable, compileAssets } from './assets.ts';
 import { type EntryDocument, type PolicyDocument, type RuleDocument, readPolicy } from './document.ts';
 import {
   type Path,
+  type Place,
   type PolicyFault,
   type Problem,
   faultOfFile,
@@ -219,6 +220,8 @@ function compileAll(
   };
 }
 
+const placeIn = ({ file, line, column }: PolicyFault): Place => ({ file, line, column });
+
 /** The policies that could be compiled, including those with faults. */
 function compileEach(
   written: readonly ParsedDocument[],
@@ -230,7 +233,9 @@ function compileEach(
     const problems: Problem[] = [];
     const doubts: Problem[] = [];
     const document = readPolicy(json, problems);
-    const policy = document && compilePolicy(document, files, problems, doubts);
+    const placeOf = (path: Path): Place | undefined =>
+      files.isStored ? undefined : placeIn(faultOf({ path, of: 'name', message: '', fix: '' }));
+    const policy = document && compilePolicy(document, files, problems, { doubts, placeOf });
     const place = faultOf({ path: ['policy'], of: 'value', message: '', fix: '' });
     const first = policy && firstOf.get(policy.name);
     if (first !== undefined && policy !== undefined) {
@@ -254,10 +259,10 @@ export function compilePolicy(
   document: PolicyDocument,
   files: RuleFiles,
   problems: Problem[],
-  doubts: Problem[] = [],
+  { doubts = [], placeOf = () => undefined }: Partial<Pick<PolicyParts, 'doubts' | 'placeOf'>> = {},
 ): CompiledPolicy {
   const { name, callback, final } = document;
-  const given = { ...files, kind: callback, problems, when: ALWAYS.texts };
+  const given = { ...files, kind: callback, problems, when: ALWAYS.texts, placeOf };
   const when = compileWhen(document.when, ['when'], given);
   const policy: PolicyParts = { ...given, name, doubts, counters: new Map(), rules: [] };
   const entries = document.rules
@@ -281,6 +286,7 @@ interface PolicyParts extends RuleFiles {
   readonly problems: Problem[];
   /** What is valid, but hardly meant. */
   readonly doubts: Problem[];
+  readonly placeOf: (path: Path) => Place | undefined;
   /** By counter, the rules that count in it. */
   readonly counters: Map<string, { readonly place: string; readonly alternatives: readonly string[] }[]>;
   /** The rules that were compiled, in order. */
@@ -331,7 +337,7 @@ function compileRule(
   policy: PolicyParts,
   { when, always, mode, alternatives, scope, own }: Surroundings & { readonly own: When },
 ): CompiledRule | undefined {
-  const { kind, problems, doubts } = policy;
+  const { kind, problems, doubts, placeOf } = policy;
   const base = [...path, rule.name];
   const reportTo =
     (found: Problem[]): RuleContext['fault'] =>
@@ -364,7 +370,7 @@ function compileRule(
   }
   if (check === undefined) return undefined;
   checkCounter(check.counter, { place, path: [...path, rule.name], alternatives }, policy);
-  const compiled = { ...check, name: `${rule.name}#${place}`, mode, when: own, always };
+  const compiled = { ...check, name: `${rule.name}#${place}`, place: placeOf(base), mode, when: own, always };
   policy.rules.push(compiled);
   return compiled;
 }

@@ -33,6 +33,8 @@ export interface Condition {
   readonly test: (callback: Callback, facts: Facts) => Tested;
   /** Whether it depends on the callback alone, and not on time or prices. */
   readonly constant: boolean;
+  /** The members whose texts it compares. */
+  readonly members?: readonly string[];
 }
 
 /** The parts of the policy, and the files beside it, that a condition may use. */
@@ -48,7 +50,7 @@ const UNMET: Tested = { state: 'unmet' };
 
 /** The member has one of the texts. */
 export function oneOf(member: string, texts: ReadonlySet<string>): Condition {
-  return { constant: true, test: (callback) => testTexts(member, texts, callback) };
+  return { constant: true, members: [member], test: (callback) => testTexts(member, texts, callback) };
 }
 
 /** Whether the member's values are among the texts: all, some or none of them. */

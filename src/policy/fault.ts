@@ -23,11 +23,15 @@ export interface FilePlace {
   readonly at: Position;
 }
 
-/** A problem with its place. Line and column count from 1; they are 0 for a fault of the whole file. */
-export interface PolicyFault {
+/** Line and column count from 1; they are 0 for the whole file. */
+export interface Place {
   readonly file: string;
   readonly line: number;
   readonly column: number;
+}
+
+/** A problem with its place. */
+export interface PolicyFault extends Place {
   /** `rules[1].window-limit.max`; empty for a whole file or policy. */
   readonly path: string;
   readonly message: string;

@@ -1,6 +1,6 @@
 import type { Callback, Kind } from '../callback/callback.ts';
 import type { AssetTable } from './assets.ts';
-import type { PolicyFault } from './fault.ts';
+import type { Place, PolicyFault } from './fault.ts';
 import { SOURCE } from './members.ts';
 import type { Check } from './rules/rule.ts';
 import type { When } from './when.ts';
@@ -14,6 +14,8 @@ interface CompiledBase {
 
 /** A rule of a policy: its check, and what it declares. */
 export interface CompiledRule extends CompiledBase, Check {
+  /** Where its file has it; undefined for a stored release. */
+  readonly place?: Place | undefined;
   /** Whether it judges each callback that the policy applies to: it is not in `any`, and has no `when`. */
   readonly always: boolean;
 }

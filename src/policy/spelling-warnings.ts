@@ -1,71 +1,108 @@
+import { type Place, type PolicyFault, formatFault } from './fault.ts';
 import { ADDRESS_MEMBERS } from './members.ts';
-import type { CompiledPolicy, CompiledRule, Release } from './release.ts';
+import type { CompiledEntry, CompiledPolicy, Release } from './release.ts';
+import type { Check } from './rules/rule.ts';
+import { type When, bothTexts } from './when.ts';
 
-/**
- * A sentence for each rule that compares addresses as text although an address can be written in several
- * ways: the asset's chain is unknown, or no rule refuses the other spellings.
- */
-export function spellingWarnings(release: Pick<Release, 'policies' | 'assets'>): readonly string[] {
-  return release.policies.flatMap((policy) =>
-    policy.rules.flatMap(({ name, comparedAsText }) => {
-      const member = comparedAsText?.members.find((each) => ADDRESS_MEMBERS.has(each));
-      if (comparedAsText === undefined || member === undefined) return [];
-      const warning = warningOf(release, policy, { ...comparedAsText, member });
-      return warning === undefined ? [] : [`${policy.name}/${name}: ${warning}`];
-    }),
-  );
+type Compared = NonNullable<Check['compared']>;
+type Judged = Pick<Release, 'policies' | 'assets'>;
+
+interface Comparing {
+  /** `deny-list#1`, `when`, `deny-list#1/when`. */
+  readonly name: string;
+  readonly place: Place | undefined;
+  readonly compared: Compared | undefined;
+  /** The texts under its `when` and those around it. */
+  readonly texts: When['texts'];
 }
 
-type Compared = NonNullable<CompiledRule['comparedAsText']> & { readonly member: string };
+/**
+ * A sentence, with place and fix, for each rule and each `when` that compares addresses of an asset whose chain
+ * is not known: another spelling of an address is another value there.
+ */
+export function spellingWarnings(release: Judged): readonly string[] {
+  return release.policies.flatMap((policy) => {
+    const { when, entries } = policy;
+    const comparing = [
+      comparingUnder('when', when, when.texts),
+      ...entries.flatMap((entry) => comparingIn(entry, when.texts)),
+    ];
+    return comparing.flatMap(({ name, place, compared, texts }) => {
+      const member = compared?.members.find((each) => ADDRESS_MEMBERS.has(each));
+      if (compared === undefined || member === undefined) return [];
+      const other = (hint: string): string =>
+        `another spelling of an address${hint} in ${member} ${compared.effect}`;
+      const where = { file: '.', line: 0, column: 0, ...place, path: `${policy.name}/${name}` };
+      return warningsOf(release, { callback: policy.callback, texts }, other).map((warning) =>
+        formatFault({ ...where, ...warning }),
+      );
+    });
+  });
+}
 
-function warningOf(
-  release: Pick<Release, 'policies' | 'assets'>,
-  policy: CompiledPolicy,
-  { member, effect, evades }: Compared,
-): string | undefined {
+function comparingIn(entry: CompiledEntry, outer: When['texts']): readonly Comparing[] {
+  const texts = bothTexts(outer, entry.when.texts);
+  const under = comparingUnder(`${entry.name}/when`, entry.when, texts);
+  if ('entries' in entry) return [under, ...entry.entries.flatMap((each) => comparingIn(each, texts))];
+  const { name, place, compared } = entry;
+  return [under, { name, place, compared, texts }];
+}
+
+function comparingUnder(name: string, when: When, texts: When['texts']): Comparing {
+  const members = [...when.texts.keys(), ...when.conditions.flatMap((each) => each.members ?? [])];
+  return { name, place: when.place, compared: { members, effect: 'does not match it' }, texts };
+}
+
+/** The callbacks that are compared. */
+interface Scope extends Pick<CompiledPolicy, 'callback'>, Pick<When, 'texts'> {}
+
+type Warning = Pick<PolicyFault, 'message' | 'fix'>;
+
+function warningsOf(release: Judged, scope: Scope, other: (hint: string) => string): readonly Warning[] {
   const { assets } = release;
-  const symbols = [...(policy.when.texts.get('symbol') ?? assets.keys())].sort();
+  const named = scope.texts.get('symbol');
+  const symbols = [...(named ?? assets.keys())].sort();
   const texts = symbols.filter((symbol) => assets.get(symbol)?.chain === 'text');
+  const unknown = symbols.filter((symbol) => !assets.has(symbol));
+  const warnings: Warning[] = [];
   if (texts.length > 0) {
     const whose = texts.length === 1 ? 'its' : 'their';
-    return [
-      `assets.yaml sets \`chain: text\` for ${formatSymbols(texts)}, so ${whose} addresses are not validated`,
-      ' and are compared as exact text: another spelling of an address',
-      ` (without 0x, with leading zeros, in another form) in ${member} ${effect};`,
-      ' also deny or limit by another member, or, if assets.yaml can name the asset’s chain, write that chain',
-    ].join('');
+    warnings.push({
+      message:
+        `assets.yaml sets \`chain: text\` for ${formatSymbols(texts)}, so ${whose} addresses are not validated ` +
+        `and are compared as exact text: ${other(' (without 0x, with leading zeros, in another form)')}`,
+      fix:
+        'also deny or limit by another member, or, if assets.yaml can name the asset’s chain, write that ' +
+        'chain',
+    });
   }
-  if (!evades) return undefined;
-  const unknown = symbols.filter((symbol) => !assets.has(symbol));
-  if (unknown.length > 0 || symbols.length === 0) {
-    const whose = unknown.length > 0 ? formatSymbols(unknown) : 'its assets';
-    return [
-      `the chain of ${whose} is not known, so another spelling of an address in ${member} ${effect};`,
-      ' name it in assets.yaml, and put the rule address beside this one',
-    ].join('');
+  if (unknown.length > 0) {
+    warnings.push({
+      message: `the chain of ${formatSymbols(unknown)} is not known, so ${other('')}`,
+      fix: 'name it in assets.yaml',
+    });
   }
-  if (isChecked(release, policy, member)) return undefined;
-  return [
-    `no rule refuses a text in ${member} that is not a valid address of ${formatSymbols(symbols)}, such as `,
-    `one without 0x; such a text ${effect}; put the rule address beside it`,
-  ].join('');
+  if (named === undefined && !refusesUnknownAssets(release, scope)) {
+    warnings.push({
+      message: `the policy applies to assets that assets.yaml does not name; of these, ${other('')}`,
+      fix: 'name the assets under when, or put the rule address into the policy',
+    });
+  }
+  return warnings;
 }
 
-/**
- * Whether an enforcing rule checks the addresses of this member in every callback that the policy applies to.
- */
-function isChecked({ policies }: Pick<Release, 'policies'>, policy: CompiledPolicy, member: string): boolean {
+/** Whether an enforcing rule refuses unknown assets in every callback of the scope. */
+function refusesUnknownAssets({ policies }: Judged, { callback, texts: ours }: Scope): boolean {
   return policies.some(
     (other) =>
-      other.callback === policy.callback &&
+      other.callback === callback &&
       other.when.conditions.length === 0 &&
       [...other.when.texts].every(([name, texts]) => {
-        const ours = policy.when.texts.get(name);
-        return ours !== undefined && [...ours].every((text) => texts.has(text));
+        const own = ours.get(name);
+        return own !== undefined && [...own].every((text) => texts.has(text));
       }) &&
       other.rules.some(
-        ({ mode, always, checkedAddresses }) =>
-          mode === 'enforce' && always && checkedAddresses?.includes(member) === true,
+        ({ mode, always, refusesUnknownAssets: refuses }) => mode === 'enforce' && always && refuses,
       ),
   );
 }

@@ -2,7 +2,7 @@ import type { Callback, Kind } from '../callback/callback.ts';
 import { type Json, isObject } from '../values/canonical.ts';
 import { addressTexts, chainsWithSpellings, knownAssets, wrongText } from './asset-texts.ts';
 import type { Facts } from './facts.ts';
-import { type Path, type Problem, fixFor, formatInput } from './fault.ts';
+import { type Path, type Place, type Problem, fixFor, formatInput } from './fault.ts';
 import { ADDRESS_MEMBERS, memberNamed, memberNames, readMemberText } from './members.ts';
 import {
   MET,
@@ -25,6 +25,8 @@ export interface When {
   readonly texts: ReadonlyMap<string, ReadonlySet<string>>;
   /** All other conditions. */
   readonly conditions: readonly Condition[];
+  /** Where its file has it; undefined for a stored release. */
+  readonly place?: Place | undefined;
 }
 
 /** No condition: for all callbacks. */
@@ -43,7 +45,7 @@ export function compileWhen(written: Json | undefined, path: Path, given: Given)
     if ('test' in read) conditions.push(read);
     else texts.set(name, read);
   }
-  return { texts, conditions };
+  return { texts, conditions, place: given.placeOf(path) };
 }
 
 /** The texts that both allow. A rule counts one symbol if its own conditions name it. */
@@ -68,6 +70,7 @@ export interface Given extends Pick<
   /** The texts of the conditions around these. */
   readonly when: When['texts'];
   readonly problems: Problem[];
+  readonly placeOf: (path: Path) => Place | undefined;
 }
 
 /** The conditions of a mapping by canonical name: the texts of a member, or a condition of another form. */
@@ -208,6 +211,7 @@ function readNot(written: Json, path: Path, given: Given, depth: number): Condit
   );
   return {
     constant: conditions.every(({ constant }) => constant),
+    members: conditions.flatMap(({ members = [] }) => members),
     test(callback, facts) {
       const tested = testAll(conditions, callback, facts);
       if (tested.state === 'met') return { ...tested, state: 'unmet' };

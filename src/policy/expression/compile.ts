@@ -9,11 +9,13 @@ import type { Callback, Kind } from '../../callback/callback.ts';
 import { messageOf } from '../../errors.ts';
 import type { Facts } from '../facts.ts';
 import { type CheckText, ExpressionFault, analyseExpression } from './grammar.ts';
-import { BOUNDS, type Names, RENAMED, languageOf } from './language.ts';
+import { BOUNDS, type Names, OUTPUTS, RENAMED, languageOf } from './language.ts';
 import { shownValue } from './values.ts';
 
 /** A compiled expression. */
 interface Expression {
+  /** The members that it uses; the outputs of a withdrawal are its `to`. */
+  readonly members: readonly string[];
   /** Never throws. */
   readonly evaluate: (callback: Callback, facts: Facts) => Evaluated;
 }
@@ -59,7 +61,8 @@ export function compileExpression(
     if (type !== 'bool')
       throw new ExpressionFault(0, `its value is a ${type}, not true or false`, 'compare it with something');
     const used = new Set(uses.map(({ name }) => name));
-    return { ok: true, expression: { evaluate: evaluatorOf(parsed, names, used, nodesInLoops) } };
+    const members = [...used].flatMap((name) => (name === OUTPUTS ? 'to' : (names.get(name)?.member ?? [])));
+    return { ok: true, expression: { members, evaluate: evaluatorOf(parsed, names, used, nodesInLoops) } };
   } catch (thrown) {
     return { ok: false, ...faultOf(thrown, text) };
   }

@@ -96,7 +96,7 @@ rules:
     }
     if (members === undefined || unknown.length > 0) return undefined;
     return {
-      checkedAddresses: members,
+      refusesUnknownAssets: true,
       evaluate: (callback) => judge(callback, members, context.assets),
     };
   },

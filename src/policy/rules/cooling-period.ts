@@ -80,7 +80,7 @@ rules:
     const member = members.join(' ');
     return {
       lists: [list],
-      comparedAsText: { members, effect: 'is refused', evades: false },
+      compared: { members, effect: 'is refused' },
       evaluate: (callback) => {
         const found = entriesToLookUp(callback, members);
         if (!found.ok) return refuse(`${found.missing} is missing`, { member, list, for: period.text });

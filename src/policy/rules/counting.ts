@@ -73,7 +73,7 @@ export interface CountedAmounts {
 /** A count in the store. */
 export interface Counter {
   /** The declarations of a rule that counts. */
-  readonly check: Pick<Check, 'counter' | 'comparedAsText'>;
+  readonly check: Pick<Check, 'counter' | 'compared'>;
   /** Claims room for a callback. Refuses if the callback lacks a member in `per`. */
   readonly claim: (callback: Callback, counted: CountedAmounts, max: Bound, nowMs: number) => RuleOutcome;
 }
@@ -89,7 +89,7 @@ export function compileCounter(counting: CounterIdentity, context: RuleContext):
   const counter = canonicalJson({ ...identity, per });
   const compiled = { per, to: per.indexOf('to'), window, counter, onlyKey: keyOf(counter, []) };
   return {
-    check: { counter, comparedAsText: { members: per, effect: 'has a limit of its own', evades: true } },
+    check: { counter, compared: { members: per, effect: 'has a limit of its own' } },
     claim: (callback, counted, max, nowMs) => claimRoom(compiled, callback, { counted, max, nowMs }),
   };
 }

@@ -106,6 +106,7 @@ rules:
     const shown = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX - 1)}…` : text;
     const passes = `it is true that ${shown}`;
     return {
+      compared: { members: compiled.expression.members, effect: 'is another text' },
       evaluate: (callback, facts) => {
         const { holds, error, values } = compiled.expression.evaluate(callback, facts);
         if (holds) return pass(passes, values);

@@ -132,7 +132,7 @@ rules:
     if (members === undefined) return undefined;
     const firstUse = { policy: context.policy, members, maxFor: boundLookup(max), period };
     return {
-      comparedAsText: { members, effect: 'is unknown again', evades: false },
+      compared: { members, effect: 'is unknown again' },
       evaluate: (callback) => judge(callback, firstUse),
     };
   },

@@ -103,10 +103,7 @@ function membershipCheck(
   const member = members.join(' ');
   const joined = (entries: readonly string[]): string => entries.join(members.length === 1 ? ' ' : ', ');
   return {
-    comparedAsText:
-      must === 'hold-all'
-        ? { members, effect: 'is refused', evades: false }
-        : { members, effect: 'is not denied', evades: true },
+    compared: must === 'hold-all' ? { members, effect: 'is refused' } : { members, effect: 'is not denied' },
     evaluate: (callback) => {
       const found = entriesToLookUp(callback, members);
       if (!found.ok) return refuse(`${found.missing} is missing`, { member, list });

@@ -85,7 +85,7 @@ rules:
     warnOfZero(maxEach, 'maxEach', context);
     const eachFor = maxEach === undefined ? undefined : boundLookup(maxEach);
     return {
-      comparedAsText: { members: ['to'], effect: 'counts as another address', evades: true },
+      compared: { members: ['to'], effect: 'counts as another address' },
       evaluate: (callback) => judge(payoutsOf(callback), callback.symbol, max, eachFor),
     };
   },

@@ -113,15 +113,13 @@ export interface Check {
   readonly lists?: readonly string[];
   /** The greatest age of the prices that it calculates with. */
   readonly maxPriceAge?: { readonly text: string; readonly ms: number };
-  /** Members whose addresses it refuses unless they are written as their chain writes them. */
-  readonly checkedAddresses?: readonly string[];
-  /** Members that it compares as exact text, so that another spelling of an address is another value. */
-  readonly comparedAsText?: {
+  /** Whether it refuses an asset that is not in the asset table. */
+  readonly refusesUnknownAssets?: boolean;
+  /** Members that it compares. Without a known chain, another spelling of an address is another value. */
+  readonly compared?: {
     readonly members: readonly string[];
     /** What happens to the other spelling, as the end of a sentence: `is not denied`. */
     readonly effect: string;
-    /** Whether the other spelling evades the rule. */
-    readonly evades: boolean;
   };
 }
 

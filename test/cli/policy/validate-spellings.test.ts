@@ -31,24 +31,33 @@ const TEXT =
 const FIX =
   'also deny or limit by another member, or, if assets.yaml can name the asset’s chain, write that chain';
 
-it.each<[string, string, string]>([
+it.each<[rule: string, when: string, said: string]>([
   [
     'deny-list: { of: to, list: x }',
     '{ symbol: TON }',
-    `p/deny-list#1: assets.yaml sets \`chain: text\` for TON, so its ${TEXT} in to is not denied; ${FIX}`,
+    `a.yaml:5:5: p/deny-list#1: assets.yaml sets \`chain: text\` for TON, so its ${TEXT} in to is not denied; ${FIX}`,
   ],
   [
     'allow-list: { of: [to, symbol, memo], list: x }',
     '{ symbol: [TON, ETH] }',
-    'p/allow-list#1: assets.yaml sets `chain: text` for TON, so its',
+    'a.yaml:5:5: p/allow-list#1: assets.yaml sets `chain: text` for TON, so its',
   ],
   ['cooling-period: { of: from, list: x, for: 1h }', '{ symbol: APT }', `so its ${TEXT} in from is refused`],
   ['first-use-limit: { of: to, max: 1 }', '{ symbol: TON }', 'is unknown again'],
   ['member-equals: { member: to, value: x }', '{ symbol: TON }', 'is refused'],
   ['window-limit: { per: [to], window: 1h, max: 1 }', '{ symbol: TON }', 'has a limit of its own'],
+  ['value-limit: { per: [to], window: 1h, max: 1, maxAge: 1h }', '{ symbol: TON }', 'has a limit of its own'],
+  ['outputs: { max: 5 }', '{ symbol: TON }', 'in to counts as another address'],
+  ["expression: { require: 'outputs.all(o, o.amount < 5)' }", '{ symbol: TON }', 'in to is another text'],
+  [`expression: { require: "from != 'x'" }`, '{ symbol: TON }', 'in from is another text'],
+  [
+    'amount-limit: { max: 1 }',
+    '{ symbol: TON, to: x }',
+    'a.yaml:3:1: p/when: assets.yaml sets `chain: text` for TON',
+  ],
   [
     'velocity-limit: { per: [memo, from], window: 1h, max: 1 }',
-    '{ source: vault }',
+    '{ symbol: [TON, ETH, APT] }',
     'p/velocity-limit#1: assets.yaml sets `chain: text` for APT and TON, so their',
   ],
 ])('policy validate warns of %s for %s, where a chain is text', async (rule, when, said) => {
@@ -57,40 +66,55 @@ it.each<[string, string, string]>([
   expect(json[0]).toContain(said);
 });
 
-it('and of a deny-list or a limit where no rule refuses other spellings', async () => {
-  const rules = [
-    'deny-list: { of: to, list: x }',
-    'window-limit: { per: [to], window: 1h, max: 1 }',
-    'allow-list: { of: to, list: y }',
-  ];
-  const bare = await warnings(policy('{ symbol: ETH }', ...rules));
-  expect(bare.json).toEqual([
-    'p/deny-list#1: no rule refuses a text in to that is not a valid address of ETH, such as one without 0x; such a text is not denied; put the rule address beside it',
-    'p/window-limit#2: no rule refuses a text in to that is not a valid address of ETH, such as one without 0x; such a text has a limit of its own; put the rule address beside it',
+const RULES = [
+  'deny-list: { of: to, list: x }',
+  'window-limit: { per: [to], window: 1h, max: 1 }',
+  'allow-list: { of: from, list: y }',
+];
+
+it('and of each list and limit by the address of an asset that is not in the table', async () => {
+  const told = await warnings(policy('{ symbol: KAS }', ...RULES));
+  const because = 'the chain of KAS is not known, so another spelling of an address in';
+  expect(told.json).toEqual([
+    `a.yaml:5:5: p/deny-list#1: ${because} to is not denied; name it in assets.yaml`,
+    `a.yaml:6:5: p/window-limit#2: ${because} to has a limit of its own; name it in assets.yaml`,
+    `a.yaml:7:5: p/allow-list#3: ${because} from is refused; name it in assets.yaml`,
   ]);
-  const unknown = await warnings(policy('{ symbol: KAS }', ...rules), 'none');
-  expect(unknown.json).toEqual([
-    'p/deny-list#1: the chain of KAS is not known, so another spelling of an address in to is not denied; name it in assets.yaml, and put the rule address beside this one',
-    'p/window-limit#2: the chain of KAS is not known, so another spelling of an address in to has a limit of its own; name it in assets.yaml, and put the rule address beside this one',
-  ]);
-  const none = await warnings(policy('{ source: vault }', rules[0] ?? ''), 'none');
-  expect(none.json[0]).toContain('p/deny-list#1: the chain of its assets is not known');
+  expect((await warnings(policy('{ symbol: KAS }', ...RULES), 'none')).json).toEqual(told.json);
+  const both = await warnings(policy('{ symbol: [KAS, TON, ETH] }', RULES[0] ?? ''));
+  expect(both.json).toHaveLength(2);
 });
 
-it('and not where the rule address stands beside it, there or in a policy that applies as well', async () => {
-  const deny = 'deny-list: { of: to, list: x }';
-  expect((await warnings(policy('{ symbol: [ETH, XRP] }', 'address: { of: to }', deny))).json).toEqual([]);
+it('and of a policy without symbols, which is for such assets too', async () => {
+  const [deny = ''] = RULES;
+  for (const assets of ['none', 'assets: { ETH: { chain: evm, decimals: 18 } }\n']) {
+    expect((await warnings(policy('{ source: vault }', deny), assets)).json).toEqual([
+      'a.yaml:5:5: p/deny-list#1: the policy applies to assets that assets.yaml does not name; of these, another spelling of an address in to is not denied; name the assets under when, or put the rule address into the policy',
+    ]);
+  }
+  expect((await warnings(policy('{ source: vault }', deny))).json).toHaveLength(2);
+});
+
+it('but not where a rule refuses assets that are not in the table', async () => {
+  const [deny = ''] = RULES;
+  const assets = 'assets: { ETH: { chain: evm, decimals: 18 } }\n';
+  const count = async (yaml: string): Promise<number> => (await warnings(yaml, assets)).json.length;
+  expect(await count(policy('{ source: vault }', deny, 'address: { of: from }'))).toBe(0);
+  expect(await count(policy('{ source: vault }', deny, 'memo-required: {}'))).toBe(0);
+  expect(await count(policy('{ source: vault }', deny, 'memo-required: { assets: [ETH] }'))).toBe(1);
   const other = (when: string, mode = ''): string =>
-    `${policy('{ source: vault, symbol: ETH }', deny)}---\npolicy: sound\ncallback: transfer\nwhen: ${when}\nrules:\n  - address: {}\n${mode}`;
-  expect((await warnings(other('{ symbol: [ETH, XRP] }'))).json).toEqual([]);
-  expect((await warnings(other('{ symbol: XRP }'))).json).toHaveLength(1);
-  expect((await warnings(other('{ source: other, symbol: ETH }'))).json).toHaveLength(1);
-  expect((await warnings(other('{ symbol: ETH }', '    mode: observe\n'))).json).toHaveLength(1);
-  // It speaks of from, and the list of to.
-  expect((await warnings(policy('{ symbol: ETH }', 'address: { of: from }', deny))).json).toHaveLength(1);
+    `${policy('{ source: vault }', deny)}---\npolicy: sound\ncallback: transfer\n${when}rules:\n  - address: {}\n${mode}`;
+  expect(await count(other(''))).toBe(0);
+  expect(await count(other('when: { source: [vault, other] }\n'))).toBe(0);
+  expect(await count(other('when: { source: other }\n'))).toBe(1);
+  expect(await count(other('when: { symbol: ETH }\n'))).toBe(1);
+  expect(await count(other('', '    mode: observe\n'))).toBe(1);
 });
 
-it('and says nothing of lists and limits that are of no address', async () => {
+it('and says nothing where the chain is known, nor of lists and limits that are of no address', async () => {
+  expect((await warnings(policy('{ symbol: [ETH, XRP] }', ...RULES.slice(0, 1)))).json).toEqual([]);
+  expect((await warnings(policy('{ symbol: ETH }', ...RULES))).json).toEqual([]);
   const rules = ['deny-list: { of: memo, list: x }', 'window-limit: { per: [memo], window: 1h, max: 1 }'];
   expect((await warnings(policy('{ symbol: TON }', ...rules))).json).toEqual([]);
+  expect((await warnings(policy('{ symbol: KAS }', 'amount-limit: { max: 1 }'), 'none')).json).toEqual([]);
 });
