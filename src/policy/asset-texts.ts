@@ -4,8 +4,10 @@ import {
   hasSpellings,
   hasTags,
   isDestinationTag,
+  otherSpellings,
   readAddress,
 } from '../values/address.ts';
+import { toComparable } from '../values/comparable.ts';
 import { type Asset, type AssetTable, readAssetAddress } from './assets.ts';
 import { formatInput } from './fault.ts';
 import { ADDRESS_MEMBERS } from './members.ts';
@@ -31,8 +33,21 @@ export function chainsWithSpellings(
 
 /** The texts that a callback may have for an address of a policy, which is comparable. */
 export function addressTexts(comparable: string, chains: readonly Chain[]): readonly string[] {
-  const reads = chains.map((chain) => readAddress(chain, comparable));
-  return [...new Set([comparable, ...reads.flatMap((read) => (read.ok ? [read.address] : []))])];
+  return [...new Set([comparable, ...canonicalTexts(comparable, chains)])];
+}
+
+/** All texts that a list in the store may have for an address: its canonical forms, then all others. */
+export function addressSpellings(written: string, chains: readonly Chain[]): readonly string[] {
+  const canonical = canonicalTexts(written, chains);
+  const others = chains.flatMap((chain) => canonical.flatMap((address) => otherSpellings(chain, address)));
+  return [...new Set([...canonical, toComparable(written), ...others])];
+}
+
+function canonicalTexts(text: string, chains: readonly Chain[]): readonly string[] {
+  return chains.flatMap((chain) => {
+    const read = readAddress(chain, text);
+    return read.ok ? [read.address] : [];
+  });
 }
 
 /** The assets of these symbols. Undefined if there are none, or if the asset table lacks one. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, messageOf } from '../../errors.ts';
 import { ASSETS_FILE, type Asset, assetFix, compileAssets } from '../../policy/assets.ts';
-import { compileRelease, faultAt, faultOfSyntax } from '../../policy/compile.ts';
+import { faultAt, faultOfSyntax } from '../../policy/compile.ts';
 import { type Problem, faultOfUnreadable, formatFault } from '../../policy/fault.ts';
 import type { ListSummary } from '../../store/store.ts';
 import { decodeUtf8 } from '../../values/utf8.ts';
@@ -12,7 +12,8 @@ import { counted } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
 import { servicesThatApplied } from '../services.ts';
-import { type GivenValues, addedValues, removedValues } from './values.ts';
+import { listInForce } from './in-force.ts';
+import { type GivenValues, addedValues, listOf, removedValues } from './values.ts';
 
 /** Values that one step changes. Decisions of the source wait during a step. */
 const STEP_VALUES = 10_000;
@@ -43,9 +44,20 @@ export const listAdd: CommandRow = {
       )
       .option('--message <text>', 'the reason, for the journal'),
   run: async (session, call) => {
-    const given = addedValues(call, assetOf(session, call));
-    const code = await change(session, call, given, 'add', chosenSources(session, call));
-    await reportIfUnused(session, given.list);
+    const asset = assetOf(session, call);
+    const list = listOf(call);
+    const { isUsed, readFor } = await listInForce(session, list);
+    const given = chosenSources(session, call).map((source) => ({
+      source,
+      ...addedValues(call, asset, readFor(source)),
+    }));
+    const code = await change(session, call, given, 'add');
+    // People who add values don't expect that a list has no effect yet.
+    if (!isUsed) {
+      session.report(
+        `No rule in force uses the list ${list}. It has no effect until a policy names it (list: ${list}).`,
+      );
+    }
     return code;
   },
 };
@@ -63,14 +75,17 @@ export const listRemove: CommandRow = {
       .option('--file <file>', 'read more values from this file, one on each line; # begins a comment')
       .option('--message <text>', 'the reason, for the journal'),
   async run(session, call) {
-    const given = removedValues(call);
-    if (given.values.length === 0) {
+    const { list, values } = removedValues(call);
+    if (values.length === 0) {
       throw new CountersignError(
         'USAGE',
         'there are no values to remove. Give values, or a --file with values',
       );
     }
-    return change(session, call, given, 'remove', await sourcesWithList(session, call, given.list));
+    const sources = await sourcesWithList(session, call, list);
+    const { readFor } = await listInForce(session, list);
+    const given = sources.map((source) => ({ source, ...removedValues(call, readFor(source)) }));
+    return change(session, call, given, 'remove');
   },
 };
 
@@ -100,33 +115,22 @@ export function noSuchList(list: string, sources: readonly string[]): Countersig
   );
 }
 
-/** Reports that a list has no effect yet, which people who add values don't expect. */
-async function reportIfUnused(session: Session, list: string): Promise<void> {
-  const store = await session.store();
-  const { revision } = await store.control();
-  const document = revision === '' ? undefined : await store.document(revision);
-  const compiled = document === undefined ? undefined : compileRelease(document);
-  if (compiled?.ok !== true) return;
-  const rules = compiled.release.policies.flatMap((policy) => policy.rules);
-  if (rules.some(({ lists = [] }) => lists.includes(list))) return;
-  session.report(
-    `No rule in force uses the list ${list}. It has no effect until a policy names it (list: ${list}).`,
-  );
+interface SourceValues extends GivenValues {
+  readonly source: string;
 }
 
 async function change(
   session: Session,
   call: Call,
-  given: GivenValues,
+  given: readonly SourceValues[],
   what: 'add' | 'remove',
-  sources: readonly string[],
 ): Promise<0> {
   const message = call.option('message') ?? '';
   const changes: Changed[] = [];
-  for (const source of sources) changes.push(await changeOne(session, source, given, what, message));
+  for (const each of given) changes.push(await changeOne(session, each, what, message));
   const texts = changes.map(
-    ({ source, changed, entries, version }) =>
-      `${source}/${given.list}: ${changed} ${what === 'add' ? 'added' : 'removed'}, ` +
+    ({ source, list, changed, entries, version }) =>
+      `${source}/${list}: ${changed} ${what === 'add' ? 'added' : 'removed'}, ` +
       `${counted(entries, 'entry', 'entries')} now (version ${version})`,
   );
   const services = await servicesThatApplied(session);
@@ -146,8 +150,7 @@ interface Changed extends Pick<ListSummary, 'list' | 'entries' | 'version'> {
 /** Changes a list in atomic steps of bounded size. After a failure, the same call does the rest. */
 async function changeOne(
   session: Session,
-  source: string,
-  { list, values }: GivenValues,
+  { source, list, values }: SourceValues,
   what: 'add' | 'remove',
   message: string,
 ): Promise<Changed> {

@@ -4,6 +4,7 @@ import { type Asset, readAssetAddress } from '../../policy/assets.ts';
 import { faultOfUnreadable, formatFault } from '../../policy/fault.ts';
 import { LIST_NAME, entriesAsWritten } from '../../policy/list-file.ts';
 import { toComparableEntry, storedEntries, unsafeTextReason } from '../../values/comparable.ts';
+import type { ListedRead } from '../../policy/rules/rule.ts';
 import { decodeUtf8 } from '../../values/utf8.ts';
 import type { Call } from '../command.ts';
 
@@ -20,28 +21,48 @@ export interface GivenValues {
   readonly values: readonly string[];
 }
 
+type ReadValue = (written: string) => ListedRead;
+
+const readAnything: ReadValue = (written) => ({ ok: true, texts: [toComparableEntry(written)] });
+
 /**
  * The values to add to a list. With an asset, each must begin with an address of it. Throws USAGE or
  * LIST_INVALID, naming the first invalid value.
  */
-export function addedValues(call: Call, asset: Asset | undefined): GivenValues {
-  const written = writtenValues(call);
-  for (const value of written) {
+export function addedValues(
+  call: Call,
+  asset: Asset | undefined,
+  read: ReadValue = readAnything,
+): GivenValues {
+  const kept = writtenValues(call).map((value) => {
     if (value.includes('  '))
       throw invalidValue(value, 'has two spaces in a row. Write one space between its parts');
     const reason = unsafeTextReason(toComparableEntry(value));
     if (reason !== undefined) throw invalidValue(value, `${reason}, so no member can match it. Correct it`);
-    if (asset !== undefined) checkAddress(value, asset);
-  }
-  return givenValues(call, written.map(toComparableEntry));
+    const found = read(asset === undefined ? value : withCanonicalAddress(value, asset));
+    if (found.ok) return found.texts[0];
+    const fix = 'Correct it, or push the policy that needs it first';
+    throw invalidValue(value, `matches nothing that the rules in force look up: ${found.because}. ${fix}`);
+  });
+  return givenValues(call, kept);
 }
 
 /**
- * The values to remove from a list, also in the form that earlier versions stored. Throws USAGE or
- * LIST_INVALID, naming the first invalid value.
+ * The values to remove from a list, in all of their spellings and in the form that earlier versions stored.
+ * Throws USAGE or LIST_INVALID, naming the first invalid value.
  */
-export function removedValues(call: Call): GivenValues {
-  return givenValues(call, writtenValues(call).flatMap(storedEntries));
+export function removedValues(call: Call, read: ReadValue = readAnything): GivenValues {
+  const texts = writtenValues(call).flatMap((value) => {
+    const found = read(value);
+    return [...storedEntries(value), ...(found.ok ? found.texts : [])];
+  });
+  return givenValues(call, texts);
+}
+
+/** The list that a call names. Throws USAGE. */
+export function listOf(call: Call): string {
+  const [list = ''] = call.arguments;
+  return checkedName(list);
 }
 
 /** Returns the name. Throws USAGE if no policy can use it. */
@@ -55,8 +76,7 @@ export function checkedName(list: string): string {
 }
 
 function givenValues(call: Call, entries: readonly string[]): GivenValues {
-  const [list = ''] = call.arguments;
-  return { list: checkedName(list), values: [...new Set(entries)] };
+  return { list: listOf(call), values: [...new Set(entries)] };
 }
 
 /** The values as they are written, trimmed. */
@@ -89,10 +109,10 @@ function invalidValue(value: string, problem: string): CountersignError {
   return new CountersignError('LIST_INVALID', `the value ${shown} ${problem}`);
 }
 
-function checkAddress(value: string, asset: Asset): void {
-  const [address = ''] = value.split(' ', 1);
+function withCanonicalAddress(value: string, asset: Asset): string {
+  const [address = '', ...others] = value.split(' ');
   const read = readAssetAddress(asset, address);
-  if (read.ok) return;
+  if (read.ok) return [read.address, ...others].join(' ');
   throw new CountersignError(
     'USAGE',
     `${JSON.stringify(value)} does not begin with an address of ${asset.symbol}: ${read.because}. ` +

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { readAddress } from '../../values/address.ts';
+import { toComparableEntry } from '../../values/comparable.ts';
 import { commands } from '../calls/commands.ts';
 import { type Condition, compileCondition, conditionText } from '../calls/condition.ts';
 import { type Entry, compileEntry, entryShape, readNative, wholeUpTo } from '../calls/entry.ts';
@@ -8,7 +10,7 @@ import { type AllowedTransactions, type PlainTransfer, evaluateTransaction } fro
 import { formatInnerCalls } from '../calls/inner-calls.ts';
 import { fixFor, formatInput } from '../fault.ts';
 import { type Duration, durationMs, textList } from './parameter.ts';
-import { type RuleContext, defineRule, refuse } from './rule.ts';
+import { type ListedRead, type RuleContext, defineRule, refuse } from './rule.ts';
 
 const ENTRIES_MAX = 500;
 const CALLS = `a list of at most ${ENTRIES_MAX} entries, each with contract and method`;
@@ -495,6 +497,7 @@ function batch((address target, uint256 value, bytes data)[] calls)
     return (
       allowed && {
         lists: listsOf(written),
+        readListed: (list, value) => readListedArgument(allowed, list, value),
         ...maxPriceAgeOf(written),
         evaluate: (callback, facts) =>
           callback.kind === 'web3'
@@ -585,6 +588,26 @@ function warnOfUnreadable(
     const message = `${what} can't be read: ${because}`;
     context.warn(place, message, 'correct it, or remove it; no call of it passes');
   }
+}
+
+/** A value is checked if the list is only for arguments that are addresses. */
+function readListedArgument(
+  { entries, plain }: AllowedTransactions,
+  list: string,
+  written: string,
+): ListedRead {
+  const ofMethods = [...entries.values()].flatMap((methods) => [...methods.values()].flat());
+  const conditions = [
+    ...ofMethods.flatMap(({ conditions: each }) => each),
+    ...(plain?.to === undefined ? [] : [plain.to]),
+  ];
+  const looking = conditions.filter(({ lists }) => lists.some((each) => each.list === list));
+  const read = looking.every(({ argument }) => argument.type.kind === 'address')
+    ? readAddress('evm', written)
+    : undefined;
+  if (read?.ok === false)
+    return { ok: false, because: `${formatInput(written)} is not an address: ${read.because}` };
+  return { ok: true, texts: [toComparableEntry(written)] };
 }
 
 /** The lists of the store that conditions look up. */

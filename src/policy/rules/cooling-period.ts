@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { entryMembers, entriesToLookUp } from './entry.ts';
+import { entryMembers, entriesToLookUp, readListedEntry } from './entry.ts';
 import { membershipParameters } from './membership.ts';
 import { durationText, formatMember } from './parameter.ts';
 import { ADDRESS_NOTE, defineRule, refuse } from './rule.ts';
@@ -78,8 +78,10 @@ rules:
       return context.fault(['of'], 'an amount is not kept in a list', 'use an amount-limit');
     }
     const member = members.join(' ');
+    const { when, assets } = context;
     return {
       lists: [list],
+      readListed: (_, written) => readListedEntry(members, written, { when, assets }),
       compared: { members, effect: 'is refused' },
       evaluate: (callback) => {
         const found = entriesToLookUp(callback, members);

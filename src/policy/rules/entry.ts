@@ -1,9 +1,10 @@
 import type { Callback } from '../../callback/callback.ts';
-import type { Chain } from '../../values/address.ts';
+import { type Chain, hasSpellings } from '../../values/address.ts';
 import { toComparableEntry } from '../../values/comparable.ts';
 import {
   type Scope,
   type WrongText,
+  addressSpellings,
   addressTexts,
   chainsWithSpellings,
   knownAssets,
@@ -12,7 +13,7 @@ import {
 import type { Path } from '../fault.ts';
 import { ADDRESS_MEMBERS, readMemberText, valuesOf } from '../members.ts';
 import { memberOf } from './parameter.ts';
-import type { RuleContext } from './rule.ts';
+import type { ListedRead, RuleContext } from './rule.ts';
 
 /*
  * An entry of a list is the text of one member, or the texts of several with one blank between them. Only a
@@ -151,6 +152,29 @@ export function entriesToLookUp(callback: Callback, members: readonly string[]):
 function othersOf(callback: Callback, member: string | undefined, text: string): readonly string[] {
   if (member === undefined || !ADDRESS_MEMBERS.has(member)) return [];
   return callback.reading?.otherSpellings(text) ?? [];
+}
+
+/**
+ * Reads a value of a list in the store, in which entries have these members. The text to keep is canonical if
+ * all of its assets are on chains with a canonical form: an asset that is compared as text needs its own text.
+ */
+export function readListedEntry(members: readonly string[], written: string, scope: Scope): ListedRead {
+  const parts = entryParts(members, written);
+  if (parts === undefined) return { ok: false, because: `it has too few parts for ${members.join(', ')}` };
+  const read = readParts(members, parts);
+  if (!read.ok) return { ok: false, because: read.message };
+  const wrong = wrongEntry(members, parts, scope);
+  if (wrong !== undefined) return { ok: false, because: wrong.message };
+  const symbol = parts[members.indexOf('symbol')];
+  const symbols = symbol === undefined ? undefined : [symbol];
+  const chains = chainsWithSpellings(scope, symbols);
+  const spelt = parts.map((part, index) =>
+    ADDRESS_MEMBERS.has(members[index] ?? '') ? addressSpellings(part, chains) : [part],
+  );
+  const isCanonical = knownAssets(scope, symbols)?.every(({ chain }) => hasSpellings(chain)) === true;
+  const all = entriesWith(spelt);
+  const kept = isCanonical ? (all[0] ?? written) : toComparableEntry(written);
+  return { ok: true, texts: [kept, ...all] };
 }
 
 /** Further faults of the same list add nothing. */

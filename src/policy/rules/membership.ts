@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ListClaim } from '../../claims/list.ts';
 import { LIST_NAME } from '../list-file.ts';
-import { checkEntries, entriesOf, entryMembers, entriesToLookUp } from './entry.ts';
+import { checkEntries, entriesOf, entryMembers, entriesToLookUp, readListedEntry } from './entry.ts';
 import { formatMember, textList } from './parameter.ts';
 import { ADDRESS_NOTE, type Check, type RuleContext, faultOfRuleFile, pass, refuse } from './rule.ts';
 
@@ -73,7 +73,12 @@ export function compileMembership(
     if (members.includes('amount')) {
       return context.fault(['list'], 'an amount is not kept in a list', 'use values, or an amount-limit');
     }
-    return { lists: [list], ...membershipCheck(members, must, list, undefined) };
+    const { when, assets } = context;
+    return {
+      lists: [list],
+      readListed: (_, written) => readListedEntry(members, written, { when, assets }),
+      ...membershipCheck(members, must, list, undefined),
+    };
   }
   const path = [file === undefined ? 'values' : 'file'];
   const texts = file === undefined ? values : fileTexts(file, context);

@@ -111,6 +111,10 @@ export interface Check {
   readonly pluginQuestions?: readonly PluginQuestion[];
   /** Lists of the store that it looks up. */
   readonly lists?: readonly string[];
+  /**
+   * Reads a value of one of its lists, as somebody writes it. Without it, the value is its comparable text.
+   */
+  readonly readListed?: (list: string, written: string) => ListedRead;
   /** The greatest age of the prices that it calculates with. */
   readonly maxPriceAge?: { readonly text: string; readonly ms: number };
   /** Whether it refuses an asset that is not in the asset table. */
@@ -122,6 +126,12 @@ export interface Check {
     readonly effect: string;
   };
 }
+
+export type ListedRead =
+  /** The texts that stand for the value. The first is the one to keep in the list. */
+  | { readonly ok: true; readonly texts: readonly [string, ...string[]] }
+  /** Why no callback can match the value: a clause. */
+  | { readonly ok: false; readonly because: string };
 
 export interface RuleOutcome {
   readonly verdict: 'pass' | 'refuse' | 'claim';
