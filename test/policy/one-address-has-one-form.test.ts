@@ -385,6 +385,33 @@ describe('an announced order', () => {
   });
 });
 
+describe('an upgrade', () => {
+  it.each<[symbol: string, address: string]>([
+    ['ETH', '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'],
+    ['BTC', 'BC1QAR0SRRR7XFKVY5L643LYDNW9RE59GTZZWF5MDQ'],
+    ['BTC', '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa'],
+    ['XRP', 'rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh'],
+    ['TRX', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'],
+    ['TON', 'EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPrHF'],
+  ])('keeps the counts, marks and entries of %s %s, which were comparable texts', (symbol, address) => {
+    for (const rule of [
+      'window-limit: { per: [from, to, symbol], window: 24h, max: 5 }',
+      'first-use-limit: { of: to, by: asset, max: { ETH: 1, BTC: 1, XRP: 1, TRX: 1, TON: 1 } }',
+      'deny-list: { of: [from, to], list: x }',
+      'expected-order: {}',
+    ]) {
+      const callback = transfer({ symbol, from: address, to: address });
+      const yaml = onePolicy(rule, 'transfer');
+      const claimed = (table?: string) =>
+        evaluateAt(release(yaml, {}, table), callback, NOON).claims.map((claim) => ({
+          ...claim,
+          also: undefined,
+        }));
+      expect(claimed(ASSETS)).toEqual(claimed());
+    }
+  });
+});
+
 describe('the terms', () => {
   it('are those that were sent, so that another spelling under one id is another withdrawal', () => {
     for (const symbol of ['TON', 'SUI', 'APT', 'STRK']) {

@@ -336,6 +336,11 @@ function readText(written: string, { argument: { type }, decimals }: CheckedArgu
   return refuse('name one of its members');
 }
 
+/** Reads a value of a list in the store, which has numbers in the smallest units, like {@link listText}. */
+export function readListedText(written: string, argument: Argument): TextRead {
+  return readText(written, { argument, decimals: 0, isAmount: false, isSummed: false });
+}
+
 const DECIMAL = /^(-?)(0|[1-9]\d{0,77})(?:\.(\d{1,36}))?$/;
 
 type LimitRead =

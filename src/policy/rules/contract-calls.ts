@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { readAddress } from '../../values/address.ts';
 import { toComparableEntry } from '../../values/comparable.ts';
 import { commands } from '../calls/commands.ts';
-import { type Condition, compileCondition, conditionText } from '../calls/condition.ts';
+import { type Condition, compileCondition, conditionText, readListedText } from '../calls/condition.ts';
 import { type Entry, compileEntry, entryShape, readNative, wholeUpTo } from '../calls/entry.ts';
 import { type MethodTable, methodTable, nameIn } from '../calls/methods.ts';
 import type { Reading } from '../calls/read.ts';
@@ -590,24 +589,24 @@ function warnOfUnreadable(
   }
 }
 
-/** A value is checked if the list is only for arguments that are addresses. */
+/** Reads a value of a list as one of the arguments that are looked up in it. */
 function readListedArgument(
   { entries, plain }: AllowedTransactions,
   list: string,
   written: string,
 ): ListedRead {
-  const ofMethods = [...entries.values()].flatMap((methods) => [...methods.values()].flat());
-  const conditions = [
-    ...ofMethods.flatMap(({ conditions: each }) => each),
-    ...(plain?.to === undefined ? [] : [plain.to]),
-  ];
-  const looking = conditions.filter(({ lists }) => lists.some((each) => each.list === list));
-  const read = looking.every(({ argument }) => argument.type.kind === 'address')
-    ? readAddress('evm', written)
-    : undefined;
-  if (read?.ok === false)
-    return { ok: false, because: `${formatInput(written)} is not an address: ${read.because}` };
-  return { ok: true, texts: [toComparableEntry(written)] };
+  const methods = [...entries.values()].flatMap((bySelector) => [...bySelector.values()].flat());
+  const conditions = [...methods.flatMap((method) => method.conditions), plain?.to];
+  const reads = conditions.flatMap((condition) =>
+    condition?.lists.some((each) => each.list === list) === true
+      ? [readListedText(written, condition.argument)]
+      : [],
+  );
+  const texts = [...new Set(reads.flatMap((read) => (read.ok ? [read.text] : [])))];
+  const [first = toComparableEntry(written), ...others] = texts;
+  const wrong = reads.find((read) => !read.ok);
+  if (wrong?.ok === false && texts.length === 0) return { ok: false, because: wrong.message };
+  return { ok: true, texts: [first, ...others] };
 }
 
 /** The lists of the store that conditions look up. */

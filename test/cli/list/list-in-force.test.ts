@@ -15,12 +15,24 @@ const ASSETS = `assets:
   XRP: { chain: ripple, decimals: 6 }
   KAS: { chain: text, decimals: 8 }
 `;
+const ABI = 'spend(address by)\nnote(string text)\nset(uint256 id)\nkey(bytes4 code)\n';
+/** A policy in which the list is for an argument of a call. */
+const calls = (method: string, argument: string): string =>
+  policy(
+    'p',
+    '{ symbol: ETH }',
+    `contract-calls: { abis: own.abi, calls: [{ contract: '${EVM}', method: '${method}', where: { ${argument}: { not-list: l } } }] }`,
+    'web3',
+  );
+
 const policy = (name: string, when: string, rule: string, kind = 'transfer'): string =>
   `policy: ${name}\ncallback: ${kind}\nwhen: ${when}\nrules:\n  - ${rule}\n`;
 
 /** A folder in which these policies are in force. */
 async function inForce(...policies: readonly string[]): Promise<Place> {
-  const made = place({ policies: { 'assets.yaml': ASSETS, 'a.yaml': policies.join('---\n') } });
+  const made = place({
+    policies: { 'assets.yaml': ASSETS, 'own.abi': ABI, 'a.yaml': policies.join('---\n') },
+  });
   expect((await made.run('policy', 'push', '--message', 'x')).code).toBe(0);
   return made;
 }
@@ -78,6 +90,21 @@ describe('list add keeps the canonical form of an address', () => {
   });
 });
 
+it.each([
+  [calls('spend(address)', 'by'), EVM.replace('5aa', '5AA').toUpperCase().replace('0X', '0x'), EVM],
+  [calls('note(string)', 'text'), 'Evil Bridge 0xDEAD', 'Evil Bridge 0xdead'],
+  [calls('note(string)', 'text'), 'cafe\u0301 7', 'caf\u00e9 7'],
+  [calls('set(uint256)', 'id'), '123', '123'],
+  [calls('key(bytes4)', 'code'), '0xABCDEF01', '0xabcdef01'],
+])(
+  'list add keeps an argument of a call in the form that is looked up: %# %s',
+  async (calling, added, kept) => {
+    const made = await inForce(calling);
+    expect((await made.run('list', 'add', 'l', added, '--source', 'vault')).code).toBe(0);
+    expect(await valuesOf(made, 'l')).toEqual([kept]);
+  },
+);
+
 describe('list remove takes an address off in whatever spelling it was added', () => {
   it.each([EQ, UQ, RAW, MIXED])('by %s', async (removed) => {
     const made = await inForce(policy('p', TON_ONLY, 'allow-list: { of: to, list: l }'));
@@ -100,8 +127,6 @@ describe('list remove takes an address off in whatever spelling it was added', (
 });
 
 describe('list add refuses what no rule in force can match', () => {
-  const CALLS = `contract-calls: { calls: [{ contract: '${EVM}', method: 'approve(address,uint256)', where: { spender: { not-list: l }, amount: any } }] }`;
-
   it.each<[policies: readonly string[], value: string, said: string]>([
     [
       [policy('p', '{ symbol: ETH }', 'deny-list: { of: to, list: l }')],
@@ -138,7 +163,10 @@ describe('list add refuses what no rule in force can match', () => {
       'user-7',
       `userId can't be "user-7"`,
     ],
-    [[policy('p', '{ symbol: ETH }', CALLS, 'web3')], EVM.slice(2), 'is not an address: it is not 0x and 40'],
+    [[calls('spend(address)', 'by')], EVM.slice(2), 'is not an address: it is not 0x and 40'],
+    [[calls('set(uint256)', 'id')], '0123', '"0123" is not valid'],
+    [[calls('set(uint256)', 'id')], '1.5', '1.5 has 1 digits after the point'],
+    [[calls('key(bytes4)', 'code')], '0xABCDEF', 'is not a value of the type bytes4'],
   ])('%# %s', async (policies, value, said) => {
     const { run } = await inForce(...policies);
     const source = value === 'user-7' ? 'shop' : 'vault';
