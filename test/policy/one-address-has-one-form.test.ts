@@ -209,6 +209,37 @@ describe.each(KINDS)('another spelling of the address in %s', (member) => {
     }
   });
 
+  it.each([
+    (text: string) => `{ to: '${text}' }`,
+    (text: string) => `{ not: { to: '${text}' } }`,
+    (text: string) => `{ not: { not: { symbol: TON, to: ['${text}'] } } }`,
+    () => '{ to: { file: named.txt } }',
+    () => '{ not: { to: { file: named.txt } } }',
+  ])('nor around a rule that names it under when: %s', (whenOf) => {
+    const [canonical = '', ...others] = spellingsOf('TON');
+    const verdicts = (written: string, to: string): readonly string[] => {
+      const rules = `  - pass: { because: yes }\n  - amount-limit: { max: 1 }\n    when: ${whenOf(written)}\n`;
+      const yaml = `policy: p\ncallback: transfer\nrules:\n${rules}`;
+      const callback = transfer({ symbol: 'TON', from: otherOf('TON'), to, amount: '2', memo: 'x' });
+      const made = release(yaml, { 'named.txt': `${written}\n` }, ASSETS);
+      const stored = compileRelease(made.document);
+      if (!stored.ok) throw new Error('the stored release does not compile');
+      return [made, stored.release].map(
+        (each) =>
+          evaluateAt(each, callback, NOON).results.find(({ rule }) => rule === 'amount-limit#2')?.because ??
+          '',
+      );
+    };
+    for (const written of others) {
+      expect(verdicts(written, otherOf('TON'))).toEqual(verdicts(canonical, otherOf('TON')));
+      expect(verdicts(written, canonical)).toEqual(verdicts(canonical, canonical));
+      expect(verdicts(written, canonical)).not.toEqual(verdicts(written, otherOf('TON')));
+      for (const because of verdicts(written, canonical.replace('HF', 'HG'))) {
+        expect(because).toContain('is not an address of TON: its checksum is wrong');
+      }
+    }
+  });
+
   it('does not lead around a policy that names the address under when', () => {
     for (const symbol of symbols) {
       for (const written of spellingsOf(symbol)) {

@@ -107,6 +107,50 @@ describeOnBothStores('an address in another spelling is the same address', (host
     }
   });
 
+  it('under `when` of a rule, in `not` and in a file there', async () => {
+    const service = await host.start({
+      policies: {
+        ...policies(
+          [
+            '  - pass: { because: nothing else is asked }',
+            `  - amount-limit: { max: 5 }\n    when: { to: ${TON[3]} }`,
+            `  - amount-limit: { max: 7 }\n    when: { symbol: TON, not: { to: { file: trusted.txt } } }\n`,
+          ].join('\n'),
+        ),
+        'trusted.txt': `${OTHER_TON}\n${TON[1]}\n`,
+      },
+    });
+    const paying = (to: string, amount: string) => send(service, to, { amount });
+    expect(await everyTon((to) => paying(to, '6'))).toEqual(TON.map(() => 'FAILURE'));
+    expect(await everyTon((to) => paying(to, '5'))).toEqual(TON.map(() => 'SUCCESS'));
+    expect(await paying('UQDtFpEwcFAEcRe5mLVh2N6C0x-_hJEM7W61_JLnSF74p9dz', '8')).toBe('SUCCESS');
+    const stranger = `0:${'7'.padStart(64, '0')}`;
+    expect(await paying(stranger, '7')).toBe('SUCCESS');
+    expect(await paying(stranger, '8')).toBe('FAILURE');
+    // No address of the chain: whether the rules apply is not clear.
+    expect(await paying(TON[0].replace('HF', 'HG'), '1')).toBe('FAILURE');
+  });
+
+  it('for an alternative that looks it up, of which only the one that holds counts', async () => {
+    const rules = [
+      '  - any:',
+      '      - all:',
+      '          - allow-list: { of: to, list: known }',
+      '          - window-limit: { by: asset, per: [to], window: 24h, max: { TON: 20 } }',
+      `      - allow-list: { of: to, values: ['${TON[2]}'] }\n        when: { amount: { atMost: 1 } }\n`,
+    ];
+    const service = await host.start({ policies: policies(rules.join('\n')) });
+    const change = { source: 'vault', list: 'known', by: 'ada', message: '' };
+    // As an earlier version stored it, which knew no spellings.
+    await service.store.changeList({ ...change, add: [TON[1]], remove: [] });
+    expect(await everyTon((to) => send(service, to))).toEqual(['SUCCESS', 'SUCCESS', 'SUCCESS', 'FAILURE']);
+    expect(await send(service, OTHER_TON)).toBe('FAILURE');
+    await service.store.changeList({ ...change, add: [OTHER_TON], remove: [TON[1]] });
+    expect(await everyTon((to) => send(service, to))).toEqual(TON.map(() => 'FAILURE'));
+    expect(await everyTon((to) => send(service, to, { amount: '1' }))).toEqual(TON.map(() => 'SUCCESS'));
+    expect(await send(service, TON[0].replace('HF', 'HG'), { amount: '1' })).toBe('FAILURE');
+  });
+
   it('for an order, announced before or after the asset table names the chain', async () => {
     const rule = '  - expected-order: {}\n';
     const service = await host.start({ policies: policies(rule, 'text') });

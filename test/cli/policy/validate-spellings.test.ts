@@ -85,6 +85,20 @@ it('and of each list and limit by the address of an asset that is not in the tab
   expect(both.json).toHaveLength(2);
 });
 
+it('and of conditions of rules, also in `not`, by the symbols that they name', async () => {
+  const rule = (when: string): string => `amount-limit: { max: 1 }\n    when: ${when}`;
+  const rules = [
+    'any: [{ amount-limit: { max: 1 }, when: { symbol: TON, not: { to: x } } }]',
+    rule('{ symbol: ETH, to: 0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed }'),
+    rule('{ symbol: KAS, from: x }'),
+  ];
+  const { json } = await warnings(policy('{ symbol: [TON, ETH, KAS] }', ...rules));
+  expect(json).toEqual([
+    `a.yaml:5:39: p/amount-limit#1.1/when: assets.yaml sets \`chain: text\` for TON, so its ${TEXT} in to does not match it; ${FIX}`,
+    'a.yaml:9:5: p/amount-limit#3/when: the chain of KAS is not known, so another spelling of an address in from does not match it; name it in assets.yaml',
+  ]);
+});
+
 it('and of a policy without symbols, which is for such assets too', async () => {
   const [deny = ''] = RULES;
   for (const assets of ['none', 'assets: { ETH: { chain: evm, decimals: 18 } }\n']) {
