@@ -120,7 +120,7 @@ describe('a method that can not be read', () => {
     const deep = (levels: number): string =>
       `[{"name":"f","inputs":[${'{"type":"tuple","components":['.repeat(levels)}${']}'.repeat(levels)}]}]`;
     expect(found(deep(10))).toMatchObject([['read', 'f', { line: 1 }]]);
-    expect(found(deep(1000))).toMatchObject([['its types are nested more than 8 deep', 'f', { line: 1 }]]);
+    expect(found(deep(1000))).toMatchObject([['its types are nested more than 16 deep', 'f', { line: 1 }]]);
     expect(found(`f(${'('.repeat(1000)}uint256 a${')'.repeat(1000)} b)`)).toMatchObject([['read', 'f', {}]]);
   });
 });

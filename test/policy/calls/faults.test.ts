@@ -393,9 +393,9 @@ describe('an ABI file', () => {
     ],
     [
       'types nested too deep',
-      `${READABLE}stake(${'('.repeat(12)}uint256 a${')'.repeat(12)} b)`,
+      `${READABLE}stake(${'('.repeat(20)}uint256 a${')'.repeat(20)} b)`,
       '2:1',
-      'its types are nested more than 8 deep',
+      'its types are nested more than 16 deep',
     ],
   ];
 
