@@ -56,6 +56,11 @@ export interface Paging<D, R> {
   records(data: D): readonly R[];
   /** The number of records on all pages. Absent if the answer doesn't contain it. */
   count?(data: D): number;
+  /**
+   * How many records there are at least on all pages, if the answer has no count of them. It doesn't say which
+   * page is the last one.
+   */
+  least?(data: D): number;
   /** Identifies a record on all pages. */
   key(record: R): string;
   /** The parameters that bound a range of time, and the longest range in one request. */

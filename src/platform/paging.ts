@@ -71,10 +71,14 @@ export function iterate(
   };
 }
 
-/** Where an iteration is: `given` records of the page were given, and `last` is the key of the last one. */
+/**
+ * Where an iteration is: earlier pages of the range had `received` records, `given` records of the page were
+ * given, and `last` is the key of the last one.
+ */
 interface Position {
   range: number;
   page: number;
+  received: number;
   given: number;
   last: string;
 }
@@ -93,23 +97,26 @@ interface Reading {
 
 async function* readRange(reading: Reading): AsyncGenerator {
   const { connection, operation, paging, position, seen, progress, options } = reading;
-  const startedAt = position.page;
-  let received = 0;
   for (;;) {
     const parameters = { ...reading.parameters, [paging.page]: String(position.page) };
     const data = await request(connection, operation, parameters, options);
     const records = paging.records(data);
     const keys = records.map((record) => shortKey(paging.key(record)));
     const count = paging.count?.(data);
-    // Pages before a cursor were received by the earlier iteration, and their number is not known.
-    received = startedAt === 1 ? received + records.length : Number.NaN;
-    checkPage(operation, { page: position.page, keys, count, received, seen });
+    const least = count ?? paging.least?.(data);
+    const page = { page: position.page, keys, count, least, received: position.received + records.length };
+    checkPage(operation, page);
     if (count !== undefined && progress.total !== undefined && count < progress.total && position.page > 1) {
       throw invalidAnswer(
         operation,
         `page ${position.page} states ${count} records after ${progress.total}, so one may have been missed; ` +
           'read all pages again',
       );
+    }
+    if (position.page > 1 && records.length > 0 && keys.every((key) => seen.has(key))) {
+      // Some platforms repeat their last page after it.
+      if (count === undefined && least !== undefined && position.received >= least) return;
+      throw invalidAnswer(operation, `page ${position.page} only repeats records of earlier pages`);
     }
 
     const begin = resumeAt(operation, position, keys);
@@ -125,53 +132,38 @@ async function* readRange(reading: Reading): AsyncGenerator {
     progress.pages++;
     progress.total = count;
     options.onPage?.({ ...progress });
-    if (isLast(reading, { records: records.length, count, received })) return;
-    moveTo(position, { range: position.range, page: position.page + 1 });
+    if (isLast(reading, page)) return;
+    moveTo(position, { range: position.range, page: position.page + 1, received: page.received });
   }
 }
 
-function isLast(
-  { paging, parameters, position }: Reading,
-  {
-    records,
-    count,
-    received,
-  }: { readonly records: number; readonly count: number | undefined; readonly received: number },
-): boolean {
-  if (records === 0) return true;
-  if (count !== undefined && !Number.isNaN(received)) return received >= count;
-  const size = paging.size === undefined ? undefined : Number(parameters[paging.size]);
-  if (count !== undefined && size !== undefined) return position.page * size >= count;
-  return size !== undefined && records < size;
+/** A page that was read. `received` counts its records and those of earlier pages. */
+interface Page {
+  readonly page: number;
+  readonly keys: readonly string[];
+  readonly count: number | undefined;
+  /** How many records there are at least, by the count or by what the operation has in its place. */
+  readonly least: number | undefined;
+  readonly received: number;
 }
 
-function checkPage(
-  operation: Operation,
-  {
-    page,
-    keys,
-    count,
-    received,
-    seen,
-  }: {
-    readonly page: number;
-    readonly keys: readonly string[];
-    readonly count: number | undefined;
-    readonly received: number;
-    readonly seen: ReadonlySet<string>;
-  },
-): void {
+/** A short page is the last one only if the maximum of a page is documented, and there is no count. */
+function isLast({ paging, parameters }: Reading, { keys, count, least, received }: Page): boolean {
+  if (keys.length === 0) return true;
+  if (least !== undefined) return count !== undefined && received >= count;
+  return paging.size !== undefined && keys.length < Number(parameters[paging.size]);
+}
+
+function checkPage(operation: Operation, { page, keys, count, least, received }: Page): void {
   if (count !== undefined && keys.length > count) {
     throw invalidAnswer(operation, `page ${page} has ${keys.length} records, but count is ${count}`);
   }
-  if (count !== undefined && keys.length === 0 && received < count) {
+  if (least !== undefined && keys.length === 0 && received < least) {
+    const stated = count === undefined ? `there are at least ${least}` : `count is ${count}`;
     throw invalidAnswer(
       operation,
-      `page ${page} is empty after ${received} records, but count is ${count}; records may have moved`,
+      `page ${page} is empty after ${received} records, but ${stated}; records may have moved`,
     );
-  }
-  if (page > 1 && keys.length > 0 && keys.every((key) => seen.has(key))) {
-    throw invalidAnswer(operation, `page ${page} only repeats records of earlier pages`);
   }
 }
 
@@ -189,9 +181,9 @@ function resumeAt(operation: Operation, { page, given, last }: Position, keys: r
 
 function moveTo(
   position: Position,
-  { range, page = 1 }: { readonly range: number; readonly page?: number },
+  { range, page = 1, received = 0 }: Pick<Position, 'range'> & Partial<Position>,
 ): void {
-  Object.assign(position, { range, page, given: 0, last: '' });
+  Object.assign(position, { range, page, received, given: 0, last: '' });
 }
 
 /** 72 bits, so that a million records have no two equal keys by chance. */
@@ -203,19 +195,20 @@ const cursorForm = z.tuple([
   z.int().min(0),
   z.int().min(1),
   z.int().min(0),
+  z.int().min(0),
   z.string().regex(/^(?:[\w-]{12})?$/),
 ]);
 
-function cursorOf({ range, page, given, last }: Position): string {
-  return Buffer.from(JSON.stringify([range, page, given, last])).toString('base64url');
+function cursorOf({ range, page, received, given, last }: Position): string {
+  return Buffer.from(JSON.stringify([range, page, received, given, last])).toString('base64url');
 }
 
 function startOf(operation: Operation, cursor: string | undefined, ranges: number): Position {
-  if (cursor === undefined) return { range: 0, page: 1, given: 0, last: '' };
+  if (cursor === undefined) return { range: 0, page: 1, received: 0, given: 0, last: '' };
   const parsed = cursorForm.safeParse(jsonOf(Buffer.from(cursor, 'base64url').toString()));
-  const [range = ranges, page = 1, given = 0, last = ''] = parsed.data ?? [];
+  const [range = ranges, page = 1, received = 0, given = 0, last = ''] = parsed.data ?? [];
   if (parsed.success && range <= ranges && (given === 0) === (last === ''))
-    return { range, page, given, last };
+    return { range, page, received, given, last };
   throw new PlatformError('PLATFORM_PARAMETER', 'the cursor is not one of this operation', {
     operation: operation.name,
     section: operation.section,

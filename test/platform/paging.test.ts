@@ -77,6 +77,78 @@ describe('all pages', () => {
     },
   );
 
+  /** Invitations, of which the platform gives at most a hundred at once, also if more are asked for. */
+  const invitations =
+    (length: number, offset: 'of the page' | 'as asked', levelOneCount = length) =>
+    ({ parameters }: Received): string => {
+      const [page, asked] = [Number(parameters['page']), Number(parameters['pageSize'])];
+      const given = Math.min(100, asked);
+      const begin = (page - 1) * (offset === 'as asked' ? asked : given);
+      const ctime = '2026-03-02 10:00:00';
+      return JSON.stringify({
+        levelOneCount,
+        levelTwoCount: 0,
+        cuerrentUser: { uid: 1, invitedUid: -1, ctime },
+        userExtInviteVoList: numbers(length)
+          .slice(begin, begin + given)
+          .map((uid) => ({ uid, level: 1, invitedUid: 1, ctime })),
+      });
+    };
+  const invited = async (url: string, pageSize: number): Promise<number[]> =>
+    (await collect(client(url).invitations.listAll({ uid: 1, pageSize }))).map(({ uid }) => Number(uid));
+
+  it.each([
+    [250, 1000, 250],
+    [250, 1000, 100],
+    [200, 1000, 200],
+    [250, 100, 250],
+    [0, 1000, 0],
+  ])(
+    'of %i records are read, if pages are shorter than the %i that were asked for',
+    async (length, size, count) => {
+      const platform = await startPlatform({ data: invitations(length, 'of the page', count) });
+      expect(await invited(platform.url, size)).toEqual(numbers(length));
+    },
+  );
+
+  it('are read to their end, if the platform repeats its last page after it', async () => {
+    const read = invitations(250, 'of the page');
+    const platform = await startPlatform({
+      data: (received) => {
+        const page = Math.min(3, Number(received.parameters['page']));
+        return read({ ...received, parameters: { ...received.parameters, page } });
+      },
+    });
+    expect(await invited(platform.url, 1000)).toEqual(numbers(250));
+  });
+
+  it.each([
+    ['empty', 250, 'page 2 is empty after 100 records, but there are at least 250'],
+    ['the first one again', 100, 'page 2 only repeats records of earlier pages'],
+  ])('are not taken for all if short pages hide some, and page 2 is %s', async (kind, most, because) => {
+    const read = invitations(most, 'as asked', 250);
+    const platform = await startPlatform({
+      data: (received) =>
+        read(kind === 'empty' ? received : { ...received, parameters: { ...received.parameters, page: 1 } }),
+    });
+    const error = await errorOf(invited(platform.url, 1000));
+    expect(error).toMatchObject({ code: 'PLATFORM_ANSWER_INVALID', data: { operation: 'invitations.list' } });
+    expect(error.message).toContain(because);
+  });
+
+  it('after a cursor are read to their end, if pages are shorter than was asked for', async () => {
+    const given = 3;
+    const platform = await startPlatform({
+      data: ({ parameters: { page } }) =>
+        pageOf(numbers(10), { parameters: { page, pageSize: given } } as unknown as Received),
+    });
+    const made = client(platform.url);
+    const records = made.coupons.listAll({ pageSize: 10 });
+    for await (const { id } of records) if (Number(id) === 5) break;
+    const rest = await idsOf(made.coupons.listAll({ pageSize: 10 }, { cursor: records.cursor }));
+    expect(rest).toEqual([6, 7, 8, 9, 10]);
+  });
+
   it('without a page size, the platform chooses it', async () => {
     const gift = (uid: number) => ({
       uid,
@@ -268,9 +340,11 @@ describe('a cursor', () => {
     '',
     'x',
     'bnVsbA',
-    Buffer.from('[0,0,0,""]').toString('base64url'),
-    Buffer.from('[9,1,0,""]').toString('base64url'),
-    Buffer.from('[0,1,3,""]').toString('base64url'),
+    Buffer.from('[0,1,0,""]').toString('base64url'),
+    Buffer.from('[0,0,0,0,""]').toString('base64url'),
+    Buffer.from('[9,1,0,0,""]').toString('base64url'),
+    Buffer.from('[0,1,-1,0,""]').toString('base64url'),
+    Buffer.from('[0,1,0,3,""]').toString('base64url'),
   ])('that is none is refused: %j', async (cursor) => {
     const platform = await startPlatform({ data: (request) => pageOf(numbers(1), request) });
     const read = async (): Promise<void> => {

@@ -148,6 +148,16 @@ describe.each(SCHEMES)('the client and the sandbox, with %s', (scheme) => {
     expect(ids.size).toBeGreaterThan(3);
     expect(ids.size).toBe(count);
   });
+
+  it.each(['1', '2', '1000'])('agree on all invitations, in pages of %s', async (pageSize) => {
+    const uid = '12345';
+    const { levelOneCount } = await platform.invitations.list({ uid });
+    const { runWith } = placeFor(sandbox);
+    const argv = ['--uid', uid, '--all', '--page-size', pageSize, '--scheme', scheme, '--json'];
+    const ran = await runWith({ clock: () => NOW_MS })('platform', 'invitations', ...argv);
+    expect(levelOneCount).toBeGreaterThan(1);
+    expect(ran.json()).toHaveLength(levelOneCount);
+  });
 });
 
 it.each(SCHEMES)('a payment that the receiver refuses is not debited, with %s', async (scheme) => {

@@ -89,7 +89,7 @@ function dataText(
   records: readonly unknown[] | undefined,
 ): string {
   if (records === undefined) return data === null ? `${name}: done.` : objectText(data);
-  const total = paging?.count?.(data);
+  const total = paging?.count?.(data) ?? paging?.least?.(data);
   const more =
     total === undefined || total <= records.length ? '' : `\n${records.length} of ${total} records.`;
   return `${recordsText(records)}${more}`;

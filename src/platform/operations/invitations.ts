@@ -45,7 +45,7 @@ export const invitations = defineOperation({
     uid: word.optional().describe('The UID of the user.'),
     emailOrPhone: phrase.optional().describe('The mobile phone number or e-mail address of the user.'),
     page,
-    // No maximum is documented; this is the one of the other operations.
+    // No maximum is documented; this is the one of the other operations. The platform may give fewer.
     pageSize: pageSize(100, 1000),
   }),
   example: { uid: '12345' },
@@ -56,6 +56,7 @@ export const invitations = defineOperation({
     page: 'page',
     size: 'pageSize',
     records: (data) => data.userExtInviteVoList,
+    least: (data) => data.levelOneCount,
     key: (each) => each.uid,
   },
 });
