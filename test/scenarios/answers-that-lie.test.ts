@@ -278,7 +278,9 @@ rules:
           code: 1,
           err: expect.stringContaining('ORDER_CONFLICT') as string,
         });
-        const again = await errorOf(clientOf(sandbox, scheme).payments.create(order('A-1')));
+        const again = await errorOf(
+          clientOf(sandbox, scheme, { timeoutMs: SHORT_MS }).payments.create(order('A-1')),
+        );
         expect(again.data).toMatchObject({ outcome: 'unknown' });
         expect(await balanceOf(sandbox, UID, 'BTC')).toBe('4');
       },
