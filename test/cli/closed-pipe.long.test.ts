@@ -51,12 +51,14 @@ function folderOf(options: Parameters<typeof writeServiceFolder>[0] = {}): strin
 
 const quietly = (code: number): Unread => ({ code, signal: null, said: '' });
 
+const WITHOUT_WARNINGS = join(import.meta.dirname, '../../docs/examples/day-and-night');
+
 describe('where nobody reads', () => {
   it.each([
     ['--help', 0, ['--help']],
     ['the help of a command', 0, ['decisions', 'search', '--help']],
     ['--version', 0, ['--version']],
-    ['what is done', 0, ['policy', 'validate']],
+    ['what is done', 0, ['policy', 'validate', WITHOUT_WARNINGS]],
     ['what is done, as JSON', 0, ['policy', 'validate', '--json']],
     ['a fault as JSON', 2, ['policy', 'show', 'a'.repeat(64), '--config', '/nowhere.yaml', '--json']],
     ['that there is no test', 1, ['policy', 'test']],
