@@ -2,7 +2,7 @@ import type { Callback } from '../callback/callback.ts';
 import { BOUNDS, type Claim } from '../claims/claims.ts';
 import { messageOf } from '../errors.ts';
 import { readByChain } from './chain-reading.ts';
-import type { Tested } from './conditions.ts';
+import { MET, type Tested } from './conditions.ts';
 import { type Facts, type PluginQuestion, factsAt, pluginQuestionKey } from './facts.ts';
 import {
   type Alternative,
@@ -78,6 +78,8 @@ const PASSES: Standing = { state: 'holds', covers: true, requires: NOTHING };
 
 function judge(proposal: ProposalBuilder, entry: CompiledEntry, known: Known, outer: Position): Standing {
   const applies = proposal.test(entry, known.callback, known.facts);
+  // Most rules have no conditions, and this is the hot path: no objects for them.
+  if (applies === MET && !('group' in entry)) return judgeRule(proposal, entry, known, outer);
   const position = {
     policy: outer.policy,
     changes: outer.changes || changes(applies),
@@ -114,7 +116,9 @@ function judgeRule(
   const outcome = evaluateRule(rule, callback, facts);
   const result = proposal.add(rule, outcome, position);
   if (outcome.verdict === 'refuse') return FAILS;
-  return outcome.verdict === 'pass' ? PASSES : { state: 'holds', covers: true, requires: [result] };
+  // Outside of `any`, the store checks all claims, whatever is required.
+  if (outcome.verdict === 'pass' || !position.isChoice) return PASSES;
+  return { state: 'holds', covers: true, requires: [result] };
 }
 
 /** Each entry that applies must hold. As an alternative, it holds only if one of them applies for certain. */
@@ -258,7 +262,7 @@ class ProposalBuilder {
     if (isChoice) this.#outcomes.set(result, { ...outcome, afresh });
     else this.#decide(mode, verdict, policy, afresh);
     if (verdict === 'claim' && !isChoice) {
-      this.#claim(result, { ...outcome, afresh }, { decides: mode === 'enforce', final: policy.final });
+      this.#claim(result, outcome.claims, afresh, mode === 'enforce', policy.final);
     }
     return result;
   }
@@ -277,11 +281,13 @@ class ProposalBuilder {
 
   #claim(
     result: number,
-    { claims = [], afresh = false }: RuleOutcome,
-    more: Pick<Claim, 'decides' | 'final'>,
+    claims: RuleOutcome['claims'],
+    afresh: boolean,
+    decides: boolean,
+    final: boolean,
   ): void {
-    for (const claim of claims) {
-      this.#claims.push({ ...claim, result, ...more, afresh });
+    for (const claim of claims ?? []) {
+      this.#claims.push({ ...claim, result, decides, final, afresh });
       if ('values' in claim) this.#values += claim.values.length + (claim.also?.flat().length ?? 0);
     }
   }
@@ -332,7 +338,9 @@ class ProposalBuilder {
       if (typeof requirement === 'object') this.#claimFor(requirement, final);
       else {
         const outcome = this.#outcomes.get(requirement);
-        if (outcome !== undefined) this.#claim(requirement, outcome, { decides: false, final });
+        if (outcome !== undefined) {
+          this.#claim(requirement, outcome.claims, outcome.afresh === true, false, final);
+        }
       }
     }
   }

@@ -108,6 +108,8 @@ function choices<T>(lists: readonly (readonly T[])[]): readonly (readonly T[])[]
 
 /** The entries that have one of these texts at each place. The first entry has the first text of each. */
 function entriesWith(texts: readonly (readonly string[])[]): readonly string[] {
+  const [first, second] = texts;
+  if (first !== undefined && second === undefined) return first.map(toComparableEntry);
   return choices(texts).map((each) => toComparableEntry(each.join(' ')));
 }
 
@@ -137,6 +139,8 @@ export function entriesToLookUp(callback: Callback, members: readonly string[]):
   const values = members.map((member) => valuesOf(callback, member));
   const missing = members.find((_, index) => values[index]?.length === 0);
   if (missing !== undefined) return { ok: false, missing };
+  // Most callbacks have no address with several spellings, and this is the hot path.
+  if (callback.reading === undefined) return { ok: true, entries: entriesWith(values), also: undefined };
   const spelt = values.map((texts, index) =>
     texts.map((text) => [text, ...othersOf(callback, members[index], text)]),
   );
