@@ -15,6 +15,7 @@ import type { Control, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { type ClockWatch, type Preparation, startPreparing, watchClock } from './background.ts';
 import { type UnreadableKey, keysState } from './key-files.ts';
+import { policyWarnings } from './policy-warnings.ts';
 import { type Expiries, storeExpiries } from './tls.ts';
 
 /**
@@ -169,6 +170,8 @@ function followPolicies({ settings, log }: RuntimeParts, store: Store, metrics: 
       const fields = { revision: release?.revision, because: ready.because };
       if (ready.ok) log.info('in-force', fields);
       else log.error('policies-not-followed', fields);
+      const doubts = release === undefined ? [] : policyWarnings(settings, release);
+      for (const because of doubts) log.warn('policy-weak', { revision: release?.revision, because });
     },
   });
 }

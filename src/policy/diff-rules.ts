@@ -1,6 +1,6 @@
 import { parseAmount } from '../values/amount.ts';
 import { type Json, canonicalJson, isObject } from '../values/canonical.ts';
-import { durationMs } from './rules/parameter.ts';
+import { WINDOW_MAX_MS, durationMs } from './rules/parameter.ts';
 import { ruleNamed } from './rules/registry.ts';
 
 /** A rule in the document of a release. */
@@ -300,7 +300,7 @@ function magnitude(written: Json | undefined): { readonly unit: string; readonly
   if (typeof written !== 'string') return undefined;
   const amount = parseAmount(written);
   if (amount !== undefined) return { unit: 'amount', size: amount };
-  const lengthMs = durationMs(written);
+  const lengthMs = durationMs(written, WINDOW_MAX_MS);
   return lengthMs === undefined ? undefined : { unit: 'time', size: BigInt(lengthMs) };
 }
 

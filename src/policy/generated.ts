@@ -30,7 +30,7 @@ so \`10000\` and \`"10000"\` are the same.
 
 A policy applies to a callback if all conditions in \`when\` are met. If some addresses of a withdrawal meet a
 condition and others don't, the policy applies and refuses. A rule can have a \`when\` of its own, and rules can
-be alternatives: see [conditions.md](conditions.md).
+be alternatives: see [conditions.md](conditions.md). Limits over time are in [limits.md](limits.md).
 
 A policy without \`symbol\` in \`when\` judges every coin. A coin that no other policy names passes by the
 rules of that policy alone. Name the coins, unless you want that.

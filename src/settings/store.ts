@@ -114,8 +114,8 @@ export const store = section({
   retention: section({
     subjectsDays: wholeNumberOr(400, 93, 36500).describe(
       'Days for which a decision is remembered. A callback that repeats later is decided as a new one. ' +
-        'At least 93, to be longer than any window. Orders, from their expiry, and values known to ' +
-        'first-use-limit are kept as long.',
+        'It must be longer than the windows in which policies count. Orders, from their expiry, and ' +
+        'values known to first-use-limit are kept as long.',
     ),
     journalDays: wholeNumberOr(400, 1, 36500).describe(
       'Days for which journal entries and the history of prices are kept.',

@@ -49,7 +49,7 @@ export type Bound = string | Readonly<Record<string, string>>;
 type Member = 'userId' | 'to' | 'symbol' | 'memo';
 interface Parameters {
   readonly per: readonly Member[];
-  readonly window: '10m' | '1h' | 'day';
+  readonly window: '10m' | '1h' | '400d' | 'day' | 'year';
   readonly max: Bound;
 }
 type Kinds = {
@@ -141,7 +141,7 @@ const strict: readonly PolicySpec[] = [
     rules: [
       partners,
       { type: 'window-limit', per: ['to'], window: '1h', max: '12' },
-      { type: 'window-limit', per: ['to'], window: 'day', max: '20' },
+      { type: 'window-limit', per: ['to'], window: 'year', max: '20' },
     ],
   },
 ];
@@ -398,7 +398,7 @@ const occasional: readonly PolicySpec[] = [
       {
         type: 'any',
         entries: [
-          { type: 'velocity-limit', per: [], window: 'day', max: '2' },
+          { type: 'velocity-limit', per: [], window: '400d', max: '2' },
           { type: 'pass', because: 'nothing is moved', when: { amount: { atMost: '0' } } },
           { type: 'expected-order', when: { value: { above: '4', maxAge: '1h' } } },
         ],

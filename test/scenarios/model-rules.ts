@@ -18,7 +18,7 @@ import {
 
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 1440 * MINUTE_MS;
-export const LENGTH_MS = { '10m': 10 * MINUTE_MS, '1h': 60 * MINUTE_MS } as const;
+export const LENGTH_MS = { '10m': 10 * MINUTE_MS, '1h': 60 * MINUTE_MS, '400d': 400 * DAY_MS } as const;
 const UNIT = 10n ** 36n;
 
 export interface Price {

@@ -171,6 +171,7 @@ function checkSpeedUp(
  * one counts for as long as any instant of it is within the length.
  */
 function countsStill(window: WindowName, thenMs: number, nowMs: number): boolean {
+  if (window === 'year') return new Date(thenMs).getUTCFullYear() === new Date(nowMs).getUTCFullYear();
   if (window === 'day') return Math.floor(thenMs / DAY_MS) === Math.floor(nowMs / DAY_MS);
   const lengthMs = LENGTH_MS[window];
   const partMs = lengthMs / 60;

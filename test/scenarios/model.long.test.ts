@@ -19,8 +19,8 @@ import type { Asked } from './model-asked.ts';
 import { scripts } from './model-commands.ts';
 import { type Rig, runScript } from './model-run.ts';
 
-/** Not far from the end of a day, so that calendar windows end as well. */
-const START_MS = Date.UTC(2026, 2, 1, 20, 30, 17, 123);
+/** Not far from the end of a year, so that calendar windows end as well. */
+const START_MS = Date.UTC(2028, 11, 31, 20, 30, 17, 123);
 /** A busy machine is no fault here. */
 const UNHURRIED = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 };
 

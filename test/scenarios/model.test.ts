@@ -8,8 +8,8 @@ import { scripts } from './model-commands.ts';
 import { runScript } from './model-run.ts';
 import { describeOnBothStores } from './on-both-stores.ts';
 
-/** Not far from the end of a day, so that calendar windows end as well. */
-const START_MS = Date.UTC(2026, 2, 1, 20, 30, 17, 123);
+/** Not far from the end of a year, so that calendar windows end as well. */
+const START_MS = Date.UTC(2028, 11, 31, 20, 30, 17, 123);
 const REPLICAS = [0, 1] as const;
 const paths: Readonly<Record<Asked['kind'], string>> = {
   payment: PAYMENT_PATH,

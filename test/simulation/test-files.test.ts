@@ -109,7 +109,7 @@ describe('a test file', () => {
     [
       'a length without a unit',
       file(PAY.replace('expect', 'after: 10, expect')),
-      'write a duration up to 92d',
+      'write a duration up to 400d',
     ],
     [
       'a misspelt state',

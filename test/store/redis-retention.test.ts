@@ -101,6 +101,16 @@ describe('what Redis keeps', () => {
     expect(Math.max(...(await of('{SOURCE}:order')))).toBeLessThanOrEqual(60_000 + RETENTION_MS);
   });
 
+  it('keeps a counter of 400 days for its window and a day', async () => {
+    const server = await redisOfItsOwn();
+    const store = await readyOn(server, { retention });
+    const window = { type: 'rolling', lengthMs: 400 * SLACK_MS, bucketMs: 576_000_000 } as const;
+    await store.settle(request({ claims: [windowClaim('1', '10', { window })] }));
+    const counter = (await lives(rawClient(server))).find(({ kind }) => kind === '{SOURCE}:window');
+    expect(counter?.ms).toBeGreaterThan(401 * SLACK_MS - MINUTE_MS);
+    expect(counter?.ms).toBeLessThanOrEqual(401 * SLACK_MS + window.bucketMs);
+  });
+
   it('expires subjects, marks and orders, and then keeps only the journal entry of a decision', async () => {
     const { client } = await filled();
     const left = await eventually('what has expired is gone', async () => {

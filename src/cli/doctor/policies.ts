@@ -1,4 +1,5 @@
 import type { Kind } from '../../callback/callback.ts';
+import { policyWarnings } from '../../compose/policy-warnings.ts';
 import { kindsOf } from '../../compose/sources.ts';
 import { SOURCE } from '../../policy/members.ts';
 import type { CompiledRule, Release } from '../../policy/release.ts';
@@ -50,7 +51,8 @@ async function checkInForce(
 }
 
 /**
- * The callbacks that a release, in force or not, refuses because the settings or the store lack something.
+ * The callbacks that a release, in force or not, refuses because the settings or the store lack something, and
+ * what else is hardly meant under these settings.
  */
 export async function checkRelease(
   settings: Settings,
@@ -61,6 +63,7 @@ export async function checkRelease(
     ...unservedKinds(settings, release),
     ...unknownSources(settings, release),
     ...unknownPlugins(settings, release),
+    ...policyWarnings(settings, release).map(warning),
     ...(await missingLists(settings, store, release)),
     ...(await oldPrices(store, release)),
   ];

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { AssetChange, Entries, ListChange, PolicyChange, ReleaseDiff } from '../../policy/diff.ts';
 import type { Direction, NewCount, RuleChange, ValueChange, WrittenRule } from '../../policy/diff-rules.ts';
-import { durationMs } from '../../policy/rules/parameter.ts';
+import { WINDOW_MAX_MS, durationMs } from '../../policy/rules/parameter.ts';
 import type { Json } from '../../values/canonical.ts';
 import { counted, printable } from '../print.ts';
 
@@ -58,8 +58,8 @@ function ruleLine(change: RuleChange): string {
 function newCountText(newCount: NewCount | undefined): string {
   if (newCount === undefined) return '';
   const window = jsonText(newCount.window);
-  const until =
-    durationMs(window) === undefined ? `until the end of the ${window}` : `in the first ${window}`;
+  const isRolling = durationMs(window, WINDOW_MAX_MS) !== undefined;
+  const until = isRolling ? `in the first ${window}` : `until the end of the ${window}`;
   return `; begins a new count: up to ${jsonText(newCount.max)} more may pass ${until}`;
 }
 

@@ -13,12 +13,25 @@ export interface Period {
   readonly endMs: number;
 }
 
-const UNIT_LENGTHS = { day: { days: 1 }, week: { weeks: 1 }, month: { months: 1 } } as const;
+const UNIT_LENGTHS = {
+  day: { days: 1 },
+  week: { weeks: 1 },
+  month: { months: 1 },
+  quarter: { months: 3 },
+  year: { years: 1 },
+} as const;
+const LONGEST_DAYS = { day: 1, week: 7, month: 31, quarter: 92, year: 366 } as const;
 export type PeriodUnit = keyof typeof UNIT_LENGTHS;
 
+export const isPeriodUnit = (text: string): text is PeriodUnit => Object.hasOwn(UNIT_LENGTHS, text);
+
+/** No period is longer. It has a day to spare, because clocks change. */
+export const longestPeriodMs = (unit: PeriodUnit): number => (LONGEST_DAYS[unit] + 1) * DAY_MS;
+
 /**
- * The day, the week (from Monday) or the month of an instant, from midnight to midnight in the zone. A day
- * has 23 or 25 hours when the clocks change. It starts at its first instant if the clocks skip midnight.
+ * The day, the week (from Monday), the month, the quarter (from January, April, July or October) or the year
+ * of an instant, from midnight to midnight in the zone. A day has 23 or 25 hours when the clocks change. It
+ * starts at its first instant if the clocks skip midnight.
  */
 export function createCalendar(unit: PeriodUnit, zone: string): (nowMs: number) => Period {
   const timeZone = temporalZone(zone);
@@ -34,8 +47,10 @@ export function createCalendar(unit: PeriodUnit, zone: string): (nowMs: number) 
 }
 
 function firstDate(unit: PeriodUnit, date: Temporal.PlainDate): Temporal.PlainDate {
-  if (unit === 'month') return date.with({ day: 1 });
-  return unit === 'week' ? date.subtract({ days: date.dayOfWeek - 1 }) : date;
+  if (unit === 'day') return date;
+  if (unit === 'week') return date.subtract({ days: date.dayOfWeek - 1 });
+  const month = { month: date.month, quarter: date.month - ((date.month - 1) % 3), year: 1 }[unit];
+  return date.with({ month, day: 1 });
 }
 
 /** Reports a fault for text that is not a time zone. */

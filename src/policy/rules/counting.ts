@@ -4,8 +4,23 @@ import type { Window } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
 import { canonicalJson, sha256Hex } from '../../values/canonical.ts';
 import { valuesOf } from '../members.ts';
-import { type Period, type PeriodUnit, checkZone, createCalendar } from './calendar.ts';
-import { type Bound, durationMs, formatMember, isSource, memberOf, memberText } from './parameter.ts';
+import {
+  type Period,
+  type PeriodUnit,
+  checkZone,
+  createCalendar,
+  isPeriodUnit,
+  longestPeriodMs,
+} from './calendar.ts';
+import {
+  type Bound,
+  WINDOW_MAX_MS,
+  durationMs,
+  formatMember,
+  isSource,
+  memberOf,
+  memberText,
+} from './parameter.ts';
 import { ADDRESS_NOTE, type Check, type RuleOutcome, type RuleContext, refuse } from './rule.ts';
 
 const WINDOW = 'a window, like 24h, 7d or day';
@@ -24,8 +39,8 @@ export const countingParameters = {
   window: z
     .string({ error: WINDOW })
     .describe(
-      'A rolling duration from 1s to 92d (90s, 1m, 24h, 7d), or a calendar period: day, week ' +
-        '(from Monday), month.',
+      'A rolling duration from 1s to 400d (90s, 1m, 24h, 7d, 365d), or a calendar period: day, week ' +
+        '(from Monday), month, quarter, year.',
     ),
   zone: z
     .string({ error: 'an IANA time zone, like Europe/Berlin' })
@@ -73,7 +88,7 @@ export interface CountedAmounts {
 /** A count in the store. */
 export interface Counter {
   /** The declarations of a rule that counts. */
-  readonly check: Pick<Check, 'counter' | 'compared'>;
+  readonly check: Pick<Check, 'counter' | 'countsMs' | 'compared'>;
   /** Claims room for a callback. Refuses if the callback lacks a member in `per`. */
   readonly claim: (callback: Callback, counted: CountedAmounts, max: Bound, nowMs: number) => RuleOutcome;
 }
@@ -89,7 +104,11 @@ export function compileCounter(counting: CounterIdentity, context: RuleContext):
   const counter = canonicalJson({ ...identity, per });
   const compiled = { per, to: per.indexOf('to'), window, counter, onlyKey: keyOf(counter, []) };
   return {
-    check: { counter, compared: { members: per, effect: 'has a limit of its own' } },
+    check: {
+      counter,
+      countsMs: window.countsMs,
+      compared: { members: per, effect: 'has a limit of its own' },
+    },
     claim: (callback, counted, max, nowMs) => claimRoom(compiled, callback, { counted, max, nowMs }),
   };
 }
@@ -177,18 +196,18 @@ interface CountingWindow {
   readonly identity: string;
   /** `24h`, `day (UTC)`. */
   readonly text: string;
+  /** How long an approval counts, at most. */
+  readonly countsMs: number;
   readonly at: (nowMs: number) => { readonly window: Window; readonly valid: RuleOutcome['valid'] };
 }
 
-/**
- * `90s`, `1m`, `24h`, `7d` are rolling windows; `day`, `week`, `month` are calendar periods of a time zone.
- */
+/** `90s`, `1m`, `24h`, `7d` are rolling windows; `day`, `month`, `year` are calendar periods of a time zone. */
 function compileWindow(
   window: string,
   zone: string | undefined,
   context: RuleContext,
 ): CountingWindow | undefined {
-  return window === 'day' || window === 'week' || window === 'month'
+  return isPeriodUnit(window)
     ? calendarWindow(window, zone ?? 'UTC', context)
     : rollingWindow(window, zone, context);
 }
@@ -198,12 +217,12 @@ function rollingWindow(
   zone: string | undefined,
   context: RuleContext,
 ): CountingWindow | undefined {
-  const lengthMs = durationMs(text);
+  const lengthMs = durationMs(text, WINDOW_MAX_MS);
   if (lengthMs === undefined) {
     return context.fault(
       ['window'],
       `${JSON.stringify(text)} is not a window`,
-      'write a duration from 1s to 92d, like 90s, 1m, 24h or 7d, or one of day, week and month',
+      'write a duration from 1s to 400d, like 90s, 1m, 24h or 7d, or one of day, week, month, quarter and year',
     );
   }
   if (zone !== undefined) {
@@ -215,7 +234,8 @@ function rollingWindow(
   }
   const window = { type: 'rolling', lengthMs, bucketMs: Math.ceil(lengthMs / BUCKETS) } as const;
   const found = { window, valid: undefined };
-  return { identity: `rolling ${lengthMs}`, text, at: () => found };
+  const countsMs = lengthMs + window.bucketMs;
+  return { identity: `rolling ${lengthMs}`, text, countsMs, at: () => found };
 }
 
 function calendarWindow(unit: PeriodUnit, zone: string, context: RuleContext): CountingWindow | undefined {
@@ -225,6 +245,7 @@ function calendarWindow(unit: PeriodUnit, zone: string, context: RuleContext): C
   return {
     identity: `${unit} ${zone}`,
     text: `${unit} (${zone})`,
+    countsMs: longestPeriodMs(unit),
     at: (nowMs) => {
       if (nowMs < last.valid.fromMs || nowMs >= last.valid.untilMs) last = windowOf(periodAt(nowMs));
       return last;

@@ -154,15 +154,17 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
 ]);
 export const DURATION_PATTERN = /^([1-9]\d{0,7})([smhd])$/;
 export const DURATION_MAX_MS = 92 * 86_400_000;
+/** The longest window in which a rule counts. */
+export const WINDOW_MAX_MS = 400 * 86_400_000;
 
 /**
- * A duration from 1s to 92d, like `90s`, `10m`, `24h` or `7d`, in milliseconds; undefined for other
- * text.
+ * A duration like `90s`, `10m`, `24h` or `7d`, in milliseconds: at least 1s, by default at most 92d. Undefined
+ * for other text.
  */
-export function durationMs(text: string): number | undefined {
+export function durationMs(text: string, maxMs = DURATION_MAX_MS): number | undefined {
   const match = DURATION_PATTERN.exec(text);
   const lengthMs = Number(match?.[1] ?? 0) * (UNITS_MS.get(match?.[2] ?? '') ?? 0);
-  return lengthMs === 0 || lengthMs > DURATION_MAX_MS ? undefined : lengthMs;
+  return lengthMs === 0 || lengthMs > maxMs ? undefined : lengthMs;
 }
 
 const DURATION = 'a duration from 1s to 92d, like 90s, 10m, 24h or 7d';

@@ -107,6 +107,8 @@ export interface Check {
    * reserve in it.
    */
   readonly counter?: string;
+  /** How long an approval counts there, at most, in milliseconds. */
+  readonly countsMs?: number;
   /** Plugin questions that need an answer before the evaluation. */
   readonly pluginQuestions?: readonly PluginQuestion[];
   /** Lists of the store that it looks up. */

@@ -40,7 +40,7 @@ export const valueLimit = defineRule({
       per: countingParameters.per,
       window: countingParameters.window
         .optional()
-        .describe('Sums the values within a window, like window-limit: 24h, 7d, day, month.'),
+        .describe('Sums the values within a window, like window-limit: 24h, 365d, day, year.'),
       zone: countingParameters.zone,
     })
     .superRefine(({ per, window, zone }, context) => {

@@ -3,7 +3,7 @@ import type { Kind } from '../../callback/callback.ts';
 import { type Json, isObject } from '../../values/canonical.ts';
 import { readInstant } from '../../values/clock.ts';
 import { type Path, type Problem, problemsOf, formatInput } from '../fault.ts';
-import { DURATION_PATTERN, amountText, durationMs } from '../rules/parameter.ts';
+import { DURATION_PATTERN, WINDOW_MAX_MS, amountText, durationMs } from '../rules/parameter.ts';
 
 /*
  * The shapes of a test file, one for each level. A value that may have several shapes is `unknown` here and
@@ -14,7 +14,7 @@ const CASES_MAX = 10_000;
 const CALLBACKS_MAX = 1000;
 
 const INSTANT = 'an instant with Z or an offset, like 2026-03-02T10:00:00Z';
-const AFTER = 'a duration up to 92d, like 0s, 90s, 5m, 1h or 2d';
+const AFTER = 'a duration up to 400d, like 0s, 90s, 5m, 1h or 2d';
 const TESTS = `a list of at least one test and at most ${CASES_MAX}`;
 const CALLBACKS = `a list of at least one callback and at most ${CALLBACKS_MAX}`;
 const TEXT = 'a text';
@@ -158,7 +158,7 @@ function answersOf(what: string) {
 
 function lengthOf(written: string): number | undefined {
   if (/^0[smhd]?$/.test(written)) return 0;
-  return DURATION_PATTERN.test(written) ? durationMs(written) : undefined;
+  return DURATION_PATTERN.test(written) ? durationMs(written, WINDOW_MAX_MS) : undefined;
 }
 
 /** Reads a value by its shape; undefined after a fault. */

@@ -182,6 +182,19 @@ describe('doctor, where something is wrong', () => {
     ]);
   });
 
+  it('a rule that counts for longer than subjects are kept is a warning, as at a push', async () => {
+    const payments = (window: string): string =>
+      `policy: a-year\ncallback: payment\nrules:\n  - velocity-limit: { window: ${window}, max: 9 }\n`;
+    const { run, write } = place({ policies: { 'payments.yaml': payments('400d') } });
+    const because =
+      'a-year/velocity-limit#1 counts an approval for up to 407 days, and store.retention.subjectsDays is 400, ' +
+      'so a callback that is repeated later counts a second time; set it to 407 or more';
+    expect((await run('policy', 'push', '--message', 'x')).err).toContain(`Warning: ${because}.`);
+    expect(inState(await diagnosis(run), 'warning')).toContain(`policies: ${because}`);
+    write('policies/payments.yaml', payments('year'));
+    expect((await run('policy', 'push', '--message', 'x')).err).not.toContain('counts an approval');
+  });
+
   it('lists named deep in a rule, and prices that are missing or old, are warnings with their cure', async () => {
     const values = 'policy: values\ncallback: payment\nrules:\n  - value-limit: { max: 10, maxAge: 10m }\n';
     const cooling =

@@ -8,6 +8,7 @@ import {
   createOpeningSchedule,
   isDate,
   isZone,
+  longestPeriodMs,
   readSpan,
 } from '../../../src/policy/rules/calendar.ts';
 
@@ -22,6 +23,7 @@ const ZONES = [
   'Africa/Cairo',
   'Asia/Beirut',
   'Asia/Kolkata',
+  'Asia/Kathmandu',
   'Asia/Tokyo',
   'Australia/Lord_Howe',
   'Pacific/Apia',
@@ -112,13 +114,67 @@ describe('a calendar', () => {
     ['month', 'Pacific/Apia', '2011-12-30T10:00:00Z', '2011-12-01T10:00:00.000Z', '2011-12-31T10:00:00.000Z'],
     // The first midnight of a month is skipped.
     ['month', 'Asia/Amman', '2016-04-15T12:00:00Z', '2016-03-31T22:00:00.000Z', '2016-04-30T21:00:00.000Z'],
+    ['quarter', 'UTC', '2024-03-31T23:59:59.999Z', '2024-01-01T00:00:00.000Z', '2024-04-01T00:00:00.000Z'],
+    ['quarter', 'UTC', '2024-04-01T00:00:00Z', '2024-04-01T00:00:00.000Z', '2024-07-01T00:00:00.000Z'],
+    ['quarter', 'UTC', '2024-12-31T23:59:59.999Z', '2024-10-01T00:00:00.000Z', '2025-01-01T00:00:00.000Z'],
+    // Summer time begins in the first quarter, and the second one is an hour off.
+    [
+      'quarter',
+      'Europe/Berlin',
+      '2024-03-31T21:59:59.999Z',
+      '2023-12-31T23:00:00.000Z',
+      '2024-03-31T22:00:00.000Z',
+    ],
+    [
+      'quarter',
+      'Asia/Kathmandu',
+      '2024-06-30T18:15:00Z',
+      '2024-06-30T18:15:00.000Z',
+      '2024-09-30T18:15:00.000Z',
+    ],
+    [
+      'quarter',
+      'Asia/Kathmandu',
+      '2024-06-30T18:14:59.999Z',
+      '2024-03-31T18:15:00.000Z',
+      '2024-06-30T18:15:00.000Z',
+    ],
+    // Half an hour of summer time ends within the second quarter.
+    [
+      'quarter',
+      'Australia/Lord_Howe',
+      '2024-04-06T20:00:00Z',
+      '2024-03-31T13:00:00.000Z',
+      '2024-06-30T13:30:00.000Z',
+    ],
+    // A leap year, and the first instant of the next.
+    ['year', 'UTC', '2024-02-29T12:00:00Z', '2024-01-01T00:00:00.000Z', '2025-01-01T00:00:00.000Z'],
+    ['year', 'UTC', '2024-12-31T23:59:59.999Z', '2024-01-01T00:00:00.000Z', '2025-01-01T00:00:00.000Z'],
+    ['year', 'UTC', '2025-01-01T00:00:00Z', '2025-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z'],
+    [
+      'year',
+      'Asia/Kathmandu',
+      '2024-12-31T18:15:00Z',
+      '2024-12-31T18:15:00.000Z',
+      '2025-12-31T18:15:00.000Z',
+    ],
+    // In summer time at both ends.
+    [
+      'year',
+      'Australia/Lord_Howe',
+      '2024-07-01T00:00:00Z',
+      '2023-12-31T13:00:00.000Z',
+      '2024-12-31T13:00:00.000Z',
+    ],
+    // A year without one of its dates.
+    ['year', 'Pacific/Apia', '2011-12-30T10:00:00Z', '2011-01-01T10:00:00.000Z', '2011-12-31T10:00:00.000Z'],
   ])('%s in %s at %s', (unit, zone, now, start, end) => {
     expect(period(unit, zone, now)).toEqual([start, end]);
   });
 
   it('holds the instant, between two local midnights, and leaves no gap', () => {
     const instant = fc.integer({ min: Date.UTC(2000, 0, 1), max: Date.UTC(2040, 0, 1) });
-    const unit = fc.constantFrom<PeriodUnit>('day', 'week', 'month');
+    const unit = fc.constantFrom<PeriodUnit>('day', 'week', 'month', 'quarter', 'year');
     fc.assert(
       fc.property(fc.constantFrom(...ZONES), unit, instant, (zone, each, nowMs) => {
         const calendar = createCalendar(each, zone);
@@ -133,6 +189,7 @@ describe('a calendar', () => {
         expect(calendar(endMs).startMs).toBe(endMs);
         expect(calendar(endMs - 1)).toEqual({ startMs, endMs });
         expect(calendar(startMs)).toEqual({ startMs, endMs });
+        expect(endMs - startMs).toBeLessThanOrEqual(longestPeriodMs(each));
       }),
       { numRuns: 400 },
     );

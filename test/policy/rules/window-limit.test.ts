@@ -68,10 +68,24 @@ describe('window-limit', () => {
     ['1m', 60_000, 1000],
     ['7d', 604_800_000, 10_080_000],
     ['92d', 7_948_800_000, 132_480_000],
+    ['400d', 34_560_000_000, 576_000_000],
   ])('counts %s in buckets', (window, lengthMs, bucketMs) => {
     const { claims } = judged(`window-limit: { window: ${window}, max: 1 }`, payment(), ONE);
     expect(windowsOf(claims)[0]?.window).toEqual({ type: 'rolling', lengthMs, bucketMs });
     expect(bucketMs * 60).toBeGreaterThanOrEqual(lengthMs);
+  });
+
+  it.each([
+    ['quarter', 'UTC', '2024-01-01T00:00:00Z', '2024-04-01T00:00:00Z'],
+    ['quarter', 'Asia/Kathmandu', '2023-12-31T18:15:00Z', '2024-03-31T18:15:00Z'],
+    ['year', 'UTC', '2024-01-01T00:00:00Z', '2025-01-01T00:00:00Z'],
+    ['year', 'Australia/Lord_Howe', '2023-12-31T13:00:00Z', '2024-12-31T13:00:00Z'],
+  ])('counts the %s in %s, and is valid within it', (window, zone, start, end) => {
+    const rule = `window-limit: { window: ${window}, zone: ${zone}, max: 1 }`;
+    const { claims, proposal } = judged(rule, payment(), ONE);
+    const [startMs, endMs] = [Date.parse(start), Date.parse(end)];
+    expect(windowsOf(claims)[0]?.window).toEqual({ type: 'calendar', startMs, endMs });
+    expect([proposal.validFromMs, proposal.validUntilMs]).toEqual([startMs, endMs]);
   });
 
   it('counts by calendar, and is valid within the period', () => {
@@ -199,12 +213,16 @@ describe('window-limit', () => {
 
   it.each([
     ['{ window: 0s, max: 1 }', '"0s" is not a window'],
-    ['{ window: 93d, max: 1 }', '"93d" is not a window'],
+    ['{ window: 401d, max: 1 }', '"401d" is not a window'],
+    ['{ window: 9601h, max: 1 }', '"9601h" is not a window'],
     ['{ window: 99999999d, max: 1 }', 'is not a window'],
     ['{ window: 24, max: 1 }', '"24" is not a window'],
     ['{ window: 1.5h, max: 1 }', '"1.5h" is not a window'],
     ['{ window: 24H, max: 1 }', '"24H" is not a window'],
-    ['{ window: year, max: 1 }', '"year" is not a window'],
+    ['{ window: years, max: 1 }', '"years" is not a window'],
+    ['{ window: Year, max: 1 }', '"Year" is not a window'],
+    ['{ window: toString, max: 1 }', '"toString" is not a window'],
+    ['{ window: 365d, zone: UTC, max: 1 }', 'has no time zone'],
     ['{ max: 1 }', 'window is missing'],
     ['{ window: 1h }', 'max is missing'],
     ['{ window: 1h, zone: UTC, max: 1 }', 'has no time zone'],

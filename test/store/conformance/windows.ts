@@ -187,6 +187,94 @@ export function describeWindows(open: OpenStore): void {
     });
   });
 
+  describe('the longest window', () => {
+    const DAY_MS = 24 * HOUR_MS;
+    /** As a rule of 400d claims it. */
+    const longest: Window = { type: 'rolling', lengthMs: 400 * DAY_MS, bucketMs: 576_000_000 };
+    const bucketEndMs = (Math.floor(START_MS / longest.bucketMs) + 1) * longest.bucketMs;
+
+    it('counts for 400 days and at most a sixtieth more, to the millisecond', async () => {
+      const { store, clock } = await ready(open);
+      const claim = (amount: string) => windowClaim(amount, '10', { window: longest });
+      await store.settle(request({ claims: [claim('10')] }));
+      // Other callbacks let the store clean up meanwhile.
+      for (const days of [93, 200, 399]) {
+        clock.nowMs = START_MS + days * DAY_MS;
+        await store.settle(request({ subject: `payment:day ${days}` }));
+      }
+      clock.nowMs = START_MS + 400 * DAY_MS;
+      expect(await usedOf(store, { window: longest })).toBe(units('10'));
+      clock.nowMs = bucketEndMs + longest.lengthMs - 1;
+      const full = await store.settle(request({ subject: 'payment:2', claims: [claim('0.1')] }));
+      expect(full).toMatchObject({ verdict: 'FAILURE' });
+      clock.advance(1);
+      const after = await store.settle(request({ subject: 'payment:3', claims: [claim('10')] }));
+      expect(after).toMatchObject({ verdict: 'SUCCESS' });
+      expect(await usedOf(store, { window: longest })).toBe(units('10'));
+    });
+
+    it('counts a repeat once within it', async () => {
+      const { store, clock } = await ready(open);
+      const ask = () => store.settle(request({ claims: [windowClaim('10', '10', { window: longest })] }));
+      await ask();
+      clock.nowMs = START_MS + 399 * DAY_MS;
+      expect(claimsOf(await ask())).toMatchObject([{ holds: true, reserved: true }]);
+      expect(await usedOf(store, { window: longest })).toBe(units('10'));
+    });
+
+    it('errs by one bucket at most, however approvals are spread over years', async () => {
+      const { store, clock } = await ready(open);
+      let run = 0;
+      const step = fc.record({
+        days: fc.integer({ min: 0, max: 150 }),
+        amount: fc.bigInt({ min: 0n, max: 6n }),
+      });
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 20 }), async (steps) => {
+          run++;
+          const approved: { readonly atMs: number; readonly amount: bigint }[] = [];
+          const sumOf = (atMs: number, spanMs: number): bigint =>
+            approved
+              .filter((each) => each.atMs > atMs - spanMs)
+              .reduce((sum, { amount }) => sum + amount, 0n);
+          for (const [index, { days, amount }] of steps.entries()) {
+            clock.advance(days * DAY_MS + index);
+            const key = keyOf(`years ${run}`);
+            const claim = { ...windowClaim('0', '0', { key, window: longest }), amount, max: 10n };
+            const result = await store.settle(
+              request({ subject: `payment:${run}-${index}`, claims: [claim] }),
+            );
+            if (result.outcome !== 'decided') throw new Error(`expected a decision, not ${result.outcome}`);
+            if (result.verdict === 'SUCCESS') approved.push({ atMs: result.atMs, amount });
+            expect(sumOf(result.atMs, longest.lengthMs)).toBeLessThanOrEqual(10n);
+            const hadRoom = sumOf(result.atMs, longest.lengthMs + longest.bucketMs) + amount <= 10n;
+            expect(result.verdict === 'SUCCESS' || !hadRoom).toBe(true);
+          }
+        }),
+        { numRuns: 20 },
+      );
+    });
+
+    it.each([
+      ['a leap year', Date.UTC(2028, 0, 1), Date.UTC(2029, 0, 1)],
+      ['a year in Lord Howe', Date.UTC(2025, 11, 31, 13), Date.UTC(2026, 11, 31, 13)],
+      ['a quarter in Kathmandu', Date.UTC(2026, 5, 30, 18, 15), Date.UTC(2026, 8, 30, 18, 15)],
+    ])('counts %s from its first to its last millisecond', async (_, startMs, endMs) => {
+      const { store, clock } = await ready(open);
+      const window: Window = { type: 'calendar', startMs, endMs };
+      const ask = (id: string, amount: string) =>
+        store.settle(request({ subject: `payment:${id}`, claims: [windowClaim(amount, '10', { window })] }));
+      clock.nowMs = startMs;
+      expect(await ask('first', '9')).toMatchObject({ verdict: 'SUCCESS' });
+      clock.nowMs = endMs - 1;
+      expect(await ask('too much', '1.1')).toMatchObject({ verdict: 'FAILURE' });
+      expect(await ask('last', '1')).toMatchObject({ verdict: 'SUCCESS' });
+      clock.nowMs = endMs;
+      const next: Window = { type: 'calendar', startMs: endMs, endMs: endMs + 365 * DAY_MS };
+      expect(await usedOf(store, { window: next })).toBe(0n);
+    });
+  });
+
   describe('a calendar window', () => {
     const day = (startMs: number, lengthMs = 24 * HOUR_MS): Window => ({
       type: 'calendar',
