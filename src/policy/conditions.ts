@@ -6,6 +6,7 @@ import type { Facts } from './facts.ts';
 import { type Path, type Problem, problemsOf } from './fault.ts';
 import { problemOf, valuesOf } from './members.ts';
 import { checkEntries } from './rules/entry.ts';
+import { type Extent, amounts, textExtent } from './region.ts';
 import { amountText, durationText, memberTexts, textList } from './rules/parameter.ts';
 import { priceOf, valueAt } from './rules/price.ts';
 import { type RuleContext, type RuleOutcome, type Validity, faultOfRuleFile } from './rules/rule.ts';
@@ -35,6 +36,8 @@ export interface Condition {
   readonly constant: boolean;
   /** The members whose texts it compares. */
   readonly members?: readonly string[];
+  /** The callbacks that meet it, for the warnings of `policy validate`. By default, any may. */
+  readonly extent?: Extent;
 }
 
 /** The parts of the policy, and the files beside it, that a condition may use. */
@@ -50,7 +53,12 @@ const UNMET: Tested = { state: 'unmet' };
 
 /** The member has one of the texts. */
 export function oneOf(member: string, texts: ReadonlySet<string>): Condition {
-  return { constant: true, members: [member], test: (callback) => testTexts(member, texts, callback) };
+  return {
+    constant: true,
+    members: [member],
+    extent: textExtent(member, texts),
+    test: (callback) => testTexts(member, texts, callback),
+  };
 }
 
 /** Whether the member's values are among the texts: all, some or none of them. */
@@ -103,6 +111,7 @@ export function schemeIs(written: Json, context: ConditionContext): Condition | 
   const schemes = new Set(read.data);
   return {
     constant: true,
+    extent: textExtent('scheme', schemes),
     test(_, { scheme }) {
       if (scheme === undefined) return { state: 'unknown', because: 'its scheme is not known' };
       return schemes.has(scheme) ? MET : UNMET;
@@ -126,7 +135,13 @@ export const amountShape = z.strictObject(bounds).superRefine(checkRange);
 /** The amount is in a range: `{ above: 1000, atMost: 5000 }`. An unlimited amount is above every amount. */
 export function amountRange(written: Json, context: ConditionContext): Condition | undefined {
   const range = parsed(amountShape, written, context);
-  return range && { constant: true, test: ({ amount }) => (isWithin(amount, range) ? MET : UNMET) };
+  return (
+    range && {
+      constant: true,
+      extent: rangeExtent('amount', range),
+      test: ({ amount }) => (isWithin(amount, range) ? MET : UNMET),
+    }
+  );
 }
 
 export const valueShape = z
@@ -142,6 +157,7 @@ export function valueRange(written: Json, context: ConditionContext): Condition 
   return (
     range && {
       constant: false,
+      extent: rangeExtent('value', range),
       test({ amount, symbol }, facts) {
         if (amount === 'unlimited') return isWithin(amount, range) ? MET : UNMET;
         const priced = priceOf(symbol, facts, range.maxAge);
@@ -154,6 +170,11 @@ export function valueRange(written: Json, context: ConditionContext): Condition 
       },
     }
   );
+}
+
+function rangeExtent(of: string, { above, atLeast, below, atMost }: Bounds): Extent {
+  const from = above === undefined ? (atLeast ?? 0n) : above + 1n;
+  return { of, allows: amounts(from, below === undefined ? atMost : below - 1n), isExact: true };
 }
 
 function isWithin(amount: Amount | 'unlimited', { above, atLeast, below, atMost }: Bounds): boolean {
@@ -193,6 +214,7 @@ export function within(written: Json, context: ConditionContext): Condition | un
   return (
     compiled && {
       constant: false,
+      extent: { of: `during in ${compiled.zone}`, allows: compiled.week, isExact: !compiled.hasHolidays },
       test(callback, facts) {
         const { verdict, valid } = compiled.evaluate(callback, facts);
         return { state: verdict === 'pass' ? 'met' : 'unmet', valid };

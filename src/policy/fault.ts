@@ -87,6 +87,15 @@ export function formatInput(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }
 
+const TEXTS_MAX = 5;
+
+/** `BTC`, `BTC and ETH`, `A, B, C, D, E and 3 more`. */
+export function formatTexts(texts: readonly string[]): string {
+  const shown = texts.slice(0, TEXTS_MAX);
+  if (texts.length > TEXTS_MAX) return `${shown.join(', ')} and ${texts.length - TEXTS_MAX} more`;
+  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
+}
+
 /**
  * The problems of a value that doesn't fit its schema. The message of a schema is a phrase for the expected
  * value. A check over several members is a custom issue with a whole sentence and `params.fix`.

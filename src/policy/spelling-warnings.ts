@@ -1,4 +1,4 @@
-import { type Place, type PolicyFault, formatFault } from './fault.ts';
+import { type Place, type PolicyFault, formatFault, formatTexts } from './fault.ts';
 import { ADDRESS_MEMBERS } from './members.ts';
 import type { CompiledEntry, CompiledPolicy, Release } from './release.ts';
 import type { Check } from './rules/rule.ts';
@@ -69,7 +69,7 @@ function warningsOf(release: Judged, scope: Scope, other: (hint: string) => stri
     const whose = texts.length === 1 ? 'its' : 'their';
     warnings.push({
       message:
-        `assets.yaml sets \`chain: text\` for ${formatSymbols(texts)}, so ${whose} addresses are not validated ` +
+        `assets.yaml sets \`chain: text\` for ${formatTexts(texts)}, so ${whose} addresses are not validated ` +
         `and are compared as exact text: ${other(' (without 0x, with leading zeros, in another form)')}`,
       fix:
         'also deny or limit by another member, or, if assets.yaml can name the asset’s chain, write that ' +
@@ -78,7 +78,7 @@ function warningsOf(release: Judged, scope: Scope, other: (hint: string) => stri
   }
   if (unknown.length > 0) {
     warnings.push({
-      message: `the chain of ${formatSymbols(unknown)} is not known, so ${other('')}`,
+      message: `the chain of ${formatTexts(unknown)} is not known, so ${other('')}`,
       fix: 'name it in assets.yaml',
     });
   }
@@ -105,12 +105,4 @@ function refusesUnknownAssets({ policies }: Judged, { callback, texts: ours }: S
         ({ mode, always, refusesUnknownAssets: refuses }) => mode === 'enforce' && always && refuses,
       ),
   );
-}
-
-const SHOWN_MAX = 5;
-
-function formatSymbols(symbols: readonly string[]): string {
-  const shown = symbols.slice(0, SHOWN_MAX);
-  if (symbols.length > SHOWN_MAX) return `${shown.join(', ')} and ${symbols.length - SHOWN_MAX} more`;
-  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
 }

@@ -212,6 +212,7 @@ function readNot(written: Json, path: Path, given: Given, depth: number): Condit
   return {
     constant: conditions.every(({ constant }) => constant),
     members: conditions.flatMap(({ members = [] }) => members),
+    extent: { not: conditions.map(({ extent = 'anything' }) => extent) },
     test(callback, facts) {
       const tested = testAll(conditions, callback, facts);
       if (tested.state === 'met') return { ...tested, state: 'unmet' };

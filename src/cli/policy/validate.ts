@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { CountersignError, messageOf } from '../../errors.ts';
+import { coverageWarnings } from '../../policy/coverage-warnings.ts';
 import { formatFault } from '../../policy/fault.ts';
 import type { Release } from '../../policy/release.ts';
 import { spellingWarnings } from '../../policy/spelling-warnings.ts';
@@ -12,8 +13,8 @@ import { counted } from '../print.ts';
 export const policyValidate: CommandRow = {
   path: 'policy validate',
   summary:
-    'Check policy files and their test files. List every fault with its place and fix, and warn ' +
-    'of addresses that can be written in another way.',
+    'Check policy files and their test files. List every fault with its place and fix. Warn of gaps and ' +
+    'overlaps that can be proven, and of addresses that can be written in another way.',
   example: 'policy validate\npolicy validate config/policies/payments.yaml',
   define: (command) =>
     command.argument(
@@ -33,7 +34,10 @@ export const policyValidate: CommandRow = {
       return 1;
     }
     const { revision } = policies;
-    const warnings = [...policies.warnings.map(formatFault), ...spellingWarnings(policies)];
+    const warnings = [
+      ...[...policies.warnings, ...coverageWarnings(policies)].map(formatFault),
+      ...spellingWarnings(policies),
+    ];
     for (const warning of warnings) session.report(`warning: ${warning}`);
     const testsText = tests.length === 0 ? '' : `, ${counted(tests.length, 'test')}`;
     session.print(`${sizeText(policies)}${testsText}, no faults. Revision ${revision}`, {

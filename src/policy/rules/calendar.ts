@@ -220,6 +220,25 @@ function isOpen(date: Temporal.PlainDate, timeMs: number, { days, spans, holiday
   );
 }
 
+const DAY_MINUTES = BigInt(DAY_MS / MINUTE_MS);
+export const WEEK_MINUTES = 7n * DAY_MINUTES;
+
+/** The spans of a week without holidays, in minutes from its first midnight to the last minute, included. */
+export function minutesOfWeek({ days, spans }: OpeningHours): readonly (readonly [bigint, bigint])[] {
+  return [...days].flatMap((day) =>
+    spans.flatMap(({ startMs, endMs }): readonly (readonly [bigint, bigint])[] => {
+      const midnight = BigInt(DAY_NAMES.indexOf(day)) * DAY_MINUTES;
+      const from = midnight + BigInt(startMs / MINUTE_MS);
+      const to = midnight + BigInt(endMs / MINUTE_MS) + (endMs > startMs ? 0n : DAY_MINUTES) - 1n;
+      if (to < WEEK_MINUTES) return [[from, to]];
+      return [
+        [from, WEEK_MINUTES - 1n],
+        ...(to === WEEK_MINUTES - 1n ? [] : [[0n, to - WEEK_MINUTES] as const]),
+      ];
+    }),
+  );
+}
+
 const clockMs = (hour: string, minute: string): number => (Number(hour) * 60 + Number(minute)) * MINUTE_MS;
 
 const dayOf = ({ dayOfWeek }: Temporal.PlainDate): DayName => DAY_NAMES[dayOfWeek % 7] ?? 'sun';

@@ -119,6 +119,8 @@ export interface Check {
   readonly readListed?: (list: string, written: string) => ListedRead;
   /** The greatest age of the prices that it calculates with. */
   readonly maxPriceAge?: { readonly text: string; readonly ms: number };
+  /** Whether it passes whatever it judges. */
+  readonly alwaysPasses?: boolean;
   /** Whether it refuses an asset that is not in the asset table. */
   readonly refusesUnknownAssets?: boolean;
   /** Members that it compares. Without a known chain, another spelling of an address is another value. */

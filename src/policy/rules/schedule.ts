@@ -9,9 +9,12 @@ import {
   checkZone,
   clockAt,
   createOpeningSchedule,
+  WEEK_MINUTES,
   isDate,
+  minutesOfWeek,
   readSpan,
 } from './calendar.ts';
+import { type NumberSet, numbers } from '../region.ts';
 import { textList } from './parameter.ts';
 import { type RuleOutcome, type RuleContext, defineRule, faultOfRuleFile } from './rule.ts';
 
@@ -113,16 +116,28 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
         expect: { verdict: FAILURE, rule: schedule#1, values: { holiday: '2026-12-25' } }
 `,
-  compile: (parameters, context) => compileSchedule(parameters, context),
+  compile: (parameters, context) => {
+    const compiled = compileSchedule(parameters, context);
+    return compiled && { evaluate: compiled.evaluate };
+  },
 });
 
 type Context = Pick<RuleContext, 'fault' | 'listFile'>;
 
-/** Judges an instant: it passes while the schedule is open. Undefined after a fault. */
+interface CompiledSchedule {
+  /** Judges an instant: it passes while the schedule is open. */
+  readonly evaluate: (callback: unknown, facts: { readonly nowMs: number }) => RuleOutcome;
+  readonly zone: string;
+  /** The minutes of a week without holidays in which it is open, by the clocks of the zone. */
+  readonly week: NumberSet;
+  readonly hasHolidays: boolean;
+}
+
+/** Undefined after a fault. */
 export function compileSchedule(
   { zone, days, hours, holidays }: z.output<typeof scheduleParameters>,
   context: Context,
-): { readonly evaluate: (callback: unknown, facts: { readonly nowMs: number }) => RuleOutcome } | undefined {
+): CompiledSchedule | undefined {
   const open = {
     days: daysOf(days ?? DAY_NAMES, context),
     spans: spansOf(hours ?? [WHOLE_DAY], context),
@@ -132,7 +147,12 @@ export function compileSchedule(
   if (open.days === undefined || open.spans === undefined || open.holidays === undefined) return undefined;
   const whenOpen: OpeningHours = { days: open.days, spans: open.spans, holidays: open.holidays };
   const written = { zone, hours: (hours ?? [WHOLE_DAY]).join(', ') };
-  return { evaluate: createEvaluator(createOpeningSchedule(whenOpen, zone), whenOpen, written) };
+  return {
+    evaluate: createEvaluator(createOpeningSchedule(whenOpen, zone), whenOpen, written),
+    zone,
+    week: numbers(minutesOfWeek(whenOpen), WEEK_MINUTES - 1n),
+    hasHolidays: holidays !== undefined,
+  };
 }
 
 const MINUTE_MS = 60_000;

@@ -23,7 +23,8 @@ async function warnings(
   };
   for (const each of found.warnings) expect(err).toContain(each);
   expect(err.split('\n').filter((line) => line !== '')).toHaveLength(found.warnings.length);
-  return { told: err, json: found.warnings };
+  // The policies of these tests need not cover the whole table.
+  return { told: err, json: found.warnings.filter((each) => !each.includes('no policy covers')) };
 }
 
 const TEXT =
