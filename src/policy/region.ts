@@ -39,7 +39,7 @@ export interface NumberSet {
 export type Range = readonly [from: bigint, to: bigint];
 
 /** In units of 10^-36, like an amount. An unlimited amount is greater than every other one. */
-export const UNLIMITED = 10n ** 72n;
+const UNLIMITED = 10n ** 72n;
 /** Greater than each amount and each value. */
 const TOP = 10n ** 120n;
 
