@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { type Amount, formatAmount } from '../values/amount.ts';
 import { type AgedClaim, type AgedResult, agedClaim, agedResult, explainAged } from './aged.ts';
+import {
+  type DistinctClaim,
+  type DistinctResult,
+  distinctClaim,
+  distinctResult,
+  explainDistinct,
+} from './distinct.ts';
 import type { ClaimOrigin } from './kind.ts';
 import { type ListClaim, type ListResult, explainList, listClaim, listResult } from './list.ts';
 import { type MarkClaim, type MarkResult, explainMark, markClaim, markResult } from './mark.ts';
@@ -16,15 +23,23 @@ import { type WindowClaim, type WindowResult, explainWindow, windowClaim, window
 
 /**
  * A condition that only the store can check, as part of settle. An approval requires that every claim with
- * `decides` holds, and one alternative of each choice. It makes the reservations of window, mark and order
- * claims, also of those that only observe, and in choices those of the alternative that is taken; the other
+ * `decides` holds, and one alternative of each choice. It makes the reservations of window, distinct,
+ * mark and order claims, also of those that only observe, and in choices those of the alternative that is taken; the other
  * kinds reserve nothing.
  */
-export type Claim = ListClaim | AgedClaim | WindowClaim | MarkClaim | OrderClaim | SpeedUpClaim;
+export type Claim =
+  ListClaim | AgedClaim | WindowClaim | DistinctClaim | MarkClaim | OrderClaim | SpeedUpClaim;
 
 /** What the store found for a claim. Each kind has a member that no other kind has, which identifies it. */
 export type ClaimResult =
-  ListResult | AgedResult | WindowResult | MarkResult | OrderResult | SpeedUpResult | NotChecked;
+  | ListResult
+  | AgedResult
+  | WindowResult
+  | DistinctResult
+  | MarkResult
+  | OrderResult
+  | SpeedUpResult
+  | NotChecked;
 
 const notChecked = z.strictObject({ holds: z.literal(false), notChecked: z.literal(true) });
 /** The claim of an alternative that was not needed, or that failed by another claim before. */
@@ -37,7 +52,7 @@ type Requested<C> = C extends unknown ? Omit<C, 'result' | 'decides' | 'final' |
 export type ClaimRequest = Requested<Claim>;
 
 /**
- * The most claims, and the most list values, of one decision. Settle is one atomic step that blocks the
+ * The most claims, and the most values that they look up, of one decision. Settle is one atomic step that blocks the
  * store. At these bounds it takes Redis about 30 ms (docs/sizing.md).
  */
 export const BOUNDS = { claims: 1000, values: 4000 } as const;
@@ -50,6 +65,7 @@ export const claimSchema = z.discriminatedUnion('type', [
   orderClaim,
   speedUpClaim,
   windowClaim,
+  distinctClaim,
 ]);
 
 /** The journal form of a claim: amounts are decimal text, and flags with their default are left out. */
@@ -66,7 +82,16 @@ export function claimToJson(claim: Claim): object {
 /** The results of claims from JSON. `used` reads the amount that a window held. */
 export function claimResults(used: z.ZodType<Amount>): z.ZodType<readonly ClaimResult[]> {
   return z.array(
-    z.union([windowResult(used), listResult, agedResult, markResult, orderResult, speedUpResult, notChecked]),
+    z.union([
+      windowResult(used),
+      distinctResult,
+      listResult,
+      agedResult,
+      markResult,
+      orderResult,
+      speedUpResult,
+      notChecked,
+    ]),
   );
 }
 
@@ -78,6 +103,7 @@ export function resultToJson(result: ClaimResult): Readonly<Record<string, unkno
 /** Why a claim holds or fails, as a sentence. */
 export function explainClaim(claim: Claim, result: ClaimResult, origin: ClaimOrigin): string {
   if (claim.type === 'window' && 'used' in result) return explainWindow(claim, result, origin);
+  if (claim.type === 'distinct' && 'counted' in result) return explainDistinct(claim, result, origin);
   if (claim.type === 'list' && 'present' in result) return explainList(claim, result, origin);
   if (claim.type === 'aged' && 'added' in result) return explainAged(claim, result, origin);
   if (claim.type === 'mark' && 'markedAtMs' in result) return explainMark(claim, result, origin);

@@ -19,6 +19,9 @@ function textsOf(result: ClaimResult): readonly StoredText[] {
   const holds = flag(result.holds);
   if ('notChecked' in result) return [UNCHECKED, holds];
   if ('used' in result) return ['w', holds, flag(result.reserved), formatUnits(result.used)];
+  if ('counted' in result) {
+    return ['d', holds, flag(result.reserved), String(result.counted), String(result.further)];
+  }
   if ('present' in result) return ['l', holds, flag(result.missing), ...result.present];
   if ('added' in result) {
     return ['a', holds, flag(result.missing), ...result.added.map(([value, at]) => [value, String(at)])];
@@ -99,6 +102,16 @@ const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<Claim['type'], ReadRes
       const [holds, reserved, used] = [texts[1], texts[2], texts[3]];
       if (texts.length !== 4 || !isFlag(holds) || !isFlag(reserved) || !isUnits(used)) return undefined;
       return { holds: holds === '1', reserved: reserved === '1', used: parseUnits(used) };
+    },
+  ],
+  [
+    'distinct',
+    (texts) => {
+      const [holds, reserved, counted, further] = texts.slice(1);
+      if (texts.length !== 5 || !isFlag(holds) || !isFlag(reserved)) return undefined;
+      if (!isDigits(counted) || !isDigits(further)) return undefined;
+      const numbers = { counted: Number(counted), further: Number(further) };
+      return { holds: holds === '1', reserved: reserved === '1', ...numbers };
     },
   ],
   [

@@ -8,7 +8,7 @@ import { type ClaimOrigin, amountText, claimMembers, forAddress } from './kind.t
  * too much, but never too little. A calendar window is [startMs, endMs), the calendar period at evaluation;
  * the proposal is valid only within it.
  */
-const windowSchema = z.discriminatedUnion('type', [
+export const windowSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('rolling'), lengthMs: z.number(), bucketMs: z.number() }).readonly(),
   z.strictObject({ type: z.literal('calendar'), startMs: z.number(), endMs: z.number() }).readonly(),
 ]);

@@ -207,7 +207,7 @@ class ProposalBuilder {
   readonly #choices: Choice[] = [];
   /** The outcomes of rules in `any`, by result, until it is clear whether the store must check them. */
   readonly #outcomes = new Map<number, RuleOutcome>();
-  /** The number of values that the claims look up in lists. */
+  /** The number of values that the claims look up. */
   #values = 0;
   #validFromMs: number = ALWAYS.fromMs;
   #validUntilMs: number = ALWAYS.untilMs;
@@ -288,7 +288,8 @@ class ProposalBuilder {
   ): void {
     for (const claim of claims ?? []) {
       this.#claims.push({ ...claim, result, decides, final, afresh });
-      if ('values' in claim) this.#values += claim.values.length + (claim.also?.flat().length ?? 0);
+      if ('values' in claim) this.#values += claim.values.length;
+      if ('list' in claim) this.#values += claim.also?.flat().length ?? 0;
     }
   }
 

@@ -278,10 +278,20 @@ function explainClaims(
 function nearestToLimit(claims: readonly CheckedClaim[]): number {
   let at = 0;
   let least: Amount | undefined;
-  for (const [index, { claim, found }] of claims.entries()) {
-    if (claim.type !== 'window' || found === undefined || !('used' in found)) continue;
-    const remaining = claim.max - found.used - claim.amount;
-    if (least === undefined || remaining < least) [at, least] = [index, remaining];
+  for (const [index, checked] of claims.entries()) {
+    const remaining = remainingOf(checked);
+    if (remaining === undefined || (least !== undefined && remaining >= least)) continue;
+    [at, least] = [index, remaining];
   }
   return at;
+}
+
+/** What a limit has left; undefined for a claim without a limit. The claims of one rule have one unit. */
+function remainingOf({ claim, found }: CheckedClaim): Amount | undefined {
+  if (found === undefined) return undefined;
+  if (claim.type === 'window' && 'used' in found) return claim.max - found.used - claim.amount;
+  if (claim.type === 'distinct' && 'counted' in found) {
+    return BigInt(claim.max - found.counted - found.further);
+  }
+  return undefined;
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { type Callback, KINDS, type Kind } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
+import type { Claim } from '../claims/claims.ts';
 import { amountText } from '../claims/kind.ts';
 import { messageOf } from '../errors.ts';
 import { evaluate } from '../policy/evaluate.ts';
@@ -70,11 +71,15 @@ function digestOf({ results, claims, choices, validFromMs, validUntilMs }: Propo
   }
   for (const claim of claims) {
     const about = 'key' in claim ? claim.key : 'list' in claim ? claim.list : '';
-    const limit = claim.type === 'window' ? `${claim.amount} ${claim.max}` : '';
-    text += `${claim.type} ${claim.result} ${about} ${limit}\n`;
+    text += `${claim.type} ${claim.result} ${about} ${limitOf(claim)}\n`;
   }
   if (choices !== undefined) text += JSON.stringify(choices);
   return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
+}
+
+function limitOf(claim: Claim): string {
+  if (claim.type === 'window') return `${claim.amount} ${claim.max}`;
+  return claim.type === 'distinct' ? `${claim.values.join(' ')} ${claim.max}` : '';
 }
 
 // ---- prices ----

@@ -1,6 +1,7 @@
 import { proposalFromJson } from '../../src/policy/proposal.ts';
 import type { Claim, ClaimResult } from '../../src/claims/claims.ts';
 import type { Choice, Proposal, RuleResult } from '../../src/policy/proposal.ts';
+import type { DistinctClaim } from '../../src/claims/distinct.ts';
 import type { WindowClaim } from '../../src/claims/window.ts';
 import type { JournalEntry, PriceHistoryEntry } from '../../src/store/store.ts';
 import { type Amount, formatAmount } from '../../src/values/amount.ts';
@@ -22,7 +23,16 @@ interface Reserved {
   readonly claim: WindowClaim;
 }
 
+/** What an approval counted of values, and by which limit. */
+interface CountedValues {
+  readonly atMs: number;
+  readonly claim: DistinctClaim;
+  /** All of its values, or only those that no approval had before. */
+  readonly values: readonly string[];
+}
+
 interface Books {
+  readonly counted: Map<string, CountedValues[]>;
   /** By list, its values with when they were added. */
   readonly lists: Map<string, Map<string, number>>;
   /** By subject. */
@@ -57,11 +67,16 @@ export function faultsOf(
     orders: new Map(),
     marks: new Map(),
     reserved: new Map(),
+    counted: new Map(),
     terms: new Map(),
     approved: new Map(),
     prices,
   };
-  return [...journal.flatMap((entry) => bookOf(books, entry)), ...limitFaults(books.reserved)];
+  return [
+    ...journal.flatMap((entry) => bookOf(books, entry)),
+    ...limitFaults(books.reserved),
+    ...valuesFaults(books.counted),
+  ];
 }
 
 function bookOf(books: Books, entry: JournalEntry): readonly string[] {
@@ -232,6 +247,7 @@ function bookApproval(books: Books, approval: Approval): void {
   const choices = proposal.choices ?? [];
   const optional = new Set(choices.flatMap(claimsOf));
   const taken = new Set(choices.flatMap((choice) => takenBy(choice, approval, books) ?? []));
+  const marked = new Set<string>();
   for (const [index, claim] of proposal.claims.entries()) {
     if (optional.has(claim.result) && !taken.has(claim.result)) continue;
     const result = claims[index];
@@ -239,12 +255,20 @@ function bookApproval(books: Books, approval: Approval): void {
     if (claim.type === 'order' && order?.state === 'expected' && atMs < order.expiresAtMs)
       order.state = 'used';
     if (claim.type === 'mark' && !books.marks.has(claim.key)) books.marks.set(claim.key, atMs);
+    const decides = claim.decides || taken.has(claim.result);
+    if (claim.type === 'distinct') {
+      const values = claim.onlyNew ? claim.values.filter((value) => !books.marks.has(value)) : claim.values;
+      if (claim.onlyNew) for (const value of claim.values) marked.add(value);
+      const hasBefore = result !== undefined && 'reserved' in result && result.reserved;
+      if (decides && !hasBefore)
+        books.counted.set(claim.key, [...(books.counted.get(claim.key) ?? []), { atMs, claim, values }]);
+    }
     if (claim.type !== 'window' || result === undefined || !('reserved' in result) || result.reserved)
       continue;
     // What only observes is counted without a limit.
-    if (claim.decides || taken.has(claim.result))
-      books.reserved.set(claim.key, [...(books.reserved.get(claim.key) ?? []), { atMs, claim }]);
+    if (decides) books.reserved.set(claim.key, [...(books.reserved.get(claim.key) ?? []), { atMs, claim }]);
   }
+  for (const value of marked) if (!books.marks.has(value)) books.marks.set(value, atMs);
 }
 
 /**
@@ -260,6 +284,19 @@ function limitFaults(reserved: Books['reserved']): readonly string[] {
       const sum = within.reduce((total: Amount, { claim }) => total + claim.amount, 0n);
       if (sum <= max) return [];
       return [`${key}: ${formatAmount(sum)} was approved until ${atMs}, of at most ${formatAmount(max)}`];
+    });
+  });
+}
+
+/** In no window of the exact length were more different values approved than the greatest limit there was. */
+function valuesFaults(counted: Books['counted']): readonly string[] {
+  return [...counted].flatMap(([key, all]) => {
+    const max = Math.max(...all.map(({ claim }) => claim.max));
+    return all.flatMap(({ atMs, claim: { window } }) => {
+      const fromMs = window.type === 'calendar' ? window.startMs - 1 : atMs - window.lengthMs;
+      const within = all.filter((each) => each.atMs > fromMs && each.atMs <= atMs);
+      const values = new Set(within.flatMap((each) => each.values));
+      return values.size <= max ? [] : [`${key}: ${values.size} values until ${atMs}, of at most ${max}`];
     });
   });
 }

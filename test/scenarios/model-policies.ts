@@ -56,6 +56,11 @@ type Kinds = {
   readonly 'amount-limit': { readonly max: Bound };
   readonly 'window-limit': Parameters;
   readonly 'velocity-limit': Parameters & { readonly max: string };
+  readonly 'distinct-limit': Omit<Parameters, 'max'> & {
+    readonly of: readonly Member[];
+    readonly only?: 'new';
+    readonly max: string;
+  };
   readonly 'value-limit': { readonly max: string; readonly maxAge: '1h' } & Partial<Omit<Parameters, 'max'>>;
   readonly 'first-use-limit': { readonly of: readonly Member[]; readonly max: Bound; readonly for?: '1h' };
   readonly 'allow-list': { readonly of: readonly Member[]; readonly list: string };
@@ -108,6 +113,7 @@ const everyday: readonly PolicySpec[] = [
       speedUps,
       partners,
       { type: 'window-limit', per: ['to'], window: '1h', max: '25' },
+      { type: 'distinct-limit', of: ['to', 'memo'], per: [], window: '10m', max: '1', observe: true },
     ],
   },
   {
@@ -160,7 +166,11 @@ const generous: readonly PolicySpec[] = [
   {
     policy: 'transfers',
     callback: 'transfer',
-    rules: [{ type: 'amount-limit', max: '10' }],
+    rules: [
+      { type: 'amount-limit', max: '10' },
+      { type: 'distinct-limit', of: ['to'], per: [], window: '1h', max: '1' },
+      { type: 'distinct-limit', of: ['to', 'symbol'], only: 'new', per: [], window: 'day', max: '1' },
+    ],
   },
   {
     policy: 'contracts',
@@ -228,7 +238,12 @@ const bySymbol: readonly PolicySpec[] = [
   {
     policy: 'payers',
     callback: 'payment',
-    rules: [{ type: 'first-use-limit', of: ['userId'], max: { USDT: '600', BTC: '600' } }],
+    rules: [
+      { type: 'first-use-limit', of: ['userId'], max: { USDT: '600', BTC: '600' } },
+      { type: 'distinct-limit', of: ['symbol'], per: ['userId'], window: '1h', max: '1' },
+      { type: 'distinct-limit', of: ['userId'], only: 'new', per: [], window: '10m', max: '1' },
+      { type: 'distinct-limit', of: ['userId'], only: 'new', per: [], window: 'day', max: '2' },
+    ],
   },
   {
     policy: 'transfers',
@@ -281,6 +296,13 @@ const patient: readonly PolicySpec[] = [
 
 const sums = (max: string): RuleSpec => ({ type: 'window-limit', per: ['userId'], window: '1h', max });
 const paidTo = (max: string): RuleSpec => ({ type: 'window-limit', per: ['to'], window: '1h', max });
+const payees = (max: string): RuleSpec => ({
+  type: 'distinct-limit',
+  of: ['to', 'memo'],
+  per: [],
+  window: '1h',
+  max,
+});
 const evening: Opening = { zone: 'Asia/Kolkata', hours: '01:30-15:00' };
 
 /** Alternatives by lists, orders, amounts, prices and hours, of which two share a counter. */
@@ -335,8 +357,11 @@ const alternatives: readonly PolicySpec[] = [
               { type: 'deny-list', of: ['to', 'symbol'], list: 'stopped' },
             ],
           },
-          { type: 'all', entries: [{ type: 'expected-order' }, { type: 'amount-limit', max: '10' }] },
-          paidTo('4'),
+          {
+            type: 'all',
+            entries: [payees('2'), { type: 'expected-order' }, { type: 'amount-limit', max: '10' }],
+          },
+          { type: 'all', entries: [paidTo('4'), payees('1')] },
         ],
       },
       speedUps,

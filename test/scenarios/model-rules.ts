@@ -44,6 +44,15 @@ export type Wanted =
       readonly max: Amount;
       readonly window: WindowName;
     }
+  | {
+      readonly type: 'distinct';
+      readonly counter: string;
+      /** What is counted; known by this name whatever the window. */
+      readonly value: string;
+      readonly max: number;
+      readonly window: WindowName;
+      readonly onlyNew: boolean;
+    }
   | { readonly type: 'mark'; readonly mark: string; readonly ageMs: number; readonly exempt: boolean }
   | { readonly type: 'order'; readonly members: Readonly<Record<string, string>> }
   | { readonly type: 'speed-up'; readonly max: number; readonly withinMs: number };
@@ -305,6 +314,7 @@ const looksUp = ({ value, not, ...others }: WhenSpec, known: Known, asked: Asked
 /** Claims of these depend on what changes without a push. */
 const AFRESH: ReadonlySet<RuleSpec['type']> = new Set([
   'cooling-period',
+  'distinct-limit',
   'first-use-limit',
   'expected-order',
   'speed-up',
@@ -334,6 +344,16 @@ function judge(
     }
     case 'velocity-limit':
       return counted(policy, { ...rule, scope }, asked, { amount: UNIT, max: amountOf(rule.max) });
+    case 'distinct-limit': {
+      const entry = entryOf(rule.of, asked);
+      if (entry === undefined) return 'refuses';
+      const onlyNew = rule.only === 'new';
+      const counts = rule.per.map((member) => asked[member]).join('|');
+      const base = [policy.policy, rule.of.join(), JSON.stringify(scope), rule.per.join(), counts].join('|');
+      const counter = `${base}|${rule.window}|${onlyNew}`;
+      const value = `${base}|${entry}`;
+      return { type: 'distinct', counter, value, max: Number(rule.max), window: rule.window, onlyNew };
+    }
     case 'value-limit':
       return valued(policy, rule, known, asked, scope);
     case 'first-use-limit': {

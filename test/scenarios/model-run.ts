@@ -188,6 +188,10 @@ function fared(result: ClaimResult): string {
   }
   if ('markedAtMs' in result) return result.markedAtMs === 0 ? `mark ${how}, never made` : `mark ${how}`;
   if ('order' in result) return `order ${result.order}`;
+  if ('counted' in result) {
+    if (result.reserved) return `distinct reserved, ${how}`;
+    return `distinct ${how}, ${result.further === 0 ? 'known' : 'further'}`;
+  }
   if ('notChecked' in result) return 'not checked';
   if (holds) return 'speed-up holds';
   return result.approvedAtMs === 0

@@ -26,6 +26,8 @@ interface Reservation {
   readonly atMs: number;
   readonly subject: string;
   readonly wanted: Wanted;
+  /** Of values: whether its counter did not count it, or, if only new ones count, whether it was new. */
+  readonly isFurther: boolean;
 }
 
 type Checked = Claim & { readonly result: ClaimResult };
@@ -105,6 +107,24 @@ export class StateModel {
         const wouldUse = reserved ? used : used + wanted.amount;
         return { holds: (reserved && !isAlternative) || wouldUse <= wanted.max, reserved, used };
       }
+      case 'distinct': {
+        const counts = ({ wanted: each, atMs: thenMs }: Reservation): boolean =>
+          each.type === 'distinct' &&
+          each.counter === wanted.counter &&
+          countsExactly(wanted.window, thenMs, atMs);
+        const counting = this.#reserved.filter((each) => counts(each) && (each.isFurther || !wanted.onlyNew));
+        const values = new Set(counting.map(({ wanted: each }) => ('value' in each ? each.value : '')));
+        const isKnown = wanted.onlyNew
+          ? this.#reserved.some(
+              ({ wanted: each }) => each.type === 'distinct' && each.onlyNew && each.value === wanted.value,
+            )
+          : values.has(wanted.value);
+        const reserved = isKnown && counting.some((each) => each.subject === subjectOf(asked));
+        const further = isKnown ? 0 : 1;
+        const isFree = isKnown && (wanted.onlyNew || (reserved && !isAlternative));
+        const holds = values.size + further <= wanted.max || isFree;
+        return { holds, reserved, counted: values.size, further };
+      }
       case 'mark': {
         const first = this.#reserved.find(
           (each) => 'mark' in each.wanted && each.wanted.mark === wanted.mark,
@@ -143,7 +163,9 @@ export class StateModel {
       const order = this.#orders.get(subject);
       const isUsable = 'order' in result && (result.order === 'agrees' || result.order === 'differs');
       if (order !== undefined && isUsable) order.state = 'used';
-      if (!('reserved' in result && result.reserved)) this.#reserved.push({ atMs, subject, wanted });
+      const isFurther = 'further' in result && result.further > 0;
+      if (!('reserved' in result && result.reserved))
+        this.#reserved.push({ atMs, subject, wanted, isFurther });
     }
   }
 }
@@ -164,6 +186,12 @@ function checkSpeedUp(
   ).length;
   const holds = approvedAtMs > 0 && atMs - approvedAtMs <= withinMs && speedUps < max;
   return { holds, approvedAtMs, speedUps };
+}
+
+/** Whether what was approved then is in the window now, to the millisecond. */
+function countsExactly(window: WindowName, thenMs: number, nowMs: number): boolean {
+  const isCalendar = window === 'day' || window === 'year';
+  return isCalendar ? countsStill(window, thenMs, nowMs) : thenMs > nowMs - LENGTH_MS[window];
 }
 
 /**

@@ -3,6 +3,7 @@ import { describeAfresh } from './conformance/afresh.ts';
 import { describeAged } from './conformance/aged.ts';
 import { describeChoices } from './conformance/choices.ts';
 import { describeConcurrency } from './conformance/concurrency.ts';
+import { describeDistinct } from './conformance/distinct.ts';
 import { describeExplanations } from './conformance/explanations.ts';
 import { describeFreezes } from './conformance/freezes.ts';
 import { describeJournal } from './conformance/journal.ts';
@@ -28,7 +29,7 @@ import { describeWindows } from './conformance/windows.ts';
  *
  * - `used` is what the counter's window held before this settle, plus what earlier claims of the same request
  *   on the same
- *   counter ask for; `reserved` says that the subject reserved it in an earlier settle.
+ *   counter ask for; `counted` and `further` do the same for different values; `reserved` says that the subject reserved it in an earlier settle.
  * - `present` names those of the claim's values that the list holds, in the claim's order.
  * - A refusal is final if the proposal refuses with `final`, or if any deciding claim with `final` does not
  *   hold.
@@ -59,6 +60,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeRepeats(open);
     describeSchemes(open);
     describeWindows(open);
+    describeDistinct(open);
     describeChoices(open);
     describeNotifications(open);
     describeConcurrency(open);

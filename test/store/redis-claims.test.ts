@@ -15,6 +15,7 @@ import {
   announcement,
   change,
   claimsOf,
+  distinctClaim,
   keyOf,
   listClaim,
   markClaim,
@@ -39,6 +40,8 @@ const everyKind: readonly Claim[] = [
   agedClaim('allowed', 0, ['a']),
   windowClaim('1', '100'),
   windowClaim('1', '100', { key: keyOf('calendar'), window: { type: 'calendar', startMs: 0, endMs: 9e15 } }),
+  distinctClaim(['a'], 2),
+  distinctClaim(['a', 'b'], 2, { key: keyOf('new'), onlyNew: true }),
   markClaim({ exempt: true }),
   orderClaim(),
   speedUpClaim(3, HOUR_MS),
@@ -158,6 +161,8 @@ describe('one settle on Redis', () => {
 
 describe('a claim that Redis can not check', () => {
   const unreadable: readonly (readonly [string, Claim])[] = [
+    ['a maximum of values that is no number', distinctClaim(['a'], Number.NaN)],
+    ['a maximum of values below zero', distinctClaim(['a'], -1)],
     ['an age that is no number', agedClaim('allowed', Number.NaN, ['a'])],
     ['an age below zero', agedClaim('allowed', -1, ['a'])],
     ['an age without end', markClaim({ exempt: true, ageMs: Number.POSITIVE_INFINITY })],

@@ -8,6 +8,7 @@ import {
   MINUTE_MS,
   announcement,
   change,
+  distinctClaim,
   markClaim,
   notice,
   orderClaim,
@@ -43,7 +44,7 @@ const kindOf = (key: string): string =>
     .replace(/^countersign:/, '')
     .replace(/^\{(?!global\})[^}]*\}/, '{SOURCE}')
     .replace(/:list:.*$/, ':list:NAME')
-    .replace(/:(subject|window|mark|order):.*$/, ':$1');
+    .replace(/:(subject|window|distinct|mark|order):.*$/, ':$1');
 
 /** Every key, with for how long it lives; -1 for ever. */
 async function lives(client: Redis): Promise<readonly { readonly kind: string; readonly ms: number }[]> {
@@ -60,7 +61,9 @@ async function filled() {
   await store.expectOrder(announcement({ expiresAtMs: nowMs + 60_000 }));
   await store.expectOrder(announcement({ subject: 'payment:2', expiresAtMs: nowMs + 1 }));
   await store.settle(
-    request({ claims: [windowClaim('1', '10'), markClaim({ exempt: true }), orderClaim()] }),
+    request({
+      claims: [windowClaim('1', '10'), distinctClaim(['a'], 1), markClaim({ exempt: true }), orderClaim()],
+    }),
   );
   await store.settle(request({ subject: 'payment:3', approves: false }));
   await store.settle(signing());
@@ -87,7 +90,8 @@ describe('what Redis keeps', () => {
     expect([...forEver].sort()).toEqual(STAY.toSorted());
     for (const kind of STAY) expect(SIZING).toContain(`\`${kind}\``);
     const ending = new Set(found.filter(({ ms }) => ms !== -1).map(({ kind }) => kind));
-    for (const kind of ['{SOURCE}:window', '{SOURCE}:order']) expect([...ending]).toContain(kind);
+    for (const kind of ['{SOURCE}:window', '{SOURCE}:distinct', '{SOURCE}:order'])
+      expect([...ending]).toContain(kind);
   });
 
   it('forgets a counter a day after its window, and an order its retention after its expiry', async () => {
@@ -119,7 +123,7 @@ describe('what Redis keeps', () => {
       return gone && kinds.filter((kind) => kind === '{SOURCE}:order').length === 1 ? kinds : undefined;
     });
     const others = left.filter((kind) => !STAY.includes(kind));
-    expect(others.sort()).toEqual(['{SOURCE}:order', '{SOURCE}:window']);
+    expect(others.sort()).toEqual(['{SOURCE}:distinct', '{SOURCE}:order', '{SOURCE}:window']);
   });
 
   it('keeps a subject as long again from each time that it is asked about', async () => {

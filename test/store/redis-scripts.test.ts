@@ -1,12 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimKey } from '../../src/store/redis/claims.ts';
+import { claimKeys } from '../../src/store/redis/claims.ts';
 import { createKeys } from '../../src/store/redis/keys.ts';
 import { loadScript, scriptFrom } from '../../src/store/redis/script.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
 import { rawClient, redisOfItsOwn } from './redis-under-test.ts';
-import { agedClaim, listClaim, markClaim, orderClaim, speedUpClaim, windowClaim } from './requests.ts';
+import {
+  agedClaim,
+  distinctClaim,
+  listClaim,
+  markClaim,
+  orderClaim,
+  speedUpClaim,
+  windowClaim,
+} from './requests.ts';
 
 const folder = new URL('../../src/store/redis/', import.meta.url);
 const files = readdirSync(new URL('scripts/', folder)).filter((file) => file.endsWith('.lua'));
@@ -70,6 +78,7 @@ describe('the keys', () => {
           listClaim(list, 'hold-all', ['a']),
           agedClaim(list, 1, ['a']),
           windowClaim('1', '1'),
+          distinctClaim(['a', 'b'], 1, { onlyNew: true }),
           markClaim(),
           orderClaim(),
           speedUpClaim(1, 1),
@@ -79,7 +88,7 @@ describe('the keys', () => {
           keys.subject(subject),
           keys.journal,
           keys.lists,
-          ...claims.map((claim) => claimKey(keys, subject, claim)),
+          ...claims.flatMap((claim) => claimKeys(keys, subject, claim)),
         ];
         const asked = client.pipeline(all.map((key) => ['cluster', 'KEYSLOT', key]));
         const slots = (await asked.exec())?.map(([fault, slot]) => fault ?? slot);
@@ -95,12 +104,14 @@ describe('the keys', () => {
     const all = names.flatMap((name) => {
       const { inForce, history, documents, prices, priceHistory, sources, changed, of } = createKeys(name);
       const own = names.flatMap((source) => {
-        const { control, lists, journal, subject, counter, list, mark, order } = of(source);
+        const { control, lists, journal, subject, counter, distinct, list, mark, order } = of(source);
         return [
           control,
           lists,
           journal,
-          ...names.flatMap((each) => [subject(each), counter(each), list(each), mark(each), order(each)]),
+          ...names.flatMap((each) =>
+            [subject, counter, distinct, list, mark, order].map((keyOf) => keyOf(each)),
+          ),
         ];
       });
       return [inForce, history, documents, prices, priceHistory, sources, changed, ...own];

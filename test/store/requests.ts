@@ -1,6 +1,7 @@
 import { type Question, type QuestionType, termsOf } from '../../src/callback/callback.ts';
 import type { Proposal } from '../../src/policy/proposal.ts';
 import type { AgedClaim } from '../../src/claims/aged.ts';
+import type { DistinctClaim } from '../../src/claims/distinct.ts';
 import type { ListClaim } from '../../src/claims/list.ts';
 import type { MarkClaim } from '../../src/claims/mark.ts';
 import type { OrderClaim } from '../../src/claims/order.ts';
@@ -143,6 +144,27 @@ export function windowClaim(
     amount: units(amount),
     max: units(max),
     window: rollingHour,
+    ...over,
+  };
+}
+
+/** A claim for values in a rolling hour, of which a counter counts at most `max`. */
+export function distinctClaim(
+  values: readonly string[],
+  max: number,
+  over: Partial<DistinctClaim> = {},
+): DistinctClaim {
+  return {
+    type: 'distinct',
+    result: 0,
+    decides: true,
+    final: false,
+    afresh: false,
+    key: keyOf('distinct'),
+    values: values.map(keyOf),
+    max,
+    window: rollingHour,
+    onlyNew: false,
     ...over,
   };
 }
@@ -295,6 +317,15 @@ export async function usedOf(
   );
   if (result === undefined || !('used' in result)) throw new Error('the window claim was not reported');
   return result.used;
+}
+
+/** How many values a counter counts now, by a proposal that refuses and so reserves nothing. */
+export async function countedOf(store: Store, key = keyOf('distinct')): Promise<number> {
+  const subject = `payment:probe-${++probes}`;
+  const asked = request({ subject, approves: false, claims: [distinctClaim(['probe'], 1, { key })] });
+  const [result] = claimsOf(await store.settle(asked));
+  if (result === undefined || !('counted' in result)) throw new Error('the distinct claim was not reported');
+  return result.counted;
 }
 
 /** Lifts every freeze that stands, and acknowledges a loss. Resolves with what is in force then. */

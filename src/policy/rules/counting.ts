@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Callback, Payout } from '../../callback/callback.ts';
 import type { Window } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
-import { canonicalJson, sha256Hex } from '../../values/canonical.ts';
+import { type Json, canonicalJson, sha256Hex } from '../../values/canonical.ts';
 import { valuesOf } from '../members.ts';
 import {
   type Period,
@@ -48,11 +48,15 @@ export const countingParameters = {
     .describe('The time zone of a calendar period, such as Europe/Berlin. The default is UTC.'),
 };
 
+/** For rules whose counters sum amounts. */
+export const PARTS_NOTE =
+  'A rolling window is counted in 60 parts. It may count up to one part too much, never too ' +
+  'little. Calendar windows are exact.';
+
 export const countingNotes: readonly string[] = [
   'The count is kept in the store and shared by all replicas. Checking and reserving are one step.',
   'Only approvals count. A repeated callback counts once while its window lasts.',
-  'A rolling window is counted in 60 parts. It may count up to one part too much, never too ' +
-    'little. Calendar windows are exact.',
+  PARTS_NOTE,
   'If you change `max`, the count is kept. If you change `per`, `window`, `zone` or the name ' +
     'of the policy, a new count starts.',
   'A callback without one of the members in `per` is refused.',
@@ -75,6 +79,8 @@ export interface CounterIdentity {
   readonly zone: string | undefined;
   /** The one symbol that is counted, unless the rule has `symbol` in `per`. */
   readonly symbol: string | undefined;
+  /** What it counts, if not callbacks or their amounts. */
+  readonly of?: Json;
 }
 
 /** How much a callback counts, in total and for each address that it pays. */
@@ -95,21 +101,63 @@ export interface Counter {
 
 /** A counter that has a count for each combination of the members' values. */
 export function compileCounter(counting: CounterIdentity, context: RuleContext): Counter | undefined {
+  const compiled = compileCounting(counting, context);
+  return (
+    compiled && {
+      check: compiled.check,
+      claim: (callback, counted, max, nowMs) => claimRoom(compiled, callback, { counted, max, nowMs }),
+    }
+  );
+}
+
+/** What a rule counts by, and in which window. */
+export interface Counting {
+  readonly check: Counter['check'];
+  /** The canonical names of the members in `per`, sorted, without `source`. */
+  readonly per: readonly string[];
+  readonly window: CountingWindow;
+  /** Whether there is a count for each address. */
+  readonly isByAddress: boolean;
+  /**
+   * The counts of a callback. `paid` has the addresses in `to`, for which there may be a count each. Refuses if
+   * the callback lacks a member in `per`.
+   */
+  readonly countsOf: (callback: Callback, paid: readonly string[]) => Counts | RuleOutcome;
+}
+
+/** The counts that a callback belongs to. */
+export interface Counts {
+  /** One for each address in `paid` if the rule counts by `to`, otherwise one. */
+  readonly counts: readonly {
+    readonly key: string;
+    /** The values of the members in `per`, in the order of their names. */
+    readonly by: readonly string[];
+  }[];
+  /** For messages: `userId 12345`, `source shop`. */
+  readonly text: string;
+  /** The values of the members in `per`, for messages. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+export function compileCounting(counting: CounterIdentity, context: RuleContext): Counting | undefined {
   const per = compilePer(counting.per ?? [], context);
   const window = compileWindow(counting.window, counting.zone, context);
   if (per === undefined || window === undefined) return undefined;
-  const { rule, symbol } = counting;
+  const { rule, symbol, of } = counting;
   const { policy, scope } = context;
-  const identity = { policy, rule, window: window.identity, symbol, scope };
+  const identity = { policy, rule, window: window.identity, symbol, scope, of };
   const counter = canonicalJson({ ...identity, per });
-  const compiled = { per, to: per.indexOf('to'), window, counter, onlyKey: keyOf(counter, []) };
+  const compiled = { per, to: per.indexOf('to'), counter, onlyKey: keyOf(counter, []) };
   return {
     check: {
       counter,
       countsMs: window.countsMs,
       compared: { members: per, effect: 'has a limit of its own' },
     },
-    claim: (callback, counted, max, nowMs) => claimRoom(compiled, callback, { counted, max, nowMs }),
+    per,
+    window,
+    isByAddress: compiled.to !== -1,
+    countsOf: (callback, paid) => countsOf(compiled, callback, paid),
   };
 }
 
@@ -133,25 +181,16 @@ interface Compiled {
   readonly per: readonly string[];
   /** The index of `to` in `per`; -1 if it is not there. */
   readonly to: number;
-  readonly window: CountingWindow;
   readonly counter: string;
   /** The key of the only count if `per` is empty. */
   readonly onlyKey: string;
 }
 
-interface RoomRequest {
-  readonly counted: CountedAmounts;
-  readonly max: Bound;
-  readonly nowMs: number;
-}
-
-function claimRoom(
-  compiled: Compiled,
+function countsOf(
+  { per, to, counter, onlyKey }: Compiled,
   callback: Callback,
-  { counted, max, nowMs }: RoomRequest,
-): RuleOutcome {
-  const { per, to, counter } = compiled;
-  const paid = to === -1 ? [] : counted.payouts.map((payout) => payout.to);
+  paid: readonly string[],
+): Counts | RuleOutcome {
   const by: string[] = [];
   const described: string[] = [];
   const values: Record<string, string> = {};
@@ -165,22 +204,41 @@ function claimRoom(
     described.push(formatMember(member, isTo ? paid : found));
     values[member] = isTo ? paid.join(' ') : value;
   }
-  const { text } = compiled.window;
-  values['asked'] = counted.text;
-  values['max'] = max.text;
-  values['window'] = text;
-  const { window, valid } = compiled.window.at(nowMs);
-  const room = (key: string, amount: Amount) =>
-    ({ type: 'window', key, amount, max: max.amount, window }) as const;
-  const countedBy = described.join(', ') || `source ${callback.source}`;
+  const countFor = (each: readonly string[]) => ({ key: keyOf(counter, each), by: each });
+  return {
+    counts:
+      to === -1
+        ? [per.length === 0 ? { key: onlyKey, by } : countFor(by)]
+        : paid.map((address) => countFor(by.with(to, address))),
+    text: described.join(', ') || `source ${callback.source}`,
+    values,
+  };
+}
+
+const NONE: readonly string[] = [];
+
+interface RoomRequest {
+  readonly counted: CountedAmounts;
+  readonly max: Bound;
+  readonly nowMs: number;
+}
+
+function claimRoom(
+  { window, isByAddress, countsOf: countsFor }: Counting,
+  callback: Callback,
+  { counted, max, nowMs }: RoomRequest,
+): RuleOutcome {
+  const found = countsFor(callback, isByAddress ? counted.payouts.map(({ to }) => to) : NONE);
+  if ('verdict' in found) return found;
+  const { window: span, valid } = window.at(nowMs);
   return {
     verdict: 'claim',
-    because: `${counted.text} more for ${countedBy} in ${text}, of at most ${max.text}`,
-    values,
-    claims:
-      to === -1
-        ? [room(per.length === 0 ? compiled.onlyKey : keyOf(counter, by), counted.total)]
-        : counted.payouts.map((payout) => room(keyOf(counter, by.with(to, payout.to)), payout.amount)),
+    because: `${counted.text} more for ${found.text} in ${window.text}, of at most ${max.text}`,
+    values: { ...found.values, asked: counted.text, max: max.text, window: window.text },
+    claims: found.counts.map(({ key }, at) => {
+      const amount = isByAddress ? (counted.payouts[at]?.amount ?? counted.total) : counted.total;
+      return { type: 'window', key, amount, max: max.amount, window: span };
+    }),
     // A window gets room again as time passes, without a push.
     afresh: true,
     valid,
@@ -191,7 +249,7 @@ function claimRoom(
 const BUCKETS = 60;
 
 /** A compiled window. */
-interface CountingWindow {
+export interface CountingWindow {
   /** Equal for equivalent windows, such as 24h and 1d. */
   readonly identity: string;
   /** `24h`, `day (UTC)`. */

@@ -5,6 +5,7 @@ import { ask } from './ask.ts';
 import { contractCalls } from './contract-calls.ts';
 import { coolingPeriod } from './cooling-period.ts';
 import { denyList } from './deny-list.ts';
+import { distinctLimit } from './distinct-limit.ts';
 import { expectedOrder } from './expected-order.ts';
 import { expression } from './expression.ts';
 import { firstUseLimit } from './first-use-limit.ts';
@@ -25,6 +26,7 @@ export const rules: readonly Rule[] = [
   amountLimit,
   windowLimit,
   velocityLimit,
+  distinctLimit,
   valueLimit,
   firstUseLimit,
   outputs,

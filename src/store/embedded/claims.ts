@@ -9,6 +9,7 @@ import type { Amount } from '../../values/amount.ts';
 import { type SettleStep, type StepChoice, claimsInChoices } from '../settle-step.ts';
 import type { Order } from '../store.ts';
 import type { Counters, Marks } from './counters.ts';
+import { type DistinctCounters, createDistinctCheck } from './distinct.ts';
 import type { ListTables } from './lists.ts';
 import type { OrderTables } from './orders.ts';
 import { type Reservation, type Reserved, type SubjectRecord, hasReserved, questionOf } from './subjects.ts';
@@ -16,6 +17,7 @@ import { type Reservation, type Reserved, type SubjectRecord, hasReserved, quest
 export interface ClaimTables {
   readonly lists: ListTables;
   readonly counters: Counters;
+  readonly distinct: DistinctCounters;
   readonly marks: Marks;
   readonly orders: OrderTables;
 }
@@ -38,16 +40,23 @@ export interface Refuser {
 
 /** Checks the claims; reserves nothing. */
 export function checkClaims(
-  { lists, counters, marks, orders }: ClaimTables,
+  tables: ClaimTables,
   request: SettleStep,
   subject: SubjectRecord | undefined,
   nowMs: number,
 ): CheckedClaims {
+  const { lists, counters, marks, orders } = tables;
   const { source, claims, choices } = request;
   const windows = createWindowCheck(counters, source, subject, nowMs);
+  const distinct = createDistinctCheck(tables, source, (key) => hasReserved(subject, key, nowMs), nowMs);
+  const undo = (claim: Claim): void => {
+    if (claim.type === 'distinct') distinct.undo(claim);
+    else windows.undo(claim);
+  };
   const inChoices = claimsInChoices(choices);
   const resultOf = (claim: Claim, at: number): ClaimResult => {
     if (claim.type === 'window') return windows.check(claim, { isAlternative: inChoices.has(at) });
+    if (claim.type === 'distinct') return distinct.check(claim, { isAlternative: inChoices.has(at) });
     if (claim.type === 'list') return checkList(lists, source, claim);
     if (claim.type === 'aged') return checkAged(lists, source, claim, nowMs);
     if (claim.type === 'mark') return checkMark(claim, marks.markedAtMs(source, claim.key), nowMs);
@@ -69,7 +78,7 @@ export function checkClaims(
       results[item] = result;
       return result.holds;
     });
-    if (!holds) taken.splice(from).forEach(windows.undo);
+    if (!holds) taken.splice(from).forEach(undo);
     return holds;
   };
   const holdsOne = ({ alternatives }: StepChoice): boolean => alternatives.some(holdsAll);
@@ -201,29 +210,39 @@ function checkSpeedUp(
 }
 
 /**
- * Makes the reservations of an approval: window amounts that the subject has not reserved yet, marks, and the
- * use of its order. Claims of rules that only observe reserve too, whether they hold or not. Of alternatives,
+ * Makes the reservations of an approval: window amounts and values that the subject has not reserved yet, marks,
+ * and the use of its order. Claims of rules that only observe reserve too, whether they hold or not. Of alternatives,
  * only those of the one that is taken do.
  */
 export function reserve(
-  { counters, marks, orders }: ClaimTables,
+  { counters, distinct, marks, orders }: ClaimTables,
   { source, subject, claims }: SettleStep,
   known: Pick<CheckedClaims, 'results' | 'reserving'> & { readonly usesOrder: boolean },
   nowMs: number,
 ): Reserved {
   const reserved: Reservation[] = [];
+  const marked = new Set<string>();
   let order = false;
   for (const [index, claim] of claims.entries()) {
     const result = known.results[index];
     if (!known.reserving.has(claim)) continue;
-    if (claim.type === 'window' && !(result !== undefined && 'reserved' in result && result.reserved)) {
+    const hasBefore = result !== undefined && 'reserved' in result && result.reserved;
+    if (claim.type === 'window' && !hasBefore) {
       const isCounted = result !== undefined && 'used' in result;
       const held = isCounted ? result.used : counters.used(source, claim, nowMs);
       reserved.push([claim.key, counters.add(source, claim, nowMs, { held, added: claim.amount })]);
     }
-    if (claim.type === 'mark') marks.make(source, claim.key, nowMs);
+    if (claim.type === 'distinct') {
+      const { key, values, onlyNew } = claim;
+      const added = onlyNew ? values.filter((value) => marks.markedAtMs(source, value) === 0) : values;
+      if (!hasBefore && added.length > 0) reserved.push([key, distinct.add(source, claim, added, nowMs)]);
+      if (onlyNew) for (const value of values) marked.add(value);
+    }
+    if (claim.type === 'mark') marked.add(claim.key);
     if (claim.type === 'order' && result !== undefined && 'order' in result) order ||= isUsable(result.order);
   }
+  // Last, because a value without a mark is new for every claim of the request.
+  for (const key of marked) marks.make(source, key, nowMs);
   if (order) orders.use(source, subject, nowMs);
   return { counters: reserved, order: order && !known.usesOrder };
 }

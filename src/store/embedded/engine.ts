@@ -146,14 +146,14 @@ function journalAcceptedClock(
 
 /** Deletes some rows that are past their retention, in proportion to the writes of the transaction. */
 function deleteExpired(
-  { subjects, counters, marks, orders, journal, prices }: Tables,
+  { subjects, counters, distinct, marks, orders, journal, prices }: Tables,
   { subjectsMs, journalMs }: Retention,
   nowMs: number,
   writes: number,
 ): void {
   // More than the writes can have added, so that expired rows don't pile up.
   const limit = 64 + 8 * writes;
-  counters.expire(nowMs, limit);
+  for (const table of [counters, distinct]) table.expire(nowMs, limit);
   for (const table of [subjects, marks, orders]) table.expire(nowMs - subjectsMs, limit);
   for (const table of [journal, prices]) table.expire(nowMs - journalMs, limit);
 }

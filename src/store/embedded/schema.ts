@@ -203,4 +203,15 @@ export const migrations: readonly string[] = [
   // Nothing to change. The step keeps out older versions, which can't read the records of subjects and the
   // results of claims that are written now.
   '',
+  // A value counts in its counter until `until_ms`.
+  `
+  CREATE TABLE distinct_value (
+    source TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    until_ms INTEGER NOT NULL,
+    PRIMARY KEY (source, key, value)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX distinct_value_by_end ON distinct_value (until_ms);
+  `,
 ];

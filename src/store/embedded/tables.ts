@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { createCounters, createMarks } from './counters.ts';
+import { createDistinctCounters } from './distinct.ts';
 import { type InForce, type SourceTable, createReleases, createSources } from './in-force.ts';
 import type { JournalTable } from './journal.ts';
 import { createLists } from './lists.ts';
@@ -24,6 +25,7 @@ export function createTables(connection: DatabaseSync, journal: JournalTable): T
     releases: createReleases(connection, journal, sources),
     subjects: createSubjects(connection),
     counters: createCounters(connection),
+    distinct: createDistinctCounters(connection),
     lists: createLists(connection, journal),
     marks: createMarks(connection),
     orders: createOrders(connection, journal),

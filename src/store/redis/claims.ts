@@ -1,13 +1,18 @@
 import { z } from 'zod';
 import type { Claim, ClaimResult } from '../../claims/claims.ts';
+import type { DistinctClaim } from '../../claims/distinct.ts';
 import { readResults } from '../../claims/stored.ts';
 import type { WindowClaim } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
 import type { SourceKeys } from './keys.ts';
 import { parseReply } from './reply.ts';
 
-/** The key that a claim of the subject is checked against, in the slot of the source. */
-export function claimKey(keys: SourceKeys, subject: string, claim: Claim): string {
+/** The keys that a claim of the subject is checked against, in the slot of the source. Most claims have one. */
+export function claimKeys(keys: SourceKeys, subject: string, claim: Claim): string | readonly string[] {
+  if (claim.type === 'distinct') {
+    const counter = keys.distinct(claim.key);
+    return claim.onlyNew ? [counter, ...claim.values.map(keys.mark)] : counter;
+  }
   if (claim.type === 'window') return keys.counter(claim.key);
   if (claim.type === 'mark') return keys.mark(claim.key);
   if (claim.type === 'order') return keys.order(subject);
@@ -21,6 +26,7 @@ export function claimKey(keys: SourceKeys, subject: string, claim: Claim): strin
  */
 export function claimArguments(claim: Claim): string[] {
   if (claim.type === 'window') return [windowHeader(claim)];
+  if (claim.type === 'distinct') return [distinctHeader(claim), ...claim.values];
   if (claim.type === 'mark') return [header(claim, `${flag(claim.exempt)} ${claim.ageMs}`)];
   if (claim.type === 'speed-up') return [header(claim, `${claim.max} ${claim.withinMs}`)];
   if (claim.type === 'order') {
@@ -40,6 +46,12 @@ function windowHeader(claim: WindowClaim): string {
   const { key, window } = claim;
   const span = window.type === 'rolling' ? `${window.lengthMs} ${window.bucketMs} 0` : `0 0 ${window.endMs}`;
   return header(claim, `r:${key} ${formatUnits(claim.amount)} ${formatUnits(claim.max)} ${span}`);
+}
+
+function distinctHeader(claim: DistinctClaim): string {
+  const { key, max, window, onlyNew, values } = claim;
+  const span = window.type === 'rolling' ? `${window.lengthMs} 0` : `0 ${window.endMs}`;
+  return header(claim, `r:${key} ${max} ${span} ${flag(onlyNew)} ${values.length}`);
 }
 
 const TAIL = '0'.repeat(28);

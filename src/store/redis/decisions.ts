@@ -8,7 +8,7 @@ import {
   settleStepOf,
 } from '../settle-step.ts';
 import { type Decisions, type NotificationResult, type SettleResult, TXIDS_MAX } from '../store.ts';
-import { claimArguments, claimKey, flag, readClaims, permanenceCode } from './claims.ts';
+import { claimArguments, claimKeys, flag, readClaims, permanenceCode } from './claims.ts';
 import { type LossDetection, rememberApproval } from './data-loss.ts';
 import { atMsOf } from './journal.ts';
 import { type ExpectedCopy, type LossKind, lossKinds } from './in-force.ts';
@@ -88,7 +88,7 @@ async function settle(
       subject,
       keys.journal,
       keys.lists,
-      ...request.claims.map((claim) => claimKey(keys, request.subject, claim)),
+      ...request.claims.flatMap((claim) => claimKeys(keys, request.subject, claim)),
     ],
     settleArguments(parts, request, expected),
   );

@@ -25,6 +25,7 @@ export interface SourceKeys {
   readonly journal: string;
   readonly subject: (subject: string) => string;
   readonly counter: (key: string) => string;
+  readonly distinct: (key: string) => string;
   readonly list: (list: string) => string;
   readonly mark: (key: string) => string;
   readonly order: (subject: string) => string;
@@ -52,6 +53,7 @@ export function createKeys(prefix: string): Keys {
         journal: `${own}:journal`,
         subject: (subject) => `${own}:subject:${subject}`,
         counter: (key) => `${own}:window:${key}`,
+        distinct: (key) => `${own}:distinct:${key}`,
         list: (list) => `${own}:list:${list}`,
         mark: (key) => `${own}:mark:${key}`,
         order: (subject) => `${own}:order:${subject}`,

@@ -8,6 +8,8 @@ import {
   HOUR_MS,
   change,
   claimsOf,
+  countedOf,
+  distinctClaim,
   keyOf,
   listClaim,
   markClaim,
@@ -17,6 +19,10 @@ import {
   windowClaim,
 } from '../requests.ts';
 import { type OpenStore, ready } from './store-under-test.ts';
+
+/** A claim for values, in a rolling hour with at most `max`. */
+const differing = (result: number, counter: string, names: readonly string[], max: number): Claim =>
+  distinctClaim(names, max, { result, key: keyOf(counter), decides: false });
 
 /** A choice of alternatives, each of which requires the claims with these results. */
 function choice(alternatives: readonly (readonly Requirement[])[], over: Partial<Choice> = {}): Choice {
@@ -193,6 +199,31 @@ export function describeChoices(open: OpenStore): void {
       expect(await usedIn(store, 'daily')).toBe(units('20000'));
     });
 
+    it('the same holds for different values', async () => {
+      const { store } = await ready(open);
+      await withList(store, 'vips', 'ada');
+      const asked = (subject: string, names: readonly string[]) =>
+        request({
+          subject,
+          claims: [
+            onList(1, 'vips', 'ada'),
+            differing(2, 'daily', names, 3),
+            differing(3, 'daily', names, 1),
+          ],
+          choices: [choice([[1, 2], [3]])],
+        });
+      expect(verdictOf(await store.settle(asked('payment:1', ['a', 'b'])))).toBe('SUCCESS');
+      await store.changeList({ ...change('vips', []), remove: ['ada'] });
+      expect(await store.settle(asked('payment:1', ['a', 'b']))).toMatchObject({
+        outcome: 'decided',
+        verdict: 'FAILURE',
+        claims: [{ holds: false }, { notChecked: true }, { holds: false, reserved: true, counted: 2 }],
+      });
+      await withList(store, 'vips', 'ada');
+      expect(verdictOf(await store.settle(asked('payment:1', ['a', 'b'])))).toBe('SUCCESS');
+      expect(await countedOf(store, keyOf('daily'))).toBe(2);
+    });
+
     it('an alternative whose result has no claim does not hold', async () => {
       const { store } = await ready(open);
       const empty = request({ choices: [choice([[7]])] });
@@ -253,7 +284,12 @@ export function describeChoices(open: OpenStore): void {
             claims.map((_, at) => !expected.checked.has(at)),
           );
           if (expected.holds) for (const [key, amount] of expected.used) used.set(key, amount);
-          for (const [key, amount] of used) expect(await usedIn(store, key)).toBe(amount);
+          const sums = [...used].filter(([key]) => !key.includes(' '));
+          for (const [key, amount] of sums) expect(await usedIn(store, key)).toBe(amount);
+          for (const counter of [0, 1].map((at) => keyOf(`values-${at}`))) {
+            const counted = [...used.keys()].filter((key) => key.startsWith(`${counter} `));
+            expect(await countedOf(store, counter)).toBe(counted.length);
+          }
         }),
         { numRuns: 150 },
       );
@@ -264,11 +300,14 @@ export function describeChoices(open: OpenStore): void {
 // ---- trees of alternatives, and what becomes of them ----
 
 type Leaf =
-  { readonly counter: number; readonly amount: number; readonly max: number } | { readonly value: number };
+  | { readonly counter: number; readonly amount: number; readonly max: number }
+  | { readonly name: number; readonly values: number; readonly max: number }
+  | { readonly value: number };
 type Tree = readonly (readonly (Leaf | { readonly inner: Tree })[])[];
 
 const leaf: fc.Arbitrary<Leaf> = fc.oneof(
   fc.record({ counter: fc.nat(2), amount: fc.integer({ min: 1, max: 4 }), max: fc.nat(120) }),
+  fc.record({ name: fc.nat(5), values: fc.nat(1), max: fc.integer({ min: 1, max: 5 }) }),
   fc.record({ value: fc.nat(3) }),
 );
 const { tree } = fc.letrec<{ tree: Tree; item: Leaf | { readonly inner: Tree } }>((tie) => ({
@@ -286,7 +325,9 @@ function asChoice(written: Tree, claims: Claim[]): Choice {
         claims.push(
           'value' in item
             ? onList(result, 'known', `v${item.value}`)
-            : room(result, `counter-${item.counter}`, String(item.amount), String(item.max)),
+            : 'name' in item
+              ? differing(result, `values-${item.values}`, [`n${item.name}`], item.max)
+              : room(result, `counter-${item.counter}`, String(item.amount), String(item.max)),
         );
         return result;
       }),
@@ -310,6 +351,12 @@ function foretell(
     const claim = claims[at];
     checked.add(at);
     if (claim?.type === 'list') return ['v0', 'v1'].includes(claim.values[0] ?? '') ? used : undefined;
+    if (claim?.type === 'distinct') {
+      const counted = `${claim.key} `;
+      const state = new Map(used).set(`${counted}${claim.values[0]}`, 0n);
+      const count = [...state.keys()].filter((each) => each.startsWith(counted)).length;
+      return count <= claim.max ? state : undefined;
+    }
     if (claim?.type !== 'window') return undefined;
     const name = names.get(claim.key) ?? '';
     const sum = (used.get(name) ?? 0n) + claim.amount;

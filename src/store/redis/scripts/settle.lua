@@ -1,7 +1,7 @@
 -- Settles one question about one subject, in the numbered steps of SettleResult in src/store/store.ts.
 --
--- KEYS 1 control, 2 subject, 3 journal, 4 lists, then one for each claim in order: its list, its counter, its
---      mark, its order, or, for a speed-up, the subject again
+-- KEYS 1 control, 2 subject, 3 journal, 4 lists, then those of each claim in order: its list, its counter, its
+--      mark, its order, for a speed-up the subject again, or a counter of values and their marks
 -- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 question, 7 speed-up (1
 --      or 0), 8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13 how
 --      the proposal's refusal stands, 14 version of the prices (0: it does not depend on them), 15 detail, 16
@@ -37,17 +37,19 @@ local step = {
 
 -- The subject is read once: its own fields, and those that claims need.
 local claims, names, at = {}, { 'terms', 'txids', 'entries', step.field, 'scheme' }, CLAIMS_FROM
-for number = 5, #KEYS do
+local key_at = 5
+while key_at <= #KEYS do
   local header = ARGV[at]
   local name, decides, refusal, rest = string.match(header or '', '^(%S+) ([01]) ([012]) ()')
   local kind = CLAIM_KINDS[name]
   if not kind then error('unknown claim: ' .. tostring(header)) end
   -- With all fields from the start, because a table that grows is reallocated.
   local claim = {
-    kind = kind, key = KEYS[number], decides = decides == '1', refusal = refusal, holds = false,
+    kind = kind, key = KEYS[key_at], keys_from = key_at, keys = 1, decides = decides == '1', refusal = refusal, holds = false,
     remembered = false, known = false, reserved = false, window = false, optional = false, taken = true,
   }
   at = kind.read(claim, header, rest, at + 1, step)
+  key_at = key_at + claim.keys
   claims[#claims + 1] = claim
   if claim.remembered then names[#names + 1] = claim.remembered end
 end

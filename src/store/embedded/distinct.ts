@@ -1,0 +1,132 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { type DistinctClaim, type DistinctResult, DISTINCT_MAX } from '../../claims/distinct.ts';
+import type { Marks } from './counters.ts';
+import { integer } from './rows.ts';
+
+/** Counters of different values: see DistinctClaim. */
+export interface DistinctCounters {
+  /** How many values a counter counts. */
+  count(source: string, key: string, nowMs: number): number;
+  has(source: string, key: string, value: string, nowMs: number): boolean;
+  /** Counts the values from now on, and returns until when. */
+  add(
+    source: string,
+    claim: Pick<DistinctClaim, 'key' | 'window'>,
+    values: readonly string[],
+    nowMs: number,
+  ): number;
+  /** Deletes at most `limit` values that no longer count. */
+  expire(nowMs: number, limit: number): void;
+}
+
+export function createDistinctCounters(connection: DatabaseSync): DistinctCounters {
+  const count = connection.prepare(
+    'SELECT count(*) AS values_counted FROM distinct_value WHERE source = ? AND key = ? AND until_ms > ?',
+  );
+  const find = connection.prepare(
+    'SELECT until_ms FROM distinct_value WHERE source = ? AND key = ? AND value = ?',
+  );
+  const save = connection.prepare(
+    `INSERT INTO distinct_value (source, key, value, until_ms) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET until_ms = excluded.until_ms`,
+  );
+  const dropExpired = connection.prepare(
+    'DELETE FROM distinct_value WHERE source = ? AND key = ? AND until_ms <= ?',
+  );
+  const dropExcess = connection.prepare(
+    `DELETE FROM distinct_value WHERE source = ?1 AND key = ?2 AND value IN (
+       SELECT value FROM distinct_value WHERE source = ?1 AND key = ?2
+       ORDER BY until_ms DESC, value DESC LIMIT -1 OFFSET ?3)`,
+  );
+  const expire = connection.prepare(
+    `DELETE FROM distinct_value WHERE (source, key, value) IN (
+       SELECT source, key, value FROM distinct_value WHERE until_ms <= ? LIMIT ?)`,
+  );
+  return {
+    count(source, key, nowMs) {
+      const row = count.get(source, key, nowMs);
+      return row === undefined ? 0 : integer(row, 'values_counted');
+    },
+    has(source, key, value, nowMs) {
+      const row = find.get(source, key, value);
+      return row !== undefined && integer(row, 'until_ms') > nowMs;
+    },
+    add(source, { key, window }, values, nowMs) {
+      const untilMs = window.type === 'calendar' ? window.endMs : nowMs + window.lengthMs;
+      for (const value of values) save.run(source, key, value, untilMs);
+      dropExpired.run(source, key, nowMs);
+      dropExcess.run(source, key, DISTINCT_MAX + 1);
+      return untilMs;
+    },
+    expire(nowMs, limit) {
+      expire.run(nowMs, limit);
+    },
+  };
+}
+
+interface Asked {
+  /** What the counter counts, with what earlier claims of the request asked for. */
+  count: number;
+  /** These values, with the number of claims that asked for each. */
+  readonly values: Map<string, number>;
+}
+
+/**
+ * Checks the distinct claims of one request in turn. Several claims on one counter share its room. `undo` takes
+ * back what a claim asked for whose alternative is not taken. What the subject reserved may come from another
+ * alternative with a higher limit, so the limit of an alternative is compared again.
+ */
+export function createDistinctCheck(
+  { distinct, marks }: { readonly distinct: DistinctCounters; readonly marks: Marks },
+  source: string,
+  hasReserved: (key: string) => boolean,
+  nowMs: number,
+): {
+  readonly check: (claim: DistinctClaim, of: { readonly isAlternative: boolean }) => DistinctResult;
+  readonly undo: (claim: DistinctClaim) => void;
+} {
+  const asked = new Map<string, Asked>();
+  const askedIn = (key: string): Asked => {
+    const found = asked.get(key) ?? { count: distinct.count(source, key, nowMs), values: new Map() };
+    asked.set(key, found);
+    return found;
+  };
+  const unknown = new Map<DistinctClaim, readonly string[]>();
+  return {
+    check(claim, { isAlternative }) {
+      const { key, values, max, onlyNew } = claim;
+      const own = values.filter((value) => !isKnown({ distinct, marks }, source, claim, value, nowMs));
+      unknown.set(claim, own);
+      const counter = askedIn(key);
+      const counted = counter.count;
+      for (const value of own) {
+        const requests = counter.values.get(value) ?? 0;
+        counter.values.set(value, requests + 1);
+        if (requests === 0) counter.count += 1;
+      }
+      const reserved = own.length === 0 && hasReserved(key);
+      const isFree = own.length === 0 && (onlyNew || (reserved && !isAlternative));
+      const holds = values.length > 0 && (counter.count <= max || isFree);
+      return { holds, reserved, counted, further: counter.count - counted };
+    },
+    undo(claim) {
+      const counter = askedIn(claim.key);
+      for (const value of unknown.get(claim) ?? []) {
+        const requests = counter.values.get(value) ?? 0;
+        counter.values.set(value, requests - 1);
+        if (requests === 1) counter.count -= 1;
+      }
+    },
+  };
+}
+
+/** Whether a value needs no room. */
+function isKnown(
+  { distinct, marks }: { readonly distinct: DistinctCounters; readonly marks: Marks },
+  source: string,
+  { key, onlyNew }: Pick<DistinctClaim, 'key' | 'onlyNew'>,
+  value: string,
+  nowMs: number,
+): boolean {
+  return onlyNew ? marks.markedAtMs(source, value) !== 0 : distinct.has(source, key, value, nowMs);
+}
