@@ -3,7 +3,7 @@ import { failure } from '../errors.ts';
 import { readByChain } from '../policy/chain-reading.ts';
 import { evaluate, pluginQuestionsOf } from '../policy/evaluate.ts';
 import { type PluginAnswer, type PluginQuestion, type PriceTable, factsAt } from '../policy/facts.ts';
-import { explainBriefly, explainEntry } from '../policy/explain.ts';
+import { explainBriefly, standingRefusal } from '../policy/explain.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { Authenticated } from '../signature/authenticate.ts';
@@ -162,14 +162,16 @@ async function outcomeOf(
   let { deciding, because } = explainBriefly(proposal, result);
   if (result.outcome === 'repeated' && result.code === 'RULE_REFUSED' && deciding === undefined) {
     const entry = await store.entry(callback.source, result.of).catch(() => undefined);
-    const firstRefusal = entry && explainEntry(entry)?.deciding;
-    ({ deciding, because } = explainBriefly(proposal, { ...result, firstRefusal }));
+    const first = entry && standingRefusal(entry);
+    ({ deciding, because } = explainBriefly(proposal, { ...result, first }));
   }
+  const repeats =
+    result.outcome === 'repeated' ? ` (decided before, as ${callback.source}/${result.of})` : '';
   return trace.end({
     verdict: result.verdict,
     outcome: result.outcome,
     code: result.code,
-    because: result.outcome === 'repeated' ? `${because} (decided before, as ${result.of})` : because,
+    because: `${because}${repeats}`,
     rule: deciding === undefined ? undefined : `${deciding.policy}/${deciding.rule}`,
     revision: proposal.revision,
     decision: result.id,

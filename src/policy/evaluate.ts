@@ -213,11 +213,13 @@ class ProposalBuilder {
   #validUntilMs: number = ALWAYS.untilMs;
   #covered = false;
   #changing = 0;
-  #afresh = true;
+  /** Whether a result so far depended on time, prices or answers. */
+  #varies = false;
   #usedPriceVersion = 0;
   readonly #priceVersion: number;
   #refuses = false;
-  #final = false;
+  #finalBy: number | undefined;
+  #lastingBy: number | undefined;
 
   constructor(revision: string, priceVersion: number) {
     this.#revision = revision;
@@ -244,6 +246,7 @@ class ProposalBuilder {
   }
 
   #noteUse({ valid, usesPrices }: Pick<RuleOutcome, 'valid' | 'usesPrices'>): void {
+    this.#varies ||= valid !== undefined || usesPrices === true;
     if (valid !== undefined) {
       this.#validFromMs = Math.max(this.#validFromMs, valid.fromMs);
       this.#validUntilMs = Math.min(this.#validUntilMs, valid.untilMs);
@@ -258,25 +261,22 @@ class ProposalBuilder {
     const { verdict } = outcome;
     this.#results.push(resultOf({ name, mode }, outcome, position));
     this.#noteUse(outcome);
+    this.#varies ||= outcome.afresh === true && verdict !== 'claim';
     const afresh = outcome.afresh === true || changing;
     if (isChoice) this.#outcomes.set(result, { ...outcome, afresh });
-    else this.#decide(mode, verdict, policy, afresh);
+    else this.#decide(result, afresh, policy);
     if (verdict === 'claim' && !isChoice) {
       this.#claim(result, outcome.claims, afresh, mode === 'enforce', policy.final);
     }
     return result;
   }
 
-  #decide(
-    mode: Named['mode'],
-    verdict: RuleResult['verdict'],
-    policy: CompiledPolicy,
-    afresh: boolean,
-  ): void {
+  #decide(result: number, afresh: boolean, { final }: CompiledPolicy): void {
+    const { mode, verdict } = this.#results[result] ?? {};
     if (mode !== 'enforce' || verdict !== 'refuse') return;
     this.#refuses = true;
-    this.#final ||= policy.final;
-    this.#afresh &&= afresh;
+    if (final) this.#finalBy ??= result;
+    if (!afresh) this.#lastingBy ??= result;
   }
 
   #claim(
@@ -322,7 +322,7 @@ class ProposalBuilder {
     const because = this.#becauseOf(alternatives, first);
     this.#results[result] = resultOf({ name, mode }, { verdict, because, values: {} }, { policy, isChoice });
     if (isChoice) this.#outcomes.set(result, { verdict, because, values: {}, afresh });
-    else this.#decide(mode, verdict, policy, afresh);
+    else this.#decide(result, afresh, policy);
     if (verdict === 'refuse') return FAILS;
     if (verdict === 'pass') return PASSES;
     const choice: Choice = { result, decides: mode === 'enforce', final: policy.final, afresh, alternatives };
@@ -375,6 +375,7 @@ class ProposalBuilder {
     const excess = tooMany ? 'TOO_MANY_CLAIMS' : undefined;
     // A refusal by a rule is the more useful reason.
     const refusal = this.#refuses ? undefined : this.#covered ? excess : 'NO_POLICY';
+    const mayPass = refusal === 'NO_POLICY' ? this.#changing > 0 : refusal !== undefined && this.#varies;
     return {
       revision: this.#revision,
       approves: this.#covered && !this.#refuses && !tooMany,
@@ -383,8 +384,10 @@ class ProposalBuilder {
       // A proposal with too many claims is refused, so the store checks none of them.
       claims: tooMany ? [] : this.#claims,
       ...(tooMany || this.#choices.length === 0 ? {} : { choices: this.#choices }),
-      final: this.#final,
-      afresh: this.#refuses ? this.#afresh : refusal !== undefined && this.#changing > 0,
+      final: this.#finalBy !== undefined,
+      afresh: this.#refuses ? this.#lastingBy === undefined : mayPass,
+      ...(this.#finalBy === undefined ? {} : { finalBy: this.#finalBy }),
+      ...(this.#lastingBy === undefined ? {} : { lastingBy: this.#lastingBy }),
       prices: this.#usedPriceVersion,
       validFromMs: this.#validFromMs,
       validUntilMs: this.#validUntilMs,

@@ -15,8 +15,10 @@ export interface StoreDecision {
   readonly code: string;
   /** One for each claim of the proposal, in order; empty if the store refused before it checked them. */
   readonly claims: readonly ClaimResult[];
-  /** For a refusal that is repeated: the rule that first refused, if it is known. */
-  readonly firstRefusal?: RefusingRule | undefined;
+  /** The entry of the decision that is repeated; empty or absent if none is. */
+  readonly of?: string | undefined;
+  /** For a refusal that is repeated: the rule by which it stands, as it refused first; see standingRefusal. */
+  readonly first?: RefusingRule | undefined;
 }
 
 export interface RuleExplanation {
@@ -52,25 +54,71 @@ export interface Explanation {
   readonly rules: readonly RuleExplanation[];
 }
 
-type Explained = Pick<Proposal, 'results' | 'claims' | 'choices'>;
+type Explained = Pick<Proposal, 'results' | 'claims'> & Partial<Proposal>;
 
-/** Explains a decision. It is pure, so that old journal entries can be explained too. */
+/**
+ * Explains a decision. It is pure, so that old journal entries can be explained too. A repeated refusal is
+ * explained by a rule that stands in the way of a new decision, not by one whose refusal passes by itself.
+ */
 export function explain(proposal: Explained, decision: StoreDecision): Explanation {
   const rules = proposal.results.map((_, index) => explainResult(index, proposal, decision));
-  const [refusing, nextRefusing] = rules.filter(
-    (rule, index) => refuses(rule) && wasChecked(proposal, index, decision),
-  );
+  const refusing = refusingIn(rules, proposal, decision);
   const byRule = decision.code === 'RULE_REFUSED';
-  const refusesNow = byRule && refusing ? refusingRuleOf(refusing) : undefined;
-  const nextRule = byRule ? nextRefusing : refusing;
+  const isRepeat = (decision.of ?? '') !== '';
+  const refusesNow = byRule ? refusing.find(({ lasts }) => lasts || !isRepeat)?.rule : undefined;
+  const next = refusing.find(({ rule }) => rule !== refusesNow)?.rule;
   return {
-    deciding: refusesNow ?? (byRule ? decision.firstRefusal : undefined),
-    next: nextRule && refusingRuleOf(nextRule),
+    deciding: refusesNow ? refusingRuleOf(refusesNow) : byRule ? decision.first : undefined,
+    next: next && refusingRuleOf(next),
     because: refusesNow
       ? `${refusesNow.policy}/${refusesNow.rule} refuses: ${refusesNow.because}`
       : reasonOf(decision, rules),
     rules,
   };
+}
+
+/** An enforcing rule that refuses, and whether its refusal stands: see Proposal. */
+interface Refusing {
+  readonly rule: RuleExplanation;
+  readonly final: boolean;
+  readonly lasts: boolean;
+}
+
+function refusingIn(
+  rules: readonly RuleExplanation[],
+  proposal: Explained,
+  decision: StoreDecision,
+): readonly Refusing[] {
+  return rules.flatMap((rule, index) =>
+    refuses(rule) && wasChecked(proposal, index, decision)
+      ? [{ rule, ...permanenceOf(index, proposal, decision) }]
+      : [],
+  );
+}
+
+function permanenceOf(
+  index: number,
+  proposal: Explained,
+  decision: StoreDecision,
+): Pick<Refusing, 'final' | 'lasts'> {
+  const { results, final, finalBy, afresh, lastingBy } = proposal;
+  if (results[index]?.verdict === 'refuse') {
+    // Old entries don't say which result it is.
+    return {
+      final: finalBy === undefined ? final === true : index === finalBy,
+      lasts: lastingBy === undefined ? afresh !== true : index === lastingBy,
+    };
+  }
+  const choice = choiceAt(proposal.choices, index);
+  const claims = choice ? claimsIn(choice, proposal, decision) : claimsOf(proposal, index, decision);
+  const failed = claims.filter((each) => wasFound(each) && each.found?.holds === false);
+  // Any alternative may hold later. Without alternatives, each claim must.
+  return choice
+    ? { final: choice.final, lasts: !choice.afresh && !failed.some(({ claim }) => claim.afresh) }
+    : {
+        final: failed.some(({ claim }) => claim.final),
+        lasts: failed.some(({ claim }) => !claim.afresh),
+      };
 }
 
 /** The deciding rule and the sentence of {@link explain}, without the explanation of each rule. */
@@ -85,17 +133,21 @@ export function explainBriefly(
 const entryDetail = z.object({ proposal: z.unknown() });
 
 /**
- * Explains a decision from its journal entry; undefined if this version of the program can't read it. Never
- * throws.
+ * The rule by which the refusal of a journal entry stands: one whose refusal is final, otherwise one that a
+ * push or a list must change. Undefined if this version of the program can't read it. Never throws.
  */
-export function explainEntry({
+export function standingRefusal({
   code,
   claims,
   detail,
-}: StoreDecision & { readonly detail: string }): Explanation | undefined {
+}: StoreDecision & { readonly detail: string }): RefusingRule | undefined {
   try {
-    const { proposal } = entryDetail.parse(JSON.parse(detail));
-    return explain(proposalFromJson(proposal), { code, claims });
+    const proposal = proposalFromJson(entryDetail.parse(JSON.parse(detail)).proposal);
+    const { rules, deciding } = explain(proposal, { code, claims });
+    if (deciding === undefined) return undefined;
+    const refusing = refusingIn(rules, proposal, { code, claims });
+    const standing = refusing.find(({ final }) => final) ?? refusing.find(({ lasts }) => lasts);
+    return standing ? refusingRuleOf(standing.rule) : deciding;
   } catch {
     return undefined;
   }
@@ -137,11 +189,11 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function reasonOf(
-  { code, firstRefusal }: Pick<StoreDecision, 'code' | 'firstRefusal'>,
+  { code, first }: Pick<StoreDecision, 'code' | 'first'>,
   rules: readonly Pick<RuleResult, 'mode'>[],
 ): string {
-  if (code === 'RULE_REFUSED' && firstRefusal !== undefined) {
-    const { policy, rule, because } = firstRefusal;
+  if (code === 'RULE_REFUSED' && first !== undefined) {
+    const { policy, rule, because } = first;
     return `${policy}/${rule} refused it first: ${because}; ${REASONS[code]}`;
   }
   if (code !== 'APPROVED') return REASONS[code] ?? `refused: ${code}`;

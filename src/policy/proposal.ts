@@ -93,7 +93,7 @@ const choice: z.ZodType<Choice> = z.strictObject({
     .readonly(),
 });
 
-/** The journal form of a proposal. Old entries have results as objects, and neither `afresh` nor `prices`. */
+/** The journal form of a proposal. Old entries have results as objects, and none of `afresh`, `finalBy`, `lastingBy` and `prices`. */
 const proposalSchema = z.strictObject({
   /** The revision that was evaluated; the empty text if no revision was in force. */
   revision: z.string(),
@@ -113,6 +113,10 @@ const proposalSchema = z.strictObject({
    * push.
    */
   afresh: z.boolean().default(false),
+  /** The first enforcing result that refuses and belongs to a policy with `refusals: final`. */
+  finalBy: z.number().optional(),
+  /** The first enforcing result that refuses until a push, whatever time, prices, orders and answers do. */
+  lastingBy: z.number().optional(),
   /**
    * The version of the price table that it was evaluated with; 0 if no rule read a price. Settle checks that
    * it is current.

@@ -45,8 +45,12 @@ export function compileWhen(written: Json | undefined, path: Path, given: Given)
     if ('test' in read) conditions.push(read);
     else texts.set(name, read);
   }
-  return { texts, conditions, place: given.placeOf(path) };
+  return { texts, conditions: constantFirst(conditions), place: given.placeOf(path) };
 }
+
+/** What depends on the callback alone may decide by itself. The outcome then depends on nothing else. */
+const constantFirst = (conditions: readonly Condition[]): readonly Condition[] =>
+  conditions.toSorted((a, b) => Number(b.constant) - Number(a.constant));
 
 /** The texts that both allow. A rule counts one symbol if its own conditions name it. */
 export function bothTexts(outer: When['texts'], own: When['texts']): When['texts'] {
@@ -206,8 +210,10 @@ function readNot(written: Json, path: Path, given: Given, depth: number): Condit
       'write conditions in it, or leave it out',
     );
   }
-  const conditions = [...readConditions(written, path, given, depth + 1)].map(([name, read]) =>
-    'test' in read ? read : oneOf(name, read),
+  const conditions = constantFirst(
+    [...readConditions(written, path, given, depth + 1)].map(([name, read]) =>
+      'test' in read ? read : oneOf(name, read),
+    ),
   );
   return {
     constant: conditions.every(({ constant }) => constant),

@@ -106,6 +106,7 @@ const entryShape = z.object({
   subject: z.string(),
   verdict: z.enum(['SUCCESS', 'FAILURE', '']),
   code: z.string(),
+  of: z.string().optional(),
   claims: z.unknown(),
   detail: z.unknown(),
 });

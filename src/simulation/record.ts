@@ -22,6 +22,8 @@ export interface RecordedEntry {
   readonly subject: string;
   readonly verdict: Verdict | '';
   readonly code: string;
+  /** The entry of the decision that is repeated; empty or absent if none is. */
+  readonly of?: string | undefined;
   readonly claims: unknown;
   /** Without the proposal, which is most of the text and is read only on demand. */
   readonly detail: unknown;
@@ -110,12 +112,12 @@ export interface Reason {
  * throws.
  */
 export function recordedReason(entry: RecordedEntry): Reason {
-  const { code } = entry;
+  const { code, of } = entry;
   const verdict = entry.verdict === 'SUCCESS' ? 'SUCCESS' : 'FAILURE';
   const withoutProposal: Reason = { verdict, rule: code, because: code, values: {} };
   try {
     const proposal = proposalFromJson(entry.proposal());
-    const { deciding, because, rules } = explain(proposal, { code, claims: claimsOf(entry.claims) });
+    const { deciding, because, rules } = explain(proposal, { code, of, claims: claimsOf(entry.claims) });
     if (deciding === undefined) return { ...withoutProposal, because };
     const at = rules.findIndex(({ policy, rule }) => policy === deciding.policy && rule === deciding.rule);
     const values = proposal.results[at]?.values ?? {};

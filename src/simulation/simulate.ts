@@ -1,7 +1,7 @@
 import { type Callback, type Verdict, txidOf } from '../callback/callback.ts';
 import { NOTIFICATION_REASONS } from '../pipeline/decide.ts';
 import { evaluate } from '../policy/evaluate.ts';
-import { type Explanation, type RefusingRule, explain, explainEntry } from '../policy/explain.ts';
+import { type Explanation, type RefusingRule, explain, standingRefusal } from '../policy/explain.ts';
 import { type PluginAnswer, type PriceTable, factsAt } from '../policy/facts.ts';
 import { type Proposal, proposalToJson } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
@@ -24,7 +24,7 @@ export type Simulated =
       readonly code: string;
       readonly proposal: Proposal;
       readonly result: SettleResult;
-      /** For a repeated refusal, the rule that refused first. */
+      /** For a repeated refusal, the rule by which it stands. */
       readonly first: RefusingRule | undefined;
     }
   | { readonly verdict: Verdict; readonly code: NotificationResult['code']; readonly proposal: undefined };
@@ -55,7 +55,7 @@ export function simulate(
     return { verdict: 'FAILURE', code: 'STALE_POLICIES', proposal, result, first: undefined };
   }
   const refusal = result.outcome === 'repeated' ? store.refusal(result.of) : undefined;
-  const first = refusal && explainEntry(refusal)?.deciding;
+  const first = refusal && standingRefusal(refusal);
   return { verdict: result.verdict, code: result.code, proposal, result, first };
 }
 
@@ -65,5 +65,6 @@ export function explainSimulated(simulated: Simulated): Explanation {
     return { deciding: undefined, next: undefined, because: NOTIFICATION_REASONS[simulated.code], rules: [] };
   }
   const { proposal, result, code, first } = simulated;
-  return explain(proposal, { code, claims: 'claims' in result ? result.claims : [], firstRefusal: first });
+  const of = result.outcome === 'repeated' ? result.of : '';
+  return explain(proposal, { code, claims: 'claims' in result ? result.claims : [], of, first });
 }

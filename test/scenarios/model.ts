@@ -91,17 +91,21 @@ export class SourceModel {
     }
     if (approves) this.state.reserve(name, taken, atMs);
     const verdict = approves ? 'SUCCESS' : 'FAILURE';
-    const code = approves ? 'APPROVED' : (proposal.refusal ?? 'RULE_REFUSED');
     const refusers = [...(proposal.approves ? [] : [proposal]), ...failing];
+    const stands = refusers.some(({ final }) => final)
+      ? 'for good'
+      : refusers.every(({ afresh }) => afresh)
+        ? 'not'
+        : 'for now';
+    // What stands in the way is told, not what may pass by itself.
+    const byClaim = proposal.afresh && stands !== 'not';
+    const refusal = (byClaim ? undefined : proposal.refusal) ?? 'RULE_REFUSED';
+    const code = approves ? 'APPROVED' : refusal;
     subject.decisions.set(question, {
       verdict,
       code,
       revision: this.inForce,
-      stands: refusers.some(({ final }) => final)
-        ? 'for good'
-        : refusers.every(({ afresh }) => afresh)
-          ? 'not'
-          : 'for now',
+      stands,
       lists: new Map(
         claims.flatMap(({ wanted, result }) =>
           'list' in wanted && !('notChecked' in result)

@@ -39,6 +39,15 @@ const comesAgain = (after: string, last: string): string => `tests:
         expect: ${last}
 `;
 
+/** The same order, asked again after each of the times. */
+const asked = (id: string, times: readonly string[], of = PAYMENT): string =>
+  times
+    .map(
+      (after) =>
+        `      - { source: shop, after: ${after}, payment: { appOrderId: '${id}', ${of}, orderAmount: '100' }, expect: FAILURE }\n`,
+    )
+    .join('');
+
 const limits = [
   ['a rolling window limit', 'window-limit: { per: [userId], window: 1h, max: 150 }', '62m'],
   ['a calendar window limit', 'window-limit: { per: [userId], window: day, max: 150 }', '14h'],
@@ -107,4 +116,97 @@ describe.each(['embedded', 'redis'] as const)('what a limit refused, on %s,', (k
       expect(found[3]?.because).toContain('refusals: final');
     },
   );
+
+  it('a repeat names the rule that stands in the way, not one that would pass by itself', async () => {
+    const rules = 'velocity-limit: { window: 1m, max: 1 }\n  - deny-list: { of: userId, list: blocked }';
+    const found = await outcomes(
+      policy(rules),
+      `tests:
+  - test: of a user who is on the list, after one who is not
+    now: 2026-03-02T10:00:00Z
+    given: { lists: { shop: { blocked: ['2'] } } }
+    callbacks:
+      - { source: shop, payment: { appOrderId: '1', ${PAYMENT}, orderAmount: '1' }, expect: SUCCESS }
+${asked('2', ['0s', '0s', '2m'], "userId: '2', payCoinSymbol: USDT1742")}`,
+    );
+    const rule = ['limits/velocity-limit#1', 'limits/deny-list#2', 'limits/deny-list#2'];
+    expect(found.slice(1).map((each) => each.rule)).toEqual(rule);
+    for (const repeated of found.slice(2)) {
+      expect(repeated.because).toBe('limits/deny-list#2 refuses: userId 2 is on the list blocked');
+    }
+  });
+
+  it('of several rules that refused, a repeat names the one whose refusal is final', async () => {
+    const final = 'velocity-limit: { window: 1m, max: 1 }';
+    const found = await outcomes(
+      `policy: first\ncallback: payment\nwhen: { symbol: USDT1742 }\nrules:\n  - ${limits[0][1]}\n---\n${policy(final, 'refusals: final\n')}`,
+      comesAgain('30s', 'FAILURE') + asked('2', ['2h']),
+    );
+    expect(found.map(({ rule }) => rule)).toEqual([
+      undefined,
+      'first/window-limit#1',
+      'limits/velocity-limit#1',
+      'limits/velocity-limit#1',
+      'limits/velocity-limit#1',
+    ]);
+    for (const repeated of found.slice(2)) {
+      expect(repeated.because).toContain('limits/velocity-limit#1 refused it first: 1 used and 1 requested');
+    }
+  });
+
+  it('a list that refuses is named, also if no policy covered the callback at first', async () => {
+    const transfer = "{ request_id: r1, from: bc1qfrom, to: bc1qone, amount: '2', symbol: BTC }";
+    const again = (after: string): string =>
+      `      - { source: vault, after: ${after}, transfer: ${transfer}, expect: FAILURE }`;
+    const found = await outcomes(
+      `policy: denied
+callback: transfer
+rules:
+  # Without a memo, the rule applies and does not cover.
+  - deny-list: { of: to, list: denied }
+    when: { memo: '7' }
+---
+policy: open
+callback: transfer
+when: { during: { zone: UTC, hours: 11:00-12:00 } }
+rules: [{ pass: { because: it is open } }]
+`,
+      `tests:
+  - test: before and while it is open
+    now: 2026-03-02T10:00:00Z
+    given: { lists: { vault: { denied: [bc1qone] } } }
+    callbacks:
+${['0s', '0s', '90m'].map(again).join('\n')}
+`,
+    );
+    const refused = { code: 'RULE_REFUSED', rule: 'denied/deny-list#1' };
+    for (const each of found) expect(each).toMatchObject(refused);
+  });
+
+  it('is decided anew if it was too many claims at that time', async () => {
+    const outputs = JSON.stringify(
+      Array.from({ length: 200 }, (_, at) => ({ address_to: `bc1q${at}`, amount: '0.01' })),
+    );
+    const transfer = `{ request_id: r1, from: bc1qfrom, to: bc1q0, amount: '2', symbol: BTC, outputs: '${outputs}' }`;
+    const limit = (hours: number): string => `window-limit: { per: [to], window: ${hours}h, max: 5 }`;
+    const found = await outcomes(
+      `policy: limits
+callback: transfer
+when: { symbol: BTC }
+rules:
+${[1, 2, 3, 4, 5].map((hours) => `  - ${limit(hours)}\n`).join('')}
+  - any:
+      - schedule: { zone: UTC, hours: 11:00-12:00 }
+      - ${limit(6)}
+`,
+      `tests:
+  - test: before and while it is open
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - { source: vault, transfer: ${transfer}, expect: { verdict: FAILURE, code: TOO_MANY_CLAIMS } }
+      - { source: vault, transfer: ${transfer}, after: 90m, expect: SUCCESS }
+`,
+    );
+    expect(found.map(({ code }) => code)).toEqual(['TOO_MANY_CLAIMS', 'APPROVED']);
+  });
 });

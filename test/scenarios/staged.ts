@@ -1,3 +1,4 @@
+import { explainJournalEntry } from '../../src/cli/decisions/decision.ts';
 import { subjectOf } from '../../src/callback/callback.ts';
 import { callbackKinds } from '../../src/callback/kinds.ts';
 import {
@@ -107,7 +108,13 @@ async function decided(parts: DecideParts, test: TestCallback): Promise<Found> {
   if (entry?.subject !== subjectOf(callback) || entry.verdict !== verdict) {
     throw new Error(`the journal does not say that ${subjectOf(callback)} got ${verdict}`);
   }
-  const suffix = ` (decided before, as ${entry.of})`;
+  const first = entry.of === '' ? undefined : await parts.store.entry(callback.source, entry.of);
+  const { because, deciding } = explainJournalEntry(entry, first);
+  const rule = deciding && `${deciding.policy}/${deciding.rule}`;
+  if (because !== report.because || rule !== report.rule) {
+    throw new Error(`the log says ${report.rule}: ${report.because}, and the journal ${rule}: ${because}`);
+  }
+  const suffix = ` (decided before, as ${callback.source}/${entry.of})`;
   return {
     verdict,
     code: report.code,

@@ -7,7 +7,7 @@ import {
   type Explanation,
   type RuleReport,
   explain,
-  explainEntry,
+  standingRefusal,
   wasChecked,
 } from '../../policy/explain.ts';
 import { formatSpan } from '../../store/clock-state.ts';
@@ -102,7 +102,7 @@ function explainedDecision(
   }
   try {
     const proposal = proposalFromJson(detail.proposal);
-    const decided = { ...entry, firstRefusal: first && explainEntry(first)?.deciding };
+    const decided = { ...entry, first: first && standingRefusal(first) };
     const { because, deciding, next, rules } = explain(proposal, decided);
     const repeated = entry.type === 'repeat' ? ` (decided before, as ${entry.source}/${entry.of})` : '';
     return {

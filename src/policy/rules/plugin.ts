@@ -44,7 +44,10 @@ export function compilePluginQuestion(question: PluginQuestion): Check {
 function outcomeOf({ type, name }: PluginQuestion, answer: PluginAnswer | undefined): RuleOutcome {
   const plugin = `${type} ${name}`;
   if (answer?.verdict === 'yes')
-    return pass(withReason(`${plugin} says yes`, answer), { [type]: name, answer: 'yes' });
+    return {
+      ...pass(withReason(`${plugin} says yes`, answer), { [type]: name, answer: 'yes' }),
+      afresh: true,
+    };
   const because =
     answer === undefined
       ? `${plugin} was not asked`

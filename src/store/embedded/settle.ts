@@ -129,7 +129,8 @@ function decide(
 ): SettleResult {
   const { source, subject, revision, detail } = request;
   const { question, claims, approves } = known;
-  const code = approves ? 'APPROVED' : request.approves ? 'RULE_REFUSED' : request.refusalCode;
+  const permanence = approves ? { final: false, afresh: false } : permanenceOf(request, claims);
+  const code = approves ? 'APPROVED' : refusalCodeOf(request, permanence);
   const verdict = approves ? 'SUCCESS' : 'FAILURE';
   const decision = { atMs, verdict, code, claims: claims.results } as const;
   const id = tables.journal.append({ ...decision, source, type: 'decision', subject, revision, detail });
@@ -141,7 +142,7 @@ function decide(
     verdict,
     code,
     revision: approves ? '' : revision,
-    ...(approves ? { final: false, afresh: false } : permanenceOf(request, claims)),
+    ...permanence,
     atMs,
     lists: approves ? [] : listVersions(tables, request, claims.results),
   };
@@ -150,11 +151,19 @@ function decide(
   return { outcome: 'decided', id, ...decision };
 }
 
+type Permanence = Pick<StoredDecision, 'final' | 'afresh'>;
+
+/** The proposal's own code, unless the proposal may approve later and a claim refuses for longer. */
+function refusalCodeOf(request: SettleStep, { afresh }: Permanence): StoredDecision['code'] {
+  const byClaim = request.approves || (request.afresh && !request.final && !afresh);
+  return byClaim ? 'RULE_REFUSED' : request.refusalCode;
+}
+
 /**
  * A `final` refusal is always repeated. A refusal that is `afresh` is never repeated. Any other is repeated
  * until a push, or a change of one of its lists.
  */
-function permanenceOf(request: SettleStep, claims: CheckedClaims): Pick<StoredDecision, 'final' | 'afresh'> {
+function permanenceOf(request: SettleStep, claims: CheckedClaims): Permanence {
   const refusers = request.approves ? claims.refusers : [request, ...claims.refusers];
   const final = refusers.some((refuser) => refuser.final);
   return { final, afresh: !final && refusers.length > 0 && refusers.every((refuser) => refuser.afresh) };

@@ -98,6 +98,28 @@ export function describeAfresh(open: OpenStore): void {
       }
     });
 
+    const uncovered = { approves: false, refusal: 'NO_POLICY', afresh: true } as const;
+    const codes: readonly (readonly [string, string, Partial<Asked>])[] = [
+      ['of the claim, if it stands and the proposal may approve', 'RULE_REFUSED', { claims: [lasting] }],
+      ['of the claim, if it is final', 'RULE_REFUSED', { claims: [{ ...changing, final: true }] }],
+      ['of the proposal, if it stands', 'NO_POLICY', { afresh: false, claims: [lasting] }],
+      ['of the proposal, if neither stands', 'NO_POLICY', { claims: [changing] }],
+      [
+        'of the proposal, if the claim only observes',
+        'NO_POLICY',
+        { claims: [{ ...lasting, decides: false }] },
+      ],
+    ];
+    it.each(codes)('has the code %s', async (_name, code, over) => {
+      const { store } = await ready(open);
+      for (let attempt = 0; attempt < 2; attempt++) {
+        expect(await store.settle(request({ ...uncovered, ...over }))).toMatchObject({
+          verdict: 'FAILURE',
+          code,
+        });
+      }
+    });
+
     it('is told by what refused last', async () => {
       const { store } = await ready(open);
       await store.settle(request({ claims: [changing] }));

@@ -217,7 +217,9 @@ end
 -- 6: a new decision
 local verdict, code = 'SUCCESS', 'APPROVED'
 if not approves then
-  verdict, code = 'FAILURE', proposed and 'RULE_REFUSED' or ARGV[12]
+  -- The proposal's own code, unless the proposal may approve later and a claim refuses for longer.
+  local by_claim = proposed or ARGV[13] == '2' and refusal ~= '2'
+  verdict, code = 'FAILURE', by_claim and 'RULE_REFUSED' or ARGV[12]
 end
 local id = append({ type = 'decision', verdict = verdict, code = code, claims = results_json }, function(id)
   local fields = { 'terms', terms, step.field, false }
