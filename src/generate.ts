@@ -3,16 +3,18 @@ import { dirname } from 'node:path';
 import { generatedOpenApiFiles } from './openapi/generated.ts';
 import { generatedPlatformFiles } from './platform/generated.ts';
 import { generatedPolicyFiles } from './policy/generated.ts';
+import { examplesPage } from './release/examples.ts';
 import { generatedSettingsFiles } from './settings/generated.ts';
 
 /**
- * Writes the files that are generated from the schemas. Tests check that the checked-in files are current.
+ * Writes the files that are generated from the schemas and the examples. Tests check that the checked-in files are current.
  */
 for (const [path, content] of [
   ...generatedSettingsFiles(),
   ...generatedPolicyFiles(),
   ...generatedPlatformFiles(),
   ...generatedOpenApiFiles(),
+  await examplesPage(),
 ]) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content);

@@ -22,6 +22,7 @@ import {
 } from './region.ts';
 import type { CompiledEntry, CompiledPolicy, Release } from './release.ts';
 import { AMOUNT_SCALE } from '../values/amount.ts';
+import { type Json, isObject } from '../values/canonical.ts';
 import type { When } from './when.ts';
 
 /*
@@ -66,7 +67,7 @@ const MEASURES = ['amount', 'value'] as const;
 type Measure = (typeof MEASURES)[number];
 const SYMBOL = 'symbol';
 
-type Judged = Pick<Release, 'policies' | 'assets'>;
+type Judged = Pick<Release, 'policies' | 'assets' | 'document'>;
 
 /** A warning, with place and fix, for each proven gap and overlap. For policies that were read from files. */
 export function coverageWarnings(release: Judged): readonly CoverageWarning[] {
@@ -287,8 +288,18 @@ function isCovered(coverings: readonly Covering[], cell: Cell): boolean {
 const isOf = (region: Region, { source = '', symbol = '' }: Cell): boolean =>
   allowsText(region, SOURCE, source) && allowsText(region, SYMBOL, symbol);
 
-/** The symbols of the asset table, and those under `when`, that no policy covers. */
-function uncoveredSymbols({ policies, assets }: Judged, kinds: readonly Kind[]): readonly CoverageWarning[] {
+/** The texts and names in the policies: a rule may need an asset for its decimals only. */
+function textsIn(json: Json | undefined): readonly string[] {
+  if (typeof json === 'string') return [json];
+  if (Array.isArray(json)) return (json as readonly Json[]).flatMap(textsIn);
+  return isObject(json) ? Object.entries(json).flatMap(([name, value]) => [name, ...textsIn(value)]) : [];
+}
+
+/** The symbols of the asset table that no policy names or covers, and those under `when` that none covers. */
+function uncoveredSymbols(
+  { policies, assets, document }: Judged,
+  kinds: readonly Kind[],
+): readonly CoverageWarning[] {
   const all = new Map(kinds.map((kind) => [kind, coveringsOf(policies, kind)]));
   const named = policies.flatMap((policy) => {
     const coverings = all.get(policy.callback) ?? [];
@@ -310,14 +321,15 @@ function uncoveredSymbols({ policies, assets }: Judged, kinds: readonly Kind[]):
       ),
     ];
   });
-  const reported = new Set(named.flatMap(({ about }) => ('symbols' in about ? about.symbols : [])));
+  const release: Json = JSON.parse(document);
+  const inPolicies = new Set(isObject(release) ? textsIn(release['policies']) : []);
   const sources = [
     undefined,
     ...new Set(policies.flatMap(({ when }) => [...(when.texts.get(SOURCE) ?? [])])),
   ];
   const symbols = [...assets.keys()].filter(
     (symbol) =>
-      !reported.has(symbol) &&
+      !inPolicies.has(symbol) &&
       ![...all.values()].some((coverings) =>
         sources.some((source) => isCovered(coverings, { source, symbol })),
       ),

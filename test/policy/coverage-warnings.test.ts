@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { Callback } from '../../src/callback/callback.ts';
@@ -9,6 +8,7 @@ import { type Facts, factsAt } from '../../src/policy/facts.ts';
 import { formatFault } from '../../src/policy/fault.ts';
 import type { CompiledEntry, CompiledPolicy, Release } from '../../src/policy/release.ts';
 import { type When, testWhen } from '../../src/policy/when.ts';
+import { exampleNames } from '../../src/release/examples.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 import { formatAmount } from '../../src/values/amount.ts';
 import { A, B, NOON, payment, pricesOf, release } from './callbacks.ts';
@@ -317,6 +317,22 @@ describe('a symbol that no policy covers', () => {
     expect(warningsOf(policy('p', '{ not: { symbol: DOGE } }', PASS), ASSETS)).toEqual([]);
   });
 
+  it('but not one that a rule names, for its decimals', () => {
+    const yaml = `policy: p
+callback: web3
+when: { main_chain_symbol: ETH }
+rules:
+  - contract-calls:
+      calls:
+        - contract: '${A}'
+          method: transfer(address,uint256)
+          asset: USDT
+          where: { to: any, amount: { max: 1 } }
+`;
+    const usdt = '  USDT: { chain: evm, decimals: 6 }\n';
+    expect(warningsOf(yaml, `assets:\n  ETH: { chain: evm, decimals: 18 }\n${usdt}`)).toEqual([]);
+  });
+
   it('under when of a policy that only observes it', () => {
     const rule = `${PASS}\n    when: { symbol: BTC }`;
     expect(
@@ -329,12 +345,7 @@ describe('a symbol that no policy covers', () => {
 });
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const folders = [
-  'config/policies',
-  ...readdirSync(`${root}docs/examples`, { withFileTypes: true })
-    .filter((each) => each.isDirectory())
-    .map(({ name }) => `docs/examples/${name}`),
-];
+const folders = ['config/policies', ...(await exampleNames()).map((name) => `docs/examples/${name}`)];
 
 it.each(folders)('%s has none', async (folder) => {
   expect(coverageWarnings(await readPolicyDirectory(`${root}${folder}`)).map(formatFault)).toEqual([]);

@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readPolicyFiles } from '../../src/policy/compile.ts';
@@ -9,6 +8,7 @@ import type { Rule } from '../../src/policy/rules/rule.ts';
 import { readTestFiles } from '../../src/policy/suite/read.ts';
 import type { PolicyTest } from '../../src/policy/suite/suite.ts';
 import { readTests } from '../../src/simulation/test-files.ts';
+import { exampleNames } from '../../src/release/examples.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 
 /** A release with tests of it. */
@@ -29,7 +29,7 @@ const EXAMPLES = fileURLToPath(new URL('../../docs/examples', import.meta.url));
 export async function everySuite(): Promise<readonly Suite[]> {
   const tests = await readTests(POLICIES);
   const release = await readPolicyDirectory(POLICIES);
-  const examples = await Promise.all(readdirSync(EXAMPLES).map(exampleSuite));
+  const examples = await Promise.all((await exampleNames(EXAMPLES)).map(exampleSuite));
   const all = [...rules.map(suiteOf), { of: 'config/policies', release, tests }, ...examples];
   return all.filter((suite) => suite.tests.length > 0);
 }

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { coverageWarnings } from '../../src/policy/coverage-warnings.ts';
+import { formatFault } from '../../src/policy/fault.ts';
+import { spellingWarnings } from '../../src/policy/spelling-warnings.ts';
+import { exampleNames, examplesPage } from '../../src/release/examples.ts';
+import { readPolicyDirectory } from '../../src/release/files.ts';
+import { runTests } from '../../src/simulation/run-tests.ts';
+import { readTests } from '../../src/simulation/test-files.ts';
+
+const names = await exampleNames();
+
+it('there are at least thirty examples, and a page that lists them', async () => {
+  const [path, page] = await examplesPage();
+  expect(readFileSync(path, 'utf8')).toBe(page);
+  expect(names.length).toBeGreaterThanOrEqual(30);
+});
+
+describe.each(names)('docs/examples/%s', (name) => {
+  const folder = `docs/examples/${name}`;
+
+  it('says what it is for, and has no warning', async () => {
+    const release = await readPolicyDirectory(folder);
+    expect(release.document.match(/"description":/g)).toHaveLength(release.policies.length);
+    const warnings = [...release.warnings, ...coverageWarnings(release)].map(formatFault);
+    expect([...warnings, ...spellingWarnings(release)]).toEqual([]);
+  });
+
+  it('tests each rule with callbacks that pass and callbacks that it refuses', async () => {
+    const release = await readPolicyDirectory(folder);
+    const { coverage } = runTests(release, await readTests(folder));
+    const untested = coverage.rules.filter(
+      ({ rule, mode, passed, refused }) =>
+        mode === 'enforce' && (passed === 0 || (refused === 0 && !rule.includes('/pass#'))),
+    );
+    expect(untested).toEqual([]);
+  });
+});
