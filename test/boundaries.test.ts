@@ -66,7 +66,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'errors',
   ],
   main: ['cli'],
-  generate: ['openapi', 'platform', 'policy', 'settings'],
+  generate: ['openapi', 'platform', 'policy', 'release', 'settings'],
 };
 
 /** The only folders that may know a framework, and what `policy`, `claims` and `callback` may know at all. */
