@@ -29,6 +29,33 @@ export interface Payout {
   readonly amount: Amount;
 }
 
+/** What a web3 transaction moves, or allows somebody to move. */
+export interface Movement {
+  /** `native`: coins of the network. `transfer` and `approval`: of a token. */
+  readonly type: 'native' | 'transfer' | 'approval';
+  /** The asset in the asset table; undefined if no asset has the contract. */
+  readonly symbol: string | undefined;
+  /** The contract of the token, in lower case; undefined for native coins. */
+  readonly contract: string | undefined;
+  /** The recipient or the spender, in lower case. */
+  readonly to: string;
+  /**
+   * In units of 10^-36, below 10^72. `unlimited` is above that, or all that the owner has. `unknown` if the
+   * asset is, or if the call data has no amount.
+   */
+  readonly amount: Amount | 'unlimited' | 'unknown';
+}
+
+/** The movements of a transaction, for a policy that counts them. */
+export interface Movements {
+  /** Whether approvals count like transfers, or apart from them. */
+  readonly approvals: 'count' | 'apart';
+  /** Empty if there is a problem. */
+  readonly list: readonly Movement[];
+  /** Why they can't be read. */
+  readonly problem: MemberProblem | undefined;
+}
+
 /** How the chain of a callback's asset reads the members. */
 export interface ChainReading {
   /** Why the chain does not accept a member; undefined if it does, or if the member is of no chain. */
@@ -65,6 +92,8 @@ interface CallbackBase {
   readonly unknown: readonly string[];
   /** Only evaluation has it, and only if the asset table knows the chain. */
   readonly reading?: ChainReading;
+  /** Only evaluation has it, and only for policies that count movements. */
+  readonly movements?: Movements;
 }
 
 export interface PaymentCallback extends CallbackBase {

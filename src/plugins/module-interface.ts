@@ -27,8 +27,25 @@ export interface PluginInput {
   readonly members: Readonly<Record<string, string | readonly string[]>>;
   /** The amount for each recipient, one entry for each address. */
   readonly payouts: readonly { readonly to: string; readonly amount: string }[];
+  /**
+   * What a web3 transaction moves: native coins, and the tokens of its call data. Only questions of policies
+   * with `movements` have it.
+   */
+  readonly movements?: readonly PluginMovement[];
   /** The parameters in the policy, under `with`. */
   readonly with: Readonly<Record<string, string>>;
+}
+
+export interface PluginMovement {
+  readonly type: 'native' | 'transfer' | 'approval';
+  /** The asset in the asset table; left out if it does not have the contract. */
+  readonly symbol?: string;
+  /** The contract of the token; left out for native coins. */
+  readonly contract?: string;
+  /** The recipient or the spender. */
+  readonly to: string;
+  /** A plain decimal, `unlimited`, or `unknown`: of an unknown asset, or not in the call data. */
+  readonly amount: string;
 }
 
 export interface ModuleInput extends PluginInput {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Callback, subjectOf } from '../callback/callback.ts';
+import { type Callback, type Movement, subjectOf } from '../callback/callback.ts';
 import { messageOf } from '../errors.ts';
 import type { AskPlugin } from '../pipeline/decide.ts';
 import type { PluginAnswer, PluginQuestion } from '../policy/facts.ts';
@@ -8,7 +8,7 @@ import type { Clock } from '../values/clock.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { ModuleConfig, ServiceConfig } from './config.ts';
 import { type Limiter, type ReportPlugin, createLimiter, failedAnswer } from './limiter.ts';
-import type { PluginInput } from './module-interface.ts';
+import type { PluginInput, PluginMovement } from './module-interface.ts';
 import { startModule } from './module.ts';
 import { type ServiceClient, type ServiceKeys, createServiceClient } from './service.ts';
 
@@ -116,7 +116,7 @@ async function askPlugin(
 const texts = z.record(z.string(), z.string());
 
 /** A callback as plugins get it. Throws if a parameter of the policy is not a text. */
-function inputOf({ parameters }: PluginQuestion, callback: Callback, nowMs: number): PluginInput {
+function inputOf({ parameters, movements }: PluginQuestion, callback: Callback, nowMs: number): PluginInput {
   const { source, kind, id, question, values, payouts } = callback;
   const members = [...values].flatMap(([name, memberTexts]): [string, string | readonly string[]][] => {
     const [only, ...others] = memberTexts;
@@ -133,7 +133,18 @@ function inputOf({ parameters }: PluginQuestion, callback: Callback, nowMs: numb
     question: { type: question.type, speedUp: question.speedUp },
     members: Object.fromEntries(members),
     payouts: payouts.map(({ to, amount }) => ({ to, amount: formatAmount(amount) })),
+    ...(movements === undefined ? {} : { movements: movements.map(movementOf) }),
     with: texts.parse(parameters),
+  };
+}
+
+function movementOf({ type, symbol, contract, to, amount }: Movement): PluginMovement {
+  return {
+    type,
+    ...(symbol === undefined ? {} : { symbol }),
+    ...(contract === undefined ? {} : { contract }),
+    to,
+    amount: typeof amount === 'string' ? amount : formatAmount(amount),
   };
 }
 

@@ -25,6 +25,8 @@ export interface Asset {
   readonly decimals: number;
   /** Whether a payment to an address needs a memo (a tag) to reach its owner. */
   readonly memo: boolean;
+  /** The contracts of a token, in lower case, by the symbol of their network (`main_chain_symbol`). */
+  readonly contracts: ReadonlyMap<string, string>;
 }
 
 /** By symbol. */
@@ -35,6 +37,7 @@ const PREFIX =
   'what its addresses begin with, like cosmos: at most 32 lower-case letters and digits, a letter first';
 const DECIMALS = 'a whole number from 0 to 36';
 const MEMO = 'required, or leave it out';
+const CONTRACTS = 'a network and the address of the contract a line, like ETH: 0xdAC17F95…';
 const SYMBOL = /^[\x21-\x7e]{1,64}$/;
 export const ASSETS_MAX = 10_000;
 const UNKNOWN_MAX = 10;
@@ -62,6 +65,13 @@ export const assetShape = z.strictObject({
     .literal('required', { error: MEMO })
     .optional()
     .describe('`required`: a payment needs a memo (a tag) to reach its owner.'),
+  contracts: z
+    .record(z.string(), z.string({ error: CONTRACTS }), { error: CONTRACTS })
+    .optional()
+    .describe(
+      'The contracts of a token on `evm`, by the symbol of their network (`main_chain_symbol`). All have the ' +
+        'same `decimals`: a token with others on another network is another asset.',
+    ),
 });
 
 /** Compiles the asset table: `assets`, a mapping of symbols. Reports faults to `problems`. */
@@ -110,9 +120,81 @@ export function compileAssets(written: Json, problems: Problem[]): AssetTable {
       fault(prefix === undefined ? path : [...path, 'prefix'], 'value', `the chain ${chain} ${state}`, fix);
       continue;
     }
-    assets.set(symbol, { symbol, chain, prefix, decimals, memo: memo === 'required' });
+    const contracts = readContracts(parsed.data, [...path, 'contracts'], problems);
+    assets.set(symbol, { symbol, chain, prefix, decimals, memo: memo === 'required', contracts });
   }
+  checkContracts(assets, fault);
   return assets;
+}
+
+function readContracts(
+  { chain, contracts = {} }: z.output<typeof assetShape>,
+  path: Problem['path'],
+  problems: Problem[],
+): Asset['contracts'] {
+  const read = new Map<string, string>();
+  const fault = (at: Problem['path'], message: string, fix: string): void => {
+    problems.push({ path: [...path, ...at], of: 'value', message, fix });
+  };
+  if (chain !== 'evm' && Object.keys(contracts).length > 0) {
+    fault([], `the chain ${chain} has no EVM contracts`, 'leave contracts out, or write chain: evm');
+    return read;
+  }
+  for (const [network, written] of Object.entries(contracts)) {
+    const address = readAddress('evm', written);
+    if (address.ok) read.set(network, address.address);
+    else
+      fault([network], `${formatInput(written)} is not an EVM address: ${address.because}`, 'copy it again');
+  }
+  return read;
+}
+
+/** Reports contracts on unknown networks, and contracts that are named twice. */
+function checkContracts(
+  assets: AssetTable,
+  fault: (path: Problem['path'], of: Problem['of'], message: string, fix: string) => void,
+): void {
+  const symbols = new Map<string, string>();
+  for (const { symbol, contracts } of assets.values()) {
+    for (const [network, contract] of contracts) {
+      const path = ['assets', symbol, 'contracts', network];
+      const chain = assets.get(network)?.chain;
+      if (chain === undefined) {
+        const fix = `${assetFix(network, assets)} as the coin of the network`;
+        fault(path, 'name', `the asset table has no network ${formatInput(network)}`, fix);
+      } else if (chain !== 'evm') {
+        const message = `${network} is on the chain ${chain}, which is no EVM network`;
+        fault(path, 'name', message, 'write the symbol of an EVM network');
+      }
+      const other = symbols.get(`${network} ${contract}`);
+      if (other !== undefined) {
+        fault(
+          path,
+          'value',
+          `${contract} on ${network} is the contract of ${other} already`,
+          'keep one of the two',
+        );
+      }
+      symbols.set(`${network} ${contract}`, symbol);
+    }
+  }
+}
+
+const tokens = new WeakMap<AssetTable, ReadonlyMap<string, Asset>>();
+
+/** The token that has this contract, in lower case, on a network; undefined for any other contract. */
+export function tokenAt(assets: AssetTable, network: string, contract: string): Asset | undefined {
+  const known = tokens.get(assets) ?? tokensByContract(assets);
+  tokens.set(assets, known);
+  return known.get(`${network} ${contract}`);
+}
+
+function tokensByContract(assets: AssetTable): ReadonlyMap<string, Asset> {
+  return new Map(
+    [...assets.values()].flatMap((asset) =>
+      [...asset.contracts].map(([network, contract]): [string, Asset] => [`${network} ${contract}`, asset]),
+    ),
+  );
 }
 
 /** Reads an address of the asset's chain. */

@@ -1,4 +1,4 @@
-import type { Kind } from '../callback/callback.ts';
+import type { Kind, Movements } from '../callback/callback.ts';
 import { messageOf } from '../errors.ts';
 import { type Json, canonicalJson, isObject, sha256Hex } from '../values/canonical.ts';
 import { type SyntaxFault, type Tree, jsonOf, positionOf, readYaml } from '../values/yaml.ts';
@@ -15,6 +15,7 @@ import {
   formatInput,
 } from './fault.ts';
 import { parseListFile, entriesAsWritten } from './list-file.ts';
+import { type MovementReader, createMovementReader } from './movements.ts';
 import {
   type CompiledEntry,
   type CompiledPolicy,
@@ -261,8 +262,8 @@ export function compilePolicy(
   problems: Problem[],
   { doubts = [], placeOf = () => undefined }: Partial<Pick<PolicyParts, 'doubts' | 'placeOf'>> = {},
 ): CompiledPolicy {
-  const { name, callback, final } = document;
-  const given = { ...files, kind: callback, problems, when: ALWAYS.texts, placeOf };
+  const { name, callback, final, movements } = document;
+  const given = { ...files, kind: callback, movements, problems, when: ALWAYS.texts, placeOf };
   const when = compileWhen(document.when, ['when'], given);
   const policy: PolicyParts = { ...given, name, doubts, counters: new Map(), rules: [] };
   const entries = document.rules
@@ -276,13 +277,38 @@ export function compilePolicy(
       }),
     )
     .filter((entry) => entry !== undefined);
-  return { name, callback, when, final, entries, rules: policy.rules };
+  const { rules } = policy;
+  const reader = movements && movementReader(movements, policy);
+  return { name, callback, when, final, entries, rules, ...(reader && { movements: reader }) };
+}
+
+/** Reads what transactions move, as far as the asset table and the rules of the policy know it. */
+function movementReader(
+  approvals: Movements['approvals'],
+  { rules, assets, problems }: PolicyParts,
+): MovementReader {
+  const enforced = rules.filter(({ mode }) => mode === 'enforce');
+  const areJudged = enforced.some(
+    ({ always, allowedCalls, judgesAmounts }) =>
+      always && (allowedCalls !== undefined || judgesAmounts === 'approvals'),
+  );
+  if (approvals === 'apart' && !areJudged) {
+    problems.push({
+      path: ['movements', 'approvals'],
+      of: 'value',
+      message: 'no rule judges the approvals in every transaction',
+      fix: 'add contract-calls, or a limit with approvals: only, outside of any and without when; or write count',
+    });
+  }
+  const allowed = enforced.flatMap(({ allowedCalls }) => allowedCalls ?? []);
+  return createMovementReader(approvals, allowed, assets);
 }
 
 /** The parts of a policy that all its entries share. */
 interface PolicyParts extends RuleFiles {
   readonly name: string;
   readonly kind: Kind;
+  readonly movements: Movements['approvals'] | undefined;
   readonly problems: Problem[];
   /** What is valid, but hardly meant. */
   readonly doubts: Problem[];

@@ -4,12 +4,19 @@ import type { Amount } from '../values/amount.ts';
 import type { Json } from '../values/canonical.ts';
 import type { Facts } from './facts.ts';
 import { type Path, type Problem, problemsOf } from './fault.ts';
-import { problemOf, valuesOf } from './members.ts';
+import { UnreadableMember, problemOf, valuesOf } from './members.ts';
+import { type MovedAmount, amountsOf } from './moved-amounts.ts';
 import { checkEntries } from './rules/entry.ts';
 import { type Extent, amounts, textExtent } from './region.ts';
 import { amountText, durationText, memberTexts, textList } from './rules/parameter.ts';
 import { priceOf, valueAt } from './rules/price.ts';
-import { type RuleContext, type RuleOutcome, type Validity, faultOfRuleFile } from './rules/rule.ts';
+import {
+  type RuleContext,
+  type RuleOutcome,
+  type Validity,
+  bothValid,
+  faultOfRuleFile,
+} from './rules/rule.ts';
 import { compileSchedule, scheduleParameters } from './rules/schedule.ts';
 
 /** Whether a callback meets a condition. */
@@ -43,7 +50,7 @@ export interface Condition {
 /** The parts of the policy, and the files beside it, that a condition may use. */
 export type ConditionContext = Pick<
   RuleContext,
-  'isStored' | 'listFile' | 'listAsWritten' | 'textFile' | 'assets' | 'when' | 'fault'
+  'isStored' | 'listFile' | 'listAsWritten' | 'textFile' | 'assets' | 'movements' | 'when' | 'fault'
 > & { readonly problems: Problem[]; readonly path: Path };
 
 export const MET: Tested = { state: 'met' };
@@ -157,16 +164,23 @@ export function valueRange(written: Json, context: ConditionContext): Condition 
   return (
     range && {
       constant: false,
-      extent: rangeExtent('value', range),
-      test({ amount, symbol }, facts) {
-        if (amount === 'unlimited') return isWithin(amount, range) ? MET : UNMET;
-        const priced = priceOf(symbol, facts, range.maxAge);
-        const { valid } = priced;
-        if ('verdict' in priced) {
-          return { state: 'unknown', because: priced.because, valid, usesPrices: true };
+      // What a transaction moves has another value than its native coins.
+      ...(context.movements === undefined ? { extent: rangeExtent('value', range) } : {}),
+      test(callback, facts) {
+        const moved = knownAmounts(callback);
+        if ('state' in moved) return moved;
+        let value = 0n;
+        let valid: Validity | undefined;
+        for (const { amount, symbol } of moved) {
+          if (amount === 'unlimited') return isWithin(amount, range) ? MET : UNMET;
+          const priced = priceOf(symbol, facts, range.maxAge);
+          if ('verdict' in priced) {
+            return { state: 'unknown', because: priced.because, valid: priced.valid, usesPrices: true };
+          }
+          value += valueAt(amount, priced.price);
+          valid = bothValid(priced.valid, valid);
         }
-        const state = isWithin(valueAt(amount, priced.price), range) ? 'met' : 'unmet';
-        return { state, valid, usesPrices: true };
+        return { state: isWithin(value, range) ? 'met' : 'unmet', valid, usesPrices: true };
       },
     }
   );
@@ -175,6 +189,16 @@ export function valueRange(written: Json, context: ConditionContext): Condition 
 function rangeExtent(of: string, { above, atLeast, below, atMost }: Bounds): Extent {
   const from = above === undefined ? (atLeast ?? 0n) : above + 1n;
   return { of, allows: amounts(from, below === undefined ? atMost : below - 1n), isExact: true };
+}
+
+/** The amounts of the callback, or that they are unknown. */
+function knownAmounts(callback: Callback): readonly MovedAmount[] | Tested {
+  try {
+    return amountsOf(callback);
+  } catch (thrown) {
+    if (thrown instanceof UnreadableMember) return { state: 'unknown', because: thrown.message };
+    throw thrown;
+  }
 }
 
 function isWithin(amount: Amount | 'unlimited', { above, atLeast, below, atMost }: Bounds): boolean {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KINDS, type Kind } from '../callback/callback.ts';
+import { KINDS, type Kind, type Movements } from '../callback/callback.ts';
 import { type Json, isObject } from '../values/canonical.ts';
 import { type Path, type Problem, fixFor, problemsOf, formatInput } from './fault.ts';
 import { ruleNamed, ruleNames } from './rules/registry.ts';
@@ -13,6 +13,21 @@ const GROUP_DEPTH_MAX = 4;
 
 const NAME = 'a name of at most 64 lower-case letters, digits and hyphens, a letter first';
 const RULES = `a list of at least one rule and at most ${RULES_MAX}`;
+
+const APPROVALS = 'count, or apart';
+
+/** The content of `movements`. */
+export const movementsShape = z.strictObject(
+  {
+    approvals: z
+      .enum(['count', 'apart'], { error: APPROVALS })
+      .describe(
+        '`count`: an approval counts as its full amount, for its spender. `apart`: a rule of its own judges ' +
+          'approvals: contract-calls, or a limit with `approvals: only`.',
+      ),
+  },
+  { error: 'a mapping like { approvals: count }' },
+);
 
 /** The members of a policy. The content of `when` and of the rules depends on the kind and the rule. */
 export const policyShape = z.strictObject({
@@ -39,6 +54,14 @@ export const policyShape = z.strictObject({
     .literal('final', { error: 'final, or leave it out' })
     .optional()
     .describe('`final`: a refusal by this policy is never decided again.'),
+  movements: z
+    .unknown()
+    .optional()
+    .describe(
+      'For `callback: web3`: the rules judge all that a transaction moves, and not only its native coins. ' +
+        '`approvals: count` counts approvals like transfers; `approvals: apart` leaves them to a rule of ' +
+        'their own. See docs/movements.md.',
+    ),
   rules: z
     .array(z.unknown(), { error: RULES })
     .min(1, { error: RULES })
@@ -52,6 +75,8 @@ export interface PolicyDocument {
   readonly callback: Kind;
   readonly when: Json | undefined;
   readonly final: boolean;
+  /** Whether its rules see movements, and how approvals count there. */
+  readonly movements: Movements['approvals'] | undefined;
   readonly rules: readonly EntryDocument[];
 }
 
@@ -103,8 +128,26 @@ export function readPolicy(written: Json, problems: Problem[]): PolicyDocument |
     callback: kind,
     when: written['when'],
     final: written['refusals'] === 'final',
+    movements: readMovements(written['movements'], kind, problems),
     rules,
   };
+}
+
+function readMovements(
+  written: Json | undefined,
+  kind: Kind,
+  problems: Problem[],
+): PolicyDocument['movements'] {
+  if (written === undefined) return undefined;
+  const path = ['movements'];
+  if (kind !== 'web3') {
+    const message = `the rules judge all that a ${kind} moves anyway`;
+    problems.push({ path, of: 'name', message, fix: 'leave movements out' });
+  }
+  const parsed = movementsShape.safeParse(written);
+  if (parsed.success) return parsed.data.approvals;
+  problems.push(...problemsOf(parsed.error, written, Object.keys(movementsShape.shape), path));
+  return undefined;
 }
 
 interface Reader {

@@ -13,6 +13,7 @@ import {
   ownResults,
 } from './proposal.ts';
 import { UnreadableMember } from './members.ts';
+import { withMovements } from './movements.ts';
 import type { CompiledEntry, CompiledGroup, CompiledPolicy, CompiledRule, Release } from './release.ts';
 import { type RuleOutcome, refuse } from './rules/rule.ts';
 import { mayMeet, testWhen } from './when.ts';
@@ -28,9 +29,10 @@ const ALWAYS = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;
  */
 export function evaluate(release: Release | undefined, received: Callback, facts: Facts): Proposal {
   if (release === undefined) return refuseUnevaluated('', 'NOTHING_IN_FORCE');
-  const callback = readByChain(received, release.assets);
+  const read = readByChain(received, release.assets);
   const proposal = new ProposalBuilder(release.revision, facts.prices.version);
-  for (const policy of release.policiesFor(callback)) {
+  for (const policy of release.policiesFor(read)) {
+    const callback = withMovements(read, policy.movements);
     const applies = proposal.test(policy, callback, facts);
     if (applies.state === 'unmet') continue;
     const mode = policy.entries.some((entry) => entry.mode === 'enforce') ? 'enforce' : 'observe';
@@ -417,11 +419,18 @@ export function pluginQuestionsOf(
 ): ReadonlyMap<string, PluginQuestion> {
   const questions = new Map<string, PluginQuestion>();
   if (release === undefined) return questions;
-  const callback = readByChain(received, release.assets);
-  for (const policy of release.policiesFor(callback)) {
+  const read = readByChain(received, release.assets);
+  for (const policy of release.policiesFor(read)) {
     if (!policy.rules.some((rule) => rule.pluginQuestions !== undefined)) continue;
-    for (const question of questionsIn(policy, callback))
-      questions.set(pluginQuestionKey(question), question);
+    const callback = withMovements(read, policy.movements);
+    const { list: movements, problem } = callback.movements ?? {};
+    if (problem !== undefined) continue;
+    for (const question of questionsIn(policy, callback)) {
+      questions.set(
+        pluginQuestionKey(question),
+        movements === undefined ? question : { ...question, movements },
+      );
+    }
   }
   return questions;
 }

@@ -1,3 +1,4 @@
+import type { Movement } from '../callback/callback.ts';
 import type { Amount } from '../values/amount.ts';
 import { type Json, canonicalJson } from '../values/canonical.ts';
 
@@ -45,6 +46,10 @@ export interface PluginQuestion {
   readonly name: string;
   /** What the policy passes to the plugin: texts, lists and objects. */
   readonly parameters: Json;
+  /** The policy, if it has movements. What it can read depends on its other rules. */
+  readonly policy?: string;
+  /** What the policy has read for the callback. Only a question that is about to be asked has it. */
+  readonly movements?: readonly Movement[];
 }
 
 /** `failed` refuses like `no`, and says that the plugin needs to be repaired. */
@@ -55,8 +60,9 @@ export interface PluginAnswer {
 }
 
 /** The key of a question's answer. Equal questions have the same key, and are sent once. */
-export function pluginQuestionKey({ type, name, parameters }: PluginQuestion): string {
-  return `${type}:${name}:${canonicalJson(parameters)}`;
+export function pluginQuestionKey({ type, name, parameters, policy }: PluginQuestion): string {
+  const key = `${type}:${name}:${canonicalJson(parameters)}`;
+  return policy === undefined ? key : `${key}:${policy}`;
 }
 
 export const NO_PRICES: PriceTable = { version: 0, prices: new Map() };

@@ -1,4 +1,4 @@
-import type { Callback, Kind, MemberProblem, Payout } from '../callback/callback.ts';
+import type { Callback, Kind, MemberProblem, Movements, Payout } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
 import { VISIBLE, NUMERIC_ID } from '../callback/member-readers.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
@@ -25,12 +25,14 @@ export function memberNamed(kind: Kind, name: string): string | undefined {
 
 const NONE: readonly string[] = [];
 
-/** The only member that can have several values: the addresses of a withdrawal. */
+/** The only member that can have several values: the addresses of a withdrawal, or of the movements. */
 export const MULTI_VALUED = 'to';
 
 /** Why the chain of the asset does not accept a member; undefined if it does, or is not known. */
 export function problemOf(callback: Callback, member: string): MemberProblem | undefined {
-  return callback.reading?.problemOf(member);
+  return (
+    callback.reading?.problemOf(member) ?? (member === MULTI_VALUED ? callback.movements?.problem : undefined)
+  );
 }
 
 /** Ends a rule that uses a member which the chain of the asset does not accept. The rule refuses. */
@@ -47,14 +49,25 @@ export class UnreadableMember extends Error {
  * Throws {@link UnreadableMember}.
  */
 export function valuesOf(callback: Callback, member: string): readonly string[] {
+  checkMember(callback, member);
+  if (member === SOURCE) return [callback.source];
+  return member === MULTI_VALUED && callback.movements !== undefined
+    ? recipientsOf(callback.movements)
+    : (callback.values.get(member) ?? NONE);
+}
+
+/** Throws {@link UnreadableMember} if the chain of the asset does not accept the member. */
+export function checkMember(callback: Callback, member: string): void {
   const problem = problemOf(callback, member);
   if (problem !== undefined) throw new UnreadableMember(problem);
-  return member === SOURCE ? [callback.source] : (callback.values.get(member) ?? NONE);
 }
+
+/** Everybody who gets something, or may take it, once. */
+const recipientsOf = ({ list }: Movements): readonly string[] => [...new Set(list.map(({ to }) => to))];
 
 /** The amount for each address in `to`. Throws {@link UnreadableMember}. */
 export function payoutsOf(callback: Callback): readonly Payout[] {
-  valuesOf(callback, 'to');
+  checkMember(callback, 'to');
   return callback.payouts;
 }
 
@@ -62,6 +75,9 @@ export function payoutsOf(callback: Callback): readonly Payout[] {
 export function amountTextOf({ amount, values }: Pick<Callback, 'amount' | 'values'>): string {
   return values.get('amount')?.[0] ?? (amount === 'unlimited' ? amount : formatAmount(amount));
 }
+
+/** The `type` of a movement in an expression. It is no member, and has a grammar like one. */
+export const MOVEMENT_TYPE = 'movement type';
 
 /**
  * Members with a grammar of their own. A text that no callback judged by policies can have is a fault,
@@ -75,6 +91,10 @@ const GRAMMARS: Readonly<Record<string, { readonly expected: string; readonly re
       const amount = parseAmount(text);
       return amount === undefined ? undefined : formatAmount(amount);
     },
+  },
+  [MOVEMENT_TYPE]: {
+    expected: 'native, transfer or approval',
+    read: oneOf(['native', 'transfer', 'approval']),
   },
   type: { expected: 'sign_prepare or sign_start', read: oneOf(['sign_prepare', 'sign_start']) },
   pending_round: { expected: 'true or false', read: oneOf(['true', 'false']) },

@@ -2,6 +2,7 @@ import type { Callback, Kind } from '../callback/callback.ts';
 import type { AssetTable } from './assets.ts';
 import type { Place, PolicyFault } from './fault.ts';
 import { SOURCE } from './members.ts';
+import type { MovementReader } from './movements.ts';
 import type { Check } from './rules/rule.ts';
 import type { When } from './when.ts';
 
@@ -33,6 +34,8 @@ export interface CompiledPolicy {
   readonly callback: Kind;
   readonly when: When;
   readonly final: boolean;
+  /** Reads the movements that its rules see; absent if they see only the native coins. */
+  readonly movements?: MovementReader;
   readonly entries: readonly CompiledEntry[];
   /** The rules of the entries, those in groups included, in order. */
   readonly rules: readonly CompiledRule[];
@@ -88,6 +91,22 @@ export function indexPolicies(
       return candidates;
     },
   };
+}
+
+/** Whether a policy certainly applies to each callback of a kind with these texts. */
+export function appliesWherever(
+  { callback, when }: Pick<CompiledPolicy, 'callback' | 'when'>,
+  kind: Kind,
+  texts: When['texts'],
+): boolean {
+  return (
+    callback === kind &&
+    when.conditions.length === 0 &&
+    [...when.texts].every(([member, allowed]) => {
+      const own = texts.get(member);
+      return own !== undefined && [...own].every((text) => allowed.has(text));
+    })
+  );
 }
 
 const SYMBOL = 'symbol';

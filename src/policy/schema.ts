@@ -6,7 +6,7 @@ import { web3Aliases, web3Values } from '../callback/web3.ts';
 import { CHAINS, needsPrefix } from '../values/address.ts';
 import { ASSETS_MAX, assetShape } from './assets.ts';
 import { amountShape, listFileShape, valueShape } from './conditions.ts';
-import { GROUPS, type Group, MODES, RULES_MAX, policyShape } from './document.ts';
+import { GROUPS, type Group, MODES, RULES_MAX, movementsShape, policyShape } from './document.ts';
 import { memberNames } from './members.ts';
 import { rules } from './rules/registry.ts';
 import { scheduleParameters } from './rules/schedule.ts';
@@ -41,12 +41,13 @@ export function policyJsonSchema(): Schema {
 
 function policySchema(): Schema {
   const { properties, ...shape } = schemaOf(policyShape);
-  const { when, rules: list } = policyShape.shape;
+  const { when, movements, rules: list } = policyShape.shape;
   return {
     ...shape,
     properties: {
       ...properties,
       when: { description: when.description, ...conditionsRef },
+      movements: { ...schemaOf(movementsShape), description: movements.description },
       rules: {
         description: list.description,
         type: 'array',

@@ -1,6 +1,6 @@
 import { type Place, type PolicyFault, formatFault, formatTexts } from './fault.ts';
 import { ADDRESS_MEMBERS } from './members.ts';
-import type { CompiledEntry, CompiledPolicy, Release } from './release.ts';
+import { type CompiledEntry, type CompiledPolicy, type Release, appliesWherever } from './release.ts';
 import type { Check } from './rules/rule.ts';
 import { type When, bothTexts } from './when.ts';
 
@@ -95,12 +95,7 @@ function warningsOf(release: Judged, scope: Scope, other: (hint: string) => stri
 function refusesUnknownAssets({ policies }: Judged, { callback, texts: ours }: Scope): boolean {
   return policies.some(
     (other) =>
-      other.callback === callback &&
-      other.when.conditions.length === 0 &&
-      [...other.when.texts].every(([name, texts]) => {
-        const own = ours.get(name);
-        return own !== undefined && [...own].every((text) => texts.has(text));
-      }) &&
+      appliesWherever(other, callback, ours) &&
       other.rules.some(
         ({ mode, always, refusesUnknownAssets: refuses }) => mode === 'enforce' && always && refuses,
       ),

@@ -68,7 +68,7 @@ export function bothTexts(outer: When['texts'], own: When['texts']): When['texts
 /** The parts of the policy that its conditions are compiled with. */
 export interface Given extends Pick<
   ConditionContext,
-  'isStored' | 'listFile' | 'listAsWritten' | 'textFile' | 'assets'
+  'isStored' | 'listFile' | 'listAsWritten' | 'textFile' | 'assets' | 'movements'
 > {
   readonly kind: Kind;
   /** The texts of the conditions around these. */
@@ -126,6 +126,15 @@ function readConditions(
         return undefined;
       },
     };
+    if (member === 'amount' && given.movements !== undefined) {
+      const message = 'the policy has movements, and their amounts are of several assets';
+      context.fault(
+        [],
+        message,
+        'write value: a range at the current prices, like { above: 1000, maxAge: 10m }',
+      );
+      continue;
+    }
     const condition =
       member !== undefined
         ? readMember(member, value, context)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { assetsJsonSchema } from '../../src/policy/schema.ts';
-import { assetFix } from '../../src/policy/assets.ts';
+import { assetFix, tokenAt } from '../../src/policy/assets.ts';
 import { compileRelease } from '../../src/policy/compile.ts';
 import { CHAINS } from '../../src/values/address.ts';
 import { faultsOf, onePolicy, release } from './callbacks.ts';
@@ -18,9 +18,9 @@ describe('the asset table', () => {
   ATOM: { chain: bech32, prefix: cosmos, decimals: 6 }
 `;
     expect([...assetsOf(table).values()]).toEqual([
-      { symbol: 'ETH', chain: 'evm', prefix: undefined, decimals: 18, memo: false },
-      { symbol: 'XRP', chain: 'ripple', prefix: undefined, decimals: 6, memo: true },
-      { symbol: 'ATOM', chain: 'bech32', prefix: 'cosmos', decimals: 6, memo: false },
+      { symbol: 'ETH', chain: 'evm', prefix: undefined, decimals: 18, memo: false, contracts: new Map() },
+      { symbol: 'XRP', chain: 'ripple', prefix: undefined, decimals: 6, memo: true, contracts: new Map() },
+      { symbol: 'ATOM', chain: 'bech32', prefix: 'cosmos', decimals: 6, memo: false, contracts: new Map() },
     ]);
   });
 
@@ -107,4 +107,61 @@ it('the JSON Schema names every chain, and asks for a prefix where one is needed
   const text = JSON.stringify(assetsJsonSchema());
   expect(text).toContain(JSON.stringify(CHAINS));
   expect(text).toContain('"if":{"properties":{"chain":{"enum":["bech32"]}}},"then":{"required":["prefix"]}');
+});
+
+const USDT = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
+const TOKENS = (more: string): string => `assets:
+  ETH: { chain: evm, decimals: 18 }
+  BSC: { chain: evm, decimals: 18 }
+  BTC: { chain: bitcoin, decimals: 8 }
+${more}
+`;
+
+describe('the contracts of a token', () => {
+  it('are known by network, in lower case', () => {
+    const assets = assetsOf(
+      TOKENS(
+        `  USDT: { chain: evm, decimals: 6, contracts: { ETH: '${USDT}', BSC: ${USDT.toLowerCase()} } }`,
+      ),
+    );
+    const contract = USDT.toLowerCase();
+    expect(tokenAt(assets, 'ETH', contract)?.symbol).toBe('USDT');
+    expect(tokenAt(assets, 'BSC', contract)?.symbol).toBe('USDT');
+    expect(tokenAt(assets, 'BTC', contract)).toBeUndefined();
+    expect(tokenAt(assets, 'ETH', `${contract.slice(0, -1)}8`)).toBeUndefined();
+    expect(tokenAt(assets, 'ETH', USDT)).toBeUndefined();
+  });
+
+  it.each([
+    [
+      `  USDT: { chain: evm, decimals: 6, contracts: { ETHE: '${USDT}' } }`,
+      'assets.USDT.contracts.ETHE: the asset table has no network "ETHE"; did you mean ETH?',
+    ],
+    [
+      `  USDT: { chain: evm, decimals: 6, contracts: { BTC: '${USDT}' } }`,
+      'BTC is on the chain bitcoin, which is no EVM network; write the symbol of an EVM network',
+    ],
+    [
+      `  USDT: { chain: tron, decimals: 6, contracts: { ETH: '${USDT}' } }`,
+      'the chain tron has no EVM contracts; leave contracts out, or write chain: evm',
+    ],
+    [
+      `  USDT: { chain: evm, decimals: 6, contracts: { ETH: '${USDT.slice(0, -1)}' } }`,
+      'is not an EVM address',
+    ],
+    [`  USDT: { chain: evm, decimals: 6, contracts: { ETH: '${USDT.slice(2)}' } }`, 'is not an EVM address'],
+    [
+      `  USDT: { chain: evm, decimals: 6, contracts: { ETH: '${USDT.replace('dAC', 'DAC')}' } }`,
+      'is not an EVM address',
+    ],
+    [`  USDT: { chain: evm, decimals: 6, contracts: { ETH: [] } }`, 'a list is not valid'],
+    [`  USDT: { chain: evm, decimals: 6, contracts: '${USDT}' }`, 'is not valid; write a network and the'],
+    [
+      `  USDT: { chain: evm, decimals: 6, contracts: { ETH: '${USDT}' } }
+  USDT2: { chain: evm, decimals: 6, contracts: { ETH: '${USDT.toLowerCase()}' } }`,
+      `${USDT.toLowerCase()} on ETH is the contract of USDT already; keep one of the two`,
+    ],
+  ])('are checked: %s', (row, fault) => {
+    expect(assetFaults(TOKENS(row)).join('\n')).toContain(fault);
+  });
 });

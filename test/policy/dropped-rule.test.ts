@@ -32,6 +32,7 @@ function compiled(compile: Compile): readonly [problems: readonly string[], rule
     callback: 'payment',
     when: undefined,
     final: false,
+    movements: undefined,
     rules: [{ rule, mode: 'enforce', parameters: {}, place: '1', path: ['rules', 0], when: undefined }],
   } as const;
   const { rules } = compilePolicy(document, files, problems);

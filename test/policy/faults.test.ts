@@ -113,7 +113,7 @@ const cases: readonly (readonly [
     `${SOUND}priority: 1\n`,
     'a.yaml:5:1 priority',
     '"priority" is not known here',
-    'known here: policy, description, callback, when, refusals, rules',
+    'known here: policy, description, callback, when, refusals, movements, rules',
   ],
   [
     'a prototype',

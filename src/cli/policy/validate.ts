@@ -4,6 +4,7 @@ import { CountersignError, messageOf } from '../../errors.ts';
 import { coverageWarnings } from '../../policy/coverage-warnings.ts';
 import { formatFault } from '../../policy/fault.ts';
 import type { Release } from '../../policy/release.ts';
+import { movementWarnings } from '../../policy/movement-warnings.ts';
 import { spellingWarnings } from '../../policy/spelling-warnings.ts';
 import { readTests } from '../../simulation/test-files.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
@@ -35,7 +36,9 @@ export const policyValidate: CommandRow = {
     }
     const { revision } = policies;
     const warnings = [
-      ...[...policies.warnings, ...coverageWarnings(policies)].map(formatFault),
+      ...[...policies.warnings, ...coverageWarnings(policies), ...movementWarnings(policies)].map(
+        formatFault,
+      ),
       ...spellingWarnings(policies),
     ];
     for (const warning of warnings) session.report(`warning: ${warning}`);

@@ -1,4 +1,5 @@
 import type { AbiParameter, Value } from './abi.ts';
+import type { TokenMove } from './methods.ts';
 
 /** A command of Uniswap's Universal Router, which a policy names like a method. */
 export interface Command {
@@ -7,7 +8,11 @@ export interface Command {
   readonly abi: string;
   readonly amounts?: readonly string[];
   readonly approval?: true;
+  readonly moves: readonly TokenMove<string>[];
 }
+
+/** It passes on what the router holds. */
+const passedOn = { moves: [{ type: 'transfer', to: 'recipient', paidByWrapper: true }] } as const;
 
 /**
  * The commands that have one meaning in all versions of the router, by their byte. Others, such as those for
@@ -22,37 +27,68 @@ const COMMANDS: ReadonlyMap<number, Command> = new Map([
       name: 'PERMIT2_TRANSFER_FROM',
       abi: 'address token, address recipient, uint160 amount',
       amounts: ['amount'],
+      moves: [{ type: 'transfer', token: 'token', to: 'recipient', amount: 'amount' }],
     },
   ],
   [0x03, permit('PERMIT2_PERMIT_BATCH', '[] details', 'permitBatch')],
-  [0x04, { name: 'SWEEP', abi: 'address token, address recipient, uint256 amountMin' }],
-  [0x05, { name: 'TRANSFER', abi: 'address token, address recipient, uint256 value', amounts: ['value'] }],
-  [0x06, { name: 'PAY_PORTION', abi: 'address token, address recipient, uint256 bips' }],
+  [0x04, { name: 'SWEEP', abi: 'address token, address recipient, uint256 amountMin', ...passedOn }],
+  [
+    0x05,
+    {
+      name: 'TRANSFER',
+      abi: 'address token, address recipient, uint256 value',
+      amounts: ['value'],
+      ...passedOn,
+    },
+  ],
+  [0x06, { name: 'PAY_PORTION', abi: 'address token, address recipient, uint256 bips', ...passedOn }],
   [0x08, swap('V2_SWAP_EXACT_IN', 'uint256 amountIn, uint256 amountOutMin, address[] path', 'amountIn')],
   [0x09, swap('V2_SWAP_EXACT_OUT', 'uint256 amountOut, uint256 amountInMax, address[] path', 'amountInMax')],
   [0x0a, permit('PERMIT2_PERMIT', ' details', 'permitSingle')],
-  [0x0b, { name: 'WRAP_ETH', abi: 'address recipient, uint256 amount', amounts: ['amount'] }],
-  [0x0c, { name: 'UNWRAP_WETH', abi: 'address recipient, uint256 amountMin' }],
+  [0x0b, { name: 'WRAP_ETH', abi: 'address recipient, uint256 amount', amounts: ['amount'], ...passedOn }],
+  [0x0c, { name: 'UNWRAP_WETH', abi: 'address recipient, uint256 amountMin', ...passedOn }],
   [
     0x0d,
     {
       name: 'PERMIT2_TRANSFER_FROM_BATCH',
       abi: '(address from, address to, uint160 amount, address token)[] transferDetails',
       amounts: ['transferDetails.amount'],
+      moves: [
+        {
+          type: 'transfer',
+          token: 'transferDetails.token',
+          to: 'transferDetails.to',
+          amount: 'transferDetails.amount',
+        },
+      ],
     },
   ],
-  [0x0e, { name: 'BALANCE_CHECK_ERC20', abi: 'address owner, address token, uint256 minBalance' }],
+  [0x0e, { name: 'BALANCE_CHECK_ERC20', abi: 'address owner, address token, uint256 minBalance', moves: [] }],
 ]);
 
 function swap(name: string, middle: string, amount: string): Command {
-  return { name, abi: `address recipient, ${middle}, bool payerIsUser`, amounts: [amount] };
+  return {
+    name,
+    abi: `address recipient, ${middle}, bool payerIsUser`,
+    amounts: [amount],
+    moves: [
+      { type: 'transfer', token: 'path.tokenIn', to: 'recipient', amount, paidBySender: 'payerIsUser' },
+    ],
+  };
 }
 
 function permit(name: string, details: string, argument: string): Command {
   const abi =
     `((address token, uint160 amount, uint48 expiration, uint48 nonce)${details}, ` +
     `address spender, uint256 sigDeadline) ${argument}, bytes signature`;
-  return { name, abi, amounts: [`${argument}.details.amount`], approval: true };
+  const [token, amount] = [`${argument}.details.token`, `${argument}.details.amount`];
+  return {
+    name,
+    abi,
+    amounts: [amount],
+    approval: true,
+    moves: [{ type: 'approval', token, to: `${argument}.spender`, amount }],
+  };
 }
 
 export const commands: readonly Command[] = [...COMMANDS.values()];

@@ -36,10 +36,46 @@ export interface Method {
   readonly sameLength: readonly (readonly Argument[])[];
   /** Where a wrapper has its inner calls. */
   readonly innerCalls: InnerCalls | undefined;
+  /** The tokens that it moves. Undefined for a method of which nothing is known but its native value. */
+  readonly moves: readonly TokenMove[] | undefined;
+  /** Arguments that must be zero: otherwise the method moves an amount that the call data does not have. */
+  readonly zero: readonly Argument[];
+  /** Whether it is a method of an ERC-20 token, whose amounts are in the units of the called contract. */
+  readonly isErc20: boolean;
   /** Whether only an ABI file defines it. It is then unknown which of its arguments are amounts. */
   readonly fromAbiFile: boolean;
   /** The values of `arguments`, or why they can't be read. Without it, the decoded values are theirs. */
   readonly adapt?: (values: readonly Value[], run: CallRun) => readonly Value[] | string;
+}
+
+/** Tokens that a call moves, or allows somebody to move. `A` is an argument, or its path. */
+export interface TokenMove<A = Argument> {
+  readonly type: 'transfer' | 'approval';
+  /** The recipient or the spender. */
+  readonly to: A;
+  /** The contract of the token. Without it, the called contract is the token. */
+  readonly token?: A;
+  /** The amount, or a flag for all. Without it, the call data has no amount. */
+  readonly amount?: A;
+  /** Whether it takes an approval back, so that nobody gets an amount. */
+  readonly revokes?: true;
+  /** Whether the wrapper pays, of what the transaction has given it before. */
+  readonly paidByWrapper?: true;
+  /** A flag that is false if the wrapper pays. */
+  readonly paidBySender?: A;
+}
+
+function mapMove<A, B>(
+  { to, token, amount, paidBySender, ...others }: TokenMove<A>,
+  map: (argument: A) => B,
+): TokenMove<B> {
+  return {
+    ...others,
+    to: map(to),
+    ...(token === undefined ? {} : { token: map(token) }),
+    ...(amount === undefined ? {} : { amount: map(amount) }),
+    ...(paidBySender === undefined ? {} : { paidBySender: map(paidBySender) }),
+  };
 }
 
 /** What an ABI does not say about a method. Arguments are given by their paths. */
@@ -49,6 +85,9 @@ interface Traits {
   readonly approval?: true;
   readonly sameLength?: readonly (readonly string[])[];
   readonly innerCalls?: InnerCalls<string>;
+  readonly moves?: readonly TokenMove<string>[];
+  readonly zero?: readonly string[];
+  readonly isErc20?: true;
   readonly fromAbiFile?: true;
 }
 
@@ -228,7 +267,15 @@ function commandMethod({ name, abi, ...traits }: Command): Method {
 
 type WithTraits = Pick<
   Method,
-  'arguments' | 'amounts' | 'blanketFlags' | 'approval' | 'sameLength' | 'innerCalls'
+  | 'arguments'
+  | 'amounts'
+  | 'blanketFlags'
+  | 'approval'
+  | 'sameLength'
+  | 'innerCalls'
+  | 'moves'
+  | 'zero'
+  | 'isErc20'
 >;
 
 function withTraits(signature: string, all: readonly Argument[], traits: Traits): WithTraits {
@@ -244,6 +291,9 @@ function withTraits(signature: string, all: readonly Argument[], traits: Traits)
     approval: traits.approval ?? false,
     sameLength: (traits.sameLength ?? []).map((paths) => paths.map(at)),
     innerCalls: traits.innerCalls && mapInnerCalls(traits.innerCalls, at),
+    moves: traits.moves?.map((move) => mapMove(move, at)),
+    zero: (traits.zero ?? []).map(at),
+    isErc20: traits.isErc20 ?? false,
   };
 }
 
@@ -252,7 +302,7 @@ function withNamesOf(known: Method, inputs: readonly AbiParameter[]): Method {
   const parameters = readParameters(inputs);
   const all = argumentsOf(parameters);
   const counterpart = (argument: Argument): Argument => all[known.arguments.indexOf(argument)] ?? argument;
-  const { innerCalls } = known;
+  const { innerCalls, moves } = known;
   return {
     ...known,
     parameters,
@@ -262,6 +312,8 @@ function withNamesOf(known: Method, inputs: readonly AbiParameter[]): Method {
     blanketFlags: new Set([...known.blanketFlags].map(counterpart)),
     sameLength: known.sameLength.map((group) => group.map(counterpart)),
     innerCalls: innerCalls && mapInnerCalls(innerCalls, counterpart),
+    moves: moves?.map((move) => mapMove(move, counterpart)),
+    zero: known.zero.map(counterpart),
   };
 }
 
@@ -276,8 +328,39 @@ const REQUESTED = '(address to, uint256 requestedAmount)';
 const TARGETED = '(address target, bytes callData)';
 const V_R_S = 'uint8 v, bytes32 r, bytes32 s';
 
-const amount: Traits = { amounts: ['amount'] };
-const approval = (amounts: string): Traits => ({ amounts: [amounts], approval: true });
+type Move = TokenMove<string>;
+
+const transfer = (to: string, more: Omit<Move, 'type' | 'to'> = {}): Pick<Traits, 'moves'> => ({
+  moves: [{ type: 'transfer', to, ...more }],
+});
+const allows = (to: string, more: Omit<Move, 'type' | 'to'> = {}): Pick<Traits, 'moves'> => ({
+  moves: [{ type: 'approval', to, ...more }],
+});
+const transferred: Traits = { amounts: ['amount'], ...transfer('to', { amount: 'amount' }) };
+/** An approval of an amount of the called contract's token. */
+const approved = (amount: string): Traits => ({
+  amounts: [amount],
+  approval: true,
+  ...allows('spender', { amount }),
+});
+const ofToken: Pick<Traits, 'isErc20'> = { isErc20: true };
+
+function permitOf(permit: string): Traits {
+  const amount = `${permit}.details.amount`;
+  return {
+    amounts: [amount],
+    approval: true,
+    ...allows(`${permit}.spender`, { token: `${permit}.details.token`, amount }),
+  };
+}
+
+const requested: Traits = {
+  amounts: ['permit.permitted.amount', 'transferDetails.requestedAmount'],
+  ...transfer('transferDetails.to', {
+    token: 'permit.permitted.token',
+    amount: 'transferDetails.requestedAmount',
+  }),
+};
 
 /** A wrapper that makes each call with its own data and, from arguments, target and value. */
 const listed = (
@@ -304,58 +387,84 @@ const ofRouter: Traits = { innerCalls: { form: 'commands', commands: 'commands',
 /** The built-in methods, with their traits. If two share a signature, the first is the default. */
 const KNOWN: readonly (readonly [abi: string, traits?: Traits])[] = [
   // ERC-20, and the methods of ERC-721 with the same signatures, which have a token id instead of an amount.
-  ['transfer(address to, uint256 amount)', amount],
-  ['transferFrom(address from, address to, uint256 amount)', amount],
-  ['transferFrom(address from, address to, uint256 tokenId)'],
-  ['approve(address spender, uint256 amount)', approval('amount')],
-  ['approve(address to, uint256 tokenId)'],
-  ['increaseAllowance(address spender, uint256 addedValue)', approval('addedValue')],
-  ['decreaseAllowance(address spender, uint256 subtractedValue)', { amounts: ['subtractedValue'] }],
-  [`permit(address owner, address spender, uint256 value, uint256 deadline, ${V_R_S})`, approval('value')],
+  ['transfer(address to, uint256 amount)', { ...transferred, ...ofToken }],
+  ['transferFrom(address from, address to, uint256 amount)', { ...transferred, ...ofToken }],
+  ['transferFrom(address from, address to, uint256 tokenId)', transfer('to')],
+  ['approve(address spender, uint256 amount)', { ...approved('amount'), ...ofToken }],
+  ['approve(address to, uint256 tokenId)', allows('to')],
+  ['increaseAllowance(address spender, uint256 addedValue)', { ...approved('addedValue'), ...ofToken }],
+  [
+    'decreaseAllowance(address spender, uint256 subtractedValue)',
+    { amounts: ['subtractedValue'], ...allows('spender', { revokes: true }), ...ofToken },
+  ],
+  [
+    `permit(address owner, address spender, uint256 value, uint256 deadline, ${V_R_S})`,
+    { ...approved('value'), ...ofToken },
+  ],
   [
     `permit(address holder, address spender, uint256 nonce, uint256 expiry, bool allowed, ${V_R_S})`,
-    { blanketFlags: ['allowed'], approval: true },
+    {
+      blanketFlags: ['allowed'],
+      approval: true,
+      ...allows('spender', { amount: 'allowed' }),
+      ...ofToken,
+    },
   ],
   // ERC-721 and ERC-1155.
-  ['safeTransferFrom(address from, address to, uint256 tokenId)'],
-  ['safeTransferFrom(address from, address to, uint256 tokenId, bytes data)'],
-  ['setApprovalForAll(address operator, bool approved)', { blanketFlags: ['approved'], approval: true }],
-  ['safeTransferFrom(address from, address to, uint256 id, uint256 amount, bytes data)', amount],
+  ['safeTransferFrom(address from, address to, uint256 tokenId)', transfer('to')],
+  ['safeTransferFrom(address from, address to, uint256 tokenId, bytes data)', transfer('to')],
+  [
+    'setApprovalForAll(address operator, bool approved)',
+    { blanketFlags: ['approved'], approval: true, ...allows('operator', { amount: 'approved' }) },
+  ],
+  [
+    'safeTransferFrom(address from, address to, uint256 id, uint256 amount, bytes data)',
+    { amounts: ['amount'], ...transfer('to') },
+  ],
   [
     'safeBatchTransferFrom(address from, address to, uint256[] ids, uint256[] amounts, bytes data)',
-    { amounts: ['amounts'], sameLength: [['ids', 'amounts']] },
+    { amounts: ['amounts'], sameLength: [['ids', 'amounts']], ...transfer('to') },
   ],
   // Permit2.
-  ['approve(address token, address spender, uint160 amount, uint48 expiration)', approval('amount')],
-  ['transferFrom(address from, address to, uint160 amount, address token)', amount],
+  [
+    'approve(address token, address spender, uint160 amount, uint48 expiration)',
+    { amounts: ['amount'], approval: true, ...allows('spender', { token: 'token', amount: 'amount' }) },
+  ],
+  [
+    'transferFrom(address from, address to, uint160 amount, address token)',
+    { amounts: ['amount'], ...transfer('to', { token: 'token', amount: 'amount' }) },
+  ],
   [
     'transferFrom((address from, address to, uint160 amount, address token)[] transferDetails)',
-    { amounts: ['transferDetails.amount'] },
+    {
+      amounts: ['transferDetails.amount'],
+      ...transfer('transferDetails.to', { token: 'transferDetails.token', amount: 'transferDetails.amount' }),
+    },
   ],
   [
     'permit(address owner, ' +
       `(${DETAILS} details, address spender, uint256 sigDeadline) permitSingle, bytes signature)`,
-    approval('permitSingle.details.amount'),
+    permitOf('permitSingle'),
   ],
   [
     'permit(address owner, ' +
       `(${DETAILS}[] details, address spender, uint256 sigDeadline) permitBatch, bytes signature)`,
-    approval('permitBatch.details.amount'),
+    permitOf('permitBatch'),
   ],
   [
     `permitTransferFrom((${PERMITTED} permitted, uint256 nonce, uint256 deadline) permit, ` +
       `${REQUESTED} transferDetails, address owner, bytes signature)`,
-    { amounts: ['permit.permitted.amount', 'transferDetails.requestedAmount'] },
+    requested,
   ],
   [
     `permitTransferFrom((${PERMITTED}[] permitted, uint256 nonce, uint256 deadline) permit, ` +
       `${REQUESTED}[] transferDetails, address owner, bytes signature)`,
-    {
-      amounts: ['permit.permitted.amount', 'transferDetails.requestedAmount'],
-      sameLength: [['permit.permitted.amount', 'transferDetails.requestedAmount']],
-    },
+    { ...requested, sameLength: [['permit.permitted.amount', 'transferDetails.requestedAmount']] },
   ],
-  ['lockdown((address token, address spender)[] approvals)'],
+  [
+    'lockdown((address token, address spender)[] approvals)',
+    allows('approvals.spender', { token: 'approvals.token', revokes: true }),
+  ],
   // Wrapped native coins.
   ['deposit()'],
   ['withdraw(uint256 wad)', { amounts: ['wad'] }],
@@ -390,7 +499,7 @@ const KNOWN: readonly (readonly [abi: string, traits?: Traits])[] = [
   [
     'execTransaction(address to, uint256 value, bytes data, uint8 operation, uint256 safeTxGas, ' +
       'uint256 baseGas, uint256 gasPrice, address gasToken, address refundReceiver, bytes signatures)',
-    ofSafe,
+    { ...ofSafe, zero: ['gasPrice'] },
   ],
   ['execTransactionFromModule(address to, uint256 value, bytes data, uint8 operation)', ofSafe],
   ['multiSend(bytes transactions)', { innerCalls: { form: 'packed', data: 'transactions' } }],

@@ -27,6 +27,8 @@ import { type Dependence, dependenceOf } from './relation.ts';
 
 /** The transactions that a rule allows. */
 export interface AllowedTransactions {
+  /** The networks of the contracts, by symbol. At least one. */
+  readonly networks: ReadonlySet<string>;
   /** By contract, then by selector. Several entries for a pair are alternatives with the same signature. */
   readonly entries: ReadonlyMap<string, ReadonlyMap<string, readonly Entry[]>>;
   readonly plain: PlainTransfer | undefined;

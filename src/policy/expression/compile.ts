@@ -5,11 +5,11 @@ import {
   ParseError,
   TypeError as TypeFault,
 } from '@marcbachmann/cel-js';
-import type { Callback, Kind } from '../../callback/callback.ts';
+import type { Callback } from '../../callback/callback.ts';
 import { messageOf } from '../../errors.ts';
 import type { Facts } from '../facts.ts';
 import { type CheckText, ExpressionFault, analyseExpression } from './grammar.ts';
-import { BOUNDS, type Names, OUTPUTS, RENAMED, languageOf } from './language.ts';
+import { BOUNDS, LISTS, type Names, RENAMED, type Subject, languageOf } from './language.ts';
 import { shownValue } from './values.ts';
 
 /** A compiled expression. */
@@ -42,7 +42,7 @@ const FIX =
  */
 export function compileExpression(
   text: string,
-  kind: Kind,
+  subject: Subject,
   check: CheckText = () => undefined,
 ): ExpressionCompiled {
   try {
@@ -53,7 +53,7 @@ export function compileExpression(
         `shorten it: at most ${BOUNDS.characters} are allowed`,
       );
     }
-    const { names, environment } = languageOf(kind);
+    const { names, environment } = languageOf(subject);
     const { uses, nodesInLoops } = analyseExpression(environment.parse(text).ast, names, check);
     const parsed = environment.parse(renamed(text, uses));
     const { valid, type, error } = parsed.check();
@@ -61,7 +61,7 @@ export function compileExpression(
     if (type !== 'bool')
       throw new ExpressionFault(0, `its value is a ${type}, not true or false`, 'compare it with something');
     const used = new Set(uses.map(({ name }) => name));
-    const members = [...used].flatMap((name) => (name === OUTPUTS ? 'to' : (names.get(name)?.member ?? [])));
+    const members = [...used].flatMap((name) => (LISTS.has(name) ? 'to' : (names.get(name)?.member ?? [])));
     return { ok: true, expression: { members, evaluate: evaluatorOf(parsed, names, used, nodesInLoops) } };
   } catch (thrown) {
     return { ok: false, ...faultOf(thrown, text) };
@@ -115,9 +115,11 @@ function evaluatorOf(
         if (value !== undefined) context[known] = value;
         values[name] = value === undefined ? 'none' : shownValue(value);
       }
-      const steps = nodesInLoops * callback.payouts.length;
+      const items = callback.movements?.list.length ?? callback.payouts.length;
+      const steps = nodesInLoops * items;
       if (steps > BOUNDS.steps) {
-        const error = `${callback.payouts.length} outputs make ${steps} steps, more than ${BOUNDS.steps}`;
+        const what = callback.movements === undefined ? 'outputs' : 'movements';
+        const error = `${items} ${what} make ${steps} steps, more than ${BOUNDS.steps}`;
         return { holds: false, error, values };
       }
       const value: unknown = evaluate(context);

@@ -2,8 +2,8 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 import { parseAmount } from '../../values/amount.ts';
 import type { WrongText } from '../asset-texts.ts';
 import { fixFor, formatInput } from '../fault.ts';
-import { readMemberText } from '../members.ts';
-import { type Name, type Names, OUTPUTS, OUTPUT_FIELDS } from './language.ts';
+import { MOVEMENT_TYPE, readMemberText } from '../members.ts';
+import { LISTS, type Name, type Names, listIn } from './language.ts';
 
 const FUNCTIONS: readonly string[] = ['decimal', 'given', 'size', 'sum'];
 /** Functions whose value is a number. */
@@ -69,9 +69,12 @@ class GrammarCheck {
   nodesInLoops = 0;
   readonly #names: Names;
   readonly #check: CheckText;
+  /** The list that it can loop over: the outputs or the movements. */
+  readonly #list: string | undefined;
 
   constructor(names: Names, check: CheckText) {
     this.#names = names;
+    this.#list = listIn(names);
     this.#check = check;
   }
 
@@ -146,10 +149,10 @@ class GrammarCheck {
       const known = [...this.#names.keys(), ...(loop === undefined ? [] : [loop])];
       throw faultAt(node, `there is no ${formatInput(name)} in this callback`, fixFor(name, known));
     }
-    if (loop !== undefined && name === OUTPUTS) {
+    if (loop !== undefined && name === this.#list) {
       throw faultAt(
         node,
-        'it has a loop over the outputs within a loop over them',
+        `it has a loop over the ${name} within a loop over them`,
         'write one loop after the other',
       );
     }
@@ -158,8 +161,9 @@ class GrammarCheck {
 
   #field(node: NodeOf<'.'>, loop: Loop): void {
     const [of, name] = node.args;
-    if (!OUTPUT_FIELDS.includes(name)) {
-      const fix = this.#names.has(OUTPUTS) ? fixFor(name, OUTPUT_FIELDS) : 'write the name of a member alone';
+    const fields = LISTS.get(this.#list ?? 'outputs') ?? [];
+    if (!fields.includes(name)) {
+      const fix = this.#list === undefined ? 'write the name of a member alone' : fixFor(name, fields);
       throw new ExpressionFault(node.pos, `there is no field ${formatInput(name)}`, fix);
     }
     this.visit(of, loop);
@@ -168,7 +172,7 @@ class GrammarCheck {
   /** An output by its index. */
   #element(node: NodeOf<'[]'>, loop: Loop): void {
     const [of, place] = node.args;
-    if (of.op !== 'id' || of.args !== OUTPUTS || place.op !== 'value' || typeof place.args !== 'bigint') {
+    if (of.op !== 'id' || !LISTS.has(of.args) || place.op !== 'value' || typeof place.args !== 'bigint') {
       throw faultAt(node, 'only outputs have an index, and it is a whole number', 'write it like outputs[0]');
     }
     this.#all(node.args, loop);
@@ -212,17 +216,17 @@ class GrammarCheck {
   #loop(node: NodeOf<'rcall'>, loop: Loop): void {
     const [name, of, [variable, body, ...more]] = node.args;
     if (loop !== undefined) throw faultAt(node, "loops can't be nested", 'write one loop after the other');
-    if (!isOutputs(of)) {
-      const fix = this.#names.has(OUTPUTS)
-        ? `write ${OUTPUTS}.${name}(o, …)`
-        : 'compare the members themselves';
-      throw faultAt(of, 'a loop is only possible over the outputs of a withdrawal', fix);
+    if (!this.#isList(of)) {
+      const list = this.#list;
+      const fix = list === undefined ? 'compare the members themselves' : `write ${list}.${name}(o, …)`;
+      const what = list === 'movements' ? 'the movements of a transaction' : 'the outputs of a withdrawal';
+      throw faultAt(of, `a loop is only possible over ${what}`, fix);
     }
     if (variable?.op !== 'id' || body === undefined || more.length > 0) {
       throw faultAt(
         node,
         `${name} needs a name and a condition`,
-        `write it like ${OUTPUTS}.${name}(o, o.amount <= 5)`,
+        `write it like ${this.#list}.${name}(o, o.amount <= 5)`,
       );
     }
     if (this.#names.has(variable.args)) {
@@ -230,6 +234,12 @@ class GrammarCheck {
     }
     this.visit(of, loop);
     this.visit(body, variable.args);
+  }
+
+  /** Whether the node is the list that it can loop over, filtered or not. */
+  #isList(node: ASTNode): boolean {
+    if (node.op === 'id') return LISTS.has(node.args);
+    return node.op === 'rcall' && node.args[0] === 'filter' && this.#isList(node.args[1]);
   }
 
   /** Only numbers can be added: sums of texts and lists would grow. */
@@ -268,7 +278,10 @@ class GrammarCheck {
 
   #memberOf(node: ASTNode, loop: Loop): Name['member'] {
     if (node.op === 'id' && node.args !== loop) return this.#names.get(node.args)?.member;
-    return node.op === '.' && node.args[1] === 'to' ? 'to' : undefined;
+    if (node.op !== '.') return undefined;
+    const field = node.args[1];
+    if (field === 'type') return MOVEMENT_TYPE;
+    return field === 'to' || field === 'symbol' ? field : undefined;
   }
 }
 
@@ -308,12 +321,6 @@ function checkNegative(node: NodeOf<'-_'>): void {
   const { args: operand } = node;
   if (operand.op !== 'value') throw faultAt(node, 'only a number can have a sign', 'write 0 - amount');
   checkLiteral(operand);
-}
-
-/** Whether the node is the list of outputs, filtered or not. */
-function isOutputs(node: ASTNode): boolean {
-  if (node.op === 'id') return node.args === OUTPUTS;
-  return node.op === 'rcall' && node.args[0] === 'filter' && isOutputs(node.args[1]);
 }
 
 /** The literal texts of an operand: a text, a list of texts, or a choice between them. */

@@ -2,8 +2,8 @@ import { Environment } from '@marcbachmann/cel-js';
 import type { Callback, Kind } from '../../callback/callback.ts';
 import { parseAmount } from '../../values/amount.ts';
 import type { Facts } from '../facts.ts';
-import { ADDRESS_MEMBERS, memberNamed, memberNames, payoutsOf, valuesOf } from '../members.ts';
-import { Decimal, Output, Text, type Value, product, whole } from './values.ts';
+import { ADDRESS_MEMBERS, checkMember, memberNamed, memberNames, payoutsOf, valuesOf } from '../members.ts';
+import { Decimal, Moved, Output, Text, type Value, product, whole } from './values.ts';
 
 /** The limits of an expression. `steps` are its nodes within loops, times the outputs of a callback. */
 export const BOUNDS = {
@@ -23,13 +23,20 @@ interface Language {
   readonly environment: Environment;
 }
 
-const languages = new Map<Kind, Language>();
+const languages = new Map<string, Language>();
 
-/** CEL with the names, types and functions of a kind of callback. Cached. */
-export function languageOf(kind: Kind): Language {
-  const known = languages.get(kind);
+/** What an expression is about: callbacks of a kind, and for web3 perhaps their movements. */
+export interface Subject {
+  readonly kind: Kind;
+  readonly hasMovements: boolean;
+}
+
+/** CEL with the names, types and functions for a subject. Cached. */
+export function languageOf({ kind, hasMovements }: Subject): Language {
+  const key = `${kind} ${hasMovements}`;
+  const known = languages.get(key);
   if (known !== undefined) return known;
-  const names = namesOf(kind);
+  const names = hasMovements ? namesWithMovements(kind) : namesOf(kind);
   const environment = new Environment({
     limits: {
       maxAstNodes: BOUNDS.nodes,
@@ -41,13 +48,17 @@ export function languageOf(kind: Kind): Language {
   environment
     .registerType('decimal', { ctor: Decimal, fields: {} })
     .registerType('text', { ctor: Text, fields: {} })
-    .registerType('output', { ctor: Output, fields: { to: 'text', amount: 'decimal' } });
+    .registerType('output', { ctor: Output, fields: { to: 'text', amount: 'decimal' } })
+    .registerType('movement', {
+      ctor: Moved,
+      fields: { type: 'text', to: 'text', symbol: 'text', amount: 'decimal', unlimited: 'bool' },
+    });
   addDecimals(environment);
   addTexts(environment);
   addGiven(environment);
   for (const [name, { type }] of names) environment.registerVariable(RENAMED.get(name) ?? name, type);
   const language = { names, environment };
-  languages.set(kind, language);
+  languages.set(key, language);
   return language;
 }
 
@@ -182,7 +193,7 @@ interface Checker {
 
 /** A name in an expression. */
 export interface Name {
-  readonly type: 'decimal' | 'text' | 'bool' | 'list<output>';
+  readonly type: 'decimal' | 'text' | 'bool' | 'list<output>' | 'list<movement>';
   /** For type `text`: the member whose format literals in a comparison must have. */
   readonly member: string | undefined;
   /** Undefined if the callback has no such value. Its use is then an error. */
@@ -193,9 +204,14 @@ export interface Name {
 
 export type Names = ReadonlyMap<string, Name>;
 
-/** The list that loops run over, and the fields of its elements. */
-export const OUTPUTS = 'outputs';
-export const OUTPUT_FIELDS: readonly string[] = ['to', 'amount'];
+/** The lists that loops run over, with the fields of their elements. An expression has at most one of them. */
+export const LISTS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['outputs', ['to', 'amount']],
+  ['movements', ['type', 'to', 'symbol', 'amount', 'unlimited']],
+]);
+
+/** The list that an expression with these names can loop over. */
+export const listIn = (names: Names): string | undefined => [...LISTS.keys()].find((name) => names.has(name));
 
 /** All names for a kind of callback: its members with their aliases, and facts about the callback. */
 function namesOf(kind: Kind): Names {
@@ -205,10 +221,17 @@ function namesOf(kind: Kind): Names {
     if (member !== undefined) names.set(name, nameOf(member, name));
   }
   if (kind === 'payment') names.set('scheme', SCHEME);
-  if (kind === 'transfer') names.set(OUTPUTS, PAYOUTS);
+  if (kind === 'transfer') names.set('outputs', PAYOUTS);
   if (kind === 'web3') names.set('unlimited', UNLIMITED);
   if (kind !== 'payment') names.set('speedUp', SPEED_UP);
   return names;
+}
+
+/** Amounts and assets are those of each movement. */
+function namesWithMovements(kind: Kind): Names {
+  const names = new Map(namesOf(kind));
+  for (const name of ['amount', 'symbol', 'unlimited']) names.delete(name);
+  return names.set('movements', MOVEMENTS);
 }
 
 function nameOf(member: string, name: string): Name {
@@ -217,8 +240,7 @@ function nameOf(member: string, name: string): Name {
   return {
     type: 'text',
     member,
-    missing:
-      member === 'to' ? `the withdrawal pays several addresses, so ${name} is not one` : `${name} is missing`,
+    missing: member === 'to' ? `several addresses are paid, so ${name} is not one` : `${name} is missing`,
     read: (callback) => {
       const found = valuesOf(callback, member);
       const text = found[0];
@@ -269,5 +291,25 @@ const PAYOUTS: Name = {
     return payouts.length === 0
       ? undefined
       : payouts.map(({ to, amount }) => new Output(textOf(callback, 'to', to), new Decimal(amount)));
+  },
+};
+
+const MOVEMENTS: Name = {
+  type: 'list<movement>',
+  member: undefined,
+  missing: 'it is not known what the transaction moves',
+  read: (callback) => {
+    checkMember(callback, 'to');
+    return callback.movements?.list.map(
+      ({ type, to, symbol, amount }) =>
+        new Moved(
+          {
+            type: new Text(type),
+            to: textOf(callback, 'to', to),
+            symbol: symbol === undefined ? undefined : new Text(symbol),
+          },
+          typeof amount === 'bigint' ? new Decimal(amount) : amount === 'unlimited' ? amount : undefined,
+        ),
+    );
   },
 };

@@ -83,7 +83,30 @@ export class Output {
   }
 }
 
-export type Value = Decimal | Text | boolean | readonly Output[];
+/** A movement of a transaction. */
+export class Moved {
+  readonly type: Text;
+  readonly to: Text;
+  /** Undefined for a token that the asset table does not have. Its use is an error. */
+  readonly symbol: Text | undefined;
+  /** Undefined if the amount is unlimited or unknown. Its use is an error. */
+  readonly amount: Decimal | undefined;
+  readonly unlimited: boolean;
+
+  constructor(
+    { type, to, symbol }: Readonly<Record<'type' | 'to', Text>> & { readonly symbol: Text | undefined },
+    amount: Decimal | 'unlimited' | undefined,
+  ) {
+    this.type = type;
+    this.to = to;
+    this.symbol = symbol;
+    this.amount = amount === 'unlimited' ? undefined : amount;
+    this.unlimited = amount === 'unlimited';
+    Object.freeze(this);
+  }
+}
+
+export type Value = Decimal | Text | boolean | readonly Output[] | readonly Moved[];
 
 const SHOWN_MAX = 100;
 
@@ -93,5 +116,6 @@ export function shownValue(value: Value): string {
   if (value instanceof Text) {
     return value.text.length > SHOWN_MAX ? `${value.text.slice(0, SHOWN_MAX - 1)}…` : value.text;
   }
-  return typeof value === 'boolean' ? String(value) : `${value.length} outputs`;
+  if (typeof value === 'boolean') return String(value);
+  return `${value.length} ${value[0] instanceof Moved ? 'movements' : 'outputs'}`;
 }

@@ -1,19 +1,21 @@
 import { z } from 'zod';
-import type { Callback } from '../../callback/callback.ts';
-import { amountTextOf } from '../members.ts';
+import { type MovedAmount, amountsOf } from '../moved-amounts.ts';
 import {
   type AmountBound,
   type AmountTable,
   type Bound,
   amountOrTable,
   amountFor,
+  approvalsOnly,
   boundLookup,
   byAsset,
+  checkApprovals,
   checkByAsset,
+  checkMovedAssets,
   isTable,
   warnOfZero,
 } from './parameter.ts';
-import { type RuleOutcome, defineRule, pass, refuse } from './rule.ts';
+import { type RuleOutcome, allOf, defineRule, pass, refuse } from './rule.ts';
 
 export const amountLimit = defineRule({
   name: 'amount-limit',
@@ -26,8 +28,10 @@ export const amountLimit = defineRule({
     'With `by: asset`, an asset that is in no table is refused.',
     'If `min` and `max` are both tables, each asset in `min` must be in `max`. An asset only ' +
       'in `max` has no minimum.',
-    'The amount of a web3 callback is in the coin of its chain (`main_chain_symbol`). It does ' +
-      'not include the tokens that the call data moves.',
+    'The amount of a web3 callback is in the coin of its chain (`main_chain_symbol`). Without `movements` in ' +
+      'the policy, it does not include the tokens that the call data moves.',
+    'In a policy with `movements`, the sum of each asset over the transaction is judged, by tables. A ' +
+      'transaction that moves no amount passes a maximum, and not a minimum.',
     'For a withdrawal to several addresses, the total counts.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
@@ -40,6 +44,7 @@ export const amountLimit = defineRule({
         .optional()
         .describe('The greatest amount that passes. With `by: asset`, also a table of amounts by symbol.'),
       by: byAsset,
+      approvals: approvalsOnly,
     })
     .superRefine(({ by, min, max }, context) => {
       if (min === undefined && max === undefined) {
@@ -89,7 +94,9 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT9, orderAmount: '1' }
         expect: { verdict: FAILURE, rule: amount-limit#1, because: USDT9 is not in the table }
 `,
-  compile: ({ min, max }, context) => {
+  compile: ({ min, max, by, approvals }, context) => {
+    checkMovedAssets(by !== undefined, context);
+    checkApprovals(approvals, context);
     warnOfZero(max, 'max', context);
     const none = () => undefined;
     const bounds = {
@@ -97,7 +104,16 @@ rules:
       max: max === undefined ? none : boundLookup(max),
       tables: [min, max].filter(isTable),
     };
-    return { evaluate: (callback) => judge(callback, bounds) };
+    return {
+      judgesAmounts: approvals === undefined ? 'all' : 'approvals',
+      evaluate: (callback) => {
+        const [first, ...others] = amountsOf(callback, approvals).map((moved) => judge(moved, bounds));
+        if (first !== undefined) return allOf([first, ...others]);
+        return min === undefined || approvals !== undefined
+          ? pass(`it ${approvals === undefined ? 'moves' : 'approves'} no amount`)
+          : refuse('it moves no amount, and the rule has a minimum');
+      },
+    };
   },
 });
 
@@ -108,12 +124,10 @@ interface Bounds {
   readonly tables: readonly AmountTable[];
 }
 
-function judge(callback: Callback, bounds: Bounds): RuleOutcome {
-  const { amount, symbol } = callback;
+function judge({ amount, symbol, text }: MovedAmount, bounds: Bounds): RuleOutcome {
   const { tables } = bounds;
   const min = bounds.min(symbol);
   const max = bounds.max(symbol);
-  const text = amountTextOf(callback);
   const values: Record<string, string> = { amount: text };
   if (tables.length > 0) values['symbol'] = symbol;
   if (min !== undefined) values['min'] = min.text;

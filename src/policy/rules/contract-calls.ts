@@ -89,8 +89,9 @@ export const contractCalls = defineRule({
     'A `max` on an amount, or on native value, limits the sum over all calls of one ' +
       'transaction that the entry allows, also if an argument is a list or the entry has several ' +
       'contracts or methods.',
-    'No sum covers several transactions: a window-limit counts only the coin of the network. ' +
-      'Limit their number with a velocity-limit.',
+    'No sum covers several transactions. In a policy with `movements`, a window-limit counts the tokens as ' +
+      'well. An entry there says that the call is known: it moves what its method is known to move, and ' +
+      'otherwise only its native value and what its inner calls move.',
     'An integer of your own ABI has a `max` only with `decimals` or `asset`. It is then an ' +
       'amount, and `max` is for the whole transaction. For an id, a time or a rate, write `each: ' +
       'true`: `max` is then for each value. `values`, lists and a `min` of zero or more always ' +
@@ -495,6 +496,7 @@ function batch((address target, uint256 value, bytes data)[] calls)
     const allowed = compileAllowed(written, context);
     return (
       allowed && {
+        allowedCalls: allowed,
         lists: listsOf(written),
         readListed: (list, value) => readListedArgument(allowed, list, value),
         ...maxPriceAgeOf(written),
@@ -511,7 +513,8 @@ function compileAllowed(
   { calls = [], plain, multicall, abis }: Written,
   context: RuleContext,
 ): AllowedTransactions | undefined {
-  if ((context.when.get('symbol')?.size ?? 0) === 0) {
+  const networks = context.when.get('symbol') ?? new Set();
+  if (networks.size === 0) {
     const fix = 'write main_chain_symbol under when, like when: { main_chain_symbol: ETH }';
     context.fault(
       [],
@@ -543,7 +546,7 @@ function compileAllowed(
   if (!agreeOnCalls(entries, context)) return undefined;
   const byContract = indexed(entries.flat());
   const reading = { methodOf: methodLookup(byContract, table), nesting };
-  return { entries: byContract, plain: plainTransfer, reading };
+  return { networks, entries: byContract, plain: plainTransfer, reading };
 }
 
 /** Checks that a method of a contract contains calls by all of its entries, in the same arguments, or by none. */

@@ -62,7 +62,9 @@ export const countingNotes: readonly string[] = [
   'A callback without one of the members in `per` is refused.',
   'A refusal because the window is full is not final: each repeat is decided again, and passes ' +
     'once the window has room.',
-  'With `to` in `per`, a withdrawal to several addresses counts for each of them.',
+  'With `to` in `per`, a withdrawal to several addresses counts for each of them. So does a web3 transaction ' +
+    'in a policy with `movements`.',
+  'A policy with `movements` begins another count than the same policy without them.',
   ADDRESS_NOTE,
 ];
 
@@ -80,7 +82,7 @@ export interface CounterIdentity {
   /** The one symbol that is counted, unless the rule has `symbol` in `per`. */
   readonly symbol: string | undefined;
   /** What it counts, if not callbacks or their amounts. */
-  readonly of?: Json;
+  readonly of?: Json | undefined;
 }
 
 /** How much a callback counts, in total and for each address that it pays. */
@@ -89,6 +91,8 @@ export interface CountedAmounts {
   /** The total, for messages. */
   readonly text: string;
   readonly payouts: readonly Payout[];
+  /** The asset, if only one is counted. */
+  readonly symbol?: string;
 }
 
 /** A count in the store. */
@@ -119,10 +123,10 @@ export interface Counting {
   /** Whether there is a count for each address. */
   readonly isByAddress: boolean;
   /**
-   * The counts of a callback. `paid` has the addresses in `to`, for which there may be a count each. Refuses if
-   * the callback lacks a member in `per`.
+   * The counts of a callback. `paid` has the addresses in `to`, for which there may be a count each, and
+   * `symbol` the asset of its movements that is counted. Refuses if the callback lacks a member in `per`.
    */
-  readonly countsOf: (callback: Callback, paid: readonly string[]) => Counts | RuleOutcome;
+  readonly countsOf: (callback: Callback, paid: readonly string[], symbol?: string) => Counts | RuleOutcome;
 }
 
 /** The counts that a callback belongs to. */
@@ -144,8 +148,8 @@ export function compileCounting(counting: CounterIdentity, context: RuleContext)
   const window = compileWindow(counting.window, counting.zone, context);
   if (per === undefined || window === undefined) return undefined;
   const { rule, symbol, of } = counting;
-  const { policy, scope } = context;
-  const identity = { policy, rule, window: window.identity, symbol, scope, of };
+  const { policy, scope, movements } = context;
+  const identity = { policy, rule, window: window.identity, symbol, scope, of, movements };
   const counter = canonicalJson({ ...identity, per });
   const compiled = { per, to: per.indexOf('to'), counter, onlyKey: keyOf(counter, []) };
   return {
@@ -157,7 +161,7 @@ export function compileCounting(counting: CounterIdentity, context: RuleContext)
     per,
     window,
     isByAddress: compiled.to !== -1,
-    countsOf: (callback, paid) => countsOf(compiled, callback, paid),
+    countsOf: (callback, paid, asset) => countsOf(compiled, callback, paid, asset),
   };
 }
 
@@ -190,12 +194,13 @@ function countsOf(
   { per, to, counter, onlyKey }: Compiled,
   callback: Callback,
   paid: readonly string[],
+  symbol: string | undefined,
 ): Counts | RuleOutcome {
   const by: string[] = [];
   const described: string[] = [];
   const values: Record<string, string> = {};
   for (const member of per) {
-    const found = valuesOf(callback, member);
+    const found = textsOf(callback, member, symbol);
     const value = found[0];
     if (value === undefined) return refuse(`${member} is missing, by which this rule counts`, { member });
     const isTo = member === 'to';
@@ -228,7 +233,8 @@ function claimRoom(
   callback: Callback,
   { counted, max, nowMs }: RoomRequest,
 ): RuleOutcome {
-  const found = countsFor(callback, isByAddress ? counted.payouts.map(({ to }) => to) : NONE);
+  const paid = isByAddress ? counted.payouts.map(({ to }) => to) : NONE;
+  const found = countsFor(callback, paid, counted.symbol);
   if ('verdict' in found) return found;
   const { window: span, valid } = window.at(nowMs);
   return {
@@ -243,6 +249,12 @@ function claimRoom(
     afresh: true,
     valid,
   };
+}
+
+/** The values of a member. Of a transaction with movements, `symbol` is the asset that is counted. */
+function textsOf(callback: Callback, member: string, symbol: string | undefined): readonly string[] {
+  const isAsset = member === 'symbol' && callback.movements !== undefined && symbol !== undefined;
+  return isAsset ? [symbol] : valuesOf(callback, member);
 }
 
 /** A rolling window counts in this many buckets, so it is at most one bucket too long. */

@@ -125,6 +125,14 @@ rules:
       const message = `it would count the different values of ${both} for each ${both}, which is always one`;
       return context.fault(['per'], message, `leave ${both} out of per, or count another member`);
     }
+    if (context.movements !== undefined && counting.per.includes('symbol')) {
+      const message = 'the policy has movements, so symbol is not one value';
+      return context.fault(
+        ['per'],
+        message,
+        `leave it out, or write of: [${[...members, 'symbol'].join(', ')}]`,
+      );
+    }
     const { policy, scope } = context;
     // Without the window, so that a value stays known if the window changes.
     const known = canonicalJson({ policy, rule: NAME, members, per: counting.per, scope });

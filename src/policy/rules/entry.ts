@@ -12,6 +12,7 @@ import {
 } from '../asset-texts.ts';
 import type { Path } from '../fault.ts';
 import { ADDRESS_MEMBERS, readMemberText, valuesOf } from '../members.ts';
+import { movedTo } from '../moved-amounts.ts';
 import { memberOf } from './parameter.ts';
 import type { ListedRead, RuleContext } from './rule.ts';
 
@@ -131,12 +132,40 @@ export type EntriesToLookUp =
     }
   | { readonly ok: false; /** The first member that the callback lacks. */ readonly missing: string };
 
+/** The texts of members that are given, in place of those of the callback. */
+type GivenTexts = Readonly<Record<string, readonly string[]>>;
+
 /**
  * The entries to look up for a callback: one for each of its addresses if `to` is among the members,
- * otherwise one. Throws UnreadableMember.
+ * otherwise one. Of a transaction with movements, `symbol` is the asset of each, together with its recipient.
+ * Throws UnreadableMember.
  */
 export function entriesToLookUp(callback: Callback, members: readonly string[]): EntriesToLookUp {
-  const values = members.map((member) => valuesOf(callback, member));
+  if (callback.movements === undefined || !members.includes('symbol')) {
+    return entriesWithTexts(callback, members, {});
+  }
+  const entries: string[] = [];
+  const also: (readonly string[])[] = [];
+  for (const { to, symbol } of movedTo(callback)) {
+    const found = entriesWithTexts(callback, members, { to: [to], symbol: [symbol] });
+    if (!found.ok) return found;
+    for (const [index, entry] of found.entries.entries()) {
+      if (entries.includes(entry)) continue;
+      entries.push(entry);
+      also.push(found.also?.[index] ?? []);
+    }
+  }
+  if (entries.length === 0) return { ok: false, missing: 'symbol' };
+  return { ok: true, entries, also: also.every((others) => others.length === 0) ? undefined : also };
+}
+
+/** The entries to look up, one for each of these texts of `to` if it is among the members. */
+export function entriesWithTexts(
+  callback: Callback,
+  members: readonly string[],
+  given: GivenTexts,
+): EntriesToLookUp {
+  const values = members.map((member) => given[member] ?? valuesOf(callback, member));
   const missing = members.find((_, index) => values[index]?.length === 0);
   if (missing !== undefined) return { ok: false, missing };
   // Most callbacks have no address with several spellings, and this is the hot path.

@@ -25,6 +25,10 @@ export const expression = defineRule({
       'no time: use a `schedule` too.',
     'A payment also has `scheme`, the scheme of its signature. A withdrawal has `outputs`, a ' +
       'list with `to` and `amount`, even for one address. A web3 transaction has `unlimited`.',
+    'In a policy with `movements`, a web3 transaction has no `amount`, `symbol` and `unlimited`, but ' +
+      '`movements`: a list with `type` (native, transfer or approval), `to`, `symbol`, `amount` and ' +
+      '`unlimited`. To use the `symbol` of an unknown token, or an amount that is unlimited or unknown, is an ' +
+      'error. `main_chain_symbol` is the network.',
     '`given(memo)` is true if the callback has the member. It is false for `to` of a ' +
       'withdrawal to several addresses, and for `amount` of an unlimited web3 transaction.',
     'Numbers are exact: whole numbers of 64 bits (larger is an error), and decimals like ' +
@@ -34,7 +38,7 @@ export const expression = defineRule({
       'without regard to case, also by `startsWith`, `endsWith` and `contains`. There are no ' +
       'regular expressions (`matches`). If the asset table names the chain of the asset, an address equals each of ' +
       'its spellings, and `startsWith`, `endsWith` and `contains` look at its canonical form.',
-    '`outputs.all(o, …)`, `exists`, `exists_one`, `filter` and `map` loop over the outputs, ' +
+    '`outputs.all(o, …)`, `exists`, `exists_one`, `filter` and `map` loop over the outputs or the movements, ' +
       'without nesting. `sum` adds the result of `map`.',
     'Names, types and limits are checked when the policy is pushed.',
   ],
@@ -99,7 +103,7 @@ rules:
     const assets = context.isStored ? undefined : knownAssets(context);
     const compiled = compileExpression(
       text,
-      context.callback,
+      { kind: context.callback, hasMovements: context.movements !== undefined },
       (member, each) => assets && wrongText(member, each, assets),
     );
     if (!compiled.ok) return context.fault(['require'], compiled.message, compiled.fix);

@@ -2,21 +2,23 @@ import { z } from 'zod';
 import type { Callback } from '../../callback/callback.ts';
 import { type Amount, formatAmount } from '../../values/amount.ts';
 import { canonicalJson } from '../../values/canonical.ts';
-import { payoutsOf } from '../members.ts';
+import { checkMember } from '../members.ts';
+import { type MovedAmount, amountsOf } from '../moved-amounts.ts';
 import { keyOf } from './counting.ts';
-import { entryMembers, entriesToLookUp } from './entry.ts';
+import { entryMembers, entriesWithTexts } from './entry.ts';
 import {
   type Bound,
   amountOrTable,
   boundLookup,
   byAsset,
   checkByAsset,
+  checkMovedAssets,
   durationText,
   onlySymbol,
   textList,
   formatMember,
 } from './parameter.ts';
-import { ADDRESS_NOTE, type RuleOutcome, defineRule, refuse } from './rule.ts';
+import { ADDRESS_NOTE, type RuleOutcome, allOf, defineRule, pass, refuse } from './rule.ts';
 
 const NAME = 'first-use-limit';
 
@@ -37,6 +39,7 @@ export const firstUseLimit = defineRule({
       'is among the members, otherwise the total counts. All must pass.',
     'An unlimited amount (`-1` in a web3 callback) is refused. The amount of a web3 callback ' +
       'is in the coin of its chain. It does not include the tokens that the call data moves.',
+    'In a policy with `movements`, each recipient and spender is judged by its own amount of each asset.',
     'With `by: asset`, `max` is a table of amounts by symbol. An asset that is not in the ' +
       'table is refused. Symbols are case-sensitive.',
     'A callback that lacks one of the members is refused.',
@@ -121,7 +124,8 @@ rules:
         expect: { verdict: FAILURE, rule: first-use-limit#1, because: ETH is not in the table }
 `,
   compile: ({ of, max, by, for: period }, context) => {
-    if (by === undefined && onlySymbol(context) === undefined) {
+    checkMovedAssets(by !== undefined, context);
+    if (by === undefined && context.movements === undefined && onlySymbol(context) === undefined) {
       context.fault(
         ['max'],
         'one maximum would be for amounts of different coins',
@@ -133,7 +137,11 @@ rules:
     const firstUse = { policy: context.policy, members, maxFor: boundLookup(max), period };
     return {
       compared: { members, effect: 'is unknown again' },
-      evaluate: (callback) => judge(callback, firstUse),
+      judgesAmounts: 'all',
+      evaluate: (callback) => {
+        const [first, ...others] = amountsOf(callback).map((moved) => judge(callback, moved, firstUse));
+        return first === undefined ? pass('it moves no amount') : allOf([first, ...others]);
+      },
     };
   },
 });
@@ -145,16 +153,21 @@ interface FirstUse {
   readonly period: z.output<typeof durationText> | undefined;
 }
 
-function judge(callback: Callback, { policy, members, maxFor, period }: FirstUse): RuleOutcome {
-  const { amount, symbol } = callback;
+function judge(
+  callback: Callback,
+  { amount, symbol, payouts: paid }: MovedAmount,
+  { policy, members, maxFor, period }: FirstUse,
+): RuleOutcome {
   const member = members.join(' ');
   const limit = maxFor(symbol);
   if (limit === undefined) return refuse(`${symbol} is not in the table`, { member, symbol });
   if (amount === 'unlimited') return refuse('the amount is unlimited', { member, max: limit.text });
-  const found = entriesToLookUp(callback, members);
+  if (members.includes('to')) checkMember(callback, 'to');
+  const given = callback.movements && { to: paid.map(({ to }) => to), symbol: [symbol] };
+  const found = entriesWithTexts(callback, members, given ?? {});
   if (!found.ok) return refuse(`${found.missing} is missing`, { member });
   const { entries } = found;
-  const payouts = members.includes('to') ? payoutsOf(callback) : [{ to: undefined, amount }];
+  const payouts = members.includes('to') ? paid : [{ to: undefined, amount }];
   if (payouts.length !== entries.length) return refuse(`${member} has several values`, { member });
   const known = canonicalJson({ policy, rule: NAME, members, symbol });
   return {

@@ -53,6 +53,8 @@ export const membershipNotes: readonly string[] = [
   'With several members, an entry has their texts in that order with one blank between them, ' +
     'like `rPEP… XRP 12345` for `[to, symbol, memo]`. The memo comes last, since only a memo may ' +
     'contain blanks.',
+  'In a policy with `movements`, `to` is every recipient and spender of a web3 transaction, and `symbol` is the ' +
+    'asset: an entry for `[to, symbol]` binds an asset to its recipient.',
   'In a file, an entry that contains ` #`, or starts with `"`, is written as a JSON string: ' +
     '`"rPEP… XRP order #7"`.',
   ADDRESS_NOTE,

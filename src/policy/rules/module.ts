@@ -53,5 +53,6 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
         expect: { verdict: FAILURE, rule: module#1, values: { answer: failed } }
 `,
-  compile: ({ name, with: parameters = {} }) => compilePluginQuestion({ type: 'module', name, parameters }),
+  compile: ({ name, with: parameters = {} }, context) =>
+    compilePluginQuestion({ type: 'module', name, parameters }, context),
 });

@@ -132,6 +132,25 @@ export function warnOfZero(max: AmountBound | undefined, name: string, context: 
   }
 }
 
+/** Judges the approvals of a transaction alone. The rule calls {@link checkApprovals}. */
+export const approvalsOnly = z
+  .literal('only', { error: 'only, or leave it out' })
+  .optional()
+  .describe('`only`: judges the approvals of a web3 transaction, in a policy with `movements`.');
+
+export function checkApprovals(approvals: 'only' | undefined, context: RuleContext): void {
+  if (approvals === undefined || context.movements !== undefined) return;
+  const fix = 'leave it out, or add movements: { approvals: apart } to the policy';
+  context.fault(['approvals'], 'the policy sees no approvals, since it has no movements', fix);
+}
+
+/** Reports an amount without an asset, where a transaction may move several assets. */
+export function checkMovedAssets(isByAsset: boolean, context: RuleContext): void {
+  if (isByAsset || context.movements === undefined) return;
+  const message = 'the policy has movements, so one amount would be for several assets';
+  context.fault(['max'], message, 'write by: asset and a table, like max: { USDT1742: 5000 }');
+}
+
 const COUNT = 'a whole number above zero, like 10';
 
 /** A count of callbacks as an amount: one is 10^36 units. */
@@ -197,6 +216,13 @@ export const textList = z
 /** The canonical name of a member of the policy's callbacks. Reports a fault for an unknown name. */
 export function memberOf(name: string, path: Path, context: RuleContext): string | undefined {
   const member = memberNamed(context.callback, name);
+  if (context.movements !== undefined && (member === 'amount' || name === 'main_chain_symbol')) {
+    return context.fault(
+      path,
+      `the policy has movements, so ${name} is not one value`,
+      member === 'amount' ? 'use a rule about amounts' : 'name the networks under when; symbol is the asset',
+    );
+  }
   if (member !== undefined) return member;
   return context.fault(
     path,
@@ -228,8 +254,9 @@ export function memberTexts(
   return read;
 }
 
-/** The only symbol under `when`; undefined unless there is exactly one. */
+/** The only asset of the callbacks, named under `when`; undefined unless there is exactly one. */
 export function onlySymbol(context: RuleContext): string | undefined {
+  if (context.movements !== undefined) return undefined;
   const symbols = context.when.get('symbol');
   return symbols?.size === 1 ? [...symbols][0] : undefined;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type PluginAnswer, type PluginQuestion, pluginQuestionKey } from '../facts.ts';
-import { type Check, type RuleOutcome, pass, refuse } from './rule.ts';
+import { checkMember } from '../members.ts';
+import { type Check, type RuleContext, type RuleOutcome, pass, refuse } from './rule.ts';
 
 const NAME = 'the name that the settings give it: at most 32 of a-z, 0-9 and -, a letter first';
 
@@ -29,15 +30,25 @@ export const pluginNotes: readonly string[] = [
   'Each repeat of the callback asks again. A repeat of a refused callback can be approved, and a repeat ' +
     'of an approved callback can be refused.',
   'Do not use `refusals: final` in the same policy: a refusal during an outage would then be final.',
+  'In a policy with `movements`, the question has the movements. It is not asked, and the rule refuses, if ' +
+    'they can’t be read.',
   'The journal keeps the answer with the decision, so that a backtest decides again without asking.',
 ];
 
 /** A check that passes only if the plugin answers yes. */
-export function compilePluginQuestion(question: PluginQuestion): Check {
+export function compilePluginQuestion(
+  asked: Pick<PluginQuestion, 'type' | 'name' | 'parameters'>,
+  { policy, movements }: RuleContext,
+): Check {
+  const question = movements === undefined ? asked : { ...asked, policy };
   const key = pluginQuestionKey(question);
   return {
     pluginQuestions: [question],
-    evaluate: (_callback, { answers }) => outcomeOf(question, answers.get(key)),
+    evaluate: (callback, { answers }) => {
+      // It is not asked about a transaction whose movements can't be read.
+      if (callback.movements !== undefined) checkMember(callback, 'to');
+      return outcomeOf(question, answers.get(key));
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
-import type { Callback, Kind } from '../../callback/callback.ts';
+import type { Callback, Kind, Movements } from '../../callback/callback.ts';
 import type { ClaimRequest } from '../../claims/claims.ts';
+import type { AllowedTransactions } from '../calls/transaction.ts';
 import type { AssetTable } from '../assets.ts';
 import type { Facts, PluginQuestion } from '../facts.ts';
 import { messageOf } from '../../errors.ts';
@@ -57,6 +58,8 @@ export interface RuleContext {
   readonly when: ReadonlyMap<string, ReadonlySet<string>>;
   /** The `when` of the rule and of its groups, as canonical JSON. The rule counts what meets it apart. */
   readonly scope: string | undefined;
+  /** Whether the rules see the movements of a transaction, and how its approvals count there. */
+  readonly movements: Movements['approvals'] | undefined;
   /**
    * True for a stored release. It may have values that are a fault in a new policy. A rule must not become
    * less strict for it.
@@ -121,6 +124,10 @@ export interface Check {
   readonly maxPriceAge?: { readonly text: string; readonly ms: number };
   /** Whether it passes whatever it judges. */
   readonly alwaysPasses?: boolean;
+  /** The calls that it allows. In a policy with movements, these can be read. */
+  readonly allowedCalls?: AllowedTransactions;
+  /** Whether it judges the amounts of a callback: all of them, or those of approvals alone. */
+  readonly judgesAmounts?: 'all' | 'approvals';
   /** Whether it refuses an asset that is not in the asset table. */
   readonly refusesUnknownAssets?: boolean;
   /** Members that it compares. Without a known chain, another spelling of an address is another value. */
@@ -166,6 +173,35 @@ export function bothValid(one: Validity, other: Validity | undefined): Validity 
   return {
     fromMs: Math.max(one.fromMs, other?.fromMs ?? one.fromMs),
     untilMs: Math.min(one.untilMs, other?.untilMs ?? one.untilMs),
+  };
+}
+
+/**
+ * The outcome of a rule that judges several parts, all of which must hold. Values of one name are joined with
+ * blanks.
+ */
+export function allOf(parts: readonly [RuleOutcome, ...RuleOutcome[]]): RuleOutcome {
+  const [first, ...others] = parts;
+  if (others.length === 0) return first;
+  const usesPrices = parts.some((part) => part.usesPrices === true);
+  const refused = parts.find(({ verdict }) => verdict === 'refuse');
+  if (refused !== undefined) return { ...refused, usesPrices };
+  const names = new Set(parts.flatMap(({ values }) => Object.keys(values)));
+  const valid = parts.reduce<Validity | undefined>(
+    (all, part) => (part.valid === undefined ? all : bothValid(part.valid, all)),
+    undefined,
+  );
+  const claims = parts.flatMap((part) => part.claims ?? []);
+  return {
+    verdict: claims.length > 0 ? 'claim' : 'pass',
+    because: parts.map(({ because }) => because).join('; '),
+    values: Object.fromEntries(
+      [...names].map((name) => [name, parts.flatMap(({ values }) => values[name] ?? []).join(' ')]),
+    ),
+    ...(claims.length > 0 ? { claims } : {}),
+    afresh: parts.some((part) => part.afresh === true),
+    usesPrices,
+    valid,
   };
 }
 

@@ -1,12 +1,21 @@
 import { z } from 'zod';
-import type { Callback } from '../../callback/callback.ts';
-import { AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
+import type { Callback, Payout } from '../../callback/callback.ts';
+import { type Amount, AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
 import type { Facts } from '../facts.ts';
-import { amountTextOf } from '../members.ts';
+import { type MovedAmount, amountsOf } from '../moved-amounts.ts';
 import { type Counter, compileCounter, countingNotes, countingParameters } from './counting.ts';
-import { type Bound, type Duration, amountText, toBound, durationText, warnOfZero } from './parameter.ts';
-import { priceOf, valueAt } from './price.ts';
-import { type RuleOutcome, bothValid, defineRule, pass, refuse } from './rule.ts';
+import {
+  type Bound,
+  type Duration,
+  amountText,
+  approvalsOnly,
+  checkApprovals,
+  toBound,
+  durationText,
+  warnOfZero,
+} from './parameter.ts';
+import { type Priced, priceOf, valueAt } from './price.ts';
+import { type RuleOutcome, type Validity, allOf, bothValid, defineRule, pass, refuse } from './rule.ts';
 
 /** Like an amount, a value has at most 36 digits before the point. */
 const TOO_GREAT = 10n ** BigInt(36 + AMOUNT_SCALE);
@@ -29,6 +38,8 @@ export const valueLimit = defineRule({
     'The amount of a web3 callback is in the coin of its chain (`main_chain_symbol`), so the ' +
       'price of that coin is needed even for the amount zero. The value does not include the ' +
       'tokens that the call data moves.',
+    'In a policy with `movements`, the values of all native coins and tokens that a transaction moves are ' +
+      'summed, and only the prices of these are needed.',
     ...countingNotes,
     'If you change `maxAge`, or the symbols under `when`, the count is kept.',
   ],
@@ -42,6 +53,7 @@ export const valueLimit = defineRule({
         .optional()
         .describe('Sums the values within a window, like window-limit: 24h, 365d, day, year.'),
       zone: countingParameters.zone,
+      approvals: approvalsOnly,
     })
     .superRefine(({ per, window, zone }, context) => {
       if (window !== undefined) return;
@@ -113,19 +125,29 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: ETH, orderAmount: '1' }
         expect: { verdict: FAILURE, rule: value-limit#1, because: there is no price for ETH }
 `,
-  compile: ({ max: greatest, maxAge, per, window, zone }, context) => {
+  compile: ({ max: greatest, maxAge, per, window, zone, approvals }, context) => {
+    checkApprovals(approvals, context);
     warnOfZero(greatest, 'max', context);
-    const max = toBound(greatest);
+    const limit = { max: toBound(greatest), maxAge, approvals, isPerAsset: per?.includes('symbol') === true };
+    const declared = {
+      maxPriceAge: maxAge,
+      judgesAmounts: approvals === undefined ? ('all' as const) : ('approvals' as const),
+    };
     if (window === undefined) {
-      const limit = { max, maxAge, counter: undefined };
-      return { maxPriceAge: maxAge, evaluate: (callback, facts) => judge(callback, facts, limit) };
+      return {
+        ...declared,
+        evaluate: (callback, facts) => judge(callback, facts, { ...limit, counter: undefined }),
+      };
     }
-    const counter = compileCounter({ rule: 'value-limit', per, window, zone, symbol: undefined }, context);
+    const counter = compileCounter(
+      { rule: 'value-limit', per, window, zone, symbol: undefined, of: approvals && 'approvals' },
+      context,
+    );
     return (
       counter && {
         ...counter.check,
-        maxPriceAge: maxAge,
-        evaluate: (callback, facts) => judge(callback, facts, { max, maxAge, counter }),
+        ...declared,
+        evaluate: (callback, facts) => judge(callback, facts, { ...limit, counter }),
       }
     );
   },
@@ -135,27 +157,59 @@ interface Limit {
   readonly max: Bound;
   readonly maxAge: Duration;
   readonly counter: Counter | undefined;
+  readonly approvals: 'only' | undefined;
+  /** Whether each asset has a count of its own. */
+  readonly isPerAsset: boolean;
 }
 
-function judge(callback: Callback, facts: Facts, { max, maxAge, counter }: Limit): RuleOutcome {
-  const { amount, symbol, payouts } = callback;
-  if (amount === 'unlimited') return refuse('the amount is unlimited', { asset: symbol });
-  const priced = priceOf(symbol, facts, maxAge);
-  if ('verdict' in priced) return priced;
-  const { price, valid, values: found } = priced;
-  const value = valueAt(amount, price);
+/** An amount with its price. */
+interface Valued extends MovedAmount, Pick<Priced, 'price' | 'valid'> {
+  readonly value: Amount;
+  readonly found: Priced['values'];
+}
+
+function judge(callback: Callback, facts: Facts, limit: Limit): RuleOutcome {
+  const valued: Valued[] = [];
+  for (const moved of amountsOf(callback, limit.approvals)) {
+    const { amount, symbol } = moved;
+    if (amount === 'unlimited') return refuse('the amount is unlimited', { asset: symbol });
+    const priced = priceOf(symbol, facts, limit.maxAge);
+    if ('verdict' in priced) return priced;
+    const { price, valid, values: found } = priced;
+    valued.push({ ...moved, price, valid, found, value: valueAt(amount, price) });
+  }
+  const groups = limit.isPerAsset ? valued.map((each) => [each] as const) : [valued];
+  const [first, ...others] = groups.map((group) => judgeSum(callback, facts, group, limit));
+  if (first !== undefined && valued.length > 0) return allOf([first, ...others]);
+  return pass(`it ${limit.approvals === undefined ? 'moves' : 'approves'} no amount`);
+}
+
+/** Judges the sum of values. */
+function judgeSum(
+  callback: Callback,
+  facts: Facts,
+  valued: readonly Valued[],
+  { max, counter, isPerAsset }: Limit,
+): RuleOutcome {
+  const value = valued.reduce((sum, each) => sum + each.value, 0n);
+  const joined = (text: (each: Valued) => string): string => valued.map(text).join(' ');
   const values = {
-    ...found,
-    amount: amountTextOf(callback),
+    asset: joined(({ found }) => found.asset),
+    price: joined(({ found }) => found.price),
+    asOf: joined(({ found }) => found.asOf),
+    amount: joined(({ text }) => text),
     value: formatAmount(value),
     max: max.text,
   };
+  const valid = valued.reduce<Validity | undefined>((all, each) => bothValid(each.valid, all), undefined);
   const changing: Pick<RuleOutcome, 'usesPrices' | 'afresh' | 'valid'> = {
     usesPrices: true,
     afresh: true,
     valid,
   };
-  const atPrice = `${values.amount} ${symbol} at ${found.price} (as of ${found.asOf})`;
+  const atPrice = valued
+    .map(({ text, symbol, found }) => `${text} ${symbol} at ${found.price} (as of ${found.asOf})`)
+    .join(' and ');
   if (value >= TOO_GREAT) {
     const because = `the value of ${atPrice} has more than 36 digits before the point`;
     return { ...refuse(because, values), ...changing };
@@ -171,7 +225,8 @@ function judge(callback: Callback, facts: Facts, { max, maxAge, counter }: Limit
   const counted = {
     total: value,
     text: values.value,
-    payouts: payouts.map((payout) => ({ to: payout.to, amount: valueAt(payout.amount, price) })),
+    payouts: payoutsOf(valued),
+    ...(isPerAsset && valued[0] !== undefined ? { symbol: valued[0].symbol } : {}),
   };
   const outcome = counter.claim(callback, counted, max, facts.nowMs);
   // The callback lacks a member in `per`, and another price does not change that.
@@ -181,6 +236,15 @@ function judge(callback: Callback, facts: Facts, { max, maxAge, counter }: Limit
     ...changing,
     because: `${atPrice}: ${outcome.because}`,
     values: { ...outcome.values, ...values },
-    valid: bothValid(valid, outcome.valid),
+    valid: valid === undefined ? outcome.valid : bothValid(valid, outcome.valid),
   };
+}
+
+/** The value for each address, over all assets. */
+function payoutsOf(valued: readonly Valued[]): readonly Payout[] {
+  const paid = new Map<string, Amount>();
+  for (const { payouts, price } of valued) {
+    for (const { to, amount } of payouts) paid.set(to, (paid.get(to) ?? 0n) + valueAt(amount, price));
+  }
+  return [...paid].map(([to, amount]) => ({ to, amount }));
 }

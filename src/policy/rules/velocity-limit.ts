@@ -1,15 +1,23 @@
 import { z } from 'zod';
 import { AMOUNT_SCALE } from '../../values/amount.ts';
+import { valuesOf } from '../members.ts';
+import { movedTo } from '../moved-amounts.ts';
 import { ONE_SYMBOL_NOTE, compileCounter, countingNotes, countingParameters } from './counting.ts';
 import { toBound, countText, onlySymbol } from './parameter.ts';
-import { defineRule } from './rule.ts';
+import { type RuleOutcome, allOf, defineRule, pass } from './rule.ts';
 
 const ONE = 10n ** BigInt(AMOUNT_SCALE);
 
 export const velocityLimit = defineRule({
   name: 'velocity-limit',
   summary: 'The number of callbacks that are approved within a window of time must not exceed a maximum.',
-  notes: ['The number includes this callback.', ...countingNotes, ONE_SYMBOL_NOTE],
+  notes: [
+    'The number includes this callback.',
+    'In a policy with `movements`, a transaction counts once, or with `to` or `symbol` in `per` once for each ' +
+      'recipient and spender, or each asset.',
+    ...countingNotes,
+    ONE_SYMBOL_NOTE,
+  ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z.strictObject({
     ...countingParameters,
@@ -68,16 +76,33 @@ rules:
         expect: SUCCESS
 `,
   compile: ({ per, window, zone, max }, context) => {
-    const symbol = onlySymbol(context);
     const most = toBound(max);
-    const counter = compileCounter({ rule: 'velocity-limit', per, window, zone, symbol }, context);
+    const bySymbol = per?.includes('symbol') === true;
+    const counter = compileCounter(
+      { rule: 'velocity-limit', per, window, zone, symbol: onlySymbol(context) },
+      context,
+    );
     return (
       counter && {
         ...counter.check,
         evaluate: (callback, { nowMs }) => {
-          // The counter checks the addresses if it counts by them.
-          const payouts = (callback.values.get('to') ?? []).map((to) => ({ to, amount: ONE }));
-          return counter.claim(callback, { total: ONE, text: '1', payouts }, most, nowMs);
+          const claim = (recipients: readonly string[], asset: { readonly symbol?: string }): RuleOutcome => {
+            const payouts = [...new Set(recipients)].map((to) => ({ to, amount: ONE }));
+            return counter.claim(callback, { total: ONE, text: '1', payouts, ...asset }, most, nowMs);
+          };
+          if (callback.movements === undefined) {
+            // The counter checks the addresses if it counts by them.
+            return claim(callback.values.get('to') ?? [], {});
+          }
+          if (!bySymbol) return claim(valuesOf(callback, 'to'), {});
+          const moved = Map.groupBy(movedTo(callback), ({ symbol }) => symbol);
+          const [first, ...others] = [...moved].map(([symbol, movements]) =>
+            claim(
+              movements.map(({ to }) => to),
+              { symbol },
+            ),
+          );
+          return first === undefined ? pass('it moves no asset') : allOf([first, ...others]);
         },
       }
     );

@@ -1,8 +1,18 @@
 import { z } from 'zod';
-import { amountTextOf, memberNamed } from '../members.ts';
+import { memberNamed } from '../members.ts';
+import { amountsOf } from '../moved-amounts.ts';
 import { ONE_SYMBOL_NOTE, compileCounter, countingNotes, countingParameters } from './counting.ts';
-import { amountOrTable, boundLookup, byAsset, checkByAsset, onlySymbol, warnOfZero } from './parameter.ts';
-import { type RuleContext, defineRule, refuse } from './rule.ts';
+import {
+  amountOrTable,
+  approvalsOnly,
+  boundLookup,
+  byAsset,
+  checkApprovals,
+  checkByAsset,
+  onlySymbol,
+  warnOfZero,
+} from './parameter.ts';
+import { type RuleContext, allOf, defineRule, pass, refuse } from './rule.ts';
 
 export const windowLimit = defineRule({
   name: 'window-limit',
@@ -15,6 +25,8 @@ export const windowLimit = defineRule({
       'Symbols are case-sensitive.',
     'With `by: asset`, an asset that is not in the table is refused.',
     'An unlimited amount (`-1` in a web3 callback) is refused.',
+    'In a policy with `movements`, the sum of each asset over the transaction counts. Otherwise, only the ' +
+      'native coins of a web3 transaction count.',
     ...countingNotes,
     ONE_SYMBOL_NOTE,
   ],
@@ -26,6 +38,7 @@ export const windowLimit = defineRule({
         'The greatest sum that passes. With `by: asset`, a table of amounts by symbol.',
       ),
       by: byAsset,
+      approvals: approvalsOnly,
     })
     .superRefine(({ by, max }, context) => {
       checkByAsset(by, { max }, context);
@@ -80,26 +93,47 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: ETH, orderAmount: '1' }
         expect: { verdict: FAILURE, rule: window-limit#1, because: ETH is not in the table }
 `,
-  compile: ({ per, window, zone, max, by }, context) => {
+  compile: ({ per, window, zone, max, by, approvals }, context) => {
+    checkApprovals(approvals, context);
     if (by === undefined) checkOneCoin(per, context);
     warnOfZero(max, 'max', context);
     const maxFor = boundLookup(max);
     const counter = compileCounter(
       by === undefined
-        ? { rule: 'window-limit', per, window, zone, symbol: onlySymbol(context) }
-        : { rule: 'window-limit', per: [...(per ?? []), 'symbol'], window, zone, symbol: undefined },
+        ? {
+            rule: 'window-limit',
+            per,
+            window,
+            zone,
+            symbol: onlySymbol(context),
+            of: approvals && 'approvals',
+          }
+        : {
+            rule: 'window-limit',
+            per: [...(per ?? []), 'symbol'],
+            window,
+            zone,
+            symbol: undefined,
+            of: approvals && 'approvals',
+          },
       context,
     );
     return (
       counter && {
         ...counter.check,
+        judgesAmounts: approvals === undefined ? 'all' : 'approvals',
         evaluate: (callback, { nowMs }) => {
-          const { amount, symbol, payouts } = callback;
-          const limit = maxFor(symbol);
-          if (limit === undefined) return refuse(`${symbol} is not in the table`, { symbol });
-          if (amount === 'unlimited') return refuse('the amount is unlimited');
-          const counted = { total: amount, text: amountTextOf(callback), payouts };
-          return counter.claim(callback, counted, limit, nowMs);
+          const [first, ...others] = amountsOf(callback, approvals).map(
+            ({ symbol, amount, text, payouts }) => {
+              const limit = maxFor(symbol);
+              if (limit === undefined) return refuse(`${symbol} is not in the table`, { symbol });
+              if (amount === 'unlimited') return refuse('the amount is unlimited');
+              const counted = { total: amount, text, payouts, symbol };
+              return counter.claim(callback, counted, limit, nowMs);
+            },
+          );
+          if (first !== undefined) return allOf([first, ...others]);
+          return pass(`it ${approvals === undefined ? 'moves' : 'approves'} no amount`);
         },
       }
     );

@@ -14,7 +14,7 @@ const CALLBACKS: Readonly<Record<Kind, Callback>> = {
 };
 
 function asked(text: string, callback: Callback): Evaluated | 'fault' {
-  const compiled = compileExpression(text, callback.kind);
+  const compiled = compileExpression(text, { kind: callback.kind, hasMovements: false });
   return compiled.ok ? compiled.expression.evaluate(callback, FACTS) : 'fault';
 }
 

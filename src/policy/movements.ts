@@ -1,0 +1,278 @@
+import type { Callback, MemberProblem, Movement, Movements, Web3Callback } from '../callback/callback.ts';
+import { AMOUNT_SCALE, type Amount } from '../values/amount.ts';
+import { type AssetTable, tokenAt } from './assets.ts';
+import { type Value, valuesAt } from './calls/abi.ts';
+import { unlimitedFrom } from './calls/condition.ts';
+import { type TokenMove, methodsBySelector } from './calls/methods.ts';
+import {
+  type DecodedCall,
+  type ReadCall,
+  type Reading,
+  type Refusal,
+  inCall,
+  readTransaction,
+} from './calls/read.ts';
+import type { AllowedTransactions } from './calls/transaction.ts';
+
+/** No transaction of today has a tenth of it; each movement may need a claim of its own. */
+const MOVEMENTS_MAX = 1000;
+
+/** Amounts of more digits before the point are above every limit. */
+const TOO_GREAT = 10n ** BigInt(36 + AMOUNT_SCALE);
+
+/** What a policy with `movements` knows of call data. */
+export interface MovementReader {
+  /** The movements of a callback, and its problem if they can't be read. Never throws. */
+  readonly read: (callback: Web3Callback) => Movements;
+}
+
+/**
+ * Reads the movements of transactions: native coins, and the tokens that the call data moves. It can read the
+ * ERC-20 methods of the contracts in the asset table, and the calls that `allowed` names.
+ */
+export function createMovementReader(
+  approvals: Movements['approvals'],
+  allowed: readonly AllowedTransactions[],
+  assets: AssetTable,
+): MovementReader {
+  // Only networks of the asset table are added, so callbacks can't make the map grow.
+  const networks = new Map<string, Network>();
+  return {
+    read(callback) {
+      const { symbol: network } = callback;
+      const problem = (refusal: Refusal): Movements => ({
+        approvals,
+        list: [],
+        problem: unreadable(refusal),
+      });
+      if (assets.get(network)?.chain !== 'evm') {
+        const because = `the asset table has no EVM network ${network}`;
+        return problem({ because, values: { symbol: network } });
+      }
+      const known = networks.get(network) ?? readNetwork(network, allowed, assets);
+      networks.set(network, known);
+      const list = new MovementList(callback, assets);
+      const transaction = readTransaction(callback, known.reading);
+      const refusal =
+        transaction.problem ?? list.add(transaction.calls, (call) => mayRunDelegated(call, known.allowed));
+      return refusal === undefined
+        ? { approvals, list: list.movements, problem: undefined }
+        : problem(refusal);
+    },
+  };
+}
+
+/** The callback as the rules of a policy see it. */
+export function withMovements(callback: Callback, reader: MovementReader | undefined): Callback {
+  return reader === undefined || callback.kind !== 'web3'
+    ? callback
+    : { ...callback, movements: reader.read(callback) };
+}
+
+function unreadable({ because, values }: Refusal): MemberProblem {
+  return { because: `what it moves is not known: ${because}`, values };
+}
+
+interface Network {
+  readonly reading: Reading;
+  /** The calls that are allowed on this network. An address is another contract on another one. */
+  readonly allowed: readonly AllowedTransactions[];
+}
+
+function readNetwork(network: string, all: readonly AllowedTransactions[], assets: AssetTable): Network {
+  const allowed = all.filter(({ networks }) => networks.has(network));
+  const methodOf = methodLookup(network, allowed, assets);
+  return { reading: { methodOf, nesting: nestingOf(allowed) }, allowed };
+}
+
+/** The contract-calls rules have bounds of their own; the greatest reads all that one of them allows. */
+function nestingOf(allowed: readonly AllowedTransactions[]): Reading['nesting'] {
+  const bounds = allowed.flatMap(({ reading }) => reading.nesting ?? []);
+  if (bounds.length === 0) return undefined;
+  return {
+    depth: Math.max(...bounds.map(({ depth }) => depth)),
+    calls: Math.max(...bounds.map(({ calls }) => calls)),
+  };
+}
+
+function methodLookup(
+  network: string,
+  allowed: readonly AllowedTransactions[],
+  assets: AssetTable,
+): Reading['methodOf'] {
+  return (contract, selector) => {
+    const found = allowed.map(({ reading }) => reading.methodOf(contract, selector));
+    const named = found.filter((each) => 'method' in each);
+    const trailingMax = Math.max(0, ...named.map((each) => each.trailingMax));
+    const token = tokenAt(assets, network, contract);
+    const known = methodsBySelector().get(selector);
+    // The names in an ABI file could make an amount an id.
+    if (token !== undefined && known?.isErc20 === true) return { method: known, trailingMax };
+    const [first] = named;
+    if (first !== undefined) return { method: first.method, trailingMax };
+    const method = known?.signature ?? selector;
+    const of = token === undefined ? contract : `${token.symbol} (${contract})`;
+    return {
+      because: `the asset table and contract-calls of the policy name no method ${method} of ${of}`,
+      values: { contract, selector, ...(known === undefined ? {} : { method }) },
+    };
+  };
+}
+
+/** Whether an entry lets an account run the method as its own code. */
+function mayRunDelegated({ contract, decoded }: ReadCall, allowed: readonly AllowedTransactions[]): boolean {
+  return allowed.some(({ entries }) =>
+    entries
+      .get(contract)
+      ?.get(decoded?.method.selector ?? '')
+      ?.some((entry) => entry.delegatecall),
+  );
+}
+
+/** Adds up the movements of the calls of one transaction. */
+class MovementList {
+  readonly movements: Movement[] = [];
+  readonly #callback: Web3Callback;
+  readonly #assets: AssetTable;
+
+  constructor(callback: Web3Callback, assets: AssetTable) {
+    this.#callback = callback;
+    this.#assets = assets;
+  }
+
+  /** Returns why the movements are not known; undefined if they are. */
+  add(calls: readonly ReadCall[], mayRun: (call: ReadCall) => boolean): Refusal | undefined {
+    for (const call of calls) {
+      const refusal = this.#addTokens(call, mayRun);
+      if (refusal !== undefined) return inCall(refusal, call);
+    }
+    const [outer] = calls;
+    if (outer !== undefined) this.#addNative(outer, calls);
+    if (this.movements.length > MOVEMENTS_MAX) {
+      const because = `there are ${this.movements.length} movements, more than ${MOVEMENTS_MAX}`;
+      return { because, values: {} };
+    }
+    return this.#checkTo(outer);
+  }
+
+  #addTokens(call: ReadCall, mayRun: (call: ReadCall) => boolean): Refusal | undefined {
+    const { decoded, isDelegated, contract } = call;
+    if (decoded === undefined) return undefined;
+    const { method, values } = decoded;
+    const refuse = (because: string): Refusal => ({
+      because,
+      values: { contract, method: method.signature },
+    });
+    if (isDelegated && (method.innerCalls === undefined || !mayRun(call))) {
+      return refuse(`${method.signature} is run by delegatecall`);
+    }
+    const paid = method.zero.find((argument) => valuesAt(values, argument).some((value) => value !== 0n));
+    if (paid !== undefined) {
+      return refuse(
+        `${paid.path} of ${method.signature} is not zero, and pays an amount that it does not say`,
+      );
+    }
+    for (const move of method.moves ?? []) this.#addMoves(move, call, decoded);
+    return undefined;
+  }
+
+  #addMoves(move: TokenMove, call: ReadCall, { values }: DecodedCall): void {
+    const at = (argument: TokenMove['to'] | undefined): readonly Value[] =>
+      argument === undefined ? [] : valuesAt(values, argument);
+    const [recipients, tokens, amounts] = [at(move.to), at(move.token), at(move.amount)];
+    const count = Math.max(recipients.length, tokens.length, amounts.length);
+    const byWrapper = move.paidByWrapper === true || at(move.paidBySender).includes(false);
+    for (let index = 0; index < count; index++) {
+      const to = addressIn(recipients, index);
+      const contract = move.token === undefined ? call.contract : addressIn(tokens, index);
+      const token = tokenAt(this.#assets, this.#callback.symbol, contract);
+      const base = { type: move.type, symbol: token?.symbol, contract, to };
+      if (byWrapper) {
+        // What it holds has been counted when it came. It may go on to the two that it is for.
+        if (to !== call.caller && to !== call.runsAs) this.movements.push({ ...base, amount: 'unknown' });
+      } else if (move.revokes === true) {
+        this.movements.push({ ...base, amount: 0n });
+      } else {
+        const written = itemAt(amounts, index);
+        const isExact = token !== undefined && written !== undefined;
+        this.movements.push({
+          ...base,
+          amount: isExact ? amountOf(written, move.amount, token.decimals) : 'unknown',
+        });
+      }
+    }
+  }
+
+  /** The native coins: what each call sends on, and what stays with the contract that got it. */
+  #addNative(outer: ReadCall, calls: readonly ReadCall[]): void {
+    const native = statesApproval(outer) ? 0n : outer.native;
+    this.#addNativeOf({ ...outer, native }, calls);
+  }
+
+  /** Returns the amount that leaves with the calls in it, or at least its own. */
+  #addNativeOf(call: ReadCall, calls: readonly ReadCall[]): Amount {
+    const { decoded, native, position, contract } = call;
+    const { innerCalls, moves } = decoded?.method ?? { innerCalls: undefined, moves: undefined };
+    const isOnSelf = innerCalls?.form === 'listed' && innerCalls.target === 'self';
+    let sent = 0n;
+    for (const inner of innerCalls === undefined ? [] : calls.filter((each) => isIn(each, position))) {
+      // Code that runs as the same contract sees the value again, and does not get it again.
+      const isSeen = isOnSelf || inner.isDelegated;
+      sent += this.#addNativeOf(isSeen ? { ...inner, native: 0n } : inner, calls);
+    }
+    const stays = native === 'unlimited' ? native : native > sent ? native - sent : 0n;
+    // A call that is known to move something else is not for its contract, unless it sends coins to it.
+    const isKnown = innerCalls !== undefined || moves !== undefined;
+    if (stays !== 0n || !isKnown) {
+      const { symbol } = this.#callback;
+      this.movements.push({
+        type: 'native',
+        symbol,
+        contract: undefined,
+        to: contract,
+        amount: bounded(stays),
+      });
+    }
+    return native === 'unlimited' ? sent : sent + (stays === 'unlimited' ? 0n : stays);
+  }
+
+  /** The callback may name the recipient in `to` instead of the contract. It must be one of the two. */
+  #checkTo(outer: ReadCall | undefined): Refusal | undefined {
+    const to = this.#callback.to.toLowerCase();
+    if (to === outer?.contract || this.movements.some((movement) => movement.to === to)) return undefined;
+    return { because: `to is ${to}, which is neither the called contract nor a recipient`, values: { to } };
+  }
+}
+
+/** Whether the callback's `-1` is the amount of an approval, which sends no coins. */
+function statesApproval({ native, decoded }: ReadCall): boolean {
+  if (native !== 'unlimited' || decoded?.method.approval !== true) return false;
+  const { moves = [] } = decoded.method;
+  return moves.some(({ amount }) =>
+    amount === undefined
+      ? false
+      : valuesAt(decoded.values, amount).some((value) => isUnlimited(value, amount)),
+  );
+}
+
+const isIn = ({ position }: ReadCall, outer: readonly number[]): boolean =>
+  position.length === outer.length + 1 && outer.every((step, level) => position[level] === step);
+
+/** The item of a list; a single value belongs to every item. */
+const itemAt = (values: readonly Value[], index: number): Value | undefined =>
+  values.length === 1 ? values[0] : values[index];
+
+const addressIn = (values: readonly Value[], index: number): string => String(itemAt(values, index) ?? '');
+
+function amountOf(written: Value, argument: TokenMove['amount'], decimals: number): Movement['amount'] {
+  if (argument === undefined || isUnlimited(written, argument)) return 'unlimited';
+  return typeof written === 'bigint' ? bounded(written * 10n ** BigInt(AMOUNT_SCALE - decimals)) : 0n;
+}
+
+/** A flag for everything, or an amount so great that it stands for everything. */
+function isUnlimited(value: Value, { type }: NonNullable<TokenMove['amount']>): boolean {
+  return typeof value === 'bigint' ? value >= unlimitedFrom(type) : value !== false;
+}
+
+const bounded = (amount: Amount | 'unlimited'): Amount | 'unlimited' =>
+  amount === 'unlimited' || amount >= TOO_GREAT ? 'unlimited' : amount;
