@@ -19,6 +19,7 @@ export type ErrorCode =
   | 'LIST_INVALID'
   | 'ORDER_INVALID'
   | 'ORDER_CONFLICT'
+  | 'RELEASE_REFUSED'
   | 'PRICE_INVALID'
   | 'BILL_INVALID'
   | 'NOT_FOUND'

@@ -70,6 +70,7 @@ const entries: readonly CommandEntry[] = [
   { path: 'decisions explain', load: async () => (await import('./decisions/explain.ts')).decisionsExplain },
   { path: 'decisions search', load: async () => (await import('./decisions/search.ts')).decisionsSearch },
   { path: 'decisions export', load: async () => (await import('./decisions/export.ts')).decisionsExport },
+  { path: 'decisions release', load: async () => (await import('./decisions/release.ts')).decisionsRelease },
   { path: 'journal archive', load: async () => (await import('./journal/archive.ts')).journalArchive },
   { path: 'journal verify', load: async () => (await import('./journal/verify.ts')).journalVerify },
   { path: 'journal export', load: async () => (await import('./journal/export.ts')).journalExport },

@@ -148,6 +148,7 @@ function reportFailure(thrown: unknown, json: boolean, terminal: Terminal): Exit
   return code === 'POLICY_INVALID' ||
     code === 'POLICY_CONFLICT' ||
     code === 'ORDER_CONFLICT' ||
+    code === 'RELEASE_REFUSED' ||
     code === 'NOT_FOUND' ||
     (code === 'PLATFORM_REFUSED' && data['outcome'] === 'refused')
     ? 1

@@ -83,11 +83,12 @@ async function openOps(
   { runtime, gate }: { readonly runtime: Runtime; readonly gate: Gate },
 ): Promise<Listening> {
   const { readiness, metrics, store, load, apiDenied } = runtime;
-  const { token, hosts } = settings.ops;
+  const { token, hosts, releases } = settings.ops;
   const api = {
     store,
     sources: orderSources(settings),
     token: token && (() => secrets.read(token)),
+    releases,
     clock,
     onDenied: apiDenied,
   };

@@ -1,6 +1,7 @@
 import { type NextFunction, type Request, type Response, Router } from 'express';
 import type { z } from 'zod';
 import { type OrderSource, announceOrder, orderJson, orderSource } from '../orders/orders.ts';
+import { releaseApproval, releaseResultJson } from '../orders/release.ts';
 import { pricesJson, setPrices } from '../orders/prices.ts';
 import { subjectOf } from '../callback/callback.ts';
 import { CountersignError, type Failure } from '../errors.ts';
@@ -21,10 +22,23 @@ import {
 } from './routes.ts';
 
 export interface ApiParts {
-  readonly store: Pick<Store, 'expectOrder' | 'order' | 'cancelOrder' | 'prices' | 'changePrices'>;
+  readonly store: Pick<
+    Store,
+    | 'expectOrder'
+    | 'order'
+    | 'cancelOrder'
+    | 'subject'
+    | 'releaseApproval'
+    | 'entries'
+    | 'entry'
+    | 'prices'
+    | 'changePrices'
+  >;
   readonly sources: readonly OrderSource[];
   /** Undefined if the settings name no token: the API is off. */
   readonly token: (() => string) | undefined;
+  /** Whether approvals may be released. */
+  readonly releases: boolean;
   readonly clock: Clock;
   /** Called for each call with a wrong token. */
   readonly onDenied: (address: string) => void;
@@ -33,18 +47,18 @@ export interface ApiParts {
 /** The author that the store records for changes over the API. */
 const BY = 'api';
 
-/** The API of a merchant's back end on the ops port: orders and prices, as JSON. */
-export function createApi({ store, sources, token, clock, onDenied }: ApiParts): Router {
+/** The API of a merchant's back end on the ops port: orders, releases and prices, as JSON. */
+export function createApi({ store, sources, token, releases, clock, onDenied }: ApiParts): Router {
   const api = Router();
   api.use(requireToken(token, onDenied));
   api.use(jsonBody());
 
   const serve = <A extends Answers>(
     { method, path }: ApiRoute<A>,
-    handle: (request: Request, reply: Reply<A>) => Promise<void>,
+    handle: (request: Request, reply: Reply<A>, response: Response) => Promise<void>,
   ): void => {
     api[method](expressPath(path), (request, response) =>
-      handle(request, (status, body) => void response.status(status).json(body)),
+      handle(request, (status, body) => void response.status(status).json(body), response),
     );
   };
   serve(apiRoutes.announceOrder, async (request, reply) => {
@@ -62,6 +76,15 @@ export function createApi({ store, sources, token, clock, onDenied }: ApiParts):
     const { outcome, order } = await store.cancelOrder({ ...subjectFromPath(sources, params), by: BY });
     reply(outcome === 'cancelled' ? 200 : 409, { outcome, order: orderJson(order) });
   });
+  serve(apiRoutes.releaseApproval, async (request, reply, response) => {
+    if (!releases) {
+      refuse(response, 'API_OFF', 'releases over the API are off; set ops.releases in the settings');
+      return;
+    }
+    const given = readBody(apiRoutes.releaseApproval, request);
+    const result = await releaseApproval(store, sources, { ...given, by: BY });
+    reply(result.outcome === 'released' ? 201 : 200, releaseResultJson(given, result));
+  });
   serve(apiRoutes.showPrices, async (_request, reply) => reply(200, pricesJson(await store.prices())));
   serve(apiRoutes.setPrices, async (request, reply) => {
     const { prices } = readBody(apiRoutes.setPrices, request);
@@ -72,7 +95,7 @@ export function createApi({ store, sources, token, clock, onDenied }: ApiParts):
     refuse(
       response,
       'NOT_FOUND',
-      'POST /api/orders, GET and DELETE /api/orders/SOURCE/KIND/ID, GET and PUT /api/prices',
+      'POST /api/orders, GET and DELETE /api/orders/SOURCE/KIND/ID, POST /api/releases, GET and PUT /api/prices',
     );
   });
   api.use(answerFault);

@@ -46,10 +46,13 @@ export type Reply<A extends Answers> = <S extends keyof A & number>(status: S, b
 export const REFUSALS = {
   400: { meaning: 'the request has a fault', codes: ['USAGE', 'ORDER_INVALID', 'PRICE_INVALID'] },
   401: { meaning: 'the token is wrong', codes: ['TOKEN_WRONG'] },
-  403: { meaning: 'the settings have no token', codes: ['API_OFF'] },
-  404: { meaning: 'there is no such order or path', codes: ['NOT_FOUND'] },
+  403: { meaning: 'the settings have no token, or turn the call off', codes: ['API_OFF'] },
+  404: { meaning: 'there is no such order, decision or path', codes: ['NOT_FOUND'] },
   408: { meaning: 'the body did not arrive in time', codes: ['USAGE'] },
-  409: { meaning: 'the id has another order, or a used one', codes: ['ORDER_CONFLICT'] },
+  409: {
+    meaning: 'the id has another order, or a used one; or it has no approval that can be released',
+    codes: ['ORDER_CONFLICT', 'RELEASE_REFUSED'],
+  },
   413: { meaning: 'the body is larger than 64 KiB', codes: ['USAGE'] },
   415: { meaning: 'the body is not `application/json` in UTF-8', codes: ['USAGE'] },
   500: { meaning: 'an internal error', codes: ['INTERNAL'] },
@@ -95,6 +98,17 @@ const orderBody = z.strictObject({
   expires: z.string().default('24h').describe('A duration from now, at most 92d, or an instant.'),
 });
 const orderPath = z.object({ source, kind, id });
+const releaseBody = z.strictObject({
+  source,
+  kind,
+  id,
+  message: z.string().describe('Why the operation failed, for the journal; at most 1000 characters.'),
+  members: z
+    .strictObject({ userId: z.string(), symbol: z.string(), amount: z.string() })
+    .partial()
+    .default({})
+    .describe('The approval is released only if it has these members.'),
+});
 const pricesBody = z.strictObject({
   prices: z.record(
     z.string(),
@@ -110,6 +124,38 @@ const prices = z
     prices: z.record(z.string(), z.strictObject({ price: z.string(), asOf: instant })),
   })
   .meta({ id: 'Prices' });
+
+const release = z
+  .strictObject({
+    outcome: z.enum(['released', 'before']),
+    release: z.strictObject({
+      id: z.string().describe('The journal entry, such as shop/17.'),
+      source,
+      subject: z.string().describe('The kind and the id, such as payment:11321.'),
+      at: instant,
+      by: z.string().describe('Who released it; `api` for this API.'),
+      message: z.string(),
+      amounts: z
+        .array(
+          z.strictObject({
+            policy: z.string(),
+            rule: z.string().describe('The kind of the rule and its place, such as window-limit#1.'),
+            key: z.string().describe('The key of the count.'),
+            amount: z.string().describe('What was given back; of a velocity limit, 1.'),
+            until: instant.describe('Until when it would have counted.'),
+          }),
+        )
+        .readonly(),
+      kept: z
+        .array(z.strictObject({ key: z.string(), until: instant }))
+        .readonly()
+        .describe(
+          'The counts that go on until then: they count different values, or the journal does not prove what was ' +
+            'reserved there.',
+        ),
+    }),
+  })
+  .meta({ id: 'Release' });
 
 const announced = z
   .strictObject({ outcome: z.enum(['expected', 'unchanged']), order })
@@ -164,6 +210,26 @@ export const apiRoutes = {
       409: cancelled.describe('The order was used, cancelled or expired before.'),
     },
     refusals: ['USAGE', 'ORDER_INVALID', 'NOT_FOUND'],
+  },
+  releaseApproval: {
+    id: 'approvals.release',
+    method: 'post',
+    path: '/releases',
+    summary: 'Release the approval of an operation that failed.',
+    body: releaseBody,
+    form: '{ source, kind, id, message, members }, all of them texts',
+    example: {
+      source: 'shop',
+      kind: 'payment',
+      id: '11321',
+      message: 'the platform answered 70005',
+      members: { userId: '12345', symbol: 'USDT1742', amount: '100' },
+    },
+    answers: {
+      200: release.describe('The approval was released before.'),
+      201: release.describe('The approval is released.'),
+    },
+    refusals: ['USAGE', 'ORDER_INVALID', 'NOT_FOUND', 'RELEASE_REFUSED'],
   },
   showPrices: {
     id: 'prices.show',

@@ -36,7 +36,7 @@ export interface CallbackReport {
   readonly decision: string | undefined;
   /**
    * True for a code that an operator must investigate: TERMS_CHANGED, SCHEME_CHANGED,
-   * SIGNED_WITHOUT_APPROVAL, TXID_UNEXPECTED.
+   * SIGNED_WITHOUT_APPROVAL, SIGNED_AFTER_RELEASE, TXID_UNEXPECTED.
    */
   readonly alarm: boolean;
   readonly data: Readonly<Record<string, unknown>>;

@@ -208,6 +208,7 @@ async function recordClockJumped(
 export const NOTIFICATION_REASONS = {
   NOTED: 'signed as approved',
   SIGNED_WITHOUT_APPROVAL: 'signed, but no sign_start with these terms is approved',
+  SIGNED_AFTER_RELEASE: 'signed, but its approval was released, so that no limit counts it',
   TXID_UNEXPECTED: 'signed once more under another txid, without an approved speed-up',
   FROZEN: 'signed as approved, but approvals are frozen',
 } as const;
@@ -230,7 +231,7 @@ async function decideNotification(
     code: result.code,
     because: NOTIFICATION_REASONS[result.code],
     decision: result.id,
-    alarm: result.code === 'SIGNED_WITHOUT_APPROVAL' || result.code === 'TXID_UNEXPECTED',
+    alarm: result.code !== 'NOTED' && result.code !== 'FROZEN',
     data: { txid },
   });
 }

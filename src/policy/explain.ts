@@ -185,6 +185,9 @@ const REASONS: Readonly<Record<string, string>> = {
   SCHEME_CHANGED:
     'the same order came before signed by another scheme; if the platform has changed its scheme, ' +
     'have it send the order under a new id, or write bindScheme: false at the source',
+  RELEASED:
+    'its approval was released, because the operation was reported as failed; ' +
+    '`countersign decisions explain` says who released it; to try again, send it under a new id',
   TERMS_CHANGED: 'the same id came before with other terms: another user, coin, amount, address or call',
 };
 

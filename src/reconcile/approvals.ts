@@ -46,6 +46,14 @@ export interface SourceJournal {
   readonly subjects: SubjectTable;
   /** The entries whose SUCCESS was not delivered: FAILURE was answered, or the client had gone. */
   readonly late: ReadonlySet<string>;
+  /** The subjects whose approval was released. */
+  readonly released: ReadonlyMap<string, Release>;
+}
+
+/** A release of an approval. */
+export interface Release {
+  readonly entry: string;
+  readonly atMs: number;
 }
 
 /** What must be known of an approval: its first SUCCESS that was delivered, or else its first. */
@@ -77,6 +85,7 @@ export interface JournalCollector {
 interface Collected {
   readonly subjects: SubjectTable;
   readonly late: Set<string>;
+  readonly released: Map<string, Release>;
   readonly hash: Hash;
 }
 
@@ -91,6 +100,7 @@ export function createCollector(): JournalCollector {
     const made = {
       subjects: createSubjectTable(),
       late: new Set<string>(),
+      released: new Map<string, Release>(),
       hash: createHash('sha256'),
     };
     sources.set(source, made);
@@ -133,13 +143,18 @@ export function createCollector(): JournalCollector {
         const collected = collectedOf(entry.source);
         use(collected, entry, []);
         collected.late.add(flat(entry.of));
+      } else if (entry.type === 'release') {
+        const collected = collectedOf(entry.source);
+        use(collected, entry, []);
+        collected.released.set(flat(entry.subject), { entry: flat(entry.id), atMs: entry.atMs });
       } else if (entry.type === 'notice') {
         addNotification(collectedOf(entry.source), entry, callbackOf(entry));
       } else if ((entry.type === 'decision' || entry.type === 'repeat') && entry.verdict === 'SUCCESS') {
         addSuccess(collectedOf(entry.source), entry, callbackOf(entry));
       }
     },
-    of: (source) => sources.get(source) ?? { subjects: createSubjectTable(), late: new Set() },
+    of: (source) =>
+      sources.get(source) ?? { subjects: createSubjectTable(), late: new Set(), released: new Map() },
     entries: () => used,
     digest() {
       const bySource = [...sources].sort(([a], [b]) => (a < b ? -1 : 1));

@@ -26,6 +26,11 @@ export const CLASSES = {
     counts: 'none',
     meaning: 'approved, but FAILURE was answered; neither billed nor signed',
   },
+  released: {
+    level: 'explained',
+    counts: 'none',
+    meaning: 'approved, then released as failed; neither billed nor signed',
+  },
   'speed-up': {
     level: 'explained',
     counts: 'none',
@@ -44,6 +49,11 @@ export const CLASSES = {
     counts: 'both',
     meaning: 'billed, but FAILURE was answered, because the approval came late',
   },
+  'billed-after-release': {
+    level: 'alarm',
+    counts: 'theirs',
+    meaning: 'billed, but its approval was released, so that no limit counts it',
+  },
   'billed-late': {
     level: 'exception',
     counts: 'theirs',
@@ -57,6 +67,11 @@ export const CLASSES = {
     level: 'alarm',
     counts: 'both',
     meaning: 'signed, but FAILURE was answered, because the approval came late',
+  },
+  'signed-after-release': {
+    level: 'alarm',
+    counts: 'theirs',
+    meaning: 'signed after its approval was released, so that no limit counts it',
   },
   'signed-late': {
     level: 'exception',

@@ -11,6 +11,9 @@ import {
   completeJournal,
   isOfDay,
   judgeEarlier,
+  judgeRelease,
+  releaseNote,
+  releaseOf,
 } from './source.ts';
 
 export interface PaymentParts extends SourceParts {
@@ -158,6 +161,8 @@ function judged(parts: PaymentParts, journal: SourceJournal, order: BilledOrder,
   if (earlier?.what === 'again') return item('billed-twice', earlier.note);
   const differences = differencesOf(order, approved);
   if (differences !== '') return item('billed-different', differences, ours);
+  const release = releaseOf(subjectOf(order), journal, parts);
+  if (release !== undefined) return item('billed-after-release', releaseNote(release, parts), ours);
   if (!answered.delivered) return item('billed-after-failure', 'see the entry of type late', ours);
   if (earlier?.what === 'late') return item('billed-late', `approved ${ours.time}; ${earlier.note}`);
   return item('matched', earlier?.note ?? '', ours);
@@ -203,9 +208,19 @@ function* unbilledItems(parts: PaymentParts, journal: SourceJournal, { firstLine
     const { id, billed } = approved;
     const answered = approvalOf(approved, journal, parts);
     const isBilled = billed !== undefined || firstLines.has(id);
-    if (answered === undefined || isBilled || !isOfDay(name, answered, parts)) continue;
+    if (answered === undefined || isBilled) continue;
     const ours = approvedSide(source, approved, answered);
     const item = { flow: 'payment', source, id, ours, theirs: undefined, note: '' } as const;
+    const release = judgeRelease(name, answered, journal, parts);
+    if (release !== undefined) {
+      yield {
+        ...item,
+        class: release.what === 'released' ? 'released' : 'billed-after-release',
+        note: release.note,
+      };
+      continue;
+    }
+    if (!isOfDay(name, answered, parts)) continue;
     if (!answered.delivered) yield { ...item, class: 'approved-late' };
     else if (earlier.ahead.has(name)) yield { ...item, class: 'settled-before' };
     else if (answered.atMs >= day.untilMs - settleMs) yield { ...item, class: 'settling' };

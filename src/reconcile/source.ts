@@ -1,5 +1,12 @@
 import { CountersignError } from '../errors.ts';
-import { type Answered, type Approved, type SourceJournal, amountText, answeredOf } from './approvals.ts';
+import {
+  type Answered,
+  type Approved,
+  type Release,
+  type SourceJournal,
+  amountText,
+  answeredOf,
+} from './approvals.ts';
 import type { Item, Side } from './classes.ts';
 import type { Day } from './day.ts';
 
@@ -60,7 +67,8 @@ export async function completeJournal(
 ): Promise<History> {
   const older = new Set<string>();
   for (const [name, approved] of journal.subjects) if (isIncomplete(approved)) older.add(name);
-  for (const name of earlier.settling.keys()) if (!journal.subjects.has(name)) older.add(name);
+  const carried = [...earlier.settling.keys(), ...journal.released.keys()];
+  for (const name of carried) if (!journal.subjects.has(name)) older.add(name);
   const history = older.size === 0 ? undefined : await lookUp(older);
   for (const name of older) {
     const found = history?.journal.subjects.get(name);
@@ -76,8 +84,46 @@ export async function completeJournal(
     );
   }
   const late = new Set([...journal.late, ...(history?.journal.late ?? [])]);
-  return { journal: { subjects: journal.subjects, late }, refusals: history?.refusals ?? new Map() };
+  const released = new Map([...journal.released, ...(history?.journal.released ?? [])]);
+  return {
+    journal: { subjects: journal.subjects, late, released },
+    refusals: history?.refusals ?? new Map(),
+  };
 }
+
+/** The release of an approval, if it was made by the end of this day. A later one is judged on its own day. */
+export function releaseOf(
+  subject: string,
+  { released }: Pick<SourceJournal, 'released'>,
+  { day }: Pick<SourceParts, 'day'>,
+): Release | undefined {
+  const release = released.get(subject);
+  return release !== undefined && release.atMs < day.untilMs ? release : undefined;
+}
+
+/**
+ * What a release of this day says about an approval that is not settled on it. Undefined if there is none.
+ * `again`: an earlier run found the approval billed or signed.
+ */
+export function judgeRelease(
+  subject: string,
+  answered: Answered,
+  journal: SourceJournal,
+  parts: Pick<SourceParts, 'source' | 'day' | 'settleMs' | 'earlier'>,
+): { readonly what: 'released' | 'settled'; readonly note: string } | undefined {
+  const release = releaseOf(subject, journal, parts);
+  if (release === undefined) return undefined;
+  const isNew = release.atMs >= parts.day.fromMs;
+  if (!isNew && !isOfDay(subject, answered, parts)) return undefined;
+  const note = releaseNote(release, parts);
+  if (!answered.delivered) return { what: 'released', note };
+  const earlier = judgeEarlier(subject, answered, parts);
+  const what = earlier?.what === 'again' ? 'settled' : 'released';
+  return { what, note: earlier === undefined ? note : `${note}; ${earlier.note}` };
+}
+
+export const releaseNote = ({ atMs, entry }: Release, { source }: Pick<SourceParts, 'source'>): string =>
+  `released ${new Date(atMs).toISOString()}, entry ${source}/${entry}`;
 
 /** Why something that settled now was approved before this day. */
 export type EarlierApproval =

@@ -15,6 +15,9 @@ import {
   completeJournal,
   isOfDay,
   judgeEarlier,
+  judgeRelease,
+  releaseNote,
+  releaseOf,
   sideText,
 } from './source.ts';
 
@@ -52,8 +55,14 @@ function* itemsOf(subject: Subject): Generator<Item> {
   const { day, settleMs } = parts;
   yield* signedItems(subject);
   const answered = approvalOf(approved, journal, parts);
-  if (answered === undefined || !isOfDay(name, answered, parts)) return;
+  if (answered === undefined) return;
   if (approved.notifications.some(({ atMs }) => atMs >= answered.atMs && atMs < day.untilMs)) return;
+  const release = judgeRelease(name, answered, journal, parts);
+  if (release !== undefined) {
+    yield itemOf(subject, 'released', { answered, note: release.note });
+    return;
+  }
+  if (!isOfDay(name, answered, parts)) return;
   if (!answered.delivered) yield itemOf(subject, 'approved-late', { answered });
   else if (answered.atMs >= day.untilMs - settleMs) yield itemOf(subject, 'settling', { answered });
   else yield itemOf(subject, 'approved-not-signed', { answered, note: carriedNote(parts, name) });
@@ -94,9 +103,14 @@ function* signedItems(subject: Subject): Generator<Item> {
 
 /** The first notification after the approval, or one without approval. */
 function firstItem(subject: Subject, signed: Notification, answered: Answered | undefined): Item {
-  const { parts, approved, name, refusal } = subject;
+  const { parts, journal, approved, name, refusal } = subject;
   if (answered === undefined)
     return itemOf(subject, 'signed-without-approval', { signed, note: refusalNote(refusal) });
+  if (signed.code === 'SIGNED_AFTER_RELEASE') {
+    const release = releaseOf(name, journal, parts);
+    const note = release === undefined ? '' : releaseNote(release, parts);
+    return itemOf(subject, 'signed-after-release', { signed, answered, note });
+  }
   if (signed.terms !== approved.terms || signed.code === 'SIGNED_WITHOUT_APPROVAL')
     return itemOf(subject, 'signed-different', { signed, answered, note: termsNote(signed, approved) });
   if (!answered.delivered)

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import {
   addressRange,
   filePath,
+  flagOr,
   list,
   oneOf,
   secretReference,
@@ -125,6 +126,10 @@ const opsPort = section({
     .describe(
       'The token that API calls must send, as `Authorization: Bearer TOKEN`. Without it, the API is off.',
     ),
+  releases: flagOr(false).describe(
+    'Whether the API may release approvals of operations that failed. Whoever has the token can then make ' +
+      'limits count less than was approved. The command `decisions release` does not need this setting.',
+  ),
 });
 
 /**

@@ -89,6 +89,7 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
       if (item.type === 'prices') state.addPrices(item);
       else if (item.type === 'list') state.applyList(item);
       else if (item.type === 'order') state.applyOrder(item);
+      else if (item.type === 'release') state.applyRelease(item);
       else if (item.type === 'decision' || item.type === 'repeat' || item.type === 'notice') {
         decideAgain(run, item);
         if (++callbacks % PROGRESS_EVERY === 0) progress?.(callbacks);
@@ -111,9 +112,9 @@ interface Run {
  * Decides one callback. If its verdict can't be known, it still changes the state as it did when recorded.
  */
 function decideAgain({ release, store, state, counts }: Run, entry: RecordedEntry): void {
-  // These two refusals changed no state when recorded, so they must not change it now.
+  // These refusals changed no state when recorded, so they must not change it now.
   if (entry.code === 'FROZEN' && entry.type === 'decision') return counts.frozen(entry);
-  if (entry.code === 'SCHEME_CHANGED') return counts.unchanged(entry);
+  if (entry.code === 'SCHEME_CHANGED' || entry.code === 'RELEASED') return counts.unchanged(entry);
   const read = recordedCallback(entry);
   if (typeof read === 'string') return counts.notKnown(entry, read);
   if (entry.code === 'TERMS_CHANGED' && !store.hasSubject(entry.source, entry.subject)) {

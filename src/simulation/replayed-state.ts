@@ -16,6 +16,8 @@ export interface ReplayedState {
   applyPrices(version: number, atMs: number): void;
   applyList(entry: RecordedEntry): void;
   applyOrder(entry: RecordedEntry): void;
+  /** Gives back what the candidate approved. */
+  applyRelease(entry: Pick<RecordedEntry, 'source' | 'subject' | 'atMs'>): void;
   /** Counts a repeat of a decision from before the record. */
   countOlderRepeat(): void;
   /** Notes a list that a rule of the candidate uses and the record does not have. */
@@ -34,6 +36,7 @@ interface Gaps {
   unpriced: number;
   unreadable: number;
   orders: number;
+  releases: number;
   repeats: number;
 }
 
@@ -44,6 +47,7 @@ export function createReplayedState(store: SimulationStore): ReplayedState {
     unpriced: 0,
     unreadable: 0,
     orders: 0,
+    releases: 0,
     repeats: 0,
   };
   const pending: RecordedPrices[] = [];
@@ -87,13 +91,18 @@ export function createReplayedState(store: SimulationStore): ReplayedState {
       } else if (store.hasOrder(source, subject)) store.cancelOrder({ source, subject, by: WHO.by }, atMs);
       else gaps.orders++;
     },
+    applyRelease({ source, subject, atMs }) {
+      if (store.hasSubject(source, subject)) store.releaseApproval(source, subject, atMs);
+      else gaps.releases++;
+    },
     countOlderRepeat: () => void gaps.repeats++,
     noteMissingList: (source, list) => void gaps.missing.add(`${source}/${list}`),
     warnings: () => warningsOf(gaps),
   };
 }
 
-function warningsOf({ missing, older, unpriced, unreadable, orders, repeats }: Gaps): readonly string[] {
+function warningsOf(gaps: Gaps): readonly string[] {
+  const { missing, older, unpriced, unreadable, orders, releases, repeats } = gaps;
   const warningFor = (count: number, text: string): readonly string[] => (count === 0 ? [] : [text]);
   return [
     ...[...missing]
@@ -108,6 +117,7 @@ function warningsOf({ missing, older, unpriced, unreadable, orders, repeats }: G
       `${repeats} repeats of decisions from before the record begins were decided as if they were the first`,
     ),
     ...warningFor(orders, `${orders} orders were cancelled that were announced before the record begins`),
+    ...warningFor(releases, `${releases} approvals were released that were given before the record begins`),
     ...warningFor(unreadable, `${unreadable} changes of lists or orders in the record can't be read`),
   ];
 }

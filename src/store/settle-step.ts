@@ -46,7 +46,10 @@ const NONE: readonly StepChoice[] = [];
 /** In place of a result that has no claim, by which an alternative would hold unchecked. */
 const NEVER: StepChoice = { decides: true, final: false, afresh: false, alternatives: [] };
 
-function stepChoices({ choices, claims }: Proposal): readonly StepChoice[] {
+export function stepChoices({
+  choices,
+  claims,
+}: Pick<Proposal, 'choices' | 'claims'>): readonly StepChoice[] {
   if (choices === undefined) return NONE;
   const claimsOf = Map.groupBy(claims.keys(), (index) => claims[index]?.result);
   const stepChoice = ({ decides, final, afresh, alternatives }: Choice): StepChoice => ({

@@ -61,6 +61,9 @@ export interface StoreHealth {
 export interface Decisions {
   settle(request: SettleRequest): Promise<SettleResult>;
   recordNotification(request: NotificationRequest): Promise<NotificationResult>;
+  /** What the store keeps about a subject; undefined if nothing was decided about it. */
+  subject(source: string, subject: string): Promise<SubjectState | undefined>;
+  releaseApproval(release: ApprovalRelease): Promise<ApprovalReleased>;
 }
 
 /** The members of a callback that a store needs. */
@@ -82,7 +85,8 @@ export interface SettleRequest {
 }
 
 type RefusalCode = 'RULE_REFUSED' | 'NO_POLICY' | 'NOTHING_IN_FORCE' | 'TOO_MANY_CLAIMS';
-export type DecisionCode = 'APPROVED' | RefusalCode | 'FROZEN' | 'TERMS_CHANGED' | 'SCHEME_CHANGED';
+export type DecisionCode =
+  'APPROVED' | RefusalCode | 'FROZEN' | 'TERMS_CHANGED' | 'SCHEME_CHANGED' | 'RELEASED';
 
 /**
  * One atomic step:
@@ -94,7 +98,8 @@ export type DecisionCode = 'APPROVED' | RefusalCode | 'FROZEN' | 'TERMS_CHANGED'
  *    is written for either.
  * 3. If the subject has other terms, `decided` TERMS_CHANGED is journalled, and the subject stays as it is.
  *    The subject is bound to the scheme of its first signed decision. With another scheme, SCHEME_CHANGED is
- *    journalled in the same way.
+ *    journalled in the same way. So is RELEASED, with the entry of the release as `of`, once the approval was
+ *    released.
  * 4. All claims are checked, in order, so that each can be reported. A window claim whose key the subject has
  *    reserved before holds and is not reserved again, as long as the window counts that reservation. Once
  *    the window no longer counts it, the claim is checked again. Otherwise payments that were approved in
@@ -124,7 +129,7 @@ export type SettleResult =
       readonly atMs: number;
       readonly verdict: Verdict;
       readonly code: DecisionCode;
-      /** One for each claim of the request, in order; empty for FROZEN, TERMS_CHANGED and SCHEME_CHANGED. */
+      /** One for each claim of the request, in order; empty for the codes of steps 1 and 3. */
       readonly claims: readonly ClaimResult[];
     }
   | {
@@ -150,11 +155,13 @@ export interface NotificationRequest {
  */
 export const TXIDS_MAX = 100;
 
-export type NotificationCode = 'NOTED' | 'SIGNED_WITHOUT_APPROVAL' | 'TXID_UNEXPECTED' | 'FROZEN';
+export type NotificationCode =
+  'NOTED' | 'SIGNED_WITHOUT_APPROVAL' | 'SIGNED_AFTER_RELEASE' | 'TXID_UNEXPECTED' | 'FROZEN';
 
 /**
  * `sign_success`, in one atomic step. The code is SIGNED_WITHOUT_APPROVAL unless the subject is known with
- * the same terms and a `sign_start` about it is approved. It is TXID_UNEXPECTED if the txid is new and the
+ * the same terms and a `sign_start` about it is approved. It is SIGNED_AFTER_RELEASE if that approval was
+ * released. It is TXID_UNEXPECTED if the txid is new and the
  * subject already has a txid for its `sign_start` and one for each approved speed-up, or has TXIDS_MAX
  * txids. Otherwise the code is NOTED with SUCCESS, or, while the store is frozen, FROZEN with FAILURE. In
  * every case a new txid of a known subject with the same terms is recorded, up to TXIDS_MAX. The journal gets
@@ -166,6 +173,72 @@ export interface NotificationResult {
   readonly verdict: Verdict;
   readonly code: NotificationCode;
 }
+
+// ---- released approvals ----
+
+/** A subject, as far as a release needs it. */
+export interface SubjectState {
+  readonly nowMs: number;
+  /** Another text after each entry about the subject. */
+  readonly version: string;
+  /** The journal entries of the approvals that stand. */
+  readonly approvals: readonly string[];
+  /** Whether a txid of it was recorded. */
+  readonly hasTxid: boolean;
+  /** The counters in which it reserved, and until when each amount counts. */
+  readonly reserved: readonly (readonly [key: string, untilMs: number])[];
+  readonly released: Released | undefined;
+}
+
+/** Who released an approval, and why. */
+export interface Released {
+  /** The journal entry. */
+  readonly id: string;
+  readonly atMs: number;
+  readonly by: string;
+  readonly message: string;
+}
+
+/** An amount that a subject reserved, and that its counter still counts. */
+export interface CountedReservation {
+  readonly key: string;
+  readonly amount: Amount;
+  /** The end of the counter's bucket that has the amount. */
+  readonly bucketEndMs: number;
+  /** From this instant the amount no longer counts. */
+  readonly untilMs: number;
+}
+
+export interface ApprovalRelease {
+  readonly source: string;
+  readonly subject: string;
+  /** That of the {@link SubjectState} from which the caller knows that the subject may be released. */
+  readonly version: string;
+  /** The journal entry of the approval. */
+  readonly of: string;
+  readonly by: string;
+  readonly message: string;
+  /** The amounts to give back, each of another counter. */
+  readonly amounts: readonly CountedReservation[];
+  /** JSON for the journal: see ReleaseDetail in approval-release.ts. */
+  readonly detail: string;
+}
+
+/**
+ * One atomic step, also while the store is frozen:
+ *
+ * - `unknown`: nothing was decided about the subject. `before`: it was released before. `changed`: the subject
+ *   has another version, or one of the amounts no longer counts. `short`: these counters hold less than the
+ *   amount in the bucket. Nothing is written for any of them.
+ * - `released`: the amounts are taken out of their counters, the subject forgets all its reservations, and
+ *   `settle` refuses it from now on. The journal gets an entry of type `release`.
+ *
+ * Marks and orders stay as they are.
+ */
+export type ApprovalReleased =
+  | { readonly outcome: 'released' | 'before'; readonly released: Released }
+  | { readonly outcome: 'unknown' | 'changed' }
+  | { readonly outcome: 'short'; readonly keys: readonly string[] };
 
 // ---- what is in force ----
 
@@ -461,6 +534,8 @@ export const JOURNAL_TYPES = [
   'clock',
   /** The store was frozen, or freezes were lifted. */
   'freeze',
+  /** An approval was released. The detail is JSON: see approval-release.ts. */
+  'release',
   /** A person closed an exception of a reconciliation. The detail is JSON: see src/reconcile/close.ts. */
   'reconciliation',
 ] as const;

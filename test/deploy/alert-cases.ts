@@ -73,6 +73,7 @@ export const alertCases: Readonly<Record<string, AlertCases>> = {
   CountersignSchemeChanged: alarm('SCHEME_CHANGED', 'TERMS_CHANGED'),
   CountersignSignedWithoutApproval: alarm('SIGNED_WITHOUT_APPROVAL', 'TERMS_CHANGED'),
   CountersignTxidUnexpected: alarm('TXID_UNEXPECTED', 'SIGNED_WITHOUT_APPROVAL'),
+  CountersignSignedAfterRelease: alarm('SIGNED_AFTER_RELEASE', 'TXID_UNEXPECTED'),
   CountersignOtherAlarm: alarm('SOMETHING_NEW', 'TERMS_CHANGED'),
   CountersignFrozen: {
     fires: [{ series: { [`countersign_frozen{${A}}`]: '0x40', [`countersign_frozen{${B}}`]: '0x20 1x20' } }],

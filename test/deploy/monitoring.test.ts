@@ -193,12 +193,18 @@ describe('the alerts', () => {
 
   it('see the very first alarm of a kind, and not only the second', () => {
     const onAlarms = alertRules.filter(({ expr }) => expr.includes('countersign_alarms_total'));
-    expect(onAlarms.length).toBe(5);
+    expect(onAlarms.length).toBe(6);
     for (const { expr } of onAlarms) expect(expr).toMatch(/unless countersign_alarms_total\{.*\} offset 10m/);
   });
 
   it('tell of each alarm that the service can raise by its own name', () => {
-    for (const code of ['TERMS_CHANGED', 'SCHEME_CHANGED', 'SIGNED_WITHOUT_APPROVAL', 'TXID_UNEXPECTED']) {
+    for (const code of [
+      'TERMS_CHANGED',
+      'SCHEME_CHANGED',
+      'SIGNED_WITHOUT_APPROVAL',
+      'SIGNED_AFTER_RELEASE',
+      'TXID_UNEXPECTED',
+    ]) {
       const telling = alertRules.filter(({ expr }) =>
         expr.includes(`countersign_alarms_total{code="${code}"}`),
       );

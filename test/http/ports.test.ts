@@ -56,8 +56,16 @@ describe('the ops port', () => {
   const metrics = (): Promise<{ contentType: string; text: string }> =>
     Promise.resolve({ contentType: 'text/x', text: 'm 1\n' });
   const never = (): Promise<never> => Promise.reject(new Error('the store is not to be asked'));
-  const store = { expectOrder: never, order: never, cancelOrder: never, prices: never, changePrices: never };
-  const api: ApiParts = { store, sources: [], token: undefined, clock: () => 0, onDenied: () => undefined };
+  const orders = { expectOrder: never, order: never, cancelOrder: never };
+  const approvals = { subject: never, releaseApproval: never, entries: never, entry: never };
+  const api: ApiParts = {
+    store: { ...orders, ...approvals, prices: never, changePrices: never },
+    sources: [],
+    token: undefined,
+    releases: true,
+    clock: () => 0,
+    onDenied: () => undefined,
+  };
   const check = { name: 'store', ok: false, because: 'the store is down' };
 
   it('is alive while it is not ready, and says what is missing', async () => {

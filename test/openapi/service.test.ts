@@ -30,7 +30,7 @@ import { createValidators, mediaTypesOf, operationsOf, pointerOf, readDocument }
 const document = readDocument('service');
 const faultsOf = createValidators(document);
 const TOKEN = 'ops-token-of-the-tests';
-const OPS = { port: '0', token: { env: 'OPS_TOKEN' } };
+const OPS = { port: '0', token: { env: 'OPS_TOKEN' }, releases: 'true' };
 const BEARER = { authorization: `Bearer ${TOKEN}` };
 const JSON_TYPE = { 'content-type': 'application/json' };
 const DEMO = 'config/demo';
@@ -89,9 +89,11 @@ const ORDER = {
   id: 'a-1',
   members: { userId: '12345', symbol: 'USDT1742', amount: '100', scheme: 'rsa' },
 };
+const RELEASE = { source: 'shop', kind: 'payment', id: 'r-1', message: 'never debited' };
 const PATHS = {
   order: '/api/orders/{source}/{kind}/{id}',
   orders: '/api/orders',
+  releases: '/api/releases',
   prices: '/api/prices',
 } as const;
 
@@ -131,6 +133,12 @@ describe('the ops port', () => {
     [413, 'PUT', 'prices', '', { prices: { BTC: { price: '1'.repeat(70_000) } } }],
     [415, 'POST', 'orders', '', ORDER, { 'content-type': 'text/plain' }],
     [415, 'PUT', 'prices', '', { prices: {} }, { 'content-encoding': 'gzip' }],
+    [404, 'POST', 'releases', '', RELEASE],
+    [400, 'POST', 'releases', '', { ...RELEASE, message: '' }],
+    [400, 'POST', 'releases', '', { ...RELEASE, source: 'nobody' }],
+    [413, 'POST', 'releases', '', { ...RELEASE, message: '1'.repeat(70_000) }],
+    [415, 'POST', 'releases', '', RELEASE, { 'content-type': 'text/plain' }],
+    [401, 'POST', 'releases', '', RELEASE, { authorization: '' }],
     [200, 'PUT', 'prices', '', { prices: { BTC: { price: '97000.5' } } }],
     [200, 'GET', 'prices', ''],
     [400, 'PUT', 'prices', '', { prices: { BTC: { price: '0' } } }],
@@ -146,8 +154,24 @@ describe('the ops port', () => {
     expect(faultsOfAnswer(method.toLowerCase(), PATHS[name], answer)).toEqual([]);
   });
 
+  it('answers 201, 200 and 409 to POST /api/releases as the document says', async () => {
+    const first = { appOrderId: 'r-1' };
+    expect(await service.pay(first, 'rsa')).toBe('SUCCESS');
+    for (const [status, body] of [
+      [409, { ...RELEASE, members: { amount: '1' } }],
+      [201, { ...RELEASE, members: { userId: '12345' } }],
+      [200, RELEASE],
+    ] as const) {
+      const answer = await call('POST', PATHS.releases, body);
+      expect(answer.status).toBe(status);
+      expect(faultsOfAnswer('post', PATHS.releases, answer)).toEqual([]);
+    }
+    expect(await service.pay(first, 'rsa')).toBe('FAILURE');
+  });
+
   it.each([
     ['post', PATHS.orders],
+    ['post', PATHS.releases],
     ['put', PATHS.prices],
   ])('answers 408 to a late %s %s as the document says', async (method, path) => {
     const head = `${method.toUpperCase()} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
@@ -250,6 +274,7 @@ describe('the ops port in trouble', () => {
     ['POST', PATHS.orders, '/api/orders', ORDER],
     ['GET', PATHS.order, '/api/orders/shop/payment/a', undefined],
     ['DELETE', PATHS.order, '/api/orders/shop/payment/a', undefined],
+    ['POST', PATHS.releases, '/api/releases', RELEASE],
     ['GET', PATHS.prices, '/api/prices', undefined],
     ['PUT', PATHS.prices, '/api/prices', { prices: { BTC: { price: '1' } } }],
   ] as const;
@@ -285,9 +310,16 @@ describe('the ops port in trouble', () => {
 
   it('answers 500 to a fault of its own as the document says', async () => {
     const fail = (): Promise<never> => Promise.reject(new Error('a fault of the program'));
-    const store = { expectOrder: fail, order: fail, cancelOrder: fail, prices: fail, changePrices: fail };
-    const sources = [{ name: 'shop', kinds: ['payment'] as Kind[], schemes: ['rsa'] }];
-    const api: ApiParts = { store, sources, token: () => TOKEN, clock: () => 0, onDenied: () => undefined };
+    const orders = { expectOrder: fail, order: fail, cancelOrder: fail };
+    const approvals = { subject: fail, releaseApproval: fail, entries: fail, entry: fail };
+    const api: ApiParts = {
+      store: { ...orders, ...approvals, prices: fail, changePrices: fail },
+      sources: [{ name: 'shop', kinds: ['payment'] as Kind[], schemes: ['rsa'] }],
+      token: () => TOKEN,
+      releases: true,
+      clock: () => 0,
+      onDenied: () => undefined,
+    };
     const app = createOpsApp({ readiness: fail, metrics: fail, api, hosts: [] });
     const all = [
       ...routes,
@@ -403,7 +435,7 @@ it('all examples are valid', () => {
   const found = mediaTypesOf(document).flatMap(({ pointer, examples }) =>
     Object.values(examples).map(({ value }) => ({ pointer, faults: faultsOf(pointer, value) })),
   );
-  expect(found.length).toBe(8);
+  expect(found.length).toBe(9);
   expect(found.filter(({ faults }) => faults.length > 0)).toEqual([]);
 });
 
@@ -476,6 +508,7 @@ describe('the routes', () => {
     store: {} as never,
     sources: [],
     token: undefined,
+    releases: true,
     clock: () => 0,
     onDenied: () => undefined,
   };
@@ -538,7 +571,8 @@ describe('the routes', () => {
       .split('\n')
       .find((line) => line.startsWith(`| \`${route.method.toUpperCase()} /api${path}\``));
     const { answers, refusals } = route;
-    const own = refusals.filter((code) => code === 'NOT_FOUND' || code === 'ORDER_CONFLICT').map(statusOf);
+    const named: ReadonlySet<string> = new Set(['NOT_FOUND', 'ORDER_CONFLICT', 'RELEASE_REFUSED']);
+    const own = refusals.filter((code) => named.has(code)).map(statusOf);
     const expected = new Set([...Object.keys(answers), ...own.map(String)]);
     expect(row?.split('|').at(-2)?.match(/\d{3}/g)?.toSorted()).toEqual([...expected].toSorted());
   });

@@ -5,6 +5,7 @@ import { onTestFinished } from 'vitest';
 import { callbackKinds } from '../../src/callback/kinds.ts';
 import type { Callback, Kind } from '../../src/callback/callback.ts';
 import type { Store } from '../../src/store/store.ts';
+import { releaseApproval } from '../../src/orders/release.ts';
 import { readMembers } from '../../src/values/members.ts';
 import { type StorePlace, openPlace } from '../archive/place.ts';
 import { type Place, type Ran, placeIn } from '../cli/terminal.ts';
@@ -59,6 +60,8 @@ export interface World extends Place {
   readonly refuse: (paid: Paid) => Promise<string>;
   /** The SUCCESS of an entry was not delivered. */
   readonly late: (entry: string, id: string, source?: string, atMs?: number) => Promise<void>;
+  /** Releases what was approved. */
+  readonly release: (id: string, source?: 'shop' | 'vault', atMs?: number) => Promise<void>;
   readonly approve: (withdrawn: Withdrawn) => Promise<string>;
   readonly sign: (withdrawn: Withdrawn & { readonly txid: string }) => Promise<string>;
   /** Writes the bill's file as JSON Lines and reconciles with it. */
@@ -174,6 +177,12 @@ export async function openWorld(redis?: string): Promise<World> {
         of,
         detail: '{}',
       });
+    },
+    async release(id, source = 'shop', atMs = nowMs) {
+      nowMs = atMs;
+      const kind = source === 'shop' ? 'payment' : 'transfer';
+      const released = { source, kind, id, members: {}, message: 'it failed', by: 'ada' } as const;
+      await releaseApproval(store, [{ name: source, kinds: [kind], schemes: [] }], released);
     },
     approve(withdrawn) {
       const { kind = 'transfer', atMs = NOON_MS } = withdrawn;

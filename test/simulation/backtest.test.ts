@@ -253,6 +253,33 @@ describe('what a backtest can not know', () => {
     expect(await run(made, policy(LIMIT, window(1000)))).toMatchObject({ notKnown: 0, unchanged: 2 });
   });
 
+  it('what was released counts no more, and its repeats stay refused', async () => {
+    const limits = policy(LIMIT, window(1000), 'window-limit: { window: 7d, max: 2000 }');
+    const approved = { over: { type: 'decision', verdict: 'SUCCESS', code: 'APPROVED' } } as const;
+    const refusedAgain = { over: { type: 'decision', verdict: 'FAILURE', code: 'RELEASED' } } as const;
+    const refused = { over: { type: 'decision', verdict: 'FAILURE', code: 'RULE_REFUSED' } } as const;
+    const releaseOf = (subject: string, atMs: number) => ({ type: 'release', subject, atMs }) as const;
+    const made = recorder(limits);
+    pay(made, '1', '900');
+    pay(made, '2', '900');
+    made.add(releaseOf('payment:1', 1));
+    made.add(releaseOf('payment:0', 1));
+    pay(made, '1', '900', 1, refusedAgain);
+    pay(made, '3', '1000', 1, approved);
+    pay(made, '4', '1', 1, refused);
+    // The hour of the first approval is over: its release would give nothing back to that window.
+    pay(made, '5', '900', 2 * HOUR_MS, approved);
+    pay(made, '6', '200', 4 * HOUR_MS, refused);
+    made.add(releaseOf('payment:5', 4 * HOUR_MS));
+    pay(made, '7', '1000', 4 * HOUR_MS, approved);
+    expect(await run(made, limits)).toMatchObject({
+      changed: [],
+      notKnown: 0,
+      unchanged: 8,
+      warnings: ['1 approvals were released that were given before the record begins'],
+    });
+  });
+
   it('is what the terms were of an id that came first before the record begins', async () => {
     const made = recorder(policy(LIMIT));
     pay(made, '1', '1', 0, { over: { verdict: 'FAILURE', code: 'TERMS_CHANGED' } });

@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { describeAfresh } from './conformance/afresh.ts';
+import { describeApprovalReleases } from './conformance/approval-releases.ts';
 import { describeAged } from './conformance/aged.ts';
 import { describeChoices } from './conformance/choices.ts';
 import { describeConcurrency } from './conformance/concurrency.ts';
@@ -69,6 +70,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeLists(open);
     describeJournal(open);
     describeAfresh(open);
+    describeApprovalReleases(open);
     describeAged(open);
     describeMarks(open);
     describeOrders(open);

@@ -63,6 +63,8 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
       );
     case 'freeze':
       return freezeReason(detail);
+    case 'release':
+      return releaseReason(detail);
     case 'reconciliation':
       return `${detail.by} closed an exception of a reconciliation: ${detail.message ?? ''}`;
     case 'refused':
@@ -76,6 +78,14 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
 function listReason({ list, by, add = [], remove = [], message = '' }: Detail): string {
   const reason = message === '' ? '' : `; ${message}`;
   return `the list ${list} was changed by ${by}: ${add.length} to add, ${remove.length} to remove${reason}`;
+}
+
+/** Such as `released by ada: never debited; given back: 100 in daily/window-limit#1`. */
+function releaseReason({ by, message = '', amounts = [], kept = [] }: Detail): string {
+  const given = amounts.map(({ policy, rule, amount }) => `${amount} in ${policy}/${rule}`);
+  const back = given.length === 0 ? '' : `; given back: ${given.join(', ')}`;
+  const left = kept.length === 0 ? '' : `; not given back: ${kept.length} counts, until their windows end`;
+  return `released by ${by}: ${message}${back}${left}`;
 }
 
 /** Such as `frozen by ada as f3: drill`, or `carol lifted f3 of ada: drill; still frozen by f5`. */
@@ -154,6 +164,11 @@ const detailShape = z
       .optional()
       .catch(undefined),
     standing: texts,
+    amounts: z
+      .array(z.object({ policy: z.string(), rule: z.string(), amount: z.string() }))
+      .optional()
+      .catch(undefined),
+    kept: z.array(z.unknown()).optional().catch(undefined),
     proposal: z.unknown().optional(),
   })
   .catch({});
@@ -165,6 +180,17 @@ const detailOf = ({ detail }: JournalEntry): Detail => detailShape.parse(jsonOrT
 /** The name of an entry, such as `shop/17`. */
 export function entryName({ source, id }: Pick<JournalEntry, 'source' | 'id'>): string {
   return `${source}/${id}`;
+}
+
+/** A title for the entry that another one names as its `of`. */
+export function titleOfFirst(first: JournalEntry, entry: Pick<JournalEntry, 'type'>): string {
+  const title =
+    first.type === 'release'
+      ? 'The release'
+      : entry.type === 'release'
+        ? 'The approval'
+        : 'The first decision';
+  return `${title}, ${entryName(first)}`;
 }
 
 /** A decision as text: the verdict, the reason, and the result of each rule. */

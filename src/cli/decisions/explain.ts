@@ -2,7 +2,14 @@ import type { HistoryEntry, JournalEntry, Store } from '../../store/store.ts';
 import type { CommandRow } from '../command.ts';
 import { columns, counted, isoTime, printable } from '../print.ts';
 import { sourceOption } from '../sources.ts';
-import { type EntryExplanation, decisionJson, entryName, explainJournalEntry, wordOf } from './decision.ts';
+import {
+  type EntryExplanation,
+  decisionJson,
+  entryName,
+  explainJournalEntry,
+  titleOfFirst,
+  wordOf,
+} from './decision.ts';
 import { entryOf, pairs } from './show.ts';
 
 const HISTORY_MAX = 1000;
@@ -21,7 +28,7 @@ export const decisionsExplain: CommandRow = {
     const first = entry.of === '' ? undefined : await store.entry(entry.source, entry.of);
     const texts = [await explanation(store, entry, first)];
     if (first !== undefined)
-      texts.push(`The first decision, ${entryName(first)}:\n\n${await explanation(store, first)}`);
+      texts.push(`${titleOfFirst(first, entry)}:\n\n${await explanation(store, first)}`);
     session.print(texts.join('\n\n'), {
       ...(await explanationJson(store, entry, first)),
       ...(first && { first: await explanationJson(store, first) }),
@@ -48,6 +55,7 @@ const OTHERWISE: Readonly<Record<string, string>> = {
   FROZEN: 'without the freeze',
   TERMS_CHANGED: 'with unchanged terms',
   SCHEME_CHANGED: 'with the same scheme',
+  RELEASED: 'without the release',
 };
 
 /** What would have refused without the deciding refusal. */

@@ -8,8 +8,8 @@ import {
   type EntryExplanation,
   decisionJson,
   describeDecision,
-  entryName,
   explainJournalEntry,
+  titleOfFirst,
 } from './decision.ts';
 
 export const decisionsShow: CommandRow = {
@@ -25,7 +25,7 @@ export const decisionsShow: CommandRow = {
     const first = entry.of === '' ? undefined : await store.entry(source, entry.of);
     const texts = [
       entryText(entry, first),
-      ...(first === undefined ? [] : [`The first decision, ${entryName(first)}:\n\n${entryText(first)}`]),
+      ...(first === undefined ? [] : [`${titleOfFirst(first, entry)}:\n\n${entryText(first)}`]),
     ];
     session.print(texts.join('\n\n'), {
       ...decisionJson(entry, first),
@@ -109,7 +109,7 @@ function factsOf(
 
 /** Whether it is a change by a person or a service. Such entries have no sender. */
 const isChange = ({ type }: JournalEntry): boolean =>
-  ['list', 'order', 'freeze', 'reconciliation'].includes(type);
+  ['list', 'order', 'freeze', 'release', 'reconciliation'].includes(type);
 
 /** The values that are not empty, such as `amount 5000.5, max 1000`. */
 export function pairs(values: Readonly<Record<string, string>>): string {

@@ -68,8 +68,9 @@ export const replayCommand: CommandRow = {
 
 const NOTES = `
 The command sends decisions, repeats and sign_success notifications. It only counts self-checks, unreadable
-callbacks, and changes of lists, orders, prices, freezes and the clock. Enter lists, orders and prices at
-the instance before. The instance verifies each callback like any other.
+callbacks, and changes of lists, orders, prices, freezes, releases and the clock. Enter lists, orders and
+prices at the instance before. A callback that was refused because its approval was released (RELEASED) is
+a repeat for the instance, which did not release it. The instance verifies each callback like any other.
 
 The instance uses its own clock. A record of days that is sent in seconds falls into one window, so limits
 over a window may refuse more callbacks. If several callbacks are sent at once, two of them may reach a

@@ -34,7 +34,7 @@ function latencyText({ latencyMs }: ReplayReport): string {
 }
 
 /** The changes in a record that a replay counts and does not send. */
-const CHANGED = 'lists, orders, prices, freezes or the clock';
+const CHANGED = 'lists, orders, prices, freezes, releases or the clock';
 
 function skippedText({ skipped: { late, refused, selfChecks, changes } }: ReplayReport): string {
   const counts = [

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Window, WindowClaim } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
+import type { CountedReservation } from '../store.ts';
 import { amount, integer, text } from './rows.ts';
 
 type Counted = Pick<WindowClaim, 'key' | 'window'>;
@@ -18,6 +19,10 @@ export interface Counters {
     nowMs: number,
     sum: { readonly held: Amount; readonly added: Amount },
   ): number;
+  /** Whether the counter's bucket holds at least the amount. */
+  has(source: string, reservation: CountedReservation): boolean;
+  /** Takes the amount out of its bucket, which must hold it. */
+  giveBack(source: string, reservation: CountedReservation): void;
   /** Deletes at most `limit` counters whose last bucket has expired. */
   expire(nowMs: number, limit: number): void;
 }
@@ -61,12 +66,27 @@ export function createCounters(connection: DatabaseSync): Counters {
     return total;
   };
 
+  const inBucket = (
+    source: string,
+    { key, bucketEndMs }: Pick<CountedReservation, 'key' | 'bucketEndMs'>,
+  ): Amount => {
+    const bucket = findBucket.get(source, key, bucketEndMs);
+    return bucket === undefined ? 0n : amount(bucket, 'amount');
+  };
+
   return {
     used,
+    has: (source, reservation) => inBucket(source, reservation) >= reservation.amount,
+    giveBack(source, reservation) {
+      const { key, bucketEndMs } = reservation;
+      const counter = find.get(source, key);
+      if (counter === undefined) throw new Error(`the counter ${key} has a bucket and no total`);
+      retotal.run(String(amount(counter, 'total') - reservation.amount), source, key);
+      saveBucket.run(source, key, bucketEndMs, String(inBucket(source, reservation) - reservation.amount));
+    },
     add(source, claim, nowMs, { held, added }) {
       const { endMs, expiresMs } = bucketOf(claim.window, nowMs);
-      const bucket = findBucket.get(source, claim.key, endMs);
-      const before = bucket === undefined ? 0n : amount(bucket, 'amount');
+      const before = inBucket(source, { key: claim.key, bucketEndMs: endMs });
       save.run(source, claim.key, String(held + added), expiresMs);
       saveBucket.run(source, claim.key, endMs, String(before + added));
       return expiresMs;

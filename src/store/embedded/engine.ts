@@ -4,7 +4,7 @@ import type { NotificationStep, SettleStep } from '../settle-step.ts';
 import type { NotificationResult, SettleResult, Store } from '../store.ts';
 import type { Database } from './database.ts';
 import { createJournal } from './journal.ts';
-import { recordNotification, settle } from './settle.ts';
+import { recordNotification, releaseApproval, settle } from './settle.ts';
 import { type Tables, cacheInForce, createTables } from './tables.ts';
 import { type ClockRequest, type Instant, createClockTable, createTime } from './time.ts';
 import { type BatchResult, createCommit } from './transaction.ts';
@@ -12,6 +12,7 @@ import { type BatchResult, createCommit } from './transaction.ts';
 /** The verbs that write. Each runs inside a transaction, at the store's time. */
 export interface WriteVerbs extends Pick<
   Store,
+  | 'releaseApproval'
   | 'push'
   | 'freeze'
   | 'unfreeze'
@@ -104,6 +105,7 @@ function createHandlers(
   return {
     settle: (step, now) => settle(tables, step, now),
     recordNotification: (step, { nowMs }) => recordNotification(tables, step, nowMs),
+    releaseApproval: (release, { nowMs }) => releaseApproval(tables, release, nowMs),
     push: changingInForce((push, nowMs) => releases.push(push, nowMs)),
     freeze: changingInForce((freeze, nowMs) => releases.freeze(freeze, nowMs)),
     unfreeze: changingInForce((unfreeze, nowMs) => releases.unfreeze(unfreeze, nowMs)),

@@ -18,6 +18,8 @@ export interface JournalTable {
   /** Throws USAGE for a limit outside 1 to 1000, or an `after` that is no id. */
   entries(query: JournalQuery): readonly JournalEntry[];
   size(source: string): number;
+  /** The id of the newest entry about a subject; the empty text without one. */
+  newestAbout(source: string, subject: string): string;
   /** See Journal.dropEntries. */
   drop(drop: { readonly source: string; readonly upTo: string }): number;
   /** Deletes at most `limit` entries from before the instant. */
@@ -39,6 +41,10 @@ export function createJournal(connection: DatabaseSync): JournalTable {
   const countEntries = connection.prepare('SELECT entries FROM tally WHERE source = ?');
   const oldest = connection.prepare('SELECT id, at_ms FROM journal ORDER BY id LIMIT 1');
   const dropExpired = connection.prepare('DELETE FROM journal WHERE id < ? AND at_ms < ?');
+  const newestAbout = connection.prepare(
+    `SELECT id FROM journal INDEXED BY journal_by_subject
+     WHERE source = ? AND subject = ? ORDER BY id DESC LIMIT 1`,
+  );
   const search = createSearch(connection);
 
   const append: JournalTable['append'] = (entry) => {
@@ -61,6 +67,10 @@ export function createJournal(connection: DatabaseSync): JournalTable {
     size(source) {
       const row = countEntries.get(source);
       return row === undefined ? 0 : integer(row, 'entries');
+    },
+    newestAbout(source, subject) {
+      const row = newestAbout.get(source, subject);
+      return row === undefined ? '' : String(integer(row, 'id'));
     },
     expire(beforeMs, limit) {
       const first = oldest.get();

@@ -214,4 +214,6 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX distinct_value_by_end ON distinct_value (until_ms);
   `,
+  // The same for the records of subjects whose approval was released.
+  '',
 ];

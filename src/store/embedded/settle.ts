@@ -1,5 +1,11 @@
 import type { NotificationStep, SettleStep } from '../settle-step.ts';
-import type { NotificationResult, SettleResult } from '../store.ts';
+import type {
+  ApprovalRelease,
+  ApprovalReleased,
+  CountedReservation,
+  NotificationResult,
+  SettleResult,
+} from '../store.ts';
 import { type CheckedClaims, type ClaimTables, checkClaims, listVersions, reserve } from './claims.ts';
 import type { JournalTable } from './journal.ts';
 import type { ReleaseTables } from './in-force.ts';
@@ -40,6 +46,9 @@ export function settle(tables: SettleTables, request: SettleStep, { nowMs, ahead
   if (subject !== undefined && changesScheme(subject, request)) {
     return refuse(tables, request, nowMs, 'SCHEME_CHANGED');
   }
+  if (subject?.released !== undefined) {
+    return refuse(tables, request, nowMs, 'RELEASED', subject.released.id);
+  }
 
   const claims = checkClaims(tables, request, subject, nowMs);
   // If no revision is in force, no policy can approve.
@@ -68,6 +77,29 @@ export function recordNotification(
   return { id, atMs, verdict, code };
 }
 
+/** The atomic step that ApprovalReleased describes. Runs inside a transaction. */
+export function releaseApproval(
+  { subjects, counters, journal }: Pick<SettleTables, 'subjects' | 'counters' | 'journal'>,
+  { source, subject, version, of, by, message, amounts, detail }: ApprovalRelease,
+  atMs: number,
+): ApprovalReleased {
+  const known = subjects.find(source, subject);
+  if (known === undefined) return { outcome: 'unknown' };
+  if (known.released !== undefined) return { outcome: 'before', released: known.released };
+  const isCounted = ({ key, untilMs }: CountedReservation): boolean =>
+    untilMs > atMs && known.reserved.some((each) => each[0] === key && each[1] === untilMs);
+  if (journal.newestAbout(source, subject) !== version || !amounts.every(isCounted)) {
+    return { outcome: 'changed' };
+  }
+  const short = amounts.filter((each) => !counters.has(source, each));
+  if (short.length > 0) return { outcome: 'short', keys: short.map(({ key }) => key) };
+  for (const each of amounts) counters.giveBack(source, each);
+  const id = journal.append({ source, atMs, type: 'release', subject, code: 'RELEASED', of, detail });
+  const released = { id, atMs, by, message };
+  subjects.save(source, subject, { ...known, reserved: [], released }, atMs);
+  return { outcome: 'released', released };
+}
+
 /** Whether the earlier decision about the same question is repeated. */
 function isRepeated(
   { lists }: SettleTables,
@@ -85,10 +117,11 @@ function refuse(
   { journal }: SettleTables,
   { source, subject, revision, detail }: SettleStep,
   atMs: number,
-  code: 'FROZEN' | 'TERMS_CHANGED' | 'SCHEME_CHANGED',
+  code: 'FROZEN' | 'TERMS_CHANGED' | 'SCHEME_CHANGED' | 'RELEASED',
+  of = '',
 ): SettleResult {
   const decision = { atMs, verdict: 'FAILURE', code, claims: [] } as const;
-  const id = journal.append({ ...decision, source, type: 'decision', subject, revision, detail });
+  const id = journal.append({ ...decision, source, type: 'decision', subject, revision, of, detail });
   return { outcome: 'decided', id, ...decision };
 }
 

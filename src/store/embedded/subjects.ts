@@ -47,6 +47,11 @@ const subjectRecord = z.strictObject({
   txids: z.array(z.string()).readonly().default([]),
   /** Whether an approval has used up the order that was announced for it. */
   usesOrder: z.boolean().default(false),
+  /** Set once its approval was released. */
+  released: z
+    .strictObject({ id: z.string(), atMs: z.number(), by: z.string(), message: z.string() })
+    .readonly()
+    .optional(),
 });
 
 export type StoredDecision = z.infer<typeof storedDecision>;
@@ -167,6 +172,7 @@ export function notificationCode(
   const speedUps = approved.filter((each) => each.question.startsWith('sign_start+')).length;
   const started = approved.some((each) => each.question === 'sign_start');
   if (subject === undefined || (!started && speedUps === 0)) return 'SIGNED_WITHOUT_APPROVAL';
+  if (subject.released !== undefined) return 'SIGNED_AFTER_RELEASE';
   if (isNew && subject.txids.length >= Math.min(1 + speedUps, TXIDS_MAX)) return 'TXID_UNEXPECTED';
   return isFrozen ? 'FROZEN' : 'NOTED';
 }

@@ -5,7 +5,7 @@ import { type ClockBounds, type ClockReading, type ClockState, clockStateOf } fr
 import type { Elapsed } from '../elapsed.ts';
 import { explained } from '../explained.ts';
 import { notificationStepOf, settleStepOf } from '../settle-step.ts';
-import type { Store } from '../store.ts';
+import type { Store, SubjectState } from '../store.ts';
 import type { ArgumentOf, ResultOf, Write, WriteVerbs } from './engine.ts';
 import type { Tables } from './tables.ts';
 import { type ClockRequest, createClockTable } from './time.ts';
@@ -43,6 +43,7 @@ function createReadVerbs({ read, tables, now }: VerbsParts): Pick<Store, ReadVer
   const { releases, lists, orders, prices, services, journal } = tables;
   const document = (revision: string) => read(() => releases.document(revision));
   return {
+    subject: (source, subject) => read(() => subjectState(tables, source, subject, now())),
     control: () => read(() => releases.control()),
     document,
     history: (limit) => read(() => releases.history(limit)),
@@ -69,6 +70,21 @@ function createReadVerbs({ read, tables, now }: VerbsParts): Pick<Store, ReadVer
     ),
     journalSize: (source) => read(() => journal.size(source)),
   };
+}
+
+/** The version is read first, so that it is never newer than the rest. */
+function subjectState(
+  { subjects, journal }: Pick<Tables, 'subjects' | 'journal'>,
+  source: string,
+  subject: string,
+  nowMs: number,
+): SubjectState | undefined {
+  const version = journal.newestAbout(source, subject);
+  const found = subjects.find(source, subject);
+  if (found === undefined) return undefined;
+  const { decisions, txids, reserved, released } = found;
+  const approvals = decisions.filter(({ verdict }) => verdict === 'SUCCESS').map(({ id }) => id);
+  return { nowMs, version, approvals, hasTxid: txids.length > 0, reserved, released };
 }
 
 const UNBOUNDED: ClockBounds = {
@@ -137,6 +153,7 @@ function createWriteVerbs(
       if (sources.some((source) => !known.has(source))) await write('register', sources);
     },
     recordNotification: (request) => write('recordNotification', notificationStepOf(request)),
+    releaseApproval: verb('releaseApproval'),
     push: verb('push'),
     freeze: verb('freeze'),
     unfreeze: verb('unfreeze'),

@@ -45,19 +45,25 @@ export function claimArguments(claim: Claim): string[] {
 function windowHeader(claim: WindowClaim): string {
   const { key, window } = claim;
   const span = window.type === 'rolling' ? `${window.lengthMs} ${window.bucketMs} 0` : `0 0 ${window.endMs}`;
-  return header(claim, `r:${key} ${formatUnits(claim.amount)} ${formatUnits(claim.max)} ${span}`);
+  return header(
+    claim,
+    `${reservedField(key)} ${formatUnits(claim.amount)} ${formatUnits(claim.max)} ${span}`,
+  );
 }
 
 function distinctHeader(claim: DistinctClaim): string {
   const { key, max, window, onlyNew, values } = claim;
   const span = window.type === 'rolling' ? `${window.lengthMs} 0` : `0 ${window.endMs}`;
-  return header(claim, `r:${key} ${max} ${span} ${flag(onlyNew)} ${values.length}`);
+  return header(claim, `${reservedField(key)} ${max} ${span} ${flag(onlyNew)} ${values.length}`);
 }
+
+/** The field of a subject that has until when its reservation in a counter counts. */
+export const reservedField = (key: string): string => `r:${key}`;
 
 const TAIL = '0'.repeat(28);
 
 /** An amount as scripts read it. The exponent keeps most amounts short. */
-function formatUnits(amount: Amount): string {
+export function formatUnits(amount: Amount): string {
   const written = String(amount);
   return written.endsWith(TAIL) ? `${written.slice(0, -TAIL.length)}e28` : written;
 }

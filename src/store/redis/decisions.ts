@@ -7,19 +7,38 @@ import {
   notificationStepOf,
   settleStepOf,
 } from '../settle-step.ts';
-import { type Decisions, type NotificationResult, type SettleResult, TXIDS_MAX } from '../store.ts';
-import { claimArguments, claimKeys, flag, readClaims, permanenceCode } from './claims.ts';
+import {
+  type ApprovalRelease,
+  type ApprovalReleased,
+  type Decisions,
+  type NotificationResult,
+  type Released,
+  type SettleResult,
+  type SubjectState,
+  TXIDS_MAX,
+} from '../store.ts';
+import {
+  claimArguments,
+  claimKeys,
+  flag,
+  formatUnits,
+  readClaims,
+  permanenceCode,
+  reservedField,
+} from './claims.ts';
 import { type LossDetection, rememberApproval } from './data-loss.ts';
 import { atMsOf } from './journal.ts';
 import { type ExpectedCopy, type LossKind, lossKinds } from './in-force.ts';
-import { type RedisParts, journalArguments } from './parts.ts';
-import { digits, parseReply, text } from './reply.ts';
+import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
+import { digits, pairs, parseJson, parseReply, text } from './reply.ts';
 import type { Approval } from './replication.ts';
 import { loadScript, run } from './script.ts';
 import { advanceTime } from './time.ts';
 
 const settleScript = loadScript('settle');
 const notificationScript = loadScript('record-notification-3');
+const subjectScript = loadScript('subject-2');
+const releaseScript = loadScript('release-approval');
 
 /** `replicated` resolves when enough replicas have an approval, and rejects otherwise: see replication.ts. */
 export function createDecisions(
@@ -49,6 +68,8 @@ export function createDecisions(
       losses.assertNonePending();
       return writeNotification(parts, notificationStepOf(request));
     },
+    subject: (source, subject) => readSubject(parts, source, subject),
+    releaseApproval: (release) => writeRelease(parts, release),
   };
 }
 
@@ -62,6 +83,7 @@ const code = z.enum([
   'FROZEN',
   'TERMS_CHANGED',
   'SCHEME_CHANGED',
+  'RELEASED',
 ]);
 const outcomes = z.enum(['lost', 'jumped', 'stale', 'expired', 'decided', 'repeated']);
 const lost = z.tuple([text, lossKinds]);
@@ -181,7 +203,7 @@ const notificationReply = z.tuple([
   text,
   text,
   verdict,
-  z.enum(['NOTED', 'SIGNED_WITHOUT_APPROVAL', 'TXID_UNEXPECTED', 'FROZEN']),
+  z.enum(['NOTED', 'SIGNED_WITHOUT_APPROVAL', 'SIGNED_AFTER_RELEASE', 'TXID_UNEXPECTED', 'FROZEN']),
 ]);
 
 async function writeNotification(parts: RedisParts, request: NotificationStep): Promise<NotificationResult> {
@@ -204,3 +226,81 @@ async function writeNotification(parts: RedisParts, request: NotificationStep): 
   expectOwnReply(parts, `${keys.subject(request.subject)} ${request.terms} ${request.txid}`)(requestKey);
   return { id, atMs: atMsOf(id), verdict: verdictText, code: codeText };
 }
+
+// ---- released approvals ----
+
+const storedDecision = z.tuple([verdict, text, text], z.unknown());
+
+async function readSubject(
+  parts: RedisParts,
+  source: string,
+  subject: string,
+): Promise<SubjectState | undefined> {
+  const { control, subject: keyOf } = parts.keys.of(source);
+  const what = `the subject ${subject} of ${source}`;
+  const reply = await run(parts.connection, subjectScript, [control, keyOf(subject)], [clockArgument(parts)]);
+  const [nowMs, fields] = parseReply(z.tuple([digits, pairs]), what, reply);
+  // A subject can have entries, such as that of an order, before anything was decided about it.
+  if (!fields.has('terms')) return undefined;
+  const startingWith = (prefix: string): [string, string][] =>
+    [...fields].flatMap(([name, value]) => (name.startsWith(prefix) ? [[name.slice(2), value]] : []));
+  const id = fields.get('released');
+  return {
+    nowMs,
+    version: fields.get('entries') ?? '',
+    approvals: startingWith('d:')
+      .map(([, json]) => parseJson(storedDecision, what, json))
+      .filter(([verdictText]) => verdictText === 'SUCCESS')
+      .map(([, , entry]) => entry),
+    hasTxid: (fields.get('txids') ?? '[]') !== '[]',
+    reserved: startingWith('r:').map(([key, untilMs]) => [key, parseReply(digits, what, untilMs)] as const),
+    released:
+      id === undefined
+        ? undefined
+        : releasedOf([id, fields.get('released_by') ?? '', fields.get('released_message') ?? '']),
+  };
+}
+
+const releaseReply = z.union([
+  z.tuple([z.enum(['unknown', 'changed'])]).transform(([outcome]) => ({ outcome })),
+  z.tuple([z.literal('short')], digits).transform(([outcome, ...indexes]) => ({ outcome, indexes })),
+  z
+    .tuple([z.enum(['released', 'before']), text, text, text])
+    .transform(([outcome, ...found]) => ({ outcome, released: releasedOf(found) })),
+]);
+
+async function writeRelease(parts: RedisParts, release: ApprovalRelease): Promise<ApprovalReleased> {
+  const { source, subject, version, of, by, message, detail, amounts } = release;
+  const keys = parts.keys.of(source);
+  const reply = await run(
+    parts.connection,
+    releaseScript,
+    [keys.control, keys.subject(subject), keys.journal, ...amounts.map(({ key }) => keys.counter(key))],
+    [
+      ...journalArguments(parts),
+      parts.retention.subjectsMs,
+      subject,
+      version,
+      of,
+      by,
+      message,
+      detail,
+      ...amounts.flatMap(({ key, untilMs, bucketEndMs, amount }) => [
+        reservedField(key),
+        untilMs,
+        bucketEndMs,
+        formatUnits(amount),
+      ]),
+    ],
+  );
+  const result = parseReply(releaseReply, 'a release', reply);
+  if (result.outcome !== 'short') return result;
+  return { outcome: 'short', keys: result.indexes.map((index) => amounts[index]?.key ?? '') };
+}
+
+const releasedOf = ([id, by, message]: readonly [string, string, string]): Released => ({
+  id,
+  atMs: atMsOf(id),
+  by,
+  message,
+});

@@ -50,6 +50,7 @@ export type ReplicatedVerbs = Pick<
   | 'changeList'
   | 'changePrices'
   | 'cancelOrder'
+  | 'releaseApproval'
 >;
 
 export interface Approval {
@@ -173,6 +174,15 @@ function replicatedChanges(
       const name = `the change of the list ${list} of ${source}`;
       const args = ['at-least', list, String(version)] as const;
       await wait({ name, fix: REPEAT, writes: [{ source, keys: [keys.of(source).lists], args }] });
+      return result;
+    },
+    async releaseApproval(release) {
+      const result = await verbs.releaseApproval(release);
+      if (!('released' in result)) return result;
+      const { source, subject } = release;
+      const name = `the release of ${source} for ${subject}`;
+      const args = ['same', 'released', result.released.id] as const;
+      await wait({ name, fix: REPEAT, writes: [{ source, keys: [keys.of(source).subject(subject)], args }] });
       return result;
     },
     async cancelOrder(cancel) {

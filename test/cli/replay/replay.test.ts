@@ -77,7 +77,7 @@ describe('replay', () => {
     expect(out).toContain(`${SENT} callbacks of ${file} sent to ${there.service.url}`);
     expect(out).toMatch(/^ {2}same +14\n {2}differ +0 +SUCCESS -> FAILURE 0/m);
     expect(out).toContain(
-      'Left out: 1 callback without a decision, 1 change of lists, orders, prices, freezes or the clock.',
+      'Left out: 1 callback without a decision, 1 change of lists, orders, prices, freezes, releases or the clock.',
     );
     expect(out).toMatch(/^Answers took [\d.]+ ms \(p50\), [\d.]+ ms \(p99\)\.$/m);
     const log = there.service.log.filter(({ event }) => event === 'unauthenticated');

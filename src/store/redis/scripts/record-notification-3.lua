@@ -12,7 +12,7 @@ local terms, txid = ARGV[5], ARGV[6]
 local txids_max = tonumber(ARGV[8])
 local now = time_now(control, ARGV[1])
 
-local known = redis.call('HMGET', subject, 'terms', 'txids', 'entries')
+local known = redis.call('HMGET', subject, 'terms', 'txids', 'entries', 'released')
 local same_terms = known[1] == terms
 local txids = cjson.decode(known[2] or '[]')
 
@@ -33,6 +33,8 @@ for _, seen in ipairs(txids) do new = new and seen ~= txid end
 local code = 'NOTED'
 if not same_terms or not (start or speed_ups > 0) then
   code = 'SIGNED_WITHOUT_APPROVAL'
+elseif known[4] then
+  code = 'SIGNED_AFTER_RELEASE'
 elseif new and #txids >= math.min(1 + speed_ups, txids_max) then
   code = 'TXID_UNEXPECTED'
 elseif redis.call('HGET', control, 'frozen') ~= '' then

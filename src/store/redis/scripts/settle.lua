@@ -36,7 +36,7 @@ local step = {
 }
 
 -- The subject is read once: its own fields, and those that claims need.
-local claims, names, at = {}, { 'terms', 'txids', 'entries', step.field, 'scheme' }, CLAIMS_FROM
+local claims, names, at = {}, { 'terms', 'txids', 'entries', step.field, 'scheme', 'released' }, CLAIMS_FROM
 local key_at = 5
 while key_at <= #KEYS do
   local header = ARGV[at]
@@ -54,7 +54,7 @@ while key_at <= #KEYS do
   if claim.remembered then names[#names + 1] = claim.remembered end
 end
 local known = fields_get(subject, names)
-local known_terms, entries, known_scheme, field_index = known[1], known[3], known[5], 5
+local known_terms, entries, known_scheme, released, field_index = known[1], known[3], known[5], known[6], 6
 step.txids, step.decision = known[2], known[4]
 for _, claim in ipairs(claims) do
   if claim.remembered then
@@ -74,8 +74,8 @@ end
 -- The caller compares it, so that it never takes another question's reply for its own.
 local request_key = subject .. ' ' .. terms .. ' ' .. ARGV[6] .. ' ' .. ARGV[7]
 
-local function refuse(code)
-  local id = append({ type = 'decision', verdict = 'FAILURE', code = code })
+local function refuse(code, of)
+  local id = append({ type = 'decision', verdict = 'FAILURE', code = code, of = of })
   return { 'decided', request_key, id, 'FAILURE', code, '[]' }
 end
 
@@ -101,6 +101,7 @@ if now < tonumber(ARGV[9]) or now >= tonumber(ARGV[10]) then return { 'expired',
 if known_terms and known_terms ~= terms then return refuse('TERMS_CHANGED') end
 -- A subject whose decisions have no scheme, because older versions kept none, is bound to none.
 if known_scheme and scheme ~= '' and known_scheme ~= scheme then return refuse('SCHEME_CHANGED') end
+if released then return refuse('RELEASED', released) end
 local earlier = step.decision
 if ARGV[7] == '1' then
   step.field = step.field .. '+' .. #cjson.decode(step.txids or '[]')
