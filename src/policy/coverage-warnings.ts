@@ -327,9 +327,12 @@ function uncoveredSymbols(
     undefined,
     ...new Set(policies.flatMap(({ when }) => [...(when.texts.get(SOURCE) ?? [])])),
   ];
+  // No callback is of these tokens, but call data moves them.
+  const seesTokens = policies.some(({ movements }) => movements !== undefined);
   const symbols = [...assets.keys()].filter(
     (symbol) =>
       !inPolicies.has(symbol) &&
+      !(seesTokens && (assets.get(symbol)?.contracts.size ?? 0) > 0) &&
       ![...all.values()].some((coverings) =>
         sources.some((source) => isCovered(coverings, { source, symbol })),
       ),

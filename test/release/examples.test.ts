@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { coverageWarnings } from '../../src/policy/coverage-warnings.ts';
 import { formatFault } from '../../src/policy/fault.ts';
+import { movementWarnings } from '../../src/policy/movement-warnings.ts';
 import { spellingWarnings } from '../../src/policy/spelling-warnings.ts';
 import { exampleNames, examplesPage } from '../../src/release/examples.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
@@ -22,7 +23,9 @@ describe.each(names)('docs/examples/%s', (name) => {
   it('says what it is for, and has no warning', async () => {
     const release = await readPolicyDirectory(folder);
     expect(release.document.match(/"description":/g)).toHaveLength(release.policies.length);
-    const warnings = [...release.warnings, ...coverageWarnings(release)].map(formatFault);
+    const warnings = [...release.warnings, ...coverageWarnings(release), ...movementWarnings(release)].map(
+      formatFault,
+    );
     expect([...warnings, ...spellingWarnings(release)]).toEqual([]);
   });
 
