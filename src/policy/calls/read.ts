@@ -11,7 +11,7 @@ export interface Refusal {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** How the calls of transactions are read. Results are kept for each reading, so make it once. */
+/** How the calls of transactions are read. The last result is kept for each reading, so make it once. */
 export interface Reading {
   /** The method of a contract with a selector, or why no call of it can be read. */
   readonly methodOf: (contract: string, selector: string) => ReadableMethod | Refusal;
@@ -50,20 +50,23 @@ export interface TransactionCalls {
   readonly problem: Refusal | undefined;
 }
 
-const read = new WeakMap<Web3Callback, WeakMap<Reading, TransactionCalls>>();
+/** The last transaction of each reading: the rules of a policy read the same one, one after the other. */
+const lastRead = new WeakMap<
+  Reading,
+  { readonly callback: Web3Callback; readonly found: TransactionCalls }
+>();
 
 /**
  * All calls of a transaction, decoded. A callback is decoded once for each reading. The size of the call data
  * and the bounds on inner calls bound the work.
  */
 export function readTransaction(callback: Web3Callback, reading: Reading): TransactionCalls {
-  const known = read.get(callback)?.get(reading);
-  if (known !== undefined) return known;
+  const last = lastRead.get(reading);
+  if (last?.callback === callback) return last.found;
   const calls: ReadCall[] = [];
   const problem = malformedIn(callback) ?? new Reader(reading, calls).read(outerCall(callback), [], []);
   const found = { calls, problem };
-  const readings = read.get(callback) ?? new WeakMap<Reading, TransactionCalls>();
-  read.set(callback, readings.set(reading, found));
+  lastRead.set(reading, { callback, found });
   return found;
 }
 
