@@ -30,10 +30,12 @@ export async function openStore(
     throw new CountersignError('SETTINGS_INVALID', `store.url ${settings.url} names no store`);
   }
   if (address.kind === 'embedded') {
-    const [{ openEmbeddedStore }, { BACKGROUND_WAIT, COMMAND_WAIT, SERVICE_WAIT }] = await Promise.all([
-      import('../store/embedded/open.ts'),
-      import('../store/embedded/lock.ts'),
-    ]);
+    const [{ openEmbeddedStore }, { SMALL_CACHE_KIB }, { BACKGROUND_WAIT, COMMAND_WAIT, SERVICE_WAIT }] =
+      await Promise.all([
+        import('../store/embedded/open.ts'),
+        import('../store/embedded/database.ts'),
+        import('../store/embedded/lock.ts'),
+      ]);
     const { path } = address;
     return openEmbeddedStore({
       path,
@@ -42,6 +44,7 @@ export async function openStore(
       retention,
       create: as === 'service',
       lockWait: { service: SERVICE_WAIT, command: COMMAND_WAIT, background: BACKGROUND_WAIT }[as],
+      ...(as === 'background' && { cacheKib: SMALL_CACHE_KIB }),
     });
   }
   const { openRedisStore } = await import('../store/redis/open.ts');

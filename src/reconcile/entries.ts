@@ -3,6 +3,7 @@ import { type Callback, KINDS, type Kind } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
 import { CountersignError } from '../errors.ts';
 import { type ExportEnd, readExportEnd } from '../store/export-end.ts';
+import { readKept } from '../store/kept-decision.ts';
 import { JOURNAL_TYPES, type Journal, type JournalEntry, type JournalQuery } from '../store/store.ts';
 import { readMembers } from '../values/members.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
@@ -36,7 +37,7 @@ type Query = Pick<JournalQuery, 'source' | 'subject' | 'fromMs' | 'untilMs'>;
 export function storeEntries(store: Pick<Journal, 'entries'>, sources: readonly string[]): Entries {
   async function* pages(query: Query): AsyncGenerator<Entry> {
     for (let after = ''; ;) {
-      const page = await store.entries({ ...query, after, limit: PAGE });
+      const page = await store.entries({ ...query, after, limit: PAGE, explained: false });
       yield* page;
       const last = page.at(-1);
       if (last === undefined) break;
@@ -172,15 +173,22 @@ export function callbackOf(entry: Entry): Callback {
     );
   const kind = kindOf(entry);
   if (kind === undefined) throw corrupt('its subject has no kind');
-  const detail = detailShape.safeParse(jsonOf(entry.detail));
-  if (!detail.success) throw corrupt('its detail has no body');
-  const decoded = readMembers(detail.data.plaintext ?? detail.data.body);
+  const text = callbackText(entry.detail);
+  if (text === undefined) throw corrupt('its detail has no body');
+  const decoded = readMembers(text);
   const parsed = decoded.ok
     ? callbackKinds[kind].parse(decoded.members, entry.source, { outputs: Infinity })
     : decoded;
   if (!parsed.ok) throw corrupt(`its body can't be read: ${parsed.because}`);
   if (`${kind}:${parsed.callback.id}` !== entry.subject) throw corrupt('its body is about another subject');
   return parsed.callback;
+}
+
+/** The JSON of the callback: the body, or the content of its envelope. */
+function callbackText(detail: unknown): string | undefined {
+  const kept = typeof detail === 'string' ? readKept(detail) : undefined;
+  const { data } = kept === undefined ? detailShape.safeParse(jsonOf(detail)) : { data: kept };
+  return data?.plaintext ?? data?.body;
 }
 
 function jsonOf(detail: unknown): unknown {

@@ -1,17 +1,20 @@
-import { compileRelease } from '../policy/compile.ts';
 import type { Release } from '../policy/release.ts';
 import type { Journal, JournalEntry } from './store.ts';
-import { explainedDetail, isKeptDecision } from './kept-decision.ts';
+import { isKeptDecision } from './kept-decision.ts';
 
 /** Revisions that are kept compiled. Consecutive entries mostly have the same one. */
 const COMPILED_MAX = 8;
 
-/** The journal of a store, each decision with the proposal that it was made of: see kept-decision.ts. */
+/**
+ * The journal of a store, each decision with the proposal that it was made of: see explanation.ts. The rules
+ * are loaded with the first decision that is explained. A command that explains none needs 10 MB less.
+ */
 export function explained(
   journal: Pick<Journal, 'entry' | 'entries'>,
   document: (revision: string) => Promise<string | undefined>,
 ): Pick<Journal, 'entry' | 'entries'> {
   const compiled = new Map<string, Promise<Release | string | undefined>>();
+  let loaded: Promise<typeof import('./explanation.ts')> | undefined;
 
   function releaseOf(revision: string): Promise<Release | string | undefined> {
     const known = compiled.get(revision);
@@ -28,6 +31,7 @@ export function explained(
     if (revision === '') return undefined;
     const text = await document(revision);
     if (text === undefined) return `the store no longer has the revision ${revision}`;
+    const { compileRelease } = await import('../policy/compile.ts');
     const result = compileRelease(text);
     if (!result.ok) return `this version can't compile the revision ${revision}`;
     const { release } = result;
@@ -38,6 +42,7 @@ export function explained(
 
   async function withProposal(entry: JournalEntry): Promise<JournalEntry> {
     if (!isKeptDecision(entry.detail)) return entry;
+    const { explainedDetail } = await (loaded ??= import('./explanation.ts'));
     return { ...entry, detail: explainedDetail(entry, await releaseOf(entry.revision)) };
   }
 
@@ -46,6 +51,9 @@ export function explained(
       const entry = await journal.entry(source, id);
       return entry && withProposal(entry);
     },
-    entries: async (query) => Promise.all((await journal.entries(query)).map(withProposal)),
+    async entries(query) {
+      const entries = await journal.entries(query);
+      return query.explained === false ? entries : Promise.all(entries.map(withProposal));
+    },
   };
 }

@@ -55,6 +55,8 @@ export interface World extends Place {
   /** Where runs are kept. */
   readonly directory: string;
   readonly close: () => Promise<void>;
+  /** Moves the clock of the store. */
+  readonly setTime: (atMs: number) => void;
   /** Decide a payment with SUCCESS, or refuse it; resolve with the entry's id. */
   readonly pay: (paid: Paid) => Promise<string>;
   readonly refuse: (paid: Paid) => Promise<string>;
@@ -163,6 +165,7 @@ export async function openWorld(redis?: string): Promise<World> {
       await store.close();
       rmSync(folder, { recursive: true, force: true });
     },
+    setTime: (atMs) => void (nowMs = atMs),
     pay: (paid) => decidePayment(paid, true),
     refuse: (paid) => decidePayment(paid, false),
     async late(of, id, source = 'shop', atMs = nowMs) {

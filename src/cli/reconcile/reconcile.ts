@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
 import { CountersignError } from '../../errors.ts';
 import { openBillFile } from '../../reconcile/bill-file.ts';
 import type { Bill } from '../../reconcile/bill.ts';
@@ -16,8 +15,6 @@ import { directoryOf, directoryOption, required } from './directory.ts';
 import { platformBill } from './platform-bill.ts';
 import { isSettled, runJson, runSummary, runText } from './text.ts';
 
-/** Reading makes much garbage and keeps little. V8 would otherwise let the heap grow by another 60 MB. */
-const SMALL_HEAP = ['--semi-space-growth-factor=1', '--heap-growing-percent=15'];
 const COUNT_MAX = 999_999_999;
 const MINUTE_MS = 60_000;
 /** The journal of a day is read for this time before and after it. */
@@ -75,7 +72,6 @@ The exit code is 0 if everything is matched or explained, and 1 if an exception 
 day must be repeated.`,
       ),
   async run(session, call) {
-    SMALL_HEAP.forEach((flag) => setFlagsFromString(flag));
     const directory = directoryOf(session, call);
     if (call.option('bill') === undefined) reportWeakPlatform(session);
     if (call.option('through') !== undefined) return reconcileThrough(session, call, directory);
@@ -151,7 +147,7 @@ async function entriesOf(
   const store = await session.store('background');
   const warnings: string[] = [];
   for (const source of sources) {
-    const [first] = await store.entries({ source, limit: 1 });
+    const [first] = await store.entries({ source, limit: 1, explained: false });
     if (first === undefined || first.atMs < fromMs) continue;
     warnings.push(
       `The journal of ${source} begins at ${isoTime(first.atMs)}, after the beginning of the day. If older ` +

@@ -10,6 +10,8 @@ import { storeError } from './sqlite-errors.ts';
 
 /** The cache of one connection, at most. */
 const CACHE_KIB = 32_768;
+/** For a process that reads the journal once: it reads no page twice. */
+export const SMALL_CACHE_KIB = 2048;
 
 export interface Database {
   /** The absolute path. */
@@ -24,6 +26,8 @@ export interface OpenOptions {
   readonly create?: boolean;
   /** Default: SERVICE_WAIT. */
   readonly lockWait?: LockWait;
+  /** The cache of the connection, at most; default 32 MiB. */
+  readonly cacheKib?: number;
 }
 
 /**
@@ -34,7 +38,7 @@ export interface OpenOptions {
  */
 export function openDatabase(
   path: string,
-  { create = true, lockWait = SERVICE_WAIT }: OpenOptions = {},
+  { create = true, lockWait = SERVICE_WAIT, cacheKib = CACHE_KIB }: OpenOptions = {},
 ): Database {
   if (path === '' || path.startsWith(':memory:')) {
     throw new CountersignError(
@@ -51,7 +55,7 @@ export function openDatabase(
     const before = identityOf(file);
     connection = new DatabaseSync(uriOf(file, create), { timeout: lockWait.waitMs });
     schemaVersionOf(file, connection);
-    setPragmas(file, connection);
+    setPragmas(file, connection, cacheKib);
     migrate(file, connection, lockWait);
     const identity = identityOf(file);
     if (before[0] !== undefined && before[0] !== identity[0]) {
@@ -101,7 +105,7 @@ function storeMissing(file: string, problem: string): CountersignError {
   );
 }
 
-function setPragmas(file: string, connection: DatabaseSync): void {
+function setPragmas(file: string, connection: DatabaseSync, cacheKib: number): void {
   const mode = connection.prepare('PRAGMA journal_mode = WAL').get();
   if (mode?.['journal_mode'] !== 'wal') {
     throw new CountersignError(
@@ -111,7 +115,7 @@ function setPragmas(file: string, connection: DatabaseSync): void {
     );
   }
   // SQLite's rollback journal of savepoints stays in memory: a temporary file fails if another disk is full.
-  connection.exec(`PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB}`);
+  connection.exec(`PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${cacheKib}`);
 }
 
 function migrate(file: string, connection: DatabaseSync, lockWait: LockWait): void {

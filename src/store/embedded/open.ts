@@ -24,6 +24,8 @@ export interface EmbeddedStoreOptions {
   readonly create?: boolean;
   /** How a write waits for those of other processes; default SERVICE_WAIT. */
   readonly lockWait?: LockWait;
+  /** The cache for reading, at most; default 32 MiB. */
+  readonly cacheKib?: number;
   readonly clock?: Clock;
   /** Without them, every step of the clock is accepted, as tests and simulations need it. */
   readonly clockBounds?: ClockBounds;

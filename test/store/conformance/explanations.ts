@@ -245,6 +245,25 @@ export function describeExplanations(open: OpenStore): void {
       },
     );
 
+    it('is left out on request: the detail is as it was kept', async () => {
+      const under = await opened(open);
+      const release = await inForce(under);
+      const made = anyCallback(createRandom(1), 1);
+      const facts = factsAt(under.clock.nowMs);
+      const proposal = evaluate(release, made.callback, facts);
+      const detail = keptDecision(made.arrival, facts, proposal);
+      await under.store.settle({ callback: made.callback, proposal, scheme: '', detail });
+      const { source } = made.callback;
+      const read = async (explained?: boolean) => {
+        const options = explained === undefined ? {} : { explained };
+        const [entry] = await under.store.entries({ source, newestFirst: true, limit: 1, ...options });
+        return entry?.detail;
+      };
+      expect(await read(false)).toBe(detail);
+      expect(await read()).toBe(whole(made, facts, proposal));
+      expect(await read(true)).toBe(whole(made, facts, proposal));
+    });
+
     it('says so where this version explains a decision otherwise than the one that made it', async () => {
       const under = await opened(open);
       const release = await inForce(under);
