@@ -7,6 +7,8 @@ import type { When } from './when.ts';
 export interface Scope {
   readonly callback: Kind;
   readonly when: When;
+  /** Present if the addresses in `to` are those of the movements. */
+  readonly movements?: object;
   /** Whether it covers each callback that it applies to, so that no other policy is needed for these. */
   readonly covers: boolean;
 }
@@ -47,6 +49,7 @@ function contains(outer: Scope, inner: Scope): boolean {
     outer.covers &&
     outer.callback === inner.callback &&
     outer.when.conditions.length === 0 &&
+    (!outer.when.texts.has(MULTI_VALUED) || readsSameAddresses(outer, inner)) &&
     [...outer.when.texts].every(([member, texts]) => isSubset(inner.when.texts.get(member), texts))
   );
 }
@@ -70,8 +73,11 @@ function isSameMixture(one: Scope, other: Scope): boolean {
   const [texts, others] = [one.when.texts.get(MULTI_VALUED), other.when.texts.get(MULTI_VALUED)];
   return texts === undefined
     ? others === undefined
-    : isSubset(others, texts) && isSubset(texts, others ?? texts);
+    : readsSameAddresses(one, other) && isSubset(others, texts) && isSubset(texts, others ?? texts);
 }
+
+const readsSameAddresses = (one: Scope, other: Scope): boolean =>
+  (one.movements === undefined) === (other.movements === undefined);
 
 const isSubset = (inner: ReadonlySet<string> | undefined, outer: ReadonlySet<string>): boolean =>
   inner !== undefined && [...inner].every((text) => outer.has(text));

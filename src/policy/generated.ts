@@ -36,7 +36,10 @@ A policy without \`symbol\` in \`when\` judges every coin. A coin that no other 
 rules of that policy alone. Name the coins, unless you want that.
 
 The file \`assets.yaml\` beside the policies is the asset table. It has the chain of each asset, its decimals,
-and whether it needs a memo. Some rules refuse an asset that is not in the table.
+whether it needs a memo, and the contracts of a token. Some rules refuse an asset that is not in the table.
+
+Rules about web3 transactions see the native coins, or, in a policy with \`movements\`, all that the transaction
+moves: see [movements.md](movements.md).
 
 ## Addresses
 

@@ -189,7 +189,10 @@ class MovementList {
       const base = { type: move.type, symbol: token?.symbol, contract, to };
       if (byWrapper) {
         // What it holds has been counted when it came. It may go on to the two that it is for.
-        if (to !== call.caller && to !== call.runsAs) this.movements.push({ ...base, amount: 'unknown' });
+        if (to === call.caller || to === call.runsAs) continue;
+        const { symbol } = this.#callback;
+        const coins = { type: 'native', symbol, contract: undefined, to } as const;
+        this.movements.push({ ...(move.token === undefined ? coins : base), amount: 'unknown' });
       } else if (move.revokes === true) {
         this.movements.push({ ...base, amount: 0n });
       } else {

@@ -3,7 +3,7 @@ import { type Callback, type Kind, OUTPUTS_MAX, type Payout } from '../callback/
 import type { OrderClaim } from '../claims/order.ts';
 import { type Amount, formatAmount, parseAmount } from '../values/amount.ts';
 import { fixFor, formatInput } from './fault.ts';
-import { ADDRESS_MEMBERS, checkMember, memberNamed, payoutsOf, readMemberText } from './members.ts';
+import { ADDRESS_MEMBERS, UnreadableMember, memberNamed, payoutsOf, readMemberText } from './members.ts';
 
 /** The members that an announced order may, and must, name. */
 export interface OrderNames {
@@ -44,7 +44,8 @@ export function orderMembersOf(callback: Callback, scheme: string | undefined): 
   const members: Record<string, string> = {};
   for (const name of ORDER_MEMBERS[callback.kind].names) {
     // Every order names `to`. It need not name another address, so the chain need not accept that.
-    if (name === 'to') checkMember(callback, name);
+    const problem = name === 'to' ? callback.reading?.problemOf(name) : undefined;
+    if (problem !== undefined) throw new UnreadableMember(problem);
     const values = callback.values.get(name) ?? [];
     if (values.length > 0) members[name] = values.join(' ');
     else if (MAY_BE_EMPTY.has(name)) members[name] = '';

@@ -2,7 +2,9 @@ import type { Server } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAuthority } from '../certificates.ts';
 import { eventually } from '../eventually.ts';
-import { A, B, outputs, transfer, web3 } from '../policy/callbacks.ts';
+import { pluginQuestionsOf } from '../../src/policy/evaluate.ts';
+import { DAI, MAX, USDT, approveFor, callbackOf, transferTo } from '../policy/calls/transactions.ts';
+import { A, B, outputs, release, transfer, web3 } from '../policy/callbacks.ts';
 import { NOW_MS, askingService } from './asking.ts';
 import { type AnswerWith, SECRET, otherSide, says, sendSigned } from './other-side.ts';
 
@@ -35,6 +37,48 @@ describe('a service is told', () => {
       service: 'risk',
       nonce: asked?.nonce,
     });
+  });
+
+  it('all that a transaction moves, for a policy with movements', async () => {
+    const risk = await otherSide(says('yes'));
+    const { plugins } = await askingService(risk.url);
+    const policies = release(
+      `policy: one
+callback: web3
+movements: { approvals: count }
+rules:
+  - ask: { service: risk }
+  - contract-calls:
+      calls: [{ contract: '${DAI}', method: 'transfer(address,uint256)', decimals: 18, where: { to: any, amount: any } }]
+    when: { main_chain_symbol: ETH }
+`,
+      {},
+      `assets:
+  ETH: { chain: evm, decimals: 18 }
+  USDT: { chain: evm, decimals: 6, contracts: { ETH: '${USDT}' } }
+`,
+    );
+    const ask = async (contract: string, data: string, amount = '0'): Promise<void> => {
+      const callback = callbackOf({ contract, data, amount });
+      for (const [, question] of pluginQuestionsOf(policies, callback)) {
+        await plugins.ask(question, callback, 60_000);
+      }
+    };
+    await ask(USDT, approveFor(B, 5n), '1.5');
+    await ask(USDT, approveFor(B, MAX));
+    await ask(DAI, transferTo(B, 5n));
+    await ask(DAI, '0x12345678');
+    const to = B.toLowerCase();
+    expect(risk.asked.map(({ json }) => json)).toMatchObject([
+      {
+        movements: [
+          { type: 'approval', symbol: 'USDT', contract: USDT, to, amount: '0.000005' },
+          { type: 'native', symbol: 'ETH', to: USDT, amount: '1.5' },
+        ],
+      },
+      { movements: [{ type: 'approval', symbol: 'USDT', contract: USDT, to, amount: 'unlimited' }] },
+      { movements: [{ type: 'transfer', contract: DAI, to, amount: 'unknown' }] },
+    ]);
   });
 
   it('all addresses of a withdrawal to several, and what each is paid', async () => {

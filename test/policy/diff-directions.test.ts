@@ -331,3 +331,35 @@ describe('whatever changes', () => {
     );
   });
 });
+
+describe('the movements of a policy', () => {
+  const ASSETS = 'assets: { ETH: { chain: evm, decimals: 18 } }\n';
+  const tables = 'amount-limit: { by: asset, max: { ETH: 1 } }';
+  const web3 = (name: string, movements: string, when = '{}'): string =>
+    policy(name, { when, callback: 'web3', rules: [tables], more: movements });
+  const change = (before: readonly string[], after: readonly string[]): ReleaseDiff => {
+    const documentOf = (policies: readonly string[]): string =>
+      release(policies.join('---\n'), {}, ASSETS).document;
+    return diffReleases(documentOf(before), documentOf(after));
+  };
+
+  it('may loosen, whether they are added or removed', () => {
+    const movements = 'movements: { approvals: count }\n';
+    for (const [before, after] of [
+      ['', movements],
+      [movements, ''],
+    ] as const) {
+      const { loosens, policies } = change([web3('a', before)], [web3('a', after)]);
+      expect(loosens).toEqual(['policy a']);
+      expect(policies).toMatchObject([{ members: [{ name: 'movements', direction: 'unclear' }] }]);
+    }
+  });
+
+  it('are other addresses than the callback’s own', () => {
+    const when = `{ to: '${A}' }`;
+    const added = (movements: string): unknown =>
+      directionsOf(change([web3('a', '', when)], [web3('a', '', when), web3('b', movements, when)]));
+    expect(added('')).toEqual({ b: 'stricter' });
+    expect(added('movements: { approvals: count }\n')).toEqual({ b: 'both' });
+  });
+});

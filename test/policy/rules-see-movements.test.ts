@@ -334,6 +334,25 @@ describe('first-use-limit', () => {
   });
 });
 
+describe('expected-order', () => {
+  it('is for the callback as it is, also if its movements are not known', () => {
+    expect(judged('expected-order: {}', unreadable).verdict).toBe('claim');
+    const [claim] = evaluated('expected-order: {}', batch).claims;
+    expect(claim).toMatchObject({ type: 'order', members: { to: ROUTER, amount: '3', symbol: 'ETH' } });
+  });
+});
+
+describe('distinct-limit', () => {
+  it('counts every recipient and spender', () => {
+    const [claim] = evaluated('distinct-limit: { of: to, window: 24h, max: 5 }', batch).claims;
+    expect(claim?.type === 'distinct' && claim.values.length).toBe(3);
+    expect(judged('distinct-limit: { of: to, window: 24h, max: 5 }', unreadable).verdict).toBe('refuse');
+    expect(faults('distinct-limit: { of: to, per: [symbol], window: 24h, max: 5 }')).toContain(
+      'write of: [to, symbol]',
+    );
+  });
+});
+
 describe('lists', () => {
   it('see every recipient and spender', () => {
     const allow = `allow-list: { of: to, values: ['${PARTNER}', '${ROUTER}'] }`;

@@ -11,8 +11,12 @@ export interface Command {
   readonly moves: readonly TokenMove<string>[];
 }
 
-/** It passes on what the router holds. */
-const passedOn = { moves: [{ type: 'transfer', to: 'recipient', paidByWrapper: true }] } as const;
+/** It passes on coins that the router holds. */
+const passesOn = { moves: [{ type: 'transfer', to: 'recipient', paidByWrapper: true }] } as const;
+/** It passes on tokens that the router holds. */
+const passesOnTokens = {
+  moves: [{ type: 'transfer', token: 'token', to: 'recipient', paidByWrapper: true }],
+} as const;
 
 /**
  * The commands that have one meaning in all versions of the router, by their byte. Others, such as those for
@@ -31,22 +35,22 @@ const COMMANDS: ReadonlyMap<number, Command> = new Map([
     },
   ],
   [0x03, permit('PERMIT2_PERMIT_BATCH', '[] details', 'permitBatch')],
-  [0x04, { name: 'SWEEP', abi: 'address token, address recipient, uint256 amountMin', ...passedOn }],
+  [0x04, { name: 'SWEEP', abi: 'address token, address recipient, uint256 amountMin', ...passesOnTokens }],
   [
     0x05,
     {
       name: 'TRANSFER',
       abi: 'address token, address recipient, uint256 value',
       amounts: ['value'],
-      ...passedOn,
+      ...passesOnTokens,
     },
   ],
-  [0x06, { name: 'PAY_PORTION', abi: 'address token, address recipient, uint256 bips', ...passedOn }],
+  [0x06, { name: 'PAY_PORTION', abi: 'address token, address recipient, uint256 bips', ...passesOnTokens }],
   [0x08, swap('V2_SWAP_EXACT_IN', 'uint256 amountIn, uint256 amountOutMin, address[] path', 'amountIn')],
   [0x09, swap('V2_SWAP_EXACT_OUT', 'uint256 amountOut, uint256 amountInMax, address[] path', 'amountInMax')],
   [0x0a, permit('PERMIT2_PERMIT', ' details', 'permitSingle')],
-  [0x0b, { name: 'WRAP_ETH', abi: 'address recipient, uint256 amount', amounts: ['amount'], ...passedOn }],
-  [0x0c, { name: 'UNWRAP_WETH', abi: 'address recipient, uint256 amountMin', ...passedOn }],
+  [0x0b, { name: 'WRAP_ETH', abi: 'address recipient, uint256 amount', amounts: ['amount'], ...passesOn }],
+  [0x0c, { name: 'UNWRAP_WETH', abi: 'address recipient, uint256 amountMin', ...passesOn }],
   [
     0x0d,
     {
