@@ -20,6 +20,7 @@ import {
   expectedOf,
 } from '../../tools/end-to-end/discrepancies.ts';
 import { startBlackHoleProxy } from '../black-hole-proxy.ts';
+import { runCall } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
 import { configOf } from '../sandbox/merchant.ts';
 import {
@@ -275,6 +276,29 @@ describe('a day with discrepancies', () => {
     },
   );
 
+  it('names what is debited and signed although its approval was released', async () => {
+    const day = await beginDay(service, 'sign-late@w', 'md5');
+    await send(day, { id: 'p', flow: 'payment' });
+    await send(day, { id: 'w', flow: 'transfer', fault: 'sign-late' });
+    await day.sandbox.steer({ command: 'poll' });
+    for (const [kind, id] of [
+      ['payment', 'p'],
+      ['transfer', 'w'],
+    ] as const) {
+      const argv = [kind, `${day.prefix}${id}`, '--message', 'it failed'];
+      const config = ['--config', join(service.folder, 'settings.yaml')];
+      expect(await runCall(['decisions', 'release', ...argv, ...config], { clock })).toMatchObject({
+        code: 0,
+      });
+    }
+    nowMs += DAY_MS;
+    await day.sandbox.steer({ command: 'poll' });
+    expect((await reconciled(day)).exceptions).toEqual([
+      { class: 'billed-after-release', id: 'p', day: 0 },
+      { class: 'signed-after-release', id: 'w', day: 1 },
+    ]);
+  });
+
   it('is not reconciled if its bill has the times of another day', async () => {
     const day = await beginDay(service, 'answer-date@honest-payment-1', 'md5');
     await spendDay(day, HONEST);
@@ -347,10 +371,12 @@ describe('a receiver whose SUCCESS comes too late, so that it answers FAILURE', 
   });
 });
 
-it('each class of exception can be made by the sandbox', () => {
+it('each class of exception occurs here', () => {
   const made = DISCREPANCIES.flatMap((fault) => expectedOf(fault, 'any')).map((expected) => expected.class);
+  const afterFailure = ['billed-after-failure', 'signed-after-failure'];
+  const afterRelease = ['billed-after-release', 'signed-after-release'];
   const exceptions = Object.entries(CLASSES).filter(([, { level }]) => level !== 'explained');
-  expect(new Set([...made, 'billed-after-failure', 'signed-after-failure'])).toEqual(
+  expect(new Set([...made, ...afterFailure, ...afterRelease])).toEqual(
     new Set(exceptions.map(([name]) => name)),
   );
 });
