@@ -383,6 +383,53 @@ export function describeApprovalReleases(open: OpenStore): void {
     });
   });
 
+  it(
+    'is released once among repeats, other payments and releases at the same time',
+    { timeout: 60_000 },
+    async () => {
+      const { store, another } = await ready(open);
+      const handles = [store, await another(), await another()];
+      const claims = [windowClaim('10', '20')];
+      const names: string[] = [];
+      for (let round = 0; round < 20; round++) {
+        const subject = `payment:${round}`;
+        const first = await store.settle(paid({ subject, claims }));
+        expect(first).toMatchObject({ verdict: 'SUCCESS' });
+        const results = await Promise.all(
+          handles.flatMap((handle, at) => [
+            handle.settle(paid({ subject, claims })).then((result) => ('code' in result ? result.code : '')),
+            release(handle, { id: String(round), by: `by ${at}` }).then(({ outcome }) => outcome),
+            handle.settle(paid({ subject: `${subject}-${at}`, claims })).then(({ outcome }) => outcome),
+            handle.settle(paid({ subject, claims })).then((result) => ('code' in result ? result.code : '')),
+          ]),
+        );
+        names.push(...results);
+        expect(results.filter((outcome) => outcome === 'released')).toHaveLength(1);
+        const entries = await store.entries({ source: 'shop', subject, limit: 100 });
+        const at = entries.findIndex(({ type }) => type === 'release');
+        expect(entries.filter(({ type }) => type === 'release')).toHaveLength(1);
+        expect(entries.slice(0, at).every(({ verdict }) => verdict === 'SUCCESS')).toBe(true);
+        expect(entries.slice(at + 1).every(({ code }) => code === 'RELEASED')).toBe(true);
+        // Whatever the order was, two others have room at the end: the one that is released left it to them.
+        const used = await usedOf(store);
+        const others = await Promise.all(
+          handles.map((_, index) => store.subject('shop', `${subject}-${index}`)),
+        );
+        const approved = others.filter((state) => state !== undefined && state.approvals.length > 0).length;
+        expect(used).toBe(units(String(10 * approved)));
+        expect(approved).toBeLessThanOrEqual(2);
+        for (const index of handles.keys()) {
+          const state = others[index];
+          if (state !== undefined && state.approvals.length > 0)
+            await release(store, { id: `${round}-${index}` });
+        }
+        expect(await usedOf(store)).toBe(0n);
+      }
+      // What else happens depends on who comes first.
+      expect(new Set(names)).toEqual(new Set([...names, 'released', 'before', 'decided']));
+    },
+  );
+
   it('leaves every counter as if the approval had never been', { timeout: 120_000 }, async () => {
     const { store, clock } = await ready(open);
     const claim = fc.record({
