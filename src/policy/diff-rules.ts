@@ -1,7 +1,15 @@
-import { parseAmount } from '../values/amount.ts';
-import { type Json, canonicalJson, isObject } from '../values/canonical.ts';
-import { WINDOW_MAX_MS, durationMs } from './rules/parameter.ts';
+import { type Json, isObject } from '../values/canonical.ts';
 import { ruleNamed } from './rules/registry.ts';
+import {
+  type Direction,
+  type JsonObject,
+  type ValueChange,
+  definedIn,
+  diffItems,
+  directionOfBound,
+  isSame,
+  magnitude,
+} from './value-changes.ts';
 
 /** A rule in the document of a release. */
 export interface WrittenRule {
@@ -42,14 +50,6 @@ export type RuleChange =
       readonly newCount?: (NewCount & { readonly direction: Direction }) | undefined;
     };
 
-/**
- * What a change does to approvals, in the same state of the store. `stricter`: it approves nothing that was
- * refused before. `looser`: it refuses nothing that was approved before. `both`: it refuses some callbacks
- * that were approved, and approves some that were refused. `unclear`: none of these is proven. Undefined: it
- * changes no verdict.
- */
-export type Direction = 'stricter' | 'looser' | 'both' | 'unclear' | undefined;
-
 /** Whether a change may approve what was refused before. */
 export const mayLoosen = (direction: Direction): boolean =>
   direction !== undefined && direction !== 'stricter';
@@ -60,18 +60,6 @@ export function ruleLoosens(change: RuleChange): boolean {
   const { mode, parameters, newCount } = change;
   return [mode, newCount, ...parameters].some((each) => mayLoosen(each?.direction));
 }
-
-/** Values by name, as in the document of a release. */
-export type JsonObject = { readonly [name: string]: Json };
-
-/**
- * A change of a parameter or of a policy's member. The name is its path (`max.BTC`). A change of a list has
- * the items that were added and removed, and ignores their order. Any other change has both values.
- */
-export type ValueChange = { readonly name: string; readonly direction: Direction } & (
-  | { readonly before: Json | undefined; readonly after: Json | undefined }
-  | { readonly added: readonly Json[]; readonly removed: readonly Json[] }
-);
 
 /**
  * The changes of a policy's rules: first the rules in `after`, in their order, then the removed rules. Rules
@@ -137,11 +125,7 @@ function changedRule(
   { moved, isEnforced }: { readonly moved: boolean; readonly isEnforced: boolean },
 ): RuleChange | undefined {
   const decides = isEnforced && was.mode === 'enforce' && rule.mode === 'enforce';
-  const parameters = diffValues(
-    was.parameters,
-    rule.parameters,
-    decides ? directionOfParameters(was, rule) : noDirection,
-  );
+  const parameters = diffParameters(was, rule, decides);
   const direction = rule.mode === 'enforce' ? 'stricter' : 'looser';
   const mode =
     was.mode === rule.mode
@@ -161,6 +145,25 @@ function changedRule(
     parameters,
     ...(newCount && { newCount }),
   };
+}
+
+/** The changes of the parameters: those that the rule compares itself, and then the others. */
+function diffParameters(was: WrittenRule, rule: WrittenRule, decides: boolean): readonly ValueChange[] {
+  const compared = Object.entries(ruleNamed(rule.kind)?.changesOf ?? {});
+  const withoutCompared = ({ parameters }: WrittenRule): JsonObject =>
+    Object.fromEntries(
+      Object.entries(parameters).filter(([name]) => !compared.some(([each]) => each === name)),
+    );
+  const own = compared.flatMap(([name, changesOf]) => {
+    const [before, after] = [was.parameters[name], rule.parameters[name]];
+    return isSame(before, after) ? [] : changesOf(before, after);
+  });
+  const others = diffValues(
+    withoutCompared(was),
+    withoutCompared(rule),
+    decides ? directionOfParameters(was, rule) : noDirection,
+  );
+  return [...(decides ? own : own.map((change) => ({ ...change, direction: undefined }))), ...others];
 }
 
 /**
@@ -280,56 +283,10 @@ function directionOfParameters(was: WrittenRule, rule: WrittenRule): DirectionOf
   };
 }
 
-/** The direction of a rule whose bound changed from one amount, number or duration to another. */
-function directionOfBound(bound: 'maximum' | 'minimum', before: Json, after: Json): Direction {
-  const [from, to] = [magnitude(before), magnitude(after)];
-  if (from === undefined || to === undefined || from.unit !== to.unit) return 'unclear';
-  if (from.size === to.size) return undefined;
-  return to.size < from.size === (bound === 'maximum') ? 'stricter' : 'looser';
-}
-
 /** The direction of a rule after values were added to, or removed from, those that it passes or refuses. */
 export function directionOfValues(kind: string, added: number, removed: number): Direction {
   if (added + removed === 0) return undefined;
   const listed = ruleNamed(kind)?.listedValues;
   if (listed === undefined || (added > 0 && removed > 0)) return 'unclear';
   return added > 0 === (listed === 'pass') ? 'looser' : 'stricter';
-}
-
-function magnitude(written: Json | undefined): { readonly unit: string; readonly size: bigint } | undefined {
-  if (typeof written !== 'string') return undefined;
-  const amount = parseAmount(written);
-  if (amount !== undefined) return { unit: 'amount', size: amount };
-  const lengthMs = durationMs(written, WINDOW_MAX_MS);
-  return lengthMs === undefined ? undefined : { unit: 'time', size: BigInt(lengthMs) };
-}
-
-/** Undefined unless both are lists, or one is a list and the other a text: a list of one. */
-function diffItems(
-  before: Json | undefined,
-  after: Json | undefined,
-): { readonly added: readonly Json[]; readonly removed: readonly Json[] } | undefined {
-  const [from, to] = [itemsOf(before), itemsOf(after)];
-  if (from === undefined || to === undefined) return undefined;
-  return {
-    added: [...to].filter(([text]) => !from.has(text)).map(([, item]) => item),
-    removed: [...from].filter(([text]) => !to.has(text)).map(([, item]) => item),
-  };
-}
-
-function itemsOf(value: Json | undefined): ReadonlyMap<string, Json> | undefined {
-  const items = typeof value === 'string' ? [value] : value;
-  if (!Array.isArray(items)) return undefined;
-  return new Map((items as readonly Json[]).map((item) => [canonicalJson(item), item]));
-}
-
-export function definedIn(value: { readonly [name: string]: Json | undefined }): JsonObject {
-  return Object.fromEntries(
-    Object.entries(value).filter((entry): entry is [string, Json] => entry[1] !== undefined),
-  );
-}
-
-function isSame(a: Json | undefined, b: Json | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  return canonicalJson(a) === canonicalJson(b);
 }

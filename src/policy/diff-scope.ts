@@ -1,5 +1,5 @@
 import type { Kind } from '../callback/callback.ts';
-import type { Direction } from './diff-rules.ts';
+import type { Direction } from './value-changes.ts';
 import { MULTI_VALUED, SOURCE } from './members.ts';
 import type { When } from './when.ts';
 

@@ -3,13 +3,9 @@ import { CountersignError, messageOf } from '../errors.ts';
 import { type Json, isObject } from '../values/canonical.ts';
 import { compileRelease } from './compile.ts';
 import {
-  type Direction,
   type DirectionOf,
-  type JsonObject,
   type RuleChange,
-  type ValueChange,
   type WrittenRule,
-  definedIn,
   diffRules,
   diffValues,
   directionOfValues,
@@ -21,6 +17,7 @@ import {
 } from './diff-rules.ts';
 import { type Scope, directionOfScope } from './diff-scope.ts';
 import type { CompiledEntry, CompiledPolicy } from './release.ts';
+import { type Direction, type JsonObject, type ValueChange, definedIn } from './value-changes.ts';
 
 /** The differences between two releases, in the terms of policy files. The order of files has no effect. */
 export interface ReleaseDiff {

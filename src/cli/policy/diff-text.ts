@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import type { AssetChange, Entries, ListChange, PolicyChange, ReleaseDiff } from '../../policy/diff.ts';
-import type { Direction, NewCount, RuleChange, ValueChange, WrittenRule } from '../../policy/diff-rules.ts';
+import type { NewCount, RuleChange, WrittenRule } from '../../policy/diff-rules.ts';
+import type { Direction, ValueChange } from '../../policy/value-changes.ts';
 import { WINDOW_MAX_MS, durationMs } from '../../policy/rules/parameter.ts';
 import type { Json } from '../../values/canonical.ts';
 import { counted, printable } from '../print.ts';

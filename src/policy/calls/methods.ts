@@ -212,7 +212,8 @@ export function methodsNamed(
   return found;
 }
 
-function toSignature(written: string): string {
+/** The signature as it is hashed: without blanks, and each type in full. */
+export function toSignature(written: string): string {
   return written.replaceAll(/\s/g, '').replaceAll(/\b(u?int)(?!\d)\b/g, '$1256');
 }
 

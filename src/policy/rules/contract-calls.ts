@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { toComparableEntry } from '../../values/comparable.ts';
 import { commands } from '../calls/commands.ts';
 import { type Condition, compileCondition, conditionText, readListedText } from '../calls/condition.ts';
+import { diffEntries, diffOptional } from '../calls/diff-entries.ts';
 import { type Entry, compileEntry, entryShape, readNative, wholeUpTo } from '../calls/entry.ts';
 import { type MethodTable, methodTable, nameIn } from '../calls/methods.ts';
 import type { Reading } from '../calls/read.ts';
@@ -151,10 +152,10 @@ export const contractCalls = defineRule({
   ],
   callbacks: ['web3'],
   parameters,
-  bounds: {
-    'plain.max': 'maximum',
-    'multicall.depth': 'maximum',
-    'multicall.calls': 'maximum',
+  changesOf: {
+    calls: diffEntries,
+    plain: diffOptional('plain'),
+    multicall: diffOptional('multicall'),
   },
   example: `policy: eth-calls
 callback: web3
