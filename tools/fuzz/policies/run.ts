@@ -1,0 +1,257 @@
+import { callbackKinds } from '../../../src/callback/kinds.ts';
+import { type DecideParts, decide as decideOn } from '../../../src/pipeline/decide.ts';
+import { createTrace } from '../../../src/pipeline/outcome.ts';
+import { readPolicyFiles } from '../../../src/policy/compile.ts';
+import type { Release } from '../../../src/policy/release.ts';
+import { createFollower } from '../../../src/release/follow.ts';
+import { explain } from '../../../src/policy/explain.ts';
+import type { SettleRequest, SettleResult, Store } from '../../../src/store/store.ts';
+import { readMembers } from '../../../src/values/members.ts';
+import { type Random, anyOf, randomOf } from '../random.ts';
+import { Ledger, type Policy, decide, units } from '../reference/policies.ts';
+import {
+  type Asked,
+  randomCallback,
+  randomListed,
+  randomPolicies,
+  randomPrice,
+  writtenPolicies,
+} from './generate.ts';
+
+/*
+ * Rounds of random policies and callbacks. Each callback is decided on every store, and by the second reading.
+ * A round has stores of its own, and seed and number repeat it.
+ */
+
+export interface RunOptions {
+  readonly seed: number;
+  readonly firstRound: number;
+  /** How many callbacks to decide on each of the stores, up to the end of a round. */
+  readonly steps: number;
+  /** Ends earlier at this instant of `performance.now()`. */
+  readonly untilMs: number;
+  /** Opens empty stores with this clock. Each has a name. */
+  readonly open: (clock: () => number) => Promise<readonly OpenStore[]>;
+  readonly onRound?: (tally: Tally) => void;
+}
+
+export interface OpenStore {
+  readonly name: string;
+  readonly store: Store;
+  readonly close: () => Promise<void>;
+}
+
+export interface Tally {
+  steps: number;
+  rounds: number;
+  /** Among the steps, those of the second reading that approve. */
+  approved: number;
+  /** Of callbacks that were asked about before. */
+  again: number;
+  /** What differs, with all that repeats it. At most a few. */
+  readonly differences: string[];
+}
+
+const SOURCES = Array.from({ length: 32 }, (_, at) => `source-${at + 1}`);
+const TICKS = 60;
+const START_MS = Date.UTC(2026, 2, 2, 9, 0);
+const DIFFERENCES_MAX = 5;
+const STEPS_MS = [0, 1000, 60_000, 300_000, 600_000, 3_600_000, 20_000_000] as const;
+
+export async function run(options: RunOptions): Promise<Tally> {
+  const tally: Tally = { steps: 0, rounds: 0, approved: 0, again: 0, differences: [] };
+  for (let round = options.firstRound; tally.steps < options.steps; round++) {
+    if (performance.now() >= options.untilMs || tally.differences.length >= DIFFERENCES_MAX) break;
+    await runRound(options, round, tally);
+    tally.rounds++;
+    options.onRound?.(tally);
+  }
+  return tally;
+}
+
+/** What one source was asked, and what it has. */
+interface Lane {
+  readonly source: string;
+  readonly random: Random;
+  readonly ledger: Ledger;
+  readonly asked: Asked[];
+  /** For a report. */
+  readonly history: string[];
+}
+
+async function runRound(options: RunOptions, round: number, tally: Tally): Promise<void> {
+  const { seed, open } = options;
+  const random = randomOf(Math.imul(seed, 65_537) + round);
+  const { policies, release } = validPolicies(random);
+  let nowMs = START_MS;
+  const stores = await open(() => nowMs);
+  const lanes = SOURCES.map((source): Lane => ({
+    source,
+    random: randomOf(random.below(2 ** 31)),
+    ledger: new Ledger(),
+    asked: [],
+    history: [],
+  }));
+  try {
+    const deciders = await Promise.all(stores.map((each) => decider(each, release, () => nowMs)));
+    const prices = new Map<string, { readonly price: bigint; readonly asOfMs: number }>();
+    for (let tick = 0; tick < TICKS; tick++) {
+      nowMs += random.pick(STEPS_MS);
+      if (tick === 0 || random.oneIn(8)) {
+        const { symbol, price } = randomPrice(random);
+        prices.set(symbol, { price: units(price), asOfMs: nowMs });
+        const set = [{ asset: symbol, price: units(price), asOfMs: nowMs }];
+        await Promise.all(stores.map(({ store }) => store.changePrices({ set, remove: [], by: 'fuzz' })));
+        // Before the first price, nothing tells the service at once.
+        if (tick === 0) await Promise.all(deciders.map(({ refresh }) => refresh()));
+        for (const { ledger, history } of lanes) {
+          ledger.prices = new Map(prices);
+          history.push(`${nowMs} price of ${symbol} ${price}`);
+        }
+      }
+      await Promise.all(lanes.map((lane) => step({ lane, tick, nowMs, policies, stores, deciders, tally })));
+    }
+    const different = lanes.find(({ history }) => history.at(-1)?.includes('DIFFERS'));
+    if (different !== undefined) {
+      const text = `--seed ${seed} --round ${round}\n${writtenPolicies(policies)}\n${different.history.join('\n')}`;
+      tally.differences.push(text);
+    }
+  } finally {
+    await Promise.all(stores.map(({ close }) => close()));
+  }
+}
+
+/** Random policies that are no fault. */
+function validPolicies(random: Random): { readonly policies: readonly Policy[]; readonly release: Release } {
+  for (;;) {
+    const policies = randomPolicies(random);
+    const file = { name: 'policies.yaml', text: writtenPolicies(policies) };
+    const compiled = readPolicyFiles([file], () => undefined);
+    if (compiled.ok) return { policies, release: compiled.release };
+  }
+}
+
+interface Step {
+  readonly lane: Lane;
+  readonly tick: number;
+  readonly nowMs: number;
+  readonly policies: readonly Policy[];
+  readonly stores: readonly OpenStore[];
+  readonly deciders: readonly Decider[];
+  readonly tally: Tally;
+}
+
+/** Mostly asks one callback; now and then a list changes before. */
+async function step({ lane, tick, nowMs, policies, stores, deciders, tally }: Step): Promise<void> {
+  const { source, random, ledger, asked, history } = lane;
+  if (history.at(-1)?.includes('DIFFERS') === true) return;
+  if (random.oneIn(6)) {
+    const { list, value } = randomListed(random);
+    const had = ledger.lists.get(list) ?? new Map<string, number>();
+    ledger.lists.set(list, had);
+    const has = had.has(value);
+    if (has) had.delete(value);
+    else had.set(value, nowMs);
+    history.push(`${nowMs} list ${list} ${has ? 'without' : 'with'} ${value}`);
+    const change = {
+      source,
+      list,
+      add: has ? [] : [value],
+      remove: has ? [value] : [],
+      by: 'fuzz',
+      message: '',
+    };
+    await Promise.all(stores.map(({ store }) => store.changeList(change)));
+  }
+  const before = random.oneIn(3) ? anyOf(random, asked) : undefined;
+  const one = before ?? randomCallback(random, `${source}-${tick}`);
+  if (before === undefined) asked.push(one);
+  else tally.again++;
+  const { approves, took } = decide(policies, one.facts, ledger, nowMs);
+  const expected = approves ? `SUCCESS by ${took.join()}` : 'FAILURE';
+  const came = await Promise.all(deciders.map(({ decides }) => decides(source, one)));
+  tally.steps++;
+  if (approves) tally.approved++;
+  const isSame = came.every(({ said }) => said === expected);
+  const others = came.map(({ said, because }, at) => `${stores[at]?.name} ${said}, ${because}`);
+  const said = isSame ? expected : `DIFFERS: ${expected}, but ${others.join('; ')}`;
+  history.push(`${nowMs} ${JSON.stringify({ ...one.wire, scheme: one.facts.scheme })} ${said}`);
+}
+
+interface Decider {
+  readonly decides: (
+    source: string,
+    asked: Asked,
+  ) => Promise<{ readonly said: string; readonly because: string }>;
+  readonly refresh: () => Promise<void>;
+}
+
+/** Decides on a store as the service does, once a callback is authentic. */
+async function decider({ store }: OpenStore, release: Release, clock: () => number): Promise<Decider> {
+  await store.register(SOURCES);
+  const { revision, document } = release;
+  await store.push({ revision, document, expected: '', by: 'fuzz', message: '' });
+  const policies = createFollower({ store, pollMs: 3_600_000, clock });
+  await policies.refresh();
+  const ask: DecideParts['ask'] = () => Promise.reject(new Error('no rule here asks anybody'));
+  // Each source asks one question at a time.
+  const took = new Map<string, string>();
+  const watched: Store = {
+    ...store,
+    async settle(request) {
+      const result = await store.settle(request);
+      if ('claims' in result) took.set(request.callback.source, takenBy(request, result));
+      return result;
+    },
+  };
+  const parts: DecideParts = { store: watched, policies, ask, clock, answerTimeoutMs: 60_000 };
+  const decides: Decider['decides'] = async (source, { facts: { kind, scheme }, wire }) => {
+    const body = JSON.stringify(wire);
+    const decoded = readMembers(body);
+    if (!decoded.ok) throw new Error(decoded.because);
+    const parsed = callbackKinds[kind].parse(decoded.members, source);
+    if (!parsed.ok) throw new Error(parsed.because);
+    const sender = {
+      ok: true,
+      source,
+      scheme: SCHEMES.find((each) => each === scheme),
+      by: 'the fuzzing',
+      members: decoded.members,
+      plaintext: undefined,
+    } as const;
+    const { callback } = parsed;
+    const { verdict, report } = await decideOn(parts, createTrace(arrivalOf(source), 0), {
+      callback,
+      body,
+      sender,
+      address: '127.0.0.1',
+    });
+    const said = verdict === 'SUCCESS' ? `${verdict} by ${took.get(source) ?? ''}` : verdict;
+    return { said, because: report.because };
+  };
+  return { decides, refresh: policies.refresh };
+}
+
+/** What the explanation says of each `any` of a policy: the number of the alternative, 0 for none. */
+function takenBy(
+  { proposal }: SettleRequest,
+  result: Extract<SettleResult, { readonly claims: unknown }>,
+): string {
+  return explain(proposal, result)
+    .rules.filter(({ rule }) => /^any#\d+$/.test(rule))
+    .map(({ because }) => /^alternative (\d+) holds/.exec(because)?.[1] ?? '0')
+    .join();
+}
+
+const SCHEMES = ['md5', 'rsa'] as const;
+
+const arrivalOf = (source: string): Parameters<typeof createTrace>[0] => ({
+  requestId: 'fuzz',
+  route: { callback: 'cosigner', source, expected: [] },
+  address: '127.0.0.1',
+  header: () => undefined,
+  fromProxy: false,
+  pathSecret: undefined,
+  certificate: undefined,
+  body: () => Promise.reject(new Error('it was decoded before')),
+});

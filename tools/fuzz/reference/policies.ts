@@ -1,0 +1,553 @@
+/*
+ * What policies decide, read a second time: docs/conditions.md and the pages of the rules, as plainly as can be.
+ * All that was approved is kept, and counted anew for each callback.
+ */
+
+export interface Range {
+  readonly above?: string;
+  readonly atLeast?: string;
+  readonly below?: string;
+  readonly atMost?: string;
+}
+
+/** All of these must be met. */
+export interface When {
+  /** By member: the texts that it may have. */
+  readonly texts?: Readonly<Record<string, readonly string[]>>;
+  readonly amount?: Range;
+  readonly value?: { readonly range: Range; readonly maxAgeMs: number };
+  /** Minutes of the day in UTC, from and to. */
+  readonly during?: readonly [from: number, to: number];
+  readonly scheme?: readonly string[];
+  readonly not?: When;
+}
+
+interface Counting {
+  readonly per: readonly string[];
+  /** The length of a rolling window, or a calendar day in UTC. */
+  readonly windowMs: number | 'day';
+}
+
+export type Rule =
+  | { readonly name: 'pass' }
+  | { readonly name: 'amount-limit'; readonly max: string }
+  | ({ readonly name: 'window-limit' | 'velocity-limit'; readonly max: string } & Counting)
+  | { readonly name: 'value-limit'; readonly max: string; readonly maxAgeMs: number }
+  | ({ readonly name: 'value-window'; readonly max: string; readonly maxAgeMs: number } & Counting)
+  | ({
+      readonly name: 'distinct-limit';
+      readonly of: readonly string[];
+      readonly onlyNew: boolean;
+      readonly max: number;
+    } & Counting)
+  | { readonly name: 'allow-list' | 'deny-list'; readonly of: readonly string[]; readonly list: string }
+  | {
+      readonly name: 'cooling-period';
+      readonly of: readonly string[];
+      readonly list: string;
+      readonly forMs: number;
+    }
+  | {
+      readonly name: 'first-use-limit';
+      readonly of: readonly string[];
+      readonly max: string;
+      readonly forMs: number;
+    }
+  | { readonly name: 'schedule'; readonly during: readonly [from: number, to: number] };
+
+export type Entry = { readonly when?: When; readonly observe?: true } & (
+  { readonly rule: Rule } | { readonly any: readonly Entry[] } | { readonly all: readonly Entry[] }
+);
+
+export interface Policy {
+  readonly policy: string;
+  readonly callback: 'payment' | 'transfer';
+  readonly when?: When;
+  readonly rules: readonly Entry[];
+}
+
+/** What a callback says. */
+export interface Facts {
+  readonly kind: 'payment' | 'transfer';
+  readonly id: string;
+  /** Those that it lacks are absent. Only `to` may have several. */
+  readonly members: Readonly<Record<string, readonly string[]>>;
+  readonly amount: bigint;
+  /** What each address gets. */
+  readonly payouts: readonly { readonly to: string; readonly amount: bigint }[];
+  readonly scheme: string | undefined;
+}
+
+// ---- amounts ----
+
+const PLACES = 36;
+
+/** In units of 10^-36. */
+export function units(text: string): bigint {
+  const [whole = '', fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.padEnd(PLACES, '0'));
+}
+
+const UNIT = units('1');
+
+/** Rounded up at the last place. */
+function valueOf(amount: bigint, price: bigint): bigint {
+  const product = amount * price;
+  return product / UNIT + (product % UNIT === 0n ? 0n : 1n);
+}
+
+const isIn = (amount: bigint, { above, atLeast, below, atMost }: Range): boolean =>
+  (above === undefined || amount > units(above)) &&
+  (atLeast === undefined || amount >= units(atLeast)) &&
+  (below === undefined || amount < units(below)) &&
+  (atMost === undefined || amount <= units(atMost));
+
+// ---- what is known beside the callback ----
+
+interface Price {
+  readonly price: bigint;
+  readonly asOfMs: number;
+}
+
+/** What approvals left: a sum, a mark or a counted value. */
+interface Left {
+  readonly key: string;
+  readonly subject: string;
+  readonly atMs: number;
+  readonly untilMs: number;
+  readonly amount: bigint;
+  readonly value: string;
+}
+
+/** All that one source's decisions depend on. */
+export class Ledger {
+  readonly lists = new Map<string, Map<string, number>>();
+  prices: ReadonlyMap<string, Price> = new Map();
+  #left: Left[] = [];
+  readonly #firsts = new Map<string, number>();
+
+  counting(key: string, atMs: number): readonly Left[] {
+    return this.#left.filter((each) => each.key === key && atMs < each.untilMs);
+  }
+
+  leave(left: Left): void {
+    this.#left.push(left);
+  }
+
+  firstMs(mark: string): number | undefined {
+    return this.#firsts.get(mark);
+  }
+
+  mark(mark: string, atMs: number): void {
+    if (!this.#firsts.has(mark)) this.#firsts.set(mark, atMs);
+  }
+}
+
+// ---- conditions ----
+
+/** `some`: of the values of a member, some and not all. */
+type Met = 'yes' | 'no' | 'unknown' | 'some';
+
+interface Case {
+  readonly facts: Facts;
+  readonly ledger: Ledger;
+  readonly atMs: number;
+}
+
+function meets(when: When | undefined, { facts, ledger, atMs }: Case): Met {
+  if (when === undefined) return 'yes';
+  const { texts = {}, amount, value, during, scheme, not } = when;
+  const all: Met[] = Object.entries(texts).map(([member, allowed]) => {
+    const values = facts.members[member] ?? [];
+    if (values.length === 0) return 'unknown';
+    const met = values.filter((each) => allowed.includes(each)).length;
+    return met === 0 ? 'no' : met === values.length ? 'yes' : 'some';
+  });
+  const say = (met: boolean | undefined): void =>
+    void all.push(met === undefined ? 'unknown' : met ? 'yes' : 'no');
+  if (amount !== undefined) say(isIn(facts.amount, amount));
+  if (during !== undefined) say(isDuring(during, atMs));
+  if (scheme !== undefined) say(facts.scheme === undefined ? undefined : scheme.includes(facts.scheme));
+  if (value !== undefined) {
+    const price = priceOf({ facts, ledger, atMs }, value.maxAgeMs);
+    say(price === undefined ? undefined : isIn(valueOf(facts.amount, price), value.range));
+  }
+  if (not !== undefined) {
+    const met = meets(not, { facts, ledger, atMs });
+    all.push(met === 'yes' ? 'no' : met === 'no' ? 'yes' : met);
+  }
+  return all.includes('no')
+    ? 'no'
+    : all.includes('some')
+      ? 'some'
+      : all.includes('unknown')
+        ? 'unknown'
+        : 'yes';
+}
+
+const AHEAD_MS = 60_000;
+
+function priceOf({ facts, ledger, atMs }: Case, maxAgeMs: number): bigint | undefined {
+  const [symbol = ''] = facts.members['symbol'] ?? [];
+  const found = ledger.prices.get(symbol);
+  if (found === undefined || atMs - found.asOfMs > maxAgeMs || found.asOfMs - atMs > AHEAD_MS)
+    return undefined;
+  return found.price;
+}
+
+function isDuring([from, to]: readonly [number, number], atMs: number): boolean {
+  const minute = Math.floor(atMs / 60_000) % 1440;
+  return from < to ? minute >= from && minute < to : minute >= from || minute < to;
+}
+
+// ---- what must be found ----
+
+type Need =
+  | {
+      readonly kind: 'sum';
+      readonly key: string;
+      readonly amount: bigint;
+      readonly max: bigint;
+      readonly counting: Counting;
+    }
+  | {
+      readonly kind: 'listed';
+      readonly list: string;
+      readonly texts: readonly string[];
+      readonly on: boolean;
+    }
+  | {
+      readonly kind: 'aged';
+      readonly list: string;
+      readonly texts: readonly string[];
+      readonly forMs: number;
+    }
+  | { readonly kind: 'known'; readonly mark: string; readonly forMs: number; readonly isLittle: boolean }
+  | {
+      readonly kind: 'distinct';
+      readonly key: string;
+      readonly values: readonly string[];
+      /** The marks of the values, with `only: new`. */
+      readonly marks: readonly string[] | undefined;
+      readonly max: number;
+      readonly counting: Counting;
+    }
+  | {
+      readonly kind: 'one';
+      /** Each with its number in the list. The last may need nothing. */
+      readonly alternatives: readonly { readonly number: number; readonly needs: readonly Need[] }[];
+    };
+
+/** What an entry comes to. `sure`: it applies for certain. */
+type Came = 'absent' | 'fails' | { readonly sure: boolean; readonly needs: readonly Need[] };
+
+interface Place {
+  readonly policy: string;
+  /** The conditions around, for each of which there is a count of its own. */
+  readonly around: readonly When[];
+}
+
+function came(entry: Entry, of: Case, place: Place, isAlternative: boolean): Came {
+  const met = meets(entry.when, of);
+  if (met === 'some' || (isAlternative && met !== 'yes')) return 'fails';
+  if (met === 'no') return 'absent';
+  const inner = { ...place, around: entry.when === undefined ? place.around : [...place.around, entry.when] };
+  const found =
+    'rule' in entry
+      ? ofRule(entry.rule, of, inner)
+      : 'any' in entry
+        ? ofAny(entry.any, of, inner)
+        : ofAll(entry.all, of, inner, isAlternative);
+  return typeof found === 'string' ? found : { ...found, sure: found.sure && met === 'yes' };
+}
+
+function ofAll(entries: readonly Entry[], of: Case, place: Place, isAlternative: boolean): Came {
+  const all = entries.map((entry) => came(entry, of, place, false));
+  if (all.includes('fails')) return 'fails';
+  const holding = all.filter((each) => typeof each === 'object');
+  const sure = holding.some((each) => each.sure);
+  if (isAlternative && !sure) return 'fails';
+  return holding.length === 0 ? 'absent' : { sure, needs: holding.flatMap(({ needs }) => needs) };
+}
+
+function ofAny(entries: readonly Entry[], of: Case, place: Place): Came {
+  const alternatives = entries.flatMap((entry, at) => {
+    const alternative = came(entry, of, place, true);
+    return typeof alternative === 'object' ? [{ number: at + 1, needs: alternative.needs }] : [];
+  });
+  return alternatives.length === 0 ? 'fails' : needs({ kind: 'one', alternatives });
+}
+
+const PASSES: Came = { sure: true, needs: [] };
+const passes = (met: boolean): Came => (met ? PASSES : 'fails');
+
+function ofRule(rule: Rule, of: Case, place: Place): Came {
+  const { facts, atMs } = of;
+  switch (rule.name) {
+    case 'pass':
+      return PASSES;
+    case 'amount-limit':
+      return passes(facts.amount <= units(rule.max));
+    case 'schedule':
+      return passes(isDuring(rule.during, atMs));
+    case 'window-limit':
+      return summed(rule, of, place, (amount) => amount);
+    case 'velocity-limit':
+      return summed(rule, of, place, () => UNIT);
+    case 'value-limit':
+    case 'value-window': {
+      const price = priceOf(of, rule.maxAgeMs);
+      if (price === undefined) return 'fails';
+      if (rule.name === 'value-limit') return passes(valueOf(facts.amount, price) <= units(rule.max));
+      return summed(rule, of, place, (amount) => valueOf(amount, price));
+    }
+    case 'allow-list':
+    case 'deny-list': {
+      const texts = textsOf(rule.of, facts);
+      const on = rule.name === 'allow-list';
+      return texts ? needs({ kind: 'listed', list: rule.list, texts, on }) : 'fails';
+    }
+    case 'cooling-period': {
+      const texts = textsOf(rule.of, facts);
+      return texts ? needs({ kind: 'aged', list: rule.list, texts, forMs: rule.forMs }) : 'fails';
+    }
+    case 'first-use-limit': {
+      const texts = textsOf(rule.of, facts);
+      if (texts === undefined) return 'fails';
+      const [symbol = ''] = facts.members['symbol'] ?? [];
+      const amounts = rule.of.includes('to') ? facts.payouts.map(({ amount }) => amount) : [facts.amount];
+      const known = texts.map((text, at): Need => {
+        const mark = JSON.stringify(['known', place.policy, rule.of, symbol, text]);
+        const isLittle = (amounts[at] ?? 0n) <= units(rule.max);
+        return { kind: 'known', mark, forMs: rule.forMs, isLittle };
+      });
+      return needs(...known);
+    }
+    case 'distinct-limit': {
+      const texts = textsOf(rule.of, facts);
+      const by = countsOf(rule.per, facts);
+      if (texts === undefined || by === undefined) return 'fails';
+      const { of: members, onlyNew, max, per } = rule;
+      const all = by.map((values, at): Need => {
+        const own = per.includes('to') ? texts.filter((_, index) => index === at) : texts;
+        const key = keyOf(rule.name, [members, onlyNew], rule, place, values);
+        const marks = own.map((text) => JSON.stringify(['new', place, members, per, values, text]));
+        return {
+          kind: 'distinct',
+          key,
+          values: own,
+          marks: onlyNew ? marks : undefined,
+          max,
+          counting: rule,
+        };
+      });
+      return needs(...all);
+    }
+    default:
+      throw new TypeError('no such rule');
+  }
+}
+
+const needs = (...all: readonly Need[]): Came => ({ sure: true, needs: all });
+
+/** The texts to look up: one, or one for each address. Undefined if a member is missing. */
+function textsOf(of: readonly string[], { members }: Facts): readonly string[] | undefined {
+  const values = of.map((member) => members[member] ?? []);
+  if (values.some((each) => each.length === 0)) return undefined;
+  const several = Math.max(...values.map((each) => each.length));
+  return Array.from({ length: several }, (_, at) =>
+    values.map((each) => (each.length === 1 ? each[0] : each[at])).join(' '),
+  );
+}
+
+/** The values that it counts by: once, or once for each address. Undefined if a member is missing. */
+function countsOf(per: readonly string[], facts: Facts): readonly (readonly string[])[] | undefined {
+  const texts = per.length === 0 ? [''] : textsOf(per, facts);
+  return texts?.map((text) => [text]);
+}
+
+function keyOf(
+  rule: string,
+  more: unknown,
+  { per, windowMs }: Counting,
+  { policy, around }: Place,
+  values: readonly string[],
+): string {
+  return JSON.stringify([rule, more, policy, per, windowMs, around, values]);
+}
+
+function summed(
+  rule: Extract<Rule, Counting & { readonly max: string }>,
+  { facts }: Case,
+  place: Place,
+  amountOf: (amount: bigint) => bigint,
+): Came {
+  const by = countsOf(rule.per, facts);
+  if (by === undefined) return 'fails';
+  const amounts = rule.per.includes('to') ? facts.payouts.map(({ amount }) => amount) : [facts.amount];
+  const all = by.map((values, at): Need => ({
+    kind: 'sum',
+    key: keyOf(rule.name, '', rule, place, values),
+    amount: amountOf(amounts[at] ?? 0n),
+    max: units(rule.max),
+    counting: rule,
+  }));
+  return needs(...all);
+}
+
+// ---- the decision ----
+
+const PARTS = 60;
+const DAY_MS = 86_400_000;
+
+/** Until when an approval at the instant counts. A rolling sum counts by parts of its window. */
+function untilMs({ windowMs }: Counting, atMs: number, isExact: boolean): number {
+  if (windowMs === 'day') return (Math.floor(atMs / DAY_MS) + 1) * DAY_MS;
+  const part = Math.ceil(windowMs / PARTS);
+  return isExact ? atMs + windowMs : (Math.floor(atMs / part) + 1) * part + windowMs;
+}
+
+export interface Decided {
+  readonly approves: boolean;
+  /** Of each `any` of a policy that applies: the alternative that is taken, 0 for none. */
+  readonly took: readonly number[];
+}
+
+/** What is decided. An approval leaves what it reserves in the ledger. */
+export function decide(policies: readonly Policy[], facts: Facts, ledger: Ledger, atMs: number): Decided {
+  const of = { facts, ledger, atMs };
+  const search = new Search(of);
+  const took: number[] = [];
+  let [covered, refused] = [false, false];
+  for (const policy of policies.toSorted((a, b) => (a.policy < b.policy ? -1 : 1))) {
+    if (policy.callback !== facts.kind) continue;
+    const met = meets(policy.when, of);
+    if (met === 'no') continue;
+    if (met === 'some') refused ||= policy.rules.some(({ observe }) => observe !== true);
+    for (const entry of policy.rules) {
+      const found = came(entry, of, { policy: policy.policy, around: [] }, false);
+      if (found === 'absent') continue;
+      const numbers = found === 'fails' ? [0] : found.needs.map((need) => search.find(need, false));
+      if ('any' in entry) took.push(...numbers);
+      if (entry.observe === true) continue;
+      if (numbers.includes(0)) refused = true;
+      else covered ||= met === 'yes' && found !== 'fails' && found.sure;
+    }
+  }
+  const approves = covered && !refused;
+  if (approves) search.reserve();
+  return { approves, took };
+}
+
+type Found = Exclude<Need, { readonly kind: 'one' }>;
+
+/** What the needs of one callback find, and what they would reserve. */
+class Search {
+  readonly #case: Case;
+  readonly #taken: Found[] = [];
+
+  constructor(of: Case) {
+    this.#case = of;
+  }
+
+  /**
+   * Of alternatives, the first that holds is taken, and its number returned. Everything else is taken whether it
+   * holds or not. Returns 0 for what does not hold.
+   */
+  find(need: Need, isAlternative: boolean): number {
+    if (need.kind !== 'one') {
+      const holds = this.#holds(need, isAlternative);
+      this.#taken.push(need);
+      return holds ? 1 : 0;
+    }
+    const taken = need.alternatives.find((alternative) => {
+      const before = this.#taken.length;
+      const holds = alternative.needs.every((each) => this.find(each, true) > 0);
+      if (!holds) this.#taken.length = before;
+      return holds;
+    });
+    return taken?.number ?? 0;
+  }
+
+  #holds(need: Found, isAlternative: boolean): boolean {
+    const { ledger, atMs } = this.#case;
+    switch (need.kind) {
+      case 'sum': {
+        const counting = ledger.counting(need.key, atMs);
+        const before = counting.reduce((sum, { amount }) => sum + amount, 0n) + this.#asked(need.key);
+        if (this.#hasReserved(need.key)) return !isAlternative || before <= need.max;
+        return before + need.amount <= need.max;
+      }
+      case 'listed': {
+        const list = ledger.lists.get(need.list);
+        return list !== undefined && need.texts.every((text) => list.has(text) === need.on);
+      }
+      case 'aged': {
+        const list = ledger.lists.get(need.list);
+        return need.texts.every((text) => (list?.get(text) ?? Infinity) + need.forMs <= atMs);
+      }
+      case 'known':
+        return need.isLittle || (ledger.firstMs(need.mark) ?? Infinity) + need.forMs <= atMs;
+      case 'distinct': {
+        const { known, counted } = this.#distinct(need);
+        const further = need.values.length - known.length;
+        if (further === 0 && need.marks !== undefined) return true;
+        if (further === 0 && !isAlternative && this.#hasReserved(need.key)) return true;
+        return counted.size + further <= need.max;
+      }
+      default:
+        throw new TypeError('no such need');
+    }
+  }
+
+  #distinct({ key, values, marks }: Extract<Need, { readonly kind: 'distinct' }>) {
+    const { ledger, atMs } = this.#case;
+    const counted = new Set(ledger.counting(key, atMs).map(({ value }) => value));
+    const known = values.filter((value, at) =>
+      marks === undefined ? counted.has(value) : ledger.firstMs(marks[at] ?? '') !== undefined,
+    );
+    return { known, counted };
+  }
+
+  /** What the callback's other needs ask of the same count. */
+  #asked(key: string): bigint {
+    return this.#taken.reduce(
+      (sum, need) =>
+        need.kind === 'sum' && need.key === key && !this.#hasReserved(key) ? sum + need.amount : sum,
+      0n,
+    );
+  }
+
+  #hasReserved(key: string): boolean {
+    const { ledger, facts, atMs } = this.#case;
+    return ledger.counting(key, atMs).some(({ subject }) => subject === subjectOf(facts));
+  }
+
+  reserve(): void {
+    const { ledger, facts, atMs } = this.#case;
+    const left: Omit<Left, 'subject' | 'atMs'>[] = [];
+    const marks: string[] = [];
+    for (const need of this.#taken) {
+      if (need.kind === 'known') marks.push(need.mark);
+      if (need.kind === 'sum' && !this.#hasReserved(need.key)) {
+        left.push({ ...need, value: '', untilMs: untilMs(need.counting, atMs, false) });
+      }
+      if (need.kind === 'distinct') {
+        marks.push(...(need.marks ?? []));
+        const { known } = this.#distinct(need);
+        if (known.length === need.values.length && this.#hasReserved(need.key)) continue;
+        const added =
+          need.marks === undefined ? need.values : need.values.filter((value) => !known.includes(value));
+        const until = untilMs(need.counting, atMs, true);
+        left.push(...added.map((value) => ({ key: need.key, amount: 0n, value, untilMs: until })));
+      }
+    }
+    const subject = subjectOf(facts);
+    for (const { key, amount, value, untilMs: until } of left) {
+      ledger.leave({ key, amount, value, untilMs: until, subject, atMs });
+    }
+    for (const mark of marks) ledger.mark(mark, atMs);
+  }
+}
+
+const subjectOf = ({ kind, id }: Facts): string => `${kind}:${id}`;
