@@ -437,8 +437,11 @@ function gapsIn(kind: Kind, coverings: readonly Covering[], assets: AssetTable):
           .filter((region) => isOf(region, cell))
           .flatMap((region) => numbersIn(region, property).ranges);
       const covered = numbers(here.flatMap(rangesOf), domain.top);
+      // A tier has several amounts. Gaps between single ones are meant.
       const tierWith = (at: bigint): Tier | undefined => {
-        const covering = here.find((each) => rangesOf(each).some(([from, to]) => from <= at && at <= to));
+        const covering = here.find((each) =>
+          rangesOf(each).some(([from, to]) => from < to && from <= at && at <= to),
+        );
         return covering?.tiers.findLast(({ when }) => mentions(extentsOf(when), property));
       };
       for (const range of restOf(covered, domain)) {

@@ -237,6 +237,11 @@ describe('amounts that no policy covers', () => {
     ]);
   });
 
+  it('are none between single amounts', () => {
+    const rule = (amount: string): string => `${PASS}\n    when: { amount: ${amount} }`;
+    expect(warningsOf(policy('p', '{ symbol: BTC }', rule('[10, 25]'), rule('50')))).toEqual([]);
+  });
+
   it('are none that another policy covers', () => {
     const yaml = policies(
       policy('small', '{ symbol: BTC, amount: { atMost: 5 } }', PASS),

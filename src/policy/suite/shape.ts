@@ -130,11 +130,11 @@ export const expectShape = z.strictObject({
   verdict: z.enum(VERDICTS, { error: 'SUCCESS or FAILURE' }).describe('The answer.'),
   rule: z
     .string({ error: TEXT })
-    .regex(/^(?:[a-z][a-z0-9-]*\/)?(?:[a-z][a-z0-9-]*#[1-9]\d*|when)$/, {
+    .regex(/^(?:[a-z][a-z0-9-]*\/)?(?:[a-z][a-z0-9-]*#[1-9]\d*(?:\.[1-9]\d*)*|when)$/, {
       error: 'a rule and its place in the policy, like amount-limit#1 or small-payments/amount-limit#1',
     })
     .optional()
-    .describe('The rule that refuses: amount-limit#1, or POLICY/amount-limit#1.'),
+    .describe('The rule that refuses: amount-limit#1, POLICY/amount-limit#1, or in `all` amount-limit#1.2.'),
   code: z
     .string({ error: TEXT })
     .regex(/^[A-Z0-9_]+$/, { error: 'a code in capitals, like TERMS_CHANGED' })
