@@ -40,7 +40,8 @@ export async function runOn(
   { nowMs, given, callbacks }: PolicyTest,
 ): Promise<readonly Found[]> {
   const { store, clock, setClock } = staging;
-  await setStage(staging, release, given, nowMs);
+  const sources = [...new Set([...SOURCES, ...callbacks.map(({ source }) => source)])];
+  await setStage(staging, { release, given, sources }, nowMs);
   const policies = createFollower({ store, pollMs: 60_000, clock });
   await policies.refresh();
   const parts: DecideParts = { store, policies, ask: answering(given), clock, answerTimeoutMs: 30_000 };
@@ -57,12 +58,15 @@ export async function runOn(
 /** In order of time, since a store's own never runs backwards. */
 async function setStage(
   { store, setClock }: Staging,
-  release: Release,
-  given: GivenState,
+  {
+    release,
+    given,
+    sources,
+  }: { readonly release: Release; readonly given: GivenState; readonly sources: readonly string[] },
   nowMs: number,
 ): Promise<void> {
   setClock(0);
-  await store.register(SOURCES);
+  await store.register(sources);
   const changes = given.lists.flatMap(({ source, list, values }) => [
     { source, list, add: [], atMs: 0 },
     ...values.map(({ value, addedMs }) => ({ source, list, add: [value], atMs: addedMs })),
