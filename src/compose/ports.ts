@@ -82,7 +82,7 @@ async function openOps(
   secrets: Secrets,
   { runtime, gate }: { readonly runtime: Runtime; readonly gate: Gate },
 ): Promise<Listening> {
-  const { readiness, metrics, store, load, apiDenied } = runtime;
+  const { readiness, metrics, store, load, apiDenied, opsFailed } = runtime;
   const { token, hosts, releases } = settings.ops;
   const api = {
     store,
@@ -93,7 +93,7 @@ async function openOps(
     onDenied: apiDenied,
   };
   const budgets = createFailureBudgets({ failuresPerSecond: OPS_FAILURES_PER_SECOND, nowMs });
-  return listen(gate.before(createOpsApp({ readiness, metrics, api, hosts })), {
+  return listen(gate.before(createOpsApp({ readiness, metrics, api, hosts, onFailed: opsFailed })), {
     ...settings.ops,
     limits: opsLimits(settings.public.limits),
     setting: 'ops',

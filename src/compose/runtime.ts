@@ -29,6 +29,8 @@ export interface Runtime {
   readonly report: ReportCallback;
   /** Call it for each API call with a wrong token. */
   readonly apiDenied: (address: string) => void;
+  /** Call it for each request to the ops port that ends with an internal error. */
+  readonly opsFailed: (request: string, because: string) => void;
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   /** Counts the answers of services and modules. */
@@ -87,6 +89,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
     follower,
     report: createCallbackObserver({ log, metrics, clock, unauthenticatedPerMinute }),
     apiDenied: createDenialObserver({ log, metrics, clock, unauthenticatedPerMinute }),
+    opsFailed: logOpsFailures(log),
     readiness,
     metrics: shareRunning(() => readiness().then(() => metrics.text())),
     pluginAnswered: (inquiry, verdict) => metrics.pluginAnswered(inquiry, verdict),
@@ -111,6 +114,15 @@ export function createRuntime(parts: RuntimeParts): Runtime {
       clockWatch.stop();
       follower.stop();
     },
+  };
+}
+
+/** One line of each request in ten seconds. */
+function logOpsFailures(log: Log): Runtime['opsFailed'] {
+  const nowMs = (): number => performance.now();
+  const limit = createLineLimit({ clock: nowMs, lines: 1, windowMs: LOAD_LINE_EVERY_MS });
+  return (request, because) => {
+    if (limit.admits(request)) log.error('ops-failed', { because: `${request}: ${because}` });
   };
 }
 
@@ -144,7 +156,7 @@ function readMetrics(settings: Settings, store: Store, metrics: Metrics): void {
     return new Map(await Promise.all(sizes));
   });
   metrics.journalOldest(async () => {
-    const oldest = sources.map((source) => store.entries({ source, limit: 1 }));
+    const oldest = sources.map((source) => store.entries({ source, limit: 1, explained: false }));
     return new Map((await Promise.all(oldest)).flat().map(({ source, atMs }) => [source, atMs]));
   });
   metrics.storeReplicas(async () => {

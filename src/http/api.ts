@@ -4,7 +4,7 @@ import { type OrderSource, announceOrder, orderJson, orderSource } from '../orde
 import { releaseApproval, releaseResultJson } from '../orders/release.ts';
 import { pricesJson, setPrices } from '../orders/prices.ts';
 import { subjectOf } from '../callback/callback.ts';
-import { CountersignError, type Failure } from '../errors.ts';
+import { CountersignError, type Failure, messageOf } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
@@ -44,11 +44,20 @@ export interface ApiParts {
   readonly onDenied: (address: string) => void;
 }
 
+/** Called for each request that ends with an internal error. */
+export type OnFailed = (request: string, because: string) => void;
+
+/** How the log names a request, without parameters: `GET /readyz`. */
+export const requestName = ({ method, baseUrl, path }: Request): string => `${method} ${baseUrl}${path}`;
+
 /** The author that the store records for changes over the API. */
 const BY = 'api';
 
 /** The API of a merchant's back end on the ops port: orders, releases and prices, as JSON. */
-export function createApi({ store, sources, token, releases, clock, onDenied }: ApiParts): Router {
+export function createApi(
+  { store, sources, token, releases, clock, onDenied }: ApiParts,
+  onFailed: OnFailed,
+): Router {
   const api = Router();
   api.use(requireToken(token, onDenied));
   api.use(jsonBody());
@@ -98,7 +107,10 @@ export function createApi({ store, sources, token, releases, clock, onDenied }: 
       'POST /api/orders, GET and DELETE /api/orders/SOURCE/KIND/ID, POST /api/releases, GET and PUT /api/prices',
     );
   });
-  api.use(answerFault);
+  api.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) => {
+    if (isInternal(thrown)) onFailed(requestName(request), messageOf(thrown));
+    answerFault(thrown, response);
+  });
   return api;
 }
 
@@ -124,21 +136,18 @@ function read<T>(shape: z.ZodType<T>, value: unknown, expected: string): T {
   );
 }
 
-function answerFault(thrown: unknown, _request: Request, response: Response, _next: NextFunction): void {
+/** Express throws a URIError for a path with a wrong percent-encoding. */
+const isInternal = (thrown: unknown): boolean =>
+  !(thrown instanceof CountersignError || thrown instanceof URIError);
+
+function answerFault(thrown: unknown, response: Response): void {
   if (response.headersSent) return;
   if (thrown instanceof CountersignError) {
     refuse(response, thrown.code, thrown.message);
     return;
   }
-  // Express throws a URIError for a path with a wrong percent-encoding.
-  const isBadEncoding = thrown instanceof URIError;
-  refuse(
-    response,
-    isBadEncoding ? 'USAGE' : 'INTERNAL',
-    isBadEncoding
-      ? 'the path has an invalid percent-encoding; encode it again'
-      : 'an internal error occurred',
-  );
+  if (isInternal(thrown)) refuse(response, 'INTERNAL', 'an internal error occurred');
+  else refuse(response, 'USAGE', 'the path has an invalid percent-encoding; encode it again');
 }
 
 /**

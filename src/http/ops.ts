@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { isIPv4, isIPv6 } from 'node:net';
-import express, { type Express } from 'express';
-import { type ApiParts, createApi } from './api.ts';
-import { type Readiness, probeRoutes } from './routes.ts';
+import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import { messageOf } from '../errors.ts';
+import { type ApiParts, type OnFailed, createApi, requestName } from './api.ts';
+import { FAILED, type Readiness, probeRoutes } from './routes.ts';
 
 export interface OpsAppParts {
   readonly readiness: () => Promise<Readiness>;
@@ -10,10 +11,11 @@ export interface OpsAppParts {
   readonly api: ApiParts;
   /** Names by which the port may be called, besides localhost and IP addresses. */
   readonly hosts: readonly string[];
+  readonly onFailed: OnFailed;
 }
 
 /** The app of the ops port: liveness, readiness, metrics and the API. */
-export function createOpsApp({ readiness, metrics, api, hosts }: OpsAppParts): Express {
+export function createOpsApp({ readiness, metrics, api, hosts, onFailed }: OpsAppParts): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -31,20 +33,32 @@ export function createOpsApp({ readiness, metrics, api, hosts }: OpsAppParts): E
   app.get(probeRoutes.health.path, (_request, response) => {
     response.type('text/plain').send('ok\n');
   });
-  app.get(probeRoutes.readiness.path, async (_request, response) => {
-    const state = await readiness();
+  app.get(probeRoutes.readiness.path, async (request, response) => {
+    const state = await readiness().catch((thrown: unknown) => {
+      onFailed(requestName(request), messageOf(thrown));
+      return NOT_READY;
+    });
     response.status(state.ready ? 200 : 503).json(state);
   });
   app.get(probeRoutes.metrics.path, async (_request, response) => {
     const { contentType, text } = await metrics();
     response.set('Content-Type', contentType).send(text);
   });
-  app.use('/api', createApi(api));
+  app.use('/api', createApi(api, onFailed));
   app.use((_request, response) => {
     response.status(404).type('text/plain').send('/healthz, /readyz, /metrics, /api\n');
   });
+  app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) => {
+    onFailed(requestName(request), messageOf(thrown));
+    response.status(500).type('text/plain').send(FAILED);
+  });
   return app;
 }
+
+const NOT_READY: Readiness = {
+  ready: false,
+  checks: [{ name: 'readiness', ok: false, because: FAILED.trim() }],
+};
 
 interface HostRefusal {
   readonly status: 400 | 421;

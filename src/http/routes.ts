@@ -18,8 +18,6 @@ export interface Route<A extends Answers = Answers> {
   readonly summary: string;
   /** A body of an answer is JSON, unless this says otherwise. */
   readonly contentType?: string;
-  /** Whether Express answers 500 with a page of its own if the handler throws. */
-  readonly failsAsHtml?: true;
   readonly answers: A;
 }
 
@@ -276,6 +274,9 @@ const readiness = z
 
 export type Readiness = z.output<typeof readiness>;
 
+/** The line of an answer to a request that failed. */
+export const FAILED = 'it failed; the log says why\n';
+
 /** The other routes of the ops port. They need no token. */
 export const probeRoutes = {
   health: {
@@ -291,7 +292,6 @@ export const probeRoutes = {
     method: 'get',
     path: '/readyz',
     summary: 'Ask whether the service can approve callbacks, and what is missing.',
-    failsAsHtml: true,
     answers: {
       200: readiness.describe('It is ready.'),
       503: readiness.describe('It is not ready.'),
@@ -303,7 +303,9 @@ export const probeRoutes = {
     path: '/metrics',
     summary: 'Show the metrics.',
     contentType: 'text/plain',
-    failsAsHtml: true,
-    answers: { 200: z.string().describe('The text format of Prometheus.') },
+    answers: {
+      200: z.string().describe('The text format of Prometheus.'),
+      500: z.literal(FAILED).describe('An internal error.'),
+    },
   },
 } as const satisfies Readonly<Record<string, Route>>;

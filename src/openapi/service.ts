@@ -115,7 +115,7 @@ function answersInJson(kinds: readonly Kind[]): Part {
 const TEXT: Part = { 'text/plain': { schema: { type: 'string' } } };
 
 function probeOf(route: Route, schemas: Schemas): Part {
-  const { id, summary, failsAsHtml } = route;
+  const { id, summary } = route;
   return {
     operationId: id,
     tags: ['probes'],
@@ -124,9 +124,6 @@ function probeOf(route: Route, schemas: Schemas): Part {
       ...answersOf(route, schemas),
       400: { description: NO_HOST, content: TEXT },
       421: OTHER_HOST,
-      ...(failsAsHtml && {
-        500: { description: 'An internal error.', content: { 'text/html': { schema: { type: 'string' } } } },
-      }),
     },
   };
 }

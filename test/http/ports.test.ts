@@ -66,6 +66,8 @@ describe('the ops port', () => {
     clock: () => 0,
     onDenied: () => undefined,
   };
+  const failures: (readonly [request: string, because: string])[] = [];
+  const onFailed = (...failure: [request: string, because: string]): void => void failures.push(failure);
   const check = { name: 'store', ok: false, because: 'the store is down' };
 
   it('is alive while it is not ready, and says what is missing', async () => {
@@ -73,6 +75,7 @@ describe('the ops port', () => {
       metrics,
       api,
       hosts: [],
+      onFailed,
       readiness: () => Promise.resolve({ ready: false, checks: [check] }),
     });
     expect((await request(app).get('/healthz')).status).toBe(200);
@@ -86,6 +89,7 @@ describe('the ops port', () => {
       metrics,
       api,
       hosts: [],
+      onFailed,
       readiness: () => Promise.resolve({ ready: true, checks: [] }),
     });
     const answer = await request(app).get('/metrics');
@@ -93,5 +97,37 @@ describe('the ops port', () => {
     expect(answer.headers['content-type']).toContain('text/x');
     expect((await request(app).get('/readyz')).status).toBe(200);
     expect((await request(app).get('/nofity/transferToMerchantAuthCheck')).status).toBe(404);
+  });
+
+  it('answers without a stack if it fails, and says why to the log only', async () => {
+    const fail = (): Promise<never> => Promise.reject(new Error('a fault at /srv/app'));
+    const app = createOpsApp({ metrics: fail, readiness: fail, api, hosts: [], onFailed });
+    const ready = await request(app).get('/readyz');
+    expect([ready.status, ready.body]).toEqual([
+      503,
+      { ready: false, checks: [{ name: 'readiness', ok: false, because: 'it failed; the log says why' }] },
+    ]);
+    const failed = await request(app).get('/metrics');
+    expect([failed.status, failed.text]).toEqual([500, 'it failed; the log says why\n']);
+    expect(failed.headers['content-type']).toBe('text/plain; charset=utf-8');
+    const called = await request(app).get('/api/prices').set('Authorization', 'Bearer token');
+    expect([called.status, called.text]).toEqual([403, expect.stringContaining('API_OFF')]);
+    const open = createOpsApp({
+      metrics,
+      readiness: fail,
+      api: { ...api, token: () => 'token' },
+      hosts: [],
+      onFailed,
+    });
+    const broken = await request(open).get('/api/prices').set('Authorization', 'Bearer token');
+    expect([broken.status, broken.body]).toEqual([
+      500,
+      { error: { code: 'INTERNAL', message: 'an internal error occurred' } },
+    ]);
+    expect(failures.splice(0)).toEqual([
+      ['GET /readyz', 'a fault at /srv/app'],
+      ['GET /metrics', 'a fault at /srv/app'],
+      ['GET /api/prices', 'the store is not to be asked'],
+    ]);
   });
 });

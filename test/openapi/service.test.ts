@@ -320,16 +320,16 @@ describe('the ops port in trouble', () => {
       clock: () => 0,
       onDenied: () => undefined,
     };
-    const app = createOpsApp({ readiness: fail, metrics: fail, api, hosts: [] });
+    const app = createOpsApp({ readiness: fail, metrics: fail, api, hosts: [], onFailed: () => undefined });
     const all = [
       ...routes,
       ['GET', '/readyz', '/readyz', undefined],
       ['GET', '/metrics', '/metrics', undefined],
     ];
-    for (const [method = '', path = '', url = '', body] of all as (typeof routes)[number][]) {
+    for (const [method = '', path = '', url = '', body] of all as readonly string[][]) {
       const name = method.toLowerCase() as 'get';
       const { status, headers, text } = await request(app)[name](url).set(BEARER).send(body);
-      expect(status).toBe(500);
+      expect(status).toBe(url === '/readyz' ? 503 : 500);
       const contentType = String(headers['content-type']);
       expect(faultsOfAnswer(name, path, { status, contentType, body: text })).toEqual([]);
     }
@@ -531,11 +531,20 @@ describe('the routes', () => {
     };
     const ofPublic = createPublicApp({ ...parts, urls: callbackUrls(sources) });
     const never = (): Promise<never> => Promise.reject(new Error('not called'));
-    const ofOps = createOpsApp({ readiness: never, metrics: never, api, hosts: [] });
+    const ofOps = createOpsApp({
+      readiness: never,
+      metrics: never,
+      api,
+      hosts: [],
+      onFailed: () => undefined,
+    });
     const served = [
       ...routesOf(ofPublic.router).filter((route) => route.startsWith('post ')),
       ...routesOf(ofOps.router),
-      ...routesOf(createApi(api), '/api'),
+      ...routesOf(
+        createApi(api, () => undefined),
+        '/api',
+      ),
     ];
     expect([...new Set(served)].toSorted()).toEqual(documented.toSorted());
   });
