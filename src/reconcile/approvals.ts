@@ -22,6 +22,8 @@ export interface Notification {
   readonly terms: string;
   readonly coin: string;
   readonly amount: Amount | 'unlimited';
+  /** How many of the subject's successes come before it in the journal. */
+  readonly after: number;
 }
 
 /** What the journal says about a subject. Only approvals and notifications are kept. */
@@ -34,7 +36,7 @@ export interface Approved {
   readonly user: string;
   /** The digest of a withdrawal's terms; the empty text for payments. */
   readonly terms: string;
-  /** Ordered by time; empty if it was never approved. */
+  /** In the order of the journal; empty if it was never approved. */
   readonly successes: readonly Success[];
   readonly notifications: readonly Notification[];
   /** The bill's record of the payment, once it was found. */
@@ -63,7 +65,7 @@ export interface Answered extends Success {
 
 /** Undefined if it was never approved. Of successes before `untilMs`. */
 export function answeredOf(
-  { successes }: Approved,
+  { successes }: Pick<Approved, 'successes'>,
   { late }: Pick<SourceJournal, 'late'>,
   untilMs = Infinity,
 ): Answered | undefined {
@@ -133,7 +135,8 @@ export function createCollector(): JournalCollector {
     use(collected, entry, [txid, terms, coin, amountText(amount)]);
     const { id, atMs, code, subject } = entry;
     const known = collected.subjects.get(subject) ?? subjectOf(callback, undefined);
-    const notification = { entry: id, atMs, code, txid, terms, coin, amount };
+    const after = known.successes.length;
+    const notification = { entry: id, atMs, code, txid, terms, coin, amount, after };
     collected.subjects.set(subject, { ...known, notifications: [...known.notifications, notification] });
   }
 
@@ -231,6 +234,7 @@ type PackedNotification = readonly [
   terms: string,
   coin: string,
   amount: string,
+  after: number,
 ];
 type PackedBilled = readonly [line: number, time: string, note: string];
 /** The form of a text of the table, without the id and the kind, which are in the name. */
@@ -265,6 +269,7 @@ const packedNotification = (each: Notification): PackedNotification => [
   each.terms,
   each.coin,
   amountText(each.amount),
+  each.after,
 ];
 
 function unpacked(name: string, text: string): Approved {
@@ -279,7 +284,7 @@ function unpacked(name: string, text: string): Approved {
     user,
     terms,
     successes: successes.map(([entry, atMs, repeats, speedUp]) => ({ entry, atMs, repeats, speedUp })),
-    notifications: notifications.map(([entry, atMs, code, txid, ofTerms, ofCoin, ofAmount]) => ({
+    notifications: notifications.map(([entry, atMs, code, txid, ofTerms, ofCoin, ofAmount, after]) => ({
       entry,
       atMs,
       code,
@@ -287,6 +292,7 @@ function unpacked(name: string, text: string): Approved {
       terms: ofTerms,
       coin: ofCoin,
       amount: amountOf(ofAmount),
+      after,
     })),
     billed: billed === 0 ? undefined : { line: billed[0], time: billed[1], note: billed[2] },
   };

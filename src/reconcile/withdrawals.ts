@@ -3,6 +3,7 @@ import {
   type Approved,
   type Notification,
   type SourceJournal,
+  type Success,
   answeredOf,
 } from './approvals.ts';
 import type { ClassName, Item, Side } from './classes.ts';
@@ -56,7 +57,12 @@ function* itemsOf(subject: Subject): Generator<Item> {
   yield* signedItems(subject);
   const answered = approvalOf(approved, journal, parts);
   if (answered === undefined) return;
-  if (approved.notifications.some(({ atMs }) => atMs >= answered.atMs && atMs < day.untilMs)) return;
+  const isSigned = approved.notifications.some(
+    (signed) =>
+      signed.atMs < day.untilMs &&
+      successesBefore(approved, signed).some(({ entry }) => entry === answered.entry),
+  );
+  if (isSigned) return;
   const release = judgeRelease(name, answered, journal, parts);
   if (release !== undefined) {
     yield itemOf(subject, 'released', { answered, note: release.note });
@@ -85,7 +91,7 @@ function* signedItems(subject: Subject): Generator<Item> {
     const isNew = !txids.has(signed.txid);
     if (signed.txid === '') unnamed++;
     else txids.add(signed.txid);
-    const answered = answeredOf(approved, journal, signed.atMs + 1);
+    const answered = answeredOf({ successes: successesBefore(approved, signed) }, journal);
     const isRepeat = signed.txid !== '' && seen.has(`${signed.txid} ${signed.terms}`);
     seen.add(`${signed.txid} ${signed.terms}`);
     // What was signed without approval is judged again once there is one.
@@ -133,7 +139,7 @@ function laterItem(
     return itemOf(subject, 'signed-twice', { signed, note: termsNote(signed, approved) });
   if (count === undefined) return undefined;
   const { txids, unnamed } = count;
-  const [signatures, allowed] = [txids + unnamed, 1 + speedUpsBefore(approved, signed.atMs)];
+  const [signatures, allowed] = [txids + unnamed, 1 + speedUpsBefore(approved, signed)];
   const counted =
     unnamed === 0 ? `${txids} txids` : `${signatures} signatures, ${unnamed} of them without txid`;
   const name = signatures > allowed ? 'signed-twice' : 'speed-up';
@@ -160,8 +166,12 @@ function itemOf(
   };
 }
 
-const speedUpsBefore = ({ successes }: Approved, atMs: number): number =>
-  successes.filter((success) => success.speedUp && !success.repeats && success.atMs <= atMs).length;
+/** By the order of the journal: several entries may have the same millisecond. */
+const successesBefore = ({ successes }: Approved, { after }: Notification): readonly Success[] =>
+  successes.slice(0, after);
+
+const speedUpsBefore = (approved: Approved, signed: Notification): number =>
+  successesBefore(approved, signed).filter(({ speedUp, repeats }) => speedUp && !repeats).length;
 
 const signedSide = ({ coin, amount, atMs, txid }: Notification): Side => ({
   coin,

@@ -55,6 +55,27 @@ describe.each(['embedded', 'redis'] as const)('a reconciliation on the %s store'
     });
   });
 
+  it('follows the order of the journal where entries have the same millisecond', async () => {
+    const { approve, sign, reconcile } = await world();
+    await sign({ id: 'early', txid: '0x1', atMs: NOON_MS });
+    await approve({ id: 'early', atMs: NOON_MS });
+    await approve({ id: 'twice', atMs: NOON_MS });
+    await sign({ id: 'twice', txid: '0x1', atMs: NOON_MS });
+    await sign({ id: 'twice', txid: '0x2', atMs: NOON_MS });
+    await approve({ id: 'twice', speedUp: true, atMs: NOON_MS });
+    await approve({ id: 'right', atMs: NOON_MS });
+    await sign({ id: 'right', txid: '0x1', atMs: NOON_MS });
+    await approve({ id: 'right', speedUp: true, atMs: NOON_MS });
+    await sign({ id: 'right', txid: '0x2', atMs: NOON_MS });
+    const ran = await reconcile([], '--json');
+    expect(exceptionsOf(ran).toSorted()).toEqual([
+      'approved-not-signed early',
+      'signed-twice twice',
+      'signed-without-approval early',
+    ]);
+    expect(reportOf(ran).classes).toMatchObject({ matched: 2, 'speed-up': 1 });
+  });
+
   it('names each difference between approvals and bill', async () => {
     const { pay, refuse, late, reconcile } = await world();
     for (const id of ['missing', 'twice', 'amount', 'coin', 'user', 'type']) await pay({ id });
