@@ -318,6 +318,7 @@ describe('velocity-limit', () => {
     expect(claimsOf('velocity-limit: { window: 1h, max: 5, per: [to] }')).toBe(3);
     expect(claimsOf('velocity-limit: { window: 1h, max: 5, per: [symbol] }')).toBe(3);
     expect(claimsOf('velocity-limit: { window: 1h, max: 5, per: [to, symbol] }')).toBe(4);
+    expect(judged('velocity-limit: { window: 1h, max: 5 }', unreadable).verdict).toBe('claim');
   });
 });
 

@@ -17,10 +17,18 @@ export interface Asked {
   readonly to: string;
   readonly memo: string;
   readonly txid: string;
+  /** What a transaction moves; undefined if its call data can't be read. */
+  readonly moves: readonly Move[] | undefined;
   /** What an order may say of it. */
   readonly members: Readonly<Record<string, string>>;
   /** The body that was sent. */
   readonly body: string;
+}
+
+export interface Move {
+  readonly symbol: string;
+  readonly to: string;
+  readonly amount: string;
 }
 
 export interface Decision {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { TO, md5Sign, transfer, web3 } from '../service.ts';
-import type { Asked } from './model-asked.ts';
+import type { Asked, Move } from './model-asked.ts';
 
 /*
  * The callbacks that a script may ask: few enough that they come again.
@@ -67,19 +67,49 @@ export function withdrawalOf(order: number, asks: Question, odd = false): Asked 
   return cosigned(asks, what, transfer);
 }
 
-export const contract = fc.tuple(fc.nat(3), question).map(([order, asks]): Asked => contractOf(order, asks));
+export const contract = fc.tuple(fc.nat(7), question).map(([order, asks]): Asked => contractOf(order, asks));
 
+/** The contract of USDT. */
+export const TOKEN = '0xdac17f958d2ee523a2206206994597c13d831ec7';
+
+const word = (digits: string): string => digits.padStart(64, '0');
+/** A call of the token with six decimals: `transfer`, or `approve`. */
+const called = (selector: 'a9059cbb' | '095ea7b3', who: string, whole: number): string =>
+  `0x${selector}${word(who.slice(2))}${word((whole * 1_000_000).toString(16))}`;
+
+/** Four that can't be read; then transfers, approvals and coins, and both together. */
 export function contractOf(order: number, asks: Question): Asked {
-  const amount = pick(['0', '5', '6'], order);
-  return cosigned(asks, { kind: 'web3', id: `w-${order}`, amount, to: TO, symbol: 'ETH', memo: '' }, web3);
+  const web3Of = (amount: string, to: string): CosignedAsked => ({
+    kind: 'web3',
+    id: `w-${order}`,
+    amount,
+    to,
+    symbol: 'ETH',
+    memo: '',
+  });
+  const token = (to: string, amount: number): Move => ({ symbol: 'USDT', to, amount: `${amount}` });
+  const coins = (to: string, amount: string): Move => ({ symbol: 'ETH', to, amount });
+  const calls: readonly (readonly [what: CosignedAsked, data: string, moves: readonly Move[]])[] = [
+    [web3Of('0', TOKEN), called('a9059cbb', TO, 400), [token(TO, 400)]],
+    [web3Of('0', TOKEN), called('095ea7b3', OTHER, 600), [token(OTHER, 600)]],
+    [web3Of('5', TO), '', [coins(TO, '5')]],
+    [web3Of('3', OTHER), called('a9059cbb', OTHER, 300), [token(OTHER, 300), coins(TOKEN, '3')]],
+  ];
+  const found = calls[order - 4];
+  if (found === undefined) return cosigned(asks, web3Of(pick(['0', '5', '6'], order), TO), web3);
+  const [what, data, moves] = found;
+  const call = { input_data: data, interactive_contract: data === '' ? '' : TOKEN };
+  return { ...cosigned(asks, what, (members) => web3({ ...members, ...call }), call), moves };
 }
 
-const nothing = { userId: '', to: '', memo: '', txid: '', speedUp: false } as const;
+const nothing = { userId: '', to: '', memo: '', txid: '', speedUp: false, moves: undefined } as const;
+type CosignedAsked = Pick<Asked, 'kind' | 'id' | 'amount' | 'to' | 'symbol' | 'memo'>;
 
 function cosigned(
   { type, speedUp, txid }: Question,
-  what: Pick<Asked, 'kind' | 'id' | 'amount' | 'to' | 'symbol' | 'memo'>,
+  what: CosignedAsked,
   build: (members: object) => object,
+  call = { input_data: '0xa9059cbb', interactive_contract: TO },
 ): Asked {
   const { kind, id, amount, to, symbol, memo } = what;
   const sent = { type, request_id: id, pending_round: speedUp, amount, to, txid };
@@ -95,7 +125,7 @@ function cosigned(
     terms: [amount, to, symbol, memo].join(' '),
     members: isTransfer
       ? { from: OTHER, to, memo, amount, symbol, transfer_id: '1' }
-      : { from: OTHER, to, amount, symbol, input_data: '0xa9059cbb', interactive_contract: TO },
+      : { from: OTHER, to, amount, symbol, ...call },
     body: JSON.stringify(build({ ...sent, ...own })),
   };
 }

@@ -22,7 +22,7 @@ const orderPlan = fc
     fc.oneof(
       fc.tuple(fc.nat(17), fc.boolean()).map(([order, late]) => paymentOf(order, { late })),
       fc.nat(9).map((order) => withdrawalOf(order, anyQuestion)),
-      fc.nat(3).map((order) => contractOf(order, anyQuestion)),
+      fc.nat(7).map((order) => contractOf(order, anyQuestion)),
     ),
     fc.constantFrom(
       'as it comes',

@@ -1,6 +1,6 @@
 import { readPolicyFiles } from '../../src/policy/compile.ts';
 import type { Release } from '../../src/policy/release.ts';
-import { OTHER } from './model-callbacks.ts';
+import { OTHER, TOKEN } from './model-callbacks.ts';
 
 /*
  * Revisions as plain data, from which both the policy files and the model's rules are made.
@@ -12,6 +12,8 @@ export interface PolicySpec {
   /** The one symbol that it is for; without it, for all. */
   readonly symbol?: string;
   readonly final?: true;
+  /** Whether its rules see movements, of which approvals count. */
+  readonly movements?: true;
   readonly rules: readonly EntrySpec[];
 }
 
@@ -432,26 +434,74 @@ const occasional: readonly PolicySpec[] = [
   },
 ];
 
+/** Limits on all that a transaction moves, unless it was announced. */
+const moving: readonly PolicySpec[] = [
+  blocked,
+  {
+    policy: 'transfers',
+    callback: 'transfer',
+    symbol: 'ETH',
+    rules: [partners, { type: 'window-limit', per: ['to'], window: '1h', max: '25' }],
+  },
+  {
+    policy: 'contracts',
+    callback: 'web3',
+    symbol: 'ETH',
+    movements: true,
+    rules: [
+      {
+        type: 'any',
+        entries: [
+          { type: 'expected-order' },
+          {
+            type: 'all',
+            entries: [
+              { type: 'window-limit', per: [], window: '1h', max: { USDT: '1000', ETH: '8' } },
+              { type: 'window-limit', per: ['to'], window: '10m', max: { USDT: '700', ETH: '6' } },
+              { type: 'value-limit', max: '900', maxAge: '1h', per: [], window: 'day' },
+              {
+                type: 'value-limit',
+                max: '450',
+                maxAge: '1h',
+                when: { value: { above: '100', maxAge: '1h' } },
+              },
+            ],
+          },
+        ],
+      },
+      { type: 'amount-limit', max: { USDT: '600', ETH: '5' }, observe: true },
+      { type: 'velocity-limit', per: [], window: 'day', max: '5' },
+      { type: 'first-use-limit', of: ['to'], max: { USDT: '500', ETH: '5' }, observe: true },
+    ],
+  },
+];
+const ASSETS = {
+  ETH: { chain: 'evm', decimals: '18' },
+  USDT: { chain: 'evm', decimals: '6', contracts: { ETH: TOKEN } },
+};
+
 const all = [everyday, strict, generous, announced, bySymbol, patient, alternatives, occasional];
-export const revisions = all.map((specs) => ({
-  specs,
-  release: releaseOf(specs),
-}));
+export const revisions = [
+  ...all.map((specs) => ({ specs, release: releaseOf(specs) })),
+  { specs: moving, release: releaseOf(moving, ASSETS) },
+];
 
 /** The file's YAML is JSON. */
-function releaseOf(specs: readonly PolicySpec[]): Release {
-  const files = specs.map(({ policy, callback, symbol, final, rules }) => ({
+function releaseOf(specs: readonly PolicySpec[], assets?: object): Release {
+  const table = assets === undefined ? [] : [{ name: 'assets.yaml', text: JSON.stringify({ assets }) }];
+  const files = specs.map(({ policy, callback, symbol, final, movements, rules }) => ({
     name: `${policy}.yaml`,
     text: JSON.stringify({
       policy,
       callback,
       ...(symbol === undefined ? {} : { when: { symbol } }),
       ...(final === undefined ? {} : { refusals: 'final' }),
+      ...(movements === undefined ? {} : { movements: { approvals: 'count' } }),
       rules: rules.map(fileOf),
     }),
   }));
   const compiled = readPolicyFiles(
-    files,
+    [...files, ...table],
     (name) => Object.entries(FILES).find(([file]) => file === name)?.[1],
   );
   if (!compiled.ok) throw new Error(JSON.stringify(compiled.faults));

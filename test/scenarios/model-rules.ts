@@ -105,9 +105,11 @@ export function propose(known: Known, asked: Asked): Proposal {
   for (const policy of revision.specs.toSorted((one, other) => (one.policy < other.policy ? -1 : 1))) {
     const { callback, symbol = asked.symbol } = policy;
     if (callback !== asked.kind || symbol !== asked.symbol) continue;
+    // Without movements, all that it moves is what it says itself.
+    const seen = policy.movements === true ? asked : { ...asked, moves: [asked] };
     for (const entry of policy.rules) {
-      said.push(judgeEntry(policy, entry, known, asked, [], false));
-      prices ||= looksUpPrices(policy, entry, known, asked, false);
+      said.push(judgeEntry(policy, entry, known, seen, [], false));
+      prices ||= looksUpPrices(policy, entry, known, seen, false);
       changes ||= hasChanging(entry);
     }
   }
@@ -185,13 +187,46 @@ function judgeRule(
   asked: Asked,
   scope: readonly WhenSpec[],
 ): Judgement {
-  const says = judge(policy, rule, known, asked, scope);
-  const mayChange = scope.some(dependsOnTime);
-  if (says === 'passes') return { state: 'holds', isCertain: true };
-  if (typeof says === 'string') return { state: 'refuses', afresh: mayChange || says === 'refuses afresh' };
+  const says =
+    policy.movements === true
+      ? judgeMoved(policy, rule, known, asked, scope)
+      : [judge(policy, rule, known, asked, scope)];
+  const mayChange = asked.moves !== undefined && scope.some(dependsOnTime);
+  const refused = says.find((each) => each === 'refuses' || each === 'refuses afresh');
+  if (refused !== undefined) return { state: 'refuses', afresh: mayChange || refused === 'refuses afresh' };
   const final = policy.final === true;
-  const claim: Claim = { wanted: says, decides: true, final, afresh: mayChange || AFRESH.has(rule.type) };
-  return { state: 'holds', isCertain: true, wants: [claim], beside: [claim] };
+  const afresh = mayChange || AFRESH.has(rule.type);
+  const claims = says.flatMap((wanted): readonly Claim[] =>
+    typeof wanted === 'string' ? [] : [{ wanted, decides: true, final, afresh }],
+  );
+  return {
+    state: 'holds',
+    isCertain: true,
+    ...(claims.length === 0 ? {} : { wants: claims, beside: claims }),
+  };
+}
+
+/** What a rule says of each asset that a transaction moves, or of each address that gets it. */
+function judgeMoved(
+  policy: PolicySpec,
+  rule: RuleSpec,
+  known: Known,
+  asked: Asked,
+  scope: readonly WhenSpec[],
+): readonly Said[] {
+  const { moves } = asked;
+  if (rule.type === 'expected-order' || rule.type === 'velocity-limit') {
+    return [judge(policy, rule, known, asked, scope)];
+  }
+  if (moves === undefined) return ['refuses'];
+  if (rule.type === 'value-limit') {
+    const values = moves.map(({ symbol, amount }) => priced(symbol, amount, rule.maxAge, known));
+    if (values.includes(undefined)) return ['refuses afresh'];
+    const value = values.reduce<Amount>((sum, each = 0n) => sum + each, 0n);
+    return [valued(policy, rule, value, asked, scope)];
+  }
+  // No transaction moves one asset twice.
+  return moves.map((move) => judge(policy, rule, known, { ...asked, ...move }, scope));
 }
 
 function judgeAll(
@@ -265,9 +300,9 @@ function meets(when: WhenSpec, known: Known, asked: Asked): Met {
   }
   if (during !== undefined) say(isOpen(during, known.atMs));
   if (value !== undefined) {
-    const found = known.prices.get(asked.symbol);
-    if (found === undefined || !isCurrent(found, value.maxAge, known.atMs)) all.push('unknown');
-    else say(valueOf(exactly, found.price) > amountOf(value.above));
+    const found = asked.moves?.map((move) => priced(move.symbol, move.amount, value.maxAge, known));
+    if (found === undefined || found.includes(undefined)) all.push('unknown');
+    else say(found.reduce<Amount>((sum, each = 0n) => sum + each, 0n) > amountOf(value.above));
   }
   if (not !== undefined) {
     const other = meets(not, known, asked);
@@ -297,7 +332,7 @@ function looksUpPrices(
   if (looksUp(when, known, asked)) return true;
   const met = meets(when, known, asked);
   if (met === 'no' || (met === 'unknown' && isAlternative)) return false;
-  if (!('entries' in entry)) return entry.type === 'value-limit';
+  if (!('entries' in entry)) return entry.type === 'value-limit' && asked.moves !== undefined;
   const isAny = entry.type === 'any';
   for (const each of entry.entries) {
     if (looksUpPrices(policy, each, known, asked, isAny)) return true;
@@ -310,7 +345,7 @@ function looksUpPrices(
 /** All conditions of the files that may be unmet come before, but for `not`. */
 const looksUp = ({ value, not, ...others }: WhenSpec, known: Known, asked: Asked): boolean =>
   meets(others, known, asked) !== 'no' &&
-  (value !== undefined || (not !== undefined && looksUp(not, known, asked)));
+  ((value !== undefined && asked.moves !== undefined) || (not !== undefined && looksUp(not, known, asked)));
 /** Claims of these depend on what changes without a push. */
 const AFRESH: ReadonlySet<RuleSpec['type']> = new Set([
   'cooling-period',
@@ -354,8 +389,10 @@ function judge(
       const value = `${base}|${entry}`;
       return { type: 'distinct', counter, value, max: Number(rule.max), window: rule.window, onlyNew };
     }
-    case 'value-limit':
-      return valued(policy, rule, known, asked, scope);
+    case 'value-limit': {
+      const value = priced(asked.symbol, asked.amount, rule.maxAge, known);
+      return value === undefined ? 'refuses afresh' : valued(policy, rule, value, asked, scope);
+    }
     case 'first-use-limit': {
       const max = boundOf(rule.max, asked);
       const entry = entryOf(rule.of, asked);
@@ -422,7 +459,7 @@ interface Counting {
 }
 
 function counted(
-  { policy, symbol = '' }: PolicySpec,
+  { policy, symbol = '', movements }: PolicySpec,
   { type, per, window, by, scope }: Counting,
   asked: Asked,
   sum: { readonly amount: Amount; readonly max: Amount },
@@ -430,24 +467,33 @@ function counted(
   // A value has no coin, and a table has one for each of its counts already.
   const coin = type === 'value-limit' ? '' : by === undefined ? `all ${symbol}` : `each ${by}`;
   const counts = per.map((member) => `${member} ${asked[member]}`);
-  const counter = [policy, coin, type, window, JSON.stringify(scope), ...counts].join('|');
+  const counter = [policy, String(movements), coin, type, window, JSON.stringify(scope), ...counts].join('|');
   return { type: 'window', counter, window, ...sum };
 }
 
 function valued(
   policy: PolicySpec,
   rule: Extract<RuleSpec, { readonly type: 'value-limit' }>,
-  { prices, atMs }: Known,
+  value: Amount,
   asked: Asked,
   scope: readonly WhenSpec[],
 ): Said {
-  const found = prices.get(asked.symbol);
-  if (found === undefined) return 'refuses afresh';
-  if (!isCurrent(found, rule.maxAge, atMs)) return 'refuses afresh';
-  const [value, max] = [valueOf(amountOf(asked.amount), found.price), amountOf(rule.max)];
+  const max = amountOf(rule.max);
   const { window, per = [] } = rule;
   if (window === undefined) return value <= max ? 'passes' : 'refuses afresh';
   return counted(policy, { type: rule.type, per, window, scope }, asked, { amount: value, max });
+}
+
+/** The value; undefined without a price that is new enough. */
+function priced(
+  symbol: string,
+  amount: string,
+  maxAge: '1h',
+  { prices, atMs }: Pick<Known, 'prices' | 'atMs'>,
+): Amount | undefined {
+  const found = prices.get(symbol);
+  if (found === undefined || !isCurrent(found, maxAge, atMs)) return undefined;
+  return valueOf(amountOf(amount), found.price);
 }
 
 /** Rounded up: in units of 10^-36. */

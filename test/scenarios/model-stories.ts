@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { TO } from '../service.ts';
 import { type Asked, subjectOf } from './model-asked.ts';
-import { anyQuestion, paymentOf, withdrawalOf } from './model-callbacks.ts';
+import { anyQuestion, contractOf, paymentOf, withdrawalOf } from './model-callbacks.ts';
 import { type Command, changed, pushed } from './model-script.ts';
 
 /*
@@ -14,6 +14,7 @@ const ANNOUNCED = 3;
 const BY_SYMBOL = 4;
 const ALTERNATIVES = 6;
 const OCCASIONAL = 7;
+const MOVING = 8;
 const EVERYDAY = 0;
 
 const asks = (...callbacks: readonly Asked[]): Command => ({
@@ -46,6 +47,18 @@ const spedUpLate = fc.constantFrom(1, 4, 5).map((order): readonly Command[] => {
   const start = withdrawalOf(order, anyQuestion);
   return [pushed(EVERYDAY), asks(start), passes(600_000), asks(faster), passes(1), asks(faster)];
 });
+
+/** Tokens and coins, up to their limits, with call data that can't be read in between. */
+const moved = fc
+  .tuple(
+    fc.shuffledSubarray([0, 4, 5, 6, 7], { minLength: 3 }),
+    fc.constantFrom(599_999, 600_000, HOUR_MS, 24 * HOUR_MS),
+  )
+  .map(([orders, wait]): readonly Command[] => {
+    const all = asks(...orders.map((order) => contractOf(order, anyQuestion)));
+    const price = (asset: string) => changed({ type: 'price', asset, price: '1', ageMs: 0 });
+    return [pushed(MOVING), price('USDT'), price('ETH'), all, passes(wait), all, price('USDT'), all];
+  });
 
 /** Announced, cancelled, announced anew, paid, and then cancelled too late. */
 const ordered = fc.tuple(fc.nat(17), fc.constantFrom(0, 60_000, HOUR_MS)).map(([order, wait]) => {
@@ -130,4 +143,5 @@ export const stories: fc.Arbitrary<readonly Command[]> = fc.oneof(
   paidInTurn,
   startedByAnother,
   listedLater,
+  moved,
 );

@@ -77,7 +77,7 @@ rules:
 `,
   compile: ({ per, window, zone, max }, context) => {
     const most = toBound(max);
-    const bySymbol = per?.includes('symbol') === true;
+    const [bySymbol, byAddress] = ['symbol', 'to'].map((member) => per?.includes(member) === true);
     const counter = compileCounter(
       { rule: 'velocity-limit', per, window, zone, symbol: onlySymbol(context) },
       context,
@@ -94,7 +94,7 @@ rules:
             // The counter checks the addresses if it counts by them.
             return claim(callback.values.get('to') ?? [], {});
           }
-          if (!bySymbol) return claim(valuesOf(callback, 'to'), {});
+          if (!bySymbol) return claim(byAddress ? valuesOf(callback, 'to') : [], {});
           const moved = Map.groupBy(movedTo(callback), ({ symbol }) => symbol);
           const [first, ...others] = [...moved].map(([symbol, movements]) =>
             claim(
