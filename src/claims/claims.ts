@@ -13,6 +13,13 @@ import { type ListClaim, type ListResult, explainList, listClaim, listResult } f
 import { type MarkClaim, type MarkResult, explainMark, markClaim, markResult } from './mark.ts';
 import { type OrderClaim, type OrderResult, explainOrder, orderClaim, orderResult } from './order.ts';
 import {
+  type RefusalsClaim,
+  type RefusalsResult,
+  explainRefusals,
+  refusalsClaim,
+  refusalsResult,
+} from './refusals.ts';
+import {
   type SpeedUpClaim,
   type SpeedUpResult,
   explainSpeedUp,
@@ -25,10 +32,10 @@ import { type WindowClaim, type WindowResult, explainWindow, windowClaim, window
  * A condition that only the store can check, as part of settle. An approval requires that every claim with
  * `decides` holds, and one alternative of each choice. It makes the reservations of window, distinct,
  * mark and order claims, also of those that only observe, and in choices those of the alternative that is taken; the other
- * kinds reserve nothing.
+ * kinds reserve nothing. A refusal makes those of refusals claims.
  */
 export type Claim =
-  ListClaim | AgedClaim | WindowClaim | DistinctClaim | MarkClaim | OrderClaim | SpeedUpClaim;
+  ListClaim | AgedClaim | WindowClaim | DistinctClaim | MarkClaim | OrderClaim | SpeedUpClaim | RefusalsClaim;
 
 /** What the store found for a claim. Each kind has a member that no other kind has, which identifies it. */
 export type ClaimResult =
@@ -39,6 +46,7 @@ export type ClaimResult =
   | MarkResult
   | OrderResult
   | SpeedUpResult
+  | RefusalsResult
   | NotChecked;
 
 const notChecked = z.strictObject({ holds: z.literal(false), notChecked: z.literal(true) });
@@ -66,6 +74,7 @@ export const claimSchema = z.discriminatedUnion('type', [
   speedUpClaim,
   windowClaim,
   distinctClaim,
+  refusalsClaim,
 ]);
 
 /** The journal form of a claim: amounts are decimal text, and flags with their default are left out. */
@@ -90,6 +99,7 @@ export function claimResults(used: z.ZodType<Amount>): z.ZodType<readonly ClaimR
       markResult,
       orderResult,
       speedUpResult,
+      refusalsResult,
       notChecked,
     ]),
   );
@@ -109,5 +119,6 @@ export function explainClaim(claim: Claim, result: ClaimResult, origin: ClaimOri
   if (claim.type === 'mark' && 'markedAtMs' in result) return explainMark(claim, result, origin);
   if (claim.type === 'order' && 'order' in result) return explainOrder(claim, result);
   if (claim.type === 'speed-up' && 'speedUps' in result) return explainSpeedUp(claim, result, origin);
+  if (claim.type === 'refusals' && 'refusals' in result) return explainRefusals(claim, result, origin);
   return `the store’s answer does not fit the claim: ${origin.because}`;
 }

@@ -28,6 +28,9 @@ function textsOf(result: ClaimResult): readonly StoredText[] {
   }
   if ('markedAtMs' in result) return ['m', holds, String(result.markedAtMs)];
   if ('order' in result) return ['o', holds, result.order, ...result.differs];
+  if ('refusals' in result) {
+    return ['r', holds, ...[result.refusals, result.lockedAtMs, result.lockedUntilMs].map(String)];
+  }
   return ['s', holds, String(result.approvedAtMs), String(result.speedUps)];
 }
 
@@ -146,6 +149,16 @@ const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<Claim['type'], ReadRes
       if (!isFlag(holds) || !order.success || !differs.every(isText)) return undefined;
       // Sorted here, because Lua sorts by the server's locale.
       return { holds: holds === '1', order: order.data, differs: differs.toSorted() };
+    },
+  ],
+  [
+    'refusals',
+    (texts) => {
+      const [holds, refusals, lockedAt, lockedUntil] = texts.slice(1);
+      if (texts.length !== 5 || !isFlag(holds) || !isDigits(refusals)) return undefined;
+      if (!isDigits(lockedAt) || !isDigits(lockedUntil)) return undefined;
+      const times = { lockedAtMs: Number(lockedAt), lockedUntilMs: Number(lockedUntil) };
+      return { holds: holds === '1', refusals: Number(refusals), ...times };
     },
   ],
   [

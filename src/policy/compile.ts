@@ -377,6 +377,7 @@ function compileRule(
   const context: RuleContext = {
     ...policy,
     policy: policy.name,
+    mode,
     callback: kind,
     when,
     scope: scope.length === 0 ? undefined : canonicalJson(scope),
@@ -396,7 +397,15 @@ function compileRule(
   }
   if (check === undefined) return undefined;
   checkCounter(check.counter, { place, path: [...path, rule.name], alternatives }, policy);
-  const compiled = { ...check, name: `${rule.name}#${place}`, place: placeOf(base), mode, when: own, always };
+  const compiled = {
+    ...check,
+    name: `${rule.name}#${place}`,
+    place: placeOf(base),
+    mode,
+    when: own,
+    always,
+    covers: rule.covers !== false,
+  };
   policy.rules.push(compiled);
   return compiled;
 }

@@ -277,6 +277,7 @@ function coveringsIn(
     [...extents, ...extentsOf(own.when)],
   ] as const;
   if ('group' in entry) return entry.entries.flatMap((each) => coveringsIn(policy, each, ...inner));
+  if (!entry.covers) return [];
   return [{ tiers: inner[0], regions: regionsOf(policy.callback, inner[1]) }];
 }
 

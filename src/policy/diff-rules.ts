@@ -93,7 +93,10 @@ export function diffRules(
 
 /** Whether it covers each callback that its policy applies to. `all` doesn't, if its rules have conditions. */
 const isUnconditional = ({ kind, mode, parameters }: WrittenRule): boolean =>
-  mode === 'enforce' && kind !== 'all' && parameters['when'] === undefined;
+  mode === 'enforce' &&
+  kind !== 'all' &&
+  ruleNamed(kind)?.covers !== false &&
+  parameters['when'] === undefined;
 
 function withUnclearDirection(change: RuleChange): RuleChange {
   const unclear = (direction: Direction): Direction => direction && 'unclear';

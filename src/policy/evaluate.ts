@@ -77,6 +77,7 @@ const FAILS: Standing = { state: 'fails' };
 const ABSENT: Standing = { state: 'absent' };
 const NOTHING: readonly Requirement[] = [];
 const PASSES: Standing = { state: 'holds', covers: true, requires: NOTHING };
+const HOLDS: Standing = { state: 'holds', covers: false, requires: NOTHING };
 
 function judge(proposal: ProposalBuilder, entry: CompiledEntry, known: Known, outer: Position): Standing {
   const applies = proposal.test(entry, known.callback, known.facts);
@@ -96,7 +97,9 @@ function judge(proposal: ProposalBuilder, entry: CompiledEntry, known: Known, ou
     return outer.isAlternative === true ? failing(refuse('its conditions under when are not met')) : ABSENT;
   }
   if (applies.state === 'unknown') {
-    if (outer.isAlternative === true) return failing(refuse(unknownText(applies)));
+    if (outer.isAlternative === true) {
+      return failing({ ...refuse(unknownText(applies)), failed: applies.usesPrices === true });
+    }
     proposal.addUnknown(entry, applies, position);
   }
   const standing =
@@ -119,8 +122,8 @@ function judgeRule(
   const result = proposal.add(rule, outcome, position);
   if (outcome.verdict === 'refuse') return FAILS;
   // Outside of `any`, the store checks all claims, whatever is required.
-  if (outcome.verdict === 'pass' || !position.isChoice) return PASSES;
-  return { state: 'holds', covers: true, requires: [result] };
+  if (outcome.verdict === 'pass' || !position.isChoice) return rule.covers ? PASSES : HOLDS;
+  return { state: 'holds', covers: rule.covers, requires: [result] };
 }
 
 /** Each entry that applies must hold. As an alternative, it holds only if one of them applies for certain. */
@@ -155,15 +158,18 @@ function judgeAny(
   const result = proposal.announce(group, position);
   const inner = { ...position, isChoice: true, isAlternative: true };
   const alternatives: Alternative[] = [];
+  let covers = true;
   for (const entry of group.entries) {
     const from = proposal.length;
     const standing = judge(proposal, entry, known, inner);
     const requires = standing.state === 'holds' ? standing.requires : undefined;
     alternatives.push({ from, to: proposal.length, ...(requires === undefined ? {} : { requires }) });
+    covers &&= standing.state !== 'holds' || standing.covers;
     // Later alternatives would never be taken.
     if (requires?.length === 0) break;
   }
-  return proposal.choose(group, { result, alternatives }, position);
+  const standing = proposal.choose(group, { result, alternatives }, position);
+  return standing.state === 'holds' && !covers ? { ...standing, covers } : standing;
 }
 
 const changes = ({ valid, usesPrices }: Tested): boolean => valid !== undefined || usesPrices === true;
@@ -181,7 +187,7 @@ function evaluateRule(rule: CompiledRule, callback: Callback, facts: Facts): Rul
       : outcome;
   } catch (thrown) {
     if (thrown instanceof UnreadableMember) return refuse(thrown.message, thrown.values);
-    return { ...refuse(`the rule failed: ${messageOf(thrown)}`), afresh: true };
+    return { ...refuse(`the rule failed: ${messageOf(thrown)}`), afresh: true, failed: true };
   }
 }
 
@@ -222,6 +228,8 @@ class ProposalBuilder {
   #refuses = false;
   #finalBy: number | undefined;
   #lastingBy: number | undefined;
+  /** Whether all that refuses has failed. */
+  #failed = true;
 
   constructor(revision: string, priceVersion: number) {
     this.#revision = revision;
@@ -266,19 +274,20 @@ class ProposalBuilder {
     this.#varies ||= outcome.afresh === true && verdict !== 'claim';
     const afresh = outcome.afresh === true || changing;
     if (isChoice) this.#outcomes.set(result, { ...outcome, afresh });
-    else this.#decide(result, afresh, policy);
+    else this.#decide(result, afresh, outcome.failed === true, policy);
     if (verdict === 'claim' && !isChoice) {
       this.#claim(result, outcome.claims, afresh, mode === 'enforce', policy.final);
     }
     return result;
   }
 
-  #decide(result: number, afresh: boolean, { final }: CompiledPolicy): void {
+  #decide(result: number, afresh: boolean, failed: boolean, { final }: CompiledPolicy): void {
     const { mode, verdict } = this.#results[result] ?? {};
     if (mode !== 'enforce' || verdict !== 'refuse') return;
     this.#refuses = true;
     if (final) this.#finalBy ??= result;
     if (!afresh) this.#lastingBy ??= result;
+    this.#failed &&= failed;
   }
 
   #claim(
@@ -321,13 +330,23 @@ class ProposalBuilder {
           return outcome?.verdict === 'refuse' && outcome.afresh === true;
         }),
       );
+    const failed = alternatives.some(({ from, to }) =>
+      this.#results.slice(from, to).some((_, at) => this.#outcomes.get(from + at)?.failed === true),
+    );
     const because = this.#becauseOf(alternatives, first);
     this.#results[result] = resultOf({ name, mode }, { verdict, because, values: {} }, { policy, isChoice });
-    if (isChoice) this.#outcomes.set(result, { verdict, because, values: {}, afresh });
-    else this.#decide(result, afresh, policy);
+    if (isChoice) this.#outcomes.set(result, { verdict, because, values: {}, afresh, failed });
+    else this.#decide(result, afresh, failed, policy);
     if (verdict === 'refuse') return FAILS;
     if (verdict === 'pass') return PASSES;
-    const choice: Choice = { result, decides: mode === 'enforce', final: policy.final, afresh, alternatives };
+    const choice: Choice = {
+      result,
+      decides: mode === 'enforce',
+      final: policy.final,
+      afresh,
+      ...(failed ? { failed } : {}),
+      alternatives,
+    };
     if (!isChoice) {
       this.#choices.push(choice);
       this.#claimFor(choice, policy.final);
@@ -390,6 +409,7 @@ class ProposalBuilder {
       afresh: this.#refuses ? this.#lastingBy === undefined : mayPass,
       ...(this.#finalBy === undefined ? {} : { finalBy: this.#finalBy }),
       ...(this.#lastingBy === undefined ? {} : { lastingBy: this.#lastingBy }),
+      ...(this.#refuses && this.#failed ? { failed: true } : {}),
       prices: this.#usedPriceVersion,
       validFromMs: this.#validFromMs,
       validUntilMs: this.#validUntilMs,

@@ -57,6 +57,8 @@ export interface Choice {
   readonly final: boolean;
   /** Whether an alternative was refused by something that changes without a push. */
   readonly afresh: boolean;
+  /** True if an alternative was refused by a failure: see RuleOutcome. */
+  readonly failed?: boolean | undefined;
   /** Up to the first that holds whatever the store finds. */
   readonly alternatives: readonly Alternative[];
 }
@@ -82,6 +84,7 @@ const choice: z.ZodType<Choice> = z.strictObject({
   decides: z.boolean(),
   final: z.boolean(),
   afresh: z.boolean(),
+  failed: z.boolean().optional(),
   alternatives: z
     .array(
       z.strictObject({
@@ -108,6 +111,8 @@ const proposalSchema = z.strictObject({
   choices: z.array(choice).readonly().optional(),
   /** True if an enforcing result that refuses belongs to a policy with `refusals: final`. */
   final: z.boolean(),
+  /** True if rules refuse, and all of them by a failure: see RuleOutcome. */
+  failed: z.boolean().optional(),
   /**
    * True if it refuses, and every enforcing result that refuses depends on something that changes without a
    * push.

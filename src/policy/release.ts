@@ -19,6 +19,8 @@ export interface CompiledRule extends CompiledBase, Check {
   readonly place?: Place | undefined;
   /** Whether it judges each callback that the policy applies to: it is not in `any`, and has no `when`. */
   readonly always: boolean;
+  /** See Rule. */
+  readonly covers: boolean;
 }
 
 /** Rules of which one must hold (`any`), or each (`all`). */

@@ -90,6 +90,7 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
       else if (item.type === 'list') state.applyList(item);
       else if (item.type === 'order') state.applyOrder(item);
       else if (item.type === 'release') state.applyRelease(item);
+      else if (item.type === 'lockout') state.applyLift(item);
       else if (item.type === 'decision' || item.type === 'repeat' || item.type === 'notice') {
         decideAgain(run, item);
         if (++callbacks % PROGRESS_EVERY === 0) progress?.(callbacks);

@@ -98,6 +98,13 @@ export function recordedOrderChange({ detail }: RecordedEntry): z.output<typeof 
   return orderDetail.safeParse(detail).data;
 }
 
+const liftDetail = z.object({ change: z.literal('lift'), lockout: z.object({ id: z.string() }) });
+
+/** The id of a lock-out that was lifted. Undefined for an entry that this version can't read. */
+export function recordedLift({ detail }: RecordedEntry): string | undefined {
+  return liftDetail.safeParse(detail).data?.lockout.id;
+}
+
 /** `rule` is the rule that refused, as POLICY/NAME#N, or the code if no rule did. */
 export interface Reason {
   readonly verdict: Verdict;

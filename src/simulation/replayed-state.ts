@@ -2,6 +2,7 @@ import type { SimulationStore } from '../store/embedded/simulation.ts';
 import {
   type RecordedEntry,
   type RecordedPrices,
+  recordedLift,
   recordedListChange,
   recordedOrderChange,
 } from './record.ts';
@@ -18,6 +19,8 @@ export interface ReplayedState {
   applyOrder(entry: RecordedEntry): void;
   /** Gives back what the candidate approved. */
   applyRelease(entry: Pick<RecordedEntry, 'source' | 'subject' | 'atMs'>): void;
+  /** Lifts a lock-out. */
+  applyLift(entry: RecordedEntry): void;
   /** Counts a repeat of a decision from before the record. */
   countOlderRepeat(): void;
   /** Notes a list that a rule of the candidate uses and the record does not have. */
@@ -95,6 +98,11 @@ export function createReplayedState(store: SimulationStore): ReplayedState {
       if (store.hasSubject(source, subject)) store.releaseApproval(source, subject, atMs);
       else gaps.releases++;
     },
+    applyLift(entry) {
+      const id = recordedLift(entry);
+      if (id === undefined) gaps.unreadable++;
+      else store.liftLockout(entry.source, id);
+    },
     countOlderRepeat: () => void gaps.repeats++,
     noteMissingList: (source, list) => void gaps.missing.add(`${source}/${list}`),
     warnings: () => warningsOf(gaps),
@@ -118,6 +126,9 @@ function warningsOf(gaps: Gaps): readonly string[] {
     ),
     ...warningFor(orders, `${orders} orders were cancelled that were announced before the record begins`),
     ...warningFor(releases, `${releases} approvals were released that were given before the record begins`),
-    ...warningFor(unreadable, `${unreadable} changes of lists or orders in the record can't be read`),
+    ...warningFor(
+      unreadable,
+      `${unreadable} changes of lists, orders or lock-outs in the record can't be read`,
+    ),
   ];
 }

@@ -73,6 +73,7 @@ export function digestOf({ results, claims, choices, validFromMs, validUntilMs }
 
 function limitOf(claim: Claim): string {
   if (claim.type === 'window') return `${claim.amount} ${claim.max}`;
+  if (claim.type === 'refusals') return `${claim.after} ${claim.withinMs} ${claim.forMs}`;
   return claim.type === 'distinct' ? `${claim.values.join(' ')} ${claim.max}` : '';
 }
 

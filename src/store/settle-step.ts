@@ -21,6 +21,8 @@ export function settleStepOf({ callback, proposal, scheme, detail }: SettleReque
     refusalCode: proposal.refusal ?? ('RULE_REFUSED' as const),
     final: proposal.final,
     afresh: proposal.afresh,
+    /** Whether the proposal's refusal counts for lock-outs: see RefusalsClaim. */
+    refusalCounts: !proposal.approves && proposal.refusal === undefined && proposal.failed !== true,
     prices: proposal.prices,
     claims: proposal.claims,
     choices: stepChoices(proposal),
@@ -38,13 +40,21 @@ export interface StepChoice {
   readonly final: boolean;
   /** See Choice. A refusal is also decided again if a claim of an alternative that failed says so. */
   readonly afresh: boolean;
+  /** Whether its refusal counts for lock-outs: see RefusalsClaim. */
+  readonly refusalCounts: boolean;
   readonly alternatives: readonly (readonly (number | StepChoice)[])[];
 }
 
 const NONE: readonly StepChoice[] = [];
 
 /** In place of a result that has no claim, by which an alternative would hold unchecked. */
-const NEVER: StepChoice = { decides: true, final: false, afresh: false, alternatives: [] };
+const NEVER: StepChoice = {
+  decides: true,
+  final: false,
+  afresh: false,
+  refusalCounts: false,
+  alternatives: [],
+};
 
 export function stepChoices({
   choices,
@@ -52,10 +62,11 @@ export function stepChoices({
 }: Pick<Proposal, 'choices' | 'claims'>): readonly StepChoice[] {
   if (choices === undefined) return NONE;
   const claimsOf = Map.groupBy(claims.keys(), (index) => claims[index]?.result);
-  const stepChoice = ({ decides, final, afresh, alternatives }: Choice): StepChoice => ({
+  const stepChoice = ({ decides, final, afresh, failed, alternatives }: Choice): StepChoice => ({
     decides,
     final,
     afresh,
+    refusalCounts: failed !== true,
     alternatives: alternatives
       .map(({ requires }) => requires)
       .filter((requires) => requires !== undefined)

@@ -14,7 +14,7 @@ import type { ClockState } from './clock-state.ts';
  * runs backwards: after a step back it stands still until the clock has caught up. A clock that jumped ahead
  * is neither used nor written.
  */
-export interface Store extends Decisions, Releases, Lists, Orders, Prices, Journal, Services {
+export interface Store extends Decisions, Releases, Lists, Orders, Lockouts, Prices, Journal, Services {
   readonly name: 'embedded' | 'redis';
   /**
    * Registers the sources, so that the revision in force and the freezes hold for them. Prepares a store that
@@ -114,6 +114,7 @@ export type DecisionCode =
  *    claims, deciding choices) is marked `afresh`: such a refusal may change without a push. A repeat is journalled as
  *    `repeat`, and names the first decision. A repeated approval makes every reservation of its claims that
  *    was never made, for example because a policy is new, or that does not count any more.
+ *    A refusal that is decided anew counts for the lock-outs of its claims: see RefusalsClaim.
  * 6. Otherwise the step writes the decision, the reservations of an approval (also those of claims that only
  *    observe, whether they hold or not) and a journal entry of type `decision`: `decided`.
  *
@@ -434,6 +435,39 @@ export interface Orders {
   }): Promise<{ readonly outcome: 'cancelled' | 'ended'; readonly order: Order }>;
 }
 
+// ---- lock-outs ----
+
+/** A key that is locked out: see RefusalsClaim. */
+export interface Lockout {
+  readonly source: string;
+  /** The key of its claims: 32 hexadecimal digits. */
+  readonly id: string;
+  /** The policy of the rule that locked it out. */
+  readonly policy: string;
+  /** Who is locked out: `userId 12345`. */
+  readonly whose: string;
+  /** After how many refusals. */
+  readonly refusals: number;
+  readonly sinceMs: number;
+  /** 0: until it is lifted. */
+  readonly untilMs: number;
+}
+
+export interface Lockouts {
+  /** Those that stand, in any order, with bounded memory. */
+  lockouts(source: string): AsyncIterable<Lockout>;
+  /**
+   * Lifts a lock-out, in one atomic step with one journal entry of type `lockout`, whose detail is JSON: change
+   * (`lift`), by, message, lockout. Its refusals no longer count. Throws NOT_FOUND if the key is not locked out.
+   */
+  liftLockout(lift: {
+    readonly source: string;
+    readonly id: string;
+    readonly by: string;
+    readonly message: string;
+  }): Promise<Lockout>;
+}
+
 // ---- prices ----
 
 export interface PriceChange {
@@ -536,6 +570,8 @@ export const JOURNAL_TYPES = [
   'freeze',
   /** An approval was released. The detail is JSON: see approval-release.ts. */
   'release',
+  /** A lock-out was lifted: see Lockouts. */
+  'lockout',
   /** A person closed an exception of a reconciliation. The detail is JSON: see src/reconcile/close.ts. */
   'reconciliation',
 ] as const;

@@ -22,6 +22,7 @@ function proposing(outcome: () => RuleOutcome): Proposal {
     mode: 'enforce',
     when: ALWAYS,
     always: true,
+    covers: true,
     pluginQuestions: [],
     evaluate: outcome,
   } as const;

@@ -192,6 +192,7 @@ function fared(result: ClaimResult): string {
     if (result.reserved) return `distinct reserved, ${how}`;
     return `distinct ${how}, ${result.further === 0 ? 'known' : 'further'}`;
   }
+  if ('refusals' in result) return result.lockedAtMs === 0 ? 'refusals counted' : `locked out, ${how}`;
   if ('notChecked' in result) return 'not checked';
   if (holds) return 'speed-up holds';
   return result.approvedAtMs === 0

@@ -13,6 +13,7 @@ import { describeMarks } from './conformance/marks.ts';
 import { describeNotifications } from './conformance/notices.ts';
 import { describeOrders } from './conformance/orders.ts';
 import { describePrices } from './conformance/prices.ts';
+import { describeRefusals } from './conformance/refusals.ts';
 import { describeReleases } from './conformance/releases.ts';
 import { describeReopening } from './conformance/reopening.ts';
 import { describeRepeats } from './conformance/repeats.ts';
@@ -62,6 +63,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeSchemes(open);
     describeWindows(open);
     describeDistinct(open);
+    describeRefusals(open);
     describeChoices(open);
     describeNotifications(open);
     describeConcurrency(open);

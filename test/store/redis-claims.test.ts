@@ -20,6 +20,7 @@ import {
   listClaim,
   markClaim,
   orderClaim,
+  refusalsClaim,
   request,
   speedUpClaim,
   storedTerms,
@@ -42,6 +43,7 @@ const everyKind: readonly Claim[] = [
   windowClaim('1', '100', { key: keyOf('calendar'), window: { type: 'calendar', startMs: 0, endMs: 9e15 } }),
   distinctClaim(['a'], 2),
   distinctClaim(['a', 'b'], 2, { key: keyOf('new'), onlyNew: true }),
+  refusalsClaim(2),
   markClaim({ exempt: true }),
   orderClaim(),
   speedUpClaim(3, HOUR_MS),
@@ -85,6 +87,8 @@ describe('one settle on Redis', () => {
     const { commands, named } = await watched(async () => {
       expect(await store.settle(spedUp())).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
       expect(await store.settle(spedUp())).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
+      const locking = [refusalsClaim(1, { key: keyOf('locking') })];
+      await store.settle(request({ subject: 'payment:2', approves: false, claims: locking }));
     });
     const touched = commands.filter(([name]) => name?.toLowerCase() !== 'time').map(([, key]) => key);
     expect(new Set(touched)).toEqual(named);
@@ -163,6 +167,8 @@ describe('a claim that Redis can not check', () => {
   const unreadable: readonly (readonly [string, Claim])[] = [
     ['a maximum of values that is no number', distinctClaim(['a'], Number.NaN)],
     ['a maximum of values below zero', distinctClaim(['a'], -1)],
+    ['a number of refusals that is no number', refusalsClaim(Number.NaN)],
+    ['a time of refusals below zero', refusalsClaim(1, { withinMs: -1 })],
     ['an age that is no number', agedClaim('allowed', Number.NaN, ['a'])],
     ['an age below zero', agedClaim('allowed', -1, ['a'])],
     ['an age without end', markClaim({ exempt: true, ageMs: Number.POSITIVE_INFINITY })],
@@ -186,6 +192,9 @@ describe('a claim that Redis can not check', () => {
   it.each([
     ['a mark of another type', 'mark', 'HSET', ['a', '1']],
     ['a mark that is no time', 'mark', 'SET', ['yesterday']],
+    ['refusals of another type', 'refusals', 'SET', ['none']],
+    ['a refusal without its time', 'refusals', 'HSET', ['s:payment:2', 'now']],
+    ['a lock-out without its time', 'refusals', 'HSET', ['locked', 'yes']],
     ['an order of another type', 'order', 'SET', ['used']],
     ['an order without a state', 'order', 'HDEL', ['state']],
     ['an order in an unknown state', 'order', 'HSET', ['state', 'agrees']],
@@ -199,6 +208,7 @@ describe('a claim that Redis can not check', () => {
     const key = {
       mark: keys.mark(keyOf('mark')),
       order: keys.order('payment:1'),
+      refusals: keys.refusals(keyOf('refusals')),
       list: keys.list('allowed'),
     };
     const client = rawClient(server);

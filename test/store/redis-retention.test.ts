@@ -9,9 +9,11 @@ import {
   announcement,
   change,
   distinctClaim,
+  keyOf,
   markClaim,
   notice,
   orderClaim,
+  refusalsClaim,
   priceChange,
   request,
   signing,
@@ -36,6 +38,7 @@ const STAY = [
   '{SOURCE}:lists',
   '{SOURCE}:list:NAME',
   '{SOURCE}:journal',
+  '{SOURCE}:lockouts',
 ];
 
 /** The kind of a key of the store: `{SOURCE}:subject`. */
@@ -44,7 +47,7 @@ const kindOf = (key: string): string =>
     .replace(/^countersign:/, '')
     .replace(/^\{(?!global\})[^}]*\}/, '{SOURCE}')
     .replace(/:list:.*$/, ':list:NAME')
-    .replace(/:(subject|window|distinct|mark|order):.*$/, ':$1');
+    .replace(/:(subject|window|distinct|mark|order|refusals):.*$/, ':$1');
 
 /** Every key, with for how long it lives; -1 for ever. */
 async function lives(client: Redis): Promise<readonly { readonly kind: string; readonly ms: number }[]> {
@@ -65,7 +68,8 @@ async function filled() {
       claims: [windowClaim('1', '10'), distinctClaim(['a'], 1), markClaim({ exempt: true }), orderClaim()],
     }),
   );
-  await store.settle(request({ subject: 'payment:3', approves: false }));
+  const claims = [refusalsClaim(2), refusalsClaim(1, { key: keyOf('locked') })];
+  await store.settle(request({ subject: 'payment:3', approves: false, claims }));
   await store.settle(signing());
   await store.recordNotification(notice());
   await store.record({
@@ -90,7 +94,7 @@ describe('what Redis keeps', () => {
     expect([...forEver].sort()).toEqual(STAY.toSorted());
     for (const kind of STAY) expect(SIZING).toContain(`\`${kind}\``);
     const ending = new Set(found.filter(({ ms }) => ms !== -1).map(({ kind }) => kind));
-    for (const kind of ['{SOURCE}:window', '{SOURCE}:distinct', '{SOURCE}:order'])
+    for (const kind of ['{SOURCE}:window', '{SOURCE}:distinct', '{SOURCE}:refusals', '{SOURCE}:order'])
       expect([...ending]).toContain(kind);
   });
 
@@ -123,7 +127,13 @@ describe('what Redis keeps', () => {
       return gone && kinds.filter((kind) => kind === '{SOURCE}:order').length === 1 ? kinds : undefined;
     });
     const others = left.filter((kind) => !STAY.includes(kind));
-    expect(others.sort()).toEqual(['{SOURCE}:distinct', '{SOURCE}:order', '{SOURCE}:window']);
+    expect(others.sort()).toEqual([
+      '{SOURCE}:distinct',
+      '{SOURCE}:order',
+      '{SOURCE}:refusals',
+      '{SOURCE}:refusals',
+      '{SOURCE}:window',
+    ]);
   });
 
   it('keeps a subject as long again from each time that it is asked about', async () => {

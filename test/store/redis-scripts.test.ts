@@ -12,6 +12,7 @@ import {
   listClaim,
   markClaim,
   orderClaim,
+  refusalsClaim,
   speedUpClaim,
   windowClaim,
 } from './requests.ts';
@@ -79,6 +80,7 @@ describe('the keys', () => {
           agedClaim(list, 1, ['a']),
           windowClaim('1', '1'),
           distinctClaim(['a', 'b'], 1, { onlyNew: true }),
+          refusalsClaim(1),
           markClaim(),
           orderClaim(),
           speedUpClaim(1, 1),
@@ -104,13 +106,15 @@ describe('the keys', () => {
     const all = names.flatMap((name) => {
       const { inForce, history, documents, prices, priceHistory, sources, changed, of } = createKeys(name);
       const own = names.flatMap((source) => {
-        const { control, lists, journal, subject, counter, distinct, list, mark, order } = of(source);
+        const { control, lists, journal, subject, counter, distinct, list, mark, order, refusals, lockouts } =
+          of(source);
         return [
           control,
           lists,
           journal,
+          lockouts,
           ...names.flatMap((each) =>
-            [subject, counter, distinct, list, mark, order].map((keyOf) => keyOf(each)),
+            [subject, counter, distinct, list, mark, order, refusals].map((keyOf) => keyOf(each)),
           ),
         ];
       });

@@ -5,6 +5,7 @@ import type { DistinctClaim } from '../../src/claims/distinct.ts';
 import type { ListClaim } from '../../src/claims/list.ts';
 import type { MarkClaim } from '../../src/claims/mark.ts';
 import type { OrderClaim } from '../../src/claims/order.ts';
+import type { RefusalsClaim } from '../../src/claims/refusals.ts';
 import type { SpeedUpClaim } from '../../src/claims/speed-up.ts';
 import type { Window, WindowClaim } from '../../src/claims/window.ts';
 import type { ClaimResult } from '../../src/claims/claims.ts';
@@ -76,6 +77,7 @@ const APPROVING: Asked = {
   validUntilMs: Number.MAX_SAFE_INTEGER,
   approves: true,
   refusal: undefined,
+  failed: false,
   final: false,
   afresh: false,
   prices: 0,
@@ -165,6 +167,24 @@ export function distinctClaim(
     max,
     window: rollingHour,
     onlyNew: false,
+    ...over,
+  };
+}
+
+/** A claim that `keyOf('refusals')` is not locked out, which it is after so many refusals within an hour. */
+export function refusalsClaim(after: number, over: Partial<RefusalsClaim> = {}): RefusalsClaim {
+  return {
+    type: 'refusals',
+    result: 0,
+    decides: true,
+    final: false,
+    afresh: true,
+    key: keyOf('refusals'),
+    after,
+    withinMs: HOUR_MS,
+    forMs: 24 * HOUR_MS,
+    policy: 'payments',
+    whose: 'userId 7',
     ...over,
   };
 }

@@ -65,6 +65,8 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
       return freezeReason(detail);
     case 'release':
       return releaseReason(detail);
+    case 'lockout':
+      return `${detail.by} lifted the lock-out of ${detail.lockout?.whose ?? 'somebody'}: ${detail.message ?? ''}`;
     case 'reconciliation':
       return `${detail.by} closed an exception of a reconciliation: ${detail.message ?? ''}`;
     case 'refused':
@@ -169,6 +171,7 @@ const detailShape = z
       .optional()
       .catch(undefined),
     kept: z.array(z.unknown()).optional().catch(undefined),
+    lockout: z.object({ whose: z.string() }).optional().catch(undefined),
     proposal: z.unknown().optional(),
   })
   .catch({});

@@ -115,11 +115,17 @@ export function compileCounter(counting: CounterIdentity, context: RuleContext):
 }
 
 /** What a rule counts by, and in which window. */
-export interface Counting {
+export interface Counting extends GroupedCounts {
   readonly check: Counter['check'];
+  readonly window: CountingWindow;
+}
+
+/** The counts of a rule, by the members in `per`. */
+export interface GroupedCounts {
   /** The canonical names of the members in `per`, sorted, without `source`. */
   readonly per: readonly string[];
-  readonly window: CountingWindow;
+  /** What identifies all of its counts. */
+  readonly counter: string;
   /** Whether there is a count for each address. */
   readonly isByAddress: boolean;
   /**
@@ -144,22 +150,35 @@ export interface Counts {
 }
 
 export function compileCounting(counting: CounterIdentity, context: RuleContext): Counting | undefined {
-  const per = compilePer(counting.per ?? [], context);
   const window = compileWindow(counting.window, counting.zone, context);
-  if (per === undefined || window === undefined) return undefined;
-  const { rule, symbol, of } = counting;
+  const { per, rule, symbol, of } = counting;
+  const counts = groupCounts(per, { rule, window: window?.identity, symbol, of }, context);
+  if (counts === undefined || window === undefined) return undefined;
+  return {
+    ...counts,
+    check: {
+      counter: counts.counter,
+      countsMs: window.countsMs,
+      compared: { members: counts.per, effect: 'has a limit of its own' },
+    },
+    window,
+  };
+}
+
+/** The counts of a rule that has one for each combination of the members' values. */
+export function groupCounts(
+  names: readonly string[] = [],
+  identity: Readonly<Record<string, Json | undefined>>,
+  context: RuleContext,
+): GroupedCounts | undefined {
+  const per = compilePer(names, context);
+  if (per === undefined) return undefined;
   const { policy, scope, movements } = context;
-  const identity = { policy, rule, window: window.identity, symbol, scope, of, movements };
-  const counter = canonicalJson({ ...identity, per });
+  const counter = canonicalJson({ ...identity, policy, scope, movements, per });
   const compiled = { per, to: per.indexOf('to'), counter, onlyKey: keyOf(counter, []) };
   return {
-    check: {
-      counter,
-      countsMs: window.countsMs,
-      compared: { members: per, effect: 'has a limit of its own' },
-    },
     per,
-    window,
+    counter,
     isByAddress: compiled.to !== -1,
     countsOf: (callback, paid, asset) => countsOf(compiled, callback, paid, asset),
   };

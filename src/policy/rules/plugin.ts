@@ -64,7 +64,7 @@ function outcomeOf({ type, name }: PluginQuestion, answer: PluginAnswer | undefi
       ? `${plugin} was not asked`
       : withReason(answer.verdict === 'no' ? `${plugin} says no` : `${plugin} did not answer`, answer);
   const values = { [type]: name, answer: answer?.verdict === 'no' ? 'no' : 'failed' };
-  return { ...refuse(because, values), afresh: true };
+  return { ...refuse(because, values), afresh: true, failed: answer?.verdict !== 'no' };
 }
 
 const withReason = (said: string, { because }: PluginAnswer): string =>

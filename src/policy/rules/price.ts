@@ -16,6 +16,7 @@ export function priceOf(symbol: string, { nowMs, prices }: Facts, maxAge: Durati
     ...refuse(`${because} with \`countersign prices set\``, { asset: symbol, ...values }),
     usesPrices: true,
     afresh: true,
+    failed: true,
     ...(valid === undefined ? {} : { valid }),
   });
   if (found === undefined) return refused(`there is no price for ${symbol}; set one`, {});

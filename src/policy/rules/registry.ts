@@ -9,6 +9,7 @@ import { distinctLimit } from './distinct-limit.ts';
 import { expectedOrder } from './expected-order.ts';
 import { expression } from './expression.ts';
 import { firstUseLimit } from './first-use-limit.ts';
+import { lockOut } from './lock-out.ts';
 import { memberEquals } from './member-equals.ts';
 import { memoRequired } from './memo-required.ts';
 import { ownModule } from './module.ts';
@@ -29,6 +30,7 @@ export const rules: readonly Rule[] = [
   distinctLimit,
   valueLimit,
   firstUseLimit,
+  lockOut,
   outputs,
   speedUp,
   expectedOrder,

@@ -24,6 +24,8 @@ export interface Rule {
   readonly callbacks: readonly Kind[];
   /** Each parameter has a description, for the reference and for editors. */
   readonly parameters: z.ZodObject;
+  /** False if it says nothing about a callback that it passes: a policy with only such rules covers none. */
+  readonly covers?: false;
   /**
    * The paths of parameters that are limits. A greater maximum, or a smaller minimum, lets more through. So
    * does leaving out an optional limit, and a further asset in a table of maxima.
@@ -59,6 +61,8 @@ export interface Rule {
 /** The parts of the policy, and the files beside it, that a rule may use. */
 export interface RuleContext {
   readonly policy: string;
+  /** Whether the rule, with the groups around it, only observes. */
+  readonly mode: 'enforce' | 'observe';
   readonly callback: Kind;
   /**
    * The texts that `when` of the policy and of the rule allow, by member; a member that neither names is
@@ -165,6 +169,11 @@ export interface RuleOutcome {
    * prices, orders, answers. A repeat is then decided again.
    */
   readonly afresh?: boolean;
+  /**
+   * True if a refusal says nothing about the callback, because something that the rule needs failed: an answer, a
+   * price, the rule itself. It counts for no lock-out.
+   */
+  readonly failed?: boolean;
   /** True if it looked up a price, found or not. */
   readonly usesPrices?: boolean;
   /** Without `valid`, the outcome is the same at every instant. */

@@ -11,6 +11,7 @@ import type { Order } from '../store.ts';
 import type { Counters, Marks } from './counters.ts';
 import { type DistinctCounters, createDistinctCheck } from './distinct.ts';
 import type { ListTables } from './lists.ts';
+import type { LockoutTables } from './lockouts.ts';
 import type { OrderTables } from './orders.ts';
 import { type Reservation, type Reserved, type SubjectRecord, hasReserved, questionOf } from './subjects.ts';
 
@@ -18,6 +19,7 @@ export interface ClaimTables {
   readonly lists: ListTables;
   readonly counters: Counters;
   readonly distinct: DistinctCounters;
+  readonly lockouts: LockoutTables;
   readonly marks: Marks;
   readonly orders: OrderTables;
 }
@@ -30,6 +32,8 @@ export interface CheckedClaims {
   readonly refusers: readonly Refuser[];
   /** The claims that an approval reserves: all but those of alternatives that are not taken. */
   readonly reserving: ReadonlySet<Claim>;
+  /** Whether the refusal of a claim or a choice counts for lock-outs. */
+  readonly refusalCounts: boolean;
 }
 
 /** How a refusal stands: see permanenceOf. */
@@ -45,7 +49,7 @@ export function checkClaims(
   subject: SubjectRecord | undefined,
   nowMs: number,
 ): CheckedClaims {
-  const { lists, counters, marks, orders } = tables;
+  const { lists, counters, lockouts, marks, orders } = tables;
   const { source, claims, choices } = request;
   const windows = createWindowCheck(counters, source, subject, nowMs);
   const distinct = createDistinctCheck(tables, source, (key) => hasReserved(subject, key, nowMs), nowMs);
@@ -57,6 +61,7 @@ export function checkClaims(
   const resultOf = (claim: Claim, at: number): ClaimResult => {
     if (claim.type === 'window') return windows.check(claim, { isAlternative: inChoices.has(at) });
     if (claim.type === 'distinct') return distinct.check(claim, { isAlternative: inChoices.has(at) });
+    if (claim.type === 'refusals') return lockouts.check(source, claim, nowMs);
     if (claim.type === 'list') return checkList(lists, source, claim);
     if (claim.type === 'aged') return checkAged(lists, source, claim, nowMs);
     if (claim.type === 'mark') return checkMark(claim, marks.markedAtMs(source, claim.key), nowMs);
@@ -99,8 +104,31 @@ export function checkClaims(
         afresh: choice.afresh || [...claimsInChoices([choice])].some(changes),
       })),
     ],
+    refusalCounts:
+      claims.some((claim, at) => claim.decides && counts(claim, results[at])) ||
+      failedChoices.some((choice) => choice.refusalCounts),
     reserving: new Set([...claims.filter((_, at) => !inChoices.has(at)), ...taken]),
   };
+}
+
+/** Whether a claim fails in a way that counts for lock-outs. */
+function counts(claim: Claim, result: ClaimResult | undefined): boolean {
+  if (result === undefined || result.holds || claim.type === 'refusals') return false;
+  return !('missing' in result && result.missing);
+}
+
+/** The results after a refusal that counts for lock-outs. */
+export function countRefusal(
+  { lockouts }: ClaimTables,
+  { source, subject, claims }: SettleStep,
+  results: readonly ClaimResult[],
+  nowMs: number,
+): readonly ClaimResult[] {
+  return results.map((result, at) => {
+    const claim = claims[at];
+    const isChecked = claim?.type === 'refusals' && 'refusals' in result;
+    return isChecked ? lockouts.refuse(source, claim, subject, nowMs) : result;
+  });
 }
 
 /**

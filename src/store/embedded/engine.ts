@@ -20,6 +20,7 @@ export interface WriteVerbs extends Pick<
   | 'changeList'
   | 'expectOrder'
   | 'cancelOrder'
+  | 'liftLockout'
   | 'changePrices'
   | 'record'
   | 'dropEntries'
@@ -94,7 +95,7 @@ function createHandlers(
   tables: Tables & { readonly invalidate: () => void },
   moveClock: (check: ClockCheck) => ClockReading,
 ): Handlers {
-  const { releases, sources, lists, orders, prices, journal, services } = tables;
+  const { releases, sources, lists, orders, lockouts, prices, journal, services } = tables;
   const changingInForce =
     <A, R>(change: (argument: A, nowMs: number) => R): ((argument: A, now: Instant) => R) =>
     (argument, { nowMs }) => {
@@ -116,6 +117,7 @@ function createHandlers(
     },
     expectOrder: (announcement, { nowMs }) => orders.expect(announcement, nowMs),
     cancelOrder: (cancel, { nowMs }) => orders.cancel(cancel, nowMs),
+    liftLockout: (lift, { nowMs }) => lockouts.lift(lift, nowMs),
     changePrices: changingInForce((change, nowMs) => prices.change(change, nowMs)),
     record: (record, { nowMs }) => journal.record(record, nowMs),
     dropEntries: (drop) => journal.drop(drop),
@@ -148,14 +150,14 @@ function journalAcceptedClock(
 
 /** Deletes some rows that are past their retention, in proportion to the writes of the transaction. */
 function deleteExpired(
-  { subjects, counters, distinct, marks, orders, journal, prices }: Tables,
+  { subjects, counters, distinct, lockouts, marks, orders, journal, prices }: Tables,
   { subjectsMs, journalMs }: Retention,
   nowMs: number,
   writes: number,
 ): void {
   // More than the writes can have added, so that expired rows don't pile up.
   const limit = 64 + 8 * writes;
-  for (const table of [counters, distinct]) table.expire(nowMs, limit);
+  for (const table of [counters, distinct, lockouts]) table.expire(nowMs, limit);
   for (const table of [subjects, marks, orders]) table.expire(nowMs - subjectsMs, limit);
   for (const table of [journal, prices]) table.expire(nowMs - journalMs, limit);
 }

@@ -216,4 +216,27 @@ export const migrations: readonly string[] = [
   `,
   // The same for the records of subjects whose approval was released.
   '',
+  // A refusal counts until `until_ms`. A lock-out ends at `until_ms`; 0: when it is lifted.
+  `
+  CREATE TABLE refusal (
+    source TEXT NOT NULL,
+    key TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    until_ms INTEGER NOT NULL,
+    PRIMARY KEY (source, key, subject)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX refusal_by_end ON refusal (until_ms);
+
+  CREATE TABLE lockout (
+    source TEXT NOT NULL,
+    key TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    whose TEXT NOT NULL,
+    refusals INTEGER NOT NULL,
+    since_ms INTEGER NOT NULL,
+    until_ms INTEGER NOT NULL,
+    PRIMARY KEY (source, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX lockout_by_end ON lockout (until_ms);
+  `,
 ];

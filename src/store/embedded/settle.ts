@@ -6,7 +6,14 @@ import type {
   NotificationResult,
   SettleResult,
 } from '../store.ts';
-import { type CheckedClaims, type ClaimTables, checkClaims, listVersions, reserve } from './claims.ts';
+import {
+  type CheckedClaims,
+  type ClaimTables,
+  checkClaims,
+  countRefusal,
+  listVersions,
+  reserve,
+} from './claims.ts';
 import type { JournalTable } from './journal.ts';
 import type { ReleaseTables } from './in-force.ts';
 import {
@@ -165,7 +172,9 @@ function decide(
   const permanence = approves ? { final: false, afresh: false } : permanenceOf(request, claims);
   const code = approves ? 'APPROVED' : refusalCodeOf(request, permanence);
   const verdict = approves ? 'SUCCESS' : 'FAILURE';
-  const decision = { atMs, verdict, code, claims: claims.results } as const;
+  const isCounted = code === 'RULE_REFUSED' && (request.refusalCounts || claims.refusalCounts);
+  const results = isCounted ? countRefusal(tables, request, claims.results, atMs) : claims.results;
+  const decision = { atMs, verdict, code, claims: results } as const;
   const id = tables.journal.append({ ...decision, source, type: 'decision', subject, revision, detail });
   const usesOrder = known.subject?.usesOrder === true;
   const reserved = approves ? reserve(tables, request, { ...claims, usesOrder }, atMs) : NOTHING_RESERVED;

@@ -38,6 +38,8 @@ export interface SimulationStore {
   expectOrder(announcement: OrderAnnouncement, atMs: number): void;
   /** Throws NOT_FOUND without an order. */
   cancelOrder(cancel: Pick<OrderAnnouncement, 'source' | 'subject' | 'by'>, atMs: number): void;
+  /** Does nothing if the key is not locked out. */
+  liftLockout(source: string, id: string): void;
   /** Throws USAGE (see Prices). */
   changePrices(change: PriceChange, atMs: number): void;
   prices(): PriceTable;
@@ -92,6 +94,7 @@ export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
     changeList: (change, atMs) => void tables.lists.change(change, atMs),
     expectOrder: (announcement, atMs) => void tables.orders.expect(announcement, atMs),
     cancelOrder: (cancel, atMs) => void tables.orders.cancel(cancel, atMs),
+    liftLockout: (source, id) => tables.lockouts.drop(source, id),
     changePrices(change, atMs) {
       prices = tables.prices.change(change, atMs);
       tables.invalidate();

@@ -5,6 +5,7 @@ import { type InForce, type SourceTable, createReleases, createSources } from '.
 import type { JournalTable } from './journal.ts';
 import { createLists } from './lists.ts';
 import { createOrders } from './orders.ts';
+import { createLockoutTables } from './lockouts.ts';
 import { type PriceRows, createPrices } from './prices.ts';
 import { type ServiceTables, createServices } from './services.ts';
 import type { SettleTables } from './settle.ts';
@@ -27,6 +28,7 @@ export function createTables(connection: DatabaseSync, journal: JournalTable): T
     counters: createCounters(connection),
     distinct: createDistinctCounters(connection),
     lists: createLists(connection, journal),
+    lockouts: createLockoutTables(connection, journal),
     marks: createMarks(connection),
     orders: createOrders(connection, journal),
     prices: createPrices(connection),

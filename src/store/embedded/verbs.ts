@@ -40,7 +40,7 @@ export function createVerbs(parts: VerbsParts): Pick<Store, StoreWriteVerb | Clo
 }
 
 function createReadVerbs({ read, tables, now }: VerbsParts): Pick<Store, ReadVerb> {
-  const { releases, lists, orders, prices, services, journal } = tables;
+  const { releases, lists, orders, lockouts, prices, services, journal } = tables;
   const document = (revision: string) => read(() => releases.document(revision));
   return {
     subject: (source, subject) => read(() => subjectState(tables, source, subject, now())),
@@ -55,6 +55,15 @@ function createReadVerbs({ read, tables, now }: VerbsParts): Pick<Store, ReadVer
         if (page.length === 0) return;
         yield* page;
         last = page.at(-1)?.value;
+      }
+    },
+    async *lockouts(source) {
+      let last = '';
+      for (;;) {
+        const page = await read(() => lockouts.page(source, last, now()));
+        if (page.length === 0) return;
+        yield* page;
+        last = page.at(-1)?.id ?? last;
       }
     },
     order: (source, subject) => read(() => orders.find(source, subject, now())),
@@ -159,6 +168,7 @@ function createWriteVerbs(
     unfreeze: verb('unfreeze'),
     expectOrder: verb('expectOrder'),
     cancelOrder: verb('cancelOrder'),
+    liftLockout: verb('liftLockout'),
     changePrices: verb('changePrices'),
     record: verb('record'),
     dropEntries: verb('dropEntries'),

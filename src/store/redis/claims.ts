@@ -13,6 +13,7 @@ export function claimKeys(keys: SourceKeys, subject: string, claim: Claim): stri
     const counter = keys.distinct(claim.key);
     return claim.onlyNew ? [counter, ...claim.values.map(keys.mark)] : counter;
   }
+  if (claim.type === 'refusals') return [keys.refusals(claim.key), keys.lockouts];
   if (claim.type === 'window') return keys.counter(claim.key);
   if (claim.type === 'mark') return keys.mark(claim.key);
   if (claim.type === 'order') return keys.order(subject);
@@ -27,6 +28,10 @@ export function claimKeys(keys: SourceKeys, subject: string, claim: Claim): stri
 export function claimArguments(claim: Claim): string[] {
   if (claim.type === 'window') return [windowHeader(claim)];
   if (claim.type === 'distinct') return [distinctHeader(claim), ...claim.values];
+  if (claim.type === 'refusals') {
+    const { key, after, withinMs, forMs, policy, whose } = claim;
+    return [header(claim, `${key} ${after} ${withinMs} ${forMs}`), policy, whose];
+  }
   if (claim.type === 'mark') return [header(claim, `${flag(claim.exempt)} ${claim.ageMs}`)];
   if (claim.type === 'speed-up') return [header(claim, `${claim.max} ${claim.withinMs}`)];
   if (claim.type === 'order') {

@@ -186,17 +186,18 @@ function settleArguments(parts: RedisParts, request: SettleStep, expected: Expec
     expected.field,
     expected.highWaterMark,
     request.scheme,
+    flag(request.refusalCounts),
     request.choices.length === 0 ? '' : JSON.stringify(request.choices.map(choiceArgument)),
     ...request.claims.flatMap(claimArguments),
   ];
 }
 
-/** Whether it decides, how its refusal stands, and its alternatives. */
+/** Whether it decides, how its refusal stands, its alternatives, and whether its refusal counts. */
 function choiceArgument(choice: StepChoice): unknown {
   const alternatives = choice.alternatives.map((items) =>
     items.map((item) => (typeof item === 'number' ? item : choiceArgument(item))),
   );
-  return [flag(choice.decides), permanenceCode(choice), alternatives];
+  return [flag(choice.decides), permanenceCode(choice), alternatives, flag(choice.refusalCounts)];
 }
 
 const notificationReply = z.tuple([

@@ -29,6 +29,8 @@ export interface SourceKeys {
   readonly list: (list: string) => string;
   readonly mark: (key: string) => string;
   readonly order: (subject: string) => string;
+  readonly refusals: (key: string) => string;
+  readonly lockouts: string;
 }
 
 export function createKeys(prefix: string): Keys {
@@ -57,6 +59,8 @@ export function createKeys(prefix: string): Keys {
         list: (list) => `${own}:list:${list}`,
         mark: (key) => `${own}:mark:${key}`,
         order: (subject) => `${own}:order:${subject}`,
+        refusals: (key) => `${own}:refusals:${key}`,
+        lockouts: `${own}:lockouts`,
       };
     },
   };

@@ -18,6 +18,7 @@ import { inspectRedis, unsafeReason } from './inspect.ts';
 import { createJournal } from './journal.ts';
 import { createKeys } from './keys.ts';
 import { createLists } from './lists.ts';
+import { createLockouts } from './lockouts.ts';
 import { createOrders } from './orders.ts';
 import type { RedisParts } from './parts.ts';
 import { createPrices } from './prices.ts';
@@ -80,6 +81,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     ...releases,
     ...createLists(parts),
     ...createOrders(parts),
+    ...createLockouts(parts),
     ...createPrices(parts, losses),
     ...journal,
     ...explained(journal, (revision) => releases.document(revision)),

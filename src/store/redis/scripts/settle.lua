@@ -1,12 +1,14 @@
 -- Settles one question about one subject, in the numbered steps of SettleResult in src/store/store.ts.
 --
 -- KEYS 1 control, 2 subject, 3 journal, 4 lists, then those of each claim in order: its list, its counter, its
---      mark, its order, for a speed-up the subject again, or a counter of values and their marks
+--      mark, its order, for a speed-up the subject again, a counter of values and their marks,
+--      or the refusals of a key and the lock-outs of the source
 -- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 question, 7 speed-up (1
 --      or 0), 8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13 how
 --      the proposal's refusal stands, 14 version of the prices (0: it does not depend on them), 15 detail, 16
 --      epoch that the caller knows, 17 field of its high-water mark, 18 its high-water mark or empty (see
---      data-loss.ts), 19 scheme or empty, 20 choices as JSON or empty (see below), then for each claim its header: kind, decides (1 or 0), how its
+--      data-loss.ts), 19 scheme or empty, 20 whether the
+--      proposal's refusal counts for lock-outs (1 or 0), 21 choices as JSON or empty (see below), then for each claim its header: kind, decides (1 or 0), how its
 --      refusal stands, and the parameters of the kind, with blanks between; then the claim's texts, an
 --      argument each (see include/claims.lua)
 --      How a refusal stands. 1: always repeated. 0: repeated until the revision or a list changes. 2: never
@@ -21,7 +23,7 @@
 --- @include data_loss
 --- @include claims
 
-local CLAIMS_FROM = 21
+local CLAIMS_FROM = 22
 
 local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]
 local terms, revision, proposed, prices, scheme = ARGV[5], ARGV[8], ARGV[11] == '1', ARGV[14], ARGV[19]
@@ -31,7 +33,7 @@ local now, ahead, clock = time_of(in_force[4], in_force[8], ARGV[1])
 -- For the claims: the question, its field of the subject and the decision there, the subject's txids, and the
 -- versions of the lists that they read.
 local step = {
-  now = now, clock = clock, lists = KEYS[4], subject_ms = ARGV[3], question = ARGV[6],
+  now = now, clock = clock, lists = KEYS[4], subject = ARGV[4], subject_ms = ARGV[3], question = ARGV[6],
   field = 'd:' .. ARGV[6], decision = false, txids = false, versions = {},
 }
 
@@ -47,6 +49,7 @@ while key_at <= #KEYS do
   local claim = {
     kind = kind, key = KEYS[key_at], keys_from = key_at, keys = 1, decides = decides == '1', refusal = refusal, holds = false,
     remembered = false, known = false, reserved = false, window = false, optional = false, taken = true,
+    result = false,
   }
   at = kind.read(claim, header, rest, at + 1, step)
   key_at = key_at + claim.keys
@@ -127,14 +130,15 @@ local function check(index)
   local claim = claims[index]
   local result = claim.kind.check(claim, step)
   if claim.holds then result[2] = '1' end
+  claim.result = result
   results[index] = result_joined(result)
   return claim.holds
 end
 
--- A choice is a table: whether it decides, how its refusal stands, and its alternatives. An alternative is a
--- list of claims, by their indexes from 0, and of further choices. The first alternative that holds is taken,
+-- A choice is a table: whether it decides, how its refusal stands, its alternatives, and whether its refusal counts
+-- for lock-outs. An alternative is a list of claims, by their indexes from 0, and of further choices. The first alternative that holds is taken,
 -- and only its claims reserve.
-local choices = ARGV[20] == '' and {} or cjson.decode(ARGV[20])
+local choices = ARGV[21] == '' and {} or cjson.decode(ARGV[21])
 local function each_claim(choice, visit)
   for _, alternative in ipairs(choice[3]) do
     for _, item in ipairs(alternative) do
@@ -177,8 +181,13 @@ function holds_one(choice)
   return false
 end
 
+-- Whether a refusal counts for lock-outs.
+local counts = ARGV[20] == '1'
 for index, claim in ipairs(claims) do
-  if not claim.optional and not check(index) and claim.decides then refused_by(claim.refusal) end
+  if not claim.optional and not check(index) and claim.decides then
+    refused_by(claim.refusal)
+    counts = counts or not claim.uncounted
+  end
 end
 for _, choice in ipairs(choices) do
   if not holds_one(choice) and choice[1] == '1' then
@@ -189,6 +198,7 @@ for _, choice in ipairs(choices) do
       if cause == '0' and claim.refusal == '2' and results[index] ~= 'n 0' and not claim.holds then cause = '2' end
     end)
     refused_by(cause)
+    counts = counts or choice[4] == '1'
   end
 end
 for _, claim in ipairs(taken) do claim.taken = true end
@@ -221,6 +231,15 @@ if not approves then
   -- The proposal's own code, unless the proposal may approve later and a claim refuses for longer.
   local by_claim = proposed or ARGV[13] == '2' and refusal ~= '2'
   verdict, code = 'FAILURE', by_claim and 'RULE_REFUSED' or ARGV[12]
+end
+if code == 'RULE_REFUSED' and counts then
+  for index, claim in ipairs(claims) do
+    if claim.kind.refuse and claim.result then
+      claim.kind.refuse(claim, step)
+      results[index] = result_joined(claim.result)
+    end
+  end
+  if #results > 0 then results_json = cjson.encode(results) end
 end
 local id = append({ type = 'decision', verdict = verdict, code = code, claims = results_json }, function(id)
   local fields = { 'terms', terms, step.field, false }

@@ -13,6 +13,8 @@
 -- check(claim, step): sets `claim.holds` and returns the result, whose second text is '0' until settle.lua
 --   sets it: see src/claims/stored.ts.
 -- undo(claim): takes back what `check` counted, because the alternative of the claim is not taken.
+-- refuse(claim, step): on a refusal that counts for lock-outs, counts it and changes `claim.result`. A claim with
+--   `claim.uncounted` fails without such a refusal.
 -- reserve(claim, step, fields): on approval, writes what the claim uses, and adds to the fields of the
 --   subject.
 
@@ -75,6 +77,7 @@ function list_kind.check(claim, step)
       result[3 + present] = value
     end
   end
+  claim.uncounted = missing
   -- No rule makes a claim without values. It holds neither way.
   local can_hold = not missing and #claim.values > 0
   if claim.must == 'hold-all' then
@@ -108,6 +111,7 @@ function aged_kind.check(claim, step)
       table.insert(result, { value, at })
     end
   end
+  claim.uncounted = missing
   claim.holds = not missing and #claim.values > 0 and old == #claim.values
   return result
 end
@@ -358,7 +362,72 @@ function speed_up_kind.check(claim, step)
   return { 's', '0', ms(at), ms(speed_ups) }
 end
 
+-- refusals: a key is not locked out. Header: the key, after how many refusals, within how many ms, for how many ms
+-- (0: until somebody lifts it). Texts: the policy, and who is locked out. Keys: the refusals of the key, and the
+-- lock-outs of the source.
+--
+-- The refusals are a hash: for each operation `s:` and its subject, with the ms until which it counts. If the key is
+-- locked out, the hash has instead `locked` (since when in ms, until when or 0, and how many refusals there were,
+-- with blanks between), `policy` and `whose`. The lock-outs are a sorted set of keys, with the ms at which each ends.
+
+local refusals_kind = {}
+
+function refusals_kind.read(claim, header, rest, at)
+  local id, after, within_ms, for_ms = string.match(header, '^(%x+) (%d+) (%d+) (%d+)$', rest)
+  if not id then error('unknown claim: ' .. header) end
+  claim.id, claim.after, claim.within_ms, claim.for_ms = id, tonumber(after), tonumber(within_ms), tonumber(for_ms)
+  claim.policy, claim.whose, claim.keys, claim.uncounted = ARGV[at], ARGV[at + 1], 2, true
+  return at + 2
+end
+
+function refusals_kind.check(claim, step)
+  local flat = redis.call('HGETALL', claim.key)
+  claim.refusals, claim.subjects, claim.past, claim.locked = 0, {}, {}, false
+  for at = 1, #flat, 2 do
+    local field, text = flat[at], flat[at + 1]
+    if field == 'locked' then
+      local since, ends, refusals = string.match(text, '^(%d+) (%d+) (%d+)$')
+      if not since then error('lock-out without its time: ' .. claim.key) end
+      claim.ended = ends ~= '0' and tonumber(ends) <= step.now
+      if not claim.ended then claim.locked = { 'r', '0', refusals, since, ends } end
+    elseif string.sub(field, 1, 2) == 's:' then
+      if not string.match(text, '^%d+$') then error('refusal without its time: ' .. claim.key) end
+      if tonumber(text) > step.now then
+        claim.refusals, claim.subjects[field] = claim.refusals + 1, true
+      else
+        table.insert(claim.past, field)
+      end
+    end
+  end
+  claim.holds = not claim.locked
+  return claim.locked or { 'r', '0', ms(claim.refusals), '0', '0' }
+end
+
+function refusals_kind.refuse(claim, step)
+  if claim.locked then return end
+  local field = 's:' .. step.subject
+  local refusals = claim.refusals + (claim.subjects[field] and 0 or 1)
+  claim.result[3] = ms(refusals)
+  if refusals < claim.after then
+    if claim.ended then redis.call('DEL', claim.key) end
+    if #claim.past > 0 then redis.call('HDEL', claim.key, unpack(claim.past)) end
+    redis.call('HSET', claim.key, field, ms(step.now + claim.within_ms))
+    redis.call('PEXPIRE', claim.key, ms(step.now + claim.within_ms - step.clock + EXPIRY_SLACK_MS))
+    return
+  end
+  local since, ends = ms(step.now), claim.for_ms == 0 and '0' or ms(step.now + claim.for_ms)
+  claim.result[4], claim.result[5] = since, ends
+  redis.call('DEL', claim.key)
+  redis.call('HSET', claim.key, 'locked', since .. ' ' .. ends .. ' ' .. ms(refusals), 'policy', claim.policy,
+    'whose', claim.whose)
+  redis.call('ZREMRANGEBYSCORE', KEYS[claim.keys_from + 1], '-inf', since)
+  redis.call('ZADD', KEYS[claim.keys_from + 1], ends == '0' and '+inf' or ends, claim.id)
+  if ends ~= '0' then
+    redis.call('PEXPIRE', claim.key, ms(step.now + claim.for_ms - step.clock + EXPIRY_SLACK_MS))
+  end
+end
+
 local CLAIM_KINDS = {
   list = list_kind, aged = aged_kind, window = window_kind, mark = mark_kind, order = order_kind,
-  ['speed-up'] = speed_up_kind, distinct = distinct_kind,
+  ['speed-up'] = speed_up_kind, distinct = distinct_kind, refusals = refusals_kind,
 }

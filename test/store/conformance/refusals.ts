@@ -1,0 +1,346 @@
+import { describe, expect, it } from 'vitest';
+import type { RefusalsClaim } from '../../../src/claims/refusals.ts';
+import type { Choice } from '../../../src/policy/proposal.ts';
+import type { Lockout, SettleResult, Store } from '../../../src/store/store.ts';
+import {
+  type Asked,
+  HOUR_MS,
+  OTHER_TERMS,
+  START_MS,
+  claimsOf,
+  idOf,
+  keyOf,
+  listClaim,
+  refusalsClaim,
+  request,
+  thaw,
+  windowClaim,
+} from '../requests.ts';
+import { type OpenStore, ready } from './store-under-test.ts';
+
+const DAY_MS = 24 * HOUR_MS;
+const codeOf = (result: SettleResult): string => ('code' in result ? result.code : result.outcome);
+
+async function lockoutsIn(store: Store, source = 'shop'): Promise<readonly Lockout[]> {
+  const found: Lockout[] = [];
+  for await (const lockout of store.lockouts(source)) found.push(lockout);
+  return found;
+}
+
+export function describeRefusals(open: OpenStore): void {
+  /** Asks for one order after the other, under a claim that locks out after two refusals. */
+  const asking = async (over: Partial<RefusalsClaim> = {}) => {
+    const { store, clock, another, reopen } = await ready(open);
+    let asked = 0;
+    const claims = [refusalsClaim(2, over)];
+    const ask = (more: Partial<Asked> = {}) =>
+      store.settle(request({ subject: `payment:any-${++asked}`, claims, ...more }));
+    const refused = (more: Partial<Asked> = {}) => ask({ approves: false, afresh: true, ...more });
+    return { store, clock, another, reopen, claims, ask, refused };
+  };
+
+  describe('a claim that nobody is locked out', () => {
+    it('holds until so many refusals, and says how many there were', async () => {
+      const { ask, refused } = await asking();
+      expect(claimsOf(await ask())).toEqual([{ holds: true, refusals: 0, lockedAtMs: 0, lockedUntilMs: 0 }]);
+      expect(claimsOf(await refused())).toMatchObject([{ holds: true, refusals: 1, lockedAtMs: 0 }]);
+      expect(codeOf(await ask())).toBe('APPROVED');
+      expect(claimsOf(await refused())).toEqual([
+        { holds: true, refusals: 2, lockedAtMs: START_MS, lockedUntilMs: START_MS + DAY_MS },
+      ]);
+      const locked = await ask();
+      expect(codeOf(locked)).toBe('RULE_REFUSED');
+      expect(claimsOf(locked)).toEqual([
+        { holds: false, refusals: 2, lockedAtMs: START_MS, lockedUntilMs: START_MS + DAY_MS },
+      ]);
+    });
+
+    it('after one refusal if it says so', async () => {
+      const { ask, refused } = await asking({ after: 1 });
+      await refused();
+      expect(codeOf(await ask())).toBe('RULE_REFUSED');
+    });
+
+    it('holds again from the millisecond on at which the lock-out ends, and counts from zero', async () => {
+      const { ask, refused, clock } = await asking({ withinMs: 3 * DAY_MS });
+      await refused();
+      await refused();
+      clock.advance(DAY_MS - 1);
+      expect(codeOf(await ask())).toBe('RULE_REFUSED');
+      clock.advance(1);
+      expect(claimsOf(await ask())).toMatchObject([{ holds: true, refusals: 0 }]);
+      expect(claimsOf(await refused())).toMatchObject([{ refusals: 1, lockedAtMs: 0 }]);
+      expect(codeOf(await ask())).toBe('APPROVED');
+    });
+
+    it('never holds again by itself if somebody must lift it', async () => {
+      const { ask, refused, clock, store } = await asking({ forMs: 0 });
+      await refused();
+      await refused();
+      clock.advance(300 * DAY_MS);
+      const locked = await ask();
+      expect(claimsOf(locked)).toMatchObject([{ holds: false, lockedAtMs: START_MS, lockedUntilMs: 0 }]);
+      expect(await lockoutsIn(store)).toMatchObject([{ untilMs: 0 }]);
+    });
+
+    it('counts refusals within the time, to the millisecond', async () => {
+      const { refused, clock } = await asking();
+      await refused();
+      clock.advance(HOUR_MS);
+      expect(claimsOf(await refused())).toMatchObject([{ refusals: 1, lockedAtMs: 0 }]);
+      clock.advance(HOUR_MS - 1);
+      expect(claimsOf(await refused())).toMatchObject([{ refusals: 2, lockedAtMs: clock.nowMs }]);
+    });
+
+    it('counts an operation once, however often it is refused anew', async () => {
+      const { store, claims } = await asking();
+      const asked = request({ approves: false, afresh: true, claims });
+      for (let attempt = 0; attempt < 4; attempt++) {
+        const result = await store.settle(asked);
+        expect(result).toMatchObject({ outcome: 'decided', code: 'RULE_REFUSED' });
+        expect(claimsOf(result)).toMatchObject([{ refusals: 1, lockedAtMs: 0 }]);
+      }
+      const signing = { subject: 'transfer:1', approves: false, afresh: true, claims } as const;
+      await store.settle(request({ ...signing, question: 'sign_prepare' }));
+      const other = await store.settle(request({ subject: 'payment:2', claims }));
+      expect(codeOf(other)).toBe('RULE_REFUSED');
+    });
+
+    it('counts a refusal by another claim, and by a choice', async () => {
+      const choice: Choice = {
+        result: 1,
+        decides: true,
+        final: false,
+        afresh: false,
+        alternatives: [{ from: 0, to: 0, requires: [2] }],
+      };
+      const { ask } = await asking();
+      const claims = [refusalsClaim(2), windowClaim('2', '1')];
+      expect(claimsOf(await ask({ claims }))).toMatchObject([{ refusals: 1 }, { holds: false }]);
+      const optional = [refusalsClaim(2), windowClaim('2', '1', { result: 2, decides: false })];
+      const second = await ask({ claims: optional, choices: [choice] });
+      expect(claimsOf(second)).toMatchObject([{ refusals: 2, lockedAtMs: START_MS }, { holds: false }]);
+    });
+
+    it.each<readonly [string, Partial<Asked>]>([
+      ['an approval', {}],
+      ['a refusal because of a failure', { approves: false, failed: true }],
+      ['a refusal for another reason than a rule', { approves: false, refusal: 'NO_POLICY' }],
+      [
+        'a claim that only observes',
+        { claims: [refusalsClaim(2), windowClaim('2', '1', { decides: false })] },
+      ],
+      ['a list that does not exist', { claims: [refusalsClaim(2), listClaim('none', 'hold-all', ['a'])] }],
+    ])('does not count %s', async (_name, over) => {
+      const { ask } = await asking();
+      for (let attempt = 0; attempt < 3; attempt++) {
+        expect(claimsOf(await ask(over))[0]).toMatchObject({ holds: true, refusals: 0, lockedAtMs: 0 });
+      }
+    });
+
+    it('does not count a choice of which an alternative failed, but a refusal beside it', async () => {
+      const choice: Choice = {
+        result: 1,
+        decides: true,
+        final: false,
+        afresh: false,
+        failed: true,
+        alternatives: [{ from: 0, to: 0, requires: [2] }],
+      };
+      const { ask } = await asking();
+      const claims = [refusalsClaim(2), windowClaim('2', '1', { result: 2, decides: false })];
+      expect(claimsOf(await ask({ claims, choices: [choice] }))).toMatchObject([{ refusals: 0 }, {}]);
+      const both = { claims, choices: [choice], approves: false };
+      expect(claimsOf(await ask(both))).toMatchObject([{ refusals: 1 }, {}]);
+    });
+
+    it('does not count a repeat, FROZEN, or other terms', async () => {
+      const { store, claims } = await asking();
+      await store.settle(request({ approves: false, claims }));
+      expect(await store.settle(request({ approves: false, claims }))).toMatchObject({ outcome: 'repeated' });
+      expect(codeOf(await store.settle(request({ approves: false, terms: OTHER_TERMS, claims })))).toBe(
+        'TERMS_CHANGED',
+      );
+      await store.freeze({ reason: 'drill', by: 'ada' });
+      await store.settle(request({ subject: 'payment:2', claims }));
+      await thaw(store);
+      const next = await store.settle(request({ subject: 'payment:3', claims }));
+      expect(claimsOf(next)).toMatchObject([{ holds: true, refusals: 1 }]);
+    });
+
+    it('does not count its own refusals, but those that stand beside it count elsewhere', async () => {
+      const { ask, refused, clock } = await asking();
+      await refused();
+      await refused();
+      const other = refusalsClaim(2, { key: keyOf('address') });
+      for (let attempt = 0; attempt < 3; attempt++) {
+        const result = await ask({ claims: [refusalsClaim(2), other] });
+        expect(claimsOf(result)).toMatchObject([{ holds: false, refusals: 2 }, { refusals: 0 }]);
+      }
+      const beside = await refused({ claims: [refusalsClaim(2), other] });
+      expect(claimsOf(beside)).toMatchObject([{ holds: false, refusals: 2 }, { refusals: 1 }]);
+      clock.advance(DAY_MS);
+      expect(codeOf(await ask())).toBe('APPROVED');
+    });
+
+    it('refuses what was approved before, and approves it after the lock-out', async () => {
+      const { store, claims, refused, clock } = await asking();
+      const asked = request({ claims });
+      await store.settle(asked);
+      await refused();
+      await refused();
+      expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', code: 'RULE_REFUSED' });
+      clock.advance(DAY_MS);
+      expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', code: 'APPROVED' });
+    });
+
+    it('refuses nothing where it only observes, and reports', async () => {
+      const { ask, refused } = await asking({ decides: false });
+      await refused();
+      expect(claimsOf(await refused())).toMatchObject([{ refusals: 2, lockedAtMs: START_MS }]);
+      const result = await ask();
+      expect(codeOf(result)).toBe('APPROVED');
+      expect(claimsOf(result)).toMatchObject([{ holds: false, lockedAtMs: START_MS }]);
+    });
+
+    it('counts only where it was checked, if it is an alternative', async () => {
+      const { store, ask } = await asking();
+      await store.changeList({ source: 'shop', list: 'vips', add: ['ada'], remove: [], by: '', message: '' });
+      const asVip = (value: string): Partial<Asked> => ({
+        approves: false,
+        afresh: true,
+        claims: [
+          listClaim('vips', 'hold-all', [value], { result: 1, decides: false }),
+          refusalsClaim(2, { result: 2, decides: false }),
+        ],
+        choices: [
+          {
+            result: 0,
+            decides: true,
+            final: false,
+            afresh: false,
+            alternatives: [
+              { from: 0, to: 0, requires: [1] },
+              { from: 0, to: 0, requires: [2] },
+            ],
+          },
+        ],
+      });
+      expect(claimsOf(await ask(asVip('ada')))).toMatchObject([{ holds: true }, { notChecked: true }]);
+      expect(claimsOf(await ask(asVip('bob')))).toMatchObject([{ holds: false }, { refusals: 1 }]);
+    });
+
+    it('belongs to its source and its key, and outlives the process', async () => {
+      const { ask, refused, reopen } = await asking();
+      await refused();
+      await refused();
+      expect(codeOf(await ask({ source: 'vault' }))).toBe('APPROVED');
+      expect(codeOf(await ask({ claims: [refusalsClaim(2, { key: keyOf('other') })] }))).toBe('APPROVED');
+      const again = await reopen();
+      const asked = request({ subject: 'payment:after', claims: [refusalsClaim(2)] });
+      expect(codeOf(await again.settle(asked))).toBe('RULE_REFUSED');
+    });
+
+    it('is made once, by the refusal that reaches the number, whoever comes at once', async () => {
+      const { store, another } = await asking();
+      const stores = [store, await another()];
+      const results = await Promise.all(
+        Array.from({ length: 40 }, (_, index) =>
+          stores[index % 2]!.settle(
+            request({ subject: `payment:${index}`, approves: false, claims: [refusalsClaim(10)] }),
+          ),
+        ),
+      );
+      const found = results.flatMap(claimsOf);
+      const began = found.filter((each) => each.holds && 'lockedAtMs' in each && each.lockedAtMs > 0);
+      expect(began).toMatchObject([{ refusals: 10 }]);
+      expect(found.filter((each) => !each.holds)).toHaveLength(30);
+      expect(await lockoutsIn(store)).toMatchObject([{ refusals: 10 }]);
+    });
+
+    it('is journalled as it was found', async () => {
+      const { store, refused } = await asking({ after: 1 });
+      const id = idOf(await refused());
+      expect((await store.entry('shop', id))?.claims).toEqual([
+        { holds: true, refusals: 1, lockedAtMs: START_MS, lockedUntilMs: START_MS + DAY_MS },
+      ]);
+    });
+  });
+
+  describe('a lock-out', () => {
+    const LOCKOUT: Lockout = {
+      source: 'shop',
+      id: keyOf('refusals'),
+      policy: 'payments',
+      whose: 'userId 7',
+      refusals: 2,
+      sinceMs: START_MS,
+      untilMs: START_MS + DAY_MS,
+    };
+    const lift = { source: 'shop', id: keyOf('refusals'), by: 'ada', message: 'called the user' };
+
+    it('is listed while it stands', async () => {
+      const { store, refused, clock } = await asking();
+      await refused();
+      expect(await lockoutsIn(store)).toEqual([]);
+      await refused();
+      expect(await lockoutsIn(store)).toEqual([LOCKOUT]);
+      expect(await lockoutsIn(store, 'vault')).toEqual([]);
+      clock.advance(DAY_MS);
+      expect(await lockoutsIn(store)).toEqual([]);
+    });
+
+    it('is listed with all others, however many', async () => {
+      const { store, refused } = await asking();
+      const keys = Array.from({ length: 1050 }, (_, index) => keyOf(`key ${index}`));
+      for (const from of [0, 350, 700]) {
+        const claims = keys
+          .slice(from, from + 350)
+          .map((key, at) => refusalsClaim(1, { key, forMs: at % 2 === 0 ? 0 : DAY_MS }));
+        await refused({ claims });
+      }
+      const ids = (await lockoutsIn(store)).map(({ id }) => id);
+      expect(ids.toSorted()).toEqual(keys.toSorted());
+    });
+
+    it('is over when somebody lifts it, with an entry of the journal, and counts from zero', async () => {
+      const { store, ask, refused } = await asking();
+      await refused();
+      await refused();
+      expect(await store.liftLockout(lift)).toEqual(LOCKOUT);
+      expect(claimsOf(await ask())).toMatchObject([{ holds: true, refusals: 0 }]);
+      expect(await lockoutsIn(store)).toEqual([]);
+      const entries = await store.entries({ source: 'shop', limit: 1000 });
+      const entry = entries.find(({ type }) => type === 'lockout');
+      expect(entry).toMatchObject({ verdict: '', code: '', subject: '' });
+      const { source: _source, ...lockout } = LOCKOUT;
+      expect(JSON.parse(entry?.detail ?? '')).toEqual({
+        change: 'lift',
+        by: 'ada',
+        message: 'called the user',
+        lockout,
+      });
+    });
+
+    it.each([
+      ['was never made', 0, 0],
+      ['has not enough refusals yet', 1, 0],
+      ['is over', 2, DAY_MS],
+    ])('that %s can not be lifted', async (_name, refusals, afterMs) => {
+      const { store, refused, clock } = await asking();
+      for (let each = 0; each < refusals; each++) await refused();
+      clock.advance(afterMs);
+      await expect(store.liftLockout(lift)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      const entries = await store.entries({ source: 'shop', limit: 1000 });
+      expect(entries.filter(({ type }) => type === 'lockout')).toEqual([]);
+    });
+
+    it('is lifted once', async () => {
+      const { store, refused } = await asking({ forMs: 0 });
+      await refused();
+      await refused();
+      const lifted = await Promise.allSettled([store.liftLockout(lift), store.liftLockout(lift)]);
+      expect(lifted.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    });
+  });
+}
