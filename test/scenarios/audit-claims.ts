@@ -20,6 +20,10 @@ interface AnnouncedOrder {
 
 interface Reserved {
   readonly atMs: number;
+  readonly subject: string;
+  /** The places in the journal of the entry that reserved it, and of the release that gave it back. */
+  readonly from: number;
+  until: number;
   readonly claim: WindowClaim;
 }
 
@@ -45,6 +49,8 @@ interface Books {
   /** When a question was approved, by subject and question. */
   readonly approved: Map<string, number>;
   readonly prices: readonly PriceHistoryEntry[];
+  /** How many entries were read. */
+  place: number;
 }
 
 interface Approval {
@@ -71,6 +77,7 @@ export function faultsOf(
     terms: new Map(),
     approved: new Map(),
     prices,
+    place: 0,
   };
   return [
     ...journal.flatMap((entry) => bookOf(books, entry)),
@@ -80,6 +87,8 @@ export function faultsOf(
 }
 
 function bookOf(books: Books, entry: JournalEntry): readonly string[] {
+  books.place++;
+  if (entry.type === 'release') return bookRelease(books, entry);
   if (entry.type === 'list') return bookList(books, entry);
   if (entry.type === 'order') return bookOrder(books, entry);
   if (entry.verdict !== 'SUCCESS' || (entry.type !== 'decision' && entry.type !== 'repeat')) return [];
@@ -102,6 +111,14 @@ function bookOf(books: Books, entry: JournalEntry): readonly string[] {
   ];
   bookApproval(books, approval);
   return faults.map((fault) => `${entry.id} ${entry.subject}: ${fault}`);
+}
+
+/** What a subject reserved is given back: from here on it does not count. */
+function bookRelease({ reserved, place }: Books, { subject }: JournalEntry): readonly string[] {
+  for (const each of [...reserved.values()].flat()) {
+    if (each.subject === subject) each.until = Math.min(each.until, place);
+  }
+  return [];
 }
 
 function bookList({ lists }: Books, { detail, atMs }: JournalEntry): readonly string[] {
@@ -266,7 +283,8 @@ function bookApproval(books: Books, approval: Approval): void {
     if (claim.type !== 'window' || result === undefined || !('reserved' in result) || result.reserved)
       continue;
     // What only observes is counted without a limit.
-    if (decides) books.reserved.set(claim.key, [...(books.reserved.get(claim.key) ?? []), { atMs, claim }]);
+    const made = { atMs, subject, claim, from: books.place, until: Infinity };
+    if (decides) books.reserved.set(claim.key, [...(books.reserved.get(claim.key) ?? []), made]);
   }
   for (const value of marked) if (!books.marks.has(value)) books.marks.set(value, atMs);
 }
@@ -278,9 +296,9 @@ function bookApproval(books: Books, approval: Approval): void {
 function limitFaults(reserved: Books['reserved']): readonly string[] {
   return [...reserved].flatMap(([key, all]) => {
     const max = all.reduce((most, { claim }) => (claim.max > most ? claim.max : most), 0n);
-    return all.flatMap(({ atMs, claim: { window } }) => {
+    return all.flatMap(({ atMs, from, claim: { window } }) => {
       const fromMs = window.type === 'calendar' ? window.startMs - 1 : atMs - window.lengthMs;
-      const within = all.filter((each) => each.atMs > fromMs && each.atMs <= atMs);
+      const within = all.filter((each) => each.atMs > fromMs && each.from <= from && each.until > from);
       const sum = within.reduce((total: Amount, { claim }) => total + claim.amount, 0n);
       if (sum <= max) return [];
       return [`${key}: ${formatAmount(sum)} was approved until ${atMs}, of at most ${formatAmount(max)}`];

@@ -49,6 +49,8 @@ export interface Subject {
   readonly terms: string;
   readonly decisions: Map<string, Decision>;
   readonly txids: Set<string>;
+  /** The entry of its release. */
+  released?: string;
 }
 
 export const subjectOf = ({ kind, id }: Pick<Asked, 'kind' | 'id'>): string => `${kind}:${id}`;

@@ -1,4 +1,7 @@
+import { KINDS } from '../../src/callback/callback.ts';
 import { CountersignError } from '../../src/errors.ts';
+import type { OrderSource } from '../../src/orders/orders.ts';
+import { releaseApproval } from '../../src/orders/release.ts';
 import type { JournalEntry, Store } from '../../src/store/store.ts';
 import type { SourceModel } from './model.ts';
 import type { OrderChange, OrderOutcome } from './model-state.ts';
@@ -14,7 +17,7 @@ const by = 'the model';
 
 /** A change that was made, with what only the making could tell. */
 export type Made =
-  | Extract<Change, { readonly type: 'push' | 'freeze' | 'unfreeze' | 'toggle' }>
+  | Extract<Change, { readonly type: 'push' | 'freeze' | 'unfreeze' | 'toggle' | 'release' }>
   | {
       readonly type: 'price';
       readonly version: number;
@@ -34,7 +37,8 @@ export type Made =
 export async function make(store: Store, models: Models, change: Change): Promise<Made> {
   if (change.type === 'price') return makePrice(store, change);
   if (change.type === 'orders') return makeOrders(store, change);
-  if (change.type === 'freeze') await store.freeze({ reason: 'chance', by });
+  if (change.type === 'release') await tryToRelease(store, change);
+  else if (change.type === 'freeze') await store.freeze({ reason: 'chance', by });
   else if (change.type === 'unfreeze') await thaw(store);
   else if (change.type === 'push') {
     const { revision, document } = releaseOf(change.revision);
@@ -48,6 +52,27 @@ export async function make(store: Store, models: Models, change: Change): Promis
     await store.changeList({ source, list, add, remove, by, message: 'chance' });
   }
   return change;
+}
+
+const SOURCES: readonly OrderSource[] = [
+  { name: 'shop', kinds: ['payment'], schemes: [] },
+  { name: 'vault', kinds: ['transfer', 'web3'], schemes: [] },
+];
+
+/** Whether there was something to release, the journal says. */
+async function tryToRelease(
+  store: Store,
+  { source, subject }: Extract<Change, { readonly type: 'release' }>,
+): Promise<void> {
+  const kind = KINDS.find((each) => subject.startsWith(`${each}:`)) ?? 'payment';
+  const id = subject.slice(kind.length + 1);
+  await releaseApproval(store, SOURCES, { source, kind, id, members: {}, message: 'chance', by }).catch(
+    (thrown: unknown) => {
+      const isNo =
+        thrown instanceof CountersignError && ['NOT_FOUND', 'RELEASE_REFUSED'].includes(thrown.code);
+      if (!isNo) throw thrown;
+    },
+  );
 }
 
 async function makePrice(
@@ -100,6 +125,12 @@ export interface Pending {
  */
 export function pendingFor(model: SourceModel, source: Source, made: Made | undefined): Pending {
   if (made?.type === 'orders') return pendingOrders(model, source, made);
+  if (made?.type === 'release') {
+    return {
+      showsIn: (entry) => (entry.type === 'release' ? model.release(entry.subject, entry.id) : undefined),
+      end: () => undefined,
+    };
+  }
   let open = made;
   const apply = (atMs: number): void => {
     if (open?.type === 'push') model.inForce = open.revision;

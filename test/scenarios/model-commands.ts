@@ -54,6 +54,14 @@ const orders = fc
   })
   .map((changes): Change => ({ type: 'orders', changes }));
 
+const release = fc
+  .oneof(
+    fc.nat(17).map((order) => paymentOf(order, { late: false })),
+    fc.nat(9).map((order) => withdrawalOf(order, anyQuestion)),
+    fc.nat(3).map((order) => contractOf(order, anyQuestion)),
+  )
+  .map((asked): Change => ({ type: 'release', source: asked.source, subject: subjectOf(asked) }));
+
 const price = fc
   .tuple(
     fc.constantFrom('USDT', 'USDT', 'BTC', 'ETH'),
@@ -89,6 +97,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...toggles).map((each): Change => ({ type: 'toggle', ...each })) },
   { weight: 4, arbitrary: orders },
   { weight: 3, arbitrary: price },
+  { weight: 4, arbitrary: release },
 );
 
 const callbacks = fc

@@ -75,7 +75,7 @@ export async function runScript(rig: Rig, commands: readonly Command[]): Promise
 }
 
 /** Entries that are about no callback. */
-const CHANGES: ReadonlySet<JournalEntry['type']> = new Set(['list', 'order', 'freeze']);
+const CHANGES: ReadonlySet<JournalEntry['type']> = new Set(['list', 'order', 'freeze', 'release']);
 
 /**
  * Callbacks at once, and a change meanwhile. The journal tells in which order they were settled; the model

@@ -13,6 +13,8 @@ export type Change =
     }
   /** As of so long ago; without a price it is removed. */
   | { readonly type: 'price'; readonly asset: string; readonly price?: string; readonly ageMs: number }
+  /** Of an approval, if there is one that can be released. */
+  | { readonly type: 'release'; readonly source: Asked['source']; readonly subject: string }
   /** Of different subjects, one after the other. */
   | { readonly type: 'orders'; readonly changes: readonly OrderPlan[] };
 

@@ -154,6 +154,12 @@ export class StateModel {
       : { holds: false, order: 'differs', differs };
   }
 
+  /** Limits count it no more. Marks, counted values and its order stay. */
+  release(subject: string): void {
+    const kept = this.#reserved.filter((each) => each.subject !== subject || each.wanted.type !== 'window');
+    this.#reserved.splice(0, this.#reserved.length, ...kept);
+  }
+
   /**
    * Also for rules that only observe, if they hold or not. What a subject has reserved is not reserved again
    * while it counts.

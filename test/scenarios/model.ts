@@ -59,6 +59,16 @@ export class SourceModel {
     return propose({ inForce: this.inForce, prices: this.prices.table, atMs }, asked);
   }
 
+  /** Only what is approved and not signed is released, and only once. */
+  release(name: string, entry: string): void {
+    const subject = this.#subjects.get(name);
+    const isApproved = [...(subject?.decisions.values() ?? [])].some(({ verdict }) => verdict === 'SUCCESS');
+    if (subject === undefined || !isApproved || subject.txids.size > 0 || subject.released !== undefined)
+      throw new Error(`${name} was released, and could not be`);
+    subject.released = entry;
+    this.state.release(name);
+  }
+
   #question(asked: Asked, atMs: number, entry: string): Foretold {
     const no = (code: string): Foretold => ({
       type: 'decision',
@@ -75,6 +85,7 @@ export class SourceModel {
       txids: new Set<string>(),
     };
     if (subject.terms !== asked.terms) return no('TERMS_CHANGED');
+    if (subject.released !== undefined) return { ...no('RELEASED'), of: subject.released };
     this.#subjects.set(name, subject);
 
     const proposal = this.propose(asked, atMs);
@@ -212,11 +223,13 @@ export class SourceModel {
     const code =
       approved.length === 0
         ? 'SIGNED_WITHOUT_APPROVAL'
-        : isNew && txids.size >= 1 + speedUps
-          ? 'TXID_UNEXPECTED'
-          : this.frozen
-            ? 'FROZEN'
-            : 'NOTED';
+        : same?.released !== undefined
+          ? 'SIGNED_AFTER_RELEASE'
+          : isNew && txids.size >= 1 + speedUps
+            ? 'TXID_UNEXPECTED'
+            : this.frozen
+              ? 'FROZEN'
+              : 'NOTED';
     if (isNew) txids.add(asked.txid);
     return { type: 'notice', verdict: code === 'NOTED' ? 'SUCCESS' : 'FAILURE', code, of: '', claims: [] };
   }

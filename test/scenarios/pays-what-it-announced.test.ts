@@ -115,6 +115,7 @@ it('an order that was confirmed, and then refused by the platform, is looked up 
   expect(answers[0]).toBe('SUCCESS');
   expect(ran.code).toBe(1);
   expect(ran.err).toContain('The order was confirmed with SUCCESS before, so it may be debited.');
+  expect(ran.err).toContain('`countersign decisions release payment A-1 --source shop` gives back');
   expect(ran.err).not.toContain('is cancelled');
   expect(await stateOf('A-1')).toMatchObject({ state: 'used' });
 });

@@ -322,6 +322,16 @@ const changes: readonly (readonly [
     async (store) =>
       expect(await store.order('shop', announcement().subject)).toMatchObject({ state: 'cancelled' }),
   ],
+  [
+    'the release of an approval',
+    async (store) => {
+      const version = (await store.subject('shop', 'payment:1'))?.version ?? '';
+      const named = { source: 'shop', subject: 'payment:1', version, of: '', by: 'ada', message: 'failed' };
+      return store.releaseApproval({ ...named, amounts: [], detail: '{}' });
+    },
+    async (store) =>
+      expect(await store.subject('shop', 'payment:1')).toMatchObject({ released: { by: 'ada' } }),
+  ],
 ];
 
 describe('what stops approvals', () => {
@@ -329,6 +339,7 @@ describe('what stops approvals', () => {
     const { url, replicas } = await replicated(1);
     const store = await durableOn({ url }, HASTY);
     await store.expectOrder(announcement({ expiresAtMs: 4_000_000_000_000 }));
+    await (await storeOn({ url })).settle(request());
     pauseAll(replicas);
     const made = make(store);
     await expect(made).rejects.toMatchObject({ ...unreachable, data: { replicas: 1, had: 0 } });

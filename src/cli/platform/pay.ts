@@ -108,7 +108,9 @@ async function withdraw(
     const subject = subjectOf({ kind: 'payment', id });
     const { outcome, order } = await store.cancelOrder({ source, subject, by: session.by });
     return outcome !== 'cancelled' && order.state === 'used'
-      ? `The order was confirmed with SUCCESS before, so it may be debited. ${await lookUp(connection, payment)}`
+      ? `The order was confirmed with SUCCESS before, so it may be debited. ${await lookUp(connection, payment)} ` +
+          `Once it has failed for good, \`countersign decisions release payment ${id} --source ${source}\` gives ` +
+          'back what it counts in limits.'
       : `The announcement of ${id} is cancelled.`;
   } catch (failed) {
     return (
