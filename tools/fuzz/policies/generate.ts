@@ -2,6 +2,7 @@ import type { Random } from '../random.ts';
 import {
   type Entry,
   type Facts,
+  type Movement,
   type Policy,
   type Range,
   type Rule,
@@ -39,7 +40,12 @@ const SCHEMES = ['md5', 'rsa'] as const;
 const DEPTH = 3;
 
 type Kind = Policy['callback'];
-const MEMBERS = { payment: ['userId', 'symbol'], transfer: ['to', 'memo', 'symbol'] } as const;
+const KINDS: readonly Kind[] = ['payment', 'transfer', 'web3'];
+const MEMBERS = {
+  payment: ['userId', 'symbol'],
+  transfer: ['to', 'memo', 'symbol'],
+  web3: ['to', 'to', 'symbol'],
+} as const;
 const TEXTS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   userId: USERS,
   to: ADDRESSES,
@@ -47,19 +53,47 @@ const TEXTS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   memo: MEMOS,
 };
 
+// ---- transactions ----
+
+const NETWORK = 'ETH';
+interface Token {
+  readonly asset: string;
+  readonly contract: string;
+  readonly decimals: number;
+}
+const TOKENS: readonly [Token, ...Token[]] = [
+  { asset: 'TKA', contract: `0x${'a1'.repeat(20)}`, decimals: 6 },
+  { asset: 'TKB', contract: `0x${'b2'.repeat(20)}`, decimals: 18 },
+];
+const RECIPIENTS = [`0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`, `0x${'33'.repeat(20)}`] as const;
+const UNKNOWN_CONTRACT = `0x${'c3'.repeat(20)}`;
+
+export const ASSETS = JSON.stringify({
+  assets: {
+    [NETWORK]: { chain: 'evm', decimals: '18' },
+    ...Object.fromEntries(
+      TOKENS.map(({ asset, contract, decimals }) => [
+        asset,
+        { chain: 'evm', decimals: String(decimals), contracts: { [NETWORK]: contract } },
+      ]),
+    ),
+  },
+});
+
 // ---- policies ----
 
 /** Some of the policies may be a fault, such as two rules with one counter. */
 export function randomPolicies(random: Random): readonly Policy[] {
-  return Array.from({ length: 2 + random.below(2) }, (_, at) => {
-    const callback: Kind = at % 2 === 0 ? 'payment' : 'transfer';
+  return Array.from({ length: 3 + random.below(2) }, (_, at) => {
+    const callback = KINDS[at % KINDS.length] ?? 'payment';
     const when = random.oneIn(3) ? randomWhen(random, callback, 0) : undefined;
-    const symbol = at < 2 ? 'USDT' : random.pick(SYMBOLS);
+    const symbol = callback === 'web3' ? NETWORK : at < 2 ? 'USDT' : random.pick(SYMBOLS);
     return {
       policy: `policy-${at + 1}`,
       callback,
       // A limit counts one symbol.
       when: { ...when, texts: { ...when?.texts, symbol: [symbol] } },
+      ...(callback === 'web3' && { movements: random.oneIn(3) ? ('apart' as const) : ('count' as const) }),
       rules: Array.from({ length: 1 + random.below(2) }, () => randomEntry(random, callback, 0)),
     };
   });
@@ -85,50 +119,65 @@ function randomWhen(random: Random, kind: Kind, depth: number): When {
   const more = random.oneIn(4) && depth < 2 ? randomWhen(random, kind, depth + 1) : {};
   if (drawn < 2) {
     const member = random.pick(MEMBERS[kind]);
-    const texts = TEXTS[member] ?? SYMBOLS;
+    const texts =
+      kind === 'web3'
+        ? member === 'to'
+          ? RECIPIENTS
+          : ([NETWORK, 'BSC'] as const)
+        : (TEXTS[member] ?? SYMBOLS);
     const some = random.oneIn(2)
       ? [random.pick(texts)]
       : [...new Set([random.pick(texts), random.pick(texts)])];
     return { ...more, texts: { ...more.texts, [member]: some } };
   }
-  if (drawn === 2) return { ...more, amount: amount() };
-  if (drawn === 3) return { ...more, value: { range: amount(), maxAgeMs: 3_600_000 } };
+  if (drawn === 2 && kind !== 'web3') return { ...more, amount: amount() };
+  if (drawn === 3 || drawn === 2) return { ...more, value: { range: amount(), maxAgeMs: 3_600_000 } };
   if (drawn === 4) return { ...more, during: random.pick(HOURS)[0] };
   if (drawn === 5)
-    return depth < 2 ? { ...more, not: randomWhen(random, kind, depth + 1) } : { amount: amount() };
+    return depth < 2
+      ? { ...more, not: randomWhen(random, kind, depth + 1) }
+      : { during: random.pick(HOURS)[0] };
   return { ...more, scheme: [random.pick(SCHEMES)] };
 }
 
 function randomRule(random: Random, kind: Kind): Rule {
   const member = kind === 'payment' ? 'userId' : 'to';
-  const of = kind === 'transfer' && random.oneIn(4) ? ['to', 'memo'] : [member];
-  const counting = {
-    per: random.oneIn(2) ? [] : [member],
-    windowMs: random.pick(WINDOWS)[0],
-  };
-  const [max, list] = [random.pick(LIMITS), random.pick(LISTS)];
+  const more = kind === 'transfer' ? 'memo' : kind === 'web3' ? 'symbol' : undefined;
+  const of = more !== undefined && random.oneIn(4) ? [member, more] : [member];
+  const counting = { per: random.oneIn(2) ? [] : [member], windowMs: random.pick(WINDOWS)[0] };
+  const [amount, list] = [random.pick(LIMITS), random.pick(LISTS)];
+  const max = kind === 'web3' ? randomTable(random) : amount;
+  const onlyApprovals = kind === 'web3' && random.oneIn(4) ? ({ onlyApprovals: true } as const) : {};
   return random.pick<Rule>([
     { name: 'pass' },
-    { name: 'amount-limit', max },
-    { name: 'window-limit', max, ...counting },
-    { name: 'window-limit', max, ...counting },
+    { name: 'amount-limit', max, ...onlyApprovals },
+    { name: 'window-limit', max, ...counting, ...onlyApprovals },
+    { name: 'window-limit', max, ...counting, ...onlyApprovals },
     { name: 'velocity-limit', max: random.pick(['1', '2', '3']), ...counting },
-    { name: 'value-limit', max, maxAgeMs: 3_600_000 },
-    { name: 'value-window', max, maxAgeMs: 3_600_000, ...counting },
+    { name: 'value-limit', max: amount, maxAgeMs: 3_600_000, ...onlyApprovals },
+    { name: 'value-window', max: amount, maxAgeMs: 3_600_000, ...counting, ...onlyApprovals },
     {
       name: 'distinct-limit',
       of,
       onlyNew: random.oneIn(2),
       max: 1 + random.below(2),
       ...counting,
-      per: kind === 'payment' || random.oneIn(2) ? [] : ['symbol'],
+      per: kind !== 'transfer' || of.includes('symbol') || random.oneIn(2) ? [] : ['symbol'],
     },
     { name: 'allow-list', of, list },
     { name: 'deny-list', of, list },
     { name: 'cooling-period', of, list, forMs: 600_000 },
-    { name: 'first-use-limit', of, max, forMs: random.pick([0, 600_000]) },
+    { name: 'first-use-limit', of: [member], max, forMs: random.pick([0, 600_000]) },
     { name: 'schedule', during: random.pick(HOURS)[0] },
   ]);
+}
+
+/** Amounts by asset. Some assets are in no table. */
+function randomTable(random: Random): Readonly<Record<string, string>> {
+  const assets = [NETWORK, ...TOKENS.map(({ asset }) => asset)].filter(() => !random.oneIn(5));
+  return Object.fromEntries(
+    (assets.length === 0 ? [NETWORK] : assets).map((each) => [each, random.pick(LIMITS)]),
+  );
 }
 
 // ---- the same as a file ----
@@ -136,11 +185,12 @@ function randomRule(random: Random, kind: Kind): Rule {
 /** The policies of one file. */
 export function writtenPolicies(policies: readonly Policy[]): string {
   return policies
-    .map(({ policy, callback, when, rules }) =>
+    .map(({ policy, callback, when, movements, rules }) =>
       JSON.stringify({
         policy,
         callback,
         ...(when && { when: writtenWhen(when) }),
+        ...(movements && { movements: { approvals: movements } }),
         rules: rules.map(writtenEntry),
       }),
     )
@@ -176,14 +226,15 @@ function writtenRule(rule: Rule): object {
     case 'pass':
       return { pass: { because: 'it may' } };
     case 'amount-limit':
-      return { 'amount-limit': { max: rule.max } };
+      return { 'amount-limit': { ...writtenMax(rule.max), ...approvalsOf(rule) } };
     case 'window-limit':
+      return { 'window-limit': { ...writtenMax(rule.max), ...counted(rule), ...approvalsOf(rule) } };
     case 'velocity-limit':
-      return { [rule.name]: { max: rule.max, ...counted(rule) } };
+      return { 'velocity-limit': { max: rule.max, ...counted(rule) } };
     case 'value-limit':
-      return { 'value-limit': { max: rule.max, maxAge: '1h' } };
+      return { 'value-limit': { max: rule.max, maxAge: '1h', ...approvalsOf(rule) } };
     case 'value-window':
-      return { 'value-limit': { max: rule.max, maxAge: '1h', ...counted(rule) } };
+      return { 'value-limit': { max: rule.max, maxAge: '1h', ...counted(rule), ...approvalsOf(rule) } };
     case 'distinct-limit': {
       const only = rule.onlyNew ? { only: 'new' } : {};
       return { 'distinct-limit': { of: rule.of, max: String(rule.max), ...only, ...counted(rule) } };
@@ -195,7 +246,7 @@ function writtenRule(rule: Rule): object {
       return { 'cooling-period': { of: rule.of, list: rule.list, for: '10m' } };
     case 'first-use-limit': {
       const after = rule.forMs === 0 ? {} : { for: '10m' };
-      return { 'first-use-limit': { of: rule.of, max: rule.max, ...after } };
+      return { 'first-use-limit': { of: rule.of, ...writtenMax(rule.max), ...after } };
     }
     case 'schedule':
       return { schedule: { zone: 'UTC', hours: hoursOf(rule.during) } };
@@ -203,6 +254,12 @@ function writtenRule(rule: Rule): object {
       throw new TypeError('no such rule');
   }
 }
+
+const writtenMax = (max: string | Readonly<Record<string, string>>): object =>
+  typeof max === 'string' ? { max } : { by: 'asset', max };
+
+const approvalsOf = ({ onlyApprovals }: { readonly onlyApprovals?: true }): object =>
+  onlyApprovals ? { approvals: 'only' } : {};
 
 const counted = ({
   per,
@@ -224,23 +281,26 @@ export interface Asked {
 }
 
 export function randomCallback(random: Random, id: string): Asked {
+  return random.pick([randomPayment, randomTransfer, randomTransaction])(random, id);
+}
+
+function randomPayment(random: Random, id: string): Asked {
+  const [amount, symbol, userId] = [random.pick(AMOUNTS), random.pick(SYMBOLS), random.pick(USERS)];
+  return {
+    facts: {
+      kind: 'payment',
+      id,
+      members: { userId: [userId], symbol: [symbol] },
+      movements: [{ kind: 'native', to: '', asset: symbol, amount: units(amount) }],
+      scheme: random.pick(SCHEMES),
+    },
+    wire: { appOrderId: id, userId, payCoinSymbol: symbol, orderAmount: amount },
+  };
+}
+
+function randomTransfer(random: Random, id: string): Asked {
   const [amount, symbol] = [random.pick(AMOUNTS), random.pick(SYMBOLS)];
-  if (random.oneIn(2)) {
-    const userId = random.pick(USERS);
-    return {
-      facts: {
-        kind: 'payment',
-        id,
-        members: { userId: [userId], symbol: [symbol] },
-        amount: units(amount),
-        payouts: [],
-        scheme: random.pick(SCHEMES),
-      },
-      wire: { appOrderId: id, userId, payCoinSymbol: symbol, orderAmount: amount },
-    };
-  }
-  const to = random.pick(ADDRESSES);
-  const other = random.pick(ADDRESSES);
+  const [to, other] = [random.pick(ADDRESSES), random.pick(ADDRESSES)];
   const memo = random.oneIn(2) ? random.pick(MEMOS) : '';
   const isSplit = other !== to && amount === '100' && random.oneIn(2);
   const outputs = isSplit
@@ -248,21 +308,22 @@ export function randomCallback(random: Random, id: string): Asked {
         { address_to: to, amount: '60' },
         { address_to: other, amount: '40' },
       ]
-    : [];
-  const payouts = isSplit
-    ? outputs.map((each) => ({ to: each.address_to, amount: units(each.amount) }))
-    : [{ to, amount: units(amount) }];
+    : [{ address_to: to, amount }];
   return {
     facts: {
       kind: 'transfer',
       id,
       members: {
-        to: payouts.map((each) => each.to),
+        to: outputs.map((each) => each.address_to),
         symbol: [symbol],
         ...(memo !== '' && { memo: [memo] }),
       },
-      amount: units(amount),
-      payouts,
+      movements: outputs.map((each) => ({
+        kind: 'native',
+        to: each.address_to,
+        asset: symbol,
+        amount: units(each.amount),
+      })),
       scheme: undefined,
     },
     wire: {
@@ -279,12 +340,89 @@ export function randomCallback(random: Random, id: string): Asked {
   };
 }
 
+/** Coins alone, or a call of a token, with or without coins. */
+function randomTransaction(random: Random, id: string): Asked {
+  const coins = random.pick(['0', '0', '10', '40', '100'] as const);
+  const recipient = random.pick(RECIPIENTS);
+  const native = (to: string): Movement => ({ kind: 'native', to, asset: NETWORK, amount: units(coins) });
+  const wire = {
+    type: 'sign_start',
+    request_id: id,
+    trans_id: '1',
+    from: `0x${'ff'.repeat(20)}`,
+    amount: coins,
+    main_chain_symbol: NETWORK,
+  };
+  const asked = (
+    movements: readonly Movement[] | undefined,
+    call: { readonly to: string; readonly interactive_contract: string; readonly input_data: string },
+  ): Asked => ({
+    facts: {
+      kind: 'web3',
+      id,
+      members: { symbol: [NETWORK], to: [...new Set(movements?.map(({ to }) => to))] },
+      movements,
+      scheme: undefined,
+    },
+    wire: { ...wire, ...call },
+  });
+  if (random.oneIn(4)) {
+    return asked([native(recipient)], { to: recipient, interactive_contract: '', input_data: '' });
+  }
+  const { asset, contract, decimals } = random.pick(TOKENS);
+  const call = randomCall(random, recipient, decimals);
+  const moved = [{ ...call.movement, asset, to: recipient }, ...(coins === '0' ? [] : [native(contract)])];
+  const at = (to: string): Parameters<typeof asked>[1] => ({
+    to,
+    interactive_contract: to,
+    input_data: call.data,
+  });
+  // A contract that is not in the table, and bytes behind the arguments, can't be read.
+  if (random.oneIn(12)) return asked(undefined, at(UNKNOWN_CONTRACT));
+  if (random.oneIn(12)) return asked(undefined, { ...at(contract), input_data: `${call.data}00` });
+  return asked(moved, at(contract));
+}
+
+function randomCall(
+  random: Random,
+  recipient: string,
+  decimals: number,
+): { readonly data: string; readonly movement: Pick<Movement, 'kind' | 'amount'> } {
+  const word = (hex: string): string => hex.padStart(64, '0');
+  const amount = random.pick(['10', '25', '40', '100', '150', '0', 'unlimited'] as const);
+  const raw = amount === 'unlimited' ? 2n ** 256n - 1n : BigInt(amount) * 10n ** BigInt(decimals);
+  const moved = amount === 'unlimited' ? amount : units(amount);
+  const [to, value] = [word(recipient.slice(2)), word(raw.toString(16))];
+  return random.pick<ReturnType<typeof randomCall>>([
+    { data: `0xa9059cbb${to}${value}`, movement: { kind: 'transfer', amount: moved } },
+    {
+      data: `0x23b872dd${word('ee'.repeat(20))}${to}${value}`,
+      movement: { kind: 'transfer', amount: moved },
+    },
+    { data: `0x095ea7b3${to}${value}`, movement: { kind: 'approval', amount: moved } },
+    { data: `0x39509351${to}${value}`, movement: { kind: 'approval', amount: moved } },
+    { data: `0xa457c2d7${to}${value}`, movement: { kind: 'approval', amount: 0n } },
+  ]);
+}
+
 /** A value that somebody adds to a list, or removes from it. */
 export function randomListed(random: Random): { readonly list: string; readonly value: string } {
-  const value = random.pick([...USERS, ...ADDRESSES, 'bc1qa 7', 'bc1qb x y']);
+  const value = random.pick([
+    ...USERS,
+    ...ADDRESSES,
+    ...RECIPIENTS,
+    ...TOKENS.map(({ contract }) => contract),
+    'bc1qa 7',
+    'bc1qb x y',
+    `${RECIPIENTS[0]} TKA`,
+    `${RECIPIENTS[1]} ${NETWORK}`,
+  ]);
   return { list: random.pick(LISTS), value };
 }
 
 export function randomPrice(random: Random): { readonly symbol: string; readonly price: string } {
-  return { symbol: random.pick(SYMBOLS), price: random.pick(['1', '0.333333333333333333', '2']) };
+  return {
+    symbol: random.pick([...SYMBOLS, NETWORK, 'TKA', 'TKB']),
+    price: random.pick(['1', '0.333333333333333333', '2']),
+  };
 }

@@ -10,6 +10,7 @@ import { readMembers } from '../../../src/values/members.ts';
 import { type Random, anyOf, randomOf } from '../random.ts';
 import { Ledger, type Policy, decide, units } from '../reference/policies.ts';
 import {
+  ASSETS,
   type Asked,
   randomCallback,
   randomListed,
@@ -125,8 +126,9 @@ async function runRound(options: RunOptions, round: number, tally: Tally): Promi
 function validPolicies(random: Random): { readonly policies: readonly Policy[]; readonly release: Release } {
   for (;;) {
     const policies = randomPolicies(random);
-    const file = { name: 'policies.yaml', text: writtenPolicies(policies) };
-    const compiled = readPolicyFiles([file], () => undefined);
+    const files = { 'assets.yaml': ASSETS, 'policies.yaml': writtenPolicies(policies) };
+    const written = Object.entries(files).map(([name, text]) => ({ name, text }));
+    const compiled = readPolicyFiles(written, () => undefined);
     if (compiled.ok) return { policies, release: compiled.release };
   }
 }
@@ -238,8 +240,11 @@ function takenBy(
   result: Extract<SettleResult, { readonly claims: unknown }>,
 ): string {
   return explain(proposal, result)
-    .rules.filter(({ rule }) => /^any#\d+$/.test(rule))
-    .map(({ because }) => /^alternative (\d+) holds/.exec(because)?.[1] ?? '0')
+    .rules.flatMap(({ rule, because }) => {
+      const [text, number = '0'] = /^(?:no alternative|alternative (\d+)) holds/.exec(because) ?? [];
+      // Beside it, there may be a result that says that a condition is not known.
+      return /^any#\d+$/.test(rule) && text !== undefined ? [number] : [];
+    })
     .join();
 }
 

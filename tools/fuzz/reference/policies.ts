@@ -1,5 +1,6 @@
 /*
- * What policies decide, read a second time: docs/conditions.md and the pages of the rules, as plainly as can be.
+ * What policies decide, read a second time: docs/conditions.md, docs/movements.md and the pages of the rules, as
+ * plainly as can be.
  * All that was approved is kept, and counted anew for each callback.
  */
 
@@ -28,12 +29,22 @@ interface Counting {
   readonly windowMs: number | 'day';
 }
 
+/** One amount, or with `by: asset` an amount for each. */
+type Max = string | Readonly<Record<string, string>>;
+
+/** `approvals: only`: judges the approvals of a transaction. */
+interface OfMovements {
+  readonly onlyApprovals?: true;
+}
+
 export type Rule =
   | { readonly name: 'pass' }
-  | { readonly name: 'amount-limit'; readonly max: string }
-  | ({ readonly name: 'window-limit' | 'velocity-limit'; readonly max: string } & Counting)
-  | { readonly name: 'value-limit'; readonly max: string; readonly maxAgeMs: number }
-  | ({ readonly name: 'value-window'; readonly max: string; readonly maxAgeMs: number } & Counting)
+  | ({ readonly name: 'amount-limit'; readonly max: Max } & OfMovements)
+  | ({ readonly name: 'window-limit'; readonly max: Max } & Counting & OfMovements)
+  | ({ readonly name: 'velocity-limit'; readonly max: string } & Counting)
+  | ({ readonly name: 'value-limit'; readonly max: string; readonly maxAgeMs: number } & OfMovements)
+  | ({ readonly name: 'value-window'; readonly max: string; readonly maxAgeMs: number } & Counting &
+      OfMovements)
   | ({
       readonly name: 'distinct-limit';
       readonly of: readonly string[];
@@ -50,7 +61,7 @@ export type Rule =
   | {
       readonly name: 'first-use-limit';
       readonly of: readonly string[];
-      readonly max: string;
+      readonly max: Max;
       readonly forMs: number;
     }
   | { readonly name: 'schedule'; readonly during: readonly [from: number, to: number] };
@@ -61,20 +72,29 @@ export type Entry = { readonly when?: When; readonly observe?: true } & (
 
 export interface Policy {
   readonly policy: string;
-  readonly callback: 'payment' | 'transfer';
+  readonly callback: 'payment' | 'transfer' | 'web3';
   readonly when?: When;
+  /** How the approvals of a transaction count. */
+  readonly movements?: 'count' | 'apart';
   readonly rules: readonly Entry[];
+}
+
+/** What a transaction moves, or allows somebody to take. */
+export interface Movement {
+  readonly kind: 'native' | 'transfer' | 'approval';
+  readonly to: string;
+  readonly asset: string;
+  readonly amount: bigint | 'unlimited';
 }
 
 /** What a callback says. */
 export interface Facts {
-  readonly kind: 'payment' | 'transfer';
+  readonly kind: Policy['callback'];
   readonly id: string;
   /** Those that it lacks are absent. Only `to` may have several. */
   readonly members: Readonly<Record<string, readonly string[]>>;
-  readonly amount: bigint;
-  /** What each address gets. */
-  readonly payouts: readonly { readonly to: string; readonly amount: bigint }[];
+  /** Of a transaction, undefined if its call data can't be read. Otherwise what each address gets. */
+  readonly movements: readonly Movement[] | undefined;
   readonly scheme: string | undefined;
 }
 
@@ -90,11 +110,8 @@ export function units(text: string): bigint {
 
 const UNIT = units('1');
 
-/** Rounded up at the last place. */
-function valueOf(amount: bigint, price: bigint): bigint {
-  const product = amount * price;
-  return product / UNIT + (product % UNIT === 0n ? 0n : 1n);
-}
+/** A product of two amounts, rounded up at the last place. */
+const roundedUp = (product: bigint): bigint => product / UNIT + (product % UNIT === 0n ? 0n : 1n);
 
 const isIn = (amount: bigint, { above, atLeast, below, atMost }: Range): boolean =>
   (above === undefined || amount > units(above)) &&
@@ -152,12 +169,48 @@ interface Case {
   readonly facts: Facts;
   readonly ledger: Ledger;
   readonly atMs: number;
+  /** Of the policy that judges. */
+  readonly approvals?: Policy['movements'];
 }
 
-function meets(when: When | undefined, { facts, ledger, atMs }: Case): Met {
+/** The movements that amounts and values are made of. */
+function countedIn(
+  { facts, approvals }: Case,
+  { onlyApprovals }: OfMovements = {},
+): readonly Movement[] | undefined {
+  return facts.movements?.filter(
+    ({ kind }) =>
+      (kind === 'approval' && (onlyApprovals === true || approvals !== 'apart')) ||
+      (kind !== 'approval' && onlyApprovals !== true),
+  );
+}
+
+/** The sum of each asset. Undefined if one is not known, or unlimited. A native amount of zero is none. */
+function sumsOf(movements: readonly Movement[] | undefined): ReadonlyMap<string, bigint> | undefined {
+  const sums = new Map<string, bigint>();
+  for (const { kind, asset, amount } of movements ?? []) {
+    if (amount === 'unlimited') return undefined;
+    if (kind !== 'native' || amount > 0n) sums.set(asset, (sums.get(asset) ?? 0n) + amount);
+  }
+  return movements && sums;
+}
+
+/** The value of everything that is counted. Undefined if it is not known. */
+function totalOf(of: Case, movements: readonly Movement[] | undefined, maxAgeMs: number): bigint | undefined {
+  const values = [...(sumsOf(movements) ?? [['', undefined] as const])].map(([asset, sum]) => {
+    const price = priceOf(of, asset, maxAgeMs);
+    return price === undefined || sum === undefined ? undefined : sum * price;
+  });
+  if (!values.every((each) => each !== undefined)) return undefined;
+  return roundedUp(values.reduce((sum, each) => sum + each, 0n));
+}
+
+function meets(when: When | undefined, of: Case): Met {
   if (when === undefined) return 'yes';
+  const { facts, atMs } = of;
   const { texts = {}, amount, value, during, scheme, not } = when;
   const all: Met[] = Object.entries(texts).map(([member, allowed]) => {
+    if (member === 'to' && facts.movements === undefined) return 'some';
     const values = facts.members[member] ?? [];
     if (values.length === 0) return 'unknown';
     const met = values.filter((each) => allowed.includes(each)).length;
@@ -165,15 +218,15 @@ function meets(when: When | undefined, { facts, ledger, atMs }: Case): Met {
   });
   const say = (met: boolean | undefined): void =>
     void all.push(met === undefined ? 'unknown' : met ? 'yes' : 'no');
-  if (amount !== undefined) say(isIn(facts.amount, amount));
+  if (amount !== undefined) say(isIn(sumsOf(facts.movements)?.values().next().value ?? 0n, amount));
   if (during !== undefined) say(isDuring(during, atMs));
   if (scheme !== undefined) say(facts.scheme === undefined ? undefined : scheme.includes(facts.scheme));
   if (value !== undefined) {
-    const price = priceOf({ facts, ledger, atMs }, value.maxAgeMs);
-    say(price === undefined ? undefined : isIn(valueOf(facts.amount, price), value.range));
+    const total = totalOf(of, countedIn(of), value.maxAgeMs);
+    say(total === undefined ? undefined : isIn(total, value.range));
   }
   if (not !== undefined) {
-    const met = meets(not, { facts, ledger, atMs });
+    const met = meets(not, of);
     all.push(met === 'yes' ? 'no' : met === 'no' ? 'yes' : met);
   }
   return all.includes('no')
@@ -187,9 +240,8 @@ function meets(when: When | undefined, { facts, ledger, atMs }: Case): Met {
 
 const AHEAD_MS = 60_000;
 
-function priceOf({ facts, ledger, atMs }: Case, maxAgeMs: number): bigint | undefined {
-  const [symbol = ''] = facts.members['symbol'] ?? [];
-  const found = ledger.prices.get(symbol);
+function priceOf({ ledger, atMs }: Case, asset: string, maxAgeMs: number): bigint | undefined {
+  const found = ledger.prices.get(asset);
   if (found === undefined || atMs - found.asOfMs > maxAgeMs || found.asOfMs - atMs > AHEAD_MS)
     return undefined;
   return found.price;
@@ -286,21 +338,42 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
   switch (rule.name) {
     case 'pass':
       return PASSES;
-    case 'amount-limit':
-      return passes(facts.amount <= units(rule.max));
     case 'schedule':
       return passes(isDuring(rule.during, atMs));
-    case 'window-limit':
-      return summed(rule, of, place, (amount) => amount);
-    case 'velocity-limit':
-      return summed(rule, of, place, () => UNIT);
-    case 'value-limit':
-    case 'value-window': {
-      const price = priceOf(of, rule.maxAgeMs);
-      if (price === undefined) return 'fails';
-      if (rule.name === 'value-limit') return passes(valueOf(facts.amount, price) <= units(rule.max));
-      return summed(rule, of, place, (amount) => valueOf(amount, price));
+    case 'amount-limit': {
+      const sums = sumsOf(countedIn(of, rule));
+      return passes(sums !== undefined && [...sums].every(([asset, sum]) => sum <= maxOf(rule.max, asset)));
     }
+    case 'value-limit': {
+      const total = totalOf(of, countedIn(of, rule), rule.maxAgeMs);
+      return passes(total !== undefined && total <= units(rule.max));
+    }
+    case 'window-limit': {
+      const room = (asset: string, amount: bigint) => ({ amount, max: maxOf(rule.max, asset), coin: asset });
+      return forEach(rule.per, of, (values, to) => {
+        const sums = sumsOf(countedIn(of, rule)?.filter((each) => to === undefined || each.to === to));
+        const all = sums && [...sums].map(([asset, sum]) => room(asset, sum));
+        // An asset that has no maximum is refused.
+        if (all?.every(({ max }) => max >= 0n) !== true) return undefined;
+        return all.map(({ coin, ...more }): Need => {
+          const key = keyOf(rule.name, [coin, rule.onlyApprovals], rule, place, values);
+          return { kind: 'sum', key, ...more, counting: rule };
+        });
+      });
+    }
+    case 'value-window':
+      return forEach(rule.per, of, (values, to) => {
+        const movements = countedIn(of, rule)?.filter((each) => to === undefined || each.to === to);
+        const amount = totalOf(of, movements, rule.maxAgeMs);
+        if (amount === undefined) return undefined;
+        const key = keyOf(rule.name, rule.onlyApprovals, rule, place, values);
+        return [{ kind: 'sum', key, amount, max: units(rule.max), counting: rule }];
+      });
+    case 'velocity-limit':
+      return forEach(rule.per, of, (values) => {
+        const key = keyOf(rule.name, '', rule, place, values);
+        return [{ kind: 'sum', key, amount: UNIT, max: units(rule.max), counting: rule }];
+      });
     case 'allow-list':
     case 'deny-list': {
       const texts = textsOf(rule.of, facts);
@@ -311,37 +384,27 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
       const texts = textsOf(rule.of, facts);
       return texts ? needs({ kind: 'aged', list: rule.list, texts, forMs: rule.forMs }) : 'fails';
     }
-    case 'first-use-limit': {
-      const texts = textsOf(rule.of, facts);
-      if (texts === undefined) return 'fails';
-      const [symbol = ''] = facts.members['symbol'] ?? [];
-      const amounts = rule.of.includes('to') ? facts.payouts.map(({ amount }) => amount) : [facts.amount];
-      const known = texts.map((text, at): Need => {
-        const mark = JSON.stringify(['known', place.policy, rule.of, symbol, text]);
-        const isLittle = (amounts[at] ?? 0n) <= units(rule.max);
-        return { kind: 'known', mark, forMs: rule.forMs, isLittle };
+    case 'first-use-limit':
+      return forEach(rule.of, of, (values, to) => {
+        const sums = sumsOf(countedIn(of)?.filter((each) => to === undefined || each.to === to));
+        const all = sums && [...sums].map(([asset, sum]) => ({ asset, sum, max: maxOf(rule.max, asset) }));
+        if (all?.every(({ max }) => max >= 0n) !== true) return undefined;
+        return all.map(({ asset, sum, max }): Need => {
+          const mark = JSON.stringify(['known', place.policy, rule.of, asset, values]);
+          return { kind: 'known', mark, forMs: rule.forMs, isLittle: sum <= max };
+        });
       });
-      return needs(...known);
-    }
     case 'distinct-limit': {
-      const texts = textsOf(rule.of, facts);
-      const by = countsOf(rule.per, facts);
-      if (texts === undefined || by === undefined) return 'fails';
       const { of: members, onlyNew, max, per } = rule;
-      const all = by.map((values, at): Need => {
-        const own = per.includes('to') ? texts.filter((_, index) => index === at) : texts;
+      const texts = textsOf(members, facts);
+      if (texts === undefined) return 'fails';
+      return forEach(per, of, (values) => {
         const key = keyOf(rule.name, [members, onlyNew], rule, place, values);
-        const marks = own.map((text) => JSON.stringify(['new', place, members, per, values, text]));
-        return {
-          kind: 'distinct',
-          key,
-          values: own,
-          marks: onlyNew ? marks : undefined,
-          max,
-          counting: rule,
-        };
+        const marks = texts.map((text) => JSON.stringify(['new', place, members, per, values, text]));
+        return [
+          { kind: 'distinct', key, values: texts, marks: onlyNew ? marks : undefined, max, counting: rule },
+        ];
       });
-      return needs(...all);
     }
     default:
       throw new TypeError('no such rule');
@@ -350,20 +413,49 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
 
 const needs = (...all: readonly Need[]): Came => ({ sure: true, needs: all });
 
-/** The texts to look up: one, or one for each address. Undefined if a member is missing. */
-function textsOf(of: readonly string[], { members }: Facts): readonly string[] | undefined {
-  const values = of.map((member) => members[member] ?? []);
-  if (values.some((each) => each.length === 0)) return undefined;
-  const several = Math.max(...values.map((each) => each.length));
-  return Array.from({ length: several }, (_, at) =>
-    values.map((each) => (each.length === 1 ? each[0] : each[at])).join(' '),
-  );
+/** Below zero for an asset that is not in the table. */
+const maxOf = (max: Max, asset: string): bigint => {
+  const own = typeof max === 'string' ? max : max[asset];
+  return own === undefined ? -1n : units(own);
+};
+
+/** What is needed for the values of the members: once, or with `to` once for each recipient. */
+function forEach(
+  members: readonly string[],
+  { facts }: Case,
+  needed: (values: readonly string[], to: string | undefined) => readonly Need[] | undefined,
+): Came {
+  if (!members.includes('to')) {
+    const values = members.map((member) => facts.members[member]?.[0]);
+    const all = values.every((each) => each !== undefined) ? needed(values, undefined) : undefined;
+    return all ? needs(...all) : 'fails';
+  }
+  if (facts.movements === undefined) return 'fails';
+  const all = recipientsOf(facts.movements).map((to) => {
+    const values = members.map((member) => (member === 'to' ? to : facts.members[member]?.[0]));
+    return values.every((each) => each !== undefined) ? needed(values, to) : undefined;
+  });
+  return all.every((each) => each !== undefined) ? needs(...all.flat()) : 'fails';
 }
 
-/** The values that it counts by: once, or once for each address. Undefined if a member is missing. */
-function countsOf(per: readonly string[], facts: Facts): readonly (readonly string[])[] | undefined {
-  const texts = per.length === 0 ? [''] : textsOf(per, facts);
-  return texts?.map((text) => [text]);
+const recipientsOf = (movements: readonly Movement[]): readonly string[] => [
+  ...new Set(movements.map(({ to }) => to)),
+];
+
+/** The texts to look up: one, or one for each recipient. Undefined if a member is missing. */
+function textsOf(
+  members: readonly string[],
+  { members: values, movements }: Facts,
+): readonly string[] | undefined {
+  if (!members.includes('to')) {
+    const texts = members.map((member) => values[member]?.[0]);
+    return texts.every((each) => each !== undefined) ? [texts.join(' ')] : undefined;
+  }
+  const all = movements?.map(({ to, asset }) =>
+    members.map((member) => (member === 'to' ? to : member === 'symbol' ? asset : values[member]?.[0])),
+  );
+  if (all?.every((each) => each.every((text) => text !== undefined)) !== true) return undefined;
+  return [...new Set(all.map((each) => each.join(' ')))];
 }
 
 function keyOf(
@@ -374,25 +466,6 @@ function keyOf(
   values: readonly string[],
 ): string {
   return JSON.stringify([rule, more, policy, per, windowMs, around, values]);
-}
-
-function summed(
-  rule: Extract<Rule, Counting & { readonly max: string }>,
-  { facts }: Case,
-  place: Place,
-  amountOf: (amount: bigint) => bigint,
-): Came {
-  const by = countsOf(rule.per, facts);
-  if (by === undefined) return 'fails';
-  const amounts = rule.per.includes('to') ? facts.payouts.map(({ amount }) => amount) : [facts.amount];
-  const all = by.map((values, at): Need => ({
-    kind: 'sum',
-    key: keyOf(rule.name, '', rule, place, values),
-    amount: amountOf(amounts[at] ?? 0n),
-    max: units(rule.max),
-    counting: rule,
-  }));
-  return needs(...all);
 }
 
 // ---- the decision ----
@@ -415,12 +488,12 @@ export interface Decided {
 
 /** What is decided. An approval leaves what it reserves in the ledger. */
 export function decide(policies: readonly Policy[], facts: Facts, ledger: Ledger, atMs: number): Decided {
-  const of = { facts, ledger, atMs };
-  const search = new Search(of);
+  const search = new Search({ facts, ledger, atMs });
   const took: number[] = [];
   let [covered, refused] = [false, false];
   for (const policy of policies.toSorted((a, b) => (a.policy < b.policy ? -1 : 1))) {
     if (policy.callback !== facts.kind) continue;
+    const of = { facts, ledger, atMs, approvals: policy.movements };
     const met = meets(policy.when, of);
     if (met === 'no') continue;
     if (met === 'some') refused ||= policy.rules.some(({ observe }) => observe !== true);
