@@ -349,6 +349,21 @@ rules:
   });
 });
 
+describe('a symbol in the table of a limit', () => {
+  it.each([
+    'amount-limit: { by: asset, max: { BTC: 1, DOGE: 2 } }',
+    'window-limit: { by: asset, window: 1h, max: { BTC: 1, DOGE: 2 } }',
+    'first-use-limit: { of: userId, by: asset, max: { BTC: 1, DOGE: 2 } }',
+  ])('that `when` does not name never applies: %s', (rule) => {
+    const { warnings } = release(policy('p', '{ symbol: [BTC, ETH] }', rule));
+    const name = rule.split(':', 1)[0];
+    expect(warnings.map((each) => formatFault(each).replace(/^a\.yaml:5:\d+: /, ''))).toEqual([
+      `rules[0].${name}.max.DOGE: when has no DOGE, so this never applies; name DOGE under when, or leave it out`,
+    ]);
+    expect(release(policy('p', '{ source: shop }', rule)).warnings).toEqual([]);
+  });
+});
+
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const folders = ['config/policies', ...(await exampleNames()).map((name) => `docs/examples/${name}`)];
 

@@ -13,6 +13,7 @@ import {
   checkByAsset,
   checkMovedAssets,
   isTable,
+  warnOfUnusedSymbols,
   warnOfZero,
 } from './parameter.ts';
 import { type RuleOutcome, allOf, defineRule, pass, refuse } from './rule.ts';
@@ -98,6 +99,7 @@ rules:
     checkMovedAssets(by !== undefined, context);
     checkApprovals(approvals, context);
     warnOfZero(max, 'max', context);
+    warnOfUnusedSymbols({ min, max }, context);
     const none = () => undefined;
     const bounds = {
       min: min === undefined ? none : boundLookup(min),

@@ -17,6 +17,7 @@ import {
   onlySymbol,
   textList,
   formatMember,
+  warnOfUnusedSymbols,
 } from './parameter.ts';
 import { ADDRESS_NOTE, type RuleOutcome, allOf, defineRule, pass, refuse } from './rule.ts';
 
@@ -124,6 +125,7 @@ rules:
         expect: { verdict: FAILURE, rule: first-use-limit#1, because: ETH is not in the table }
 `,
   compile: ({ of, max, by, for: period }, context) => {
+    warnOfUnusedSymbols({ max }, context);
     checkMovedAssets(by !== undefined, context);
     if (by === undefined && context.movements === undefined && onlySymbol(context) === undefined) {
       context.fault(

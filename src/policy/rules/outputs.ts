@@ -8,6 +8,7 @@ import {
   byAsset,
   checkByAsset,
   formatMember,
+  warnOfUnusedSymbols,
   warnOfZero,
   wholeNumberText,
 } from './parameter.ts';
@@ -83,6 +84,7 @@ rules:
 `,
   compile: ({ max, maxEach }, context) => {
     warnOfZero(maxEach, 'maxEach', context);
+    warnOfUnusedSymbols({ maxEach }, context);
     const eachFor = maxEach === undefined ? undefined : boundLookup(maxEach);
     return {
       compared: { members: ['to'], effect: 'counts as another address' },

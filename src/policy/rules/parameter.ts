@@ -151,6 +151,22 @@ export function checkMovedAssets(isByAsset: boolean, context: RuleContext): void
   context.fault(['max'], message, 'write by: asset and a table, like max: { USDT1742: 5000 }');
 }
 
+/** Warns of the symbols in tables that no callback under `when` has. Movements are of other symbols. */
+export function warnOfUnusedSymbols(
+  bounds: Readonly<Record<string, AmountBound | undefined>>,
+  { when, movements, warn }: Pick<RuleContext, 'when' | 'movements' | 'warn'>,
+): void {
+  const symbols = when.get('symbol');
+  if (symbols === undefined || movements !== undefined) return;
+  for (const [name, bound] of Object.entries(bounds)) {
+    for (const symbol of isTable(bound) ? bound.keys() : []) {
+      if (symbols.has(symbol)) continue;
+      const message = `when has no ${symbol}, so this never applies`;
+      warn([name, symbol], message, `name ${symbol} under when, or leave it out`);
+    }
+  }
+}
+
 const COUNT = 'a whole number above zero, like 10';
 
 /** A count of callbacks as an amount: one is 10^36 units. */

@@ -10,6 +10,7 @@ import {
   checkApprovals,
   checkByAsset,
   onlySymbol,
+  warnOfUnusedSymbols,
   warnOfZero,
 } from './parameter.ts';
 import { type RuleContext, allOf, defineRule, pass, refuse } from './rule.ts';
@@ -97,6 +98,7 @@ rules:
     checkApprovals(approvals, context);
     if (by === undefined) checkOneCoin(per, context);
     warnOfZero(max, 'max', context);
+    warnOfUnusedSymbols({ max }, context);
     const maxFor = boundLookup(max);
     const counter = compileCounter(
       by === undefined
