@@ -222,8 +222,13 @@ function meets(when: When | undefined, of: Case): Met {
   if (during !== undefined) say(isDuring(during, atMs));
   if (scheme !== undefined) say(facts.scheme === undefined ? undefined : scheme.includes(facts.scheme));
   if (value !== undefined) {
-    const total = totalOf(of, countedIn(of), value.maxAgeMs);
-    say(total === undefined ? undefined : isIn(total, value.range));
+    const { range, maxAgeMs } = value;
+    const movements = countedIn(of);
+    // Unlimited is above every value.
+    const isUnlimited = movements?.some((each) => each.amount === 'unlimited') === true;
+    const total = totalOf(of, movements, maxAgeMs);
+    if (isUnlimited) say(range.below === undefined && range.atMost === undefined);
+    else say(total === undefined ? undefined : isIn(total, range));
   }
   if (not !== undefined) {
     const met = meets(not, of);
