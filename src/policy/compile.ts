@@ -263,9 +263,9 @@ export function compilePolicy(
   { doubts = [], placeOf = () => undefined }: Partial<Pick<PolicyParts, 'doubts' | 'placeOf'>> = {},
 ): CompiledPolicy {
   const { name, callback, final, movements } = document;
-  const given = { ...files, kind: callback, movements, problems, when: ALWAYS.texts, placeOf };
+  const given = { ...files, kind: callback, movements, problems, doubts, when: ALWAYS.texts, placeOf };
   const when = compileWhen(document.when, ['when'], given);
-  const policy: PolicyParts = { ...given, name, doubts, counters: new Map(), rules: [] };
+  const policy: PolicyParts = { ...given, name, counters: new Map(), rules: [] };
   const entries = document.rules
     .map((entry) =>
       compileEntry(entry, policy, {

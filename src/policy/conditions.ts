@@ -50,7 +50,7 @@ export interface Condition {
 /** The parts of the policy, and the files beside it, that a condition may use. */
 export type ConditionContext = Pick<
   RuleContext,
-  'isStored' | 'listFile' | 'listAsWritten' | 'textFile' | 'assets' | 'movements' | 'when' | 'fault'
+  'isStored' | 'listFile' | 'listAsWritten' | 'textFile' | 'assets' | 'movements' | 'when' | 'fault' | 'warn'
 > & { readonly problems: Problem[]; readonly path: Path };
 
 export const MET: Tested = { state: 'met' };

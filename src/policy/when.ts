@@ -74,7 +74,24 @@ export interface Given extends Pick<
   /** The texts of the conditions around these. */
   readonly when: When['texts'];
   readonly problems: Problem[];
+  /** What is valid, but hardly meant. */
+  readonly doubts: Problem[];
   readonly placeOf: (path: Path) => Place | undefined;
+}
+
+function contextOf(
+  inner: Omit<ConditionContext, 'path' | 'fault' | 'warn'>,
+  { problems, doubts }: Given,
+  path: Path,
+): ConditionContext {
+  const reportTo =
+    (found: Problem[]): ConditionContext['fault'] =>
+    (where, message, fix) => {
+      const at = 'file' in where ? { path, within: where } : { path: [...path, ...where] };
+      found.push({ ...at, of: 'value', message, fix });
+      return undefined;
+    };
+  return { ...inner, path, fault: reportTo(problems), warn: reportTo(doubts) };
 }
 
 /** The conditions of a mapping by canonical name: the texts of a member, or a condition of another form. */
@@ -117,15 +134,7 @@ function readConditions(
       fault([name], 'name', `${name} names ${member ?? name} a second time`, 'keep one of the two');
       continue;
     }
-    const context: ConditionContext = {
-      ...inner,
-      path: [...path, name],
-      fault: (place, message, fix) => {
-        if (!('file' in place)) return fault([name, ...place], 'value', message, fix);
-        given.problems.push({ path: [...path, name], of: 'value', within: place, message, fix });
-        return undefined;
-      },
-    };
+    const context = contextOf(inner, given, [...path, name]);
     if (member === 'amount' && given.movements !== undefined) {
       const message = 'the policy has movements, and their amounts are of several assets';
       context.fault(

@@ -53,9 +53,19 @@ function firstDate(unit: PeriodUnit, date: Temporal.PlainDate): Temporal.PlainDa
   return date.with({ month, day: 1 });
 }
 
-/** Reports a fault for text that is not a time zone. */
-export function checkZone(zone: string, context: Pick<RuleContext, 'fault'>): boolean {
-  if (isZone(zone)) return true;
+/** Reports a fault for text that is not a time zone, and a doubt about one that only `Intl` knows. */
+export function checkZone(zone: string, context: Pick<RuleContext, 'fault' | 'warn'>): boolean {
+  if (isZone(zone)) {
+    const known = temporalZone(zone);
+    if (!isIanaName(zone)) {
+      context.warn(
+        ['zone'],
+        `${formatInput(zone)} is an abbreviation, and is taken for ${known}`,
+        `write the name of the zone, like ${known}`,
+      );
+    }
+    return true;
+  }
   const suggestion = closestMatch(zone, Intl.supportedValuesOf('timeZone'));
   context.fault(
     ['zone'],
@@ -71,6 +81,16 @@ export function isZone(zone: string): boolean {
   try {
     temporalZone(zone);
     return true;
+  } catch (thrown) {
+    if (thrown instanceof RangeError) return false;
+    throw thrown;
+  }
+}
+
+/** `Intl` also knows abbreviations. People may mean another zone by them: BST is Asia/Dhaka. */
+function isIanaName(zone: string): boolean {
+  try {
+    return new Temporal.ZonedDateTime(0n, zone).timeZoneId !== '';
   } catch (thrown) {
     if (thrown instanceof RangeError) return false;
     throw thrown;

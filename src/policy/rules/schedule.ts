@@ -122,7 +122,7 @@ rules:
   },
 });
 
-type Context = Pick<RuleContext, 'fault' | 'listFile'>;
+type Context = Pick<RuleContext, 'fault' | 'warn' | 'listFile'>;
 
 interface CompiledSchedule {
   /** Judges an instant: it passes while the schedule is open. */

@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readPolicyFiles } from '../../../src/policy/compile.ts';
 import { evaluate } from '../../../src/policy/evaluate.ts';
+import { formatFault } from '../../../src/policy/fault.ts';
 import { factsAt } from '../../../src/policy/facts.ts';
 import type { Proposal, RuleResult } from '../../../src/policy/proposal.ts';
 import { faultsOf, onePolicy, payment, release, transfer, web3 } from '../callbacks.ts';
@@ -396,4 +398,32 @@ describe('for all zones, hours and instants', () => {
       { numRuns: 150 },
     );
   });
+});
+
+describe('a time zone that is an abbreviation', () => {
+  const warningsOf = (rule: string): readonly string[] => {
+    const read = readPolicyFiles([{ name: 'a.yaml', text: onePolicy(rule) }], () => undefined);
+    if (!read.ok) throw new Error(read.faults.map(formatFault).join('\n'));
+    return read.release.warnings.map(formatFault);
+  };
+  const rules = (zone: string): readonly string[] => [
+    `schedule: { hours: 09:00-17:30, zone: ${zone} }`,
+    `velocity-limit: { window: day, zone: ${zone}, max: 100 }`,
+    `amount-limit: { max: 1 }\n    when: { during: { hours: 09:00-17:30, zone: ${zone} } }`,
+  ];
+
+  it.each(rules('BST'))('is accepted with a warning that says what it is taken for: %s', (rule) => {
+    expect(warningsOf(rule)).toEqual([
+      expect.stringContaining(
+        '"BST" is an abbreviation, and is taken for Asia/Dhaka; write the name of the zone, like Asia/Dhaka',
+      ),
+    ]);
+  });
+
+  it.each(['Europe/London', 'europe/london', 'UTC', 'GMT', 'EST', 'Etc/GMT-8', 'Hongkong'].flatMap(rules))(
+    'is not one that the IANA database has: %s',
+    (rule) => {
+      expect(warningsOf(rule)).toEqual([]);
+    },
+  );
 });
