@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { messageOf } from '../../src/errors.ts';
 import { measureAgainst } from './against.ts';
 import { type Posted, type Sending, createSender } from './callbacks.ts';
 import { evaluationTimes } from './evaluation.ts';
@@ -9,20 +10,29 @@ import { type Stage, createStage } from './stage.ts';
 import { startTimes } from './start.ts';
 import { type Row, comparedTo, resultsText, table } from './table.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    json: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '3' },
-    callbacks: { type: 'string', default: '8000' },
-    /** Part of the names of the rows that are measured; the floor always is. */
-    only: { type: 'string', default: '' },
-    growth: { type: 'boolean', default: true },
-    /** A folder with another checkout: both are measured side by side, and nothing else is. */
-    against: { type: 'string' },
-    bursts: { type: 'string', default: '60' },
-  },
-  allowNegative: true,
-});
+const HELP = `Usage: npm run bench -- [options]
+
+Measures the service beside the least that a receiver must do, the floor. tools/bench/README.md says how.
+
+Options:
+  --rounds <number>     rounds of each program (default: 3)
+  --callbacks <number>  callbacks of each round (default: 8000)
+  --only <text>         only the rows whose names contain it, and the floor
+  --no-growth           not how the time grows with the number of rules and entries
+  --against <folder>    only compare this checkout with the one in the folder, in turns
+  --bursts <number>     with --against, the turns of each checkout (default: 60)
+  --json                print the results as JSON
+  --help                show this
+
+Example:
+  npm run bench -- --rounds 1 --only embedded
+`;
+
+const options = readOptions();
+if (options.help) {
+  process.stdout.write(HELP);
+  process.exit();
+}
 const ROUNDS = Number(options.rounds);
 const CALLBACKS = Number(options.callbacks);
 /**
@@ -53,6 +63,29 @@ try {
   process.stdout.write(options.json ? `${JSON.stringify(results, undefined, 2)}\n` : resultsText(results));
 } finally {
   await stage.clear();
+}
+
+/** Ends the process with code 2 if an option is unknown. */
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        json: { type: 'boolean', default: false },
+        rounds: { type: 'string', default: '3' },
+        callbacks: { type: 'string', default: '8000' },
+        only: { type: 'string', default: '' },
+        growth: { type: 'boolean', default: true },
+        against: { type: 'string' },
+        bursts: { type: 'string', default: '60' },
+        help: { type: 'boolean', default: false },
+      },
+      allowNegative: true,
+    });
+    return values;
+  } catch (thrown) {
+    process.stderr.write(`${messageOf(thrown)}\n\n${HELP}`);
+    return process.exit(2);
+  }
 }
 
 async function compareCheckouts(checkout: string): Promise<void> {
