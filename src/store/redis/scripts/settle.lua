@@ -7,8 +7,8 @@
 --      or 0), 8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13 how
 --      the proposal's refusal stands, 14 version of the prices (0: it does not depend on them), 15 detail, 16
 --      epoch that the caller knows, 17 field of its high-water mark, 18 its high-water mark or empty (see
---      data-loss.ts), 19 scheme or empty, 20 whether the
---      proposal's refusal counts for lock-outs (1 or 0), 21 choices as JSON or empty (see below), then for each claim its header: kind, decides (1 or 0), how its
+--      data-loss.ts), 19 scheme or empty, 20 whether the proposal's refusal counts for lock-outs (1 or 0),
+--      21 choices as JSON or empty (see below), then for each claim its header: kind, decides (1 or 0), how its
 --      refusal stands, and the parameters of the kind, with blanks between; then the claim's texts, an
 --      argument each (see include/claims.lua)
 --      How a refusal stands. 1: always repeated. 0: repeated until the revision or a list changes. 2: never
