@@ -127,7 +127,7 @@ const opsPort = section({
       'The token that API calls must send, as `Authorization: Bearer TOKEN`. Without it, the API is off.',
     ),
   releases: flagOr(false).describe(
-    'Whether the API may release approvals of operations that failed. Whoever has the token can then make ' +
+    'Whether the API may release approvals of operations that failed. A caller with the token can then make ' +
       'limits count less than was approved. The command `decisions release` does not need this setting.',
   ),
 });
