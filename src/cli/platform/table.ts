@@ -1,3 +1,4 @@
+import { csvLine } from '../../reconcile/csv.ts';
 import { columns, printable } from '../print.ts';
 
 /** A table with more columns is shown as one block for each record. */
@@ -32,9 +33,8 @@ export function namesOf(records: readonly unknown[]): readonly string[] {
   return [...new Set(records.flatMap((record) => membersOf(record).map(([name]) => name)))];
 }
 
-function csvCell(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
+/** Names and comments come from strangers, and must not be formulas. A number may be below zero. */
+const csvCell = (text: string): string => (/^-\d+(?:\.\d+)?$/.test(text) ? text : csvLine([text]));
 
 function membersOf(value: unknown): readonly (readonly [string, unknown])[] {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
