@@ -15,7 +15,7 @@ import {
   formatInput,
 } from './fault.ts';
 import { parseListFile, entriesAsWritten } from './list-file.ts';
-import { type MovementReader, createMovementReader } from './movements.ts';
+import { type MovementReader, createMovementReader, uncountedMethods } from './movements.ts';
 import {
   type CompiledEntry,
   type CompiledPolicy,
@@ -285,7 +285,7 @@ export function compilePolicy(
 /** Reads what transactions move, as far as the asset table and the rules of the policy know it. */
 function movementReader(
   approvals: Movements['approvals'],
-  { rules, assets, problems }: PolicyParts,
+  { rules, assets, problems, doubts }: PolicyParts,
 ): MovementReader {
   const enforced = rules.filter(({ mode }) => mode === 'enforce');
   const areJudged = enforced.some(
@@ -301,6 +301,14 @@ function movementReader(
     });
   }
   const allowed = enforced.flatMap(({ allowedCalls }) => allowedCalls ?? []);
+  for (const method of uncountedMethods(allowed, assets)) {
+    doubts.push({
+      path: ['movements'],
+      of: 'name',
+      message: `contract-calls allows ${method}, and the tokens that it moves do not count`,
+      fix: 'limit it by the conditions of its entry, or leave it out there',
+    });
+  }
   return createMovementReader(approvals, allowed, assets);
 }
 

@@ -62,6 +62,28 @@ export function createMovementReader(
   };
 }
 
+/**
+ * The methods of tokens that the policy's own ABI defines, as `METHOD of SYMBOL`. What they move of the token is
+ * not known, and does not count.
+ */
+export function uncountedMethods(
+  allowed: readonly AllowedTransactions[],
+  assets: AssetTable,
+): readonly string[] {
+  const found = allowed.flatMap(({ networks, entries }) =>
+    [...entries].flatMap(([contract, bySelector]) => {
+      const token = [...networks].map((network) => tokenAt(assets, network, contract)).find(Boolean);
+      const methods = [...bySelector.values()].flat().map(({ method }) => method);
+      return token === undefined
+        ? []
+        : methods
+            .filter(({ fromAbiFile, innerCalls }) => fromAbiFile && innerCalls === undefined)
+            .map(({ signature }) => `${signature} of ${token.symbol}`);
+    }),
+  );
+  return [...new Set(found)];
+}
+
 /** The callback as the rules of a policy see it. */
 export function withMovements(callback: Callback, reader: MovementReader | undefined): Callback {
   return reader === undefined || callback.kind !== 'web3'

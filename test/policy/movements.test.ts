@@ -693,6 +693,12 @@ const wrapped = (inner: fc.Arbitrary<Built>): fc.Arbitrary<Built> =>
       : { contract: MULTICALL3, wei, data: aggregate(...list), moves };
   });
 
+it('a method of an own ABI on a token is warned of', () => {
+  expect(policies.warnings.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+    'movements: contract-calls allows burn(uint256) of DAI, and the tokens that it moves do not count',
+  ]);
+});
+
 describe('random transactions', () => {
   it('move what they were built to move, through Safes and multicalls', () => {
     const transaction = fc.oneof(leaf, wrapped(leaf), wrapped(fc.oneof(leaf, wrapped(leaf))));
