@@ -19,7 +19,7 @@ export const DISTINCT_MAX = 1000;
 export const distinctClaim = z.strictObject({
   ...claimMembers,
   type: z.literal('distinct'),
-  /** 32 hexadecimal digits, like that of a window. */
+  /** Like that of a window: 32 hexadecimal digits, with its group before them if it is shared. */
   key: z.string(),
   /** At least one, each once: 32 hexadecimal digits, made of what is counted. Also the keys of their marks. */
   values: z.array(z.string()).readonly(),

@@ -15,6 +15,19 @@ export const windowSchema = z.discriminatedUnion('type', [
 export type Window = z.output<typeof windowSchema>;
 
 /**
+ * The key of a counter, or of a mark, that the sources of a group share. Names of groups and other keys have no
+ * `@`, so it never is the key of another one. Without a group, the key of one source.
+ */
+export const groupedKey = (group: string | undefined, key: string): string =>
+  group === undefined ? key : `${group}@${key}`;
+
+/** The group whose sources share what the key names; undefined if it belongs to one source. */
+export function groupOfKey(key: string): string | undefined {
+  const end = key.indexOf('@');
+  return end === -1 ? undefined : key.slice(0, end);
+}
+
+/**
  * A counter must have room for `amount` below or at `max` in its window. An approval adds the amount to the
  * counter.
  */
@@ -23,6 +36,7 @@ export const windowClaim = z.strictObject({
   type: z.literal('window'),
   /**
    * The counter: 32 hexadecimal digits, from the rule and the members it counts by; unique within the source.
+   * A {@link groupedKey} is unique in the store.
    */
   key: z.string(),
   /** In units of 10^-36. A velocity limit counts a callback as 10^36 units. */

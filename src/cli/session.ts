@@ -1,4 +1,4 @@
-import { openStore } from '../compose/store.ts';
+import { groupsOf, openStore } from '../compose/store.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../settings/load.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets } from '../settings/secrets.ts';
@@ -91,7 +91,8 @@ export function openSession(terminal: Terminal, { config, json, by }: SessionOpt
     async store(as = 'command') {
       const { store, sources } = session.settings();
       if (opened === undefined) {
-        opened = await openStore(store, session.secrets().read, clock, { as });
+        const groups = groupsOf({ sources });
+        opened = await openStore(store, session.secrets().read, clock, { as, groups });
         await opened.register(sources.map(({ name }) => name));
       }
       return opened;

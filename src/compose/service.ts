@@ -18,7 +18,7 @@ import { type Ports, openPorts } from './ports.ts';
 import type { Reconciliation } from './reconciliation.ts';
 import { type Runtime, createRuntime } from './runtime.ts';
 import { answerFormats } from './sources.ts';
-import { missingStoreFile, openStore } from './store.ts';
+import { groupsOf, missingStoreFile, openStore } from './store.ts';
 import { publicExpiries, readPem, tlsContext } from './tls.ts';
 
 export interface Service {
@@ -85,7 +85,8 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
   onOpened(() => threads.close());
   const keys = watchKeys(settings, secrets.read, { log, threads });
   const missing = missingStoreFile(settings.store);
-  const store = await openStore(settings.store, secrets.read, clock, { as: 'service' });
+  const groups = groupsOf(settings);
+  const store = await openStore(settings.store, secrets.read, clock, { as: 'service', groups });
   onOpened(() => store.close());
   if (missing !== undefined) {
     const because =
@@ -149,6 +150,7 @@ function composePipeline(
   { runtime, keys, plugins, threads }: OpenedParts,
 ) {
   const { callbacks, failuresPerSecond, outputs } = settings.public.limits;
+  const groups = groupsOf(settings);
   const nowMs = (): number => performance.now();
   const budgets = createFailureBudgets({ failuresPerSecond, nowMs });
   const loop = measureEventLoop(nowMs, settings.answerTimeoutMs, () => threads.waitMs());
@@ -163,6 +165,7 @@ function composePipeline(
     },
     answerFormat: answerFormats(settings.sources),
     bindsScheme: schemeBinding(settings.sources),
+    groupOf: (source) => groups.get(source),
     report: runtime.report,
     onTurnedAway: (callback) => runtime.load.callbackTurnedAway(callback),
     budgets,

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { CountersignError } from '../errors.ts';
 import { storeAddress } from '../settings/store.ts';
-import type { StoreSettings } from '../settings/schema.ts';
+import type { Settings, StoreSettings } from '../settings/schema.ts';
 import type { RedisStoreOptions } from '../store/redis/open.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
@@ -9,6 +9,12 @@ import type { ReadSecret } from '../values/secret.ts';
 import { readPem } from './tls.ts';
 
 const DAY_MS = 86_400_000;
+
+export interface OpeningOptions {
+  readonly as?: 'service' | 'command' | 'background';
+  /** The groups of sources in the settings: see groupsOf. Only a Redis Cluster needs them. */
+  readonly groups?: ReadonlyMap<string, string>;
+}
 
 /**
  * Opens the store that the settings name, and loads only its module. Resolves also while Redis is down: see
@@ -19,7 +25,7 @@ export async function openStore(
   settings: StoreSettings,
   readSecret: ReadSecret,
   clock: Clock,
-  { as = 'command' }: { readonly as?: 'service' | 'command' | 'background' } = {},
+  { as = 'command', groups }: OpeningOptions = {},
 ): Promise<Store> {
   const address = storeAddress(settings.url);
   const retention = {
@@ -51,12 +57,18 @@ export async function openStore(
   return openRedisStore({
     ...serverOf(address, clientOptions(settings, address.tls, readSecret)),
     prefix: settings.prefix,
+    ...(groups === undefined ? {} : { groups }),
     clockBounds: settings.clock,
     retention,
     durability: settings.durability,
     commandTimeoutMs: settings.commandTimeoutMs,
     connectTimeoutMs: settings.connectTimeoutMs,
   });
+}
+
+/** The group of each source that has one. */
+export function groupsOf({ sources }: Pick<Settings, 'sources'>): ReadonlyMap<string, string> {
+  return new Map(sources.flatMap(({ name, group }) => (group === undefined ? [] : [[name, group]])));
 }
 
 /** The file of an embedded store that does not exist yet. */

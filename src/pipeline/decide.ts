@@ -37,6 +37,8 @@ export interface DecideParts {
    * are.
    */
   readonly bindsScheme?: (source: string) => boolean;
+  /** The group of a source, across which rules may count. Without it, no source has one. */
+  readonly groupOf?: (source: string) => string | undefined;
   readonly clock: Clock;
   readonly answerTimeoutMs: number;
 }
@@ -70,6 +72,7 @@ export async function decide(
 
   const { scheme } = received.sender;
   const boundScheme = scheme !== undefined && parts.bindsScheme?.(callback.source) !== false ? scheme : '';
+  const group = parts.groupOf?.(callback.source);
   let nowMs: number | undefined;
   const answers = new Map<string, PluginAnswer>();
   let attempts = 0;
@@ -89,7 +92,7 @@ export async function decide(
     // The time of the evaluation is that of the decision: the clock after the plugins have answered, and in
     // later attempts the time that the store has stated.
     const prices = parts.policies.prices();
-    const facts = factsAt(nowMs ?? parts.clock(), { scheme, prices: notingUse(prices), answers });
+    const facts = factsAt(nowMs ?? parts.clock(), { scheme, group, prices: notingUse(prices), answers });
     const proposal = trace.measure('evaluate', () => evaluate(release, callback, facts));
     const detail = keptDecision(arrivalOf(received, trace), facts, proposal);
     const result = await trace.measureAsync('settle', () =>

@@ -24,6 +24,7 @@ import {
   indexPolicies,
 } from './release.ts';
 import type { Check, RuleContext } from './rules/rule.ts';
+import { sharedCounterFaults } from './shared-counters.ts';
 import { ALWAYS, type When, bothTexts, compileWhen } from './when.ts';
 
 /** Policies over all files. */
@@ -193,6 +194,7 @@ function compileAll(
   };
   const warnings: PolicyFault[] = [];
   const compiled = compileEach(written.slice(0, POLICIES_MAX), files, { faults, warnings });
+  faults.push(...sharedCounterFaults(compiled.map(({ policy }) => policy)));
   if (written.length > POLICIES_MAX) {
     const message = `there are ${written.length} policies; at most ${POLICIES_MAX} are read`;
     faults.push(faultOfFile('.', message, 'join policies that share their `when`'));

@@ -58,7 +58,10 @@ function contains(outer: Scope, inner: Scope): boolean {
 const ALWAYS_PRESENT = [SOURCE, 'symbol'];
 
 /** Whether certainly no callback is one of both. One that lacks a member, or has several values, may be. */
-function isDisjoint(one: Scope, other: Scope): boolean {
+export function isDisjoint(
+  one: Pick<Scope, 'callback' | 'when'>,
+  other: Pick<Scope, 'callback' | 'when'>,
+): boolean {
   return (
     one.callback !== other.callback ||
     ALWAYS_PRESENT.some((member) => {

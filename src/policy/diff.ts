@@ -254,22 +254,23 @@ function newCountsIn(
   before: readonly CompiledPolicy[],
   after: readonly CompiledPolicy[],
 ): ReadonlySet<string> {
-  const [counted, counts] = [countersIn(before), countersIn(after)];
-  const gone = new Set([...counted].filter(([counter]) => !counts.has(counter)).map(([, { kind }]) => kind));
-  const begun = [...counts].filter(([counter, { kind }]) => !counted.has(counter) && gone.has(kind));
-  return new Set(begun.map(([, { rule }]) => rule));
+  const [counted, counting] = [countersIn(before), countersIn(after)];
+  const known = new Set(counted.map(({ counter }) => counter));
+  const kept = new Set(counting.map(({ counter }) => counter));
+  const gone = new Set(counted.filter(({ counter }) => !kept.has(counter)).map(({ kind }) => kind));
+  const begun = counting.filter(({ counter, kind }) => !known.has(counter) && gone.has(kind));
+  return new Set(begun.map(({ rule }) => rule));
 }
 
-/** The rules that count, by their counters. */
+/** The rules that count. Several may share a counter. */
 function countersIn(
   policies: readonly CompiledPolicy[],
-): ReadonlyMap<string, { readonly rule: string; readonly kind: string }> {
-  const rules = policies.flatMap((policy) => policy.rules.map((rule) => ({ policy, rule })));
-  return new Map(
-    rules.flatMap(({ policy, rule: { counter, name } }) =>
+): readonly { readonly counter: string; readonly rule: string; readonly kind: string }[] {
+  return policies.flatMap((policy) =>
+    policy.rules.flatMap(({ counter, name }) =>
       counter === undefined
         ? []
-        : [[counter, { rule: `${policy.name}/${name}`, kind: name.split('#')[0] ?? '' }]],
+        : [{ counter, rule: `${policy.name}/${name}`, kind: name.split('#')[0] ?? '' }],
     ),
   );
 }

@@ -13,6 +13,8 @@ export interface Facts {
   readonly nowMs: number;
   /** The scheme that signed a payment; undefined for a co-signer, whose callbacks are not signed. */
   readonly scheme: string | undefined;
+  /** The group of the source in the settings, across which rules may count. */
+  readonly group: string | undefined;
   readonly prices: PriceTable;
   /** The answers of services and modules, by {@link pluginQuestionKey}. A missing answer counts as failed. */
   readonly answers: ReadonlyMap<string, PluginAnswer>;
@@ -69,5 +71,5 @@ export const NO_PRICES: PriceTable = { version: 0, prices: new Map() };
 
 /** Facts at an instant. Facts that `more` leaves out are unknown. */
 export function factsAt(nowMs: number, more: Partial<Omit<Facts, 'nowMs'>> = {}): Facts {
-  return { nowMs, scheme: undefined, prices: NO_PRICES, answers: new Map(), ...more };
+  return { nowMs, scheme: undefined, group: undefined, prices: NO_PRICES, answers: new Map(), ...more };
 }

@@ -180,6 +180,7 @@ export function testsJsonSchema(): Schema {
         prices: byName(schemaOf(priceShape)),
         orders: { type: 'array', items: { ...schemaOf(orderShape), oneOf: oneKind } },
         answers: schemaOf(answersShape),
+        groups: byName({ type: 'array', items: { type: SCALAR } }),
       }),
       callback: {
         ...schemaWith(callbackShape, {

@@ -8,6 +8,13 @@ const name = shortName.describe(
   'Name of the source in policies, lists, the journal and metrics. A new name is a new source.',
 );
 
+const group = shortName
+  .optional()
+  .describe(
+    'Group of sources. A rule with `across: group` counts for all sources of a group together. In another ' +
+      'group, its counts begin anew. See docs/limits.md, also for Redis Cluster.',
+  );
+
 const emptyValues = oneOf(['keep', 'skip'])
   .default('keep')
   .describe('Whether the name of a member with an empty value is part of the signed text.');
@@ -67,6 +74,7 @@ const paymentSource = section({
   callback: z
     .literal('payment')
     .describe('`payment`: one merchant application, whose payments the platform asks about.'),
+  group,
   appKey: text(
     /^[\x21-\x7e]{1,128}$/,
     'write the appKey, 1 to 128 printable characters without blanks',
@@ -150,6 +158,7 @@ const credential = z.union(
 const cosignerSource = section({
   name,
   callback: z.literal('cosigner').describe('`cosigner`: one co-signer, which asks before it signs.'),
+  group,
   paths: section({
     withdraw: callbackPath.optional().describe('Path of the callback URL for withdrawals.'),
     web3: callbackPath

@@ -24,6 +24,8 @@ export interface BacktestOptions {
   readonly fromMs?: number | undefined;
   /** Callbacks from this instant on are left out. */
   readonly untilMs?: number | undefined;
+  /** The groups of sources now, for callbacks that were recorded without a group. */
+  readonly groups?: ReadonlyMap<string, string>;
   /** How many changed callbacks, and how many unknown ones, to list. */
   readonly show: number;
   /** Called every few hundred callbacks with their number. */
@@ -76,13 +78,13 @@ const PROGRESS_EVERY = 500;
 
 /** Decides recorded callbacks again in a private store, each at its recorded time. */
 export async function backtest(options: BacktestOptions): Promise<BacktestReport> {
-  const { release, record, progress, untilMs = Infinity } = options;
+  const { release, record, progress, untilMs = Infinity, groups = new Map() } = options;
   const store = openSimulationStore('disk');
   try {
     store.push(release.revision, 0);
     const state = createReplayedState(store);
     const counts = createBacktestCounts(options);
-    const run: Run = { release, store, state, counts };
+    const run: Run = { release, store, state, counts, groups };
     let callbacks = 0;
     for await (const item of record) {
       if (item.atMs >= untilMs) continue;
@@ -107,12 +109,13 @@ interface Run {
   readonly store: SimulationStore;
   readonly state: ReplayedState;
   readonly counts: BacktestCounts;
+  readonly groups: ReadonlyMap<string, string>;
 }
 
 /**
  * Decides one callback. If its verdict can't be known, it still changes the state as it did when recorded.
  */
-function decideAgain({ release, store, state, counts }: Run, entry: RecordedEntry): void {
+function decideAgain({ release, store, state, counts, groups }: Run, entry: RecordedEntry): void {
   // These refusals changed no state when recorded, so they must not change it now.
   if (entry.code === 'FROZEN' && entry.type === 'decision') return counts.frozen(entry);
   if (entry.code === 'SCHEME_CHANGED' || entry.code === 'RELEASED') return counts.unchanged(entry);
@@ -123,7 +126,9 @@ function decideAgain({ release, store, state, counts }: Run, entry: RecordedEntr
   }
   if (entry.type === 'repeat' && !store.hasSubject(entry.source, entry.subject)) state.countOlderRepeat();
   state.applyPrices(entry.prices, entry.atMs);
-  const { context, unknown } = evaluationContextOf(release, entry, read, store.prices());
+  const group = read.group ?? groups.get(entry.source);
+  if (group !== read.group) state.countUngrouped();
+  const { context, unknown } = evaluationContextOf(release, entry, { ...read, group }, store.prices());
   const simulated = simulate({ store, release }, read.callback, context);
   if (entry.type === 'notice') return;
   if (unknown !== undefined) return counts.notKnown(entry, unknown);
@@ -230,18 +235,19 @@ const PLUGIN_VERDICTS = ['yes', 'no', 'failed'] as const;
 function evaluationContextOf(
   release: Release,
   { atMs, verdict }: RecordedEntry,
-  { callback, scheme, answers }: RecordedCallback,
+  { callback, scheme, group, answers }: RecordedCallback,
   prices: PriceTable,
 ): { readonly context: EvaluationContext; readonly unknown: string | undefined } {
-  const recordedContext: EvaluationContext = { atMs, scheme, prices, answers };
+  const recordedContext: EvaluationContext = { atMs, scheme, group, prices, answers };
   const missing = [...pluginQuestionsOf(release, callback)].filter(([key]) => !answers.has(key));
   if (missing.length === 0) return { context: recordedContext, unknown: undefined };
   const assumedContexts = PLUGIN_VERDICTS.map(
     (each): { readonly context: EvaluationContext; readonly approves: boolean } => {
       const answer: PluginAnswer = { verdict: each, because: `${each}, assumed by the backtest` };
       const all = new Map([...answers, ...missing.map(([key]) => [key, answer] as const)]);
-      const { approves } = evaluate(release, callback, factsAt(atMs, { scheme, prices, answers: all }));
-      return { context: { ...recordedContext, answers: all }, approves };
+      const context = { ...recordedContext, answers: all };
+      const { approves } = evaluate(release, callback, factsAt(atMs, context));
+      return { context, approves };
     },
   );
   const allAgree = assumedContexts.every(({ approves }) => approves === assumedContexts[0]?.approves);

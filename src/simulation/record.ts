@@ -44,12 +44,15 @@ const callbackDetail = z.object({
   body: z.string(),
   plaintext: z.string().optional(),
   answers: z.record(z.string(), answer).optional(),
+  group: z.string().optional(),
 });
 
 /** A recorded callback, parsed again from its body. */
 export interface RecordedCallback {
   readonly callback: Callback;
   readonly scheme: string | undefined;
+  /** The group of the source at that time; undefined also for an entry of a version without groups. */
+  readonly group: string | undefined;
   /** The recorded answers of plugins, by pluginQuestionKey. */
   readonly answers: ReadonlyMap<string, PluginAnswer>;
 }
@@ -64,7 +67,7 @@ export function recordedCallback({ source, detail }: RecordedEntry): RecordedCal
     const member = read.error.issues[0]?.path.join('.') || 'all of it';
     return `its detail can't be read: ${member} has a wrong form`;
   }
-  const { kind, scheme, body, plaintext, answers = {} } = read.data;
+  const { kind, scheme, body, plaintext, answers = {}, group } = read.data;
   const decoded = readMembers(plaintext ?? body);
   if (!decoded.ok) return `its body can't be read: ${decoded.because}`;
   // The bounds at the time of recording are not known.
@@ -73,6 +76,7 @@ export function recordedCallback({ source, detail }: RecordedEntry): RecordedCal
   return {
     callback: parsed.callback,
     scheme,
+    group,
     answers: new Map(Object.entries(answers)),
   };
 }

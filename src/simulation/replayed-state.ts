@@ -23,6 +23,8 @@ export interface ReplayedState {
   applyLift(entry: RecordedEntry): void;
   /** Counts a repeat of a decision from before the record. */
   countOlderRepeat(): void;
+  /** Counts a callback that was recorded without a group, and is decided in the group of the settings. */
+  countUngrouped(): void;
   /** Notes a list that a rule of the candidate uses and the record does not have. */
   noteMissingList(source: string, list: string): void;
   /** Sentences about state that the record does not have, in a fixed order. */
@@ -41,6 +43,7 @@ interface Gaps {
   orders: number;
   releases: number;
   repeats: number;
+  ungrouped: number;
 }
 
 export function createReplayedState(store: SimulationStore): ReplayedState {
@@ -52,6 +55,7 @@ export function createReplayedState(store: SimulationStore): ReplayedState {
     orders: 0,
     releases: 0,
     repeats: 0,
+    ungrouped: 0,
   };
   const pending: RecordedPrices[] = [];
   let lastVersion = 0;
@@ -104,18 +108,23 @@ export function createReplayedState(store: SimulationStore): ReplayedState {
       else store.liftLockout(entry.source, id);
     },
     countOlderRepeat: () => void gaps.repeats++,
+    countUngrouped: () => void gaps.ungrouped++,
     noteMissingList: (source, list) => void gaps.missing.add(`${source}/${list}`),
     warnings: () => warningsOf(gaps),
   };
 }
 
 function warningsOf(gaps: Gaps): readonly string[] {
-  const { missing, older, unpriced, unreadable, orders, releases, repeats } = gaps;
+  const { missing, older, unpriced, unreadable, orders, releases, repeats, ungrouped } = gaps;
   const warningFor = (count: number, text: string): readonly string[] => (count === 0 ? [] : [text]);
   return [
     ...[...missing]
       .toSorted()
       .map((list) => `the record has no list ${list}, so a rule of the candidate that uses it refuses`),
+    ...warningFor(
+      ungrouped,
+      `${ungrouped} callbacks were recorded without a group of their source: they count in the group of the settings`,
+    ),
     ...warningFor(unpriced, `${unpriced} callbacks were decided with prices that are not in the record`),
     ...[...older]
       .toSorted()

@@ -116,7 +116,9 @@ function runCallback(run: TestRun, test: TestCallback, atMs: number): CallbackRe
   }
   const { callback } = parsed;
   const prices = run.store.prices();
-  const simulated = simulate(run, callback, { atMs, scheme, prices, answers: answersTo(run, callback) });
+  const group = run.given.groups.get(source);
+  const answers = answersTo(run, callback);
+  const simulated = simulate(run, callback, { atMs, scheme, group, prices, answers });
   const { deciding, because, rules } = explainSimulated(simulated);
   const reports = rules.map((rule, index) => ruleReport(simulated, rule, index));
   const decider = reports.find(({ policy, rule }) => policy === deciding?.policy && rule === deciding.rule);

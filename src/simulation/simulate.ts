@@ -12,6 +12,7 @@ import type { NotificationResult, SettleResult } from '../store/store.ts';
 export interface EvaluationContext {
   readonly atMs: number;
   readonly scheme: string | undefined;
+  readonly group: string | undefined;
   readonly prices: PriceTable;
   /** By pluginQuestionKey. A missing answer counts as failed. */
   readonly answers: ReadonlyMap<string, PluginAnswer>;
@@ -37,7 +38,7 @@ export type Simulated =
 export function simulate(
   { store, release }: { readonly store: SimulationStore; readonly release: Release },
   callback: Callback,
-  { atMs, scheme, prices, answers }: EvaluationContext,
+  { atMs, ...facts }: EvaluationContext,
 ): Simulated {
   if (callback.question.type === 'sign_success') {
     const { verdict, code } = store.recordNotification(
@@ -46,7 +47,7 @@ export function simulate(
     );
     return { verdict, code, proposal: undefined };
   }
-  const proposal = evaluate(release, callback, factsAt(atMs, { scheme, prices, answers }));
+  const proposal = evaluate(release, callback, factsAt(atMs, facts));
   // A repeat of a final refusal is explained by this detail, because perhaps no rule refuses it now.
   const isFinal = proposal.final || proposal.claims.some((claim) => claim.final);
   const detail = isFinal ? JSON.stringify({ proposal: proposalToJson(proposal) }) : '';

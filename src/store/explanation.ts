@@ -27,14 +27,14 @@ export function explainedDetail(entry: KeptEntry, release: Release | string | un
   if (kept === undefined) {
     return JSON.stringify({ kept: entry.detail, note: `version ${VERSION} can't read this entry` });
   }
-  const { requestId, address, by, scheme, answers, body, plaintext } = kept;
+  const { requestId, address, by, scheme, answers, group, body, plaintext } = kept;
   const arrival = { requestId, address, by, scheme };
   const kind = KINDS.find((each) => entry.subject.startsWith(`${each}:`));
   const callback =
     kind === undefined ? 'its subject has no kind' : callbackOf(entry, kind, plaintext ?? body);
   const unexplained = (because: string): string => {
     const note = unexplainedNote(kept, because);
-    return JSON.stringify({ ...arrival, kind, body, plaintext, answers, kept: entry.detail, note });
+    return JSON.stringify({ ...arrival, kind, body, plaintext, answers, group, kept: entry.detail, note });
   };
   if (typeof callback === 'string') return unexplained(callback);
   if (typeof release === 'string') return unexplained(release);
@@ -51,6 +51,7 @@ export function explainedDetail(entry: KeptEntry, release: Release | string | un
       body,
       plaintext,
       answers,
+      group,
       ...(isSame ? {} : { kept: entry.detail, note: differenceNote(kept) }),
       proposal: proposalToJson(proposal),
     });
@@ -59,9 +60,10 @@ export function explainedDetail(entry: KeptEntry, release: Release | string | un
   }
 }
 
-function factsOf({ evaluatedAtMs, scheme, prices, answers = {} }: Kept): Facts {
+function factsOf({ evaluatedAtMs, scheme, group, prices, answers = {} }: Kept): Facts {
   return factsAt(evaluatedAtMs, {
     scheme,
+    group,
     prices: prices === undefined ? NO_PRICES : { version: prices.version, prices: new Map(prices.used) },
     answers: new Map(Object.entries(answers)),
   });

@@ -37,13 +37,14 @@ const DIGEST_LENGTH = 12;
  */
 export function keptDecision(arrival: ArrivalFacts, facts: Facts, proposal: Proposal): string {
   const { requestId, address, by, scheme, body, plaintext } = arrival;
-  const { nowMs, prices, answers } = facts;
+  const { nowMs, prices, answers, group } = facts;
   const refusing = proposal.results.find(({ mode, verdict }) => mode === 'enforce' && verdict === 'refuse');
   const more = {
     answers: answers.size === 0 ? undefined : Object.fromEntries(answers),
     prices: proposal.prices === 0 && prices.prices.size === 0 ? undefined : keptPrices(prices),
     refusal: refusing && { rule: `${refusing.policy}/${refusing.rule}`, because: refusing.because },
     plaintext,
+    group,
   };
   const [rules, digest] = [verdictsOf(proposal), digestOf(proposal)];
   const list = [FORMAT, VERSION, requestId, address, by, scheme ?? '', nowMs, rules, digest];
@@ -116,6 +117,7 @@ const more = z.object({
   prices: z.object({ version: z.number(), used: z.array(usedPrice) }).optional(),
   refusal: z.object({ rule: z.string(), because: z.string() }).optional(),
   plaintext: z.string().optional(),
+  group: z.string().optional(),
 });
 const string = z.string();
 const keptList = z

@@ -1,9 +1,10 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { policyWarnings } from '../../src/compose/policy-warnings.ts';
 import { onePolicy, release } from '../policy/callbacks.ts';
 
-const settings = (subjectsDays: number) =>
-  ({ store: { retention: { subjectsDays } } }) as Parameters<typeof policyWarnings>[0];
+type Given = Parameters<typeof policyWarnings>[0];
+const settings = (subjectsDays: number, sources: readonly object[] = []): Given =>
+  ({ store: { retention: { subjectsDays } }, sources }) as unknown as Given;
 
 const warned = (window: string, subjectsDays: number): readonly string[] =>
   policyWarnings(
@@ -20,4 +21,25 @@ it.each([
 ])('a rule that counts %s needs subjects longer than %i days', (window, tooFew, enough) => {
   expect(warned(window, tooFew)).toEqual([expect.stringContaining(`set it to ${enough} or more`)]);
   expect(warned(window, enough)).toEqual([]);
+});
+
+describe('a rule that counts across a group', () => {
+  const [shop, kiosk] = ['shop', 'kiosk'].map((name) => ({ name, callback: 'payment' }));
+  const vault = { name: 'vault', callback: 'cosigner', paths: { withdraw: '/w' } };
+  const rule = 'velocity-limit: { window: day, max: 1, across: group }';
+  const warnedFor = (sources: readonly object[], when?: string): readonly string[] =>
+    policyWarnings(settings(400, sources), release(onePolicy(rule, 'payment', when)));
+
+  it('warns of each source that it may judge and that has no group', () => {
+    expect(warnedFor([shop!, { ...kiosk!, group: 'sales' }, vault])).toEqual([
+      'one/velocity-limit#1 counts across the sources of a group, so it refuses shop, which has no group in ' +
+        'the settings; add `group` to the source',
+    ]);
+    expect(warnedFor([shop!, kiosk!])).toEqual([expect.stringContaining('refuses shop, kiosk, which')]);
+  });
+
+  it('warns of no source that it never judges', () => {
+    expect(warnedFor([shop!, { ...kiosk!, group: 'sales' }], '{ source: kiosk }')).toEqual([]);
+    expect(warnedFor([vault])).toEqual([]);
+  });
 });

@@ -44,7 +44,9 @@ export async function runOn(
   await setStage(staging, { release, given, sources }, nowMs);
   const policies = createFollower({ store, pollMs: 60_000, clock });
   await policies.refresh();
-  const parts: DecideParts = { store, policies, ask: answering(given), clock, answerTimeoutMs: 30_000 };
+  const groupOf: DecideParts['groupOf'] = (source) => given.groups.get(source);
+  const ask = answering(given);
+  const parts: DecideParts = { store, policies, ask, groupOf, clock, answerTimeoutMs: 30_000 };
   const found: Found[] = [];
   let atMs = nowMs;
   for (const callback of callbacks) {

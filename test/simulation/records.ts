@@ -58,6 +58,7 @@ export function createRecorder(release: Release): Recorder {
       const simulated = simulate({ store, release }, callback, {
         atMs: at,
         scheme: undefined,
+        group: undefined,
         prices: store.prices(),
         answers,
       });

@@ -7,6 +7,7 @@ import { describeConcurrency } from './conformance/concurrency.ts';
 import { describeDistinct } from './conformance/distinct.ts';
 import { describeExplanations } from './conformance/explanations.ts';
 import { describeFreezes } from './conformance/freezes.ts';
+import { describeGroups } from './conformance/groups.ts';
 import { describeJournal } from './conformance/journal.ts';
 import { describeLists } from './conformance/lists.ts';
 import { describeMarks } from './conformance/marks.ts';
@@ -58,6 +59,7 @@ import { describeWindows } from './conformance/windows.ts';
 export function describeStore(name: string, open: OpenStore): void {
   describe(`the ${name} store`, () => {
     describeSettle(open);
+    describeGroups(open);
     describeExplanations(open);
     describeRepeats(open);
     describeSchemes(open);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => rig.stop());
 
 // The sources of the suite, and what holds for all of them, lie on different servers.
-describeStore('Redis Cluster, three primaries,', async () => {
+describeStore('Redis Cluster, three primaries,', async (groups) => {
   const clock = createTestClock(START_MS);
   const prefix = `countersign-test-${randomUUID()}`;
   const stores: RedisStore[] = [];
@@ -23,6 +23,7 @@ describeStore('Redis Cluster, three primaries,', async () => {
       cluster: rig.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
       prefix,
       clock: () => clock.nowMs,
+      ...(groups && { groups }),
       commandTimeoutMs: 5000,
     });
     stores.push(store);

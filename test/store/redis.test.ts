@@ -38,7 +38,7 @@ describeStore(
 );
 
 function openOn(server: () => RedisServer): OpenStore {
-  return async () => {
+  return async (groups) => {
     const clock = createTestClock(START_MS);
     const prefix = `countersign-test-${randomUUID()}`;
     const stores: RedisStore[] = [];
@@ -47,6 +47,7 @@ function openOn(server: () => RedisServer): OpenStore {
         ...server(),
         prefix,
         clock: () => clock.nowMs,
+        ...(groups && { groups }),
         commandTimeoutMs: 5000,
       });
       stores.push(store);

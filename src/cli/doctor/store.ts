@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { openStore } from '../../compose/store.ts';
+import { groupsOf, openStore } from '../../compose/store.ts';
 import type { Settings } from '../../settings/schema.ts';
 import { storeAddress } from '../../settings/store.ts';
 import { messageOf } from '../../errors.ts';
@@ -28,7 +28,7 @@ export async function checkStore(session: Session, settings: Settings): Promise<
   const file = address?.kind === 'embedded' ? checkFile(address.path) : undefined;
   if (file !== undefined) return { findings: [file], store: undefined };
   const opened = await attempt('store', () =>
-    openStore(settings.store, session.secrets().read, session.clock),
+    openStore(settings.store, session.secrets().read, session.clock, { groups: groupsOf(settings) }),
   );
   if (!opened.ok) return { findings: [opened.fault], store: undefined };
   const store = opened.value;

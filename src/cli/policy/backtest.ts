@@ -1,4 +1,6 @@
 import { CountersignError } from '../../errors.ts';
+import { groupsOf } from '../../compose/store.ts';
+import type { Release } from '../../policy/release.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
 import { shortRevision } from '../../release/push.ts';
 import {
@@ -48,6 +50,7 @@ export const policyBacktest: CommandRow = {
       release,
       record,
       ...period,
+      groups: groupsNow(session, call, release),
       show,
       progress: (callbacks) => session.progress(progressBar(part(callbacks), callbacks)),
     });
@@ -57,6 +60,13 @@ export const policyBacktest: CommandRow = {
     return report.toFailure + report.toSuccess + report.notKnown > 0 ? 1 : 0;
   },
 };
+
+/** The groups in the settings, if the policies count by them. An exported file may be of another installation. */
+function groupsNow(session: Session, call: Call, { policies }: Release): ReadonlyMap<string, string> {
+  const isUsed = policies.some(({ rules }) => rules.some(({ acrossGroup }) => acrossGroup === true));
+  if (!isUsed || call.option('fromFile') !== undefined) return new Map();
+  return groupsOf(session.settings());
+}
 
 interface RecordInput {
   readonly record: AsyncIterable<RecordItem> | Iterable<RecordItem>;

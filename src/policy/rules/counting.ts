@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Callback, Payout } from '../../callback/callback.ts';
-import type { Window } from '../../claims/window.ts';
+import { type Window, groupedKey } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
 import { type Json, canonicalJson, sha256Hex } from '../../values/canonical.ts';
+import type { Facts } from '../facts.ts';
 import { valuesOf } from '../members.ts';
 import {
   type Period,
@@ -21,9 +22,17 @@ import {
   memberOf,
   memberText,
 } from './parameter.ts';
-import { ADDRESS_NOTE, type Check, type RuleOutcome, type RuleContext, refuse } from './rule.ts';
+import {
+  ADDRESS_NOTE,
+  type Check,
+  type RuleContext,
+  type RuleOutcome,
+  type SharedCounter,
+  refuse,
+} from './rule.ts';
 
 const WINDOW = 'a window, like 24h, 7d or day';
+const COUNTER = 'a name like daily-total, of a-z, 0-9 and - and at most 64 characters';
 const PER = 'a list of members to count by, like [userId]';
 
 /** The parameters of all rules that count in a window, without `max`. */
@@ -34,7 +43,7 @@ export const countingParameters = {
     .optional()
     .describe(
       'Members to count by. Each combination of their values has its own count. Without `per`, ' +
-        'each source has one count.',
+        'each source, or group of sources, has one count.',
     ),
   window: z
     .string({ error: WINDOW })
@@ -46,6 +55,20 @@ export const countingParameters = {
     .string({ error: 'an IANA time zone, like Europe/Berlin' })
     .optional()
     .describe('The time zone of a calendar period, such as Europe/Berlin. The default is UTC.'),
+  across: z
+    .enum(['source', 'group'], { error: 'source or group' })
+    .optional()
+    .describe(
+      '`group`: the sources that have the same `group` in the settings count together. The default is ' +
+        '`source`: each source counts alone.',
+    ),
+  counter: z
+    .string({ error: COUNTER })
+    .regex(/^[a-z][a-z0-9-]{0,63}$/, { error: COUNTER })
+    .optional()
+    .describe(
+      'The name of a count that rules of several policies share, also for several kinds of callbacks.',
+    ),
 };
 
 /** For rules whose counters sum amounts. */
@@ -57,8 +80,10 @@ export const countingNotes: readonly string[] = [
   'The count is kept in the store and shared by all replicas. Checking and reserving are one step.',
   'Only approvals count. A repeated callback counts once while its window lasts.',
   PARTS_NOTE,
-  'If you change `max`, the count is kept. If you change `per`, `window`, `zone` or the name ' +
-    'of the policy, a new count starts.',
+  'If you change `max`, the count is kept. If you change `per`, `window`, `zone`, `across`, `counter` ' +
+    'or the name of the policy, a new count starts. With `counter`, the name of the policy has no effect.',
+  'With `across: group`, a source without a group is refused.',
+  'Rules with the same `counter` must agree in all but `max`. Two of them must not judge one callback.',
   'A callback without one of the members in `per` is refused.',
   'A refusal because the window is full is not final: each repeat is decided again, and passes ' +
     'once the window has room.',
@@ -83,6 +108,9 @@ export interface CounterIdentity {
   readonly symbol: string | undefined;
   /** What it counts, if not callbacks or their amounts. */
   readonly of?: Json | undefined;
+  readonly across: 'source' | 'group' | undefined;
+  /** The name of a count that rules share. */
+  readonly counter: string | undefined;
 }
 
 /** How much a callback counts, in total and for each address that it pays. */
@@ -98,9 +126,14 @@ export interface CountedAmounts {
 /** A count in the store. */
 export interface Counter {
   /** The declarations of a rule that counts. */
-  readonly check: Pick<Check, 'counter' | 'countsMs' | 'compared'>;
-  /** Claims room for a callback. Refuses if the callback lacks a member in `per`. */
-  readonly claim: (callback: Callback, counted: CountedAmounts, max: Bound, nowMs: number) => RuleOutcome;
+  readonly check: Pick<Check, 'counter' | 'sharedCounter' | 'acrossGroup' | 'countsMs' | 'compared'>;
+  /** Claims room for a callback. Refuses as {@link Counting.countsOf} does. */
+  readonly claim: (
+    callback: Callback,
+    counted: CountedAmounts,
+    max: Bound,
+    facts: Pick<Facts, 'nowMs' | 'group'>,
+  ) => RuleOutcome;
 }
 
 /** A counter that has a count for each combination of the members' values. */
@@ -109,7 +142,7 @@ export function compileCounter(counting: CounterIdentity, context: RuleContext):
   return (
     compiled && {
       check: compiled.check,
-      claim: (callback, counted, max, nowMs) => claimRoom(compiled, callback, { counted, max, nowMs }),
+      claim: (callback, counted, max, facts) => claimRoom(compiled, callback, { counted, max, facts }),
     }
   );
 }
@@ -128,11 +161,19 @@ export interface GroupedCounts {
   readonly counter: string;
   /** Whether there is a count for each address. */
   readonly isByAddress: boolean;
+  /** Whose counts they are: those of the policy, or of all rules that name the counter. */
+  readonly owner: Readonly<Record<string, Json | undefined>>;
   /**
    * The counts of a callback. `paid` has the addresses in `to`, for which there may be a count each, and
-   * `symbol` the asset of its movements that is counted. Refuses if the callback lacks a member in `per`.
+   * `symbol` the asset of its movements that is counted. Refuses if the callback lacks a member in `per`, or its
+   * source a group that it would count in.
    */
-  readonly countsOf: (callback: Callback, paid: readonly string[], symbol?: string) => Counts | RuleOutcome;
+  readonly countsOf: (
+    callback: Callback,
+    paid: readonly string[],
+    facts: Pick<Facts, 'group'>,
+    symbol?: string,
+  ) => Counts | RuleOutcome;
 }
 
 /** The counts that a callback belongs to. */
@@ -143,6 +184,8 @@ export interface Counts {
     /** The values of the members in `per`, in the order of their names. */
     readonly by: readonly string[];
   }[];
+  /** The group whose counts they are; undefined for those of one source. */
+  readonly group: string | undefined;
   /** For messages: `userId 12345`, `source shop`. */
   readonly text: string;
   /** The values of the members in `per`, for messages. */
@@ -151,15 +194,18 @@ export interface Counts {
 
 export function compileCounting(counting: CounterIdentity, context: RuleContext): Counting | undefined {
   const window = compileWindow(counting.window, counting.zone, context);
-  const { per, rule, symbol, of } = counting;
-  const counts = groupCounts(per, { rule, window: window?.identity, symbol, of }, context);
+  const { rule, symbol, of, counter: name } = counting;
+  const counts = groupCounts(counting, { rule, window: window?.identity, symbol, of }, context);
   if (counts === undefined || window === undefined) return undefined;
+  const { per, counter } = counts;
   return {
     ...counts,
     check: {
-      counter: counts.counter,
+      counter,
+      acrossGroup: counting.across === 'group',
+      ...(name === undefined ? {} : { sharedCounter: sharedCounter(name, counting, per, window) }),
       countsMs: window.countsMs,
-      compared: { members: counts.per, effect: 'has a limit of its own' },
+      compared: { members: per, effect: 'has a limit of its own' },
     },
     window,
   };
@@ -167,31 +213,67 @@ export function compileCounting(counting: CounterIdentity, context: RuleContext)
 
 /** The counts of a rule that has one for each combination of the members' values. */
 export function groupCounts(
-  names: readonly string[] = [],
+  counting: Partial<Pick<CounterIdentity, 'per' | 'across' | 'counter'>>,
   identity: Readonly<Record<string, Json | undefined>>,
   context: RuleContext,
 ): GroupedCounts | undefined {
-  const per = compilePer(names, context);
+  const per = compilePer(counting, context);
   if (per === undefined) return undefined;
   const { policy, scope, movements } = context;
-  const counter = canonicalJson({ ...identity, policy, scope, movements, per });
-  const compiled = { per, to: per.indexOf('to'), counter, onlyKey: keyOf(counter, []) };
+  const acrossGroup = counting.across === 'group';
+  const owner = {
+    ...(counting.counter === undefined ? { policy, scope, movements } : { counter: counting.counter }),
+    ...(acrossGroup ? { across: 'group' } : {}),
+  };
+  const counter = canonicalJson({ ...identity, ...owner, per });
+  const compiled = { per, to: per.indexOf('to'), counter, acrossGroup, onlyKey: keyOf(counter, []) };
   return {
     per,
     counter,
     isByAddress: compiled.to !== -1,
-    countsOf: (callback, paid, asset) => countsOf(compiled, callback, paid, asset),
+    owner,
+    countsOf: (callback, paid, facts, asset) => countsOf(compiled, callback, paid, { ...facts, asset }),
+  };
+}
+
+function sharedCounter(
+  name: string,
+  { rule, of, symbol = 'all', across = 'source' }: CounterIdentity,
+  per: readonly string[],
+  window: CountingWindow,
+): SharedCounter {
+  const same = (text: string): SharedCounter['agreement'][string] => ({ text, identity: text });
+  return {
+    name,
+    agreement: {
+      rule: same(rule),
+      per: same(`[${per.join(', ')}]`),
+      window,
+      across: same(across),
+      symbol: same(symbol),
+      ...(of === undefined ? {} : { of: same(canonicalJson(of)) }),
+    },
   };
 }
 
 /**
  * The canonical names, sorted, so that their order has no effect. Without `source`, because the store counts
- * by source in any case.
+ * by source in any case, unless it counts across a group.
  */
-function compilePer(names: readonly string[], context: RuleContext): readonly string[] | undefined {
+function compilePer(
+  { per: names = [], across }: Partial<Pick<CounterIdentity, 'per' | 'across'>>,
+  context: RuleContext,
+): readonly string[] | undefined {
   const members = names.map((name, index) => memberOf(name, ['per', index], context));
   const known = members.filter((member) => member !== undefined);
   if (known.length < members.length) return undefined;
+  if (across === 'group' && known.some(isSource)) {
+    return context.fault(
+      ['per'],
+      'it would count each source alone, and all sources of a group together',
+      'leave source out of per, or leave across out',
+    );
+  }
   return [...new Set(known)].filter((member) => !isSource(member)).sort();
 }
 
@@ -205,16 +287,23 @@ interface Compiled {
   /** The index of `to` in `per`; -1 if it is not there. */
   readonly to: number;
   readonly counter: string;
+  readonly acrossGroup: boolean;
   /** The key of the only count if `per` is empty. */
   readonly onlyKey: string;
 }
 
 function countsOf(
-  { per, to, counter, onlyKey }: Compiled,
+  { per, to, counter, acrossGroup, onlyKey }: Compiled,
   callback: Callback,
   paid: readonly string[],
-  symbol: string | undefined,
+  { group: ownGroup, asset: symbol }: Pick<Facts, 'group'> & { readonly asset: string | undefined },
 ): Counts | RuleOutcome {
+  const { source } = callback;
+  const group = acrossGroup ? ownGroup : undefined;
+  if (acrossGroup && group === undefined) {
+    const because = `the source ${source} has no group in the settings, across which this rule counts`;
+    return { ...refuse(because, { source }), afresh: true };
+  }
   const by: string[] = [];
   const described: string[] = [];
   const values: Record<string, string> = {};
@@ -228,13 +317,18 @@ function countsOf(
     described.push(formatMember(member, isTo ? paid : found));
     values[member] = isTo ? paid.join(' ') : value;
   }
-  const countFor = (each: readonly string[]) => ({ key: keyOf(counter, each), by: each });
+  if (group !== undefined) {
+    described.push(`group ${group}`);
+    values['group'] = group;
+  }
+  const countFor = (each: readonly string[]) => ({
+    key: groupedKey(group, per.length === 0 ? onlyKey : keyOf(counter, each)),
+    by: each,
+  });
   return {
-    counts:
-      to === -1
-        ? [per.length === 0 ? { key: onlyKey, by } : countFor(by)]
-        : paid.map((address) => countFor(by.with(to, address))),
-    text: described.join(', ') || `source ${callback.source}`,
+    counts: to === -1 ? [countFor(by)] : paid.map((address) => countFor(by.with(to, address))),
+    group,
+    text: described.join(', ') || `source ${source}`,
     values,
   };
 }
@@ -244,18 +338,18 @@ const NONE: readonly string[] = [];
 interface RoomRequest {
   readonly counted: CountedAmounts;
   readonly max: Bound;
-  readonly nowMs: number;
+  readonly facts: Pick<Facts, 'nowMs' | 'group'>;
 }
 
 function claimRoom(
   { window, isByAddress, countsOf: countsFor }: Counting,
   callback: Callback,
-  { counted, max, nowMs }: RoomRequest,
+  { counted, max, facts }: RoomRequest,
 ): RuleOutcome {
   const paid = isByAddress ? counted.payouts.map(({ to }) => to) : NONE;
-  const found = countsFor(callback, paid, counted.symbol);
+  const found = countsFor(callback, paid, facts, counted.symbol);
   if ('verdict' in found) return found;
-  const { window: span, valid } = window.at(nowMs);
+  const { window: span, valid } = window.at(facts.nowMs);
   return {
     verdict: 'claim',
     because: `${counted.text} more for ${found.text} in ${window.text}, of at most ${max.text}`,

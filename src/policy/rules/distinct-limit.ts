@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Callback } from '../../callback/callback.ts';
 import { DISTINCT_MAX } from '../../claims/distinct.ts';
+import { groupedKey } from '../../claims/window.ts';
 import { canonicalJson } from '../../values/canonical.ts';
+import type { Facts } from '../facts.ts';
 import { valuesOf } from '../members.ts';
 import {
   type Counting,
@@ -111,12 +113,12 @@ rules:
           { type: sign_start, request_id: r4, from: bc1qfrom, to: bc1qfour, amount: '1', symbol: BTC }
         expect: SUCCESS
 `,
-  compile: ({ of, only, per, window, zone, max }, context) => {
+  compile: ({ of, only, per, window, zone, across, counter, max }, context) => {
     const members = entryMembers(of, ['of'], context);
     if (members === undefined) return undefined;
     const counted = { members, only };
     const counting = compileCounting(
-      { rule: NAME, per, window, zone, symbol: undefined, of: counted },
+      { rule: NAME, per, window, zone, symbol: undefined, of: counted, across, counter },
       context,
     );
     if (counting === undefined) return undefined;
@@ -133,14 +135,13 @@ rules:
         `leave it out, or write of: [${[...members, 'symbol'].join(', ')}]`,
       );
     }
-    const { policy, scope } = context;
     // Without the window, so that a value stays known if the window changes.
-    const known = canonicalJson({ policy, rule: NAME, members, per: counting.per, scope });
+    const known = canonicalJson({ ...counting.owner, rule: NAME, members, per: counting.per });
     const limit: Limit = { members, onlyNew: only !== undefined, counting, known, max };
     return {
       ...counting.check,
       compared: { members: [...counting.per, ...members], effect: 'counts as another value' },
-      evaluate: (callback, { nowMs }) => judge(callback, limit, nowMs),
+      evaluate: (callback, facts) => judge(callback, limit, facts),
     };
   },
 });
@@ -157,15 +158,15 @@ interface Limit {
 function judge(
   callback: Callback,
   { members, onlyNew, counting, known, max }: Limit,
-  nowMs: number,
+  facts: Facts,
 ): RuleOutcome {
   const member = members.join(' ');
   const found = entriesToLookUp(callback, members);
   if (!found.ok) return refuse(`${found.missing} is missing`, { member });
   const { entries } = found;
-  const counted = counting.countsOf(callback, counting.isByAddress ? valuesOf(callback, 'to') : []);
+  const counted = counting.countsOf(callback, counting.isByAddress ? valuesOf(callback, 'to') : [], facts);
   if ('verdict' in counted) return counted;
-  const { window, valid } = counting.window.at(nowMs);
+  const { window, valid } = counting.window.at(facts.nowMs);
   const asked = formatMember(member, entries);
   const what = onlyNew ? 'new' : 'different';
   return {
@@ -182,7 +183,7 @@ function judge(
     claims: counted.counts.map(({ key, by }) => ({
       type: 'distinct',
       key,
-      values: entries.map((entry) => keyOf(known, [...by, entry])),
+      values: entries.map((entry) => groupedKey(counted.group, keyOf(known, [...by, entry]))),
       max,
       window,
       onlyNew,

@@ -7,6 +7,8 @@ import { type Duration, durationMs, durationText, wholeNumberText } from './para
 import { ADDRESS_NOTE, type RuleOutcome, defineRule } from './rule.ts';
 
 const NAME = 'lock-out';
+/** Refusals count for each source alone. */
+const NO_GROUP = { group: undefined };
 const UNTIL_LIFTED = 'until-lifted';
 const AFTER = `a whole number from 1 to ${REFUSALS_MAX}`;
 const FOR = `a duration from 1s to 92d, like 1h or 24h, or ${UNTIL_LIFTED}`;
@@ -121,7 +123,7 @@ rules:
   compile: ({ per, after, within, for: period }, context) => {
     // A lock-out that was only observed must not hold later.
     const observed = context.mode === 'observe' ? true : undefined;
-    const counts = groupCounts(per, { rule: NAME, observed }, context);
+    const counts = groupCounts({ per }, { rule: NAME, observed }, context);
     if (counts === undefined) return undefined;
     const limit: Limit = { policy: context.policy, counts, after, within, period };
     return {
@@ -141,7 +143,7 @@ interface Limit {
 }
 
 function judge(callback: Callback, { policy, counts, after, within, period }: Limit): RuleOutcome {
-  const found = counts.countsOf(callback, counts.isByAddress ? valuesOf(callback, 'to') : []);
+  const found = counts.countsOf(callback, counts.isByAddress ? valuesOf(callback, 'to') : [], NO_GROUP);
   if ('verdict' in found) return found;
   return {
     verdict: 'claim',

@@ -123,6 +123,10 @@ export interface Check {
    * reserve in it.
    */
   readonly counter?: string;
+  /** Present if rules of other policies may share the counter. */
+  readonly sharedCounter?: SharedCounter;
+  /** Whether it counts across the sources of a group, and so refuses those without a group. */
+  readonly acrossGroup?: boolean;
   /** How long an approval counts there, at most, in milliseconds. */
   readonly countsMs?: number;
   /** Plugin questions that need an answer before the evaluation. */
@@ -149,6 +153,13 @@ export interface Check {
     /** What happens to the other spelling, as the end of a sentence: `is not denied`. */
     readonly effect: string;
   };
+}
+
+/** A counter that rules of several policies name. */
+export interface SharedCounter {
+  readonly name: string;
+  /** What these rules must agree in, by the name of the parameter: how they write it, and what it means. */
+  readonly agreement: Readonly<Record<string, { readonly text: string; readonly identity: string }>>;
 }
 
 export type ListedRead =

@@ -54,10 +54,12 @@ export const valueLimit = defineRule({
         .describe('Sums the values within a window, like window-limit: 24h, 365d, day, year.'),
       zone: countingParameters.zone,
       approvals: approvalsOnly,
+      across: countingParameters.across,
+      counter: countingParameters.counter,
     })
-    .superRefine(({ per, window, zone }, context) => {
+    .superRefine(({ per, window, zone, across, counter }, context) => {
       if (window !== undefined) return;
-      for (const [name, given] of Object.entries({ per, zone })) {
+      for (const [name, given] of Object.entries({ per, zone, across, counter })) {
         if (given === undefined) continue;
         context.addIssue({
           code: 'custom',
@@ -125,7 +127,7 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: ETH, orderAmount: '1' }
         expect: { verdict: FAILURE, rule: value-limit#1, because: there is no price for ETH }
 `,
-  compile: ({ max: greatest, maxAge, per, window, zone, approvals }, context) => {
+  compile: ({ max: greatest, maxAge, per, window, zone, across, counter: name, approvals }, context) => {
     checkApprovals(approvals, context);
     warnOfZero(greatest, 'max', context);
     const limit = { max: toBound(greatest), maxAge, approvals, isPerAsset: per?.includes('symbol') === true };
@@ -139,10 +141,9 @@ rules:
         evaluate: (callback, facts) => judge(callback, facts, { ...limit, counter: undefined }),
       };
     }
-    const counter = compileCounter(
-      { rule: 'value-limit', per, window, zone, symbol: undefined, of: approvals && 'approvals' },
-      context,
-    );
+    const of = approvals && 'approvals';
+    const counting = { rule: 'value-limit', per, window, zone, symbol: undefined, of, across, counter: name };
+    const counter = compileCounter(counting, context);
     return (
       counter && {
         ...counter.check,
@@ -228,7 +229,7 @@ function judgeSum(
     payouts: payoutsOf(valued),
     ...(isPerAsset && valued[0] !== undefined ? { symbol: valued[0].symbol } : {}),
   };
-  const outcome = counter.claim(callback, counted, max, facts.nowMs);
+  const outcome = counter.claim(callback, counted, max, facts);
   // The callback lacks a member in `per`, and another price does not change that.
   if (outcome.verdict !== 'claim') return { ...outcome, usesPrices: true };
   return {

@@ -17,6 +17,7 @@ export const velocityLimit = defineRule({
       'recipient and spender, or each asset.',
     ...countingNotes,
     ONE_SYMBOL_NOTE,
+    'With `counter`, callbacks of all symbols count together.',
   ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z.strictObject({
@@ -75,20 +76,19 @@ rules:
         payment: { appOrderId: '11', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
         expect: SUCCESS
 `,
-  compile: ({ per, window, zone, max }, context) => {
+  compile: ({ per, window, zone, across, counter: name, max }, context) => {
     const most = toBound(max);
     const [bySymbol, byAddress] = ['symbol', 'to'].map((member) => per?.includes(member) === true);
-    const counter = compileCounter(
-      { rule: 'velocity-limit', per, window, zone, symbol: onlySymbol(context) },
-      context,
-    );
+    const one = name === undefined ? onlySymbol(context) : undefined;
+    const counting = { rule: 'velocity-limit', per, window, zone, symbol: one, across, counter: name };
+    const counter = compileCounter(counting, context);
     return (
       counter && {
         ...counter.check,
-        evaluate: (callback, { nowMs }) => {
+        evaluate: (callback, facts) => {
           const claim = (recipients: readonly string[], asset: { readonly symbol?: string }): RuleOutcome => {
             const payouts = [...new Set(recipients)].map((to) => ({ to, amount: ONE }));
-            return counter.claim(callback, { total: ONE, text: '1', payouts, ...asset }, most, nowMs);
+            return counter.claim(callback, { total: ONE, text: '1', payouts, ...asset }, most, facts);
           };
           if (callback.movements === undefined) {
             // The counter checks the addresses if it counts by them.

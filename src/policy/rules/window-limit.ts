@@ -94,44 +94,32 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: ETH, orderAmount: '1' }
         expect: { verdict: FAILURE, rule: window-limit#1, because: ETH is not in the table }
 `,
-  compile: ({ per, window, zone, max, by, approvals }, context) => {
+  compile: ({ per, window, zone, across, counter: name, max, by, approvals }, context) => {
     checkApprovals(approvals, context);
     if (by === undefined) checkOneCoin(per, context);
     warnOfZero(max, 'max', context);
     warnOfUnusedSymbols({ max }, context);
     const maxFor = boundLookup(max);
+    const of = approvals && 'approvals';
+    const counting = { rule: 'window-limit', window, zone, of, across, counter: name };
     const counter = compileCounter(
       by === undefined
-        ? {
-            rule: 'window-limit',
-            per,
-            window,
-            zone,
-            symbol: onlySymbol(context),
-            of: approvals && 'approvals',
-          }
-        : {
-            rule: 'window-limit',
-            per: [...(per ?? []), 'symbol'],
-            window,
-            zone,
-            symbol: undefined,
-            of: approvals && 'approvals',
-          },
+        ? { ...counting, per, symbol: onlySymbol(context) }
+        : { ...counting, per: [...(per ?? []), 'symbol'], symbol: undefined },
       context,
     );
     return (
       counter && {
         ...counter.check,
         judgesAmounts: approvals === undefined ? 'all' : 'approvals',
-        evaluate: (callback, { nowMs }) => {
+        evaluate: (callback, facts) => {
           const [first, ...others] = amountsOf(callback, approvals).map(
             ({ symbol, amount, text, payouts }) => {
               const limit = maxFor(symbol);
               if (limit === undefined) return refuse(`${symbol} is not in the table`, { symbol });
               if (amount === 'unlimited') return refuse('the amount is unlimited');
               const counted = { total: amount, text, payouts, symbol };
-              return counter.claim(callback, counted, limit, nowMs);
+              return counter.claim(callback, counted, limit, facts);
             },
           );
           if (first !== undefined) return allOf([first, ...others]);

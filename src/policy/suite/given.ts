@@ -13,6 +13,7 @@ import {
   orderShape,
   priceShape,
   readShape,
+  valueProblem,
 } from './shape.ts';
 import { type GivenState, type GivenList, type GivenOrder, NOTHING_GIVEN } from './suite.ts';
 
@@ -29,13 +30,38 @@ export function readGiven(
   if (written === undefined) return NOTHING_GIVEN;
   readShape(problems, givenShape, written, path);
   if (!isObject(written)) return NOTHING_GIVEN;
-  const { lists, prices, orders, answers } = written;
+  const { lists, prices, orders, answers, groups } = written;
   return {
     lists: readLists(problems, lists, [...path, 'lists'], nowMs),
     prices: readPrices(problems, prices, [...path, 'prices']),
     orders: readOrders(problems, orders, [...path, 'orders']),
     answers: readAnswers(problems, answers, [...path, 'answers']),
+    groups: readGroups(problems, groups, [...path, 'groups']),
   };
+}
+
+/** As the settings have them: a source belongs to one group. */
+function readGroups(problems: Problem[], written: Json | undefined, path: Path): GivenState['groups'] {
+  const groups = new Map<string, string>();
+  for (const [group, sources] of entriesOf(
+    problems,
+    written,
+    path,
+    'sources by group, like { all: [shop] }',
+  )) {
+    const at = [...path, group];
+    for (const [index, source] of itemsOf(problems, sources, at, 'a list of sources').entries()) {
+      const known = typeof source === 'string' ? groups.get(source) : undefined;
+      if (typeof source !== 'string')
+        problems.push(valueProblem([...at, index], source, 'the name of a source'));
+      else if (known === undefined) groups.set(source, group);
+      else {
+        const message = `${source} is in the group ${known} already`;
+        problems.push({ path: [...at, index], of: 'value', message, fix: 'name it in one group' });
+      }
+    }
+  }
+  return groups;
 }
 
 function readLists(

@@ -56,6 +56,7 @@ export const givenShape = z.strictObject({
   prices: z.unknown().optional().describe('Prices by asset.'),
   orders: z.unknown().optional().describe('Announced orders.'),
   answers: z.unknown().optional().describe('The answers of services and modules, by name.'),
+  groups: z.unknown().optional().describe('The groups of sources: by group, its sources.'),
 });
 
 export const listValueShape = z.strictObject({

@@ -24,6 +24,8 @@ export interface GivenState {
     readonly name: string;
     readonly verdict: PluginAnswer['verdict'];
   }[];
+  /** The group of each source that has one. */
+  readonly groups: ReadonlyMap<string, string>;
 }
 
 export interface GivenList {
@@ -61,4 +63,10 @@ export interface Expectation {
   readonly because?: string | undefined;
 }
 
-export const NOTHING_GIVEN: GivenState = { lists: [], prices: [], orders: [], answers: [] };
+export const NOTHING_GIVEN: GivenState = {
+  lists: [],
+  prices: [],
+  orders: [],
+  answers: [],
+  groups: new Map(),
+};

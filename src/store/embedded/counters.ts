@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Window, WindowClaim } from '../../claims/window.ts';
+import { type Window, type WindowClaim, groupOfKey } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
 import type { CountedReservation } from '../store.ts';
 import { amount, integer, text } from './rows.ts';
@@ -55,7 +55,8 @@ export function createCounters(connection: DatabaseSync): Counters {
   const dropBuckets = connection.prepare('DELETE FROM bucket WHERE source = ? AND key = ?');
   const drop = connection.prepare('DELETE FROM counter WHERE source = ? AND key = ?');
 
-  const used: Counters['used'] = (source, { key, window }, nowMs) => {
+  const used: Counters['used'] = (of, { key, window }, nowMs) => {
+    const source = ownerOf(of, key);
     const row = find.get(source, key);
     if (row === undefined) return 0n;
     const { horizonMs } = bucketOf(window, nowMs);
@@ -70,21 +71,23 @@ export function createCounters(connection: DatabaseSync): Counters {
     source: string,
     { key, bucketEndMs }: Pick<CountedReservation, 'key' | 'bucketEndMs'>,
   ): Amount => {
-    const bucket = findBucket.get(source, key, bucketEndMs);
+    const bucket = findBucket.get(ownerOf(source, key), key, bucketEndMs);
     return bucket === undefined ? 0n : amount(bucket, 'amount');
   };
 
   return {
     used,
     has: (source, reservation) => inBucket(source, reservation) >= reservation.amount,
-    giveBack(source, reservation) {
+    giveBack(of, reservation) {
       const { key, bucketEndMs } = reservation;
+      const source = ownerOf(of, key);
       const counter = find.get(source, key);
       if (counter === undefined) throw new Error(`the counter ${key} has a bucket and no total`);
       retotal.run(String(amount(counter, 'total') - reservation.amount), source, key);
       saveBucket.run(source, key, bucketEndMs, String(inBucket(source, reservation) - reservation.amount));
     },
-    add(source, claim, nowMs, { held, added }) {
+    add(of, claim, nowMs, { held, added }) {
+      const source = ownerOf(of, claim.key);
       const { endMs, expiresMs } = bucketOf(claim.window, nowMs);
       const before = inBucket(source, { key: claim.key, bucketEndMs: endMs });
       save.run(source, claim.key, String(held + added), expiresMs);
@@ -99,6 +102,9 @@ export function createCounters(connection: DatabaseSync): Counters {
     },
   };
 }
+
+/** The rows of what a group shares belong to no source, so each source of the group finds them. */
+export const ownerOf = (source: string, key: string): string => (groupOfKey(key) === undefined ? source : '');
 
 /** The bucket for an amount that is reserved now. A calendar period is one bucket. */
 interface Bucket {
@@ -140,11 +146,11 @@ export function createMarks(connection: DatabaseSync): Marks {
   const drop = connection.prepare('DELETE FROM mark WHERE source = ? AND key = ?');
   return {
     markedAtMs(source, key) {
-      const row = find.get(source, key);
+      const row = find.get(ownerOf(source, key), key);
       return row === undefined ? 0 : integer(row, 'made_ms');
     },
     make(source, key, nowMs) {
-      save.run(source, key, nowMs, nowMs);
+      save.run(ownerOf(source, key), key, nowMs, nowMs);
     },
     expire(beforeMs, limit) {
       for (const row of expired.all(beforeMs, limit)) drop.run(text(row, 'source'), text(row, 'key'));

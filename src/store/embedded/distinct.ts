@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type DistinctClaim, type DistinctResult, DISTINCT_MAX } from '../../claims/distinct.ts';
-import type { Marks } from './counters.ts';
+import { type Marks, ownerOf } from './counters.ts';
 import { integer } from './rows.ts';
 
 /** Counters of different values: see DistinctClaim. */
@@ -44,14 +44,15 @@ export function createDistinctCounters(connection: DatabaseSync): DistinctCounte
   );
   return {
     count(source, key, nowMs) {
-      const row = count.get(source, key, nowMs);
+      const row = count.get(ownerOf(source, key), key, nowMs);
       return row === undefined ? 0 : integer(row, 'values_counted');
     },
     has(source, key, value, nowMs) {
-      const row = find.get(source, key, value);
+      const row = find.get(ownerOf(source, key), key, value);
       return row !== undefined && integer(row, 'until_ms') > nowMs;
     },
-    add(source, { key, window }, values, nowMs) {
+    add(of, { key, window }, values, nowMs) {
+      const source = ownerOf(of, key);
       const untilMs = window.type === 'calendar' ? window.endMs : nowMs + window.lengthMs;
       for (const value of values) save.run(source, key, value, untilMs);
       dropExpired.run(source, key, nowMs);

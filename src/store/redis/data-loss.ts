@@ -12,6 +12,7 @@ import {
   updateCopies,
 } from './in-force.ts';
 import { type RedisParts, clockArgument } from './parts.ts';
+import { readPlaces } from './places.ts';
 import { loadScript, run } from './script.ts';
 
 /*
@@ -141,8 +142,9 @@ function createLossFreezer(parts: RedisParts, memory: ProcessMemory): (loss: Los
     const { sequence, freezes, lastFreezeNumber } = memory.seen();
     const args = [clockArgument(parts), reason, by, epoch, newEpoch(), sequence, freezes, lastFreezeNumber];
     await run(connection, declareLossScript, [keys.inForce], args);
-    // An emptied Redis does not know the sources, and each needs the freeze.
+    // An emptied Redis does not know the sources and their places, and each needs the freeze.
     const sources = memory.sources();
+    await readPlaces(parts, sources);
     if (sources.length > 0) await connection.call('sadd', [keys.sources, ...sources]);
     const state = await read(parts, memory);
     if (state.epoch === undefined) throw lossError(found);

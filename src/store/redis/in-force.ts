@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Control, Freeze } from '../store.ts';
 import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
+import { readPlaces } from './places.ts';
 import { digits, parseJson, parseReply, optionalText, text, texts } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
@@ -215,8 +216,12 @@ export async function registerSources(
   );
 }
 
-export async function knownSources({ connection, keys }: RedisParts): Promise<readonly string[]> {
-  return parseReply(texts, 'the sources', await connection.call('smembers', [keys.sources]));
+export async function knownSources(parts: RedisParts): Promise<readonly string[]> {
+  const { connection, keys } = parts;
+  const known = parseReply(texts, 'the sources', await connection.call('smembers', [keys.sources]));
+  // A source is placed before it is known, so now all of these are.
+  await readPlaces(parts);
+  return known;
 }
 
 // ---- reading the record ----

@@ -1,6 +1,9 @@
+import { groupOfKey } from '../../claims/window.ts';
+
 /**
  * The names of keys. All keys that one `settle` uses carry the hash tag of their source, so they are in one
- * slot of a Cluster. Keys that hold for all sources carry the tag `global`. No key of a source equals one of
+ * slot of a Cluster. If the source is in the slot of a group (see places.ts), the first tag is that of the group.
+ * Counters of a group always have its tag. Keys that hold for all sources carry the tag `global`. No key of a source equals one of
  * the global keys, so a source may be called `global`.
  */
 export interface Keys {
@@ -33,7 +36,11 @@ export interface SourceKeys {
   readonly lockouts: string;
 }
 
-export function createKeys(prefix: string): Keys {
+/** `groupOf`: the group in whose slot the keys of a source are, if it has no slot of its own. */
+export function createKeys(
+  prefix: string,
+  groupOf: (source: string) => string | undefined = () => undefined,
+): Keys {
   const start = escaped(prefix);
   const global = `${start}:{global}`;
   return {
@@ -47,17 +54,22 @@ export function createKeys(prefix: string): Keys {
     barrier: `${global}:barrier`,
     changed: `${global}:changed`,
     of(source) {
-      const own = `${start}:{${escaped(source)}}`;
+      const group = groupOf(source);
+      const own = `${start}:${group === undefined ? '' : groupTag(group)}{${escaped(source)}}`;
+      const countedIn = (key: string): string => {
+        const counting = groupOfKey(key);
+        return counting === undefined ? own : `${start}:${groupTag(counting)}`;
+      };
       return {
         control: `${own}:control`,
         barrier: `${own}:barrier`,
         lists: `${own}:lists`,
         journal: `${own}:journal`,
         subject: (subject) => `${own}:subject:${subject}`,
-        counter: (key) => `${own}:window:${key}`,
-        distinct: (key) => `${own}:distinct:${key}`,
+        counter: (key) => `${countedIn(key)}:window:${key}`,
+        distinct: (key) => `${countedIn(key)}:distinct:${key}`,
         list: (list) => `${own}:list:${list}`,
-        mark: (key) => `${own}:mark:${key}`,
+        mark: (key) => `${countedIn(key)}:mark:${key}`,
         order: (subject) => `${own}:order:${subject}`,
         refusals: (key) => `${own}:refusals:${key}`,
         lockouts: `${own}:lockouts`,
@@ -65,6 +77,9 @@ export function createKeys(prefix: string): Keys {
     },
   };
 }
+
+/** No source has this tag: names in the settings have no `@`. */
+const groupTag = (group: string): string => `{@${escaped(group)}}`;
 
 /**
  * Escapes braces, which delimit hash tags, and the empty name, because an empty tag does not count as one.

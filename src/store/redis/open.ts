@@ -21,6 +21,7 @@ import { createLists } from './lists.ts';
 import { createLockouts } from './lockouts.ts';
 import { createOrders } from './orders.ts';
 import type { RedisParts } from './parts.ts';
+import { assertPlaced, createPlaces, readPlaces } from './places.ts';
 import { createPrices } from './prices.ts';
 import { createReleases } from './releases.ts';
 import { type Durability, createReplication } from './replication.ts';
@@ -31,6 +32,8 @@ export type RedisStoreOptions = RedisServer &
   Partial<RedisTimeouts> & {
     /** The start of each key. Stores with different prefixes can share a Redis. Default `countersign`. */
     readonly prefix?: string;
+    /** By source, the group that it has in the settings. On a Cluster, it decides where new sources are. */
+    readonly groups?: ReadonlyMap<string, string>;
     /** Default 400 days each. */
     readonly retention?: Retention;
     /** Default: no replicas. `timeoutMs` must not exceed `commandTimeoutMs`. */
@@ -61,9 +64,11 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     connectTimeoutMs: options.connectTimeoutMs ?? DEFAULT_TIMEOUTS.connectTimeoutMs,
   };
   const connection = createConnection(options, timeouts);
+  const places = createPlaces(connection.isCluster, options.groups ?? new Map());
   const parts: RedisParts = {
     connection,
-    keys: createKeys(options.prefix ?? 'countersign'),
+    keys: createKeys(options.prefix ?? 'countersign', places.groupOf),
+    places,
     retention: options.retention ?? DEFAULT_RETENTION,
     clock: options.clock,
     clockBounds: options.clockBounds,
@@ -89,6 +94,8 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     ...createServices(parts),
   };
   await Promise.all([connection.connectedOrTimedOut(), replication?.connectedOrTimedOut()]);
+  // If this fails, `checkSafety` and `register` read them, and what needs them rejects until then.
+  await readPlaces(parts).catch(() => undefined);
   const watchers = createWatchers(parts);
   return {
     name: 'redis',
@@ -98,6 +105,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     async checkSafety() {
       const unsafe = unsafeReason(await inspectRedis(parts));
       if (unsafe !== undefined) throw new CountersignError('STORE_UNSAFE', unsafe);
+      await assertPlaced(parts);
     },
     pendingLoss: () => losses.pendingReason(),
     health: () => health(parts),

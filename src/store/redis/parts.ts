@@ -4,11 +4,13 @@ import type { Elapsed } from '../elapsed.ts';
 import type { Retention } from '../retention.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
+import type { Places } from './places.ts';
 
 /** What every verb of the store uses. */
 export interface RedisParts {
   readonly connection: Connection;
   readonly keys: Keys;
+  readonly places: Places;
   readonly retention: Retention;
   /** A test's clock. Undefined otherwise: the time is that of Redis. */
   readonly clock: Clock | undefined;

@@ -15,6 +15,7 @@ import {
   registerSources,
 } from './in-force.ts';
 import { type RedisParts, clockArgument } from './parts.ts';
+import { readPlaces } from './places.ts';
 import { digits, parseJson, parseReply, optionalText, text, texts } from './reply.ts';
 import { loadScript, run } from './script.ts';
 import { advanceTime } from './time.ts';
@@ -124,13 +125,15 @@ const oneAsTrue = z.number().transform((reply) => reply === 1);
 /**
  * Registers sources, in this order:
  *
- * 1. New sources get the epoch. Therefore a known source without an epoch has lost it.
- * 2. All names are added to the known sources. A change from now on updates their copies too.
- * 3. The copies are updated, including every earlier change. Until then, settles are `stale`.
+ * 1. New sources get their places.
+ * 2. New sources get the epoch. Therefore a known source without an epoch has lost it.
+ * 3. All names are added to the known sources. A change from now on updates their copies too.
+ * 4. The copies are updated, including every earlier change. Until then, settles are `stale`.
  */
 async function register(parts: RedisParts, losses: LossDetection, sources: readonly string[]): Promise<void> {
   if (sources.length === 0) return;
   const { connection, keys } = parts;
+  await readPlaces(parts, sources);
   losses.addSources(sources);
   const before = await losses.readState();
   const reply = await connection.call('smismember', [keys.sources, ...sources]);

@@ -21,7 +21,8 @@ export interface StoreUnderTest {
   readonly close: () => Promise<void>;
 }
 
-export type OpenStore = () => Promise<StoreUnderTest>;
+/** `groups`: the group of each source that has one. */
+export type OpenStore = (groups?: ReadonlyMap<string, string>) => Promise<StoreUnderTest>;
 
 export function createTestClock(nowMs: number): TestClock {
   const clock: TestClock = {

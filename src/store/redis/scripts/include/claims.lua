@@ -124,7 +124,7 @@ local window_kind, windows = {}, {}
 
 function window_kind.read(claim, header, rest, at, step)
   local remembered, amount, max, length_ms, bucket_ms, end_ms =
-    string.match(header, '^(r:%x+) (%w+) (%w+) (%d+) (%d+) (%d+)$', rest)
+    string.match(header, '^(r:[%w@-]+) (%w+) (%w+) (%d+) (%d+) (%d+)$', rest)
   if not remembered then error('unknown claim: ' .. header) end
   claim.remembered, claim.amount, claim.max = remembered, amount_read(amount), amount_read(max)
   claim.length_ms, claim.ends = tonumber(length_ms), tonumber(end_ms)
@@ -208,7 +208,7 @@ local distinct_kind, distincts = {}, {}
 
 function distinct_kind.read(claim, header, rest, at, step)
   local remembered, max, length_ms, end_ms, only_new, count =
-    string.match(header, '^(r:%x+) (%d+) (%d+) (%d+) ([01]) (%d+)$', rest)
+    string.match(header, '^(r:[%w@-]+) (%d+) (%d+) (%d+) ([01]) (%d+)$', rest)
   if not remembered then error('unknown claim: ' .. header) end
   claim.remembered, claim.max, claim.values = remembered, tonumber(max), {}
   claim.ends = length_ms == '0' and tonumber(end_ms) or step.now + tonumber(length_ms)

@@ -1,0 +1,57 @@
+import { isDisjoint } from './diff-scope.ts';
+import { type PolicyFault, faultOfFile } from './fault.ts';
+import type { CompiledPolicy, CompiledRule } from './release.ts';
+import type { SharedCounter } from './rules/rule.ts';
+
+/** A rule that names its counter. */
+interface Sharer {
+  readonly policy: CompiledPolicy;
+  readonly rule: CompiledRule;
+  readonly shared: SharedCounter;
+}
+
+/**
+ * Reports rules of different policies that name one counter but would count differently, and those that would
+ * both count one callback.
+ */
+export function sharedCounterFaults(policies: readonly CompiledPolicy[]): readonly PolicyFault[] {
+  const sharers = policies.flatMap((policy) =>
+    policy.rules.flatMap((rule): readonly Sharer[] =>
+      rule.sharedCounter === undefined ? [] : [{ policy, rule, shared: rule.sharedCounter }],
+    ),
+  );
+  const byName = Map.groupBy(sharers, ({ shared }) => shared.name);
+  return [...byName.values()].flatMap((all) =>
+    all.flatMap((sharer, at) => {
+      const before = all.slice(0, at).filter(({ policy }) => policy !== sharer.policy);
+      return faultAmong(sharer, before) ?? [];
+    }),
+  );
+}
+
+function faultAmong(sharer: Sharer, others: readonly Sharer[]): PolicyFault | undefined {
+  const { policy, rule, shared } = sharer;
+  for (const other of others) {
+    for (const [name, { text, identity }] of Object.entries(shared.agreement)) {
+      const theirs = other.shared.agreement[name];
+      if (theirs === undefined || theirs.identity === identity) continue;
+      const message = `the counter ${shared.name} has ${name} ${text} here, and ${theirs.text} in ${nameOf(other)}`;
+      return faultOf(rule, policy, message, `write the same ${name} in both, or name another counter`);
+    }
+    if (isDisjoint(policy, other.policy)) continue;
+    const message = `a callback could count twice under the counter ${shared.name}, here and in ${nameOf(other)}`;
+    const fix = 'name different sources or symbols under when of the two policies, or name another counter';
+    return faultOf(rule, policy, message, fix);
+  }
+  return undefined;
+}
+
+function nameOf({ policy, rule: { name, place } }: Sharer): string {
+  const at = place === undefined ? '' : ` (${place.file}:${place.line})`;
+  return `${policy.name}/${name}${at}`;
+}
+
+function faultOf(rule: CompiledRule, policy: CompiledPolicy, message: string, fix: string): PolicyFault {
+  const fault = faultOfFile(`release, policy ${policy.name}`, `${rule.name}: ${message}`, fix);
+  return rule.place === undefined ? fault : { ...fault, ...rule.place, message };
+}
