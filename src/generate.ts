@@ -7,7 +7,8 @@ import { examplesPage } from './release/examples.ts';
 import { generatedSettingsFiles } from './settings/generated.ts';
 
 /**
- * Writes the files that are generated from the schemas and the examples. Tests check that the checked-in files are current.
+ * Writes the files that are generated from the schemas and the examples. Tests check that the checked-in
+ * files are current.
  */
 for (const [path, content] of [
   ...generatedSettingsFiles(),

@@ -30,9 +30,9 @@ import { type WindowClaim, type WindowResult, explainWindow, windowClaim, window
 
 /**
  * A condition that only the store can check, as part of settle. An approval requires that every claim with
- * `decides` holds, and one alternative of each choice. It makes the reservations of window, distinct,
- * mark and order claims, also of those that only observe, and in choices those of the alternative that is taken; the other
- * kinds reserve nothing. A refusal makes those of refusals claims.
+ * `decides` holds, and one alternative of each choice. It makes the reservations of window, distinct, mark
+ * and order claims, also of those that only observe, and in choices those of the alternative that is taken;
+ * the other kinds reserve nothing. A refusal makes those of refusals claims.
  */
 export type Claim =
   ListClaim | AgedClaim | WindowClaim | DistinctClaim | MarkClaim | OrderClaim | SpeedUpClaim | RefusalsClaim;
@@ -60,8 +60,8 @@ type Requested<C> = C extends unknown ? Omit<C, 'result' | 'decides' | 'final' |
 export type ClaimRequest = Requested<Claim>;
 
 /**
- * The most claims, and the most values that they look up, of one decision. Settle is one atomic step that blocks the
- * store. At these bounds it takes Redis about 30 ms (docs/sizing.md).
+ * The most claims, and the most values that they look up, of one decision. Settle is one atomic step that
+ * blocks the store. At these bounds it takes Redis about 30 ms (docs/sizing.md).
  */
 export const BOUNDS = { claims: 1000, values: 4000 } as const;
 

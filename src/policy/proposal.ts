@@ -96,13 +96,17 @@ const choice: z.ZodType<Choice> = z.strictObject({
     .readonly(),
 });
 
-/** The journal form of a proposal. Old entries have results as objects, and none of `afresh`, `finalBy`, `lastingBy` and `prices`. */
+/**
+ * The journal form of a proposal. Old entries have results as objects, and none of `afresh`, `finalBy`,
+ * `lastingBy` and `prices`.
+ */
 const proposalSchema = z.strictObject({
   /** The revision that was evaluated; the empty text if no revision was in force. */
   revision: z.string(),
   approves: z.boolean(),
   /**
-   * A reason to refuse that does not come from a rule: nothing is in force, no policy covers the callback, or there are more claims than BOUNDS allow.
+   * A reason to refuse that does not come from a rule: nothing is in force, no policy covers the callback, or
+   * there are more claims than BOUNDS allow.
    */
   refusal: z.enum(['NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS']).optional(),
   results: z.array(z.union([listedResult, ruleResult])).readonly(),

@@ -102,9 +102,9 @@ function isFault(name: string): name is Fault {
 const WRITTEN = /^\s*([a-z0-9-]+)(?:=(\d{1,3})|@([^\s@]{1,128}))?\s*$/;
 
 /**
- * Reads `late=20,bill,sign-twice@w-1`: faults or groups of them (`tamper`, `bill`, `sign`, `answer`, `wire`, `all`), each
- * with a whole number of per cent, or with the one id for which it occurs. A fault with neither always occurs.
- * Throws USAGE.
+ * Reads `late=20,bill,sign-twice@w-1`: faults or groups of them (`tamper`, `bill`, `sign`, `answer`, `wire`,
+ * `all`), each with a whole number of per cent, or with the one id for which it occurs. A fault with neither
+ * always occurs. Throws USAGE.
  */
 export function readFaults(written: string): FaultRates {
   const rates = new Map<Fault, Rate>();

@@ -106,14 +106,14 @@ export type DecisionCode =
  *    different windows could be repeated together and exceed the limit. The claims of alternatives are checked
  *    only until one alternative holds. A window claim of an alternative also compares what the subject reserved
  *    with its limit, because another alternative may have reserved it. The settlement approves if the proposal
- *    approves, every deciding claim holds, and so does an alternative of each deciding choice. Marks, orders and speed-ups are described with their
- *    claims. Only an approval makes a mark or uses up an order.
+ *    approves, every deciding claim holds, and so does an alternative of each deciding choice. Marks, orders and
+ *    speed-ups are described with their claims. Only an approval makes a mark or uses up an order.
  * 5. If the same question was decided before, that decision may be repeated. An approval is repeated if the
  *    settlement approves now. A refusal is repeated if it is final, or if its revision and the versions of
  *    its lists are still the same. It is decided again if everything that refused (the proposal, deciding
- *    claims, deciding choices) is marked `afresh`: such a refusal may change without a push. A repeat is journalled as
- *    `repeat`, and names the first decision. A repeated approval makes every reservation of its claims that
- *    was never made, for example because a policy is new, or that does not count any more.
+ *    claims, deciding choices) is marked `afresh`: such a refusal may change without a push. A repeat is
+ *    journalled as `repeat`, and names the first decision. A repeated approval makes every reservation of its
+ *    claims that was never made, for example because a policy is new, or that does not count any more.
  *    A refusal that is decided anew counts for the lock-outs of its claims: see RefusalsClaim.
  * 6. Otherwise the step writes the decision, the reservations of an approval (also those of claims that only
  *    observe, whether they hold or not) and a journal entry of type `decision`: `decided`.

@@ -2,9 +2,9 @@ import { groupOfKey } from '../../claims/window.ts';
 
 /**
  * The names of keys. All keys that one `settle` uses carry the hash tag of their source, so they are in one
- * slot of a Cluster. If the source is in the slot of a group (see places.ts), the first tag is that of the group.
- * Counters of a group always have its tag. Keys that hold for all sources carry the tag `global`. No key of a source equals one of
- * the global keys, so a source may be called `global`.
+ * slot of a Cluster. If the source is in the slot of a group (see places.ts), the first tag is that of the
+ * group. Counters of a group always have its tag. Keys that hold for all sources carry the tag `global`. No
+ * key of a source equals one of the global keys, so a source may be called `global`.
  */
 export interface Keys {
   readonly inForce: string;
