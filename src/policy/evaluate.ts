@@ -70,10 +70,13 @@ interface Known {
  * something is unknown. `requires`: what the store must find.
  */
 type Standing =
-  | { readonly state: 'absent' | 'fails' }
+  | { readonly state: 'absent' }
+  /** `afresh`: everything that fails may hold later without a push. */
+  | { readonly state: 'fails'; readonly afresh: boolean }
   | { readonly state: 'holds'; readonly covers: boolean; readonly requires: readonly Requirement[] };
 
-const FAILS: Standing = { state: 'fails' };
+const FAILS: Standing = { state: 'fails', afresh: false };
+const FAILS_FOR_NOW: Standing = { state: 'fails', afresh: true };
 const ABSENT: Standing = { state: 'absent' };
 const NOTHING: readonly Requirement[] = [];
 const PASSES: Standing = { state: 'holds', covers: true, requires: NOTHING };
@@ -90,7 +93,7 @@ function judge(proposal: ProposalBuilder, entry: CompiledEntry, known: Known, ou
   };
   const failing = (outcome: RuleOutcome): Standing => {
     proposal.add(entry, outcome, position);
-    return FAILS;
+    return fails(outcome.afresh === true || position.changes);
   };
   if (applies.state === 'unclear') return failing(refuseUnclear(applies));
   if (applies.state === 'unmet') {
@@ -120,7 +123,7 @@ function judgeRule(
 ): Standing {
   const outcome = evaluateRule(rule, callback, facts);
   const result = proposal.add(rule, outcome, position);
-  if (outcome.verdict === 'refuse') return FAILS;
+  if (outcome.verdict === 'refuse') return fails(outcome.afresh === true || position.changes);
   // Outside of `any`, the store checks all claims, whatever is required.
   if (outcome.verdict === 'pass' || !position.isChoice) return rule.covers ? PASSES : HOLDS;
   return { state: 'holds', covers: rule.covers, requires: [result] };
@@ -135,14 +138,15 @@ function judgeAll(
 ): Standing {
   const before = proposal.changing;
   const standings = group.entries.map((entry) => judge(proposal, entry, known, position));
-  if (standings.some(({ state }) => state === 'fails')) return FAILS;
+  const failing = standings.filter((standing) => standing.state === 'fails');
+  if (failing.length > 0) return fails(failing.every(({ afresh }) => afresh));
   const holding = standings.filter((standing) => standing.state === 'holds');
   const covers = holding.some((standing) => standing.covers);
   if (isAlternative === true && !covers) {
     // A rule that does not apply now may apply later.
     const mayChange = position.changes || proposal.changing > before;
     proposal.add(group, refuse('none of its rules applies for certain'), { ...position, changes: mayChange });
-    return FAILS;
+    return fails(mayChange);
   }
   if (holding.length === 0) return ABSENT;
   return { state: 'holds', covers, requires: holding.flatMap(({ requires }) => requires) };
@@ -158,19 +162,25 @@ function judgeAny(
   const result = proposal.announce(group, position);
   const inner = { ...position, isChoice: true, isAlternative: true };
   const alternatives: Alternative[] = [];
-  let covers = true;
+  let [covers, afresh] = [true, false];
   for (const entry of group.entries) {
     const from = proposal.length;
     const standing = judge(proposal, entry, known, inner);
     const requires = standing.state === 'holds' ? standing.requires : undefined;
     alternatives.push({ from, to: proposal.length, ...(requires === undefined ? {} : { requires }) });
     covers &&= standing.state !== 'holds' || standing.covers;
+    // Any alternative may hold later, so one that passes by itself is enough.
+    afresh ||= standing.state === 'fails' && standing.afresh;
+    afresh ||=
+      requires?.some((requirement) => typeof requirement === 'object' && requirement.afresh) === true;
     // Later alternatives would never be taken.
     if (requires?.length === 0) break;
   }
-  const standing = proposal.choose(group, { result, alternatives }, position);
+  const standing = proposal.choose(group, { result, alternatives, afresh }, position);
   return standing.state === 'holds' && !covers ? { ...standing, covers } : standing;
 }
+
+const fails = (afresh: boolean): Standing => (afresh ? FAILS_FOR_NOW : FAILS);
 
 const changes = ({ valid, usesPrices }: Tested): boolean => valid !== undefined || usesPrices === true;
 
@@ -317,19 +327,12 @@ class ProposalBuilder {
 
   choose(
     { name, mode }: Named,
-    { result, alternatives }: Pick<Choice, 'result' | 'alternatives'>,
+    { result, alternatives, ...given }: Pick<Choice, 'result' | 'alternatives' | 'afresh'>,
     { policy, changes: changing, isChoice }: Position,
   ): Standing {
     const first = alternatives.find(({ requires }) => requires !== undefined);
     const verdict = first === undefined ? 'refuse' : first.requires?.length === 0 ? 'pass' : 'claim';
-    const afresh =
-      changing ||
-      alternatives.some(({ from, to }) =>
-        this.#results.slice(from, to).some((_, at) => {
-          const outcome = this.#outcomes.get(from + at);
-          return outcome?.verdict === 'refuse' && outcome.afresh === true;
-        }),
-      );
+    const afresh = changing || given.afresh;
     const failed = alternatives.some(({ from, to }) =>
       this.#results.slice(from, to).some((_, at) => this.#outcomes.get(from + at)?.failed === true),
     );
@@ -337,7 +340,7 @@ class ProposalBuilder {
     this.#results[result] = resultOf({ name, mode }, { verdict, because, values: {} }, { policy, isChoice });
     if (isChoice) this.#outcomes.set(result, { verdict, because, values: {}, afresh, failed });
     else this.#decide(result, afresh, failed, policy);
-    if (verdict === 'refuse') return FAILS;
+    if (verdict === 'refuse') return fails(afresh);
     if (verdict === 'pass') return PASSES;
     const choice: Choice = {
       result,

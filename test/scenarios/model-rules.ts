@@ -242,10 +242,7 @@ function judgeAll(
   const refusing = judged.filter(({ state }) => state === 'refuses');
   const isCertain = judged.some((each) => each.state === 'holds' && each.isCertain);
   if (refusing.length > 0) {
-    // As an alternative, one cause that passes by itself is enough.
-    const afresh = isAlternative
-      ? refusing.some((each) => each.afresh)
-      : refusing.every((each) => each.afresh);
+    const afresh = refusing.every((each) => each.afresh);
     return { state: 'refuses', afresh, beside };
   }
   if (isAlternative && !isCertain) {
@@ -267,7 +264,10 @@ function judgeAny(
   const reached = sure === -1 ? judged : judged.slice(0, sure + 1);
   const holding = reached.filter(({ state }) => state === 'holds');
   const mayChange = scope.some(dependsOnTime);
-  const afresh = mayChange || reached.some((each) => each.state === 'refuses' && each.afresh);
+  const changesWithin = (wanted: Claim | Choice): boolean => 'alternatives' in wanted && wanted.afresh;
+  const afresh =
+    mayChange ||
+    reached.some((each) => (each.state === 'refuses' ? each.afresh : each.wants.some(changesWithin)));
   const [first] = holding;
   if (first === undefined) return { state: 'refuses', afresh };
   if (first.wants.length === 0) return { state: 'holds', isCertain: true };

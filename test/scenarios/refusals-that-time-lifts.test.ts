@@ -183,6 +183,30 @@ ${['0s', '0s', '90m'].map(again).join('\n')}
     for (const each of found) expect(each).toMatchObject(refused);
   });
 
+  it.each([
+    ['schedule: { zone: UTC, hours: 10:00-10:30 }', 'amount-limit: { max: 1 }'],
+    ['velocity-limit: { window: 1d, max: 1 }', 'deny-list: { of: userId, list: blocked }'],
+  ])(
+    'alternatives that a push or a list must change are named while %s fails too',
+    async (passing, lasting) => {
+      const found = await outcomes(
+        policy(`any: [{ all: [{ ${passing} }, { ${lasting} }] }]`) +
+          '---\n' +
+          policy('pass: { because: it may }').replace('limits', 'others'),
+        `tests:
+  - test: while it is open, and after
+    now: 2026-03-02T10:00:00Z
+    given: { lists: { shop: { blocked: ['12345'] } } }
+    callbacks:
+${asked('1', ['0s', '1m'])}      - { source: shop, after: 0s, payment: { appOrderId: '2', userId: '2', payCoinSymbol: USDT1742, orderAmount: '1' }, expect: SUCCESS }
+${asked('1', ['0s', '1h'])}`,
+      );
+      const refused = found.filter(({ verdict }) => verdict === 'FAILURE');
+      expect(refused).toHaveLength(4);
+      for (const each of refused) expect(each).toMatchObject({ code: 'RULE_REFUSED', rule: 'limits/any#1' });
+    },
+  );
+
   it('is decided anew if it was too many claims at that time', async () => {
     const outputs = JSON.stringify(
       Array.from({ length: 200 }, (_, at) => ({ address_to: `bc1q${at}`, amount: '0.01' })),
