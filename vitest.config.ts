@@ -13,8 +13,11 @@ const patience = { testTimeout: 120_000, hookTimeout: 120_000, setupFiles: 'test
 const maxWorkers = availableParallelism() + 1;
 
 const LONG = 'test/**/*.long.test.ts';
-/** They keep all processors busy, so each runs alone. */
+/**
+ * Each runs alone: it keeps all processors busy, or its memory depends on how soon the collector gets a processor.
+ */
 const BUSY = [
+  'test/reconcile/large-day.long.test.ts',
   'test/scenarios/commands-beside-load.long.test.ts',
   'test/scenarios/connections-are-bounded.long.test.ts',
 ];

@@ -120,14 +120,12 @@ describe.each(['embedded', 'redis'] as const)('a day of 100,000 payments on the 
       const fromStore = await reconciled(world, 'from-store');
       expect(fromStore.report).toMatchObject({ ok: true, classes: { matched: PAYMENTS }, exceptions: [] });
       expect(fromStore.bytes).toBeGreaterThan(MEMORY_BYTES / 4);
-
       expect(fromStore.bytes).toBeLessThan(MEMORY_BYTES);
 
       const file = join(world.folder, 'journal.jsonl');
       await world.run('decisions', 'export', '--to', file, '--end-line');
       const fromFile = await reconciled(world, 'from-file', { decisions: file });
       expect(fromFile.report).toEqual(fromStore.report);
-
       expect(fromFile.bytes).toBeLessThan(MEMORY_BYTES);
     },
   );
