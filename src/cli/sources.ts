@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import { CountersignError } from '../errors.ts';
+import type { SourceSettings } from '../settings/schema.ts';
 import { closestMatch } from '../values/closest-match.ts';
 import type { Call } from './command.ts';
+import type { SourceOf } from './send/keys.ts';
 import type { Session } from './session.ts';
 
 /** `--source`, for commands about one source or all of them. */
@@ -28,4 +30,23 @@ export function knownSource(session: Session, wanted: string): string {
     'USAGE',
     `${session.settingsFile} has no source ${wanted}. ${suggestion}Its sources: ${names.join(', ')}`,
   );
+}
+
+/** The source of `--source`, or the first source of such callbacks. Throws USAGE. */
+export function sourceFor<K extends SourceSettings['callback']>(
+  session: Session,
+  callback: K,
+  name: string | undefined,
+): SourceOf<K> {
+  const fitting = session
+    .settings()
+    .sources.filter((each): each is SourceOf<K> => each.callback === callback);
+  const source = name === undefined ? fitting[0] : fitting.find((each) => each.name === name);
+  if (source !== undefined) return source;
+  const known = fitting.map((each) => each.name).join(', ') || 'none';
+  const what =
+    name === undefined
+      ? `source with callback: ${callback}. Add one`
+      : `${callback} source ${name}. Its ${callback} sources: ${known}`;
+  throw new CountersignError('USAGE', `${session.settingsFile} has no ${what}`);
 }

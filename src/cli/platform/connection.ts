@@ -4,9 +4,9 @@ import { type Connection, createConnection, systemParts } from '../../platform/c
 import type { PlatformCredentials } from '../../platform/protection.ts';
 import { platformWarning } from '../../settings/platform.ts';
 import type { Call } from '../command.ts';
-import { sourceFor } from '../send/callback.ts';
 import type { SourceOf } from '../send/keys.ts';
 import type { Session } from '../session.ts';
+import { sourceFor } from '../sources.ts';
 
 type Signature = SourceOf<'payment'>['signatures'][number];
 

@@ -8,9 +8,8 @@ import { type Call, type CommandRow, type ExitCode, byOption, optionName } from 
 import { readTime } from '../period.ts';
 import { connect, reportWeakPlatform } from '../platform/connection.ts';
 import { isoTime } from '../print.ts';
-import { sourceFor } from '../send/callback.ts';
 import type { Session } from '../session.ts';
-import { chosenSources, sourceOption } from '../sources.ts';
+import { chosenSources, sourceFor, sourceOption } from '../sources.ts';
 import { directoryOf, directoryOption, required } from './directory.ts';
 import { platformBill } from './platform-bill.ts';
 import { isSettled, runJson, runSummary, runText } from './text.ts';

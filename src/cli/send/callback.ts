@@ -1,5 +1,4 @@
 import { CountersignError, messageOf } from '../../errors.ts';
-import type { SourceSettings } from '../../settings/schema.ts';
 import { type Amount, formatAmount, parseAmount } from '../../values/amount.ts';
 import { canonicalJson, sha256Hex } from '../../values/canonical.ts';
 import type { Member, Members } from '../../values/members.ts';
@@ -8,7 +7,6 @@ import { decisionJson, describeDecision } from '../decisions/decision.ts';
 import { reachableUrl } from '../health.ts';
 import { counted } from '../print.ts';
 import type { Session } from '../session.ts';
-import type { SourceOf } from './keys.ts';
 
 /** A callback of the platform or the co-signer, ready to be posted. */
 export interface Outgoing {
@@ -72,25 +70,6 @@ async function explanationOf(session: Session, { source, subject }: Outgoing) {
     session.report(`The decision can't be read: ${messageOf(thrown)}`);
     return undefined;
   }
-}
-
-/** The source of `--source`, or the first source of such callbacks. Throws USAGE. */
-export function sourceFor<K extends SourceSettings['callback']>(
-  session: Session,
-  callback: K,
-  name: string | undefined,
-): SourceOf<K> {
-  const fitting = session
-    .settings()
-    .sources.filter((each): each is SourceOf<K> => each.callback === callback);
-  const source = name === undefined ? fitting[0] : fitting.find((each) => each.name === name);
-  if (source !== undefined) return source;
-  const known = fitting.map((each) => each.name).join(', ') || 'none';
-  const what =
-    name === undefined
-      ? `source with callback: ${callback}. Add one`
-      : `${callback} source ${name}. Its ${callback} sources: ${known}`;
-  throw new CountersignError('USAGE', `${session.settingsFile} has no ${what}`);
 }
 
 /** The URL of `--to`, or of the service of the settings. */

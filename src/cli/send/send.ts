@@ -5,16 +5,8 @@ import type { SignerConfig } from '../../signature/scheme.ts';
 import { compileSigner } from '../../signature/schemes.ts';
 import { type Call, type CommandRow, optionName } from '../command.ts';
 import type { Session } from '../session.ts';
-import {
-  type Outgoing,
-  baseUrl,
-  idFrom,
-  send,
-  sendMany,
-  sourceFor,
-  textMembers,
-  variedPayment,
-} from './callback.ts';
+import { sourceFor } from '../sources.ts';
+import { type Outgoing, baseUrl, idFrom, send, sendMany, textMembers, variedPayment } from './callback.ts';
 import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from './keys.ts';
 
 const DEMO_PLATFORM_KEY = 'config/demo/platform.private.pem';
