@@ -448,11 +448,9 @@ export function pluginQuestionsOf(
     const callback = withMovements(read, policy.movements);
     const { list: movements, problem } = callback.movements ?? {};
     if (problem !== undefined) continue;
-    for (const question of questionsIn(policy, callback)) {
-      questions.set(
-        pluginQuestionKey(question),
-        movements === undefined ? question : { ...question, movements },
-      );
+    for (const declared of questionsIn(policy, callback)) {
+      const question = movements === undefined ? declared : { ...declared, movements };
+      questions.set(pluginQuestionKey(question), question);
     }
   }
   return questions;

@@ -1,6 +1,6 @@
 import type { Movement } from '../callback/callback.ts';
 import type { Amount } from '../values/amount.ts';
-import { type Json, canonicalJson } from '../values/canonical.ts';
+import { type Json, canonicalJson, sha256Hex } from '../values/canonical.ts';
 
 /** How far the instant of a price may be ahead of now, because clocks differ. */
 export const PRICE_AHEAD_MAX_MS = 60_000;
@@ -48,9 +48,7 @@ export interface PluginQuestion {
   readonly name: string;
   /** What the policy passes to the plugin: texts, lists and objects. */
   readonly parameters: Json;
-  /** The policy, if it has movements. What it can read depends on its other rules. */
-  readonly policy?: string;
-  /** What the policy has read for the callback. Only a question that is about to be asked has it. */
+  /** What the callback moves, in a policy with movements, as the policy and its asset table read it. */
   readonly movements?: readonly Movement[];
 }
 
@@ -61,10 +59,21 @@ export interface PluginAnswer {
   readonly because: string;
 }
 
-/** The key of a question's answer. Equal questions have the same key, and are sent once. */
-export function pluginQuestionKey({ type, name, parameters, policy }: PluginQuestion): string {
+/**
+ * The key of a question's answer. Equal questions have the same key, and are sent once. An answer about movements
+ * is no answer about others, which another asset table or policy reads in the same call data.
+ */
+export function pluginQuestionKey({ type, name, parameters, movements }: PluginQuestion): string {
   const key = `${type}:${name}:${canonicalJson(parameters)}`;
-  return policy === undefined ? key : `${key}:${policy}`;
+  if (movements === undefined) return key;
+  const texts = movements.map((each) => [
+    each.type,
+    each.symbol,
+    each.contract,
+    each.to,
+    String(each.amount),
+  ]);
+  return `${key}:${sha256Hex(JSON.stringify(texts))}`;
 }
 
 export const NO_PRICES: PriceTable = { version: 0, prices: new Map() };

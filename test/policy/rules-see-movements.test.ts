@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { evaluate, pluginQuestionsOf } from '../../src/policy/evaluate.ts';
+import { type PluginAnswer, factsAt } from '../../src/policy/facts.ts';
 import { formatFault } from '../../src/policy/fault.ts';
 import { movementWarnings } from '../../src/policy/movement-warnings.ts';
 import type { Proposal, RuleResult } from '../../src/policy/proposal.ts';
@@ -605,5 +607,22 @@ describe('a policy without movements', () => {
     ]) {
       expect(warnings(limit, more)).toHaveLength(1);
     }
+  });
+});
+
+describe('the answer of a plugin', () => {
+  it('is about the movements that were asked about, and not about those of another asset table', () => {
+    const policies = (decimals: number) =>
+      release(policyOf('ask: { service: risk }'), {}, ASSETS.replace('decimals: 6', `decimals: ${decimals}`));
+    const callback = callbackOf(usdt(5n * UNIT));
+    const [asked, corrected] = [policies(6), policies(2)];
+    const yes: PluginAnswer = { verdict: 'yes', because: '' };
+    const answers = new Map([...pluginQuestionsOf(asked, callback).keys()].map((key) => [key, yes]));
+    const facts = factsAt(NOON, { answers });
+    expect(evaluate(asked, callback, facts).results[0]?.verdict).toBe('pass');
+    expect(evaluate(corrected, callback, facts).results[0]).toMatchObject({
+      verdict: 'refuse',
+      because: 'service risk was not asked',
+    });
   });
 });

@@ -73,6 +73,6 @@ rules:
           symbol: ETH
         expect: { verdict: FAILURE, rule: ask#1, values: { answer: failed } }
 `,
-  compile: ({ service, with: parameters = {} }, context) =>
-    compilePluginQuestion({ type: 'service', name: service, parameters }, context),
+  compile: ({ service, with: parameters = {} }) =>
+    compilePluginQuestion({ type: 'service', name: service, parameters }),
 });

@@ -53,6 +53,5 @@ rules:
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
         expect: { verdict: FAILURE, rule: module#1, values: { answer: failed } }
 `,
-  compile: ({ name, with: parameters = {} }, context) =>
-    compilePluginQuestion({ type: 'module', name, parameters }, context),
+  compile: ({ name, with: parameters = {} }) => compilePluginQuestion({ type: 'module', name, parameters }),
 });

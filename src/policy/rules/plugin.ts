@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type PluginAnswer, type PluginQuestion, pluginQuestionKey } from '../facts.ts';
 import { checkMember } from '../members.ts';
-import { type Check, type RuleContext, type RuleOutcome, pass, refuse } from './rule.ts';
+import { type Check, type RuleOutcome, pass, refuse } from './rule.ts';
 
 const NAME = 'the name that the settings give it: at most 32 of a-z, 0-9 and -, a letter first';
 
@@ -36,18 +36,16 @@ export const pluginNotes: readonly string[] = [
 ];
 
 /** A check that passes only if the plugin answers yes. */
-export function compilePluginQuestion(
-  asked: Pick<PluginQuestion, 'type' | 'name' | 'parameters'>,
-  { policy, movements }: RuleContext,
-): Check {
-  const question = movements === undefined ? asked : { ...asked, policy };
+export function compilePluginQuestion(question: Omit<PluginQuestion, 'movements'>): Check {
   const key = pluginQuestionKey(question);
   return {
     pluginQuestions: [question],
     evaluate: (callback, { answers }) => {
+      const { movements } = callback;
+      if (movements === undefined) return outcomeOf(question, answers.get(key));
       // It is not asked about a transaction whose movements can't be read.
-      if (callback.movements !== undefined) checkMember(callback, 'to');
-      return outcomeOf(question, answers.get(key));
+      checkMember(callback, 'to');
+      return outcomeOf(question, answers.get(pluginQuestionKey({ ...question, movements: movements.list })));
     },
   };
 }
