@@ -1,4 +1,4 @@
-import { TAG_FORM, isDestinationTag, requiresNumericMemo } from '../values/address.ts';
+import { TAG_FORM, isDestinationTag, requiresNumericMemo } from '../values/destination-tag.ts';
 import { type Amount, formatAmount } from '../values/amount.ts';
 import { canonicalJson } from '../values/canonical.ts';
 import { toComparable } from '../values/comparable.ts';

@@ -1,13 +1,6 @@
-import {
-  type Chain,
-  TAG_FORM,
-  hasSpellings,
-  hasTags,
-  isDestinationTag,
-  otherSpellings,
-  readAddress,
-} from '../values/address.ts';
+import { type Chain, hasSpellings, hasTags, otherSpellings, readAddress } from '../values/address.ts';
 import { toComparable } from '../values/comparable.ts';
+import { TAG_FORM, isDestinationTag } from '../values/destination-tag.ts';
 import { type Asset, type AssetTable, readAssetAddress } from './assets.ts';
 import { formatInput } from './fault.ts';
 import { ADDRESS_MEMBERS } from './members.ts';

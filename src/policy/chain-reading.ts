@@ -1,6 +1,7 @@
 import type { Callback, ChainReading, MemberProblem, Payout } from '../callback/callback.ts';
 import type { Amount } from '../values/amount.ts';
-import { TAG_FORM, hasSpellings, hasTags, isDestinationTag, otherSpellings } from '../values/address.ts';
+import { hasSpellings, hasTags, otherSpellings } from '../values/address.ts';
+import { TAG_FORM, isDestinationTag } from '../values/destination-tag.ts';
 import { type Asset, type AssetTable, readAssetAddress } from './assets.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { isAddress } from 'viem/utils';
-import { base58Check, isRippleX, readRipple, readSolana, readTron } from './address/base58.ts';
+import { base58Check, readRipple, readSolana, readTron } from './address/base58.ts';
 import { hasPrefix, readAccount, segwit } from './address/bech32.ts';
 import { type AddressResult, type AddressReader, badAddress, goodAddress } from './address/chain-address.ts';
 import { readPaddedHex, readStarknet, spellingsOfPaddedHex } from './address/padded-hex.ts';
@@ -95,15 +95,6 @@ export function otherSpellings(chain: Chain, address: string): readonly string[]
 /** Whether a memo to an address of this chain is a destination tag. */
 export const hasTags = (chain: Chain): boolean => table[chain].tagged === true;
 
-const TAG = /^(?:0|[1-9]\d{0,9})$/;
-const TAG_MAX = 4_294_967_295;
-
-/** What a destination tag is, for messages. */
-export const TAG_FORM = `a whole number from 0 to ${TAG_MAX}`;
-
-/** Whether the text is a destination tag in its only form, which is without leading zeros. */
-export const isDestinationTag = (text: string): boolean => TAG.test(text) && Number(text) <= TAG_MAX;
-
 /** Whether addresses of this chain begin with a prefix that the asset table names. */
 export const needsPrefix = (chain: Chain): boolean => chain === 'bech32';
 
@@ -117,11 +108,6 @@ const VISIBLE = /^[\x21-\x7e]{1,256}$/;
 export function readAddress(chain: Chain, text: string, prefix?: string): AddressResult {
   if (!VISIBLE.test(text)) return badAddress('it is not 1 to 256 visible ASCII characters without blanks');
   return table[chain].read(text, prefix);
-}
-
-/** Whether the memo to this address must be a number: on Ripple it is the destination tag, an integer. */
-export function requiresNumericMemo(address: string): boolean {
-  return (address.startsWith('r') && readRipple(address).ok) || isRippleX(address);
 }
 
 /** Reads a witness address if the text has the prefix, and the `otherwise` form if not. */

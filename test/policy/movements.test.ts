@@ -728,3 +728,26 @@ describe('random transactions', () => {
     expect(lost).toEqual([]);
   });
 });
+
+it('a transfer of a token moves it, also if the policy calls it by the names of an own ABI', () => {
+  const own = `policy: own
+callback: web3
+when: { main_chain_symbol: ETH }
+movements: { approvals: count }
+rules:
+  - contract-calls:
+      abis: own.abi
+      calls:
+${at(WETH, 'transfer(address,uint256)', '_to: any, _id: any')}`;
+  const reader = release(own, { 'own.abi': OWN_ABI }, ASSETS).policies[0]?.movements;
+  const callback = web3({
+    from: ME,
+    to: WETH,
+    interactive_contract: WETH,
+    amount: '0',
+    input_data: transferTo(PARTNER, 5n),
+    main_chain_symbol: 'ETH',
+  });
+  const { movements } = withMovements(callback, reader);
+  expect(movements?.list.map(formatted)).toEqual([`transfer unknown ${WETH} to ${PARTNER}`]);
+});

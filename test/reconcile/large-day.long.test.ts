@@ -26,8 +26,8 @@ import {
 } from './world.ts';
 
 const PAYMENTS = 100_000;
-/** Of the whole process: 170 to 215 MB were measured. If every entry were kept, it would be far more. */
-const MEMORY_BYTES = 250_000_000;
+/** Of the whole process. */
+const MEMORY_BYTES = 200_000_000;
 const PROGRAM = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
 /**
  * Loaded before the program: it says how much memory the process needed at most. `resourceUsage` would begin
@@ -114,7 +114,7 @@ describe.each(['embedded', 'redis'] as const)('a day of 100,000 payments on the 
 
   // Other systems don't say what a process needed at most.
   it.runIf(process.platform === 'linux')(
-    'needs little more than 200 MB, from the store and from its export',
+    'is reconciled within 200 MB, from the store and from its export',
     { timeout: 600_000 },
     async () => {
       const world = await createWorld(redis?.url);

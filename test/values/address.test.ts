@@ -7,7 +7,6 @@ import {
   type Chain,
   addressForm,
   hasSpellings,
-  isDestinationTag,
   needsPrefix,
   otherSpellings,
   readAddress,
@@ -144,19 +143,6 @@ describe('an address that has several spellings', () => {
     }
     expect(passed).toEqual(['EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff+W72r5gqPrHF']);
   });
-});
-
-describe('a destination tag', () => {
-  it.each(['0', '7', '12345', '4294967295'])('can be %s', (text) => {
-    expect(isDestinationTag(text)).toBe(true);
-  });
-
-  it.each(['', '00', '0123', '4294967296', '12345678901', '-1', '+1', '1.0', '1e3', ' 1', '1 ', '१', 'x'])(
-    'can not be "%s"',
-    (text) => {
-      expect(isDestinationTag(text)).toBe(false);
-    },
-  );
 });
 
 describe('a good address', () => {

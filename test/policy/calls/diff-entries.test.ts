@@ -333,6 +333,9 @@ describe('entries', () => {
   });
 });
 
+/** About fifty of these pairs of policies prove something. */
+const RUNS = 1500;
+
 describe('whatever changes', () => {
   const contracts = fc.subarray([USDT, DAI], { minLength: 1 });
   const methods = fc.subarray([TRANSFER, APPROVE], { minLength: 1 });
@@ -419,10 +422,9 @@ describe('whatever changes', () => {
           expect(approves && !evaluateAt(old, callback, NOON).approves).toBe(false);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: RUNS },
     );
-    // Of 300 pairs, a dozen are expected. None would prove nothing.
-    expect(proven).toBeGreaterThan(0);
+    expect(proven).toBeGreaterThan(10);
   });
 
   it('refuses no call that was approved, if each change is looser', () => {
@@ -439,9 +441,8 @@ describe('whatever changes', () => {
           expect(approved && !evaluateAt(current, callback, NOON).approves).toBe(false);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: RUNS },
     );
-    // Of 300 pairs, a dozen are expected. None would prove nothing.
-    expect(proven).toBeGreaterThan(0);
+    expect(proven).toBeGreaterThan(10);
   });
 });
