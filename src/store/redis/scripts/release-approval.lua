@@ -21,7 +21,8 @@ if known[2] ~= ARGV[5] then return { 'changed' } end
 local held, short = {}, { 'short' }
 for number = 4, #KEYS do
   local at = AMOUNTS_FROM + 4 * (number - 4)
-  local field, until_ms, ends, amount = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), amount_read(ARGV[at + 3])
+  local field, until_ms, ends = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
+  local amount = amount_read(ARGV[at + 3])
   if tonumber(until_ms) <= now or redis.call('HGET', subject, field) ~= until_ms then return { 'changed' } end
   local bucket = window_find(KEYS[number], ends)
   if bucket and amount_at_most(amount, bucket.sum) then

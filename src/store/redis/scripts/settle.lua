@@ -1,8 +1,8 @@
 -- Settles one question about one subject, in the numbered steps of SettleResult in src/store/store.ts.
 --
 -- KEYS 1 control, 2 subject, 3 journal, 4 lists, then those of each claim in order: its list, its counter, its
---      mark, its order, for a speed-up the subject again, a counter of values and their marks,
---      or the refusals of a key and the lock-outs of the source
+--      mark, its order, for a speed-up the subject again, a counter of values and their marks, or the refusals
+--      of a key and the lock-outs of the source
 -- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 question, 7 speed-up (1
 --      or 0), 8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13 how
 --      the proposal's refusal stands, 14 version of the prices (0: it does not depend on them), 15 detail, 16
@@ -47,8 +47,8 @@ while key_at <= #KEYS do
   if not kind then error('unknown claim: ' .. tostring(header)) end
   -- With all fields from the start, because a table that grows is reallocated.
   local claim = {
-    kind = kind, key = KEYS[key_at], keys_from = key_at, keys = 1, decides = decides == '1', refusal = refusal, holds = false,
-    remembered = false, known = false, reserved = false, window = false, optional = false, taken = true,
+    kind = kind, key = KEYS[key_at], keys_from = key_at, keys = 1, decides = decides == '1', refusal = refusal,
+    holds = false, remembered = false, known = false, reserved = false, window = false, optional = false, taken = true,
     result = false,
   }
   at = kind.read(claim, header, rest, at + 1, step)
@@ -135,9 +135,9 @@ local function check(index)
   return claim.holds
 end
 
--- A choice is a table: whether it decides, how its refusal stands, its alternatives, and whether its refusal counts
--- for lock-outs. An alternative is a list of claims, by their indexes from 0, and of further choices. The first alternative that holds is taken,
--- and only its claims reserve.
+-- A choice is a table: whether it decides, how its refusal stands, its alternatives, and whether its refusal
+-- counts for lock-outs. An alternative is a list of claims, by their indexes from 0, and of further choices.
+-- The first alternative that holds is taken, and only its claims reserve.
 local choices = ARGV[21] == '' and {} or cjson.decode(ARGV[21])
 local function each_claim(choice, visit)
   for _, alternative in ipairs(choice[3]) do

@@ -362,13 +362,14 @@ function speed_up_kind.check(claim, step)
   return { 's', '0', ms(at), ms(speed_ups) }
 end
 
--- refusals: a key is not locked out. Header: the key, after how many refusals, within how many ms, for how many ms
--- (0: until somebody lifts it). Texts: the policy, and who is locked out. Keys: the refusals of the key, and the
--- lock-outs of the source.
+-- refusals: a key is not locked out. Header: the key, after how many refusals, within how many ms, for how many
+-- ms (0: until somebody lifts it). Texts: the policy, and who is locked out. Keys: the refusals of the key, and
+-- the lock-outs of the source.
 --
--- The refusals are a hash: for each operation `s:` and its subject, with the ms until which it counts. If the key is
--- locked out, the hash has instead `locked` (since when in ms, until when or 0, and how many refusals there were,
--- with blanks between), `policy` and `whose`. The lock-outs are a sorted set of keys, with the ms at which each ends.
+-- The refusals are a hash: for each operation `s:` and its subject, with the ms until which it counts. If the key
+-- is locked out, the hash has instead `locked` (since when in ms, until when or 0, and how many refusals there
+-- were, with blanks between), `policy` and `whose`. The lock-outs are a sorted set of keys, with the ms at which
+-- each ends.
 
 local refusals_kind = {}
 
