@@ -47,7 +47,7 @@ export interface Certificate {
 
 export interface CertificateAuthority {
   readonly certificate: Certificate;
-  /** `/O=Vault/CN=cosigner`; valid for 127.0.0.1, as a server and as a client. */
+  /** `/O=Vault/CN=cosigner`; valid for 127.0.0.1 and localhost, as a server and as a client. */
   issue(subject: string): Certificate;
   /** Removes its files. */
   close(): void;
@@ -87,7 +87,10 @@ export function createAuthority(): CertificateAuthority {
           extension(id_ce_basicConstraints, new BasicConstraints({ cA: false })),
           extension(
             id_ce_subjectAltName,
-            new SubjectAlternativeName([new GeneralName({ iPAddress: '127.0.0.1' })]),
+            new SubjectAlternativeName([
+              new GeneralName({ iPAddress: '127.0.0.1' }),
+              new GeneralName({ dNSName: 'localhost' }),
+            ]),
           ),
           extension(id_ce_extKeyUsage, new ExtendedKeyUsage([id_kp_serverAuth, id_kp_clientAuth])),
         ],

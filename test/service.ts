@@ -66,6 +66,8 @@ export interface TestServiceOptions {
   readonly clockBounds?: Readonly<Record<string, string>>;
   /** Where secrets named by `{ env: … }` are found. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Who sends a request to the console; without it, as the settings say. */
+  readonly identify?: NonNullable<Parameters<typeof startService>[0]['identify']>;
 }
 
 export interface Answered {
@@ -241,7 +243,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const folder = writeServiceFolder(options);
   const settingsFile = join(folder, 'settings.yaml');
   const settings = loadSettings({ file: settingsFile, env: {} });
-  const { clock = systemClock, env = {} } = options;
+  const { clock = systemClock, env = {}, identify } = options;
   const log: Record<string, unknown>[] = [];
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -251,7 +253,14 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     },
   });
   const written = createLog({ level: 'info', stream });
-  const service = await startService({ settings, settingsFile, env, clock, log: written });
+  const service = await startService({
+    settings,
+    settingsFile,
+    env,
+    clock,
+    log: written,
+    ...(identify && { identify }),
+  });
   const store = await openStore(settings.store, createSecrets({ env, pollMs: 1000 }).read, clock);
 
   const post: TestService['post'] = async (path, body, headers = {}) => {

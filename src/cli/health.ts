@@ -1,6 +1,7 @@
+import { messageOf } from '../errors.ts';
+import type { Settings } from '../settings/schema.ts';
 import type { CommandRow } from './command.ts';
-
-const TIMEOUT_MS = 2000;
+import { askOps, opsUrl } from './ops-port.ts';
 
 /** The health check of the image runs this command, so it reads nothing but the settings. */
 export const health: CommandRow = {
@@ -8,9 +9,9 @@ export const health: CommandRow = {
   summary: 'Check that the service on this machine answers (/healthz).',
   example: 'health',
   async run(session) {
-    const { host, port } = session.settings().ops;
-    const url = `${reachableUrl('http', host, port)}/healthz`;
-    const because = await unhealthy(url);
+    const { ops } = session.settings();
+    const url = `${opsUrl(ops)}/healthz`;
+    const because = await unhealthy(ops);
     const text =
       because === undefined
         ? `${url} answers.`
@@ -20,24 +21,11 @@ export const health: CommandRow = {
   },
 };
 
-async function unhealthy(url: string): Promise<string | undefined> {
+async function unhealthy(ops: Settings['ops']): Promise<string | undefined> {
   try {
-    const { ok, status } = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
-    return ok ? undefined : `answers with HTTP status ${status}`;
+    const { status } = await askOps(ops, '/healthz');
+    return status >= 200 && status < 300 ? undefined : `answers with HTTP status ${status}`;
   } catch (thrown) {
-    if (thrown instanceof Error && thrown.name === 'TimeoutError')
-      return `does not answer within ${TIMEOUT_MS} ms`;
-    const cause = thrown instanceof Error ? thrown.cause : undefined;
-    return `does not answer: ${cause instanceof Error ? cause.message : String(thrown)}`;
+    return messageOf(thrown);
   }
-}
-
-/**
- * The URL by which this machine reaches a port of the service. For a port on every address, it has the
- * loopback address.
- */
-export function reachableUrl(scheme: 'http' | 'https', host: string, port: number): string {
-  const reachable =
-    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
-  return `${scheme}://${reachable}:${port}`;
 }

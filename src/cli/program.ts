@@ -61,10 +61,12 @@ function programOf(
 
 const groupSummaries: Readonly<Record<string, string>> = {
   send: 'Send a callback as the platform or the co-signer does.',
+  simulate: 'Say what a callback would be answered now, without sending it.',
   policy: 'Check, test, push and roll back policies.',
   list: 'Show and change the lists that policies use.',
   orders: 'Announce orders for the rule `expected-order`.',
   prices: 'Set prices of assets for the rule `value-limit`.',
+  console: 'Invite people to the console, and show and remove them.',
   clock: "Show and accept the store's clock.",
   decisions: 'Show, explain and export decisions.',
   journal: 'Archive old entries of the journal, and verify the archive.',

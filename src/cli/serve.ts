@@ -1,4 +1,5 @@
 import { finished } from 'node:stream/promises';
+import { originOf } from '../compose/console.ts';
 import { startService } from '../compose/service.ts';
 import { type Log, batchWrites, createLog } from '../observe/log.ts';
 import type { Settings } from '../settings/schema.ts';
@@ -31,9 +32,17 @@ async function serveUntilStopped(session: Session, settings: Settings, log: Log)
   });
   session.report(
     `Callbacks are answered at ${service.publicUrl}, /readyz and /metrics at ${service.opsUrl}.\n` +
-      'Send a first one from a second shell:  npx countersign send payment',
+      `Send a first one from a second shell:  npx countersign send payment${consoleHint(settings)}`,
   );
   log.info('stopping', { signal: await stopped });
   await service.stop();
   log.info('stopped');
+}
+
+function consoleHint({ console }: Settings): string {
+  if (console?.passkeys === undefined) return '';
+  return (
+    `\nThe console is at ${originOf(console.passkeys)}/console/. ` +
+    'Invite yourself:  npx countersign console invite NAME --role operate'
+  );
 }

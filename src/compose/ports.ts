@@ -1,15 +1,17 @@
 import type { RequestListener } from 'node:http';
 import { type FailureBudgets, createFailureBudgets } from '../pipeline/address-budgets.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { ConsoleParts } from '../http/console.ts';
 import { createOpsApp } from '../http/ops.ts';
 import { createPublicApp, createProxyCheck } from '../http/public.ts';
 import { type Listening, type ServerLimits, listen } from '../http/server.ts';
 import type { Settings } from '../settings/schema.ts';
+import type { Simulate } from '../simulation/simulator.ts';
 import type { Secrets } from '../settings/secrets.ts';
 import type { Clock } from '../values/clock.ts';
 import type { Runtime } from './runtime.ts';
 import { orderSources } from './sources.ts';
-import { publicExpiries, tlsContext } from './tls.ts';
+import { portExpiries, tlsContext } from './tls.ts';
 import { callbackUrls } from './urls.ts';
 
 export interface Ports {
@@ -27,17 +29,21 @@ export async function openPorts(
     pipeline,
     budgets,
     runtime,
+    simulate,
+    console,
   }: {
     readonly secrets: Secrets;
     readonly pipeline: Pipeline;
     readonly budgets: FailureBudgets;
     readonly runtime: Runtime;
+    readonly simulate: Simulate;
+    readonly console: ConsoleParts | undefined;
   },
 ): Promise<Ports> {
-  const { host, port, limits, tls, trustedProxies } = settings.public;
+  const { host, port, limits, trustedProxies } = settings.public;
   const { load } = runtime;
   const gate = createGate();
-  const ops = await openOps({ settings, clock }, secrets, { runtime, gate });
+  const ops = await openOps({ settings, clock }, secrets, { runtime, gate, simulate, console });
   try {
     const app = createPublicApp({
       pipeline,
@@ -50,14 +56,14 @@ export async function openPorts(
         return budgets.excessReason(unserved.address) === undefined ? 'keep' : 'close';
       },
     });
-    const context = tls === undefined ? undefined : tlsContext(tls, secrets);
-    if (context !== undefined) runtime.showExpiries(publicExpiries(context));
+    const tls = tlsContext(settings, 'public', secrets);
+    if (tls !== undefined) runtime.showExpiries(portExpiries('public', tls));
     const isTrustedProxy = createProxyCheck(app);
     const publicServer = await listen(gate.before(app), {
       host,
       port,
       limits,
-      tls: context,
+      tls,
       setting: 'public',
       isTrustedProxy,
       isBlocked: (address) => budgets.isBlocked(address),
@@ -80,7 +86,17 @@ const nowMs = (): number => performance.now();
 async function openOps(
   { settings, clock }: { readonly settings: Settings; readonly clock: Clock },
   secrets: Secrets,
-  { runtime, gate }: { readonly runtime: Runtime; readonly gate: Gate },
+  {
+    runtime,
+    gate,
+    simulate,
+    console,
+  }: {
+    readonly runtime: Runtime;
+    readonly gate: Gate;
+    readonly simulate: Simulate;
+    readonly console: ConsoleParts | undefined;
+  },
 ): Promise<Listening> {
   const { readiness, metrics, store, load, apiDenied, opsFailed } = runtime;
   const { token, hosts, releases } = settings.ops;
@@ -89,12 +105,17 @@ async function openOps(
     sources: orderSources(settings),
     token: token && (() => secrets.read(token)),
     releases,
+    simulate,
     clock,
     onDenied: apiDenied,
   };
   const budgets = createFailureBudgets({ failuresPerSecond: OPS_FAILURES_PER_SECOND, nowMs });
-  return listen(gate.before(createOpsApp({ readiness, metrics, api, hosts, onFailed: opsFailed })), {
+  const app = createOpsApp({ readiness, metrics, api, console, hosts, onFailed: opsFailed });
+  const tls = tlsContext(settings, 'ops', secrets);
+  if (tls !== undefined) runtime.showExpiries(portExpiries('ops', tls));
+  return listen(gate.before(app), {
     ...settings.ops,
+    tls,
     limits: opsLimits(settings.public.limits),
     setting: 'ops',
     isBlocked: (address) => budgets.isBlocked(address),

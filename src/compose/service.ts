@@ -11,15 +11,20 @@ import { type Secrets, createSecrets, demoCredentials } from '../settings/secret
 import { type Authenticator, sharedKeys } from '../signature/authenticate.ts';
 import type { DecryptionThreads } from '../signature/blocks.ts';
 import { createDecryptionThreads } from '../signature/decryption.ts';
+import type { Simulate } from '../simulation/simulator.ts';
 import type { Clock } from '../values/clock.ts';
+import type { ConsoleParts } from '../http/console.ts';
 import { startHeartbeats } from './background.ts';
+import { createCandidateProcesses } from './candidate-process.ts';
+import { type Console, openConsole, openEntrance } from './console.ts';
 import { type WatchedKeys, watchKeys } from './key-files.ts';
 import { type Ports, openPorts } from './ports.ts';
 import type { Reconciliation } from './reconciliation.ts';
 import { type Runtime, createRuntime } from './runtime.ts';
-import { answerFormats } from './sources.ts';
+import { composeSimulator } from './simulator.ts';
+import { answerFormats, schemeBinding } from './sources.ts';
 import { groupsOf, missingStoreFile, openStore } from './store.ts';
-import { publicExpiries, readPem, tlsContext } from './tls.ts';
+import { portExpiries, readPem, tlsContext } from './tls.ts';
 
 export interface Service {
   readonly publicUrl: string;
@@ -38,6 +43,8 @@ export interface ServiceParts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly log: Log;
+  /** For tests: who sends a request to the console, in place of the settings. */
+  readonly identify?: ConsoleParts['identify'];
 }
 
 /** How often files of secrets are checked for changes. */
@@ -101,7 +108,18 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
   const opened = { runtime, keys, plugins, threads };
   const { pipeline, budgets, stop: stopPipeline } = composePipeline(parts, opened);
   onOpened(stopPipeline);
-  const ports = await openPorts(parts, { secrets, pipeline, budgets, runtime });
+  const { store: storeInUse, follower: policies } = runtime;
+  const simulate = composeSimulator(settings, { store: storeInUse, policies, plugins, clock });
+  const console = await openConsoleOf(parts, secrets, { runtime, simulate });
+  onOpened(() => console?.close());
+  const ports = await openPorts(parts, {
+    secrets,
+    pipeline,
+    budgets,
+    runtime,
+    simulate,
+    console: console?.parts,
+  });
   onOpened(() => Promise.all([ports.public.stop(0), ports.ops.stop(0)]));
   await runtime.start();
   ports.begin();
@@ -132,6 +150,7 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
       await ports.ops.stop(0);
       runtime.stop();
       await reconciliationStopped;
+      await console?.close();
       await store.close();
     },
   };
@@ -179,6 +198,20 @@ function composePipeline(
   return { pipeline, budgets, stop: () => loop.stop() };
 }
 
+/** The console, if anybody can enter it. */
+async function openConsoleOf(
+  parts: ServiceParts,
+  { read: readSecret }: Secrets,
+  { runtime, simulate }: { readonly runtime: Runtime; readonly simulate: Simulate },
+): Promise<Console | undefined> {
+  const { settings, clock, log, identify } = parts;
+  const { store } = runtime;
+  const entrance = identify ? { identify } : await openEntrance(settings, { store, clock, log });
+  if (entrance === undefined) return undefined;
+  const checks = createCandidateProcesses(parts);
+  return openConsole(settings, runtime, { entrance, readSecret, simulate, clock, checks });
+}
+
 /** Reconciles each day if the settings say so. The module is loaded only then. */
 async function reconcileDays(
   { settings: { reconcile }, settingsFile, env, clock, log }: ServiceParts,
@@ -224,13 +257,15 @@ function reloadChangedFiles(
   return secrets.watch(() => {
     keys.reload();
     if (settings.services.length > 0) reloadFiles(log, 'inquiry-keys', plugins.reload);
-    const { tls } = settings.public;
-    if (tls === undefined) return;
-    reloadFiles(log, 'tls', () => {
-      const context = tlsContext(tls, secrets);
-      ports.public.useTls(context);
-      runtime.showExpiries(publicExpiries(context));
-    });
+    for (const port of ['public', 'ops'] as const) {
+      if (settings[port].tls === undefined) continue;
+      reloadFiles(log, 'tls', () => {
+        const context = tlsContext(settings, port, secrets);
+        if (context === undefined) return;
+        ports[port].useTls(context);
+        runtime.showExpiries(portExpiries(port, context));
+      });
+    }
   });
 }
 
@@ -241,13 +276,6 @@ function reloadFiles(log: Log, what: 'tls' | 'inquiry-keys', read: () => void): 
   } catch (thrown) {
     log.error(`${what}-unreadable`, { because: `${messageOf(thrown)}; what was read before stays in use` });
   }
-}
-
-function schemeBinding(sources: Settings['sources']): (source: string) => boolean {
-  const free = new Set(
-    sources.flatMap((source) => (source.callback === 'payment' && !source.bindScheme ? [source.name] : [])),
-  );
-  return (source) => !free.has(source);
 }
 
 /** Logs the fingerprints of each source's keys, and a warning for each weakness. */

@@ -42,6 +42,14 @@ export function orderSources({ sources }: Pick<Settings, 'sources'>): readonly O
   }));
 }
 
+/** Whether a source's orders are bound to the scheme of their first callback. */
+export function schemeBinding(sources: Settings['sources']): (source: string) => boolean {
+  const free = new Set(
+    sources.flatMap((source) => (source.callback === 'payment' && !source.bindScheme ? [source.name] : [])),
+  );
+  return (source) => !free.has(source);
+}
+
 /** The form of the answers to a source. */
 export function answerFormatOf(source: SourceSettings): AnswerFormat {
   if (source.callback !== 'payment' || source.answer === 'plain') return plainAnswer;

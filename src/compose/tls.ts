@@ -15,26 +15,30 @@ export function readPem(file: string, setting: string): string {
   }
 }
 
-/** Reads the certificate of the public port, and follows its files from now on. */
-export function tlsContext(tls: NonNullable<Settings['public']['tls']>, secrets: Secrets): TlsContext {
+export type PortName = 'public' | 'ops';
+
+/** Reads the certificate of a port, and follows its files from now on. Undefined for a port without TLS. */
+export function tlsContext(settings: Settings, port: PortName, secrets: Secrets): TlsContext | undefined {
+  const tls: Settings['public']['tls'] = settings[port].tls;
+  if (tls === undefined) return undefined;
   const read = (file: string, setting: string): string => {
     secrets.watchFile(file);
     return readPem(file, setting);
   };
   return {
-    cert: read(tls.certificate, 'public.tls.certificate'),
+    cert: read(tls.certificate, `${port}.tls.certificate`),
     key: secrets.read(tls.key),
-    ca: tls.clientCa === undefined ? undefined : read(tls.clientCa, 'public.tls.clientCa'),
+    ca: tls.clientCa === undefined ? undefined : read(tls.clientCa, `${port}.tls.clientCa`),
   };
 }
 
 /** When the certificates of a setting expire; undefined if its file holds no certificate that can be read. */
 export type Expiries = readonly (readonly [setting: string, expiresAtMs: number | undefined])[];
 
-/** The certificate of the public port, and the authorities of its clients. */
-export function publicExpiries({ cert, ca }: TlsContext): Expiries {
-  const own = ['public.tls.certificate', expiryOf(cert)] as const;
-  return ca === undefined ? [own] : [own, ['public.tls.clientCa', expiryOf(ca)]];
+/** The certificate of a port, and the authorities of its clients. */
+export function portExpiries(port: PortName, { cert, ca }: TlsContext): Expiries {
+  const own = [`${port}.tls.certificate`, expiryOf(cert)] as const;
+  return ca === undefined ? [own] : [own, [`${port}.tls.clientCa`, expiryOf(ca)]];
 }
 
 /** The client certificate for Redis, and its authorities. The store reads them only at the start. */

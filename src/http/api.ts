@@ -5,6 +5,7 @@ import { releaseApproval, releaseResultJson } from '../orders/release.ts';
 import { pricesJson, setPrices } from '../orders/prices.ts';
 import { subjectOf } from '../callback/callback.ts';
 import { CountersignError, type Failure, messageOf } from '../errors.ts';
+import type { Simulate } from '../simulation/simulator.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
@@ -39,6 +40,7 @@ export interface ApiParts {
   readonly token: (() => string) | undefined;
   /** Whether approvals may be released. */
   readonly releases: boolean;
+  readonly simulate: Simulate;
   readonly clock: Clock;
   /** Called for each call with a wrong token. */
   readonly onDenied: (address: string) => void;
@@ -55,7 +57,7 @@ const BY = 'api';
 
 /** The API of a merchant's back end on the ops port: orders, releases and prices, as JSON. */
 export function createApi(
-  { store, sources, token, releases, clock, onDenied }: ApiParts,
+  { store, sources, token, releases, simulate, clock, onDenied }: ApiParts,
   onFailed: OnFailed,
 ): Router {
   const api = Router();
@@ -94,6 +96,11 @@ export function createApi(
     const result = await releaseApproval(store, sources, { ...given, by: BY });
     reply(result.outcome === 'released' ? 201 : 200, releaseResultJson(given, result));
   });
+  serve(apiRoutes.simulate, async (request, reply) => {
+    const given = readBody(apiRoutes.simulate, request);
+    const { deciding = null, next = null, ...simulated } = await simulate({ ...given, body: '' });
+    reply(200, { ...simulated, deciding, next });
+  });
   serve(apiRoutes.showPrices, async (_request, reply) => reply(200, pricesJson(await store.prices())));
   serve(apiRoutes.setPrices, async (request, reply) => {
     const { prices } = readBody(apiRoutes.setPrices, request);
@@ -104,7 +111,8 @@ export function createApi(
     refuse(
       response,
       'NOT_FOUND',
-      'POST /api/orders, GET and DELETE /api/orders/SOURCE/KIND/ID, POST /api/releases, GET and PUT /api/prices',
+      'POST /api/orders, GET and DELETE /api/orders/SOURCE/KIND/ID, POST /api/releases, POST /api/simulate, ' +
+        'GET and PUT /api/prices',
     );
   });
   api.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) => {

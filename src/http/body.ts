@@ -2,22 +2,24 @@ import bodyParser from 'body-parser';
 import type { Request, Response } from 'express';
 import { type Failure, failure, messageOf } from '../errors.ts';
 
-const JSON_TYPE =
-  /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-?8|"utf-?8")[ \t]*)?(?:;[ \t]*)?$/i;
+/** The types of bodies: JSON of callbacks and of the API, and forms of the console. */
+const TYPES = {
+  'application/json':
+    /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-?8|"utf-?8")[ \t]*)?(?:;[ \t]*)?$/i,
+  'application/x-www-form-urlencoded': /^application\/x-www-form-urlencoded(?:;[ \t]*charset=utf-8)?$/i,
+} as const;
 
-/** Reads a body of at most `limitBytes` bytes, without compression, as JSON in UTF-8. */
+/** Reads a body of at most `limitBytes` bytes, without compression, in UTF-8. */
 export function bodyReader(
   limitBytes: number,
+  type: keyof typeof TYPES = 'application/json',
 ): (request: Request, response: Response) => Promise<Uint8Array | Failure> {
   const raw = bodyParser.raw({ type: () => true, limit: limitBytes, inflate: false });
 
   return async (request, response) => {
     const contentType = request.headers['content-type'] ?? '';
-    if (!JSON_TYPE.test(contentType)) {
-      return failure(
-        'CONTENT_TYPE',
-        `the content type is ${quote(contentType)}; send application/json in UTF-8`,
-      );
+    if (!TYPES[type].test(contentType)) {
+      return failure('CONTENT_TYPE', `the content type is ${quote(contentType)}; send ${type} in UTF-8`);
     }
     const encoding = request.headers['content-encoding'] ?? 'identity';
     const transfer = request.headers['transfer-encoding'] ?? 'chunked';

@@ -3,19 +3,22 @@ import { isIPv4, isIPv6 } from 'node:net';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { messageOf } from '../errors.ts';
 import { type ApiParts, type OnFailed, createApi, requestName } from './api.ts';
+import { type ConsoleParts, createConsole } from './console.ts';
 import { FAILED, type Readiness, probeRoutes } from './routes.ts';
 
 export interface OpsAppParts {
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   readonly api: ApiParts;
+  /** Undefined if nobody can sign in: there is no console then. */
+  readonly console?: ConsoleParts | undefined;
   /** Names by which the port may be called, besides localhost and IP addresses. */
   readonly hosts: readonly string[];
   readonly onFailed: OnFailed;
 }
 
-/** The app of the ops port: liveness, readiness, metrics and the API. */
-export function createOpsApp({ readiness, metrics, api, hosts, onFailed }: OpsAppParts): Express {
+/** The app of the ops port: liveness, readiness, metrics, the API and the console. */
+export function createOpsApp({ readiness, metrics, api, console, hosts, onFailed }: OpsAppParts): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -45,6 +48,7 @@ export function createOpsApp({ readiness, metrics, api, hosts, onFailed }: OpsAp
     response.set('Content-Type', contentType).send(text);
   });
   app.use('/api', createApi(api, onFailed));
+  if (console !== undefined) app.use('/console', createConsole(console, onFailed));
   app.use((_request, response) => {
     response.status(404).type('text/plain').send('/healthz, /readyz, /metrics, /api\n');
   });

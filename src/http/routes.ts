@@ -53,6 +53,7 @@ export const REFUSALS = {
   },
   413: { meaning: 'the body is larger than 64 KiB', codes: ['USAGE'] },
   415: { meaning: 'the body is not `application/json` in UTF-8', codes: ['USAGE'] },
+  429: { meaning: 'too many simulations are waiting', codes: ['BUSY'] },
   500: { meaning: 'an internal error', codes: ['INTERNAL'] },
   503: { meaning: "the service can't reach the store", codes: ['STORE_UNREACHABLE', 'STORE_MOVED'] },
 } as const satisfies Readonly<Record<number, { meaning: string; codes: readonly ApiCode[] }>>;
@@ -155,6 +156,67 @@ const release = z
   })
   .meta({ id: 'Release' });
 
+const simulationBody = z.strictObject({
+  source,
+  kind,
+  members: z
+    .record(z.string(), z.string())
+    .describe('By their names in policies or on the wire. An id may be left out.'),
+  scheme: z
+    .string()
+    .optional()
+    .describe('The scheme of a payment; by default the first that the source accepts.'),
+  askPlugins: z
+    .boolean()
+    .optional()
+    .describe('False to ask no service and no module: rules that need one then refuse.'),
+});
+const namedRule = z.strictObject({ policy: z.string(), rule: z.string(), because: z.string() });
+const simulation = z
+  .strictObject({
+    verdict: z.enum(['SUCCESS', 'FAILURE']),
+    code: z.string(),
+    because: z.string(),
+    deciding: namedRule.nullable().describe('The rule that would refuse.'),
+    next: namedRule.nullable().describe('The rule that would refuse if the deciding one passed.'),
+    rules: z
+      .array(
+        z.strictObject({
+          policy: z.string(),
+          rule: z.string(),
+          mode: z.enum(['enforce', 'observe', 'alternative']),
+          verdict: z.enum(['SUCCESS', 'FAILURE']),
+          because: z.string(),
+          values: z.record(z.string(), z.string()).readonly(),
+          asked: z.boolean().describe('False if the store would refuse before it checks the rule.'),
+        }),
+      )
+      .readonly(),
+    revision: z.string().describe('The revision in force; empty if there is none.'),
+    movements: z
+      .array(
+        z.strictObject({
+          policy: z.string(),
+          list: z
+            .array(
+              z.strictObject({
+                type: z.enum(['native', 'transfer', 'approval']),
+                symbol: z.string().optional(),
+                contract: z.string().optional(),
+                to: z.string(),
+                amount: z.string().describe('A decimal, `unlimited` or `unknown`.'),
+              }),
+            )
+            .readonly(),
+          problem: z.string().describe("Why they can't be read; empty if they can."),
+        }),
+      )
+      .readonly()
+      .describe('What a web3 transaction moves, for each policy with `movements` that may apply.'),
+    of: z.string().describe('The entry of the decision that would be repeated; empty if none would be.'),
+  })
+  .meta({ id: 'Simulation' });
+
 const announced = z
   .strictObject({ outcome: z.enum(['expected', 'unchanged']), order })
   .meta({ id: 'AnnouncedOrder' });
@@ -228,6 +290,21 @@ export const apiRoutes = {
       201: release.describe('The approval is released.'),
     },
     refusals: ['USAGE', 'ORDER_INVALID', 'NOT_FOUND', 'RELEASE_REFUSED'],
+  },
+  simulate: {
+    id: 'simulate',
+    method: 'post',
+    path: '/simulate',
+    summary: 'Say what a callback would be answered now. Nothing is reserved or journalled.',
+    body: simulationBody,
+    form: '{ source, kind, members, scheme, askPlugins }',
+    example: {
+      source: 'shop',
+      kind: 'payment',
+      members: { userId: '12345', symbol: 'USDT1742', amount: '100' },
+    },
+    answers: { 200: simulation.describe('What it would be answered.') },
+    refusals: ['USAGE', 'ORDER_INVALID', 'BUSY'],
   },
   showPrices: {
     id: 'prices.show',

@@ -1,15 +1,21 @@
 import { type Callback, subjectOf, txidOf } from '../callback/callback.ts';
-import { failure } from '../errors.ts';
+import { type Failure, failure } from '../errors.ts';
 import { readByChain } from '../policy/chain-reading.ts';
 import { evaluate, pluginQuestionsOf } from '../policy/evaluate.ts';
-import { type PluginAnswer, type PluginQuestion, type PriceTable, factsAt } from '../policy/facts.ts';
+import {
+  type Facts,
+  type PluginAnswer,
+  type PluginQuestion,
+  type PriceTable,
+  factsAt,
+} from '../policy/facts.ts';
 import { explainBriefly, standingRefusal } from '../policy/explain.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { Authenticated } from '../signature/authenticate.ts';
 import { formatSpan } from '../store/clock-state.ts';
 import { type ArrivalFacts, keptDecision, notingUse } from '../store/kept-decision.ts';
-import type { SettleResult, Store } from '../store/store.ts';
+import { NOTIFICATION_REASONS, type SettlePreview, type SettleResult, type Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import type { Outcome, Trace } from './outcome.ts';
 
@@ -67,10 +73,40 @@ export async function decide(
   trace: Trace,
   received: AuthenticatedCallback,
 ): Promise<Outcome> {
-  const { callback } = received;
+  const { callback, sender } = received;
   if (callback.question.type === 'sign_success') return decideNotification(parts, trace, received);
+  const settled = await settleProposals(parts, trace, { callback, scheme: sender.scheme }, (proposed) => {
+    const { proposal, scheme, facts } = proposed;
+    const detail = keptDecision(arrivalOf(received, trace), facts, proposal);
+    return parts.store.settle({ callback, proposal, scheme, detail });
+  });
+  if (!settled.ok) return trace.failed(settled);
+  const { proposal, result } = settled;
+  if (result.outcome === 'jumped') return recordClockJumped(parts, trace, received, result.aheadMs);
+  return outcomeOf(parts, trace, { callback, proposal, result });
+}
 
-  const { scheme } = received.sender;
+/** A proposal for the store, with what it was evaluated from. */
+export interface Proposed {
+  readonly proposal: Proposal;
+  readonly facts: Facts;
+  /** The scheme to which the subject is bound; the empty text if it is not bound. */
+  readonly scheme: string;
+}
+
+/** What a store answers to a proposal that it does not take. */
+type Rejected = Extract<SettlePreview, { readonly outcome: 'stale' | 'expired' }>;
+
+/**
+ * Evaluates the callback with the policies and prices in force, and gives the proposal to `settle`, again until
+ * it is neither stale nor expired. Plugins are asked once for each question.
+ */
+export async function settleProposals<S extends { readonly outcome: 'decided' | 'repeated' | 'jumped' }>(
+  parts: Omit<DecideParts, 'store'>,
+  trace: Pick<Trace, 'elapsedMs' | 'measure' | 'measureAsync'>,
+  { callback, scheme }: { readonly callback: Callback; readonly scheme: string | undefined },
+  settle: (proposed: Proposed) => Promise<S | Rejected>,
+): Promise<{ readonly ok: true; readonly proposal: Proposal; readonly result: S } | Failure> {
   const boundScheme = scheme !== undefined && parts.bindsScheme?.(callback.source) !== false ? scheme : '';
   const group = parts.groupOf?.(callback.source);
   let nowMs: number | undefined;
@@ -94,26 +130,23 @@ export async function decide(
     const prices = parts.policies.prices();
     const facts = factsAt(nowMs ?? parts.clock(), { scheme, group, prices: notingUse(prices), answers });
     const proposal = trace.measure('evaluate', () => evaluate(release, callback, facts));
-    const detail = keptDecision(arrivalOf(received, trace), facts, proposal);
-    const result = await trace.measureAsync('settle', () =>
-      parts.store.settle({ callback, proposal, scheme: boundScheme, detail }),
-    );
-    if (result.outcome === 'jumped') return recordClockJumped(parts, trace, received, result.aheadMs);
+    const result = await trace.measureAsync('settle', () => settle({ proposal, facts, scheme: boundScheme }));
+    if (!isRejected(result)) return { ok: true, proposal, result };
     if (result.outcome === 'stale') await parts.policies.refresh();
-    else if (result.outcome !== 'expired') return outcomeOf(parts, trace, { callback, proposal, result });
     if (parts.policies.current() === release && parts.policies.prices().version === prices.version) {
       fruitlessAttempts += 1;
     }
     nowMs = result.nowMs;
   }
-  return trace.failed(
-    failure(
-      'STALE_POLICIES',
-      `in ${attempts} attempts, the policies or prices used were not those in force, or the evaluation was ` +
-        "not valid at the store's time; ask again, and see /readyz",
-    ),
+  return failure(
+    'STALE_POLICIES',
+    `in ${attempts} attempts, the policies or prices used were not those in force, or the evaluation was ` +
+      "not valid at the store's time; ask again, and see /readyz",
   );
 }
+
+const isRejected = (result: { readonly outcome: string }): result is Rejected =>
+  result.outcome === 'stale' || result.outcome === 'expired';
 
 type OpenQuestion = readonly [key: string, question: PluginQuestion];
 
@@ -128,8 +161,8 @@ function openQuestionsOf(
 
 /** Asks all plugins at the same time. */
 async function askPlugins(
-  { ask, answerTimeoutMs }: DecideParts,
-  trace: Trace,
+  { ask, answerTimeoutMs }: Pick<DecideParts, 'ask' | 'answerTimeoutMs'>,
+  trace: Pick<Trace, 'elapsedMs' | 'measureAsync'>,
   {
     callback,
     openQuestions,
@@ -207,14 +240,6 @@ async function recordClockJumped(
   });
   return trace.refused(refusal, id);
 }
-
-export const NOTIFICATION_REASONS = {
-  NOTED: 'signed as approved',
-  SIGNED_WITHOUT_APPROVAL: 'signed, but no sign_start with these terms is approved',
-  SIGNED_AFTER_RELEASE: 'signed, but its approval was released, so that no limit counts it',
-  TXID_UNEXPECTED: 'signed once more under another txid, without an approved speed-up',
-  FROZEN: 'signed as approved, but approvals are frozen',
-} as const;
 
 /** `sign_success`: a notification, which no policy decides. */
 async function decideNotification(

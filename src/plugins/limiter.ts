@@ -26,8 +26,15 @@ export class PluginError extends Error {
 export type ReportPlugin = (event: PluginEvent, because: string) => void;
 export type PluginEvent = 'inquiry-paused' | 'inquiry-resumed' | 'module-restarted' | 'module-ended';
 
-/** Asks within `leftMs` and within the plugin's own limits. Never rejects: a failure is an answer. */
-export type Limiter = (ask: () => Promise<PluginAnswer>, leftMs: number) => Promise<PluginAnswer>;
+/**
+ * Asks within `leftMs` and within the plugin's own limits. Never rejects: a failure is an answer. The answer to
+ * a simulated question neither pauses the plugin nor resumes it.
+ */
+export type Limiter = (
+  ask: () => Promise<PluginAnswer>,
+  leftMs: number,
+  simulated?: boolean,
+) => Promise<PluginAnswer>;
 
 /**
  * Limits the questions to one plugin: a time-out, a number of questions in flight, a queue, and a circuit
@@ -47,7 +54,9 @@ export function createLimiter(plugin: string, limits: Limits, report: ReportPlug
     const failure = breaker.lastFailure;
     return failure !== undefined && 'error' in failure ? messageOf(failure.error) : 'it failed';
   };
+  let pausedAtMs = 0;
   breaker.onBreak(() => {
+    pausedAtMs = performance.now();
     const because = `${plugin} is not asked for ${circuit.cooldownMs} ms; the last failure: ${lastFailure()}`;
     report('inquiry-paused', because);
   });
@@ -58,6 +67,12 @@ export function createLimiter(plugin: string, limits: Limits, report: ReportPlug
     if (breaker.state === CircuitState.Open) throw new BrokenCircuitError();
     return ask();
   };
+  // Once the pause is over, a callback is asked about, and so is a simulated one.
+  const unlessInPause = (ask: () => Promise<PluginAnswer>) => (): Promise<PluginAnswer> => {
+    const isPaused = breaker.state === CircuitState.Open;
+    if (isPaused && performance.now() - pausedAtMs < circuit.cooldownMs) throw new BrokenCircuitError();
+    return ask();
+  };
   const reasonFor = (thrown: unknown, withinMs: number): string => {
     if (isBrokenCircuitError(thrown)) return `it is not asked at present, since it failed: ${lastFailure()}`;
     if (isTaskCancelledError(thrown)) return `no answer within ${withinMs} ms`;
@@ -66,13 +81,15 @@ export function createLimiter(plugin: string, limits: Limits, report: ReportPlug
     }
     return messageOf(thrown);
   };
-  return async (ask, leftMs) => {
+  return async (ask, leftMs, simulated = false) => {
     const withinMs = Math.floor(Math.min(timeoutMs, leftMs));
     if (!(withinMs > 0)) return failedAnswer('no time was left to ask it');
     try {
       const deadline = timeout(withinMs, TimeoutStrategy.Aggressive);
       return await deadline.execute(({ signal }) =>
-        breaker.execute(() => slots.execute(unlessPaused(ask), signal), signal),
+        simulated
+          ? slots.execute(unlessInPause(ask), signal)
+          : breaker.execute(() => slots.execute(unlessPaused(ask), signal), signal),
       );
     } catch (thrown) {
       return failedAnswer(reasonFor(thrown, withinMs));

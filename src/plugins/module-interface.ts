@@ -32,6 +32,11 @@ export interface PluginInput {
    * with `movements` have it.
    */
   readonly movements?: readonly PluginMovement[];
+  /**
+   * Only in a simulation: the answer approves nothing. Answer as for a real callback, but do
+   * nothing else, such as asking a person.
+   */
+  readonly simulated?: true;
   /** The parameters in the policy, under `with`. */
   readonly with: Readonly<Record<string, string>>;
 }

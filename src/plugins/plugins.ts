@@ -1,14 +1,15 @@
 import { z } from 'zod';
-import { type Callback, type Movement, subjectOf } from '../callback/callback.ts';
+import { type Callback, subjectOf } from '../callback/callback.ts';
 import { messageOf } from '../errors.ts';
 import type { AskPlugin } from '../pipeline/decide.ts';
 import type { PluginAnswer, PluginQuestion } from '../policy/facts.ts';
+import { movementText } from '../policy/movements.ts';
 import { formatAmount } from '../values/amount.ts';
 import type { Clock } from '../values/clock.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { ModuleConfig, ServiceConfig } from './config.ts';
 import { type Limiter, type ReportPlugin, createLimiter, failedAnswer } from './limiter.ts';
-import type { PluginInput, PluginMovement } from './module-interface.ts';
+import type { PluginInput } from './module-interface.ts';
 import { startModule } from './module.ts';
 import { type ServiceClient, type ServiceKeys, createServiceClient } from './service.ts';
 
@@ -30,6 +31,11 @@ export interface PluginsParts {
 /** The services and modules of the settings. */
 export interface Plugins {
   readonly ask: AskPlugin;
+  /**
+   * Asks about a simulated callback. The plugin is told so, and its answer counts neither for its breaker nor as
+   * `answered`.
+   */
+  readonly askSimulated: AskPlugin;
   /** Reads all secrets and certificate authorities again. If it throws, all of them stay as they were. */
   readonly reload: () => void;
   /** A sentence for each plugin, without secrets. */
@@ -78,18 +84,26 @@ export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
     await close();
     throw thrown;
   }
-  return {
-    async ask(question, callback, timeoutMs) {
+  const asking =
+    (simulated: boolean): AskPlugin =>
+    async (question, callback, timeoutMs) => {
       const { type, name } = question;
       const plugin = plugins.get(`${type}:${name}`);
       if (plugin === undefined) {
         return failedAnswer(unknownPlugin(question, type === 'service' ? services : modules));
       }
       if (closed) return failedAnswer('Countersign is shutting down');
-      const answer = await askPlugin(plugin, question, () => inputOf(question, callback, clock()), timeoutMs);
-      parts.answered({ type, name }, answer.verdict);
+      const inputNow = (): PluginInput => ({
+        ...inputOf(question, callback, clock()),
+        ...(simulated && { simulated }),
+      });
+      const answer = await askPlugin(plugin, question, inputNow, { timeoutMs, simulated });
+      if (!simulated) parts.answered({ type, name }, answer.verdict);
       return answer;
-    },
+    };
+  return {
+    ask: asking(false),
+    askSimulated: asking(true),
     reload: () => reloadKeys(clients, parts),
     describe: () => [
       ...services.map(({ name, url }) => `service ${name} is called at ${new URL(url).origin}`),
@@ -103,11 +117,11 @@ async function askPlugin(
   { limiter, ask }: Plugin,
   { type, name }: PluginQuestion,
   inputNow: () => PluginInput,
-  timeoutMs: number,
+  { timeoutMs, simulated }: { readonly timeoutMs: number; readonly simulated: boolean },
 ): Promise<PluginAnswer> {
   try {
     const input = inputNow();
-    return await limiter(() => ask(input), timeoutMs);
+    return await limiter(() => ask(input), timeoutMs, simulated);
   } catch (thrown) {
     return failedAnswer(`${type} ${name} can't be asked: ${messageOf(thrown)}`);
   }
@@ -133,18 +147,8 @@ function inputOf({ parameters, movements }: PluginQuestion, callback: Callback, 
     question: { type: question.type, speedUp: question.speedUp },
     members: Object.fromEntries(members),
     payouts: payouts.map(({ to, amount }) => ({ to, amount: formatAmount(amount) })),
-    ...(movements === undefined ? {} : { movements: movements.map(movementOf) }),
+    ...(movements === undefined ? {} : { movements: movements.map(movementText) }),
     with: texts.parse(parameters),
-  };
-}
-
-function movementOf({ type, symbol, contract, to, amount }: Movement): PluginMovement {
-  return {
-    type,
-    ...(symbol === undefined ? {} : { symbol }),
-    ...(contract === undefined ? {} : { contract }),
-    to,
-    amount: typeof amount === 'string' ? amount : formatAmount(amount),
   };
 }
 

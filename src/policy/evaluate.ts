@@ -1,4 +1,4 @@
-import type { Callback } from '../callback/callback.ts';
+import type { Callback, Movements } from '../callback/callback.ts';
 import { BOUNDS, type Claim } from '../claims/claims.ts';
 import { messageOf } from '../errors.ts';
 import { readByChain } from './chain-reading.ts';
@@ -454,6 +454,24 @@ export function pluginQuestionsOf(
     }
   }
   return questions;
+}
+
+/** What a transaction moves, as a policy with `movements` reads it. */
+export interface PolicyMovements {
+  readonly policy: string;
+  readonly movements: Movements;
+}
+
+/** The movements for each policy that counts them and may apply at some time and some prices. */
+export function movementsOf(release: Release | undefined, received: Callback): readonly PolicyMovements[] {
+  if (release === undefined) return [];
+  const read = readByChain(received, release.assets);
+  return release.policiesFor(read).flatMap((policy) => {
+    const callback = withMovements(read, policy.movements);
+    const { movements } = callback;
+    const applies = movements !== undefined && mayMeet(policy.when, callback, factsAt(0));
+    return applies ? [{ policy: policy.name, movements }] : [];
+  });
 }
 
 /** The questions of an entry that may apply at some time and some prices. */

@@ -350,3 +350,10 @@ function remainingOf({ claim, found }: CheckedClaim): Amount | undefined {
   }
   return undefined;
 }
+
+/** The result of a rule in a word or two. */
+export function wordOf({ verdict, asked, mode }: Pick<RuleReport, 'verdict' | 'asked' | 'mode'>): string {
+  if (!asked) return 'not checked';
+  const word = verdict === 'SUCCESS' ? 'pass' : 'refuse';
+  return mode === 'observe' ? `would ${word}` : word;
+}

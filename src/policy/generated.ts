@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import { policyShape } from './document.ts';
+import { describedMembers } from './rules/reference.ts';
 import { rules } from './rules/registry.ts';
 import type { Rule } from './rules/rule.ts';
 import { assetsJsonSchema, policyJsonSchema, testsJsonSchema } from './schema.ts';
@@ -108,12 +108,10 @@ function pageOf(rule: Rule): string {
 }
 
 function membersOf(shape: Rule['parameters']['shape']): string {
-  return Object.entries(shape)
-    .map(([name, schema]) => {
-      const optional = schema instanceof z.ZodOptional;
-      const description = z.globalRegistry.get(schema)?.description ?? '';
-      return bullet(`\`${name}\`${optional ? ' (optional)' : ''}: ${description}`);
-    })
+  return describedMembers(shape)
+    .map(({ name, optional, description }) =>
+      bullet(`\`${name}\`${optional ? ' (optional)' : ''}: ${description}`),
+    )
     .join('\n');
 }
 

@@ -1,5 +1,5 @@
 import type { Callback, MemberProblem, Movement, Movements, Web3Callback } from '../callback/callback.ts';
-import { AMOUNT_SCALE, type Amount } from '../values/amount.ts';
+import { AMOUNT_SCALE, type Amount, formatAmount } from '../values/amount.ts';
 import { type AssetTable, tokenAt } from './assets.ts';
 import { type Value, valuesAt } from './calls/abi.ts';
 import { unlimitedFrom } from './calls/condition.ts';
@@ -89,6 +89,25 @@ export function withMovements(callback: Callback, reader: MovementReader | undef
   return reader === undefined || callback.kind !== 'web3'
     ? callback
     : { ...callback, movements: reader.read(callback) };
+}
+
+/** A movement for people and programs outside: amounts are plain decimals, and what is not known is left out. */
+export interface MovementText {
+  readonly type: Movement['type'];
+  readonly symbol?: string;
+  readonly contract?: string;
+  readonly to: string;
+  readonly amount: string;
+}
+
+export function movementText({ type, symbol, contract, to, amount }: Movement): MovementText {
+  return {
+    type,
+    ...(symbol === undefined ? {} : { symbol }),
+    ...(contract === undefined ? {} : { contract }),
+    to,
+    amount: typeof amount === 'string' ? amount : formatAmount(amount),
+  };
 }
 
 function unreadable({ because, values }: Refusal): MemberProblem {

@@ -77,6 +77,39 @@ const checkTimeouts: Check = ({ public: publicServer }, report) => {
   );
 };
 
+/** A section that lets nobody in is a mistake, and so is a name under which the ops port does not answer. */
+const checkConsole: Check = ({ console, ops }, report) => {
+  if (console === undefined) return;
+  if (!isWritten(console, 'proxy') && !isWritten(console, 'passkeys')) {
+    report(['console'], 'lets nobody in', 'set console.passkeys or console.proxy, or delete the section');
+  }
+  const { host, origin } = console.passkeys ?? {};
+  if (host === undefined) return;
+  if (host !== 'localhost' && ops?.hosts?.some((each) => each?.toLowerCase() === host) === false) {
+    report(['console', 'passkeys', 'host'], `is ${host}, which is not in ops.hosts`, 'add it to ops.hosts');
+  }
+  if (origin === undefined) {
+    if (host !== 'localhost') return;
+    report(
+      ['console', 'passkeys', 'origin'],
+      'is missing',
+      'write http://localhost:9090, with the port of ops.port',
+    );
+  } else if (origin.startsWith('http:') && isWritten(ops, 'tls')) {
+    report(
+      ['console', 'passkeys', 'origin'],
+      `is ${origin}, but the ops port speaks TLS`,
+      'write https:// in its place, or delete ops.tls',
+    );
+  } else if (new URL(origin).hostname !== host) {
+    report(
+      ['console', 'passkeys', 'origin'],
+      `is ${origin}, of another host than ${host}`,
+      `write https://${host}`,
+    );
+  }
+};
+
 const checkStore: Check = ({ store = {} }, report) => {
   const { url, tls } = store;
   if (isWritten(store, 'tls') && url !== undefined && !url.startsWith('rediss')) {
@@ -310,6 +343,7 @@ const checkReconcile: Check = ({ reconcile, platform, sources }, report) => {
 
 const CHECKS: readonly Check[] = [
   checkPorts,
+  checkConsole,
   checkTimeouts,
   checkStore,
   checkDurability,

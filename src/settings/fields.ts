@@ -41,6 +41,12 @@ export function flagOr(otherwise: boolean) {
   );
 }
 
+/** `true` or `false`, without a default. */
+export const flag = z.preprocess(
+  (value) => (value === 'true' ? true : value === 'false' ? false : value),
+  z.boolean({ error: 'write true or false, or delete the line' }),
+);
+
 export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
   return z.enum(values, { error: `write one of ${values.join(', ')}` });
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { console } from './console.ts';
 import {
   addressRange,
   filePath,
@@ -20,9 +21,13 @@ const host = text(/^[A-Za-z0-9.:_-]{1,253}$/, 'write an address or a host name t
   .default('127.0.0.1')
   .meta({ title: 'address or host name' });
 
-const tls = section({
+const serverTls = {
   certificate: filePath.describe('PEM file of the certificate, followed by the intermediate certificates.'),
   key: secretReference.describe('The private key of the certificate, in PEM.'),
+};
+
+const publicTls = section({
+  ...serverTls,
   clientCa: filePath
     .optional()
     .describe(
@@ -88,7 +93,9 @@ const publicPort = section({
       "Gateways whose X-Forwarded-For is trusted. For other connections, the client's address is that of " +
         'the connection.',
     ),
-  tls: tls.optional().describe('TLS terminated by Countersign itself. Omit it if a gateway terminates TLS.'),
+  tls: publicTls
+    .optional()
+    .describe('TLS terminated by Countersign itself. Omit it if a gateway terminates TLS.'),
   limits: limits.prefault({}).describe('Limits on what callers may use.'),
   shutdownDelayMs: wholeNumberOr(0, 0, 120000).describe(
     'How long callbacks are still accepted after the signal to stop, while /readyz reports not ready. ' +
@@ -120,6 +127,12 @@ const opsPort = section({
       'Host names by which the port may be called, such as that of a service in front of it. ' +
         'localhost and all IP addresses are always allowed. A request with any other name is answered 421, ' +
         'so that no web page can reach the port through a browser with a name that resolves to it.',
+    ),
+  tls: section(serverTls)
+    .optional()
+    .describe(
+      'TLS terminated by Countersign itself, such as for passkeys in browsers of other machines. Health checks ' +
+        'and the monitoring must use https then.',
     ),
   token: secretReference
     .optional()
@@ -172,6 +185,7 @@ export const settingsSchema = section({
   })
     .prefault({})
     .describe('The log: JSON lines on standard output.'),
+  console: console.optional().describe('The console at `/console/` of the ops port, and who may enter it.'),
   platform,
   reconcile,
   services,

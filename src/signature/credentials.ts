@@ -1,5 +1,4 @@
-import { BlockList, isIP } from 'node:net';
-
+import { createAddressRanges } from '../values/address-ranges.ts';
 import { CountersignError, type Failure, failure } from '../errors.ts';
 import { type ReadSecret, type SecretRef, equalInConstantTime, nameOfSecret } from '../values/secret.ts';
 import type { CosignerCredential } from './config.ts';
@@ -42,21 +41,8 @@ export function compileCredential(
 }
 
 function addressCredential(ranges: readonly string[]): Credential {
-  const list = new BlockList();
-  let everyone = false;
-  for (const range of ranges) {
-    const [address = '', prefix] = range.split('/');
-    const width = isIP(address) === 4 ? 32 : 128;
-    const bits = prefix === undefined ? width : Number.parseInt(prefix, 10);
-    list.addSubnet(address, bits, width === 32 ? 'ipv4' : 'ipv6');
-    everyone ||= bits === 0;
-  }
-  const includes = (address: string): boolean => {
-    const version = isIP(address);
-    // A range has no zone, so an address with one (`fe80::1%eth0`) is in none.
-    if (version === 0 || address.includes('%')) return false;
-    return list.check(address, version === 4 ? 'ipv4' : 'ipv6');
-  };
+  const everyone = ranges.some((range) => /\/0+$/.test(range));
+  const includes = createAddressRanges(ranges);
   return {
     name: 'addresses',
     warnings: everyone

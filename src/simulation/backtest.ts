@@ -74,6 +74,10 @@ export interface UnknownCallback extends CallbackReference {
   readonly because: string;
 }
 
+/** Whether a release counts by the groups of sources. */
+export const countsByGroup = ({ policies }: Pick<Release, 'policies'>): boolean =>
+  policies.some(({ rules }) => rules.some(({ acrossGroup }) => acrossGroup === true));
+
 const PROGRESS_EVERY = 500;
 
 /** Decides recorded callbacks again in a private store, each at its recorded time. */

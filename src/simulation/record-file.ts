@@ -5,7 +5,14 @@ import { isExportEnd } from '../store/export-end.ts';
 import { JOURNAL_TYPES } from '../store/store.ts';
 import { parseAmount } from '../values/amount.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
-import { type SplitProposal, type RecordItem, type RecordedPrices, splitProposal } from './record.ts';
+import {
+  type SplitProposal,
+  type RecordItem,
+  type RecordedPrices,
+  type RecordedText,
+  recordedText,
+  splitProposal,
+} from './record.ts';
 
 /*
  * A record is a file of JSON Lines that `decisions export` or `journal export` wrote. The entries of one
@@ -96,6 +103,38 @@ function* readRun(file: number, path: string, run: Run): Generator<ReadItem> {
     if (typeof item === 'string') throw invalidLineError(path, line, item);
     yield { item, line, bytes };
   }
+}
+
+/** The callback of one entry, to be read again. */
+export interface RecordedBody extends RecordedText {
+  readonly id: string;
+  readonly source: string;
+}
+
+/**
+ * The callback of the journal's entry in a text, which an export wrote. Undefined for another text, such as a body.
+ * Throws USAGE for several entries, and for one without a callback.
+ */
+export function recordedBody(text: string): RecordedBody | undefined {
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !isExportEnd(line));
+  const [first = ''] = lines;
+  if (!LINE_BEGINNING.test(first)) return undefined;
+  const item = itemOf(first);
+  if (lines.length > 1 || typeof item === 'string' || item.type === 'prices') {
+    const what = typeof item === 'string' ? item : `it has ${lines.length} lines`;
+    throw new CountersignError(
+      'USAGE',
+      `this is not one entry of the journal: ${what}. Give one line of an export`,
+    );
+  }
+  const { id, source, type } = item;
+  const recorded = recordedText(item);
+  if (typeof recorded !== 'string') return { id, source, ...recorded };
+  const fix = 'Give an entry of a decision';
+  throw new CountersignError(
+    'USAGE',
+    `the entry ${source}/${id} (${type}) has no callback: ${recorded}. ${fix}`,
+  );
 }
 
 const entryShape = z.object({

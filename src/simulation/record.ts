@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Callback, KINDS, type Verdict } from '../callback/callback.ts';
+import { type Callback, KINDS, type Kind, type Verdict } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
 import { type ClaimResult, claimResults } from '../claims/claims.ts';
 import { amountText } from '../claims/kind.ts';
@@ -57,17 +57,36 @@ export interface RecordedCallback {
   readonly answers: ReadonlyMap<string, PluginAnswer>;
 }
 
+/** The text of a recorded callback: the body, or its plaintext if it was in an envelope. */
+export interface RecordedText {
+  readonly kind: Kind;
+  readonly scheme: string | undefined;
+  readonly body: string;
+}
+
+/** The text of an entry's callback, or a sentence that says why it can't be read. */
+export function recordedText({ detail }: Pick<RecordedEntry, 'detail'>): RecordedText | string {
+  const read = readDetail(detail);
+  if (typeof read === 'string') return read;
+  const { kind, scheme, body, plaintext } = read;
+  return { kind, scheme, body: plaintext ?? body };
+}
+
+function readDetail(detail: unknown): z.output<typeof callbackDetail> | string {
+  const read = callbackDetail.safeParse(detail);
+  if (read.success) return read.data;
+  const member = read.error.issues[0]?.path.join('.') || 'all of it';
+  return `its detail can't be read: ${member} has a wrong form`;
+}
+
 /**
  * The callback of an entry, decoded and parsed as when it arrived, or a sentence that says why it can't be
  * read.
  */
 export function recordedCallback({ source, detail }: RecordedEntry): RecordedCallback | string {
-  const read = callbackDetail.safeParse(detail);
-  if (!read.success) {
-    const member = read.error.issues[0]?.path.join('.') || 'all of it';
-    return `its detail can't be read: ${member} has a wrong form`;
-  }
-  const { kind, scheme, body, plaintext, answers = {}, group } = read.data;
+  const read = readDetail(detail);
+  if (typeof read === 'string') return read;
+  const { kind, scheme, body, plaintext, answers = {}, group } = read;
   const decoded = readMembers(plaintext ?? body);
   if (!decoded.ok) return `its body can't be read: ${decoded.because}`;
   // The bounds at the time of recording are not known.

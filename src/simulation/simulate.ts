@@ -1,12 +1,11 @@
 import { type Callback, type Verdict, txidOf } from '../callback/callback.ts';
-import { NOTIFICATION_REASONS } from '../pipeline/decide.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { type Explanation, type RefusingRule, explain, standingRefusal } from '../policy/explain.ts';
 import { type PluginAnswer, type PriceTable, factsAt } from '../policy/facts.ts';
 import { type Proposal, proposalToJson } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { SimulationStore } from '../store/embedded/simulation.ts';
-import type { NotificationResult, SettleResult } from '../store/store.ts';
+import { NOTIFICATION_REASONS, type NotificationResult, type SettleResult } from '../store/store.ts';
 
 /** The data that a decision depends on, besides the callback, the policies and the store. */
 export interface EvaluationContext {

@@ -14,7 +14,8 @@ import type { ClockState } from './clock-state.ts';
  * runs backwards: after a step back it stands still until the clock has caught up. A clock that jumped ahead
  * is neither used nor written.
  */
-export interface Store extends Decisions, Releases, Lists, Orders, Lockouts, Prices, Journal, Services {
+export interface Store
+  extends Decisions, Releases, Lists, Orders, Lockouts, Prices, Journal, Services, Access {
   readonly name: 'embedded' | 'redis';
   /**
    * Registers the sources, so that the revision in force and the freezes hold for them. Prepares a store that
@@ -60,6 +61,11 @@ export interface StoreHealth {
 
 export interface Decisions {
   settle(request: SettleRequest): Promise<SettleResult>;
+  /**
+   * What `settle` would return now, in one step that only reads: nothing is reserved, counted or journalled. It
+   * makes no promise about a later `settle`. The detail of the request is not needed.
+   */
+  preview(request: SettleRequest): Promise<SettlePreview>;
   recordNotification(request: NotificationRequest): Promise<NotificationResult>;
   /** What the store keeps about a subject; undefined if nothing was decided about it. */
   subject(source: string, subject: string): Promise<SubjectState | undefined>;
@@ -144,6 +150,11 @@ export type SettleResult =
       readonly claims: readonly ClaimResult[];
     };
 
+type WithoutEntry<R> = R extends { readonly id: string } ? Omit<R, 'id'> : R;
+
+/** A {@link SettleResult} without the journal entry that it would have. */
+export type SettlePreview = WithoutEntry<SettleResult>;
+
 export interface NotificationRequest {
   readonly callback: SettledCallback;
   /** The empty text if the notification has no txid. */
@@ -156,8 +167,16 @@ export interface NotificationRequest {
  */
 export const TXIDS_MAX = 100;
 
-export type NotificationCode =
-  'NOTED' | 'SIGNED_WITHOUT_APPROVAL' | 'SIGNED_AFTER_RELEASE' | 'TXID_UNEXPECTED' | 'FROZEN';
+/** What each code of a notification says. */
+export const NOTIFICATION_REASONS = {
+  NOTED: 'signed as approved',
+  SIGNED_WITHOUT_APPROVAL: 'signed, but no sign_start with these terms is approved',
+  SIGNED_AFTER_RELEASE: 'signed, but its approval was released, so that no limit counts it',
+  TXID_UNEXPECTED: 'signed once more under another txid, without an approved speed-up',
+  FROZEN: 'signed as approved, but approvals are frozen',
+} as const;
+
+export type NotificationCode = keyof typeof NOTIFICATION_REASONS;
 
 /**
  * `sign_success`, in one atomic step. The code is SIGNED_WITHOUT_APPROVAL unless the subject is known with
@@ -539,6 +558,31 @@ export interface Services {
   requestHeartbeats(): Promise<number>;
   /** The services that called `heartbeat` within the last day and have not left. */
   services(): Promise<{ readonly nowMs: number; readonly services: readonly ServiceStatus[] }>;
+}
+
+// ---- access to the console ----
+
+export interface AccessRecord {
+  /** 1 when it was written first. Each change increments it. */
+  readonly version: number;
+  /** Not empty. */
+  readonly value: string;
+}
+
+/** Small records of who may enter the console, which all replicas share: see src/console/sign-in. */
+export interface Access {
+  access(id: string): Promise<AccessRecord | undefined>;
+  /**
+   * Writes the record, or deletes it without `value`, if it is still at the version `expected` (0: there is no
+   * record). Resolves with whether it was; otherwise nothing is written. `keepMs`: how long it is kept; 0: for
+   * ever.
+   */
+  changeAccess(change: {
+    readonly id: string;
+    readonly expected: number;
+    readonly value?: string;
+    readonly keepMs: number;
+  }): Promise<boolean>;
 }
 
 // ---- the journal ----

@@ -261,8 +261,15 @@ const calls: readonly (readonly string[])[] = [
   ['unfreeze'],
   ['lockout', 'list'],
   ['lockout', 'lift', 'a'.repeat(32), '--message', 'called'],
+  ['console', 'invite', 'ada', '--role', 'read'],
+  ['console', 'people'],
+  ['console', 'remove', 'ada'],
+  ['console', 'sign-out', 'ada'],
   ['clock', 'show'],
   ['clock', 'accept'],
+  ['simulate', 'payment', 'userId=1', 'amount=1', 'symbol=USDT1742'],
+  ['simulate', 'transfer', 'from=a', 'to=b', 'amount=1', 'symbol=ETH'],
+  ['simulate', 'web3', 'from=a', 'to=b', 'symbol=ETH'],
   ['decisions', 'show', 'shop/1-0'],
   ['decisions', 'search'],
   ['decisions', 'explain', 'shop/1-0'],
@@ -304,6 +311,7 @@ describe('with credentials that the primary of the Sentinels refuses', () => {
 
   const settings = () => ({
     store: { url: rig.url, connectTimeoutMs, username: 'nobody', password: { env: 'WRONG' } },
+    console: { passkeys: { host: 'localhost', origin: 'http://localhost:9090' } },
   });
 
   it('each command is tried', async () => {

@@ -62,6 +62,9 @@ const BY_SERVICE = [
   'document',
   'prices',
   'settle',
+  'preview',
+  'access',
+  'changeAccess',
   'recordNotification',
   'record',
   'entry',
@@ -123,12 +126,12 @@ describe('with the rights of docs/redis.md divided among two users,', () => {
   it('the service may touch every key that there is, but the history of prices and of pushes', () => {
     const keys = createKeys('countersign');
     const { subject, counter, distinct, list, mark, order, refusals, ...ofSource } = keys.of('shop');
-    const { of: _of, changed: _channel, ...ofAll } = keys;
+    const { of: _of, changed: _channel, access, ...ofAll } = keys;
     const patterns = [...documented.service.join(' ').matchAll(/~(\S+)/g)].map(
       ([, glob = '']) => new RegExp(`^${glob.replaceAll(/[{}]/g, '\\$&').replaceAll('*', '.*')}$`),
     );
     const barred = new Set([ofAll.history, ofAll.priceHistory]);
-    const made = [subject, counter, distinct, list, mark, order, refusals].map((name) => name('x'));
+    const made = [access, subject, counter, distinct, list, mark, order, refusals].map((name) => name('x'));
     for (const key of [...Object.values(ofSource), ...Object.values(ofAll), ...made]) {
       const touched = patterns.some((pattern) => pattern.test(key));
       expect({ key, touched }).toEqual({ key, touched: !barred.has(key) });

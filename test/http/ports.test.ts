@@ -63,6 +63,7 @@ describe('the ops port', () => {
     sources: [],
     token: undefined,
     releases: true,
+    simulate: never,
     clock: () => 0,
     onDenied: () => undefined,
   };

@@ -12,6 +12,7 @@ import { createOpsApp } from '../../src/http/ops.ts';
 import { createPublicApp } from '../../src/http/public.ts';
 import { REFUSALS, apiRoutes, probeRoutes, statusOf } from '../../src/http/routes.ts';
 import { serviceDocument } from '../../src/openapi/service.ts';
+import { CountersignError } from '../../src/errors.ts';
 import { decodeMembers } from '../../src/values/members.ts';
 import { answersIn, rawConnection } from '../raw-connection.ts';
 import { startRedisServer } from '../redis-server.ts';
@@ -90,7 +91,13 @@ const ORDER = {
   members: { userId: '12345', symbol: 'USDT1742', amount: '100', scheme: 'rsa' },
 };
 const RELEASE = { source: 'shop', kind: 'payment', id: 'r-1', message: 'never debited' };
+const SIMULATION = {
+  source: 'shop',
+  kind: 'payment',
+  members: { userId: '12345', symbol: 'USDT1742', amount: '100' },
+};
 const PATHS = {
+  simulate: '/api/simulate',
   order: '/api/orders/{source}/{kind}/{id}',
   orders: '/api/orders',
   releases: '/api/releases',
@@ -133,6 +140,17 @@ describe('the ops port', () => {
     [413, 'PUT', 'prices', '', { prices: { BTC: { price: '1'.repeat(70_000) } } }],
     [415, 'POST', 'orders', '', ORDER, { 'content-type': 'text/plain' }],
     [415, 'PUT', 'prices', '', { prices: {} }, { 'content-encoding': 'gzip' }],
+    [200, 'POST', 'simulate', '', SIMULATION],
+    [200, 'POST', 'simulate', '', { ...SIMULATION, members: { ...SIMULATION.members, amount: '1000.1' } }],
+    [200, 'POST', 'simulate', '', { ...SIMULATION, scheme: 'rsa' }],
+    [200, 'POST', 'simulate', '', { ...SIMULATION, askPlugins: false }],
+    [400, 'POST', 'simulate', '', { ...SIMULATION, askPlugins: 'no' }],
+    [400, 'POST', 'simulate', '', { ...SIMULATION, scheme: 'sha3' }],
+    [400, 'POST', 'simulate', '', { ...SIMULATION, members: { userId: '1' } }],
+    [400, 'POST', 'simulate', '', { ...SIMULATION, source: 'nobody' }],
+    [413, 'POST', 'simulate', '', { ...SIMULATION, scheme: '1'.repeat(70_000) }],
+    [415, 'POST', 'simulate', '', SIMULATION, { 'content-type': 'text/plain' }],
+    [401, 'POST', 'simulate', '', SIMULATION, { authorization: '' }],
     [404, 'POST', 'releases', '', RELEASE],
     [400, 'POST', 'releases', '', { ...RELEASE, message: '' }],
     [400, 'POST', 'releases', '', { ...RELEASE, source: 'nobody' }],
@@ -172,6 +190,7 @@ describe('the ops port', () => {
   it.each([
     ['post', PATHS.orders],
     ['post', PATHS.releases],
+    ['post', PATHS.simulate],
     ['put', PATHS.prices],
   ])('answers 408 to a late %s %s as the document says', async (method, path) => {
     const head = `${method.toUpperCase()} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
@@ -271,6 +290,7 @@ describe('the ops port', () => {
 
 describe('the ops port in trouble', () => {
   const routes = [
+    ['POST', PATHS.simulate, PATHS.simulate, SIMULATION],
     ['POST', PATHS.orders, '/api/orders', ORDER],
     ['GET', PATHS.order, '/api/orders/shop/payment/a', undefined],
     ['DELETE', PATHS.order, '/api/orders/shop/payment/a', undefined],
@@ -317,6 +337,7 @@ describe('the ops port in trouble', () => {
       sources: [{ name: 'shop', kinds: ['payment'] as Kind[], schemes: ['rsa'] }],
       token: () => TOKEN,
       releases: true,
+      simulate: fail,
       clock: () => 0,
       onDenied: () => undefined,
     };
@@ -334,6 +355,26 @@ describe('the ops port in trouble', () => {
       expect(faultsOfAnswer(name, path, { status, contentType, body: text })).toEqual([]);
     }
   });
+});
+
+it('a simulation beyond those that wait is answered 429 as the document says', async () => {
+  const busy = (): Promise<never> =>
+    Promise.reject(new CountersignError('BUSY', '16 simulations are waiting'));
+  const api: ApiParts = {
+    store: {} as never,
+    sources: [],
+    token: () => TOKEN,
+    releases: true,
+    simulate: busy,
+    clock: () => 0,
+    onDenied: () => undefined,
+  };
+  const none = (): Promise<never> => Promise.reject(new Error('nobody asks'));
+  const app = createOpsApp({ readiness: none, metrics: none, api, hosts: [], onFailed: () => undefined });
+  const { status, headers, text } = await request(app).post(PATHS.simulate).set(BEARER).send(SIMULATION);
+  expect(status).toBe(429);
+  const contentType = String(headers['content-type']);
+  expect(faultsOfAnswer('post', PATHS.simulate, { status, contentType, body: text })).toEqual([]);
 });
 
 describe('the public port', () => {
@@ -435,7 +476,7 @@ it('all examples are valid', () => {
   const found = mediaTypesOf(document).flatMap(({ pointer, examples }) =>
     Object.values(examples).map(({ value }) => ({ pointer, faults: faultsOf(pointer, value) })),
   );
-  expect(found.length).toBe(9);
+  expect(found.length).toBe(10);
   expect(found.filter(({ faults }) => faults.length > 0)).toEqual([]);
 });
 
@@ -509,6 +550,7 @@ describe('the routes', () => {
     sources: [],
     token: undefined,
     releases: true,
+    simulate: () => Promise.reject(new Error('nobody asks')),
     clock: () => 0,
     onDenied: () => undefined,
   };

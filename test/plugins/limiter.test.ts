@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.ts';
+import { payment } from '../policy/callbacks.ts';
 import { type TestAsking, askingService } from './asking.ts';
 import { type AnswerWith, type OtherSide, otherSide, says } from './other-side.ts';
 
@@ -42,6 +43,34 @@ describe('after some failures in a row', () => {
       'inquiry-paused: service risk is not asked for 400 ms; the last failure: it answered with HTTP status 500',
       'inquiry-resumed: service risk answers again',
     ]);
+  });
+
+  const question = { type: 'service', name: 'risk', parameters: {} } as const;
+
+  it('of simulated questions, everything is asked on', async () => {
+    const risk = await otherSide(down);
+    const { plugins, ask, told } = await askingService(risk.url, { breaker });
+    for (let n = 0; n < 10; n++) await plugins.askSimulated(question, payment(), 60_000);
+    expect(risk.asked).toHaveLength(10);
+    risk.answerWith(says('yes'));
+    expect(await ask()).toMatchObject({ verdict: 'yes' });
+    expect(told).toEqual([]);
+  });
+
+  it('a simulated question is not asked in the pause, is asked after it, and ends it for nobody', async () => {
+    const risk = await otherSide(down);
+    const { plugins, ask, told } = await askingService(risk.url, { breaker });
+    for (let n = 0; n < 3; n++) await ask();
+    const simulated = () => plugins.askSimulated(question, payment(), 60_000);
+    expect(await simulated()).toMatchObject({
+      verdict: 'failed',
+      because: expect.stringContaining('not asked at present'),
+    });
+    risk.answerWith(says('yes'));
+    await eventually('the pause is over', async () => (await simulated()).verdict === 'yes' || undefined);
+    expect(told).toHaveLength(1);
+    expect(await ask()).toMatchObject({ verdict: 'yes' });
+    expect(told).toHaveLength(2);
   });
 
   it('nothing is asked for another while if the one question fails as well', async () => {

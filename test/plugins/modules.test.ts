@@ -71,6 +71,15 @@ describe('a module', () => {
     expect(counted).toEqual(['module own-check yes', 'module own-check no']);
   });
 
+  it('is told that a callback is simulated', async () => {
+    const { plugins: both } = await plugins(
+      `export default ({ simulated }) => ({ verdict: simulated === true ? 'no' : 'yes' });`,
+    );
+    const question = { type: 'module', name: 'own-check', parameters: {} } as const;
+    expect(await both.askSimulated(question, payment(), 60_000)).toMatchObject({ verdict: 'no' });
+    expect(await both.ask(question, payment(), 60_000)).toMatchObject({ verdict: 'yes' });
+  });
+
   it('may be async, keep what it knows, and use what Node has', async () => {
     const { ask } = await plugins(`
       import { createHash } from 'node:crypto';

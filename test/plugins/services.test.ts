@@ -39,6 +39,20 @@ describe('a service is told', () => {
     });
   });
 
+  it('that the callback is simulated, which its signature covers, and of a real one nothing of the kind', async () => {
+    const risk = await otherSide(says('yes', 'all is well'));
+    const { plugins, ask, counted } = await askingService(risk.url);
+    const question = { type: 'service', name: 'risk', parameters: {} } as const;
+    const answer = await plugins.askSimulated(question, transfer(), 60_000);
+    expect(answer).toEqual({ verdict: 'yes', because: 'all is well' });
+    expect(counted).toEqual([]);
+    await ask();
+    expect(risk.asked.map(({ json, signed }) => [json['simulated'], signed])).toEqual([
+      [true, true],
+      [undefined, true],
+    ]);
+  });
+
   it('all that a transaction moves, for a policy with movements', async () => {
     const risk = await otherSide(says('yes'));
     const { plugins } = await askingService(risk.url);

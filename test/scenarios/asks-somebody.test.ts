@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { placeIn } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
 import { type OtherSide, SECRET, otherSide, says } from '../plugins/other-side.ts';
 import { POLICIES, type TestService, transfer } from '../service.ts';
@@ -89,6 +90,21 @@ const UNKNOWN = {
 };
 
 describeOnBothStores('somebody else is asked', (host) => {
+  it('and told of a simulation, or not asked at all', async () => {
+    const { service, risk } = await started(host);
+    const { run } = placeIn(service.folder);
+    const call = ['simulate', 'payment', 'userId=1', 'amount=1', 'symbol=USDT1742'];
+    expect(await run(...call)).toMatchObject({ code: 0 });
+    expect(risk.asked.map(({ json }) => json['simulated'])).toEqual([true]);
+    expect(await run(...call, '--without-plugins')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('this simulation does not ask the service risk'),
+    });
+    expect(risk.asked).toHaveLength(1);
+    expect(await service.pay({ appOrderId: 'a' })).toBe('SUCCESS');
+    expect(risk.asked[1]?.json).not.toHaveProperty('simulated');
+  });
+
   it('and a yes is SUCCESS, with the answer in the journal', async () => {
     const { service, risk } = await started(host);
     expect(await service.pay({ appOrderId: 'a' })).toBe('SUCCESS');

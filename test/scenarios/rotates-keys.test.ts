@@ -224,48 +224,51 @@ describe('a key whose file is taken away', () => {
   });
 });
 
-describe('the certificate of the port, while the service runs', () => {
-  async function served(): Promise<{
-    readonly service: TestService;
-    readonly files: Files;
-    readonly shown: () => Promise<string>;
-    readonly issue: () => { readonly cert: string; readonly key: string; readonly fingerprint: string };
-  }> {
-    const authority = createAuthority();
-    onTestFinished(() => authority.close());
-    const files = filesOfItsOwn();
-    const first = authority.issue('/CN=countersign');
-    files.replace('port.pem', first.cert);
-    files.replace('port.key', first.key);
-    const tls = { certificate: files.path('port.pem'), key: { file: files.path('port.key') } };
-    const service = await serviceHere({ settings: { public: { port: '0', tls } } });
-    const port = Number(new URL(service.url).port);
-    const shown = async (): Promise<string> => {
-      const socket = connect({ host: '127.0.0.1', port, ca: authority.certificate.cert });
-      await once(socket, 'secureConnect');
-      const fingerprint = socket.getPeerX509Certificate()?.fingerprint256 ?? '';
-      socket.destroy();
-      return fingerprint;
-    };
-    expect(await shown()).toBe(first.fingerprint);
-    return { service, files, shown, issue: () => authority.issue('/CN=countersign') };
-  }
+describe.each(['public', 'ops'] as const)(
+  'the certificate of the %s port, while the service runs',
+  (name) => {
+    async function served(): Promise<{
+      readonly service: TestService;
+      readonly files: Files;
+      readonly shown: () => Promise<string>;
+      readonly issue: () => { readonly cert: string; readonly key: string; readonly fingerprint: string };
+    }> {
+      const authority = createAuthority();
+      onTestFinished(() => authority.close());
+      const files = filesOfItsOwn();
+      const first = authority.issue('/CN=countersign');
+      files.replace('port.pem', first.cert);
+      files.replace('port.key', first.key);
+      const tls = { certificate: files.path('port.pem'), key: { file: files.path('port.key') } };
+      const service = await serviceHere({ settings: { [name]: { port: '0', tls } } });
+      const port = Number(new URL(name === 'ops' ? service.ops : service.url).port);
+      const shown = async (): Promise<string> => {
+        const socket = connect({ host: '127.0.0.1', port, ca: authority.certificate.cert });
+        await once(socket, 'secureConnect');
+        const fingerprint = socket.getPeerX509Certificate()?.fingerprint256 ?? '';
+        socket.destroy();
+        return fingerprint;
+      };
+      expect(await shown()).toBe(first.fingerprint);
+      return { service, files, shown, issue: () => authority.issue('/CN=countersign') };
+    }
 
-  const showsSoon = (shown: () => Promise<string>, fingerprint: string): Promise<unknown> =>
-    eventually('the new certificate is shown', async () => (await shown()) === fingerprint || undefined);
+    const showsSoon = (shown: () => Promise<string>, fingerprint: string): Promise<unknown> =>
+      eventually('the new certificate is shown', async () => (await shown()) === fingerprint || undefined);
 
-  it.each([
-    ['the key first', ['port.key', 'port.pem']],
-    ['the certificate first', ['port.pem', 'port.key']],
-  ] as const)('is renewed with its key, %s, and one is always served', async (_name, [one, other]) => {
-    const { service, files, shown, issue } = await served();
-    const before = await shown();
-    const next = issue();
-    const contents = { 'port.pem': next.cert, 'port.key': next.key };
-    files.replace(one, contents[one]);
-    expect(await logs(service, 'tls-unreadable')).toMatchObject({ level: 'error' });
-    expect(await shown()).toBe(before);
-    files.replace(other, contents[other]);
-    await showsSoon(shown, next.fingerprint);
-  });
-});
+    it.each([
+      ['the key first', ['port.key', 'port.pem']],
+      ['the certificate first', ['port.pem', 'port.key']],
+    ] as const)('is renewed with its key, %s, and one is always served', async (_name, [one, other]) => {
+      const { service, files, shown, issue } = await served();
+      const before = await shown();
+      const next = issue();
+      const contents = { 'port.pem': next.cert, 'port.key': next.key };
+      files.replace(one, contents[one]);
+      expect(await logs(service, 'tls-unreadable')).toMatchObject({ level: 'error' });
+      expect(await shown()).toBe(before);
+      files.replace(other, contents[other]);
+      await showsSoon(shown, next.fingerprint);
+    });
+  },
+);

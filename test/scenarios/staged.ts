@@ -1,4 +1,4 @@
-import { explainJournalEntry } from '../../src/cli/decisions/decision.ts';
+import { explainJournalEntry } from '../../src/journal/explanation.ts';
 import { subjectOf } from '../../src/callback/callback.ts';
 import { callbackKinds } from '../../src/callback/kinds.ts';
 import {

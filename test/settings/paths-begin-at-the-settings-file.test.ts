@@ -16,7 +16,7 @@ function folderWith(files: Readonly<Record<string, string>>): string {
 /** Every setting that names a file or a folder. */
 const EVERY_PATH = `
 public: { tls: { certificate: a.pem, key: { file: b.pem }, clientCa: c.pem } }
-ops: { token: { file: d.token } }
+ops: { token: { file: d.token }, tls: { certificate: v.pem, key: { file: w.pem } } }
 store:
   url: rediss://127.0.0.1:6379/0
   username: someone

@@ -4,6 +4,7 @@ import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
+import { withoutEntry } from './conformance/store-under-test.ts';
 import { temporaryPath } from './embedded-folder.ts';
 import {
   HOUR_MS,
@@ -48,6 +49,19 @@ function createMachine(): Machine {
   return machine;
 }
 
+/** A store whose every settle is previewed before, with the same result. */
+function previewing(store: Store): Store {
+  return {
+    ...store,
+    async settle(asked) {
+      const previewed = await store.preview(asked);
+      const settled = await store.settle(asked);
+      expect(previewed).toEqual(withoutEntry(settled));
+      return settled;
+    },
+  };
+}
+
 /** A limit of 10, used up by what asks for 10, in a rolling window of an hour. */
 const filling = (subject: string) =>
   request({ subject, claims: [windowClaim('10', '10', { afresh: true })] });
@@ -81,7 +95,7 @@ describe.each(['embedded', 'redis'] as const)('a clock that jumps, on %s,', (kin
         ? openEmbeddedStore({ path, ...options })
         : openRedisStore({ url: redis.url, prefix, ...options, ...UNHURRIED }));
       onTestFinished(() => store.close());
-      return store;
+      return previewing(store);
     };
     return { machine, open: (bounds = BOUNDS) => opened(bounds), openUnbounded: () => opened(undefined) };
   }

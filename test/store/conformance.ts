@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { describeAfresh } from './conformance/afresh.ts';
 import { describeApprovalReleases } from './conformance/approval-releases.ts';
+import { describeAccess } from './conformance/access.ts';
 import { describeAged } from './conformance/aged.ts';
 import { describeChoices } from './conformance/choices.ts';
 import { describeConcurrency } from './conformance/concurrency.ts';
@@ -82,6 +83,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeSpellings(open);
     describePrices(open);
     describeServices(open);
+    describeAccess(open);
     describeReopening(open);
   });
 }

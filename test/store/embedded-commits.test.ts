@@ -243,3 +243,14 @@ describe('what is refused, and not failed,', () => {
     await expect(store.health()).resolves.toMatchObject({ details: { writes: 2 } });
   });
 });
+
+it('a preview that fails leaves the store able to write', async () => {
+  const path = temporaryPath();
+  const store = await readied(await openEmbeddedStore({ path }));
+  await store.settle(request());
+  const behind = new DatabaseSync(path);
+  behind.exec(`UPDATE subject SET record = 'damaged'`);
+  behind.close();
+  await expect(store.preview(request())).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+  expect(await store.settle(request({ subject: 'payment:2' }))).toMatchObject({ verdict: 'SUCCESS' });
+});

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEFAULT_RETENTION } from '../../src/store/retention.ts';
+import type { RefusalsClaim } from '../../src/claims/refusals.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { readied, temporaryPath } from './embedded-folder.ts';
 import {
@@ -9,17 +10,21 @@ import {
   START_MS,
   announcement,
   claimsOf,
+  distinctClaim,
   idOf,
   keyOf,
   markClaim,
   markedAtOf,
   orderClaim,
   priceChange,
+  refusalsClaim,
   request,
   windowClaim,
 } from './requests.ts';
 
 const DAY_MS = 24 * HOUR_MS;
+/** Expired rows are deleted once a second, with a write. */
+const CLEANED_EVERY_MS = 1000;
 
 describe('what the embedded store keeps', () => {
   const opened = async () => {
@@ -44,14 +49,14 @@ describe('what the embedded store keeps', () => {
     clock.nowMs += 10 * DAY_MS;
     await store.settle(request({ subject: 'payment:2' }));
     expect(await store.journalSize('shop')).toBe(2);
-    clock.nowMs += 1;
+    clock.nowMs += CLEANED_EVERY_MS;
     await store.settle(request({ subject: 'payment:3' }));
     expect(await store.entry('shop', first)).toBeUndefined();
     expect(await store.journalSize('shop')).toBe(2);
     clock.nowMs = START_MS + 20 * DAY_MS;
     expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'TERMS_CHANGED' });
     expect(rows('subject')).toBe(3);
-    clock.nowMs += 1;
+    clock.nowMs += CLEANED_EVERY_MS;
     await store.settle(request({ subject: 'payment:4' }));
     expect(rows('subject')).toBe(3);
     expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'APPROVED' });
@@ -75,13 +80,13 @@ describe('what the embedded store keeps', () => {
     await store.settle(request({ subject: 'payment:2', claims: [exempt] }));
     clock.nowMs = START_MS + 20 * DAY_MS;
     expect(await markedAtOf(store, { key: keyOf('other') })).toBe(START_MS);
-    clock.nowMs += 1;
+    clock.nowMs += CLEANED_EVERY_MS;
     await store.settle(request({ subject: 'payment:3' }));
     expect(await markedAtOf(store, { key: keyOf('other') })).toBe(0);
     // A refusal that claims it does not count: probing did not let it live longer.
     clock.nowMs = START_MS + 30 * DAY_MS;
     expect(await markedAtOf(store)).toBe(START_MS);
-    clock.nowMs += 1;
+    clock.nowMs += CLEANED_EVERY_MS;
     await store.settle(request({ subject: 'payment:4' }));
     expect(await markedAtOf(store)).toBe(0);
     expect(rows('mark')).toBe(0);
@@ -95,7 +100,7 @@ describe('what the embedded store keeps', () => {
     clock.nowMs = START_MS + HOUR_MS + 20 * DAY_MS;
     await store.settle(request({ subject: 'payment:3' }));
     expect(await store.order('shop', 'payment:1')).toMatchObject({ state: 'expired' });
-    clock.nowMs += 1;
+    clock.nowMs += CLEANED_EVERY_MS;
     await store.settle(request({ subject: 'payment:3' }));
     expect(await store.order('shop', 'payment:1')).toBeUndefined();
     expect(await store.order('shop', 'payment:2')).toMatchObject({ state: 'cancelled' });
@@ -110,7 +115,7 @@ describe('what the embedded store keeps', () => {
     expect(await store.settle(asked)).toMatchObject({ verdict: 'SUCCESS' });
     clock.nowMs += 20 * DAY_MS;
     expect(await store.settle(asked)).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
-    clock.nowMs += 1;
+    clock.nowMs += CLEANED_EVERY_MS;
     await store.settle(request({ subject: 'payment:2' }));
     expect(rows('subject')).toBe(1);
     for (const attempt of [asked, asked, request({ terms: OTHER_TERMS, claims: [orderClaim()] })]) {
@@ -146,7 +151,7 @@ describe('what the embedded store keeps', () => {
     clock.nowMs += 10 * DAY_MS;
     await store.changePrices(priceChange({ ETH: '2' }));
     expect(await store.priceHistory({ after: 0, limit: 10 })).toHaveLength(2);
-    clock.nowMs += 1;
+    clock.nowMs += CLEANED_EVERY_MS;
     await store.changePrices(priceChange({ SOL: '3' }));
     const history = await store.priceHistory({ after: 0, limit: 10 });
     expect(history.map(({ version }) => version)).toEqual([2, 3]);
@@ -163,8 +168,39 @@ describe('what the embedded store keeps', () => {
     expect(rows('counter')).toBe(100);
     expect(rows('bucket')).toBe(100);
     clock.nowMs += 2 * HOUR_MS;
-    for (let work = 0; work < 2; work++) await store.settle(request());
+    for (let work = 0; work < 2; work++) {
+      await store.settle(request());
+      clock.nowMs += CLEANED_EVERY_MS;
+    }
     expect(rows('counter')).toBe(0);
     expect(rows('bucket')).toBe(0);
+  });
+
+  it('loses counted refusals, values and lock-outs once they have ended, and keeps those that stand', async () => {
+    const { store, clock, rows } = await opened();
+    const refuse = (subject: string, claim: RefusalsClaim) =>
+      store.settle(request({ subject, approves: false, claims: [claim] }));
+    const ending = refusalsClaim(2, { key: keyOf('ending'), forMs: 2 * HOUR_MS });
+    await refuse('payment:1', ending);
+    expect(rows('refusal')).toBe(1);
+    await refuse('payment:2', ending);
+    await refuse('payment:3', refusalsClaim(1, { key: keyOf('lasting'), forMs: 0 }));
+    await refuse('payment:4', refusalsClaim(3, { key: keyOf('counting') }));
+    const window = { type: 'rolling', lengthMs: HOUR_MS, bucketMs: HOUR_MS / 60 } as const;
+    await store.settle(request({ subject: 'payment:5', claims: [distinctClaim(['a', 'b'], 2, { window })] }));
+    const counts = () => ['refusal', 'lockout', 'distinct_value'].map(rows);
+    expect(counts()).toEqual([1, 2, 2]);
+    clock.nowMs += HOUR_MS - 1;
+    await store.settle(request({ subject: 'payment:6' }));
+    expect(counts()).toEqual([1, 2, 2]);
+    clock.nowMs += CLEANED_EVERY_MS;
+    await store.settle(request({ subject: 'payment:7' }));
+    expect(counts()).toEqual([0, 2, 0]);
+    clock.nowMs += 400 * DAY_MS;
+    await store.settle(request({ subject: 'payment:8' }));
+    expect(counts()).toEqual([0, 1, 0]);
+    for await (const each of store.lockouts('shop')) {
+      expect(each).toMatchObject({ id: keyOf('lasting'), untilMs: 0 });
+    }
   });
 });

@@ -33,6 +33,24 @@ const untilFrozen = (store: RedisStore) =>
     return lossesIn(frozen).at(-1);
   });
 
+it('a preview is not remembered as an approval, whose loss would freeze the store', async () => {
+  const server = await redisOfItsOwn();
+  const store = await readyOn(server);
+  expect(await store.settle(fresh())).toMatchObject({ code: 'APPROVED' });
+  const { control } = keys.of('shop');
+  const before = await rawClient(server).hgetall(control);
+  // A later millisecond, so that a mark of the preview would be newer than that of the approval.
+  const approvedMs = Number(before['now']);
+  await eventually('the clock has moved', async () => {
+    const { nowMs } = await store.health();
+    return nowMs > approvedMs || undefined;
+  });
+  expect(await store.preview(fresh())).toMatchObject({ outcome: 'decided', code: 'APPROVED' });
+  expect(await rawClient(server).hgetall(control)).toEqual(before);
+  expect(await store.settle(fresh())).toMatchObject({ code: 'APPROVED' });
+  expect((await store.control()).frozen).toEqual([]);
+});
+
 describe('a Redis that was emptied under a running process', () => {
   it('is detected by the next question, which is not approved, and frozen for every process', async () => {
     const server = await redisOfItsOwn();
@@ -47,6 +65,17 @@ describe('a Redis that was emptied under a running process', () => {
     );
     await untilFrozen(store);
     for (const each of [store, other]) expect(await each.settle(fresh())).toMatchObject({ code: 'FROZEN' });
+  });
+
+  it('is detected by a preview, which says so', async () => {
+    const server = await redisOfItsOwn();
+    const store = await readyOn(server);
+    expect(await store.settle(request())).toMatchObject({ code: 'APPROVED' });
+    await rawClient(server).flushall();
+    await expect(store.preview(fresh())).rejects.toMatchObject(lostError);
+    expect(await frozenReason(store)).toMatch(/Redis has lost the data of the source shop/);
+    expect(await store.preview(fresh())).toMatchObject({ code: 'FROZEN' });
+    await expectNoApproval(store);
   });
 
   it('is detected by the next read, without any question', async () => {

@@ -24,6 +24,10 @@ const callers = readdirSync(folder)
   .map((file) => readFileSync(new URL(file, folder), 'utf8'))
   .join('\n');
 
+const readInclude = (name: string): string =>
+  readFileSync(new URL(`scripts/include/${name}.lua`, folder), 'utf8');
+const settleHeader = readFileSync(new URL('scripts/settle.lua', folder), 'utf8');
+
 let server: RedisServerProcess;
 beforeAll(async () => {
   server = await startRedisServer();
@@ -34,7 +38,10 @@ describe('the Lua scripts', () => {
   it.each(files)('have a name, a header and a use that agree: %s', (file) => {
     const name = file.replace(/\.lua$/, '');
     const { keys, source } = loadScript(name);
-    const text = readFileSync(new URL(`scripts/${file}`, folder), 'utf8');
+    const own = readFileSync(new URL(`scripts/${file}`, folder), 'utf8');
+    // What settle and its preview do is in one part, and the keys and arguments are described once.
+    const settles = own.includes('--- @include settlement');
+    const text = settles ? `${settleHeader}${readInclude('settlement')}` : own;
     const header = /^(?:--.*\n)+/.exec(text)?.[0] ?? '';
     expect(header).toMatch(/^-- KEYS 1 /m);
     expect(header).toMatch(/^-- ARGV /m);
@@ -50,6 +57,13 @@ describe('the Lua scripts', () => {
     expect(Math.max(0, ...argumentsUsed)).toBeLessThanOrEqual(Math.max(0, ...argumentsDocumented));
     expect(callers).toContain(`loadScript('${name}')`);
     expect(source).not.toContain('@include');
+  });
+
+  it('that preview is one that Redis lets write nothing', async () => {
+    expect(loadScript('preview').source.split('\n')[0]).toBe('#!lua flags=no-writes');
+    const client = rawClient(server);
+    const writing = "#!lua flags=no-writes\nreturn redis.call('SET', KEYS[1], '1')";
+    await expect(client.eval(writing, 1, 'a')).rejects.toThrow(/Write commands are not allowed/);
   });
 
   it('include a shared part once, wherever it is asked for', () => {

@@ -1,5 +1,6 @@
 /**
- * Runs the service and the sandbox together, with the demo settings. Each line says which of the two wrote it.
+ * Runs the service and the sandbox together, with the demo settings, and prints a link to the console. Each line
+ * says which program wrote it.
  * When one of them ends, or on the first signal, the other one is stopped.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -19,7 +20,19 @@ function start(name: string, args: readonly string[]): ChildProcess {
   return child;
 }
 
+/** Prints a link to the console once the service has made the store. */
+function invite(service: ChildProcess): void {
+  let isServing = false;
+  service.stdout?.on('data', (chunk: Buffer) => {
+    if (isServing || !chunk.includes('"event":"serving"')) return;
+    isServing = true;
+    start('console', ['console', 'invite', 'operator', '--role', 'operate']);
+  });
+}
+
 const children = [start('service', ['serve']), start('sandbox', ['sandbox', ...process.argv.slice(2)])];
+const [service] = children;
+if (service !== undefined) invite(service);
 const ended = children.map(async (child) => {
   const [code]: (number | null)[] = await once(child, 'close');
   for (const each of children) each.kill('SIGTERM');

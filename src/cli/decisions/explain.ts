@@ -1,15 +1,10 @@
+import { type EntryExplanation, explainJournalEntry } from '../../journal/explanation.ts';
+import { wordOf } from '../../policy/explain.ts';
 import type { HistoryEntry, JournalEntry, Store } from '../../store/store.ts';
 import type { CommandRow } from '../command.ts';
 import { columns, counted, isoTime, printable } from '../print.ts';
 import { sourceOption } from '../sources.ts';
-import {
-  type EntryExplanation,
-  decisionJson,
-  entryName,
-  explainJournalEntry,
-  titleOfFirst,
-  wordOf,
-} from './decision.ts';
+import { decisionJson, entryName, titleOfFirst } from './decision.ts';
 import { entryOf, pairs } from './show.ts';
 
 const HISTORY_MAX = 1000;
@@ -40,11 +35,12 @@ export const decisionsExplain: CommandRow = {
 async function explanation(store: Store, entry: JournalEntry, first?: JournalEntry): Promise<string> {
   const decision = explainJournalEntry(entry, first);
   const { verdict, code, type, subject, atMs } = entry;
+  const otherwise = otherwiseLine(code, decision);
   const headline = [verdict, code === '' ? type : code, entryName(entry), printable(subject), isoTime(atMs)];
   return [
     headline.filter((part) => part !== '').join('  '),
     `because ${printable(decision.because)}`,
-    ...nextLines(entry, decision),
+    ...(otherwise === undefined ? [] : [otherwise]),
     ...(await revisionLines(store, entry)),
     ...rulesText(decision),
   ].join('\n');
@@ -58,20 +54,21 @@ const OTHERWISE: Readonly<Record<string, string>> = {
   RELEASED: 'without the release',
 };
 
-/** What would have refused without the deciding refusal. */
-function nextLines({ code }: JournalEntry, { next, rules }: EntryExplanation): readonly string[] {
+/** What would have refused without the deciding refusal; undefined if nothing can be said about it. */
+export function otherwiseLine(
+  code: string,
+  { next, rules }: Pick<EntryExplanation, 'next' | 'rules'>,
+): string | undefined {
   const otherwise = OTHERWISE[code];
-  if (rules.length === 0 || otherwise === undefined) return [];
+  if (rules.length === 0 || otherwise === undefined) return undefined;
   if (next !== undefined) {
-    return [`${otherwise}, ${next.policy}/${next.rule} would have refused: ${printable(next.because)}`];
+    return `${otherwise}, ${next.policy}/${next.rule} would have refused: ${printable(next.because)}`;
   }
   const unasked = rules.filter(({ mode, asked }) => mode === 'enforce' && !asked).length;
-  return [
-    unasked === 0
-      ? `${otherwise}, nothing else would have refused`
-      : `${otherwise}, the verdict would have depended on ${counted(unasked, 'rule')} that the store ` +
-        'did not check',
-  ];
+  return unasked === 0
+    ? `${otherwise}, nothing else would have refused`
+    : `${otherwise}, the verdict would have depended on ${counted(unasked, 'rule')} that the store ` +
+        'did not check';
 }
 
 async function revisionLines(store: Store, { revision }: JournalEntry): Promise<readonly string[]> {
@@ -97,7 +94,7 @@ async function pushOf(
 }
 
 /** A line for each rule, and below it the values that the rule used. */
-function rulesText({ rules }: EntryExplanation): readonly string[] {
+export function rulesText({ rules }: Pick<EntryExplanation, 'rules'>): readonly string[] {
   if (rules.length === 0) return [];
   const rows = rules.map((rule) => [
     `  ${wordOf(rule)}`,

@@ -1,10 +1,10 @@
 import { CountersignError } from '../../errors.ts';
 import { exportEnd } from '../../store/export-end.ts';
+import { type StoreItem, type RecordQuery, isPriceChange, readStoreRecord } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
 import { formatAmount } from '../../values/amount.ts';
 import { printableJson } from '../../values/printable.ts';
 import type { Call, CommandRow } from '../command.ts';
-import { type StoreItem, type RecordQuery, isPriceChange, readStoreRecord } from '../journal/record.ts';
 import { periodOf, periodOptions, readTime } from '../period.ts';
 import { counted, isoTime } from '../print.ts';
 import type { Session } from '../session.ts';

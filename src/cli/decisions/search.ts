@@ -1,22 +1,13 @@
 import { KINDS } from '../../callback/callback.ts';
 import { CountersignError } from '../../errors.ts';
-import { JOURNAL_TYPES, type JournalEntry } from '../../store/store.ts';
+import { START, type Stream } from '../../journal/cursor.ts';
+import { type EntryFilter, searchJournal } from '../../journal/search.ts';
+import { JOURNAL_TYPES } from '../../store/store.ts';
 import type { Call, CommandRow } from '../command.ts';
-import { mergedEntries } from '../journal/record.ts';
 import { periodOf, periodOptions } from '../period.ts';
 import { columns } from '../print.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
-import {
-  START,
-  type Stream,
-  cursorOf,
-  notACursor,
-  passEntry,
-  positionOf,
-  queriesFrom,
-  startOf,
-} from './cursor.ts';
-import { decisionJson, decisionRow, explainJournalEntry } from './decision.ts';
+import { decisionJson, decisionRow } from './decision.ts';
 
 const SHOWN = 50;
 
@@ -46,7 +37,7 @@ export const decisionsSearch: CommandRow = {
       ),
   async run(session, call) {
     const limit = call.count('limit', { least: 1, most: 1000 }) ?? SHOWN;
-    const matches = filterOf(call);
+    const filter = filterOf(call);
     const period = periodOf(call, session.clock());
     const subjects = subjectsOf(call);
     const sources = chosenSources(session, call);
@@ -54,21 +45,15 @@ export const decisionsSearch: CommandRow = {
       subjects.length === 0
         ? sources.map((source) => ({ source }))
         : sources.flatMap((source) => subjects.map((subject) => ({ source, subject })));
-    const newestFirst = call.flag('newest');
-    const start = startOf(streams, { ...period, newestFirst });
     const after = call.option('after');
-    const position = positionOf(after ?? START, start);
-    const entries = mergedEntries(await session.store(), queriesFrom(position, streams), newestFirst);
-    const found: JournalEntry[] = [];
-    let next: string | undefined;
-    for await (const entry of entriesAfter(after, entries)) {
-      if (found.length === limit) {
-        next = cursorOf(position);
-        break;
-      }
-      passEntry(position, entry);
-      if (matches(entry)) found.push(entry);
-    }
+    const { entries: found, next } = await searchJournal(await session.store(), {
+      streams,
+      newestFirst: call.flag('newest'),
+      period,
+      cursor: after ?? START,
+      filter,
+      limit,
+    });
     await session.drained();
     const text = found.length === 0 ? 'No entry of the journal matches.' : columns(found.map(decisionRow));
     const json = found.map((entry) => decisionJson(entry));
@@ -77,19 +62,6 @@ export const decisionsSearch: CommandRow = {
     return 0;
   },
 };
-
-/** The entries. Throws USAGE if the ids of the cursor are not those of the store. */
-async function* entriesAfter(
-  after: string | undefined,
-  entries: AsyncGenerator<JournalEntry>,
-): AsyncGenerator<JournalEntry> {
-  try {
-    yield* entries;
-  } catch (thrown) {
-    const isOurs = thrown instanceof CountersignError && thrown.code === 'USAGE' && 'after' in thrown.data;
-    throw isOurs && after !== undefined ? notACursor(after) : thrown;
-  }
-}
 
 function subjectsOf(call: Call): readonly string[] {
   const [subject, order, request] = ['subject', 'order', 'request'].map((name) => call.option(name));
@@ -113,30 +85,18 @@ function checkedSubject(subject: string): string {
   );
 }
 
-function filterOf(call: Call): (entry: JournalEntry) => boolean {
+function filterOf(call: Call): EntryFilter {
   const [verdict, code] = ['verdict', 'code'].map((name) => call.option(name)?.toUpperCase());
-  const rule = call.option('rule');
   if (verdict !== undefined && verdict !== 'SUCCESS' && verdict !== 'FAILURE') {
     throw new CountersignError('USAGE', `--verdict ${verdict} is not a verdict. Write SUCCESS or FAILURE`);
   }
-  const type = call.option('type');
-  if (type !== undefined && !JOURNAL_TYPES.some((each) => each === type)) {
+  const written = call.option('type');
+  const type = JOURNAL_TYPES.find((each) => each === written);
+  if (written !== undefined && type === undefined) {
     throw new CountersignError(
       'USAGE',
-      `--type ${type} is not a type of entries. Write one of ${JOURNAL_TYPES.join(', ')}`,
+      `--type ${written} is not a type of entries. Write one of ${JOURNAL_TYPES.join(', ')}`,
     );
   }
-  return (entry) =>
-    (type === undefined || entry.type === type) &&
-    (verdict === undefined || entry.verdict === verdict) &&
-    (code === undefined || entry.code === code) &&
-    (rule === undefined || refusedBy(entry, rule));
-}
-
-/** Whether a policy (`p`), a kind of rule (`p/amount-limit`) or one rule (`p/amount-limit#1`) refused. */
-function refusedBy(entry: JournalEntry, wanted: string): boolean {
-  const { deciding } = explainJournalEntry(entry);
-  if (deciding === undefined) return false;
-  const { policy, rule } = deciding;
-  return [policy, `${policy}/${rule}`, `${policy}/${rule.replace(/#\d+$/, '')}`].includes(wanted);
+  return { type, verdict, code, rule: call.option('rule') };
 }

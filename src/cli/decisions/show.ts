@@ -1,16 +1,11 @@
 import { CountersignError } from '../../errors.ts';
+import { type EntryExplanation, explainJournalEntry } from '../../journal/explanation.ts';
 import type { JournalEntry, Store } from '../../store/store.ts';
 import type { Call, CommandRow } from '../command.ts';
 import { columns, isoTime, printable, printableLines } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, knownSource, sourceOption } from '../sources.ts';
-import {
-  type EntryExplanation,
-  decisionJson,
-  describeDecision,
-  explainJournalEntry,
-  titleOfFirst,
-} from './decision.ts';
+import { decisionJson, describeDecision, titleOfFirst } from './decision.ts';
 
 export const decisionsShow: CommandRow = {
   path: 'decisions show',

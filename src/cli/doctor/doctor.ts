@@ -1,5 +1,6 @@
 import type { CommandRow } from '../command.ts';
 import { checkPlugins } from './plugins.ts';
+import { checkConsole } from './console.ts';
 import { checkKeys } from './keys.ts';
 import { checkPlatform } from './platform.ts';
 import { checkPolicies } from './policies.ts';
@@ -41,6 +42,7 @@ async function runChecks(session: Session): Promise<readonly Finding[]> {
   const { findings: found, store } = await checkStore(session, settings);
   try {
     findings.push(...found, ...(await guarded('policies', () => checkPolicies(settings, store))));
+    findings.push(...(await guarded('console', () => checkConsole(settings, store))));
   } finally {
     await store?.close();
   }

@@ -2,7 +2,8 @@ import { CountersignError, messageOf } from '../../errors.ts';
 
 /** A finding of `doctor`. A warning or a fault says how to fix it. */
 export interface Finding {
-  readonly check: 'settings' | 'keys' | 'asked' | 'platform' | 'store' | 'policies' | 'reconcile' | 'ports';
+  readonly check:
+    'settings' | 'keys' | 'asked' | 'platform' | 'store' | 'policies' | 'console' | 'reconcile' | 'ports';
   readonly state: 'ok' | 'warning' | 'fault';
   readonly because: string;
 }

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { authenticatorOf } from '../../compose/sources.ts';
-import { readPem } from '../../compose/tls.ts';
+import { type PortName, readPem } from '../../compose/tls.ts';
 import { messageOf } from '../../errors.ts';
 import { demoCredentials } from '../../settings/secrets.ts';
 import type { Settings, SourceSettings } from '../../settings/schema.ts';
@@ -21,7 +21,10 @@ export async function checkKeys(session: Session, settings: Settings): Promise<r
   if (findings.every(({ state }) => state !== 'fault')) {
     findings.push(...sharedKeys(authenticatorOf(settings, secrets.read).describe()).map(warning));
   }
-  findings.push(...(await guarded('keys', () => checkTls(settings, secrets.read, session.clock()))));
+  for (const port of ['public', 'ops'] as const) {
+    const check = () => checkTls(port, settings[port].tls, secrets.read, session.clock());
+    findings.push(...(await guarded('keys', check)));
+  }
   const weak = [...demoCredentials(settings, secrets.read), ...secrets.warnings()];
   return [...findings, ...weak.map(warning)];
 }
@@ -41,21 +44,25 @@ function checkSource(settings: Settings, source: SourceSettings, readSecret: Rea
 
 const EXPIRES_SOON_MS = 30 * 86_400_000;
 
-function checkTls(settings: Settings, readSecret: ReadSecret, nowMs: number): readonly Finding[] {
-  const { tls } = settings.public;
+function checkTls(
+  port: PortName,
+  tls: Settings['public']['tls'],
+  readSecret: ReadSecret,
+  nowMs: number,
+): readonly Finding[] {
   if (tls === undefined) return [];
-  const cert = readPem(tls.certificate, 'public.tls.certificate');
+  const cert = readPem(tls.certificate, `${port}.tls.certificate`);
   const fault = (because: string): readonly Finding[] => [{ check: 'keys', state: 'fault', because }];
   try {
-    const ca = tls.clientCa === undefined ? undefined : readPem(tls.clientCa, 'public.tls.clientCa');
+    const ca = tls.clientCa === undefined ? undefined : readPem(tls.clientCa, `${port}.tls.clientCa`);
     createSecureContext({ cert, key: readSecret(tls.key), ca });
   } catch (thrown) {
     return fault(
-      `public.tls: ${messageOf(thrown)}; the certificate and the key must be PEM and belong together`,
+      `${port}.tls: ${messageOf(thrown)}; the certificate and the key must be PEM and belong together`,
     );
   }
   const untilMs = Date.parse(new X509Certificate(cert).validTo);
-  const because = `the certificate of public.tls is valid until ${isoTime(untilMs)}`;
+  const because = `the certificate of ${port}.tls is valid until ${isoTime(untilMs)}`;
   if (untilMs <= nowMs) return fault(`${because}; replace it`);
   return untilMs - nowMs < EXPIRES_SOON_MS
     ? [warning(`${because}; replace it soon`)]

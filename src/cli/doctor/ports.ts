@@ -2,10 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { z } from 'zod';
 import type { Settings } from '../../settings/schema.ts';
-import { reachableUrl } from '../health.ts';
+import { askOps, opsUrl } from '../ops-port.ts';
 import type { Finding } from './finding.ts';
-
-const TIMEOUT_MS = 2000;
 
 /** Checks whether the ports are free, or whether a running service is ready. */
 export async function checkPorts({ public: publicPort, ops }: Settings): Promise<readonly Finding[]> {
@@ -20,7 +18,7 @@ export async function checkPorts({ public: publicPort, ops }: Settings): Promise
     return findings;
   }
   const wrong = running.checks.filter((check) => !check.ok);
-  const because = `a Countersign service is running at ${urlOf(ops)}`;
+  const because = `a Countersign service is running at ${opsUrl(ops)}`;
   if (running.ready) return [{ check: 'ports', state: 'ok', because: `${because}, and ready` }];
   const why = wrong.map((check) => `${check.name}: ${check.because}`).join('; ');
   return [{ check: 'ports', state: 'fault', because: `${because}, and not ready: ${why}` }];
@@ -37,17 +35,15 @@ interface Address {
 }
 
 /** The readiness of a service at the ops port; undefined if no Countersign answers. */
-async function readinessAt(at: Address): Promise<z.output<typeof readiness> | undefined> {
-  if (at.port === 0) return undefined;
+async function readinessAt(ops: Settings['ops']): Promise<z.output<typeof readiness> | undefined> {
+  if (ops.port === 0) return undefined;
   try {
-    const response = await fetch(`${urlOf(at)}/readyz`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    return readiness.safeParse(await response.json()).data;
+    const { body } = await askOps(ops, '/readyz');
+    return readiness.safeParse(JSON.parse(body)).data;
   } catch {
     return undefined;
   }
 }
-
-const urlOf = ({ host, port }: Address): string => reachableUrl('http', host, port);
 
 async function checkFree(name: string, { host, port }: Address): Promise<Finding> {
   const server = createServer();

@@ -1,11 +1,10 @@
 import { CountersignError } from '../../errors.ts';
-import { type ReleaseDiff, diffReleases } from '../../policy/diff.ts';
-import type { Release } from '../../policy/release.ts';
+import { diffReleases } from '../../policy/diff.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
+import { diffText } from '../../release/diff-text.ts';
 import { findRevision, shortRevision } from '../../release/push.ts';
 import type { Store } from '../../store/store.ts';
 import type { Call, CommandRow } from '../command.ts';
-import { diffText } from './diff-text.ts';
 import type { Session } from '../session.ts';
 
 export const policyDiff: CommandRow = {
@@ -56,26 +55,3 @@ async function sideOfRevision(store: Store, name: string): Promise<Side> {
   const revision = await findRevision(store, name);
   return { revision, document: await store.document(revision) };
 }
-
-/**
- * The changes from a revision to a release, or a sentence that says why they are not known. Even then a push
- * must be possible, because it may repair the store.
- */
-export async function diffFrom(
-  store: Pick<Store, 'document'>,
-  before: string,
-  release: Pick<Release, 'document'>,
-): Promise<ReleaseDiff | string> {
-  try {
-    const document = before === '' ? undefined : await store.document(before);
-    return before !== '' && document === undefined
-      ? `The difference is not known: the store does not have revision ${shortRevision(before)}, which is in force.`
-      : diffReleases(document, release.document);
-  } catch (thrown) {
-    if (!(thrown instanceof CountersignError && thrown.code === 'STORE_CORRUPT')) throw thrown;
-    return `The difference is not known: ${thrown.message}`;
-  }
-}
-
-export const diffOrReason = (diff: ReleaseDiff | string): string =>
-  typeof diff === 'string' ? diff : diffText(diff);

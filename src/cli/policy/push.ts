@@ -1,10 +1,13 @@
 import { CountersignError } from '../../errors.ts';
 import type { ReleaseDiff } from '../../policy/diff.ts';
 import type { Release } from '../../policy/release.ts';
+import { sizeOf, sizeText } from '../../release/check.ts';
+import { diffFrom, diffOrReason } from '../../release/diff-text.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
 import { conflict, pushRelease, shortRevision } from '../../release/push.ts';
 import { readTests } from '../../simulation/test-files.ts';
 import { type TestReport, runTests } from '../../simulation/run-tests.ts';
+import { reportText, summaryText } from '../../simulation/test-text.ts';
 import { freezeText } from '../../store/freezes.ts';
 import { type Call, type CommandRow, byOption, requiredMessage } from '../command.ts';
 import { guarded } from '../doctor/finding.ts';
@@ -12,9 +15,7 @@ import { checkRelease } from '../doctor/policies.ts';
 import { counted, printable } from '../print.ts';
 import type { Session } from '../session.ts';
 import { servicesThatApplied } from '../services.ts';
-import { diffFrom, diffOrReason } from './diff.ts';
-import { reportJson, reportText, summaryText } from './test.ts';
-import { sizeOf, sizeText } from './validate.ts';
+import { reportJson } from './test.ts';
 
 const SKIPPED = ' (tests skipped)';
 const NO_REASON = 'no reason given';

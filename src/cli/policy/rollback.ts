@@ -1,7 +1,7 @@
+import { diffFrom, diffOrReason } from '../../release/diff-text.ts';
 import { shortRevision, rollback } from '../../release/push.ts';
 import { type CommandRow, byOption, messageOption, requiredMessage } from '../command.ts';
 import { servicesThatApplied } from '../services.ts';
-import { diffFrom, diffOrReason } from './diff.ts';
 
 export const policyRollback: CommandRow = {
   path: 'policy rollback',

@@ -1,11 +1,10 @@
-import { stringify } from 'yaml';
-import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import { findRevision, shortRevision } from '../../release/push.ts';
+import { contentOf, contentText } from '../../release/content.ts';
+import { findRevision } from '../../release/push.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { HistoryEntry, Store } from '../../store/store.ts';
 import type { CommandRow } from '../command.ts';
-import { counted, isoTime, jsonOrText, printable } from '../print.ts';
+import { isoTime, printable } from '../print.ts';
 
 export const policyShow: CommandRow = {
   path: 'policy show',
@@ -39,7 +38,8 @@ export const policyShow: CommandRow = {
         inForce: revision === inForce,
         frozen: freezes,
         ...(pushed && { by: pushed.by, at: isoTime(pushed.atMs), message: pushed.message }),
-        ...content,
+        policies: content.policies,
+        lists: content.lists,
       },
     );
     return 0;
@@ -56,41 +56,4 @@ const HISTORY_MAX = 1000;
 async function lastPush(store: Store, revision: string): Promise<HistoryEntry | undefined> {
   const history = await store.history(HISTORY_MAX);
   return history.find((entry) => entry.revision === revision);
-}
-
-const contentShape = z.object({
-  policies: z.array(z.record(z.string(), z.unknown())),
-  lists: z.record(z.string(), z.array(z.string())),
-});
-
-type Content = z.output<typeof contentShape>;
-
-/**
- * The policies of a revision as they were written, even if this version of the program can't compile them.
- */
-async function contentOf(store: Store, revision: string): Promise<Content> {
-  const document = await store.document(revision);
-  const content = contentShape.safeParse(document === undefined ? undefined : jsonOrText(document));
-  if (content.success) return content.data;
-  throw new CountersignError(
-    'STORE_CORRUPT',
-    `revision ${shortRevision(revision)} in the store has no policies. Push the policies again`,
-    { revision },
-  );
-}
-
-function contentText({ policies, lists }: Content): string {
-  const files = Object.entries(lists).map(
-    ([file, values]) => `# ${file}: ${counted(values.length, 'value')}\n`,
-  );
-  // Every scalar is a text, so none needs quotes.
-  const texts = policies.map((policy) => stringify(ordered(policy), { schema: 'failsafe', lineWidth: 0 }));
-  return [files.join(''), texts.join('---\n')].join('').trimEnd();
-}
-
-/** The members in the usual order of policy files. The store has them in alphabetical order. */
-function ordered(policy: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { policy: name, description, callback, when, refusals, rules, ...others } = policy;
-  const written = { policy: name, description, callback, when, refusals, ...others, rules };
-  return Object.fromEntries(Object.entries(written).filter(([, value]) => value !== undefined));
 }

@@ -1,18 +1,11 @@
 import { CountersignError } from '../../errors.ts';
-import type { RuleReport } from '../../policy/explain.ts';
 import type { PolicyTest } from '../../policy/suite/suite.ts';
 import { TESTS_DIRECTORY, readPolicyDirectory } from '../../release/files.ts';
 import { readTests } from '../../simulation/test-files.ts';
-import {
-  type CallbackResult,
-  type Coverage,
-  type TestReport,
-  type TestResult,
-  runTests,
-} from '../../simulation/run-tests.ts';
+import { type TestReport, runTests } from '../../simulation/run-tests.ts';
+import { reportText } from '../../simulation/test-text.ts';
 import type { Call, CommandRow } from '../command.ts';
-import { wordOf } from '../decisions/decision.ts';
-import { columns, counted, isoTime, printable } from '../print.ts';
+import { isoTime } from '../print.ts';
 
 const PROGRESS_EVERY = 20;
 
@@ -66,70 +59,6 @@ function nothingRun(directory: string, call: Call): string {
     ? `There are no tests in ${directory}/${TESTS_DIRECTORY}, so none was run. Write some into a ` +
         'file whose name ends in .test.yaml.'
     : `No test of ${directory} has ${JSON.stringify(only)} in its name or file, so none was run.`;
-}
-
-/**
- * A report of tests as text: the failed tests with the results of all rules, a summary, and rules without
- * coverage.
- */
-export function reportText(report: TestReport, show: { readonly coverage: boolean }): string {
-  const failed = report.tests.filter(({ passed }) => !passed);
-  return [
-    ...failed.map(failureText),
-    summaryText(report),
-    ...(show.coverage ? [coverageText(report.coverage)] : []),
-  ].join('\n');
-}
-
-/** `12 tests passed`, `2 of 12 tests failed`. */
-export function summaryText({ passed, failed }: TestReport): string {
-  const all = passed + failed;
-  return failed === 0 ? `${counted(all, 'test')} passed.` : `${failed} of ${counted(all, 'test')} failed.`;
-}
-
-function failureText({ file, line, test, callbacks }: TestResult): string {
-  const wrong = callbacks.filter(({ differences }) => differences.length > 0);
-  return [
-    `FAILED  ${file}:${line}  ${printable(test)}`,
-    ...wrong.map((each) => wrongText(file, each)),
-    '',
-  ].join('\n');
-}
-
-function wrongText(file: string, callback: CallbackResult): string {
-  const { line, source, subject, atMs, found, differences, rules } = callback;
-  return [
-    `  ${file}:${line}  ${printable(`${source}  ${subject}`)}  at ${isoTime(atMs)}`,
-    ...differences.map((difference) => `    ${printable(difference)}`),
-    `    ${found.verdict} ${found.code} because ${printable(found.because)}`,
-    ...ruleLines(rules),
-  ].join('\n');
-}
-
-function ruleLines(rules: readonly RuleReport[]): readonly string[] {
-  if (rules.length === 0) return [];
-  const rows = rules.map((rule) => [
-    `      ${wordOf(rule)}`,
-    `${rule.policy}/${rule.rule}`,
-    printable(`${rule.because}${valuesText(rule.values)}`),
-  ]);
-  return columns(rows).split('\n');
-}
-
-function valuesText(values: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(values).map(([name, value]) => `${name} ${value}`);
-  return pairs.length === 0 ? '' : ` [${pairs.join(', ')}]`;
-}
-
-function coverageText({ rules, complete }: Coverage): string {
-  if (complete) return 'Every enforced rule passed and refused at least once.';
-  const uncovered = rules
-    .filter(({ passed, refused }) => passed === 0 || refused === 0)
-    .map(({ rule, mode, passed, refused }) => {
-      const what = passed + refused === 0 ? 'never ran' : passed === 0 ? 'never passed' : 'never refused';
-      return [`  ${what}`, `${rule}${mode === 'observe' ? ' (only observes)' : ''}`];
-    });
-  return `Not covered by these tests:\n${columns(uncovered)}`;
 }
 
 /** The report as JSON: every callback with its expectation and its result. */

@@ -1,12 +1,8 @@
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { CountersignError, messageOf } from '../../errors.ts';
-import { coverageWarnings } from '../../policy/coverage-warnings.ts';
-import { formatFault } from '../../policy/fault.ts';
-import type { Release } from '../../policy/release.ts';
-import { movementWarnings } from '../../policy/movement-warnings.ts';
-import { spellingWarnings } from '../../policy/spelling-warnings.ts';
 import { readTests } from '../../simulation/test-files.ts';
+import { releaseWarnings, sizeOf, sizeText } from '../../release/check.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
 import type { CommandRow } from '../command.ts';
 import { counted } from '../print.ts';
@@ -35,12 +31,7 @@ export const policyValidate: CommandRow = {
       return 1;
     }
     const { revision } = policies;
-    const warnings = [
-      ...[...policies.warnings, ...coverageWarnings(policies), ...movementWarnings(policies)].map(
-        formatFault,
-      ),
-      ...spellingWarnings(policies),
-    ];
+    const warnings = releaseWarnings(policies);
     for (const warning of warnings) session.report(`warning: ${warning}`);
     const testsText = tests.length === 0 ? '' : `, ${counted(tests.length, 'test')}`;
     session.print(`${sizeText(policies)}${testsText}, no faults. Revision ${revision}`, {
@@ -68,20 +59,6 @@ async function resultOrInvalid<T>(reading: Promise<T>): Promise<T | CountersignE
 function faultsOf({ data }: CountersignError): readonly unknown[] {
   const faults = data['faults'];
   return Array.isArray(faults) ? (faults as readonly unknown[]) : [];
-}
-
-/** The numbers of policies and rules. */
-export function sizeOf({ policies }: Pick<Release, 'policies'>): { policies: number; rules: number } {
-  return {
-    policies: policies.length,
-    rules: policies.reduce((sum, policy) => sum + policy.rules.length, 0),
-  };
-}
-
-/** `3 policies, 9 rules`. */
-export function sizeText(release: Pick<Release, 'policies'>): string {
-  const { policies, rules } = sizeOf(release);
-  return `${counted(policies, 'policy', 'policies')}, ${counted(rules, 'rule')}`;
 }
 
 interface PolicyFiles {

@@ -4,7 +4,7 @@ import { canonicalJson, sha256Hex } from '../../values/canonical.ts';
 import type { Member, Members } from '../../values/members.ts';
 import type { ExitCode } from '../command.ts';
 import { decisionJson, describeDecision } from '../decisions/decision.ts';
-import { reachableUrl } from '../health.ts';
+import { reachableUrl } from '../ops-port.ts';
 import { counted } from '../print.ts';
 import type { Session } from '../session.ts';
 

@@ -118,7 +118,7 @@ function counts(claim: Claim, result: ClaimResult | undefined): boolean {
 }
 
 /** The results after a refusal that counts for lock-outs. */
-export function countRefusal(
+export function refusedResults(
   { lockouts }: ClaimTables,
   { source, subject, claims }: SettleStep,
   results: readonly ClaimResult[],
@@ -127,8 +127,22 @@ export function countRefusal(
   return results.map((result, at) => {
     const claim = claims[at];
     const isChecked = claim?.type === 'refusals' && 'refusals' in result;
-    return isChecked ? lockouts.refuse(source, claim, subject, nowMs) : result;
+    return isChecked ? lockouts.refused(source, claim, subject, nowMs) : result;
   });
+}
+
+/** Counts a refusal for lock-outs, with the results of {@link refusedResults}. */
+export function countRefusal(
+  { lockouts }: ClaimTables,
+  { source, subject, claims }: SettleStep,
+  results: readonly ClaimResult[],
+  nowMs: number,
+): void {
+  for (const [at, claim] of claims.entries()) {
+    const result = results[at];
+    if (claim.type !== 'refusals' || result === undefined || !('refusals' in result)) continue;
+    lockouts.refuse(source, claim, subject, result, nowMs);
+  }
 }
 
 /**

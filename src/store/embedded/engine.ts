@@ -27,6 +27,7 @@ export interface WriteVerbs extends Pick<
   | 'heartbeat'
   | 'removeService'
   | 'requestHeartbeats'
+  | 'changeAccess'
 > {
   settle(step: SettleStep): Promise<SettleResult>;
   recordNotification(step: NotificationStep): Promise<NotificationResult>;
@@ -79,7 +80,7 @@ export function createEngine(
       now = time(clockMs);
     },
     apply: (write) => applyWrite(handlers, write, now),
-    cleanUp: (writes) => deleteExpired(tables, retention, now.nowMs, writes),
+    cleanUp: createCleanUp(tables, retention, () => now.nowMs),
   });
   return (batch) => {
     ({ clockMs } = batch);
@@ -95,7 +96,7 @@ function createHandlers(
   tables: Tables & { readonly invalidate: () => void },
   moveClock: (check: ClockCheck) => ClockReading,
 ): Handlers {
-  const { releases, sources, lists, orders, lockouts, prices, journal, services } = tables;
+  const { releases, sources, lists, orders, lockouts, prices, journal, services, access } = tables;
   const changingInForce =
     <A, R>(change: (argument: A, nowMs: number) => R): ((argument: A, now: Instant) => R) =>
     (argument, { nowMs }) => {
@@ -124,6 +125,7 @@ function createHandlers(
     heartbeat: (heartbeat, { nowMs }) => services.saveHeartbeat(heartbeat, nowMs),
     removeService: (id) => services.remove(id),
     requestHeartbeats: () => services.addRequest(),
+    changeAccess: (change, { nowMs }) => access.change(change, nowMs),
     moveClock,
   };
 }
@@ -148,16 +150,27 @@ function journalAcceptedClock(
   }
 }
 
-/** Deletes some rows that are past their retention, in proportion to the writes of the transaction. */
-function deleteExpired(
-  { subjects, counters, distinct, lockouts, marks, orders, journal, prices }: Tables,
+/** Expired rows are deleted once a second, and after this many writes. */
+const CLEANED_EVERY_MS = 1000;
+const CLEANED_AFTER_WRITES = 64;
+
+/** Deletes some rows that are past their retention, in proportion to the writes since the last time. */
+function createCleanUp(
+  { subjects, counters, distinct, lockouts, marks, orders, journal, prices, access }: Tables,
   { subjectsMs, journalMs }: Retention,
-  nowMs: number,
-  writes: number,
-): void {
-  // More than the writes can have added, so that expired rows don't pile up.
-  const limit = 64 + 8 * writes;
-  for (const table of [counters, distinct, lockouts]) table.expire(nowMs, limit);
-  for (const table of [subjects, marks, orders]) table.expire(nowMs - subjectsMs, limit);
-  for (const table of [journal, prices]) table.expire(nowMs - journalMs, limit);
+  now: () => number,
+): (writes: number) => void {
+  let cleanedMs = -Infinity;
+  let writesSince = 0;
+  return (writes) => {
+    const nowMs = now();
+    writesSince += writes;
+    if (writesSince < CLEANED_AFTER_WRITES && nowMs - cleanedMs < CLEANED_EVERY_MS) return;
+    // More than the writes can have added, so that expired rows don't pile up.
+    const limit = 64 + 8 * writesSince;
+    [cleanedMs, writesSince] = [nowMs, 0];
+    for (const table of [counters, distinct, lockouts, access]) table.expire(nowMs, limit);
+    for (const table of [subjects, marks, orders]) table.expire(nowMs - subjectsMs, limit);
+    for (const table of [journal, prices]) table.expire(nowMs - journalMs, limit);
+  };
 }

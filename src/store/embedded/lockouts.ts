@@ -10,8 +10,10 @@ const PAGE_SIZE = 1000;
 /** Refusals by key, and the keys that are locked out: see RefusalsClaim. */
 export interface LockoutTables {
   check(source: string, claim: RefusalsClaim, nowMs: number): RefusalsResult;
-  /** Counts a refusal of the subject, and returns what the claim finds then. */
-  refuse(source: string, claim: RefusalsClaim, subject: string, nowMs: number): RefusalsResult;
+  /** What the claim finds once a refusal of the subject is counted. */
+  refused(source: string, claim: RefusalsClaim, subject: string, nowMs: number): RefusalsResult;
+  /** Counts a refusal of the subject, with what `refused` has returned. */
+  refuse(source: string, claim: RefusalsClaim, subject: string, refused: RefusalsResult, nowMs: number): void;
   /** The lock-outs that stand after an id, in the order of their ids: a page, empty at the end. */
   page(source: string, after: string, nowMs: number): readonly Lockout[];
   /** Lifts a lock-out, if there is one, without a journal entry. */
@@ -37,7 +39,7 @@ export function createLockoutTables(connection: DatabaseSync, journal: JournalTa
   );
   const expire = connection.prepare(
     `DELETE FROM lockout WHERE (source, key) IN (
-       SELECT source, key FROM lockout WHERE until_ms <> 0 AND until_ms <= ? LIMIT ?)`,
+       SELECT source, key FROM lockout WHERE until_ms > 0 AND until_ms <= ? LIMIT ?)`,
   );
   const check: LockoutTables['check'] = (source, { key }, nowMs) => {
     const row = find.get(source, key, nowMs);
@@ -50,17 +52,24 @@ export function createLockoutTables(connection: DatabaseSync, journal: JournalTa
   };
   return {
     check,
-    refuse(source, claim, subject, nowMs) {
+    refused(source, claim, subject, nowMs) {
       const found = check(source, claim, nowMs);
       if (!found.holds) return found;
-      const { key, after, withinMs, forMs, policy, whose } = claim;
-      operations.add(source, key, subject, nowMs + withinMs);
-      const refusals = operations.count(source, key, nowMs);
+      const { key, after, forMs } = claim;
+      const refusals = found.refusals + (operations.has(source, key, subject, nowMs) ? 0 : 1);
       if (refusals < after) return { ...found, refusals };
-      const untilMs = forMs === 0 ? 0 : nowMs + forMs;
+      const lockedUntilMs = forMs === 0 ? 0 : nowMs + forMs;
+      return { holds: true, refusals, lockedAtMs: nowMs, lockedUntilMs };
+    },
+    refuse(source, claim, subject, { holds, refusals, lockedAtMs, lockedUntilMs }, nowMs) {
+      if (!holds) return;
+      const { key, withinMs, policy, whose } = claim;
+      if (lockedAtMs === 0) {
+        operations.add(source, key, subject, nowMs + withinMs);
+        return;
+      }
       operations.drop(source, key);
-      save.run(source, key, policy, whose, refusals, nowMs, untilMs);
-      return { holds: true, refusals, lockedAtMs: nowMs, lockedUntilMs: untilMs };
+      save.run(source, key, policy, whose, refusals, lockedAtMs, lockedUntilMs);
     },
     page: (source, after, nowMs) => pageAfter.all(source, after, nowMs).map(lockoutOf),
     drop: (source, id) => void drop.run(source, id),
@@ -85,6 +94,9 @@ function createRefusals(connection: DatabaseSync) {
   const count = connection.prepare(
     'SELECT count(*) AS refusals FROM refusal WHERE source = ? AND key = ? AND until_ms > ?',
   );
+  const find = connection.prepare(
+    'SELECT 1 FROM refusal WHERE source = ? AND key = ? AND subject = ? AND until_ms > ?',
+  );
   const save = connection.prepare(
     'INSERT OR REPLACE INTO refusal (source, key, subject, until_ms) VALUES (?, ?, ?, ?)',
   );
@@ -98,6 +110,8 @@ function createRefusals(connection: DatabaseSync) {
       const row = count.get(source, key, nowMs);
       return row === undefined ? 0 : integer(row, 'refusals');
     },
+    has: (source: string, key: string, subject: string, nowMs: number) =>
+      find.get(source, key, subject, nowMs) !== undefined,
     add: (source: string, key: string, subject: string, untilMs: number) =>
       void save.run(source, key, subject, untilMs),
     drop: (source: string, key: string) => void drop.run(source, key),

@@ -13,7 +13,7 @@ import type { LockWait } from './lock.ts';
 import { text } from './rows.ts';
 import { storeClosedError, storeError } from './sqlite-errors.ts';
 import { createTables } from './tables.ts';
-import { createTime } from './time.ts';
+import { type Instant, createTime } from './time.ts';
 import { type Read, createVerbs } from './verbs.ts';
 import { createWriteQueue } from './write-queue.ts';
 
@@ -56,7 +56,8 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   const guard = createFileGuard(file, database.identity);
   const tables = createTables(connection, createJournal(connection));
   const time = createTime(connection, maxStepMs);
-  const now = (): number => time(clock()).nowMs;
+  const instant = (): Instant => time(clock());
+  const now = (): number => instant().nowMs;
   const committer = createCommitter({ database, retention, clock, maxStepMs, guard, threadAfterWrites });
   const queue = createWriteQueue<Write>(file, committer);
   const sqlite = text(connection.prepare('SELECT sqlite_version() AS version').get() ?? {}, 'version');
@@ -95,6 +96,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       connection,
       tables,
       now,
+      instant,
       clock,
       elapsed,
       clockBounds,

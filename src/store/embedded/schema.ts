@@ -239,4 +239,14 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX lockout_by_end ON lockout (until_ms);
   `,
+  // `until_ms` 0: for ever.
+  `
+  CREATE TABLE access (
+    id TEXT PRIMARY KEY,
+    version INTEGER NOT NULL,
+    value TEXT NOT NULL,
+    until_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX access_by_end ON access (until_ms);
+  `,
 ];

@@ -1,9 +1,13 @@
+import type { Verdict } from '../../callback/callback.ts';
+import type { ClaimResult } from '../../claims/claims.ts';
 import type { NotificationStep, SettleStep } from '../settle-step.ts';
 import type {
   ApprovalRelease,
   ApprovalReleased,
   CountedReservation,
+  DecisionCode,
   NotificationResult,
+  SettlePreview,
   SettleResult,
 } from '../store.ts';
 import {
@@ -12,6 +16,7 @@ import {
   checkClaims,
   countRefusal,
   listVersions,
+  refusedResults,
   reserve,
 } from './claims.ts';
 import type { JournalTable } from './journal.ts';
@@ -37,9 +42,54 @@ export interface SettleTables extends ClaimTables {
 }
 
 /** The atomic step that SettleResult describes. Runs inside a transaction. */
-export function settle(tables: SettleTables, request: SettleStep, { nowMs, aheadMs }: Instant): SettleResult {
+export function settle(tables: SettleTables, request: SettleStep, instant: Instant): SettleResult {
+  const settlement = determine(tables, request, instant);
+  if (!('write' in settlement)) return settlement;
+  const { type, of, write, ...decision } = settlement;
+  const { source, subject, revision, detail } = request;
+  const id = tables.journal.append({ ...decision, source, type, subject, revision, of, detail });
+  write(id);
+  return type === 'repeat'
+    ? { outcome: 'repeated', id, of, ...decision }
+    : { outcome: 'decided', id, ...decision };
+}
+
+/** What {@link settle} would return now. Reads only. */
+export function preview(tables: SettleTables, request: SettleStep, instant: Instant): SettlePreview {
+  const { counters } = tables;
+  const used: typeof counters.used = (source, claim, nowMs) => counters.look(source, claim, nowMs);
+  const settlement = determine({ ...tables, counters: { ...counters, used } }, request, instant);
+  if (!('write' in settlement)) return settlement;
+  const { type, of, write: _unused, ...decision } = settlement;
+  return type === 'repeat' ? { outcome: 'repeated', of, ...decision } : { outcome: 'decided', ...decision };
+}
+
+type Undecided = Extract<SettleResult, { outcome: 'stale' | 'expired' | 'jumped' }>;
+
+/** A settlement before it is written. */
+interface Settlement {
+  readonly type: 'decision' | 'repeat';
+  readonly atMs: number;
+  readonly verdict: Verdict;
+  readonly code: DecisionCode;
+  /** The entry that is repeated, or that refuses; the empty text if there is none. */
+  readonly of: string;
+  readonly claims: readonly ClaimResult[];
+  /** Writes what follows from it, given the id of its journal entry. */
+  readonly write: (id: string) => void;
+}
+
+/**
+ * The steps of SettleResult, up to what they write. Only `counters.used` writes before: it evicts what no
+ * longer counts.
+ */
+function determine(
+  tables: SettleTables,
+  request: SettleStep,
+  { nowMs, aheadMs }: Instant,
+): Undecided | Settlement {
   const { isFrozen, revision, prices } = tables.releases.inForce();
-  if (isFrozen) return refuse(tables, request, nowMs, 'FROZEN');
+  if (isFrozen) return refusal(nowMs, 'FROZEN');
   if (aheadMs > 0) return { outcome: 'jumped', aheadMs, nowMs };
   if (request.revision !== revision || (request.prices !== 0 && request.prices !== prices)) {
     return { outcome: 'stale', inForce: revision, nowMs };
@@ -47,15 +97,9 @@ export function settle(tables: SettleTables, request: SettleStep, { nowMs, ahead
   if (nowMs < request.validFromMs || nowMs >= request.validUntilMs) return { outcome: 'expired', nowMs };
 
   const subject = tables.subjects.find(request.source, request.subject);
-  if (subject !== undefined && subject.terms !== request.terms) {
-    return refuse(tables, request, nowMs, 'TERMS_CHANGED');
-  }
-  if (subject !== undefined && changesScheme(subject, request)) {
-    return refuse(tables, request, nowMs, 'SCHEME_CHANGED');
-  }
-  if (subject?.released !== undefined) {
-    return refuse(tables, request, nowMs, 'RELEASED', subject.released.id);
-  }
+  if (subject !== undefined && subject.terms !== request.terms) return refusal(nowMs, 'TERMS_CHANGED');
+  if (subject !== undefined && changesScheme(subject, request)) return refusal(nowMs, 'SCHEME_CHANGED');
+  if (subject?.released !== undefined) return refusal(nowMs, 'RELEASED', subject.released.id);
 
   const claims = checkClaims(tables, request, subject, nowMs);
   // If no revision is in force, no policy can approve.
@@ -120,40 +164,43 @@ function isRepeated(
   return before.lists.every(([list, version]) => lists.version(source, list) === version);
 }
 
-function refuse(
-  { journal }: SettleTables,
-  { source, subject, revision, detail }: SettleStep,
+/** Leaves the subject as it is. */
+const refusal = (
   atMs: number,
   code: 'FROZEN' | 'TERMS_CHANGED' | 'SCHEME_CHANGED' | 'RELEASED',
   of = '',
-): SettleResult {
-  const decision = { atMs, verdict: 'FAILURE', code, claims: [] } as const;
-  const id = journal.append({ ...decision, source, type: 'decision', subject, revision, of, detail });
-  return { outcome: 'decided', id, ...decision };
-}
+): Settlement => ({
+  type: 'decision',
+  atMs,
+  verdict: 'FAILURE',
+  code,
+  of,
+  claims: [],
+  write: () => undefined,
+});
 
 function repeat(
   tables: SettleTables,
   request: SettleStep,
   atMs: number,
-  known: {
+  {
+    subject,
+    decision: { verdict, code, id: of },
+    claims,
+  }: {
     readonly subject: SubjectRecord;
     readonly decision: StoredDecision;
     readonly claims: CheckedClaims;
   },
-): SettleResult {
-  const { source, subject, revision, detail } = request;
-  const { verdict, code, id: of } = known.decision;
-  const repeated = { atMs, verdict, code, of, claims: known.claims.results };
-  const id = tables.journal.append({ ...repeated, source, type: 'repeat', subject, revision, detail });
-  if (verdict === 'SUCCESS') {
-    const { usesOrder } = known.subject;
-    const reserved = reserve(tables, request, { ...known.claims, usesOrder }, atMs);
+): Settlement {
+  const write = (): void => {
+    if (verdict !== 'SUCCESS') return;
+    const reserved = reserve(tables, request, { ...claims, usesOrder: subject.usesOrder }, atMs);
     if (reserved.counters.length > 0 || reserved.order) {
-      tables.subjects.save(source, subject, withReserved(known.subject, reserved), atMs);
+      tables.subjects.save(request.source, request.subject, withReserved(subject, reserved), atMs);
     }
-  }
-  return { outcome: 'repeated', id, ...repeated };
+  };
+  return { type: 'repeat', atMs, verdict, code, of, claims: claims.results, write };
 }
 
 function decide(
@@ -166,31 +213,32 @@ function decide(
     readonly claims: CheckedClaims;
     readonly approves: boolean;
   },
-): SettleResult {
-  const { source, subject, revision, detail } = request;
+): Settlement {
+  const { source, subject, revision } = request;
   const { question, claims, approves } = known;
   const permanence = approves ? { final: false, afresh: false } : permanenceOf(request, claims);
   const code = approves ? 'APPROVED' : refusalCodeOf(request, permanence);
   const verdict = approves ? 'SUCCESS' : 'FAILURE';
   const isCounted = code === 'RULE_REFUSED' && (request.refusalCounts || claims.refusalCounts);
-  const results = isCounted ? countRefusal(tables, request, claims.results, atMs) : claims.results;
-  const decision = { atMs, verdict, code, claims: results } as const;
-  const id = tables.journal.append({ ...decision, source, type: 'decision', subject, revision, detail });
-  const usesOrder = known.subject?.usesOrder === true;
-  const reserved = approves ? reserve(tables, request, { ...claims, usesOrder }, atMs) : NOTHING_RESERVED;
-  const stored: StoredDecision = {
-    question,
-    id,
-    verdict,
-    code,
-    revision: approves ? '' : revision,
-    ...permanence,
-    atMs,
-    lists: approves ? [] : listVersions(tables, request, claims.results),
+  const results = isCounted ? refusedResults(tables, request, claims.results, atMs) : claims.results;
+  const write = (id: string): void => {
+    if (isCounted) countRefusal(tables, request, results, atMs);
+    const usesOrder = known.subject?.usesOrder === true;
+    const reserved = approves ? reserve(tables, request, { ...claims, usesOrder }, atMs) : NOTHING_RESERVED;
+    const stored: StoredDecision = {
+      question,
+      id,
+      verdict,
+      code,
+      revision: approves ? '' : revision,
+      ...permanence,
+      atMs,
+      lists: approves ? [] : listVersions(tables, request, claims.results),
+    };
+    const record = withReserved(withDecision(known.subject, request, stored), reserved);
+    tables.subjects.save(source, subject, record, atMs);
   };
-  const record = withReserved(withDecision(known.subject, request, stored), reserved);
-  tables.subjects.save(source, subject, record, atMs);
-  return { outcome: 'decided', id, ...decision };
+  return { type: 'decision', atMs, verdict, code, of: '', claims: results, write };
 }
 
 type Permanence = Pick<StoredDecision, 'final' | 'afresh'>;

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { type AccessTable, createAccessTable } from './access.ts';
 import { createCounters, createMarks } from './counters.ts';
 import { createDistinctCounters } from './distinct.ts';
 import { type InForce, type SourceTable, createReleases, createSources } from './in-force.ts';
@@ -15,6 +16,7 @@ export interface Tables extends SettleTables {
   readonly sources: SourceTable;
   readonly prices: PriceRows;
   readonly services: ServiceTables;
+  readonly access: AccessTable;
 }
 
 /** All tables of a database in the current schema. A simulation passes its own journal. */
@@ -33,6 +35,7 @@ export function createTables(connection: DatabaseSync, journal: JournalTable): T
     orders: createOrders(connection, journal),
     prices: createPrices(connection),
     services: createServices(connection),
+    access: createAccessTable(connection),
   };
 }
 

@@ -8,7 +8,8 @@ import { notificationStepOf, settleStepOf } from '../settle-step.ts';
 import type { Store, SubjectState } from '../store.ts';
 import type { ArgumentOf, ResultOf, Write, WriteVerbs } from './engine.ts';
 import type { Tables } from './tables.ts';
-import { type ClockRequest, createClockTable } from './time.ts';
+import { preview } from './settle.ts';
+import { type ClockRequest, type Instant, createClockTable } from './time.ts';
 
 type StoreWriteVerb = Exclude<keyof WriteVerbs, 'moveClock'>;
 type ClockVerb = 'clock' | 'readClock' | 'acceptClock';
@@ -27,6 +28,8 @@ export interface VerbsParts {
   readonly tables: Tables;
   /** The store's time. */
   readonly now: Clock;
+  /** The store's time, and how far the clock is ahead of it. */
+  readonly instant: () => Instant;
   readonly clock: Clock;
   readonly elapsed: Elapsed;
   /** Without them, every step of the clock is accepted. */
@@ -35,14 +38,24 @@ export interface VerbsParts {
 
 /** The verbs of the store for its data. Each is one read, or goes through the write queue. */
 export function createVerbs(parts: VerbsParts): Pick<Store, StoreWriteVerb | ClockVerb | ReadVerb> {
-  const clockVerbs = createClockVerbs(parts);
-  return { ...createReadVerbs(parts), ...clockVerbs, ...createWriteVerbs(parts, clockVerbs.clock) };
+  const look = createClockLook(parts);
+  const clockVerbs = createClockVerbs(parts, look);
+  return { ...createReadVerbs(parts, look), ...clockVerbs, ...createWriteVerbs(parts, clockVerbs.clock) };
 }
 
-function createReadVerbs({ read, tables, now }: VerbsParts): Pick<Store, ReadVerb> {
+function createReadVerbs(
+  { read, connection, tables, now, instant }: VerbsParts,
+  look: ClockLook,
+): Pick<Store, ReadVerb> {
   const { releases, lists, orders, lockouts, prices, services, journal } = tables;
   const document = (revision: string) => read(() => releases.document(revision));
   return {
+    preview(request) {
+      const step = settleStepOf(request);
+      return read(() =>
+        readingOnly(connection, () => preview(tables, step, settlingInstant(instant(), look))),
+      );
+    },
     subject: (source, subject) => read(() => subjectState(tables, source, subject, now())),
     control: () => read(() => releases.control()),
     document,
@@ -77,8 +90,33 @@ function createReadVerbs({ read, tables, now }: VerbsParts): Pick<Store, ReadVer
       },
       document,
     ),
+    access: (id) => read(() => tables.access.find(id, now())),
     journalSize: (source) => read(() => journal.size(source)),
   };
+}
+
+/** Reads one state of the file. SQLite itself rejects a write meanwhile, but not afterwards, whatever fails. */
+function readingOnly<T>(connection: DatabaseSync, work: () => T): T {
+  connection.exec('PRAGMA query_only = ON');
+  try {
+    connection.exec('BEGIN');
+    try {
+      return work();
+    } finally {
+      // A failing disk can make SQLite end the transaction.
+      if (connection.isTransaction) connection.exec('ROLLBACK');
+    }
+  } finally {
+    connection.exec('PRAGMA query_only = OFF');
+  }
+}
+
+/** The instant at which a settle would run. It moves the clock if the clock seems to have jumped. */
+function settlingInstant(instant: Instant, look: ClockLook): Instant {
+  if (instant.aheadMs === 0) return instant;
+  const { found, clockMs, nowMs: movedMs } = look();
+  const nowMs = Math.max(instant.nowMs, movedMs);
+  return { nowMs, aheadMs: found === 'right' ? 0 : Math.max(1, clockMs - nowMs) };
 }
 
 /** The version is read first, so that it is never newer than the rest. */
@@ -101,21 +139,32 @@ const UNBOUNDED: ClockBounds = {
   maxGapMs: Number.POSITIVE_INFINITY,
 };
 
-function createClockVerbs(parts: VerbsParts): Pick<Store, ClockVerb> {
-  const { read, connection, clock, elapsed, clockBounds = UNBOUNDED } = parts;
-  const { maxStepMs, maxGapMs } = clockBounds;
-  const table = createClockTable(connection, maxStepMs);
+/** Compares the clock with the stored time, and writes nothing. */
+type ClockLook = () => ClockReading;
+
+function createClockLook(parts: VerbsParts): ClockLook {
+  const table = createClockTable(parts.connection, (parts.clockBounds ?? UNBOUNDED).maxStepMs);
+  return () => table.look(clockRequest(parts, 'look'), parts.clock());
+}
+
+function clockRequest(
+  { elapsed, clockBounds = UNBOUNDED }: VerbsParts,
+  mode: ClockRequest['mode'],
+): ClockRequest {
+  const { maxGapMs } = clockBounds;
+  return { mode, elapsed: { id: elapsed.id, elapsedMs: elapsed.elapsedMs() }, maxGapMs };
+}
+
+function createClockVerbs(parts: VerbsParts, look: ClockLook): Pick<Store, ClockVerb> {
+  const { read, clockBounds = UNBOUNDED } = parts;
   const write = writeVerb(parts);
-  const stateOf = (found: ClockReading): ClockState => clockStateOf(found, maxStepMs, 'this machine');
-  const clockRequest = (mode: ClockRequest['mode']): ClockRequest => ({
-    mode,
-    elapsed: { id: elapsed.id, elapsedMs: elapsed.elapsedMs() },
-    maxGapMs,
-  });
+  const stateOf = (found: ClockReading): ClockState =>
+    clockStateOf(found, clockBounds.maxStepMs, 'this machine');
   return {
-    clock: async () => stateOf(await write('moveClock', { ...clockRequest('keep'), by: '' })),
-    acceptClock: async ({ by }) => stateOf(await write('moveClock', { ...clockRequest('accept'), by })),
-    readClock: () => read(() => stateOf(table.look(clockRequest('look'), clock()))),
+    clock: async () => stateOf(await write('moveClock', { ...clockRequest(parts, 'keep'), by: '' })),
+    acceptClock: async ({ by }) =>
+      stateOf(await write('moveClock', { ...clockRequest(parts, 'accept'), by })),
+    readClock: () => read(() => stateOf(look())),
   };
 }
 
@@ -174,6 +223,7 @@ function createWriteVerbs(
     dropEntries: verb('dropEntries'),
     heartbeat: verb('heartbeat'),
     removeService: verb('removeService'),
+    changeAccess: verb('changeAccess'),
     requestHeartbeats: () => write('requestHeartbeats', undefined),
   };
 }

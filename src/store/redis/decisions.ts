@@ -13,6 +13,7 @@ import {
   type Decisions,
   type NotificationResult,
   type Released,
+  type SettlePreview,
   type SettleResult,
   type SubjectState,
   TXIDS_MAX,
@@ -32,10 +33,11 @@ import { type ExpectedCopy, type LossKind, lossKinds } from './in-force.ts';
 import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
 import { digits, pairs, parseJson, parseReply, text } from './reply.ts';
 import type { Approval } from './replication.ts';
-import { loadScript, run } from './script.ts';
-import { advanceTime } from './time.ts';
+import { type Script, loadScript, run } from './script.ts';
+import { advanceTime, compareClock } from './time.ts';
 
 const settleScript = loadScript('settle');
+const previewScript = loadScript('preview');
 const notificationScript = loadScript('record-notification-3');
 const subjectScript = loadScript('subject-2');
 const releaseScript = loadScript('release-approval');
@@ -63,6 +65,16 @@ export function createDecisions(
         }
         return result;
       });
+    },
+    async preview(request) {
+      const step = { ...settleStepOf(request), detail: '' };
+      const result = await preview(parts, losses, step);
+      if (result.outcome !== 'jumped' || parts.clockBounds === undefined) return withoutEntry(result);
+      // As settle does, but the time that it would write is only read.
+      const { control } = parts.keys.of(step.source);
+      const { state, nowMs, aheadMs } = await compareClock(parts, control, 'look');
+      if (state === 'jumped') return { outcome: 'jumped', aheadMs: Math.max(1, aheadMs), nowMs };
+      return withoutEntry(await preview(parts, losses, step, 'right'));
     },
     async recordNotification(request) {
       losses.assertNonePending();
@@ -93,18 +105,43 @@ const expiredReply = z.tuple([text, digits]);
 const decidedReply = z.tuple([text, text, text, verdict, code, text]);
 const repeated = z.tuple([text, text, text, verdict, code, text, text]);
 
-/** One round trip. All keys are in the source's slot. */
-async function settle(
+/** One round trip. */
+const settle = (
   parts: RedisParts,
   losses: LossDetection,
   request: SettleStep,
   expected: ExpectedCopy,
+): Promise<SettleResult> =>
+  runSettlement(parts, losses, request, { script: settleScript, head: journalArguments(parts), expected });
+
+/** One round trip, in which Redis writes nothing. `right`: the caller knows that the clock has not jumped. */
+async function preview(
+  parts: RedisParts,
+  losses: LossDetection,
+  request: SettleStep,
+  clockIs: 'right' | '' = '',
+): Promise<SettleResult> {
+  const expected = losses.expected(request.source);
+  const head = [clockArgument(parts), clockIs];
+  return runSettlement(parts, losses, request, { script: previewScript, head, expected });
+}
+
+/** All keys are in the source's slot. */
+async function runSettlement(
+  parts: RedisParts,
+  losses: LossDetection,
+  request: SettleStep,
+  {
+    script,
+    head,
+    expected,
+  }: { readonly script: Script; readonly head: readonly string[]; readonly expected: ExpectedCopy },
 ): Promise<SettleResult> {
   const keys = parts.keys.of(request.source);
   const subject = keys.subject(request.subject);
   const reply = await run(
     parts.connection,
-    settleScript,
+    script,
     [
       keys.control,
       subject,
@@ -112,12 +149,18 @@ async function settle(
       keys.lists,
       ...request.claims.flatMap((claim) => claimKeys(keys, request.subject, claim)),
     ],
-    settleArguments(parts, request, expected),
+    [...head, ...settleArguments(parts, request, expected)],
   );
   const requestKey = `${subject} ${request.terms} ${request.question} ${flag(request.speedUp)}`;
   const result = readSettled(reply, expectOwnReply(parts, requestKey));
   if (result.outcome === 'lost') throw losses.reportFromSettle(request.source, result.loss, expected);
   return result;
+}
+
+function withoutEntry(result: SettleResult): SettlePreview {
+  if (!('id' in result)) return result;
+  const { id: _unused, ...rest } = result;
+  return rest;
 }
 
 function readSettled(
@@ -168,7 +211,6 @@ function decisionOf([, , id, verdictText, codeText, claims]: z.output<typeof dec
 
 function settleArguments(parts: RedisParts, request: SettleStep, expected: ExpectedCopy): string[] {
   return [
-    ...journalArguments(parts),
     String(parts.retention.subjectsMs),
     request.subject,
     request.terms,

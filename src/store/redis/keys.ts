@@ -14,6 +14,7 @@ export interface Keys {
   readonly priceHistory: string;
   readonly sources: string;
   readonly services: string;
+  readonly access: (id: string) => string;
   /** Written before each `WAIT`, which waits only for writes: see replication.ts. */
   readonly barrier: string;
   /** A channel, not a key: it carries a message for each change of what is in force. */
@@ -51,6 +52,7 @@ export function createKeys(
     priceHistory: `${global}:price-history`,
     sources: `${global}:sources`,
     services: `${global}:services`,
+    access: (id) => `${global}:access:${id}`,
     barrier: `${global}:barrier`,
     changed: `${global}:changed`,
     of(source) {

@@ -13,6 +13,7 @@ import {
   createConnection,
 } from './connection.ts';
 import { createLossDetection } from './data-loss.ts';
+import { createAccess } from './access.ts';
 import { createDecisions } from './decisions.ts';
 import { inspectRedis, unsafeReason } from './inspect.ts';
 import { createJournal } from './journal.ts';
@@ -92,6 +93,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     ...explained(journal, (revision) => releases.document(revision)),
     ...createTime(parts, losses.sources),
     ...createServices(parts),
+    ...createAccess(parts),
   };
   await Promise.all([connection.connectedOrTimedOut(), replication?.connectedOrTimedOut()]);
   // If this fails, `checkSafety` and `register` read them, and what needs them rejects until then.

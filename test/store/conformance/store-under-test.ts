@@ -1,5 +1,5 @@
-import { onTestFinished } from 'vitest';
-import type { Store } from '../../../src/store/store.ts';
+import { expect, onTestFinished } from 'vitest';
+import type { SettleResult, Store } from '../../../src/store/store.ts';
 import { push } from '../requests.ts';
 
 /** A clock that stands still until the test moves it. */
@@ -34,11 +34,43 @@ export function createTestClock(nowMs: number): TestClock {
   return clock;
 }
 
-/** An empty store, closed when the test is over. */
+/** An empty store, closed when the test is over. Each settle is previewed before. */
 export async function opened(open: OpenStore): Promise<StoreUnderTest> {
   const under = await open();
   onTestFinished(() => under.close());
-  return under;
+  return { ...under, store: previewing(under.store) };
+}
+
+/**
+ * A store that previews before it settles, and expects the same of both. Calls at the same time are not
+ * compared.
+ */
+function previewing(store: Store): Store {
+  let inFlight = 0;
+  let begun = 0;
+  return {
+    ...store,
+    async settle(request) {
+      const isAlone = inFlight === 0;
+      const mine = ++begun;
+      inFlight += 1;
+      try {
+        // Asked for in one turn, so that nothing closes the store between them.
+        const [previewed, settled] = await Promise.all([store.preview(request), store.settle(request)]);
+        if (isAlone && begun === mine) expect(previewed).toEqual(withoutEntry(settled));
+        return settled;
+      } finally {
+        inFlight -= 1;
+      }
+    },
+  };
+}
+
+/** What a preview of it must return. */
+export function withoutEntry(result: SettleResult): object {
+  if (!('id' in result)) return result;
+  const { id: _unused, ...rest } = result;
+  return rest;
 }
 
 /** A store that knows the sources `shop` and `vault` and has REVISION in force. */

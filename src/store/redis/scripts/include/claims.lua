@@ -13,8 +13,9 @@
 -- check(claim, step): sets `claim.holds` and returns the result, whose second text is '0' until settle.lua
 --   sets it: see src/claims/stored.ts.
 -- undo(claim): takes back what `check` counted, because the alternative of the claim is not taken.
--- refuse(claim, step): on a refusal that counts for lock-outs, counts it and changes `claim.result`. A claim with
+-- refuse(claim, step): on a refusal that counts for lock-outs, changes `claim.result`. A claim with
 --   `claim.uncounted` fails without such a refusal.
+-- count_refusal(claim, step): after `refuse`, writes the refusal.
 -- reserve(claim, step, fields): on approval, writes what the claim uses, and adds to the fields of the
 --   subject.
 
@@ -406,20 +407,26 @@ end
 
 function refusals_kind.refuse(claim, step)
   if claim.locked then return end
-  local field = 's:' .. step.subject
-  local refusals = claim.refusals + (claim.subjects[field] and 0 or 1)
+  local refusals = claim.refusals + (claim.subjects['s:' .. step.subject] and 0 or 1)
   claim.result[3] = ms(refusals)
-  if refusals < claim.after then
+  if refusals < claim.after then return end
+  claim.locks = true
+  claim.result[4] = ms(step.now)
+  if claim.for_ms > 0 then claim.result[5] = ms(step.now + claim.for_ms) end
+end
+
+function refusals_kind.count_refusal(claim, step)
+  if claim.locked then return end
+  if not claim.locks then
     if claim.ended then redis.call('DEL', claim.key) end
     if #claim.past > 0 then redis.call('HDEL', claim.key, unpack(claim.past)) end
-    redis.call('HSET', claim.key, field, ms(step.now + claim.within_ms))
+    redis.call('HSET', claim.key, 's:' .. step.subject, ms(step.now + claim.within_ms))
     redis.call('PEXPIRE', claim.key, ms(step.now + claim.within_ms - step.clock + EXPIRY_SLACK_MS))
     return
   end
-  local since, ends = ms(step.now), claim.for_ms == 0 and '0' or ms(step.now + claim.for_ms)
-  claim.result[4], claim.result[5] = since, ends
+  local refusals, since, ends = claim.result[3], claim.result[4], claim.result[5]
   redis.call('DEL', claim.key)
-  redis.call('HSET', claim.key, 'locked', since .. ' ' .. ends .. ' ' .. ms(refusals), 'policy', claim.policy,
+  redis.call('HSET', claim.key, 'locked', since .. ' ' .. ends .. ' ' .. refusals, 'policy', claim.policy,
     'whose', claim.whose)
   redis.call('ZREMRANGEBYSCORE', KEYS[claim.keys_from + 1], '-inf', since)
   redis.call('ZADD', KEYS[claim.keys_from + 1], ends == '0' and '+inf' or ends, claim.id)

@@ -5,15 +5,19 @@ import { basename, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { textOf } from './deploy/documents.ts';
 
-const INSTALLER = join(import.meta.dirname, 'install-redis.ts');
+const INSTALLER = join(import.meta.dirname, 'install-programs.ts');
 
-/** A machine of which only this is known: programs by name, each the text of a shell script. */
+/**
+ * A machine of which only this is known: programs by name, each the text of a shell script. It has a browser,
+ * unless `programs` has an empty text for it.
+ */
 function machine(programs: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-path-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   for (const program of ['/usr/bin/env', '/bin/sh']) symlinkSync(program, join(folder, basename(program)));
-  for (const [name, script] of Object.entries({ sudo: 'shift; exec "$@"', ...programs }))
-    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const scripts = { sudo: 'shift; exec "$@"', chromium: chromium('156.0.8078.73'), ...programs };
+  for (const [name, script] of Object.entries(scripts))
+    if (script !== '') writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   return folder;
 }
 
@@ -26,6 +30,7 @@ function install(path: string): { status: number | null; stdout: string; stderr:
 }
 
 const redis = (version: string): string => `echo 'Redis server v=${version} sha=00000000:0 bits=64'`;
+const chromium = (version: string): string => `echo 'Chromium ${version} built on Debian'`;
 /** One that installs, and one that may not. */
 const aptThat = (does: string): string => `
 if [ "$1" = install ]; then
@@ -68,6 +73,28 @@ it('brew installs what is missing', () => {
 echo '#!/bin/sh' > ${made}; echo "${redis('8.0.0')}" >> ${made}; /bin/chmod 755 ${made}`;
   writeFileSync(join(path, 'brew'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   expect(install(path)).toMatchObject({ status: 0, stderr: expect.stringContaining('brew install redis') });
+});
+
+it('a browser is installed too, unless one of another name is there', () => {
+  const path = machine({ 'redis-server': redis('7.2.4'), chromium: '' });
+  const made = join(path, 'chromium');
+  const script = `echo '#!/bin/sh' > ${made}; echo "${chromium('156.0.1.2')}" >> ${made}; /bin/chmod 755 ${made}`;
+  writeFileSync(join(path, 'apt-get'), `#!/bin/sh\n${aptThat(script)}\n`, { mode: 0o755 });
+  const { status, stderr } = install(path);
+  expect({ status, stderr }).toMatchObject({ status: 0, stderr: expect.stringContaining('chromium') });
+  const chrome = { chromium: '', 'google-chrome': `echo 'Google Chrome 140.0.7339.80'` };
+  expect(install(machine({ 'redis-server': redis('7.2.4'), ...chrome }))).toMatchObject({
+    status: 0,
+    stderr: '',
+  });
+});
+
+it('an old browser is refused by its version', () => {
+  const { status, stderr } = install(
+    machine({ 'redis-server': redis('7.2.4'), chromium: chromium('90.0.4430') }),
+  );
+  expect(status).toBe(1);
+  expect(stderr).toContain('chromium 90.0.4430 is on the PATH, and the tests need version 128 or newer');
 });
 
 it('the command is printed where it could not be run', () => {

@@ -1,12 +1,46 @@
-import { stringify } from 'yaml';
-import type { AssetChange, Entries, ListChange, PolicyChange, ReleaseDiff } from '../../policy/diff.ts';
-import type { NewCount, RuleChange, WrittenRule } from '../../policy/diff-rules.ts';
-import type { Direction, ValueChange } from '../../policy/value-changes.ts';
-import { WINDOW_MAX_MS, durationMs } from '../../policy/rules/parameter.ts';
-import type { Json } from '../../values/canonical.ts';
-import { counted, printable } from '../print.ts';
+import { CountersignError } from '../errors.ts';
+import {
+  type AssetChange,
+  type Entries,
+  type ListChange,
+  type PolicyChange,
+  type ReleaseDiff,
+  diffReleases,
+} from '../policy/diff.ts';
+import type { NewCount, RuleChange, WrittenRule } from '../policy/diff-rules.ts';
+import type { Release } from '../policy/release.ts';
+import type { Direction, ValueChange } from '../policy/value-changes.ts';
+import { WINDOW_MAX_MS, durationMs } from '../policy/rules/parameter.ts';
+import type { Store } from '../store/store.ts';
+import type { Json } from '../values/canonical.ts';
+import { counted, printable } from '../values/text.ts';
+import { yamlLine } from '../values/written-yaml.ts';
+import { shortRevision } from './push.ts';
 
 const TEXTS_SHOWN = 5;
+
+/**
+ * The changes from a revision to a release, or a sentence that says why they are not known. Even then a push
+ * must be possible, because it may repair the store.
+ */
+export async function diffFrom(
+  store: Pick<Store, 'document'>,
+  before: string,
+  release: Pick<Release, 'document'>,
+): Promise<ReleaseDiff | string> {
+  try {
+    const document = before === '' ? undefined : await store.document(before);
+    return before !== '' && document === undefined
+      ? `The difference is not known: the store does not have revision ${shortRevision(before)}, which is in force.`
+      : diffReleases(document, release.document);
+  } catch (thrown) {
+    if (!(thrown instanceof CountersignError && thrown.code === 'STORE_CORRUPT')) throw thrown;
+    return `The difference is not known: ${thrown.message}`;
+  }
+}
+
+export const diffOrReason = (diff: ReleaseDiff | string): string =>
+  typeof diff === 'string' ? diff : diffText(diff);
 
 /** The differences of two releases for people: `+` added, `-` removed, `~` changed. */
 export function diffText({ same, policies, lists, assets, files }: ReleaseDiff): string {
@@ -132,5 +166,5 @@ const directionText = (direction: Direction): string => (direction === undefined
 function jsonText(value: Json | undefined): string {
   if (value === undefined) return '(none)';
   if (typeof value === 'string') return printable(value) || "''";
-  return printable(stringify(value, { schema: 'failsafe', lineWidth: 0, collectionStyle: 'flow' }).trimEnd());
+  return printable(yamlLine(value));
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { CountersignError } from '../../errors.ts';
-import type { JournalEntry, JournalQuery } from '../../store/store.ts';
-import { canonicalJson } from '../../values/canonical.ts';
-import { jsonOrText } from '../print.ts';
+import { CountersignError } from '../errors.ts';
+import type { JournalEntry, JournalQuery } from '../store/store.ts';
+import { canonicalJson } from '../values/canonical.ts';
+import { jsonOrText } from '../values/text.ts';
 
 /** The entries of a source, or those about one of its subjects. */
 export type Stream = Pick<JournalQuery, 'source' | 'subject'>;

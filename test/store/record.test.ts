@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { mergedEntries, pagedEntries } from '../../../src/cli/journal/record.ts';
-import { openEmbeddedStore } from '../../../src/store/embedded/open.ts';
-import type { JournalEntry, Store } from '../../../src/store/store.ts';
-import { place } from '../terminal.ts';
+import { mergedEntries, pagedEntries } from '../../src/store/record.ts';
+import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
+import type { JournalEntry, Store } from '../../src/store/store.ts';
+import { place } from '../cli/terminal.ts';
 
 const ENTRIES = 450;
 

@@ -1,4 +1,4 @@
-import type { JournalEntry, JournalQuery, PriceHistoryEntry, Store } from '../../store/store.ts';
+import type { JournalEntry, JournalQuery, PriceHistoryEntry, Store } from './store.ts';
 
 /**
  * An item that a store has recorded: an entry of one source, or a change of the prices that all sources
@@ -26,13 +26,16 @@ export interface RecordQuery {
  * The record of some sources in order of time. A change of prices comes before the entries of its
  * millisecond.
  */
-export function readStoreRecord(store: Store, query: RecordQuery): AsyncGenerator<StoreItem> {
+export function readStoreRecord(
+  store: Pick<Store, 'entries' | 'priceHistory'>,
+  query: RecordQuery,
+): AsyncGenerator<StoreItem> {
   const entries = query.sources.map((each) => entriesOf(store, each, query));
   return mergedByTime<StoreItem>([priceChanges(store, query), ...entries], false);
 }
 
 async function* entriesOf(
-  store: Store,
+  store: Pick<Store, 'entries'>,
   { source, after = '' }: RecordQuery['sources'][number],
   { fromMs = 0, state = true, untilMs, entryRead }: RecordQuery,
 ): AsyncGenerator<JournalEntry> {
@@ -51,7 +54,7 @@ async function* entriesOf(
 const PRICES_PAGE = 1000;
 
 async function* priceChanges(
-  store: Store,
+  store: Pick<Store, 'priceHistory'>,
   { fromMs = 0, state = true, untilMs = Infinity, prices = { after: 0, fromMs: 0 } }: RecordQuery,
 ): AsyncGenerator<PriceHistoryEntry> {
   let { after } = prices;
@@ -74,7 +77,10 @@ const PAGE = 200;
 type PagedQuery = Omit<JournalQuery, 'limit'>;
 
 /** The entries that a query finds, page by page. Entries that are written meanwhile may be among them. */
-export async function* pagedEntries(store: Store, query: PagedQuery): AsyncGenerator<JournalEntry> {
+export async function* pagedEntries(
+  store: Pick<Store, 'entries'>,
+  query: PagedQuery,
+): AsyncGenerator<JournalEntry> {
   let { after = '' } = query;
   for (;;) {
     const page = await store.entries({ ...query, after, limit: PAGE });
@@ -87,7 +93,7 @@ export async function* pagedEntries(store: Store, query: PagedQuery): AsyncGener
 
 /** Several queries as one, by time. Entries of one millisecond come in the order of the queries. */
 export function mergedEntries(
-  store: Store,
+  store: Pick<Store, 'entries'>,
   queries: readonly Omit<PagedQuery, 'newestFirst'>[],
   newestFirst: boolean,
 ): AsyncGenerator<JournalEntry> {

@@ -1,0 +1,156 @@
+import { originOf } from '../compose/console.ts';
+import { ROLES, type Role } from '../console/page.ts';
+import { createInvitations } from '../console/sign-in/invitations.ts';
+import { type Member, type People, createPeople } from '../console/sign-in/people.ts';
+import { createSessions } from '../console/sign-in/sessions.ts';
+import { CountersignError } from '../errors.ts';
+import { durationMs } from '../policy/rules/parameter.ts';
+import type { Call, CommandRow } from './command.ts';
+import { columns, counted, isoTime, printable } from './print.ts';
+import type { Session } from './session.ts';
+
+const MOST_MS = 30 * 86_400_000;
+
+export const consoleInvite: CommandRow = {
+  path: 'console invite',
+  summary: 'Print a link by which a person makes a passkey for the console. It can be used once.',
+  example:
+    'console invite ada --role operate\nconsole invite rita --role read --expires 1h\nconsole invite ada',
+  define: (command) =>
+    command
+      .argument('<name>', 'the name of the person, for the console and the journal')
+      .option(
+        '--role <roles>',
+        `what the person may do: ${ROLES.join(', ')}, several with commas (default: as before, for a person who ` +
+          'gets a further passkey)',
+      )
+      .option('--expires <duration>', 'how long the link can be used, at most 30d', '24h'),
+  async run(session, call) {
+    const [name = ''] = call.arguments;
+    const { origin } = passkeySettings(session);
+    const roles = rolesOf(call);
+    const keepMs = keepOf(call);
+    const store = await session.store();
+    const member = await createPeople(store).find(name);
+    if (member === undefined && roles.length === 0) {
+      throw new CountersignError('USAGE', `${name} is new. Give --role: ${ROLES.join(', ')}`);
+    }
+    const token = await createInvitations(store, session.clock).create({ name, roles, keepMs });
+    const link = `${origin}/console/invite/${token}`;
+    const expires = isoTime(session.clock() + keepMs);
+    const may = roles.length === 0 ? (member?.roles ?? []) : roles;
+    session.print(
+      `${link}\n\nGive this link to ${printable(name)} (${may.join(', ')}), and to nobody else. It can be used once, ` +
+        `until ${expires}.`,
+      { name, roles: may, link, expires },
+    );
+    return 0;
+  },
+};
+
+export const consolePeople: CommandRow = {
+  path: 'console people',
+  summary: 'Show who has a passkey for the console: roles, passkeys, sessions and last sign-in.',
+  example: 'console people',
+  async run(session) {
+    const people = await createPeople(await session.store()).all();
+    const rows = people.map((member) => [
+      printable(member.name),
+      member.roles.join(', '),
+      counted(member.passkeys.length, 'passkey'),
+      counted(member.sessions.length, 'session'),
+      member.lastSignInMs === 0 ? 'never signed in' : `signed in ${isoTime(member.lastSignInMs)}`,
+    ]);
+    session.print(
+      rows.length === 0
+        ? 'Nobody has a passkey. Invite somebody with `countersign console invite`.'
+        : columns(rows),
+      people.map(memberJson),
+    );
+    return 0;
+  },
+};
+
+export const consoleRemove: CommandRow = {
+  path: 'console remove',
+  summary: 'Remove a person from the console: the passkeys no longer work, and all sessions end.',
+  example: 'console remove ada',
+  define: (command) => command.argument('<name>', 'a name that `console people` prints'),
+  async run(session, call) {
+    const { people, sessions } = await openPeople(session);
+    const member = await known(people, call);
+    await sessions.endAll(member.name);
+    await people.remove(member.name);
+    session.print(`Removed ${printable(member.name)}.`, memberJson(member));
+    return 0;
+  },
+};
+
+export const consoleSignOut: CommandRow = {
+  path: 'console sign-out',
+  summary: 'End all sessions of a person. The passkeys stay.',
+  example: 'console sign-out ada',
+  define: (command) => command.argument('<name>', 'a name that `console people` prints'),
+  async run(session, call) {
+    const { people, sessions } = await openPeople(session);
+    const { name } = await known(people, call);
+    const ended = await sessions.endAll(name);
+    session.print(`Ended ${counted(ended, 'session')} of ${printable(name)}.`, { name, ended });
+    return 0;
+  },
+};
+
+/** The origin of links. Throws USAGE if nobody signs in with passkeys. */
+function passkeySettings(session: Session): { readonly origin: string } {
+  const passkeys = session.settings().console?.passkeys;
+  if (passkeys !== undefined) return { origin: originOf(passkeys) };
+  throw new CountersignError(
+    'USAGE',
+    `${session.settingsFile} has no console.passkeys, so nobody can use an invitation. Set its host`,
+  );
+}
+
+function rolesOf(call: Call): readonly Role[] {
+  const written = call.option('role');
+  if (written === undefined) return [];
+  return written.split(',').map((text) => {
+    const role = ROLES.find((each) => each === text.trim());
+    if (role !== undefined) return role;
+    throw new CountersignError('USAGE', `--role ${text} is not a role. Give one of ${ROLES.join(', ')}`);
+  });
+}
+
+function keepOf(call: Call): number {
+  const written = call.option('expires') ?? '';
+  const keepMs = durationMs(written);
+  if (keepMs !== undefined && keepMs > 0 && keepMs <= MOST_MS) return keepMs;
+  throw new CountersignError(
+    'USAGE',
+    `--expires ${written} is not valid. Write a duration such as 24h, at most 30d`,
+  );
+}
+
+async function openPeople(session: Session) {
+  const store = await session.store();
+  const people = createPeople(store);
+  const bounds = { idleMs: 0, lifeMs: 0 };
+  return { people, sessions: createSessions(store, people, bounds, session.clock) };
+}
+
+async function known(people: People, call: Call): Promise<Member> {
+  const [name = ''] = call.arguments;
+  const member = await people.find(name);
+  if (member !== undefined) return member;
+  throw new CountersignError(
+    'NOT_FOUND',
+    `${name} has no passkey for the console. \`countersign console people\` lists who has`,
+  );
+}
+
+const memberJson = ({ name, roles, passkeys, sessions, lastSignInMs }: Member): object => ({
+  name,
+  roles,
+  passkeys: passkeys.map(({ id, createdAtMs }) => ({ id, created: isoTime(createdAtMs) })),
+  sessions: sessions.length,
+  lastSignIn: lastSignInMs === 0 ? null : isoTime(lastSignInMs),
+});

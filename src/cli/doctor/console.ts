@@ -1,0 +1,64 @@
+import { X509Certificate } from 'node:crypto';
+import { originOf } from '../../compose/console.ts';
+import { readPem } from '../../compose/tls.ts';
+import { createPeople } from '../../console/sign-in/people.ts';
+import type { Settings } from '../../settings/schema.ts';
+import type { Store } from '../../store/store.ts';
+import { counted } from '../print.ts';
+import type { Finding } from './finding.ts';
+
+/** Checks whether browsers can use passkeys with these settings, and says who can enter. */
+export async function checkConsole(
+  { console, ops }: Settings,
+  store: Store | undefined,
+): Promise<readonly Finding[]> {
+  if (console === undefined) return [];
+  const { passkeys, proxy } = console;
+  return [
+    ...(passkeys === undefined ? [] : [checkOrigin(originOf(passkeys), ops)]),
+    ...(passkeys === undefined || store === undefined ? [] : [await whoHasPasskeys(store)]),
+    ...(proxy === undefined ? [] : [whoIsNamed(proxy)]),
+  ];
+}
+
+const ok = (because: string): Finding => ({ check: 'console', state: 'ok', because });
+const warning = (because: string): Finding => ({ check: 'console', state: 'warning', because });
+const fault = (because: string): Finding => ({ check: 'console', state: 'fault', because });
+
+function checkOrigin(origin: string, { tls, port }: Settings['ops']): Finding {
+  const { protocol, hostname, port: named } = new URL(origin);
+  const address = `people sign in with passkeys at ${origin}/console/`;
+  if (tls === undefined && protocol === 'https:') {
+    return ok(`${address}; a proxy before the ops port must end TLS, because ops.tls is not set`);
+  }
+  if (tls !== undefined && !coversHost(tls.certificate, hostname)) {
+    return fault(
+      `${address}, but the certificate of ops.tls is not valid for ${hostname}; ` +
+        'use one that has the name among its subject alternative names',
+    );
+  }
+  const seen = named === '' ? '443' : named;
+  return port === 0 || seen === `${port}`
+    ? ok(address)
+    : warning(
+        `${address}, but the ops port is ${port}; write that port in console.passkeys.origin, unless ` +
+          `something forwards ${seen} to it`,
+      );
+}
+
+const coversHost = (file: string, host: string): boolean =>
+  new X509Certificate(readPem(file, 'ops.tls.certificate')).checkHost(host) !== undefined;
+
+async function whoHasPasskeys(store: Store): Promise<Finding> {
+  const people = await createPeople(store).all();
+  return people.length === 0
+    ? ok('nobody has a passkey yet; invite somebody with `countersign console invite NAME --role operate`')
+    : ok(
+        `${counted(people.length, 'person', 'people')} with passkeys: \`countersign console people\` lists them`,
+      );
+}
+
+const whoIsNamed = ({ header, addresses, people }: NonNullable<NonNullable<Settings['console']>['proxy']>) =>
+  ok(
+    `${addresses.join(', ')} may name ${counted(people.length, 'person', 'people')} in the header ${header}`,
+  );

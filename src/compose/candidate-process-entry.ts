@@ -1,0 +1,110 @@
+import { setPriority } from 'node:os';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { checkCandidate } from '../console/check-candidate.ts';
+import { CountersignError, messageOf } from '../errors.ts';
+import { compileRelease } from '../policy/compile.ts';
+import { diffReleases } from '../policy/diff.ts';
+import type { Release } from '../policy/release.ts';
+import { diffText } from '../release/diff-text.ts';
+import { invalidPolicies } from '../release/files.ts';
+import { backtest, countsByGroup } from '../simulation/backtest.ts';
+import { backtestText } from '../simulation/backtest-text.ts';
+import { type RecordItem } from '../simulation/record.ts';
+import { storeRecord } from '../simulation/store-record.ts';
+import { loadSettings } from '../settings/load.ts';
+import { createSecrets } from '../settings/secrets.ts';
+import { systemClock } from '../values/clock.ts';
+import { type Report, type Task, taskShape } from './candidate-task.ts';
+import { policyWarnings } from './policy-warnings.ts';
+import { groupsOf, openStore } from './store.ts';
+
+/*
+ * The process of a candidate: it does one task, answers, and ends. It also ends with the service that
+ * started it.
+ */
+
+/** With one CPU, callbacks come first. */
+const PRIORITY = 10;
+const SECRETS_POLL_MS = 1000;
+/** Changed callbacks that a backtest lists. */
+const SHOWN = 20;
+/** Items that are read before messages are sent. */
+const BREATH_ITEMS = 500;
+
+setPriority(PRIORITY);
+process.once('disconnect', () => process.exit(1));
+process.once('message', (message) => {
+  void perform(taskShape.parse(message)).then(send, (thrown: unknown) =>
+    send({ type: 'failed', because: messageOf(thrown), isFault: thrown instanceof CountersignError }),
+  );
+});
+
+function send(report: Report): void {
+  process.send?.(report, undefined, undefined, () => {
+    if (report.type !== 'progress') process.disconnect?.();
+  });
+}
+
+async function perform(task: Task): Promise<Report> {
+  return { type: 'done', result: await resultOf(task) };
+}
+
+function resultOf(task: Task): unknown {
+  if (task.task === 'check') return check(task);
+  if (task.task === 'backtest') return runBacktest(task);
+  return diffText(diffReleases(task.before, task.after));
+}
+
+function check(task: Extract<Task, { task: 'check' }>): unknown {
+  const settings = loadSettings({ file: task.settingsFile, env: process.env });
+  return checkCandidate(task, (release) => policyWarnings(settings, release));
+}
+
+async function runBacktest(task: Extract<Task, { task: 'backtest' }>): Promise<string> {
+  const release = compiled(task.document);
+  const settings = loadSettings({ file: task.settingsFile, env: process.env });
+  const { read } = createSecrets({ env: process.env, pollMs: SECRETS_POLL_MS });
+  const groups = groupsOf(settings);
+  const store = await openStore(settings.store, read, systemClock, { as: 'background', groups });
+  try {
+    const sources = settings.sources.map(({ name }) => name);
+    const sizes = await Promise.all(sources.map((source) => store.journalSize(source)));
+    const size = sizes.reduce((sum, each) => sum + each, 0);
+    if (size === 0) throw new CountersignError('NOT_FOUND', 'the journal has no entries yet');
+    if (size > task.entriesMax) throw tooMany(size, task.entriesMax);
+    const warnings: string[] = [];
+    const report = await backtest({
+      release,
+      record: breathing(storeRecord(store, sources, undefined, warnings)),
+      fromMs: task.fromMs,
+      groups: countsByGroup(release) ? groups : new Map(),
+      show: SHOWN,
+      progress: (callbacks) => send({ type: 'progress', callbacks, part: Math.min(1, callbacks / size) }),
+    });
+    return backtestText({ ...report, warnings: [...warnings, ...report.warnings] }, SHOWN);
+  } finally {
+    await store.close();
+  }
+}
+
+const tooMany = (size: number, most: number): CountersignError =>
+  new CountersignError(
+    'USAGE',
+    `the journal has ${size} entries, and the console reads at most ${most}. Run ` +
+      '`countersign policy backtest`, which has no such limit',
+  );
+
+function compiled(document: string): Release {
+  const result = compileRelease(document);
+  if (result.ok) return result.release;
+  throw invalidPolicies('the policies of the candidate', result.faults);
+}
+
+/** Messages, and the end of the service, are noticed between items. */
+async function* breathing(items: AsyncIterable<RecordItem>): AsyncGenerator<RecordItem> {
+  let count = 0;
+  for await (const item of items) {
+    yield item;
+    if (++count % BREATH_ITEMS === 0) await breathe();
+  }
+}

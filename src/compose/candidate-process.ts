@@ -1,0 +1,203 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import {
+  type Backtest,
+  type BacktestRequest,
+  type CandidateChecks,
+  checkedShape,
+} from '../console/candidate-checks.ts';
+import { CountersignError, messageOf } from '../errors.ts';
+import type { Clock } from '../values/clock.ts';
+import { type Task, reportShape } from './candidate-task.ts';
+
+export interface CandidateProcesses extends CandidateChecks {
+  /** Kills what runs. */
+  stop(): Promise<void>;
+}
+
+export interface CandidateProcessParts {
+  readonly settingsFile?: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly limits?: Partial<CandidateLimits>;
+}
+
+export interface CandidateLimits {
+  readonly checkMs: number;
+  readonly backtestMs: number;
+  /** Of the heap. */
+  readonly memoryMb: number;
+  /** Entries of the journals that a backtest reads. */
+  readonly entriesMax: number;
+}
+
+const LIMITS: CandidateLimits = {
+  checkMs: 30_000,
+  backtestMs: 1_800_000,
+  memoryMb: 512,
+  entriesMax: 5_000_000,
+};
+
+const ENTRY = fileURLToPath(new URL('candidate-process-entry.ts', import.meta.url));
+const DAY_MS = 86_400_000;
+/** Of what a process writes to standard error. */
+const ERROR_CHARACTERS = 8192;
+const OUT_OF_MEMORY = 'JavaScript heap out of memory';
+
+/** Checks and backtests candidates, each in a process of its own. */
+export function createCandidateProcesses(parts: CandidateProcessParts): CandidateProcesses {
+  const limits = { ...LIMITS, ...parts.limits };
+  const { settingsFile, clock } = parts;
+  const running = new Set<Promise<unknown>>();
+  const stopping = new AbortController();
+  let last: Backtest | undefined;
+  let cancelling: AbortController | undefined;
+  let checking = false;
+
+  function perform(task: Task, options: TaskOptions): Promise<unknown> {
+    const done = runTask(task, { ...options, env: parts.env, memoryMb: limits.memoryMb });
+    running.add(done);
+    const forget = (): void => void running.delete(done);
+    done.then(forget, forget);
+    return done;
+  }
+
+  async function checkOne<T>(task: Task, shape: z.ZodType<T>): Promise<T> {
+    if (checking) throw busy('another candidate is being checked. Try again in a moment');
+    checking = true;
+    try {
+      const what = 'the check';
+      return shape.parse(await perform(task, { what, timeoutMs: limits.checkMs, signal: stopping.signal }));
+    } finally {
+      checking = false;
+    }
+  }
+
+  async function runBacktest({ document, ...request }: BacktestRequest, signal: AbortSignal): Promise<void> {
+    const fromMs = clock() - request.days * DAY_MS;
+    const { backtestMs: timeoutMs, entriesMax } = limits;
+    const onProgress = (callbacks: number, part: number): void => {
+      if (last !== undefined) last = { ...last, callbacks, part };
+    };
+    const task: Task = { task: 'backtest', document, fromMs, entriesMax, ...ofFile(settingsFile) };
+    try {
+      const result = await perform(task, { what: 'the backtest', timeoutMs, signal, onProgress });
+      end({ state: 'done', text: z.string().parse(result) });
+    } catch (thrown) {
+      end({ state: 'failed', because: messageOf(thrown) });
+    }
+  }
+
+  /** A backtest that was cancelled stays so. */
+  function end(outcome: Backtest['outcome']): void {
+    if (last?.outcome.state === 'running') last = { ...last, outcome };
+    cancelling = undefined;
+  }
+
+  return {
+    check: (request) => checkOne({ task: 'check', ...request, ...ofFile(settingsFile) }, checkedShape),
+    diff: (before, after) => checkOne({ task: 'diff', before, after }, z.string()),
+    startBacktest(request) {
+      if (cancelling !== undefined) {
+        throw busy(`${last?.by ?? 'somebody'} runs a backtest. Wait for its end, or cancel it`);
+      }
+      cancelling = new AbortController();
+      const { revision, files, days, by } = request;
+      const began = { startedAtMs: clock(), callbacks: 0, part: 0, outcome: { state: 'running' } } as const;
+      last = { revision, files, days, by, ...began };
+      void runBacktest(request, AbortSignal.any([cancelling.signal, stopping.signal]));
+    },
+    backtest: () => last,
+    cancelBacktest(by) {
+      if (cancelling === undefined || last?.outcome.state !== 'running') return false;
+      last = { ...last, outcome: { state: 'cancelled', by } };
+      cancelling.abort();
+      return true;
+    },
+    async stop() {
+      stopping.abort();
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+const busy = (because: string): CountersignError => new CountersignError('USAGE', because);
+
+const ofFile = (settingsFile: string | undefined) => (settingsFile === undefined ? {} : { settingsFile });
+
+interface TaskOptions {
+  /** For errors. */
+  readonly what: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (callbacks: number, part: number) => void;
+}
+
+interface ProcessOptions extends TaskOptions {
+  readonly env: CandidateProcessParts['env'];
+  readonly memoryMb: number;
+}
+
+/** Resolves with the result of a task. Rejects with USAGE for what a person can mend. */
+async function runTask(task: Task, options: ProcessOptions): Promise<unknown> {
+  const { what, timeoutMs, signal, env, memoryMb, onProgress } = options;
+  const sinceMs = performance.now();
+  const child = fork(ENTRY, [], {
+    execArgv: [`--max-old-space-size=${memoryMb}`],
+    env: { ...env, ...compileCache() },
+    signal,
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let result: { readonly value: unknown } | undefined;
+  let fault: Error | undefined;
+  child.on('message', (message) => {
+    const { data: report } = reportShape.safeParse(message);
+    if (report === undefined) fault = new Error(`${what} gave an answer that can't be read`);
+    else if (report.type === 'progress') onProgress?.(report.callbacks, report.part);
+    else if (report.type === 'done') result = { value: report.result };
+    else fault = report.isFault ? new CountersignError('USAGE', report.because) : new Error(report.because);
+  });
+  const { endedBy, written } = await ended(child, task);
+  if (fault !== undefined) throw fault;
+  if (result !== undefined) return result.value;
+  if (signal.aborted) throw new CountersignError('USAGE', `${what} was stopped`);
+  if (written.includes(OUT_OF_MEMORY)) {
+    throw new CountersignError('USAGE', `${what} needs more than ${memoryMb} MiB. Use the command`);
+  }
+  if (performance.now() - sinceMs >= timeoutMs) {
+    throw new CountersignError('USAGE', `${what} was stopped after ${timeoutMs} ms. Use the command`);
+  }
+  throw new Error(`${what} ended with ${endedBy}: ${written.trim()}`);
+}
+
+/** The folder that this program keeps compiled code in, so that the process starts sooner. */
+function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
+  // Node adds a folder for its version.
+  const folder = getCompileCacheDir();
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
+}
+
+/** Sends the task, and resolves when the process has ended and all its output was read. */
+async function ended(
+  child: ChildProcess,
+  task: Task,
+): Promise<{ readonly endedBy: string; readonly written: string }> {
+  let written = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    written = (written + chunk.toString()).slice(-ERROR_CHARACTERS);
+  });
+  child.on('error', (error) => (written ||= messageOf(error)));
+  child.send(task, () => undefined);
+  const [code, signal] = await new Promise<readonly [number | null, string | null]>((resolve) => {
+    child.once('close', (...how) => resolve(how));
+    // A process that could not be started does not end.
+    child.once('error', () => child.pid === undefined && resolve([null, null]));
+  });
+  return { endedBy: signal ?? `exit code ${code}`, written };
+}

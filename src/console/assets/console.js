@@ -1,0 +1,68 @@
+/*
+ * What must move in the browser. Pages read without it. It is served as it stands here, and its types are checked
+ * by TypeScript. It stays below 10 KB, and makes no request to another origin.
+ */
+
+// A form with `data-submit-on-change` is sent when one of its fields changes.
+for (const form of document.querySelectorAll('form[data-submit-on-change]')) {
+  if (form instanceof HTMLFormElement) form.addEventListener('change', () => form.requestSubmit());
+}
+
+// A field with `data-file-into="ID"` reads a chosen file into the text area with that id. With
+// `data-file-name-into="ID"`, it writes the name of the file into the field with that id.
+for (const input of document.querySelectorAll('input[type=file][data-file-into]')) {
+  if (!(input instanceof HTMLInputElement)) continue;
+  input.addEventListener('change', () => {
+    const [file] = input.files ?? [];
+    const target = document.getElementById(input.dataset['fileInto'] ?? '');
+    if (file === undefined || !(target instanceof HTMLTextAreaElement)) return;
+    void file.text().then((text) => (target.value = text));
+    const name = document.getElementById(input.dataset['fileNameInto'] ?? '');
+    if (name instanceof HTMLInputElement) name.value = file.name;
+  });
+}
+
+// A button with `data-passkey` asks for a passkey: it fetches the options, and sends the answer.
+for (const button of document.querySelectorAll('button[data-passkey]')) {
+  if (button instanceof HTMLButtonElement) button.addEventListener('click', () => void usePasskey(button));
+}
+
+/** @param {HTMLButtonElement} button */
+async function usePasskey(button) {
+  const fault = button.closest('section')?.querySelector('[role=alert]');
+  button.disabled = true;
+  try {
+    const options = await post(button.dataset['options'] ?? '', {});
+    const credential =
+      button.dataset['passkey'] === 'create'
+        ? await navigator.credentials.create({
+            publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options),
+          })
+        : await navigator.credentials.get({
+            publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options),
+          });
+    if (!(credential instanceof PublicKeyCredential)) throw new Error('The browser gave no passkey.');
+    const { to } = await post(button.dataset['answer'] ?? '', credential.toJSON());
+    location.assign(to);
+  } catch (thrown) {
+    button.disabled = false;
+    if (!(fault instanceof HTMLElement)) return;
+    fault.hidden = false;
+    fault.textContent = thrown instanceof Error ? thrown.message : String(thrown);
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {unknown} body
+ */
+async function post(path, body) {
+  const response = await fetch(path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.error.message);
+  return answer;
+}

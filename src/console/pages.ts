@@ -1,0 +1,26 @@
+import type { Pages } from './page.ts';
+import { decisionPages } from './pages/decision.ts';
+import { type DecisionsParts, decisionsPages } from './pages/decisions.ts';
+import { type JournalParts, journalPages } from './pages/journal.ts';
+import { type NowParts, nowPages } from './pages/now.ts';
+import { type PoliciesParts, policiesPages } from './pages/policies.ts';
+import { type TryParts, tryPages } from './pages/try.ts';
+
+/** What the pages use. */
+export type PageParts = NowParts & DecisionsParts & TryParts & PoliciesParts & JournalParts;
+
+/** All pages, in the order of the navigation. */
+export function createPages(parts: PageParts): Required<Pages> {
+  const all: readonly Pages[] = [
+    nowPages(parts),
+    decisionsPages(parts),
+    decisionPages(parts),
+    tryPages(parts),
+    policiesPages(parts),
+    journalPages(parts),
+  ];
+  return {
+    pages: all.flatMap(({ pages }) => pages),
+    acts: all.flatMap(({ acts = [] }) => acts),
+  };
+}

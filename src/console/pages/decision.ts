@@ -1,0 +1,174 @@
+import { CountersignError } from '../../errors.ts';
+import { type EntryExplanation, explainJournalEntry } from '../../journal/explanation.ts';
+import { type RuleReport, wordOf } from '../../policy/explain.ts';
+import type { JournalEntry } from '../../store/store.ts';
+import { type Html, html, lines, link, verbatim } from '../html.ts';
+import { facts, instant, table, verdictPill } from '../layout.ts';
+import type { PageRequest, Pages, View } from '../page.ts';
+import type { DecisionsParts } from './decisions.ts';
+
+const ABOUT_MAX = 100;
+const HISTORY_MAX = 1000;
+
+/** One entry of the journal, with everything that is known about it. */
+export function decisionPages({ reading, sources }: DecisionsParts): Pages {
+  return {
+    pages: [{ path: '/decisions/:source/:id', show: (request) => show({ reading, sources }, request) }],
+  };
+}
+
+async function show({ reading, sources }: DecisionsParts, { parameters }: PageRequest): Promise<View> {
+  const { source = '', id = '' } = parameters;
+  const entry = sources.some(({ name }) => name === source) ? await entryOf(reading, source, id) : undefined;
+  if (entry === undefined) {
+    throw new CountersignError(
+      'NOT_FOUND',
+      `The journal of ${source} has no entry ${id}. It may be archived`,
+    );
+  }
+  const [first, about, pushed] = await Promise.all([
+    entry.of === '' ? undefined : reading.entry(source, entry.of),
+    entry.subject === ''
+      ? []
+      : reading.entries({ source, subject: entry.subject, newestFirst: true, limit: ABOUT_MAX }),
+    pushOf(reading, entry.revision),
+  ]);
+  const explanation = explainJournalEntry(entry, first);
+  return {
+    title: entry.subject === '' ? `${source}/${id}` : entry.subject,
+    content: html`${summary(entry, explanation, pushed)}${rulesTable(explanation.rules)}${callbackCard(explanation)}${aboutTable(
+      about.filter((each) => each.id !== id),
+    )}`,
+  };
+}
+
+/** Undefined also for what is no id of this store. */
+async function entryOf(
+  reading: DecisionsParts['reading'],
+  source: string,
+  id: string,
+): Promise<JournalEntry | undefined> {
+  try {
+    return await reading.entry(source, id);
+  } catch (thrown) {
+    if (thrown instanceof CountersignError && thrown.code === 'USAGE') return undefined;
+    throw thrown;
+  }
+}
+
+async function pushOf(reading: DecisionsParts['reading'], revision: string): Promise<string> {
+  if (revision === '') return 'none was in force';
+  const [{ revision: inForce }, history] = await Promise.all([
+    reading.control(),
+    reading.history(HISTORY_MAX),
+  ]);
+  const push = history.find((each) => each.revision === revision);
+  const by = push === undefined ? '' : `, pushed by ${push.by}: ${push.message}`;
+  return `${inForce === revision ? 'in force now' : 'no longer in force'}${by}`;
+}
+
+function summary(entry: JournalEntry, { because, detail, next }: EntryExplanation, pushed: string): Html {
+  const { source, id, atMs, verdict, code, type, of, revision } = entry;
+  const { address, by, requestId, question, txid } = detail;
+  const asked = question === undefined ? '' : `${question.type}${question.speedUp ? ', a speed-up' : ''}`;
+  const known: readonly (readonly [string, Html | string | undefined])[] = [
+    ['Time (UTC)', instant(atMs)],
+    ['Entry', `${source}/${id}, ${type}`],
+    ['Question', asked],
+    ['Authenticated by', by],
+    ['Address', address],
+    ['Request', requestId],
+    ['Transaction', txid],
+    [
+      'Repeats',
+      of === '' ? undefined : html`<a href="${link`/decisions/${source}/${of}`}">${source}/${of}</a>`,
+    ],
+    ['Would have refused next', next && `${next.policy}/${next.rule}: ${next.because}`],
+    [
+      'Revision',
+      revision === ''
+        ? undefined
+        : html`<span class="mono">${revision}</span><br /><span class="muted">${pushed}</span>`,
+    ],
+  ];
+  return html`<section class="card">
+    <h2>${verdict !== '' && verdictPill(verdict)} ${code}</h2>
+    <p class="because">${because}</p>
+    ${facts(known.flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[name, value] as const])))}
+    ${tryForm(entry, detail)}
+  </section>`;
+}
+
+/** Asks what the callback would be answered now. */
+function tryForm(
+  { source, subject }: JournalEntry,
+  { body, plaintext, scheme }: EntryExplanation['detail'],
+): Html | false {
+  const text = plaintext ?? body;
+  const [kind = ''] = subject.split(':');
+  if (text === undefined || subject === '') return false;
+  return html`<form class="actions" method="post" action="${link`/try`}">
+    <input type="hidden" name="kind" value="${kind}" />
+    <input type="hidden" name="source" value="${source}" />
+    ${scheme !== undefined && html`<input type="hidden" name="scheme" value="${scheme}" />`}
+    <input type="hidden" name="body" value="${verbatim(text)}" />
+    <button class="quiet">What would it be now?</button>
+  </form>`;
+}
+
+export function rulesTable(rules: readonly RuleReport[]): Html | false {
+  if (rules.length === 0) return false;
+  const tone = (rule: RuleReport): string =>
+    !rule.asked || rule.mode !== 'enforce' ? '' : rule.verdict === 'SUCCESS' ? 'yes' : 'no';
+  return html`<h2>Rules</h2>
+    ${table(
+      'The rules that applied, with what each found',
+      ['Result', 'Rule', 'Why', 'Values'],
+      rules.map((rule) => [
+        html`<span class="pill ${tone(rule)}">${wordOf(rule)}</span>`,
+        html`<span class="mono">${rule.policy}/${rule.rule}</span>`,
+        rule.because,
+        html`${Object.entries(rule.values).map(
+          ([name, value]) =>
+            value !== '' && html`<span class="value"><span class="muted">${name}</span> ${value}</span> `,
+        )}`,
+      ]),
+    )}`;
+}
+
+function callbackCard({ detail }: EntryExplanation): Html | false {
+  const { terms = {}, unknown = [], body, plaintext } = detail;
+  if (body === undefined) return false;
+  return html`<section class="card">
+    <h2>The callback</h2>
+    ${facts([
+      ...Object.entries(terms).map(
+        ([name, value]) => [name, html`<span class="mono">${value}</span>`] as const,
+      ),
+      ...(unknown.length === 0 ? [] : [['Members nobody knows', unknown.join(', ')] as const]),
+    ])}
+    <h3>Body, as it arrived</h3>
+    <pre tabindex="0">${lines(body)}</pre>
+    ${
+      plaintext !== undefined &&
+      html`<h3>What was in its envelope</h3>
+        <pre tabindex="0">${lines(plaintext)}</pre>`
+    }
+  </section>`;
+}
+
+function aboutTable(entries: readonly JournalEntry[]): Html | false {
+  if (entries.length === 0) return false;
+  return html`<h2>Other entries about it</h2>
+    ${table(
+      'Other entries about the same order or request, newest first',
+      ['Time (UTC)', 'Entry', 'Verdict', 'Code', 'Why'],
+      entries.map((entry) => [
+        html`<a href="${link`/decisions/${entry.source}/${entry.id}`}">${instant(entry.atMs)}</a>`,
+        entry.type,
+        entry.verdict === '' ? '' : verdictPill(entry.verdict),
+        entry.code,
+        explainJournalEntry(entry).because,
+      ]),
+    )}`;
+}

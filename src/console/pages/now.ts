@@ -1,0 +1,147 @@
+import { CountersignError } from '../../errors.ts';
+import { lossesIn } from '../../store/freezes.ts';
+import type { Control, Freeze, Store } from '../../store/store.ts';
+import { type Html, html, link } from '../html.ts';
+import { facts, instant, nothing, table } from '../layout.ts';
+import { type ActRequest, type Pages, type Person, type Redirect, authorOf, mayUse } from '../page.ts';
+
+export interface NowParts {
+  readonly store: Pick<Store, 'freeze' | 'unfreeze' | 'control'>;
+  /** What `/readyz` says. */
+  readonly readiness: () => Promise<{
+    readonly ready: boolean;
+    readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly because: string }[];
+  }>;
+}
+
+/** What a person types to confirm a freeze. */
+const CONFIRMATION = 'freeze';
+
+/** The first page: what happens now, and the freezes. */
+export function nowPages({ store, readiness }: NowParts): Pages {
+  return {
+    pages: [
+      {
+        path: '/',
+        navigation: 'Now',
+        async show({ person }) {
+          const [{ ready, checks }, control] = await Promise.all([readiness(), store.control()]);
+          return {
+            title: 'Now',
+            content: html`<div class="cards">${readinessCard(ready, checks)}${revisionCard(control)}</div>
+              ${freezeCard(control, person)}`,
+          };
+        },
+      },
+    ],
+    acts: [
+      { path: '/freeze', role: 'operate', perform: (request) => freeze(store, request) },
+      { path: '/unfreeze', role: 'operate', perform: (request) => unfreeze(store, request) },
+    ],
+  };
+}
+
+type Checks = Awaited<ReturnType<NowParts['readiness']>>['checks'];
+
+function readinessCard(ready: boolean, checks: Checks): Html {
+  return html`<section class="card">
+    <h2>Readiness <span class="pill ${ready ? 'yes' : 'no'}">${ready ? '✓ ready' : '✕ not ready'}</span></h2>
+    ${facts(checks.map(({ name, ok, because }) => [name, html`${ok ? '✓' : '✕'} ${because}`] as const))}
+  </section>`;
+}
+
+function revisionCard({ revision, sequence, prices }: Control): Html {
+  return html`<section class="card">
+    <h2>In force</h2>
+    ${facts([
+      ['Revision', html`<span class="mono">${revision === '' ? 'none' : revision}</span>`],
+      ['Change', sequence],
+      ['Prices', prices === 0 ? 'none' : `version ${prices}`],
+    ])}
+  </section>`;
+}
+
+function freezeCard({ frozen }: Control, person: Person): Html {
+  const rows = frozen.map((each) => [
+    each.id,
+    each.by,
+    each.reason,
+    instant(each.atMs),
+    mayUse(person, 'operate') && unfreezeForm(each),
+  ]);
+  return html`<section class="card" id="freeze">
+    <h2>Freezes</h2>
+    ${
+      rows.length === 0
+        ? nothing('Nothing is frozen. Approvals are given as the policies say.')
+        : table(
+            'Freezes in effect',
+            ['Id', 'By', 'Reason', 'Since (UTC)', ''],
+            rows.map((row) => row.map((cell) => (cell === false ? '' : cell))),
+          )
+    }${mayUse(person, 'operate') && freezeForm()}
+  </section>`;
+}
+
+const unfreezeForm = (standing: Freeze): Html => {
+  const isLoss = lossesIn([standing]).length > 0;
+  return html`<form method="post" action="${link`/unfreeze`}">
+    <input type="hidden" name="id" value="${standing.id}" />
+    ${
+      isLoss &&
+      html`<label class="choice"
+        ><input type="checkbox" name="acknowledge" value="loss" required /> I have compared the approvals with
+        the platform: limits and repeats begin with the data that is left</label
+      >`
+    }
+    <button class="quiet">Lift ${standing.id}</button>
+  </form>`;
+};
+
+const freezeForm = (): Html =>
+  html`<details>
+    <summary>Freeze all approvals</summary>
+    <form method="post" action="${link`/freeze`}">
+      <div class="fields">
+        <label class="wide"
+          >Reason, for the journal and for other operators
+          <input name="reason" required maxlength="1000" autocomplete="off"
+        /></label>
+        <label
+          >Type “${CONFIRMATION}” to confirm
+          <input name="confirmation" required autocomplete="off" autocapitalize="none"
+        /></label>
+      </div>
+      <div class="actions">
+        <button class="danger">Freeze</button>
+        <p class="hint">Every callback is answered FAILURE, on all replicas, until the freeze is lifted.</p>
+      </div>
+    </form>
+  </details>`;
+
+async function freeze(store: NowParts['store'], { form, person }: ActRequest): Promise<Redirect> {
+  const reason = (form.get('reason') ?? '').trim();
+  if (reason === '') throw new CountersignError('USAGE', 'The reason is empty. Say why approvals must stop');
+  if (form.get('confirmation')?.trim().toLowerCase() !== CONFIRMATION) {
+    throw new CountersignError('USAGE', `Nothing was frozen. Type “${CONFIRMATION}” to confirm`);
+  }
+  const { freeze: added } = await store.freeze({ reason, by: authorOf(person) });
+  return {
+    to: link`/`,
+    notice: `Frozen as ${added.id}. Every callback is answered FAILURE until it is lifted.`,
+  };
+}
+
+async function unfreeze(store: NowParts['store'], { form, person }: ActRequest): Promise<Redirect> {
+  const id = form.get('id') ?? '';
+  const { lifted, control } = await store.unfreeze({
+    by: authorOf(person),
+    ids: [id],
+    acknowledgeLoss: form.get('acknowledge') === 'loss',
+  });
+  const others = control.frozen.map((each) => each.id).join(', ');
+  const state = others === '' ? 'Approvals continue.' : `Still frozen by ${others}.`;
+  const did =
+    lifted.length === 0 ? `${id} was not in effect.` : `Lifted ${lifted.map((each) => each.id).join(', ')}.`;
+  return { to: link`/`, notice: `${did} ${state}` };
+}

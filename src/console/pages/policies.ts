@@ -1,0 +1,378 @@
+import { CountersignError } from '../../errors.ts';
+import { describedMembers } from '../../policy/rules/reference.ts';
+import { ruleNamed, rules } from '../../policy/rules/registry.ts';
+import type { Rule } from '../../policy/rules/rule.ts';
+import { type Content, contentOf, policyText } from '../../release/content.ts';
+import { diffText } from '../../release/diff-text.ts';
+import { findRevision, shortRevision } from '../../release/push.ts';
+import { diffReleases } from '../../policy/diff.ts';
+import type { HistoryEntry, Store } from '../../store/store.ts';
+import { counted } from '../../values/text.ts';
+import { yamlText } from '../../values/written-yaml.ts';
+import { type Token, diffLines, highlighted } from '../highlight.ts';
+import { type Html, html, lines, link, withQuery } from '../html.ts';
+import { facts, instant, nothing, table } from '../layout.ts';
+import type { PageRequest, Pages, View } from '../page.ts';
+import { type CandidateParts, candidatePages } from './candidate.ts';
+
+export interface PoliciesParts extends CandidateParts {
+  readonly reading: CandidateParts['reading'] & Pick<Store, 'history'>;
+}
+
+/** Pushes that are looked at for who pushed a revision. */
+const HISTORY_MAX = 1000;
+const PUSHES_BESIDE = 10;
+const PUSHES_OF_PAGE = 50;
+const POLICIES_OF_PAGE = 50;
+const VALUES_SHOWN = 100;
+const CHARACTERS_SHOWN = 50_000;
+/** Larger documents are compared in a process of their own. */
+const DIFF_HERE_CHARACTERS = 524_288;
+
+/** The policies: those in force, earlier ones, what differs, the rules, and candidates. */
+export function policiesPages(parts: PoliciesParts): Pages {
+  const { reading: store } = parts;
+  const candidate = candidatePages(parts);
+  return {
+    pages: [
+      { path: '/policies', navigation: 'Policies', show: (request) => showInForce(store, request) },
+      { path: '/policies/history', show: (request) => showHistory(store, request) },
+      { path: '/policies/revisions/:revision', show: (request) => showRevision(store, request) },
+      { path: '/policies/diff', show: (request) => showDiff(parts, request) },
+      { path: '/policies/rules', show: async () => rulesView() },
+      { path: '/policies/rules/:name', show: async ({ parameters }) => ruleView(parameters['name'] ?? '') },
+      ...candidate.pages,
+    ],
+    ...(candidate.acts && { acts: candidate.acts }),
+  };
+}
+
+type PoliciesStore = PoliciesParts['reading'];
+
+// ---- revisions ----
+
+async function showInForce(store: PoliciesStore, request: PageRequest): Promise<View> {
+  const [{ revision }, history] = await Promise.all([store.control(), store.history(HISTORY_MAX)]);
+  const content = revision === '' ? undefined : await contentOf(store, revision);
+  return {
+    title: 'Policies',
+    content: html`<p class="actions">
+        <a class="button" href="${link`/policies/candidate`}">Try other policies</a>
+        <a class="button quiet" href="${link`/policies/diff`}">Compare revisions</a>
+        <a class="button quiet" href="${link`/policies/rules`}">All rules</a>
+      </p>
+      ${
+        content === undefined
+          ? nothing('No policies are in force, so every callback is refused. Push some.')
+          : html`${revisionCard(revision, { inForce: revision, history, content })}
+            ${contentCards(content, request, link`/policies`)}`
+      }
+      <section class="card">
+        <h2>Pushes</h2>
+        ${historyTable(history.slice(0, PUSHES_BESIDE + 1), revision, PUSHES_BESIDE)}
+        <p class="actions"><a href="${link`/policies/history`}">All pushes</a></p>
+      </section>`,
+  };
+}
+
+async function showRevision(store: PoliciesStore, request: PageRequest): Promise<View> {
+  const revision = await knownRevision(store, request.parameters['revision'] ?? '');
+  const [{ revision: inForce }, history, content] = await Promise.all([
+    store.control(),
+    store.history(HISTORY_MAX),
+    contentOf(store, revision),
+  ]);
+  return {
+    title: `Revision ${shortRevision(revision)}`,
+    content: html`${revisionCard(revision, { inForce, history, content })}
+    ${contentCards(content, request, link`/policies/revisions/${revision}`)}
+    ${
+      revision !== inForce &&
+      html`<section class="card">
+        <h2>To put it in force again</h2>
+        <pre>countersign policy rollback ${shortRevision(revision)} --message "…"</pre>
+      </section>`
+    }`,
+  };
+}
+
+interface RevisionFacts {
+  readonly inForce: string;
+  readonly history: readonly HistoryEntry[];
+  readonly content: Content;
+}
+
+function revisionCard(revision: string, { inForce, history, content }: RevisionFacts): Html {
+  const at = history.findIndex((entry) => entry.revision === revision);
+  const pushed = history[at];
+  const before = at === -1 ? undefined : history[at + 1];
+  const { policies, lists, files = {}, assets } = content;
+  const ruleCount = policies.reduce(
+    (sum, { rules: each }) => sum + (Array.isArray(each) ? each.length : 0),
+    0,
+  );
+  const others = Object.keys(lists).length + Object.keys(files).length + (assets === undefined ? 0 : 1);
+  const other = revision === inForce ? before?.revision : inForce;
+  return html`<section class="card">
+    <h2>
+      Revision ${shortRevision(revision)}
+      ${
+        revision === inForce
+          ? html`<span class="pill yes">✓ in force</span>`
+          : html`<span class="pill">not in force</span>`
+      }
+    </h2>
+    ${facts([
+      ['SHA-256', html`<span class="mono">${revision}</span>`],
+      [
+        'Content',
+        `${counted(policies.length, 'policy', 'policies')}, ${counted(ruleCount, 'rule')}, ${counted(others, 'other file')}`,
+      ],
+      ...(pushed === undefined
+        ? []
+        : ([
+            ['Pushed', html`${instant(pushed.atMs)} by ${pushed.by}`],
+            ['Message', pushed.message],
+          ] as const)),
+    ])}
+    ${
+      other !== undefined &&
+      other !== '' &&
+      html`<p class="actions">
+        <a
+          href="${diffPath(revision === inForce ? other : revision, revision === inForce ? revision : other)}"
+          >${revision === inForce ? 'What it changed' : 'Compare with what is in force'}</a
+        >
+      </p>`
+    }
+  </section>`;
+}
+
+const diffPath = (from: string, to: string): string =>
+  withQuery(link`/policies/diff`, { from: shortRevision(from), to: shortRevision(to) });
+
+/** The policies, a card each, and the files beside them. */
+function contentCards(content: Content, { query }: PageRequest, path: string): Html {
+  const { policies, lists, files = {}, assets } = content;
+  const { page, pages } = pageOf(query, policies.length, POLICIES_OF_PAGE);
+  const shown = policies.slice((page - 1) * POLICIES_OF_PAGE, page * POLICIES_OF_PAGE);
+  return html`${shown.map((policy) => yamlCard(`Policy ${nameOf(policy)}`, policyText(policy)))}
+  ${pager(path, page, pages)} ${assets !== undefined && yamlCard('assets.yaml', yamlText(assets))}
+  ${Object.entries(lists).map(([file, values]) => listCard(file, values))}
+  ${Object.entries(files).map(([file, text]) => fileCard(file, text))}`;
+}
+
+function nameOf({ policy }: Content['policies'][number]): string {
+  return typeof policy === 'string' ? policy : '';
+}
+
+const yamlCard = (title: string, text: string): Html =>
+  html`<section class="card">
+    <h2>${title}</h2>
+    ${highlighted(text.slice(0, CHARACTERS_SHOWN), ruleLink)} ${cut(text)}
+  </section>`;
+
+const cut = (text: string): Html | false =>
+  text.length > CHARACTERS_SHOWN &&
+  html`<p class="hint">
+    The first ${CHARACTERS_SHOWN} of ${text.length} characters. <code>countersign policy show --json</code>
+    prints all.
+  </p>`;
+
+const PARENTS_OF_RULES: ReadonlySet<string> = new Set(['rules', 'any', 'all']);
+
+/** The page of a rule, for a key that is one. */
+function ruleLink({ text, within }: Token): string | undefined {
+  const isRule = PARENTS_OF_RULES.has(within.at(-1) ?? '') && ruleNamed(text) !== undefined;
+  return isRule ? link`/policies/rules/${text}` : undefined;
+}
+
+function listCard(file: string, values: readonly string[]): Html {
+  const more = values.length - VALUES_SHOWN;
+  return html`<section class="card">
+    <h2>List ${file} <span class="pill">${counted(values.length, 'value')}</span></h2>
+    <pre>${lines(values.slice(0, VALUES_SHOWN).join('\n'))}</pre>
+    ${more > 0 && html`<p class="hint">And ${more} more.</p>`}
+  </section>`;
+}
+
+const fileCard = (file: string, text: string): Html =>
+  html`<section class="card">
+    <h2>File ${file}</h2>
+    <pre>${lines(text.slice(0, CHARACTERS_SHOWN))}</pre>
+    ${cut(text)}
+  </section>`;
+
+// ---- history ----
+
+async function showHistory(store: PoliciesStore, { query }: PageRequest): Promise<View> {
+  const [{ revision }, history] = await Promise.all([store.control(), store.history(HISTORY_MAX)]);
+  const { page, pages } = pageOf(query, history.length, PUSHES_OF_PAGE);
+  const from = (page - 1) * PUSHES_OF_PAGE;
+  return {
+    title: 'Pushes of policies',
+    content: html`${historyTable(history.slice(from, from + PUSHES_OF_PAGE + 1), revision, PUSHES_OF_PAGE)}
+    ${pager(link`/policies/history`, page, pages)}
+    ${
+      history.length === HISTORY_MAX &&
+      html`<p class="hint">Only the last ${HISTORY_MAX} pushes are listed.</p>`
+    }`,
+  };
+}
+
+/** The first pushes of a list, each with a link to what it changed, for which the push before is needed. */
+function historyTable(history: readonly HistoryEntry[], inForce: string, shown: number): Html {
+  if (history.length === 0) return nothing('No policies were pushed yet.');
+  const current = history.find(({ revision }) => revision === inForce);
+  return table(
+    'Pushes, newest first',
+    ['Push', 'Revision', 'At (UTC)', 'By', 'Message', 'Difference'],
+    history.slice(0, shown).map((entry, at) => {
+      const { sequence, revision, atMs, by, message } = entry;
+      const before = history[at + 1];
+      return [
+        sequence,
+        html`<a class="mono" href="${link`/policies/revisions/${revision}`}">${shortRevision(revision)}</a
+          >${entry === current && html` <span class="pill yes">✓ in force</span>`}`,
+        instant(atMs),
+        by,
+        message,
+        before === undefined
+          ? ''
+          : html`<a href="${diffPath(before.revision, revision)}" aria-label="Changes of push ${sequence}"
+              >changes</a
+            >`,
+      ];
+    }),
+  );
+}
+
+/** The number of the page that a query asks for, from 1, and how many there are. */
+function pageOf(
+  query: URLSearchParams,
+  items: number,
+  itemsOfPage: number,
+): { readonly page: number; readonly pages: number } {
+  const pages = Math.max(1, Math.ceil(items / itemsOfPage));
+  const written = query.get('page') ?? '1';
+  const page = /^\d{1,6}$/.test(written) ? Number(written) : 1;
+  return { page: Math.min(Math.max(page, 1), pages), pages };
+}
+
+function pager(path: string, page: number, pages: number): Html | false {
+  if (pages === 1) return false;
+  const to = (label: string, number: number): Html | false =>
+    number >= 1 &&
+    number <= pages &&
+    html`<a class="button quiet" href="${withQuery(path, { page: String(number) })}">${label}</a>`;
+  return html`<nav class="actions" aria-label="Pages of this list">
+    ${to('Previous', page - 1)}<span class="muted">Page ${page} of ${pages}</span>${to('Next', page + 1)}
+  </nav>`;
+}
+
+// ---- what differs ----
+
+async function showDiff({ reading: store, checks }: PoliciesParts, { query }: PageRequest): Promise<View> {
+  const history = await store.history(PUSHES_OF_PAGE);
+  const from = (query.get('from') ?? history[1]?.revision ?? '').trim();
+  const to = (query.get('to') ?? history[0]?.revision ?? '').trim();
+  const title = 'Compare revisions';
+  if (from === '' || to === '') {
+    return { title, content: html`${diffForm(from, to, history)}${nothing('Give two revisions.')}` };
+  }
+  const [before, after] = await Promise.all([knownRevision(store, from), knownRevision(store, to)]);
+  const [old = '', now = ''] = await Promise.all([store.document(before), store.document(after)]);
+  const text =
+    old.length + now.length > DIFF_HERE_CHARACTERS
+      ? await checks.diff(old, now)
+      : diffText(diffReleases(old, now));
+  return {
+    title,
+    content: html`${diffForm(shortRevision(before), shortRevision(after), history)}
+      <section class="card">
+        <h2>${shortRevision(before)} → ${shortRevision(after)}</h2>
+        ${diffLines(text)}
+      </section>`,
+  };
+}
+
+function diffForm(from: string, to: string, history: readonly HistoryEntry[]): Html {
+  const options = history.map(
+    ({ revision, by, message }) =>
+      html`<option value="${shortRevision(revision)}">${by}: ${message.slice(0, 100)}</option>`,
+  );
+  return html`<form class="card" method="get" action="${link`/policies/diff`}">
+    <div class="fields">
+      <label>From <input name="from" value="${from}" list="revisions" autocomplete="off" /></label>
+      <label>To <input name="to" value="${to}" list="revisions" autocomplete="off" /></label>
+      <button>Compare</button>
+    </div>
+    <datalist id="revisions">${options}</datalist>
+  </form>`;
+}
+
+/** Throws NOT_FOUND in place of the command's REVISION_UNKNOWN. */
+async function knownRevision(store: PoliciesStore, prefix: string): Promise<string> {
+  try {
+    const revision = await findRevision(store, prefix);
+    if ((await store.document(revision)) !== undefined) return revision;
+  } catch (thrown) {
+    if (!(thrown instanceof CountersignError && thrown.code === 'REVISION_UNKNOWN')) throw thrown;
+    throw new CountersignError('NOT_FOUND', thrown.message);
+  }
+  throw new CountersignError('NOT_FOUND', `the store has no revision ${shortRevision(prefix)}`);
+}
+
+// ---- rules ----
+
+function rulesView(): View {
+  const rows = rules.map(({ name, callbacks, summary }) => [
+    html`<a class="mono" href="${link`/policies/rules/${name}`}">${name}</a>`,
+    callbacks.join(', '),
+    proseOf(summary),
+  ]);
+  return { title: 'Rules', content: table('Rules of policies', ['Rule', 'For', 'What passes'], rows) };
+}
+
+function ruleView(name: string): View {
+  const rule = ruleNamed(name);
+  if (rule === undefined) {
+    throw new CountersignError('NOT_FOUND', 'there is no such rule. The page of rules lists all');
+  }
+  const parameters = describedMembers(rule.parameters.shape);
+  return {
+    title: rule.name,
+    content: html`<p>${proseOf(rule.summary)}</p>
+      <p class="muted">For ${rule.callbacks.join(', ')}. <a href="${link`/policies/rules`}">All rules</a></p>
+      <section class="card">
+        <h2>Parameters</h2>
+        ${
+          parameters.length === 0
+            ? html`<p>No parameters: write <code>{}</code>.</p>`
+            : facts(
+                parameters.map(({ name: parameter, optional, description }) => [
+                  `${parameter}${optional ? ' (optional)' : ''}`,
+                  proseOf(description),
+                ]),
+              )
+        }
+      </section>
+      <section class="card">
+        <h2>Notes</h2>
+        <ul>
+          ${rule.notes.map((note) => html`<li>${proseOf(note)}</li>`)}
+        </ul>
+      </section>
+      ${yamlCard('Example', rule.example)} ${filesOfExample(rule)}
+      ${yamlCard('Tests of the example', rule.cases)}`,
+  };
+}
+
+const filesOfExample = ({ files = {} }: Rule): readonly Html[] =>
+  Object.entries(files).map(([name, text]) =>
+    /\.ya?ml$/.test(name) ? yamlCard(`The file ${name}`, text) : fileCard(name, text),
+  );
+
+/** A sentence of the reference, with what is between backticks as code. */
+const proseOf = (text: string): Html =>
+  html`${text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part))}`;

@@ -1,0 +1,149 @@
+import { type Kind, KINDS } from '../../callback/callback.ts';
+import { CountersignError } from '../../errors.ts';
+import type { LiveSimulation } from '../../simulation/simulate-live.ts';
+import type { Simulate } from '../../simulation/simulator.ts';
+import { choiceField, oneOf, textField, written } from '../fields.ts';
+import { type Html, html, link, verbatim } from '../html.ts';
+import { fault, verdictPill } from '../layout.ts';
+import type { Pages, View } from '../page.ts';
+import { rulesTable } from './decision.ts';
+
+export interface TryParts {
+  readonly simulate: Simulate;
+  readonly sources: readonly {
+    readonly name: string;
+    readonly kinds: readonly Kind[];
+    readonly schemes: readonly string[];
+  }[];
+}
+
+/** The members that the form asks for, by kind, with their labels. */
+const MEMBERS: Readonly<Record<Kind, readonly (readonly [name: string, label: string])[]>> = {
+  payment: [
+    ['userId', 'User'],
+    ['amount', 'Amount'],
+    ['symbol', 'Asset'],
+    ['appOrderId', 'Order (may be left out)'],
+  ],
+  transfer: [
+    ['from', 'From'],
+    ['to', 'To'],
+    ['amount', 'Amount'],
+    ['symbol', 'Asset'],
+    ['memo', 'Memo'],
+    ['request_id', 'Request (may be left out)'],
+  ],
+  web3: [
+    ['from', 'From'],
+    ['to', 'To'],
+    ['amount', 'Amount'],
+    ['symbol', 'Coin of the chain'],
+    ['interactive_contract', 'Contract'],
+    ['input_data', 'Call data'],
+    ['request_id', 'Request (may be left out)'],
+  ],
+};
+
+const WORDS: Readonly<Record<Kind, string>> = {
+  payment: 'Payment',
+  transfer: 'Withdrawal',
+  web3: 'Web3 transaction',
+};
+
+/** What a callback would be answered now. The form is a POST, because a body may be longer than a link. */
+export function tryPages(parts: TryParts): Pages {
+  return {
+    pages: [{ path: '/try', navigation: 'Try', show: ({ query }) => show(parts, query) }],
+    acts: [{ path: '/try', role: 'read', perform: ({ form }) => show(parts, form) }],
+  };
+}
+
+async function show({ simulate, sources }: TryParts, query: URLSearchParams): Promise<View> {
+  const kind =
+    oneOf(query, 'kind', KINDS) ??
+    KINDS.find((each) => sources.some(({ kinds }) => kinds.includes(each))) ??
+    'payment';
+  const fitting = sources.filter(({ kinds }) => kinds.includes(kind));
+  const body = written(query, 'body') ?? '';
+  const members = Object.fromEntries(
+    MEMBERS[kind].flatMap(([name]) => {
+      const value = written(query, name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+  const isAsked = body !== '' || Object.keys(members).length > 0;
+  const form = html`${kindChoices(kind)}${tryForm(kind, fitting, query)}`;
+  if (!isAsked)
+    return {
+      title: 'Try',
+      content: html`<p>
+          See what a callback would be answered now. Nothing is reserved, and nothing is journalled.
+        </p>
+        ${form}`,
+    };
+  const source =
+    oneOf(
+      query,
+      'source',
+      fitting.map(({ name }) => name),
+    ) ??
+    fitting[0]?.name ??
+    '';
+  try {
+    const simulated = await simulate({ kind, source, scheme: written(query, 'scheme'), body, members });
+    return {
+      title: 'Try',
+      content: html`${resultCard(source, simulated)}${rulesTable(simulated.rules)}${form}`,
+    };
+  } catch (thrown) {
+    if (!(thrown instanceof CountersignError) || thrown.code.startsWith('STORE_')) throw thrown;
+    return { title: 'Try', content: html`${fault(`${thrown.message}.`)}${form}`, status: 422 };
+  }
+}
+
+const kindChoices = (chosen: Kind): Html =>
+  html`<nav aria-label="Kinds of callbacks">
+    <ul class="choices">
+      ${KINDS.map(
+        (kind) =>
+          html`<li>
+            <a href="${link`/try`}?kind=${kind}" ${kind === chosen && html` aria-current="true"`}
+              >${WORDS[kind]}</a
+            >
+          </li>`,
+      )}
+    </ul>
+  </nav>`;
+
+function tryForm(kind: Kind, fitting: TryParts['sources'], query: URLSearchParams): Html {
+  const schemes = [...new Set(fitting.flatMap((source) => source.schemes))];
+  return html`<form class="card" method="post" action="${link`/try`}">
+    <input type="hidden" name="kind" value="${kind}" />
+    <div class="fields">
+      ${choiceField(
+        'Source',
+        'source',
+        written(query, 'source'),
+        fitting.map(({ name }) => name),
+        'the first',
+      )}
+      ${schemes.length > 0 && choiceField('Scheme', 'scheme', written(query, 'scheme'), schemes, 'the first')}
+      ${MEMBERS[kind].map(([name, label]) => textField(label, name, written(query, name)))}
+      <label class="wide"
+        >Body of a callback, without an envelope. The fields above replace its members.
+        <textarea name="body" rows="4" spellcheck="false">${verbatim(query.get('body') ?? '')}</textarea>
+      </label>
+    </div>
+    <div class="actions"><button>What would it be answered?</button></div>
+  </form>`;
+}
+
+function resultCard(source: string, { verdict, code, because, next, of, revision }: LiveSimulation): Html {
+  return html`<section class="card" role="status">
+    <h2>${verdictPill(verdict)} ${code}</h2>
+    <p class="because">${because}</p>
+    ${next !== undefined && html`<p class="muted">After that, ${next.policy}/${next.rule} would refuse: ${next.because}</p>`}
+    ${of !== '' && html`<p>It would repeat the decision <a href="${link`/decisions/${source}/${of}`}">${source}/${of}</a>.</p>`}
+    ${revision !== '' && html`<p class="muted">Under revision <span class="mono">${revision}</span></p>`}
+  </section>`;
+}

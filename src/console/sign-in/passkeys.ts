@@ -1,0 +1,237 @@
+import {
+  type AuthenticationResponseJSON,
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  type RegistrationResponseJSON,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
+import { z } from 'zod';
+import { CountersignError, messageOf } from '../../errors.ts';
+import type { Clock } from '../../values/clock.ts';
+import type { Invitation, Invitations } from './invitations.ts';
+import { type AccessStore, type Member, type Passkey, type People, digest, newMember } from './people.ts';
+import type { Sessions } from './sessions.ts';
+
+/** How long a person may take to answer the browser's question. */
+const CHALLENGE_MS = 300_000;
+const PASSKEYS_MAX = 20;
+/** Ed25519, ECDSA on P-256, RSA with SHA-256: what all browsers have. */
+const ALGORITHMS = [-8, -7, -257];
+
+export interface Passkeys {
+  signInOptions(): Promise<PublicKeyCredentialRequestOptionsJSON>;
+  /** Resolves with the token of a session. Throws SIGN_IN_REFUSED. */
+  signIn(response: unknown): Promise<SignedIn>;
+  /** The invitation of a link, if it can still be used. */
+  invitation(token: string): Promise<Invitation | undefined>;
+  enrolmentOptions(token: string): Promise<PublicKeyCredentialCreationOptionsJSON>;
+  /** Uses the invitation up, and signs the person in. Throws SIGN_IN_REFUSED. */
+  enrol(token: string, response: unknown): Promise<SignedIn>;
+}
+
+export interface SignedIn {
+  readonly name: string;
+  /** Of the session, for the cookie. */
+  readonly token: string;
+}
+
+export interface PasskeyParts {
+  /** The host name of the console: passkeys are bound to it. */
+  readonly host: string;
+  /** Such as `https://ops.example.com`, exactly as browsers send it. */
+  readonly origin: string;
+  readonly store: AccessStore;
+  readonly people: People;
+  readonly sessions: Sessions;
+  readonly invitations: Invitations;
+  readonly clock: Clock;
+}
+
+const responseShape = z.looseObject({
+  id: z.string().min(1).max(2048),
+  rawId: z.string().max(2048),
+  type: z.literal('public-key'),
+  response: z.looseObject({
+    clientDataJSON: z.string().max(8192),
+    userHandle: z.string().max(128).optional(),
+  }),
+});
+const clientDataShape = z.object({ challenge: z.string().max(1024) });
+
+export function createPasskeys(parts: PasskeyParts): Passkeys {
+  const { host, origin, people, sessions, invitations } = parts;
+  const challenges = createChallenges(parts.store, parts.clock);
+  return {
+    async signInOptions() {
+      const options = await generateAuthenticationOptions({
+        rpID: host,
+        userVerification: 'required',
+        timeout: CHALLENGE_MS,
+      });
+      await challenges.keep(options.challenge, 'sign-in');
+      return options;
+    },
+    async signIn(given) {
+      const response = readResponse(given);
+      const member = await people.findByHandle(response.response.userHandle ?? '');
+      const passkey = member?.passkeys.find(({ id }) => id === response.id);
+      const challenge = await challenges.take(response, 'sign-in');
+      if (member === undefined || passkey === undefined) throw refused('the passkey is not known here');
+      const counter = await verifySignIn({ host, origin }, response, challenge, passkey);
+      await people.change(member.name, (now) => now && withCounter(now, passkey.id, counter));
+      return { name: member.name, token: await sessions.start(member.name) };
+    },
+    invitation: (token) => invitations.find(token),
+    async enrolmentOptions(token) {
+      const { name } = await usable(invitations.find(token));
+      const member = await people.find(name);
+      const { handle } = member ?? newMember(name, []);
+      const options = await generateRegistrationOptions({
+        rpName: 'Countersign',
+        rpID: host,
+        userName: name,
+        userDisplayName: name,
+        userID: Uint8Array.from(Buffer.from(handle, 'base64url')),
+        timeout: CHALLENGE_MS,
+        attestationType: 'none',
+        supportedAlgorithmIDs: ALGORITHMS,
+        excludeCredentials: (member?.passkeys ?? []).map(({ id }) => ({ id })),
+        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      });
+      await challenges.keep(options.challenge, `enrol ${digest(token)} ${handle}`);
+      return options;
+    },
+    async enrol(token, given) {
+      const response = readResponse(given);
+      await usable(invitations.find(token));
+      const purpose = `enrol ${digest(token)} `;
+      const { challenge, rest: handle } = await challenges.takeWith(response, purpose);
+      const passkey = await verifyEnrolment({ host, origin }, response, challenge, parts.clock());
+      // Last, so that a mistake of the browser leaves the invitation as it is.
+      const { name, roles } = await usable(invitations.take(token));
+      await people.change(name, (member) => {
+        const before = member ?? { ...newMember(name, roles), handle };
+        if (before.handle !== handle) throw refused('somebody else has used the invitation meanwhile');
+        return {
+          ...before,
+          roles: roles.length === 0 ? before.roles : roles,
+          passkeys: [...before.passkeys, passkey].slice(-PASSKEYS_MAX),
+        };
+      });
+      return { name, token: await sessions.start(name) };
+    },
+  };
+}
+
+async function usable(found: Promise<Invitation | undefined>): Promise<Invitation> {
+  const invitation = await found;
+  if (invitation !== undefined) return invitation;
+  throw refused('the invitation was used, or is over. Ask for another one');
+}
+
+function refused(because: string): CountersignError {
+  return new CountersignError('SIGN_IN_REFUSED', `You are not signed in: ${because}`);
+}
+
+type Response = z.output<typeof responseShape>;
+
+function readResponse(given: unknown): Response {
+  const read = responseShape.safeParse(given);
+  if (read.success) return read.data;
+  throw refused('what the browser sent can’t be read');
+}
+
+/** Challenges are kept in the store, so that any replica can take the answer, and are taken once. */
+function createChallenges(store: AccessStore, clock: Clock) {
+  const shape = z.object({ purpose: z.string(), expiresAtMs: z.number() });
+  const idOf = (challenge: string): string => `challenge:${digest(challenge)}`;
+
+  async function takeWith(response: Response, prefix: string): Promise<{ challenge: string; rest: string }> {
+    const { challenge } = clientData(response);
+    const record = await store.access(idOf(challenge));
+    const taken =
+      record !== undefined &&
+      (await store.changeAccess({ id: idOf(challenge), expected: record.version, keepMs: 0 }));
+    const kept = record && shape.safeParse(JSON.parse(record.value)).data;
+    if (!taken || kept === undefined || kept.expiresAtMs <= clock() || !kept.purpose.startsWith(prefix)) {
+      throw refused('the question was answered before, or too late. Try again');
+    }
+    return { challenge, rest: kept.purpose.slice(prefix.length) };
+  }
+
+  return {
+    async keep(challenge: string, purpose: string): Promise<void> {
+      const value = JSON.stringify({ purpose, expiresAtMs: clock() + CHALLENGE_MS });
+      await store.changeAccess({ id: idOf(challenge), expected: 0, value, keepMs: CHALLENGE_MS });
+    },
+    async take(response: Response, purpose: string): Promise<string> {
+      const { challenge, rest } = await takeWith(response, purpose);
+      if (rest === '') return challenge;
+      throw refused('the question was another one');
+    },
+    takeWith,
+  };
+}
+
+function clientData({ response }: Response): { readonly challenge: string } {
+  try {
+    const json: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString('utf8'));
+    return clientDataShape.parse(json);
+  } catch {
+    throw refused('what the browser sent can’t be read');
+  }
+}
+
+type Site = Pick<PasskeyParts, 'host' | 'origin'>;
+
+/** Resolves with the new counter. A counter that does not grow tells of a copied passkey. */
+async function verifySignIn(
+  { host, origin }: Site,
+  response: Response,
+  challenge: string,
+  { id, publicKey, counter }: Passkey,
+): Promise<number> {
+  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the library checks what it reads
+    response: response as unknown as AuthenticationResponseJSON,
+    expectedChallenge: challenge,
+    expectedOrigin: origin,
+    expectedRPID: host,
+    requireUserVerification: true,
+    credential: { id, publicKey: Uint8Array.from(Buffer.from(publicKey, 'base64url')), counter },
+  }).catch((thrown: unknown) => {
+    throw refused(messageOf(thrown));
+  });
+  if (verified && authenticationInfo.userVerified) return authenticationInfo.newCounter;
+  throw refused('the signature is wrong');
+}
+
+async function verifyEnrolment(
+  { host, origin }: Site,
+  response: Response,
+  challenge: string,
+  createdAtMs: number,
+): Promise<Passkey> {
+  const { verified, registrationInfo } = await verifyRegistrationResponse({
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the library checks what it reads
+    response: response as unknown as RegistrationResponseJSON,
+    expectedChallenge: challenge,
+    expectedOrigin: origin,
+    expectedRPID: host,
+    requireUserVerification: true,
+    supportedAlgorithmIDs: ALGORITHMS,
+  }).catch((thrown: unknown) => {
+    throw refused(messageOf(thrown));
+  });
+  if (!verified || registrationInfo === undefined) throw refused('the passkey can’t be verified');
+  const { id, publicKey, counter, transports = [] } = registrationInfo.credential;
+  return { id, publicKey: Buffer.from(publicKey).toString('base64url'), counter, transports, createdAtMs };
+}
+
+const withCounter = (member: Member, id: string, counter: number): Member => ({
+  ...member,
+  passkeys: member.passkeys.map((each) => (each.id === id ? { ...each, counter } : each)),
+});

@@ -1,0 +1,301 @@
+import { type NextFunction, type Request, type Response, Router } from 'express';
+import { type Assets, loadAssets } from '../console/assets.ts';
+import { fault, layout } from '../console/layout.ts';
+import { type Html, html, link, markupOf } from '../console/html.ts';
+import {
+  type Act,
+  type Download,
+  type Page,
+  type PageRequest,
+  type Person,
+  type Redirect,
+  type View,
+  mayUse,
+} from '../console/page.ts';
+import { signInPage } from '../console/sign-in/pages.ts';
+import type { RequestFacts } from '../console/sign-in/proxy.ts';
+import { CountersignError, messageOf } from '../errors.ts';
+import { bodyReader } from './body.ts';
+import { type PasskeySignIn, type ShowView, createSignInRoutes } from './console-sign-in.ts';
+import { type OnFailed, requestName } from './api.ts';
+
+export interface ConsoleParts {
+  readonly pages: readonly Page[];
+  readonly acts: readonly Act[];
+  /** The person who sends the request; undefined for somebody who has not signed in. */
+  readonly identify: (request: RequestFacts) => Promise<Person | undefined>;
+  /** Undefined if people are named by a proxy alone. */
+  readonly passkeys?: PasskeySignIn | undefined;
+  /** Why nothing is approved now, a sentence for each freeze. */
+  readonly frozen: () => Promise<readonly string[]>;
+}
+
+/** The bytes of a form, such as a list that is imported. */
+const FORM_BYTES = 1_048_576;
+
+/**
+ * The console, to be mounted at `/console`. Without JavaScript everything reads. A page of another origin can
+ * neither read it, frame it, nor send its forms.
+ */
+export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  const assets = loadAssets();
+  const readForm = bodyReader(FORM_BYTES, 'application/x-www-form-urlencoded');
+  const send = createSender(parts, assets);
+
+  router.use(setHeaders);
+  for (const { path, contentType, content } of assets.files) {
+    router.get(path.slice('/console'.length), (_request, response) => {
+      response.set({ 'Cache-Control': 'public, max-age=31536000, immutable', 'Content-Type': contentType });
+      response.send(content);
+    });
+  }
+  router.use(requireSameOrigin);
+  if (parts.passkeys !== undefined) {
+    const show: ShowView = (request, response, view, status) =>
+      send.view(request, response, undefined, view, status);
+    router.use(createSignInRoutes(parts.passkeys, show));
+  }
+  router.use(async (request, response, next) => {
+    const person = await parts.identify(factsOf(request));
+    if (person === undefined)
+      await send.view(request, response, undefined, signInPage(parts.passkeys !== undefined), 401);
+    else {
+      response.locals['person'] = person;
+      next();
+    }
+  });
+  for (const page of parts.pages) {
+    router.get(page.path, async (request, response) => {
+      const answer = await page.show(pageRequest(request, response));
+      if ('chunks' in answer) await sendFile(response, answer);
+      else await send.view(request, response, personOf(response), answer);
+    });
+  }
+  for (const act of parts.acts) {
+    router.post(act.path, async (request, response) => {
+      const person = personOf(response);
+      if (!mayUse(person, act.role)) throw new Forbidden(person, act.role);
+      const body = await readForm(request, response);
+      if (!(body instanceof Uint8Array)) throw new CountersignError('USAGE', body.because);
+      const form = new URLSearchParams(Buffer.from(body).toString('utf8'));
+      const done = await act.perform({ ...pageRequest(request, response), form });
+      if ('to' in done) redirect(response, done);
+      else await send.view(request, response, person, done);
+    });
+  }
+  router.use((request, response) => send.view(request, response, personOf(response), NOT_FOUND, 404));
+  router.use(async (thrown: unknown, request: Request, response: Response, next: NextFunction) => {
+    if (response.headersSent) {
+      next(thrown);
+      return;
+    }
+    const { status, because } = refusalOf(thrown);
+    if (status === 500) onFailed(requestName(request), messageOf(thrown));
+    const person: Person | undefined = response.locals['person'];
+    await send.view(request, response, person, faultView(because), status);
+  });
+  return router;
+}
+
+/** Nothing is loaded from elsewhere, nothing inline runs, and no page frames this one. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+function setHeaders(_request: Request, response: Response, next: NextFunction): void {
+  response.set({
+    'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+    'X-Frame-Options': 'DENY',
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'Cache-Control': 'no-store',
+  });
+  next();
+}
+
+/**
+ * Refuses a form that a page of another origin sends. Browsers say where a request comes from
+ * (`Sec-Fetch-Site`); older ones send at least `Origin` with a POST. A request with neither is refused.
+ */
+function requireSameOrigin(request: Request, _response: Response, next: NextFunction): void {
+  if (request.method === 'GET' || request.method === 'HEAD') {
+    next();
+    return;
+  }
+  const site = request.get('sec-fetch-site');
+  const sameOrigin = site === undefined ? isOwnOrigin(request) : site === 'same-origin';
+  if (request.method === 'POST' && sameOrigin) next();
+  else next(new CrossOrigin());
+}
+
+function isOwnOrigin(request: Request): boolean {
+  const origin = request.get('origin') ?? '';
+  return URL.canParse(origin) && new URL(origin).host === request.get('host');
+}
+
+class CrossOrigin extends Error {}
+
+class Forbidden extends Error {
+  constructor({ name, roles }: Person, role: string) {
+    super(
+      `This needs the role ${role}. ${name} has ${roles.join(', ')}. Ask an administrator to run ` +
+        `countersign console invite ${name} --role ${role}`,
+    );
+  }
+}
+
+function refusalOf(thrown: unknown): { readonly status: number; readonly because: string } {
+  if (thrown instanceof Forbidden) return { status: 403, because: thrown.message };
+  if (thrown instanceof CrossOrigin) {
+    return {
+      status: 403,
+      because: 'The form was not sent by a page of this console. Open it here, and try again',
+    };
+  }
+  if (thrown instanceof URIError) return { status: 400, because: 'The path has an invalid percent-encoding' };
+  if (!(thrown instanceof CountersignError)) {
+    return { status: 500, because: 'It failed. The log of the service says why' };
+  }
+  const { code, message } = thrown;
+  if (code === 'NOT_FOUND') return { status: 404, because: message };
+  return { status: code.startsWith('STORE_') ? 503 : 422, because: message };
+}
+
+const faultView = (because: string): View => ({
+  title: 'That did not work',
+  content: html`${fault(`${because}.`)}
+    <p><a href="${link`/`}">Go to the first page</a></p>`,
+});
+
+const NOT_FOUND: View = {
+  title: 'There is no such page',
+  content: html`<p>
+    The address has a mistake, or its record is gone. <a href="${link`/`}">Go to the first page</a>
+  </p>`,
+};
+
+function personOf(response: Response): Person {
+  const person: Person | undefined = response.locals['person'];
+  if (person === undefined) throw new Error('a page was reached without a person');
+  return person;
+}
+
+function pageRequest(request: Request, response: Response): PageRequest {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const parameters = Object.entries(request.params).filter(
+    (each): each is [string, string] => typeof each[1] === 'string',
+  );
+  return {
+    person: personOf(response),
+    parameters: Object.fromEntries(parameters),
+    query: new URL(request.originalUrl, 'http://console').searchParams,
+    signal: gone.signal,
+  };
+}
+
+function factsOf(request: Request): RequestFacts {
+  return {
+    cookies: cookiesOf(request),
+    rawHeaders: request.rawHeaders,
+    address: request.socket.remoteAddress ?? '',
+  };
+}
+
+/** The cookies. Of two with the same name none counts: an attacker may have set one of them. */
+function cookiesOf(request: Request): ReadonlyMap<string, string> {
+  const cookies = new Map<string, string>();
+  const twice = new Set<string>();
+  for (const pair of (request.get('cookie') ?? '').split('; ')) {
+    const [, name, value] = /^([^=\s]+)=(.*)$/.exec(pair) ?? [];
+    if (name === undefined || value === undefined) continue;
+    if (cookies.has(name)) twice.add(name);
+    cookies.set(name, value);
+  }
+  for (const name of twice) cookies.delete(name);
+  return cookies;
+}
+
+const NOTICE_COOKIE = 'countersign-notice';
+const NOTICE_CHARACTERS = 500;
+
+/** The notice goes along in a cookie that the next page shows once. */
+function redirect(response: Response, { to, notice }: Redirect): void {
+  const value = encodeURIComponent(notice.slice(0, NOTICE_CHARACTERS).toWellFormed());
+  response.append(
+    'Set-Cookie',
+    `${NOTICE_COOKIE}=${value}; Path=/console; Max-Age=60; HttpOnly; SameSite=Strict`,
+  );
+  response.redirect(303, to);
+}
+
+function takeNotice(request: Request, response: Response): string | undefined {
+  const value = cookiesOf(request).get(NOTICE_COOKIE);
+  if (value === undefined) return undefined;
+  response.append('Set-Cookie', `${NOTICE_COOKIE}=; Path=/console; Max-Age=0; HttpOnly; SameSite=Strict`);
+  try {
+    return decodeURIComponent(value).slice(0, NOTICE_CHARACTERS);
+  } catch {
+    return undefined;
+  }
+}
+
+function createSender({ pages, frozen, passkeys }: ConsoleParts, assets: Assets) {
+  const navigation = pages.flatMap(({ path, navigation: label }) =>
+    label === undefined ? [] : [{ path, label }],
+  );
+  return {
+    async view(
+      request: Request,
+      response: Response,
+      person: Person | undefined,
+      view: View,
+      status: number = view.status ?? 200,
+    ): Promise<void> {
+      const page: Html = layout({
+        view,
+        path: new URL(request.originalUrl, 'http://console').pathname.slice('/console'.length),
+        navigation,
+        person,
+        frozen: person === undefined ? [] : await frozen(),
+        notice: takeNotice(request, response),
+        assets,
+        canSignOut: passkeys !== undefined,
+      });
+      response.status(status).set('Content-Type', 'text/html; charset=utf-8').send(markupOf(page));
+    },
+  };
+}
+
+async function sendFile(response: Response, { name, contentType, chunks }: Download): Promise<void> {
+  response.set({
+    'Content-Type': contentType,
+    'Content-Disposition': `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`,
+  });
+  for await (const chunk of chunks) {
+    if (response.destroyed) return;
+    if (!response.write(chunk)) await drained(response);
+  }
+  response.end();
+}
+
+/** Resolves when the response can take more, or its reader has gone. */
+function drained(response: Response): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
+}

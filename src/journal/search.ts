@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import { CountersignError } from '../errors.ts';
+import { isKeptDecision, readKept } from '../store/kept-decision.ts';
+import { mergedEntries } from '../store/record.ts';
+import type { JournalEntry, JournalQuery, JournalType, Store } from '../store/store.ts';
+import { type Amount, parseAmount } from '../values/amount.ts';
+import { toComparable } from '../values/comparable.ts';
+import { jsonOrText } from '../values/text.ts';
+import {
+  START,
+  type Stream,
+  cursorOf,
+  notACursor,
+  passEntry,
+  positionOf,
+  queriesFrom,
+  startOf,
+} from './cursor.ts';
+import { explainJournalEntry } from './explanation.ts';
+
+/** What entries must have. A member that is left out filters nothing. */
+export interface EntryFilter {
+  readonly type?: JournalType | undefined;
+  readonly verdict?: 'SUCCESS' | 'FAILURE' | undefined;
+  readonly code?: string | undefined;
+  /** The rule that refused: a policy (`p`), a kind of rule (`p/amount-limit`) or a rule (`p/amount-limit#1`). */
+  readonly rule?: string | undefined;
+  /** `userId` of a payment. */
+  readonly user?: string | undefined;
+  /** An address of the callback: its sender, its recipients, its contract. */
+  readonly address?: string | undefined;
+  readonly asset?: string | undefined;
+  readonly fromAmount?: Amount | undefined;
+  /** The amount itself is included. */
+  readonly toAmount?: Amount | undefined;
+}
+
+export interface SearchQuery {
+  readonly streams: readonly Stream[];
+  readonly newestFirst: boolean;
+  readonly period: Pick<JournalQuery, 'fromMs' | 'untilMs'>;
+  /** START for the first page. */
+  readonly cursor: string;
+  readonly filter: EntryFilter;
+  readonly limit: number;
+  /** After so many entries, or when `isOver` says so of their number, the page ends with what was found. */
+  readonly most?: number;
+  readonly isOver?: (looked: number) => boolean;
+}
+
+export interface SearchPage {
+  readonly entries: readonly JournalEntry[];
+  /** The cursor of the next page; undefined at the end. */
+  readonly next: string | undefined;
+  /** The time of the last entry that was looked at; undefined if there was none. */
+  readonly lookedAtMs: number | undefined;
+}
+
+/**
+ * A page of the entries that match, by time. Throws USAGE for a cursor of another search or another store.
+ */
+export async function searchJournal(
+  store: Pick<Store, 'entries' | 'entry'>,
+  { streams, newestFirst, period, cursor, filter, limit, most = Infinity, isOver }: SearchQuery,
+): Promise<SearchPage> {
+  const start = startOf(streams, { ...period, newestFirst });
+  const position = positionOf(cursor, start);
+  const found: JournalEntry[] = [];
+  let looked = 0;
+  let lookedAtMs: number | undefined;
+  const queries = queriesFrom(position, streams).map((query) => ({ ...query, explained: false }));
+  for await (const entry of entriesAfter(cursor, mergedEntries(store, queries, newestFirst))) {
+    if (found.length === limit || looked === most || isOver?.(looked) === true) {
+      return { entries: found, next: cursorOf(position), lookedAtMs };
+    }
+    looked += 1;
+    lookedAtMs = entry.atMs;
+    passEntry(position, entry);
+    if (!mayMatch(entry, filter)) continue;
+    // The explanation is computed only for entries that everything else lets pass.
+    const explained = isKeptDecision(entry.detail) ? await store.entry(entry.source, entry.id) : entry;
+    if (explained !== undefined && (filter.rule === undefined || refusedBy(explained, filter.rule))) {
+      found.push(explained);
+    }
+  }
+  return { entries: found, next: undefined, lookedAtMs };
+}
+
+/** The entries. Throws USAGE if the ids of the cursor are not those of the store. */
+async function* entriesAfter(
+  cursor: string,
+  entries: AsyncGenerator<JournalEntry>,
+): AsyncGenerator<JournalEntry> {
+  try {
+    yield* entries;
+  } catch (thrown) {
+    const isOurs = thrown instanceof CountersignError && thrown.code === 'USAGE' && 'after' in thrown.data;
+    throw isOurs && cursor !== START ? notACursor(cursor) : thrown;
+  }
+}
+
+/** Whether all but the rule matches. */
+function mayMatch(entry: JournalEntry, { type, verdict, code, rule, ...members }: EntryFilter): boolean {
+  if (type !== undefined && entry.type !== type) return false;
+  if (verdict !== undefined && entry.verdict !== verdict) return false;
+  if (code !== undefined && entry.code !== code) return false;
+  if (rule !== undefined && entry.verdict === 'SUCCESS') return false;
+  return Object.values(members).every((wanted) => wanted === undefined) || matchesMembers(entry, members);
+}
+
+const scalar = z
+  .union([z.string(), z.number().transform(String)])
+  .optional()
+  .catch(undefined);
+/** The members by which entries are found, as they were sent. */
+const membersShape = z.object({
+  userId: scalar,
+  orderAmount: scalar,
+  amount: scalar,
+  payCoinSymbol: scalar,
+  symbol: scalar,
+  main_chain_symbol: scalar,
+  from: scalar,
+  to: scalar,
+  interactive_contract: scalar,
+  outputs: z.unknown().optional(),
+});
+const outputsShape = z.array(z.object({ address_to: scalar, amount: scalar }));
+const bodyOf = z.object({ body: z.string(), plaintext: z.string().optional() });
+
+function matchesMembers(
+  { detail }: JournalEntry,
+  { user, address, asset, fromAmount, toAmount }: EntryFilter,
+): boolean {
+  const text = textOf(detail);
+  const { data: members } = membersShape.safeParse(jsonOrText(text ?? ''));
+  if (text === undefined || members === undefined) return false;
+  const outputs = outputsOf(members.outputs);
+  if (user !== undefined && members.userId !== user) return false;
+  if (asset !== undefined) {
+    const assets = [members.payCoinSymbol, members.symbol, members.main_chain_symbol];
+    if (!assets.includes(asset)) return false;
+  }
+  if (address !== undefined) {
+    const wanted = toComparable(address);
+    const addresses = [
+      members.from,
+      members.to,
+      members.interactive_contract,
+      ...outputs.map((output) => output.address_to),
+    ];
+    if (!addresses.some((each) => each !== undefined && toComparable(each) === wanted)) return false;
+  }
+  return isWithin(exactAmount(text, members.orderAmount ?? members.amount), fromAmount, toAmount);
+}
+
+function outputsOf(written: unknown): z.output<typeof outputsShape> {
+  const outputs = typeof written === 'string' ? jsonOrText(written) : written;
+  return outputsShape.safeParse(outputs).data ?? [];
+}
+
+/** The body, or what was in its envelope. */
+function textOf(detail: string): string | undefined {
+  const kept = readKept(detail) ?? bodyOf.safeParse(jsonOrText(detail)).data;
+  return kept && (kept.plaintext ?? kept.body);
+}
+
+/** A JSON number may have more digits than a double: then its text in the body counts. */
+function exactAmount(body: string, amount: string | undefined): Amount | undefined {
+  const written = /"(?:orderAmount|amount)"\s*:\s*(-?[\d.]+)/.exec(body)?.[1];
+  return parseAmount(written ?? amount ?? '');
+}
+
+function isWithin(amount: Amount | undefined, from: Amount | undefined, to: Amount | undefined): boolean {
+  if (from === undefined && to === undefined) return true;
+  return amount !== undefined && (from === undefined || amount >= from) && (to === undefined || amount <= to);
+}
+
+/** Whether a policy (`p`), a kind of rule (`p/amount-limit`) or one rule (`p/amount-limit#1`) refused. */
+function refusedBy(entry: JournalEntry, wanted: string): boolean {
+  const { deciding } = explainJournalEntry(entry);
+  if (deciding === undefined) return false;
+  const { policy, rule } = deciding;
+  return [policy, `${policy}/${rule}`, `${policy}/${rule.replace(/#\d+$/, '')}`].includes(wanted);
+}

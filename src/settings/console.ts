@@ -1,0 +1,65 @@
+import { addressRange, flag, list, oneOf, section, text } from './fields.ts';
+
+const roles = list(oneOf(['read', 'operate', 'approve']), 1, 3, 'roles').describe(
+  'What the person may do: `read` looks, `operate` freezes and changes lists, orders and prices, `approve` ' +
+    'approves what people must approve. The last two include the first.',
+);
+
+const personName = text(
+  /^[^\s\p{C}](?:[^\p{C}]{0,126}[^\s\p{C}])?$/u,
+  'write a name of at most 128 characters, without control characters or blanks around it',
+);
+
+const proxy = section({
+  header: text(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'write the name of a header').describe(
+    'The header in which the proxy names the person. The proxy must remove it from what it receives.',
+  ),
+  addresses: list(addressRange, 1, 64, 'addresses').describe(
+    'Addresses from which the proxy calls the ops port. The header of any other caller is ignored.',
+  ),
+  people: list(
+    section({
+      name: personName.describe('The whole value of the header.'),
+      roles,
+    }),
+    1,
+    1000,
+    'people',
+  ).describe('Who may enter. Anybody else stays outside.'),
+});
+
+const passkeys = section({
+  host: text(
+    /^(?:localhost|(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+)$/,
+    'write the host name by which browsers call the console, such as ops.example.com, or localhost',
+  ).describe(
+    'The host name by which browsers call the console. Passkeys are bound to it: with another name, people must ' +
+      'be invited again.',
+  ),
+  origin: text(
+    /^(?:https:\/\/[a-z0-9.-]{1,253}(?::\d{1,5})?|http:\/\/localhost(?::\d{1,5})?)$/,
+    'write https:// and the host name, with the port if it is not 443; http:// only for localhost',
+  )
+    .optional()
+    .meta({ title: 'origin' })
+    .describe('What browsers show as the address, without a path. By default https:// and the host.'),
+});
+
+/** Who may enter the console. Without it, there is no console. */
+export const console = section({
+  passkeys: passkeys
+    .optional()
+    .describe(
+      'People sign in with passkeys. `countersign console invite` prints the link by which a person makes the ' +
+        'first one. Browsers need TLS for passkeys, except on localhost.',
+    ),
+  proxy: proxy
+    .optional()
+    .describe('A single sign-on proxy in front of the ops port, which names the person in a header.'),
+  push: flag
+    .optional()
+    .describe(
+      'Whether people with the role `operate` may push policies from the console. Without it, the console prints ' +
+        'the command.',
+    ),
+});

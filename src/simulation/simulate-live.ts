@@ -1,0 +1,134 @@
+import type { Callback, Verdict } from '../callback/callback.ts';
+import { CountersignError } from '../errors.ts';
+import { type DecideParts, settleProposals } from '../pipeline/decide.ts';
+import {
+  type Explanation,
+  type RuleReport,
+  explain,
+  standingRefusal,
+  wasChecked,
+} from '../policy/explain.ts';
+import { movementsOf } from '../policy/evaluate.ts';
+import { type MovementText, movementText } from '../policy/movements.ts';
+import type { Proposal } from '../policy/proposal.ts';
+import type { Release } from '../policy/release.ts';
+import { formatSpan } from '../store/clock-state.ts';
+import type { SettlePreview, Store } from '../store/store.ts';
+
+export interface SimulationParts extends Omit<DecideParts, 'store'> {
+  readonly store: Pick<Store, 'preview' | 'entry'>;
+}
+
+/** The decision that a callback would get now. */
+export interface LiveSimulation extends Omit<Explanation, 'rules'> {
+  readonly verdict: Verdict;
+  readonly code: string;
+  /** The result of every rule of every policy that applies, with the values that it used. */
+  readonly rules: readonly RuleReport[];
+  /** The revision in force; the empty text if there is none. */
+  readonly revision: string;
+  /** What a web3 transaction moves, for each policy with `movements` that may apply. */
+  readonly movements: readonly SimulatedMovements[];
+  /** The journal entry of the decision that would be repeated; the empty text if none would be. */
+  readonly of: string;
+}
+
+export interface SimulatedMovements {
+  readonly policy: string;
+  /** Empty if there is a problem. */
+  readonly list: readonly MovementText[];
+  /** Why they can't be read; the empty text if they can. */
+  readonly problem: string;
+}
+
+/**
+ * Says what the callback would be answered now, from live policies, prices, lists, limits and orders, in one
+ * step of the store that only reads. Plugins are asked by
+ * `parts.ask`. Throws USAGE for a notification, which
+ * no policy decides, and STORE_… if the store can't be read.
+ */
+export async function simulateLive(
+  parts: SimulationParts,
+  callback: Callback,
+  scheme: string | undefined,
+): Promise<LiveSimulation> {
+  if (callback.question.type === 'sign_success') {
+    throw new CountersignError(
+      'USAGE',
+      'sign_success is a notification, which no policy decides. Simulate sign_start or sign_prepare',
+    );
+  }
+  const startedMs = parts.clock();
+  const trace = {
+    elapsedMs: () => parts.clock() - startedMs,
+    measure: <T>(_step: string, work: () => T) => work(),
+    measureAsync: <T>(_step: string, work: () => Promise<T>) => work(),
+  };
+  const settled = await settleProposals(parts, trace, { callback, scheme }, (proposed) =>
+    parts.store.preview({ callback, proposal: proposed.proposal, scheme: proposed.scheme, detail: '' }),
+  );
+  if (!settled.ok) return undecided(settled.code, settled.because);
+  const { proposal, result } = settled;
+  if (result.outcome !== 'jumped') return explained(parts, callback, proposal, result);
+  const ahead = formatSpan(result.aheadMs);
+  return undecided(
+    'CLOCK_JUMPED',
+    `the store's clock is ${ahead} ahead of its time; see \`countersign clock show\``,
+  );
+}
+
+const undecided = (code: string, because: string): LiveSimulation => ({
+  verdict: 'FAILURE',
+  code,
+  because,
+  deciding: undefined,
+  next: undefined,
+  rules: [],
+  revision: '',
+  movements: [],
+  of: '',
+});
+
+type Decided = Extract<SettlePreview, { readonly verdict: Verdict }>;
+
+async function explained(
+  { store, policies }: SimulationParts,
+  callback: Callback,
+  proposal: Proposal,
+  decided: Decided,
+): Promise<LiveSimulation> {
+  const of = decided.outcome === 'repeated' ? decided.of : '';
+  const { verdict, code, claims } = decided;
+  let explanation = explain(proposal, { code, claims, of });
+  if (of !== '' && code === 'RULE_REFUSED' && explanation.deciding === undefined) {
+    const entry = await store.entry(callback.source, of);
+    explanation = explain(proposal, { code, claims, of, first: entry && standingRefusal(entry) });
+  }
+  return {
+    ...explanation,
+    verdict,
+    code,
+    rules: explanation.rules.map((rule, at) => ({
+      ...rule,
+      values: proposal.results[at]?.values ?? {},
+      asked: wasChecked(proposal, at, decided),
+    })),
+    revision: proposal.revision,
+    movements: simulatedMovements(policies.current(), proposal, callback),
+    of,
+  };
+}
+
+/** None if other policies have come into force since: the next simulation has those. */
+function simulatedMovements(
+  release: Release | undefined,
+  { revision }: Proposal,
+  callback: Callback,
+): readonly SimulatedMovements[] {
+  if (release?.revision !== revision) return [];
+  return movementsOf(release, callback).map(({ policy, movements: { list, problem } }) => ({
+    policy,
+    list: list.map(movementText),
+    problem: problem?.because ?? '',
+  }));
+}

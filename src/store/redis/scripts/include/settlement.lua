@@ -1,0 +1,239 @@
+--- @include data_loss
+--- @include claims
+
+-- Determines how a question about a subject is settled, in the numbered steps of SettleResult in
+-- src/store/store.ts. Keys, arguments and what it returns are those of settle.lua. Whatever is written is
+-- written by `effects`, which the including script defines before:
+--
+-- append(entry, entries, step, fields): appends a journal entry about the subject, which has this many entries.
+--   Returns its id. `fields` returns the fields of the subject to write, given the id.
+-- reserve(claims, step, fields): writes what an approval reserves, and adds to the fields of the subject.
+-- refuse(claim, step): counts a refusal for a lock-out.
+-- clock_is_right: true if the clock counts even if it seems to have jumped.
+
+local CLAIMS_FROM = 22
+
+local control, subject = KEYS[1], KEYS[2]
+local terms, revision, proposed, prices, scheme = ARGV[5], ARGV[8], ARGV[11] == '1', ARGV[14], ARGV[19]
+local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices', 'epoch',
+  ARGV[17], 'held')
+local now, ahead, clock = time_of(in_force[4], in_force[8], ARGV[1])
+if ahead > 0 and effects.clock_is_right then now, ahead = math.max(now, clock), 0 end
+-- For the claims: the question, its field of the subject and the decision there, the subject's txids, and the
+-- versions of the lists that they read.
+local step = {
+  now = now, clock = clock, lists = KEYS[4], subject = ARGV[4], subject_ms = ARGV[3], question = ARGV[6],
+  field = 'd:' .. ARGV[6], decision = false, txids = false, versions = {},
+}
+
+-- The subject is read once: its own fields, and those that claims need.
+local claims, names, at = {}, { 'terms', 'txids', 'entries', step.field, 'scheme', 'released' }, CLAIMS_FROM
+local key_at = 5
+while key_at <= #KEYS do
+  local header = ARGV[at]
+  local name, decides, refusal, rest = string.match(header or '', '^(%S+) ([01]) ([012]) ()')
+  local kind = CLAIM_KINDS[name]
+  if not kind then error('unknown claim: ' .. tostring(header)) end
+  -- With all fields from the start, because a table that grows is reallocated.
+  local claim = {
+    kind = kind, key = KEYS[key_at], keys_from = key_at, keys = 1, decides = decides == '1', refusal = refusal,
+    holds = false, remembered = false, known = false, reserved = false, window = false, optional = false, taken = true,
+    result = false,
+  }
+  at = kind.read(claim, header, rest, at + 1, step)
+  key_at = key_at + claim.keys
+  claims[#claims + 1] = claim
+  if claim.remembered then names[#names + 1] = claim.remembered end
+end
+local known = fields_get(subject, names)
+local known_terms, entries, known_scheme, released, field_index = known[1], known[3], known[5], known[6], 6
+step.txids, step.decision = known[2], known[4]
+for _, claim in ipairs(claims) do
+  if claim.remembered then
+    field_index = field_index + 1
+    claim.known = known[field_index]
+  end
+end
+
+local function append(entry, fields)
+  entry.subject, entry.revision, entry.detail = ARGV[4], revision, ARGV[15]
+  return effects.append(entry, entries, step, fields)
+end
+
+-- The caller compares it, so that it never takes another question's reply for its own.
+local request_key = subject .. ' ' .. terms .. ' ' .. ARGV[6] .. ' ' .. ARGV[7]
+
+local function refuse(code, of)
+  local id = append({ type = 'decision', verdict = 'FAILURE', code = code, of = of })
+  return { 'decided', request_key, id, 'FAILURE', code, '[]' }
+end
+
+-- 1, 2: what is in force
+if in_force[1] and in_force[3] ~= '' then return refuse('FROZEN') end
+local lost = loss_in(in_force[6], ARGV[16], in_force[7], ARGV[18])
+if lost then return { 'lost', lost } end
+if ahead > 0 then return { 'jumped', ms(ahead), ms(now) } end
+if not in_force[1] then return { 'stale', '', ms(now) } end
+if in_force[2] ~= revision or prices ~= '0' and prices ~= in_force[5] then
+  return { 'stale', in_force[2] or '', ms(now) }
+end
+if now < tonumber(ARGV[9]) or now >= tonumber(ARGV[10]) then return { 'expired', ms(now) } end
+
+-- 3: the subject
+if known_terms and known_terms ~= terms then return refuse('TERMS_CHANGED') end
+-- A subject whose decisions have no scheme, because older versions kept none, is bound to none.
+if known_scheme and scheme ~= '' and known_scheme ~= scheme then return refuse('SCHEME_CHANGED') end
+if released then return refuse('RELEASED', released) end
+local earlier = step.decision
+if ARGV[7] == '1' then
+  step.field = step.field .. '+' .. #cjson.decode(step.txids or '[]')
+  earlier = redis.call('HGET', subject, step.field)
+end
+
+-- If no revision is in force, no policy can approve.
+local approves = proposed and revision ~= ''
+-- A refusal is always repeated (1) if one of its causes says so. It is never repeated (2) only if each of its
+-- causes says so.
+local refusal = not proposed and ARGV[13]
+local function refused_by(cause)
+  approves = false
+  if not refusal or cause == '1' then
+    refusal = cause
+  elseif refusal ~= '1' and refusal ~= cause then
+    refusal = '0'
+  end
+end
+
+local results = {}
+local function check(index)
+  local claim = claims[index]
+  local result = claim.kind.check(claim, step)
+  if claim.holds then result[2] = '1' end
+  claim.result = result
+  results[index] = result_joined(result)
+  return claim.holds
+end
+
+-- A choice is a table: whether it decides, how its refusal stands, its alternatives, and whether its refusal
+-- counts for lock-outs. An alternative is a list of claims, by their indexes from 0, and of further choices.
+-- The first alternative that holds is taken, and only its claims reserve.
+local choices = ARGV[21] == '' and {} or cjson.decode(ARGV[21])
+local function each_claim(choice, visit)
+  for _, alternative in ipairs(choice[3]) do
+    for _, item in ipairs(alternative) do
+      if type(item) == 'table' then each_claim(item, visit) else visit(item + 1) end
+    end
+  end
+end
+for _, choice in ipairs(choices) do
+  each_claim(choice, function(index)
+    claims[index].optional, claims[index].taken = true, false
+    results[index] = 'n 0'
+  end)
+end
+
+local taken, holds_one = {}, nil
+local function holds_all(alternative)
+  local from = #taken + 1
+  for _, item in ipairs(alternative) do
+    local holds
+    if type(item) == 'table' then
+      holds = holds_one(item)
+    else
+      holds = check(item + 1)
+      taken[#taken + 1] = claims[item + 1]
+    end
+    if not holds then
+      for at = #taken, from, -1 do
+        if taken[at].kind.undo then taken[at].kind.undo(taken[at]) end
+        taken[at] = nil
+      end
+      return false
+    end
+  end
+  return true
+end
+function holds_one(choice)
+  for _, alternative in ipairs(choice[3]) do
+    if holds_all(alternative) then return true end
+  end
+  return false
+end
+
+-- Whether a refusal counts for lock-outs.
+local counts = ARGV[20] == '1'
+for index, claim in ipairs(claims) do
+  if not claim.optional and not check(index) and claim.decides then
+    refused_by(claim.refusal)
+    counts = counts or not claim.uncounted
+  end
+end
+for _, choice in ipairs(choices) do
+  if not holds_one(choice) and choice[1] == '1' then
+    local cause = choice[2]
+    -- Any alternative may hold later, so one cause that passes by itself is enough.
+    each_claim(choice, function(index)
+      local claim = claims[index]
+      if cause == '0' and claim.refusal == '2' and results[index] ~= 'n 0' and not claim.holds then cause = '2' end
+    end)
+    refused_by(cause)
+    counts = counts or choice[4] == '1'
+  end
+end
+for _, claim in ipairs(taken) do claim.taken = true end
+local results_json = #results == 0 and '[]' or cjson.encode(results)
+
+-- 5: the earlier decision. It is JSON: verdict, code, id, and for a refusal also the revision, how it
+-- stands, and the names and versions of lists. Without these, an approval is short enough for Redis to store
+-- the subject compactly.
+earlier = earlier and cjson.decode(earlier)
+local function still_refuses()
+  if earlier[5] == '1' then return true end
+  if earlier[5] == '2' or earlier[4] ~= revision then return false end
+  for at = 6, #earlier, 2 do
+    if list_version(step.lists, earlier[at]) ~= earlier[at + 1] then return false end
+  end
+  return true
+end
+if earlier and (earlier[1] == 'SUCCESS' and approves or earlier[1] ~= 'SUCCESS' and still_refuses()) then
+  local verdict, code, of = earlier[1], earlier[2], earlier[3]
+  local entry = { type = 'repeat', verdict = verdict, code = code, of = of, claims = results_json }
+  local id = append(entry, function()
+    return verdict == 'SUCCESS' and effects.reserve(claims, step, {}) or nil
+  end)
+  return { 'repeated', request_key, id, verdict, code, results_json, of }
+end
+
+-- 6: a new decision
+local verdict, code = 'SUCCESS', 'APPROVED'
+if not approves then
+  -- The proposal's own code, unless the proposal may approve later and a claim refuses for longer.
+  local by_claim = proposed or ARGV[13] == '2' and refusal ~= '2'
+  verdict, code = 'FAILURE', by_claim and 'RULE_REFUSED' or ARGV[12]
+end
+if code == 'RULE_REFUSED' and counts then
+  for index, claim in ipairs(claims) do
+    if claim.kind.refuse and claim.result then
+      claim.kind.refuse(claim, step)
+      effects.refuse(claim, step)
+      results[index] = result_joined(claim.result)
+    end
+  end
+  if #results > 0 then results_json = cjson.encode(results) end
+end
+local id = append({ type = 'decision', verdict = verdict, code = code, claims = results_json }, function(id)
+  local fields = { 'terms', terms, step.field, false }
+  if scheme ~= '' and not known_scheme then fields[5], fields[6] = 'scheme', scheme end
+  if approves then
+    fields[4] = cjson.encode({ verdict, code, id })
+    return effects.reserve(claims, step, fields)
+  end
+  local decision = { verdict, code, id, revision, refusal or '0' }
+  for list, version in pairs(step.versions) do
+    table.insert(decision, list)
+    table.insert(decision, version)
+  end
+  fields[4] = cjson.encode(decision)
+  return fields
+end)
+return { 'decided', request_key, id, verdict, code, results_json }

@@ -1,0 +1,50 @@
+import { escapeControls } from './printable.ts';
+
+const LINE_BREAK = 0x0a;
+
+/** Untrusted text on one line. Control characters are shown as `\u{1b}`. */
+export function printable(text: string): string {
+  return escapeControls(text, shown);
+}
+
+/** Untrusted text with its line breaks. Other control characters are shown as `\u{1b}`. */
+export function printableLines(text: string): string {
+  return escapeControls(text, (codePoint) => (codePoint === LINE_BREAK ? '\n' : shown(codePoint)));
+}
+
+const shown = (codePoint: number): string => `\\u{${codePoint.toString(16)}}`;
+
+/** ISO 8601 in UTC. */
+export function isoTime(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
+
+/** Rows as lines with aligned columns and two spaces between them. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
+  }
+  return rows
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** `1 policy`, `3 policies`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** The value of a JSON text. If it is not JSON, the text itself, so that it can still be read. */
+export function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process';
+import { AxeBuilder } from '@axe-core/playwright';
+import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
+import type { Visitor } from './console.ts';
+
+/** Without its traffic in the background, which a closed network refuses. */
+const QUIET = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** The browser that test/install-programs.ts has found. */
+export async function startBrowser(): Promise<Browser> {
+  const names = ['chromium', 'chromium-browser', 'google-chrome'];
+  const paths = names.map((name) => spawnSync('which', [name], { encoding: 'utf8' }).stdout.trim());
+  const executablePath = paths.find((path) => path !== '');
+  if (executablePath === undefined)
+    throw new Error('there is no Chromium: run node test/install-programs.ts');
+  return chromium.launch({ executablePath, args: QUIET });
+}
+
+/** Longer than a busy machine takes. */
+const WAITS_MS = 20_000;
+
+export interface Looking extends Pick<BrowserContextOptions, 'colorScheme' | 'javaScriptEnabled'> {
+  /** Who looks, as test/console/console.ts tells it; nobody for a sign-in. */
+  readonly as?: Visitor;
+  readonly width?: number;
+}
+
+export interface Look {
+  readonly page: Page;
+  /** What the browser complained about: faults of scripts, and what the content security policy stopped. */
+  readonly complaints: readonly string[];
+  readonly close: () => Promise<void>;
+}
+
+/** A window of its own, without cookies. */
+export async function look(browser: Browser, { as, width = 1280, ...options }: Looking = {}): Promise<Look> {
+  const context = await browser.newContext({
+    ...options,
+    viewport: { width, height: 800 },
+    reducedMotion: 'reduce',
+    extraHTTPHeaders: as === undefined ? {} : { 'x-test-person': encodeURIComponent(JSON.stringify(as)) },
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(WAITS_MS);
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('dialog', (dialog) => {
+    complaints.push(`a dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  return { page, complaints, close: () => context.close() };
+}
+
+/** What axe finds, a line each; colours, names, roles, headings, and so on. */
+export async function barriers(page: Page): Promise<readonly string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(
+      ({ target, failureSummary }) => `${id}: ${help} at ${target.join(' ')}: ${failureSummary ?? ''}`,
+    ),
+  );
+}
+
+/** Whether the page itself scrolls sideways, which a phone shows badly. */
+export const isTooWide = (page: Page): Promise<boolean> =>
+  page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');

@@ -1,0 +1,459 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CandidateProcesses, createCandidateProcesses } from '../../src/compose/candidate-process.ts';
+import { messageOf } from '../../src/errors.ts';
+import { readPolicyDirectory } from '../../src/release/files.ts';
+import { systemClock } from '../../src/values/clock.ts';
+import { eventually } from '../eventually.ts';
+import { startRedisServer } from '../redis-server.ts';
+import { POLICIES } from '../service.ts';
+import { ADA, READER, type Shown, type TestConsole, startTestConsole } from './console.ts';
+
+const PAYMENTS = POLICIES['payments.yaml'];
+const OTHERS = `${POLICIES['transfers.yaml']}---\n${POLICIES['web3.yaml']}`;
+const stricter = (max: number): string => PAYMENTS.replace('1000 ', `${max} `);
+const TESTS = `tests:
+  - test: 100 passes
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
+        expect: SUCCESS
+`;
+const HOSTILE = `</textarea><script>alert(1)</script>" onload='x' \u202e`;
+
+const hidden = ({ text }: Shown, name: string): string =>
+  new RegExp(`<input type="hidden" name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
+const plain = ({ text }: Shown): string =>
+  text
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&quot;', '"');
+
+type Files = Readonly<Record<string, string>>;
+
+/** What the form of a candidate sends: each file, and other fields. */
+async function sendFiles(
+  { ops }: TestConsole,
+  path: string,
+  files: Files,
+  fields: Readonly<Record<string, string>> = {},
+  as = ADA,
+): Promise<Shown> {
+  const form = new URLSearchParams(fields);
+  for (const [name, text] of Object.entries(files)) {
+    form.append('name', name);
+    form.append('text', text.replaceAll('\n', '\r\n'));
+  }
+  const response = await fetch(`${ops}${path}`, {
+    method: 'POST',
+    body: form,
+    redirect: 'manual',
+    headers: { 'sec-fetch-site': 'same-origin', 'x-test-person': encodeURIComponent(JSON.stringify(as)) },
+  });
+  const [, notice = ''] = /countersign-notice=([^;]*)/.exec(response.headers.get('set-cookie') ?? '') ?? [];
+  return {
+    status: response.status,
+    headers: response.headers,
+    text: await response.text(),
+    to: response.headers.get('location'),
+    notice: decodeURIComponent(notice),
+  };
+}
+
+const CHECK = '/console/policies/candidate';
+const BACKTEST = '/console/policies/backtest';
+const PUSH = '/console/policies/push';
+
+let console: TestConsole;
+/** With compiled code in it, the processes start sooner. */
+const CACHE = mkdtempSync(join(tmpdir(), 'countersign-cache-'));
+const PUSHING = {
+  console: {
+    push: 'true',
+    proxy: { header: 'x-person', addresses: ['192.0.2.1'], people: [{ name: 'nobody', roles: ['read'] }] },
+  },
+};
+const env = { NODE_COMPILE_CACHE: CACHE };
+afterAll(() => rmSync(CACHE, { recursive: true, force: true }));
+
+const inForce = async (): Promise<string> => (await console.store.control()).revision;
+const files = { 'payments.yaml': stricter(500), 'others.yaml': OTHERS, 'payments.test.yaml': TESTS };
+const check = (given: Files, as = ADA) => sendFiles(console, CHECK, given, { do: 'check' }, as);
+
+/** What the page of a check would send to push. */
+async function pushing(given: Files): Promise<Record<string, string>> {
+  const page = await check(given);
+  return {
+    revision: hidden(page, 'revision'),
+    expected: hidden(page, 'expected'),
+    message: 'less risk',
+    confirmation: 'push',
+  };
+}
+
+describe.each(['embedded', 'redis'] as const)('a candidate on %s', (kind) => {
+  let stopRedis = async (): Promise<void> => undefined;
+  beforeAll(async () => {
+    const redis = kind === 'redis' ? await startRedisServer() : undefined;
+    if (redis !== undefined) stopRedis = () => redis.stop();
+    console = await startTestConsole({ settings: PUSHING, env, ...(redis && { redis: redis.url }) });
+  });
+  afterAll(() => stopRedis());
+  afterAll(() => console.stop());
+
+  it('begins with the policies in force, which have the revision in force', async () => {
+    const { text } = await console.get(CHECK);
+    const [, shown = ''] = /<textarea[^>]*>\n(.*?)<\/textarea>/s.exec(text) ?? [];
+    const page = await check({ 'policies.yaml': shown });
+    expect(page.status).toBe(200);
+    expect(hidden(page, 'revision')).toBe(await inForce());
+    expect(page.text).toContain('This revision is in force already.');
+    expect(page.text).toContain('Nothing differs.');
+  });
+
+  it('uses the lists of the revision in force that it lacks', async () => {
+    const listed = 'policy: l\ncallback: payment\nrules:\n  - deny-list: { of: userId, file: bad.txt }\n';
+    const lacking = await check({ 'l.yaml': listed });
+    expect(lacking.status).toBe(422);
+    const whole = { 'l.yaml': listed, 'bad.txt': '666\n# why\n667\n' };
+    const done = await sendFiles(console, PUSH, whole, await pushing(whole));
+    expect(done.status).toBe(303);
+    const again = await check({ 'l.yaml': listed });
+    expect(hidden(again, 'revision')).toBe(await inForce());
+  });
+
+  describe('is pushed', () => {
+    it('by a person who may operate, as it was shown', async () => {
+      const form = await pushing(files);
+      const done = await sendFiles(console, PUSH, files, form);
+      expect(done).toMatchObject({ status: 303, to: '/console/policies' });
+      expect(done.notice).toContain(`→ ${form['revision']?.slice(0, 12)}.`);
+      expect(await inForce()).toBe(form['revision']);
+      expect((await console.store.history(1))[0]).toMatchObject({ by: 'console:ada', message: 'less risk' });
+      expect(await console.pay({ appOrderId: 'afterwards', orderAmount: '501' })).toBe('FAILURE');
+    });
+
+    it('not if somebody pushed after the check', async () => {
+      const form = await pushing({ ...files, 'payments.yaml': stricter(300) });
+      const between = { ...files, 'payments.yaml': stricter(400) };
+      expect((await sendFiles(console, PUSH, between, await pushing(between))).status).toBe(303);
+      const now = await inForce();
+      const page = await sendFiles(console, PUSH, { ...files, 'payments.yaml': stricter(300) }, form);
+      expect(page.status).toBe(409);
+      expect(page.text).toContain(`${now.slice(0, 12)} is in force since the check`);
+      expect(hidden(page, 'expected')).toBe(now);
+      expect(await inForce()).toBe(now);
+    });
+  });
+
+  it('is tried on the recorded callbacks, as policy backtest does', async () => {
+    for (const amount of ['20', '350', '400']) {
+      expect(await console.pay({ appOrderId: `b-${amount}`, orderAmount: amount })).toBe('SUCCESS');
+    }
+    const candidate = { ...files, 'payments.yaml': stricter(300) };
+    const begun = await sendFiles(console, BACKTEST, candidate, { days: '7' });
+    expect(begun).toMatchObject({ status: 303, to: BACKTEST });
+    const result = await eventually('the backtest is done', async () => {
+      const page = await console.get(BACKTEST, READER);
+      return page.text.includes('✓ done') ? page : undefined;
+    });
+    expect(plain(result)).toMatch(/SUCCESS -> FAILURE\s+2/);
+    expect(plain(result)).toContain('2  now refused by  payments/amount-limit#1');
+    expect(result.text).toMatch(/<a href="\/console\/decisions\/shop\/[^"]+">shop\//);
+    expect(result.text).not.toContain('http-equiv="refresh"');
+    // The candidate goes on from there.
+    const [, name = ''] = /name="name" value="([^"]*)"/.exec(result.text) ?? [];
+    expect(name).toBe('payments.yaml');
+  });
+});
+
+describe('a candidate', () => {
+  beforeAll(async () => {
+    console = await startTestConsole({ settings: PUSHING, env });
+  });
+  afterAll(() => console.stop());
+
+  it('begins empty if a person wants so, and has as many files as a person adds', async () => {
+    const empty = await console.get(`${CHECK}?from=empty`);
+    expect(empty.text.match(/<textarea/g)).toHaveLength(1);
+    const added = await sendFiles(console, CHECK, { 'a.yaml': 'x' }, { do: 'add' });
+    expect(added.text.match(/<textarea/g)).toHaveLength(2);
+    expect(added.text).not.toContain('Validation');
+  });
+
+  it('is validated, tested and compared, and changes nothing', async () => {
+    const before = await inForce();
+    const page = await check(files, READER);
+    expect(page.status).toBe(200);
+    expect(plain(page)).toContain('1 test passed.');
+    expect(plain(page)).toContain('amount-limit#1 max 1000 -> 500 (stricter)');
+    expect(hidden(page, 'expected')).toBe(before);
+    expect(await inForce()).toBe(before);
+  });
+
+  it('has the revision that the command computes for the same files', async () => {
+    const folder = mkdtempSync(`${console.folder}/same-`);
+    mkdirSync(`${folder}/tests`);
+    writeFileSync(`${folder}/payments.yaml`, files['payments.yaml']);
+    writeFileSync(`${folder}/others.yaml`, files['others.yaml']);
+    const { revision } = await readPolicyDirectory(folder);
+    expect(hidden(await check(files), 'revision')).toBe(revision);
+    rmSync(folder, { recursive: true });
+  });
+
+  it('with faults has all of them, each with its place and its fix', async () => {
+    const page = await check({
+      'payments.yaml':
+        'policy: payments\ncallback: payment\nrules:\n  - amount-limt: { max: 1 }\n  - pass: { x: 1 }\n',
+      'payments.test.yaml': 'tests:\n  - test: x\n',
+    });
+    expect(page.status).toBe(422);
+    expect(plain(page)).toContain('payments.yaml:4:5: rules[0].amount-limt');
+    expect(plain(page)).toContain('did you mean amount-limit?');
+    expect(plain(page)).toMatch(/payments\.yaml:5:\d+: /);
+    expect(plain(page)).toContain('payments.test.yaml:2:');
+    expect(page.text).not.toContain('formaction');
+  });
+
+  it.each([
+    [{}, 'There is no file.'],
+    [{ '': PAYMENTS }, 'File 1 has no name.'],
+    [{ ['x'.repeat(4096)]: PAYMENTS }, 'is too long'],
+    [Object.fromEntries(Array.from({ length: 51 }, (_, at) => [`${at}.yaml`, 'x'])), 'There are 51 files.'],
+  ])('that no check can read is explained (%#)', async (given, because) => {
+    const page = await check(given);
+    expect(page.status).toBe(422);
+    expect(page.text).toContain(because);
+  });
+
+  it('with two files of one name is explained', async () => {
+    const { status, text } = await console.send(CHECK, { do: 'check', name: 'a.yaml', text: 'x' });
+    expect([status, text.includes('policy')]).toEqual([422, true]);
+    const body = 'do=check&name=a.yaml&text=x&name=a.yaml&text=y';
+    const response = await fetch(`${console.ops}${CHECK}`, {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'sec-fetch-site': 'same-origin',
+        'x-test-person': encodeURIComponent(JSON.stringify(ADA)),
+      },
+    });
+    expect(response.status).toBe(422);
+    expect(await response.text()).toContain('Two files have the name a.yaml.');
+  });
+
+  it('is text, whatever it says', async () => {
+    const page = await check({ [`${HOSTILE}.yaml`]: HOSTILE, 'a.yaml': `policy: "${HOSTILE}"\n`.repeat(90) });
+    expect(page.status).toBe(422);
+    expect(page.text).not.toMatch(/<script>|onload='/);
+    expect(page.text).toContain('&lt;/textarea&gt;&lt;script&gt;');
+  });
+
+  describe('is pushed', () => {
+    it('by nobody else', async () => {
+      const before = await inForce();
+      const other = { ...files, 'payments.yaml': stricter(300) };
+      const form = await pushing(other);
+      const { status, text } = await sendFiles(console, PUSH, other, form, READER);
+      expect([status, text.includes('This needs the role operate')]).toEqual([403, true]);
+      const page = await check(other, READER);
+      expect(page.text).toContain('You need the role operate to push here.');
+      expect(page.text).not.toContain(`formaction="${PUSH}"`);
+      expect(await inForce()).toBe(before);
+    });
+
+    it.each([
+      [{ message: ' ' }, 422, 'The message is empty'],
+      [{ message: 'x'.repeat(4096) }, 422, 'longer than 1000'],
+      [{ confirmation: '' }, 422, 'Type “push” to confirm'],
+      [{ confirmation: HOSTILE, message: HOSTILE }, 422, 'Type “push” to confirm'],
+      [{ revision: '' }, 409, 'not those that were checked'],
+      [{ revision: 'f'.repeat(64) }, 409, 'not those that were checked'],
+      [{ expected: '' }, 409, 'is in force since the check'],
+      [{ expected: HOSTILE }, 409, 'is in force since the check'],
+    ])('not with %j', async (fields, status, because) => {
+      const before = await inForce();
+      const other = { ...files, 'payments.yaml': stricter(300) };
+      const page = await sendFiles(console, PUSH, other, { ...(await pushing(other)), ...fields });
+      expect(page.status).toBe(status);
+      expect(page.text).toContain('Nothing was pushed.');
+      expect(page.text).toContain(because);
+      expect(page.text).not.toContain('<script>');
+      expect(await inForce()).toBe(before);
+    });
+
+    it('not if its files changed after the check', async () => {
+      const before = await inForce();
+      const form = await pushing({ ...files, 'payments.yaml': stricter(300) });
+      const page = await sendFiles(console, PUSH, { ...files, 'payments.yaml': stricter(999) }, form);
+      expect(page.status).toBe(409);
+      expect(plain(page)).toContain('-> 999');
+      expect(await inForce()).toBe(before);
+    });
+
+    it('not with faults, and not if a test fails', async () => {
+      const before = await inForce();
+      const faulty = { 'a.yaml': 'policy: x' };
+      const failing = { ...files, 'payments.yaml': stricter(50) };
+      expect((await sendFiles(console, PUSH, faulty, await pushing(faulty))).text).toContain(
+        'The files have faults.',
+      );
+      const page = await sendFiles(console, PUSH, failing, await pushing(failing));
+      expect(page.status).toBe(422);
+      expect(page.text).toContain('Tests failed.');
+      expect(plain(page)).toContain('FAILED  payments.test.yaml:2');
+      expect(await inForce()).toBe(before);
+    });
+  });
+
+  it.each([['0'], ['x'], ['9999'], [HOSTILE], ['-1'], ['1e2']])('is not tried on %j days', async (days) => {
+    const page = await sendFiles(console, BACKTEST, files, { days });
+    expect(page.status).toBe(422);
+    expect(page.text).toContain('The number of days is not between 1 and 3650');
+    expect(page.text).not.toContain('<script>');
+  });
+
+  it('is tried, and a trial cancelled, only by a person who may operate', async () => {
+    expect((await sendFiles(console, BACKTEST, files, { days: '7' }, READER)).status).toBe(403);
+    expect((await console.send(`${BACKTEST}/cancel`, {}, READER)).status).toBe(403);
+    expect((await console.send(`${BACKTEST}/cancel`, {})).notice).toBe('No backtest was running.');
+  });
+
+  it('is tried one at a time, and a trial can be cancelled', async () => {
+    expect((await sendFiles(console, BACKTEST, files, { days: '7' })).status).toBe(303);
+    const page = await console.get(BACKTEST);
+    expect(page.text).toContain('http-equiv="refresh" content="2"');
+    expect(page.text).toContain('Cancel it');
+    expect((await console.get(BACKTEST, READER)).text).not.toContain('Cancel it');
+    const second = await sendFiles(console, BACKTEST, files, { days: '7' });
+    // The first may have ended while the second was checked.
+    expect([303, 422]).toContain(second.status);
+    expect((await console.send(`${BACKTEST}/cancel`, {})).status).toBe(303);
+    expect((await console.get(BACKTEST)).text).not.toContain('http-equiv="refresh"');
+  });
+});
+
+it('is not pushed unless the settings allow it: the page has the command', async () => {
+  console = await startTestConsole({ env });
+  const page = await check(files);
+  const { revision: before } = await console.store.control();
+  expect(page.text).toContain(`countersign policy push DIRECTORY --expect ${before.slice(0, 12)}`);
+  expect(page.text).not.toContain(`formaction="${PUSH}"`);
+  const form = { revision: hidden(page, 'revision'), expected: before, message: 'x', confirmation: 'push' };
+  const refused = await sendFiles(console, PUSH, files, form);
+  expect([refused.status, refused.text.includes('Set console.push')]).toEqual([422, true]);
+  expect((await console.store.control()).revision).toBe(before);
+  await console.stop();
+});
+
+describe('the process of a candidate', () => {
+  beforeAll(async () => {
+    console = await startTestConsole({ env });
+    await console.pay({ appOrderId: 'one' });
+    await console.pay({ appOrderId: 'two' });
+  });
+  afterAll(() => console.stop());
+
+  const processes = (
+    limits: Parameters<typeof createCandidateProcesses>[0]['limits'] = {},
+  ): CandidateProcesses =>
+    createCandidateProcesses({
+      settingsFile: `${console.folder}/settings.yaml`,
+      env,
+      clock: systemClock,
+      limits,
+    });
+  const request = { files: [{ name: 'p.yaml', text: PAYMENTS }], inForce: '', document: '' };
+  const backtest = async () => {
+    const { revision, document } = await readPolicyDirectory(`${console.folder}/policies`);
+    return { revision, document, files: [], days: 7, by: 'ada' };
+  };
+  const outcome = (tried: CandidateProcesses) =>
+    eventually('the backtest has ended', () => {
+      const found = tried.backtest()?.outcome;
+      return found?.state === 'running' ? undefined : found;
+    });
+
+  it('is bounded in time', async () => {
+    const tried = processes({ checkMs: 1, backtestMs: 1 });
+    await expect(tried.check(request)).rejects.toThrow('the check was stopped after 1 ms. Use the command');
+    tried.startBacktest(await backtest());
+    expect(await outcome(tried)).toMatchObject({ state: 'failed' });
+    await tried.stop();
+  });
+
+  it('is bounded in memory', async () => {
+    const tried = processes({ memoryMb: 8 });
+    await expect(tried.check(request)).rejects.toThrow('the check needs more than 8 MiB. Use the command');
+    await tried.stop();
+  });
+
+  it('reads a bounded journal', async () => {
+    const tried = processes({ entriesMax: 1 });
+    tried.startBacktest(await backtest());
+    expect(await outcome(tried)).toEqual({
+      state: 'failed',
+      because:
+        'the journal has 2 entries, and the console reads at most 1. Run `countersign policy backtest`, ' +
+        'which has no such limit',
+    });
+    await tried.stop();
+  });
+
+  it('does one check at a time, and another one afterwards', async () => {
+    const tried = processes();
+    const first = tried.check(request);
+    await expect(tried.check(request)).rejects.toThrow('another candidate is being checked');
+    expect((await first).valid).toBe(true);
+    expect((await tried.check(request)).valid).toBe(true);
+    await tried.stop();
+  });
+
+  it('of a backtest is cancelled by whoever asks first, and then another may begin', async () => {
+    const tried = processes();
+    tried.startBacktest(await backtest());
+    const other = await backtest();
+    expect(() => tried.startBacktest(other)).toThrow('ada runs a backtest. Wait for its end, or cancel it');
+    expect(tried.cancelBacktest('bob')).toBe(true);
+    expect(tried.cancelBacktest('eve')).toBe(false);
+    expect(tried.backtest()?.outcome).toEqual({ state: 'cancelled', by: 'bob' });
+    await eventually('the process has ended', () => {
+      try {
+        tried.startBacktest(other);
+        return true;
+      } catch {
+        return undefined;
+      }
+    });
+    expect(await outcome(tried)).toMatchObject({ state: 'done' });
+    await tried.stop();
+  });
+
+  it('ends with the service', async () => {
+    const tried = processes();
+    const checking = tried.check(request).catch(messageOf);
+    tried.startBacktest(await backtest());
+    await tried.stop();
+    expect(await checking).toBe('the check was stopped');
+    expect(tried.backtest()?.outcome).toEqual({ state: 'failed', because: 'the backtest was stopped' });
+  });
+
+  it('says why settings can’t be read', async () => {
+    const tried = createCandidateProcesses({ settingsFile: '/none.yaml', env, clock: systemClock });
+    await expect(tried.check(request)).rejects.toThrow('/none.yaml');
+    await tried.stop();
+  });
+
+  it('compares two documents in the words of policy diff', async () => {
+    const tried = processes();
+    const { document } = await readPolicyDirectory(`${console.folder}/policies`);
+    expect(await tried.diff(document, document)).toBe('Nothing differs.');
+    await expect(tried.diff('{', document)).rejects.toThrow("a stored release can't be read");
+    await tried.stop();
+  });
+});

@@ -1,0 +1,229 @@
+import { expect, it } from 'vitest';
+import { describeOnBothStores } from '../scenarios/on-both-stores.ts';
+import { TO, transfer, web3 } from '../service.ts';
+import { READER, type TestConsole, startTestConsole } from './console.ts';
+
+const OTHER = '0x0000000000000000000000000000000000000bad';
+
+/** The subjects that a page lists, in its order. */
+const subjectsIn = (text: string): readonly string[] =>
+  [...text.matchAll(/<td>((?:payment|transfer|web3):[^<]*)<\/td>/g)].map(([, subject = '']) => subject);
+
+describeOnBothStores('the decisions', (host) => {
+  const started = (): Promise<TestConsole> => startTestConsole({}, (options) => host.start(options));
+  async function withStory(): Promise<TestConsole> {
+    const console = await started();
+    await console.pay({ appOrderId: 'small', orderAmount: '0.5', userId: '7' });
+    await console.pay({ appOrderId: 'exact', orderAmount: '1000', userId: '7' }, 'rsa');
+    await console.pay(
+      { appOrderId: 'above', orderAmount: '1000.000000000000000001', userId: '8' },
+      'rsa-envelope',
+    );
+    await console.pay({ appOrderId: 'exact', orderAmount: '999', userId: '7' }, 'rsa');
+    await console.cosign('/cosigner/withdraw', transfer({ request_id: 'w-1', amount: 2 }));
+    await console.cosign('/cosigner/withdraw', transfer({ request_id: 'w-2', amount: '3', to: OTHER }));
+    await console.cosign('/cosigner/web3', web3({ request_id: 'x-1' }));
+    return console;
+  }
+  /** Of all pages: on a busy machine, a page may end before it has fifty rows. */
+  async function found(console: TestConsole, query: string): Promise<readonly string[]> {
+    const seen: string[] = [];
+    let path: string | undefined = `/console/decisions?${query}`;
+    while (path !== undefined) {
+      const { text } = await console.get(path);
+      seen.push(...subjectsIn(text));
+      path = /href="([^"]*after=[^"]*)"[^>]*>(?:Older|Look further back)/
+        .exec(text)?.[1]
+        ?.replaceAll('&amp;', '&');
+    }
+    return seen;
+  }
+
+  it('are found by each of their members, newest first', async () => {
+    const console = await withStory();
+    const cases: readonly (readonly [string, readonly string[]])[] = [
+      [
+        '',
+        [
+          'web3:x-1',
+          'transfer:w-2',
+          'transfer:w-1',
+          'payment:exact',
+          'payment:above',
+          'payment:exact',
+          'payment:small',
+        ],
+      ],
+      ['source=shop', ['payment:exact', 'payment:above', 'payment:exact', 'payment:small']],
+      ['id=exact', ['payment:exact', 'payment:exact']],
+      ['id=payment:exact&verdict=SUCCESS', ['payment:exact']],
+      ['id=w-1', ['transfer:w-1']],
+      ['user=7', ['payment:exact', 'payment:exact', 'payment:small']],
+      ['user=8', ['payment:above']],
+      ['verdict=FAILURE', ['transfer:w-2', 'payment:exact', 'payment:above']],
+      ['code=terms_changed', ['payment:exact']],
+      ['rule=payments', ['payment:above']],
+      ['rule=payments/amount-limit', ['payment:above']],
+      ['rule=payments/amount-limit%231', ['payment:above']],
+      ['rule=payments/window-limit', []],
+      ['rule=transfers/allow-list', ['transfer:w-2']],
+      [`address=${TO.toUpperCase().replace('0X', '0x')}`, ['web3:x-1', 'transfer:w-1']],
+      [`address=${OTHER}`, ['transfer:w-2']],
+      ['asset=USDT1742&verdict=SUCCESS', ['payment:exact', 'payment:small']],
+      ['asset=ETH&source=vault&most=2', ['web3:x-1', 'transfer:w-1']],
+      ['least=1000', ['payment:above', 'payment:exact']],
+      ['least=1000.000000000000000001', ['payment:above']],
+      ['least=1000.000000000000000002', []],
+      ['most=0.5&source=shop', ['payment:small']],
+      ['type=decision&least=999&most=999', ['payment:exact']],
+      ['from=2020-01-01T00:00&until=2020-01-02T00:00', []],
+      ['from=2020-01-01T00:00&id=w-1', ['transfer:w-1']],
+    ];
+    for (const [query, subjects] of cases)
+      expect([query, await found(console, query)]).toEqual([query, subjects]);
+  });
+
+  it('come page by page, each once', async () => {
+    const console = await started();
+    for (let order = 0; order < 120; order++) {
+      await console.pay({ appOrderId: `o-${order}`, orderAmount: '1', userId: `${order}` });
+    }
+    const seen = await found(console, 'source=shop');
+    expect(seen).toEqual(Array.from({ length: 120 }, (_, order) => `payment:o-${119 - order}`));
+  });
+
+  it.each([
+    ['verdict=YES', 'verdict YES is not known'],
+    ['source=nobody', 'source nobody is not known'],
+    ['least=ten', 'the amount ten is not a decimal number'],
+    ['from=yesterday', 'from yesterday is not a time'],
+    ['after=e30', 'is not a cursor of this store'],
+    ['format=exe', 'format exe is not known'],
+  ])('a search for %s is explained', async (query, because) => {
+    const console = await started();
+    const { status, text } = await console.get(`/console/decisions?${query}`);
+    expect(status).toBe(422);
+    expect(text).toContain(because);
+  });
+
+  it('are exported as they are shown, and no text is a formula', async () => {
+    const console = await withStory();
+    await console.pay({ appOrderId: '=1+1', orderAmount: '1' });
+    const lines = await console.get('/console/decisions?format=jsonl&source=shop&user=12345');
+    expect(JSON.parse(lines.text)).toMatchObject({ subject: 'payment:=1+1', verdict: 'SUCCESS' });
+    const csv = await console.get('/console/decisions?format=csv&user=8');
+    expect(csv.headers.get('content-disposition')).toBe('attachment; filename="decisions.csv"');
+    const [head = '', row = '', end] = csv.text.split('\r\n');
+    expect(head).toBe('id,at,type,verdict,code,subject,rule,because,revision');
+    expect(row).toContain('"FAILURE","RULE_REFUSED","payment:above","payments/amount-limit#1"');
+    expect(end).toBe('');
+  });
+
+  it('one shows its answer, its rules, its callback and what else is about it', async () => {
+    const console = await withStory();
+    const { text: list } = await console.get('/console/decisions?id=above');
+    const [, path = ''] = /href="(\/console\/decisions\/shop\/[^"]+)"/.exec(list) ?? [];
+    const { status, text } = await console.get(path, READER);
+    expect(status).toBe(200);
+    for (const shown of [
+      '✕ FAILURE',
+      'payments/amount-limit#1 refuses: the amount 1000.000000000000000001 is above the maximum 1000',
+      'payments/window-limit#2',
+      'rsa-envelope',
+      'What was in its envelope',
+      '&quot;orderAmount&quot;:&quot;1000.000000000000000001&quot;',
+      'in force now, pushed by countersign serve',
+    ]) {
+      expect(text).toContain(shown);
+    }
+    const again = await console.get('/console/decisions?id=exact&verdict=FAILURE');
+    const [, second = ''] = /href="(\/console\/decisions\/shop\/[^"]+)"/.exec(again.text) ?? [];
+    expect((await console.get(second)).text).toContain('Other entries about it');
+  });
+
+  it.each(['/shop/none', '/shop/999999999', '/nobody/1', '/shop/0-0', '/shop/%3Cscript%3E', '/__proto__/1'])(
+    'there is none at %s',
+    async (path) => {
+      const console = await started();
+      const { status, text } = await console.get(`/console/decisions${path}`);
+      expect(status).toBe(404);
+      expect(text).not.toContain('<script>');
+    },
+  );
+
+  it('hostile texts are shown as texts', async () => {
+    const console = await started();
+    const hostile = ['<script>alert(1)</script>', `"onload='x'`, '\u202eevil', '{{7*7}}'];
+    for (const [at, memo] of hostile.entries()) {
+      await console.cosign('/cosigner/withdraw', transfer({ request_id: `w-${at}`, memo, symbol: 'ETH' }));
+    }
+    await console.cosign(
+      '/cosigner/withdraw',
+      transfer({ request_id: 'long', memo: 'x'.repeat(4096), colour: '<b>' }),
+    );
+    const { text: list } = await console.get('/console/decisions');
+    const paths = [...list.matchAll(/href="(\/console\/decisions\/vault\/[^"]+)"/g)].map(
+      ([, path = '']) => path,
+    );
+    expect(paths.length).toBeGreaterThan(4);
+    for (const path of ['/console/decisions', ...paths]) {
+      const { text } = await console.get(path);
+      expect(text).not.toMatch(/<script>|onload='|\u202e|<b>/);
+    }
+  });
+});
+
+describeOnBothStores('a trial', (host) => {
+  const started = (): Promise<TestConsole> => startTestConsole({}, (options) => host.start(options));
+  const MEMBERS = { kind: 'payment', userId: '12345', amount: '100', symbol: 'USDT1742' };
+
+  it('says what a callback would be answered, and leaves nothing behind', async () => {
+    const console = await started();
+    for (const [amount, verdict] of [
+      ['1000', '✓ SUCCESS'],
+      ['1000.000000000000000001', '✕ FAILURE'],
+    ] as const) {
+      const { status, text } = await console.send('/console/try', { ...MEMBERS, amount }, READER);
+      expect(status).toBe(200);
+      expect(text).toContain(verdict);
+      expect(text).toContain('payments/amount-limit#1');
+    }
+    expect(await console.store.journalSize('shop')).toBe(0);
+  });
+
+  it('asks about a decision again', async () => {
+    const console = await started();
+    await console.pay({ appOrderId: 'o-1' }, 'rsa-envelope');
+    const { text: list } = await console.get('/console/decisions');
+    const [, path = ''] = /href="(\/console\/decisions\/shop\/[^"]+)"/.exec(list) ?? [];
+    const { text } = await console.get(path);
+    const fields = [...text.matchAll(/type="hidden"\s+name="(\w+)"\s+value="([^"]*)"/g)].map(
+      ([, name = '', value = '']) => [name, value.replaceAll('&quot;', '"').replaceAll('&amp;', '&')],
+    );
+    const asked = await console.send('/console/try', Object.fromEntries(fields));
+    expect(asked.text).toContain('✓ SUCCESS');
+    expect(asked.text).toContain('It would repeat the decision');
+  });
+
+  it('is a link too, and asks nothing before it has members', async () => {
+    const console = await started();
+    expect((await console.get('/console/try?kind=web3')).text).toContain('Call data');
+    const { text } = await console.get(`/console/try?${new URLSearchParams(MEMBERS).toString()}`);
+    expect(text).toContain('✓ SUCCESS');
+  });
+
+  it.each([
+    [{ ...MEMBERS, symbol: '' }, 'payCoinSymbol is missing'],
+    [{ ...MEMBERS, body: '{' }, 'the callback can&#39;t be read'],
+    [{ ...MEMBERS, body: '<script>alert(1)</script>' }, 'the callback can&#39;t be read'],
+    [{ ...MEMBERS, scheme: '"><b>' }, 'does not accept the scheme &quot;&gt;&lt;b&gt;'],
+    [{ ...MEMBERS, kind: 'gift' }, 'kind gift is not known'],
+    [{ ...MEMBERS, userId: 'x'.repeat(4096) }, 'userId'],
+  ])('explains what is wrong with %j', async (fields, because) => {
+    const console = await started();
+    const { status, text } = await console.send('/console/try', fields);
+    expect(status).toBe(422);
+    expect(text).toContain(because);
+    expect(text).not.toMatch(/<script>|<b>/);
+  });
+});

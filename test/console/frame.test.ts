@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { html, lines, link, markupOf, verbatim, withQuery } from '../../src/console/html.ts';
+import { verdictPill } from '../../src/console/layout.ts';
+import { type TestConsole, ADA, READER, startTestConsole } from './console.ts';
+
+describe('a page of the console', () => {
+  let console: TestConsole;
+  beforeAll(async () => {
+    console = await startTestConsole();
+  });
+  afterAll(() => console.stop());
+
+  const raw = (path: string, request: RequestInit = {}): Promise<Response> =>
+    fetch(`${console.ops}${path}`, { redirect: 'manual', ...request });
+  const person = encodeURIComponent(JSON.stringify({ name: 'ada', roles: ['read', 'operate'] }));
+  const signedIn = { 'x-test-person': person };
+
+  it('is shown to a person who has signed in', async () => {
+    const { status, text, headers } = await console.get('/console/', ADA);
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(text).toContain('<h1>Now</h1>');
+    expect(text).toContain('✓ ready');
+  });
+
+  it('is shown to nobody else', async () => {
+    const response = await raw('/console/');
+    expect(response.status).toBe(401);
+    expect(await response.text()).not.toMatch(/Readiness|In force|<nav/);
+  });
+
+  it('loads nothing from elsewhere, runs nothing inline, and is not framed', async () => {
+    for (const path of ['/console/', '/console/none', '/console/assets/icon.svg']) {
+      const { headers } = await console.get(path);
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy.split('; ')).toEqual([
+        "default-src 'none'",
+        "style-src 'self'",
+        "script-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+      ]);
+      expect(headers.get('x-frame-options')).toBe('DENY');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('cross-origin-opener-policy')).toBe('same-origin');
+    }
+    const { text } = await console.get('/console/');
+    expect(text).not.toMatch(/<script>|<style|style="|javascript:|\son\w+=/i);
+  });
+
+  it('is not kept by caches, but its style and script are', async () => {
+    const { headers, text } = await console.get('/console/');
+    expect(headers.get('cache-control')).toBe('no-store');
+    for (const [, path = ''] of text.matchAll(/(?:href|src)="(\/console\/assets\/console-[^"]+)"/g)) {
+      const asset = await raw(path);
+      expect(asset.status).toBe(200);
+      expect(asset.headers.get('cache-control')).toContain('immutable');
+    }
+  });
+
+  it('has a script below 10 KB', async () => {
+    const { text } = await console.get('/console/');
+    const [, path = ''] = /src="([^"]+)"/.exec(text) ?? [];
+    const script = await (await raw(path)).text();
+    expect(Buffer.byteLength(script)).toBeLessThan(10_240);
+  });
+
+  it.each(['/console/none', '/console/freeze', '/console/decisions'.concat('/x'.repeat(50))])(
+    'is not found at %s',
+    async (path) => {
+      expect((await console.get(path)).status).toBe(404);
+    },
+  );
+
+  it('explains a path with a wrong percent-encoding', async () => {
+    const { status, text } = await console.get('/console/decisions/%E0%A4%A/1');
+    expect([400, 404]).toContain(status);
+    expect(text).toContain('<h1>');
+  });
+
+  describe('a form', () => {
+    const body = 'reason=drill&confirmation=freeze';
+    const form = { 'content-type': 'application/x-www-form-urlencoded', ...signedIn };
+    const frozen = async (): Promise<number> => (await console.store.control()).frozen.length;
+
+    it.each([
+      ['of another site', { 'sec-fetch-site': 'cross-site' }],
+      ['of another host of the site', { 'sec-fetch-site': 'same-site' }],
+      ['typed by hand', { 'sec-fetch-site': 'none' }],
+      ['of another site that also says its own origin', { 'sec-fetch-site': 'cross-site', origin: 'SELF' }],
+      ['with another origin', { origin: 'https://evil.example' }],
+      ['with a null origin', { origin: 'null' }],
+      ['with neither header', {}],
+    ])('%s is refused', async (_name, headers) => {
+      const named = Object.entries(headers).map(([name, value]) => [
+        name,
+        value.replace('SELF', console.ops),
+      ]);
+      const response = await raw('/console/freeze', {
+        method: 'POST',
+        body,
+        headers: { ...form, ...Object.fromEntries(named) },
+      });
+      expect(response.status).toBe(403);
+      expect(await frozen()).toBe(0);
+    });
+
+    it('is refused to a person without the role', async () => {
+      const { status, text } = await console.send(
+        '/console/freeze',
+        { reason: 'x', confirmation: 'freeze' },
+        READER,
+      );
+      expect(status).toBe(403);
+      expect(text).toContain('This needs the role operate. rita has read.');
+      expect(await frozen()).toBe(0);
+    });
+
+    it('is refused without a person', async () => {
+      const response = await raw('/console/freeze', {
+        method: 'POST',
+        body,
+        headers: { 'content-type': form['content-type'], 'sec-fetch-site': 'same-origin' },
+      });
+      expect(response.status).toBe(401);
+      expect(await frozen()).toBe(0);
+    });
+
+    it.each(['application/json', 'text/plain', 'multipart/form-data; boundary=x'])(
+      'of the type %s is refused',
+      async (type) => {
+        const response = await raw('/console/freeze', {
+          method: 'POST',
+          body,
+          headers: { ...signedIn, 'content-type': type, 'sec-fetch-site': 'same-origin' },
+        });
+        expect(response.status).toBe(422);
+        expect(await frozen()).toBe(0);
+      },
+    );
+
+    it('is refused if it is too large', async () => {
+      const response = await raw('/console/freeze', {
+        method: 'POST',
+        body: `reason=${'x'.repeat(1_100_000)}`,
+        headers: { ...form, 'sec-fetch-site': 'same-origin' },
+      });
+      expect(response.status).toBe(422);
+    });
+
+    it('is not performed by a link', async () => {
+      const { status } = await console.get(`/console/freeze?${body}`);
+      expect(status).toBe(404);
+      expect(await frozen()).toBe(0);
+    });
+
+    it('of an older browser, which only says its origin, is performed', async () => {
+      const response = await raw('/console/freeze', {
+        method: 'POST',
+        body,
+        headers: { ...form, origin: console.ops },
+      });
+      expect(response.status).toBe(303);
+      const { frozen: freezes } = await console.store.control();
+      expect(freezes).toMatchObject([{ by: 'console:ada', reason: 'drill' }]);
+      await console.store.unfreeze({ by: 'test', ids: freezes.map(({ id }) => id) });
+    });
+
+    it('shows its notice once, on the next page', async () => {
+      const { to, notice, status } = await console.send('/console/freeze', {
+        reason: '<b>drill</b>',
+        confirmation: 'Freeze',
+      });
+      expect({ to, status }).toEqual({ to: '/console/', status: 303 });
+      const [, id = ''] = /^Frozen as (f\d+)\./.exec(notice) ?? [];
+      const next = await raw('/console/', {
+        headers: { ...signedIn, cookie: `countersign-notice=${encodeURIComponent('<b>told</b>')}` },
+      });
+      expect(next.headers.get('set-cookie')).toContain('countersign-notice=; ');
+      const text = await next.text();
+      expect(text).toContain('&lt;b&gt;told&lt;/b&gt;');
+      expect(text).toContain('&lt;b&gt;drill&lt;/b&gt;');
+      expect((await console.send('/console/unfreeze', { id })).notice).toContain(`Lifted ${id}.`);
+    });
+
+    it.each([
+      [{ reason: '', confirmation: 'freeze' }, 'The reason is empty'],
+      [{ reason: 'x' }, 'Nothing was frozen'],
+      [{ reason: 'x', confirmation: 'yes' }, 'Nothing was frozen'],
+      [{ reason: 'x'.repeat(1001), confirmation: 'freeze' }, 'at most 1000'],
+    ])('that says %j is explained', async (fields, because) => {
+      const { status, text } = await console.send('/console/freeze', fields);
+      expect(status).toBe(422);
+      expect(text).toContain(because);
+      expect(await frozen()).toBe(0);
+    });
+  });
+});
+
+describe('html', () => {
+  it.each([
+    ['<script>alert(1)</script>', '&lt;script&gt;alert(1)&lt;/script&gt;'],
+    [`" onload='x'`, '&quot; onload=&#39;x&#39;'],
+    ['a\u202eb', 'a⟨U+202E⟩b'],
+    ['a\u0000b', 'a⟨U+0000⟩b'],
+    ['a\nb', 'a b'],
+    ['\ud800', '⟨U+D800⟩'],
+  ])('shows %j as text', (text, shown) => {
+    expect(markupOf(html`<p title="${text}">${text}</p>`)).toBe(`<p title="${shown}">${shown}</p>`);
+  });
+
+  it('takes no object from outside for markup', () => {
+    const forged: never[] = JSON.parse('[["<b>"]]');
+    expect(markupOf(html`${forged}`)).toBe('&lt;b&gt;');
+  });
+
+  it('joins lists, and leaves out what is undefined or false', () => {
+    expect(markupOf(html`${[1, html`<b>2</b>`, false, undefined, 3n]}`)).toBe('1<b>2</b>3');
+  });
+
+  it.each([
+    ['a/b', '/console/x/a%2Fb'],
+    ['..', '/console/x/..~'],
+    ['a?b#c', '/console/x/a%3Fb%23c'],
+    ['\ud800', '/console/x/%EF%BF%BD'],
+    ['javascript:alert(1)', '/console/x/javascript%3Aalert(1)'],
+  ])('keeps %j in its segment of a link', (value, expected) => {
+    expect(link`/x/${value}`).toBe(expected);
+  });
+
+  it('keeps text of several lines, and text of fields, but no markup', () => {
+    expect(markupOf(lines('a\n\t<b>\u202e'))).toBe('a\n\t&lt;b&gt;⟨U+202E⟩');
+    expect(markupOf(verbatim('a\n"<\u202e'))).toBe('a\n&quot;&lt;\u202e');
+  });
+
+  it('leaves parameters without a value out of a query', () => {
+    expect(withQuery('/console/x', { a: '1 &', b: '', c: undefined })).toBe('/console/x?a=1+%26');
+    expect(withQuery('/console/x', { b: '' })).toBe('/console/x');
+  });
+
+  it('tells a verdict by a sign and a word', () => {
+    expect(['SUCCESS', 'FAILURE', ''].map((verdict) => markupOf(verdictPill(verdict)))).toEqual([
+      '<span class="pill yes">✓ SUCCESS</span>',
+      '<span class="pill no">✕ FAILURE</span>',
+      '<span class="pill">–</span>',
+    ]);
+  });
+});

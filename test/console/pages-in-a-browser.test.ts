@@ -1,0 +1,125 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { barriers, isTooWide, look, startBrowser } from './browser.ts';
+import { transfer, web3 } from '../service.ts';
+import { ADA, type TestConsole, startTestConsole } from './console.ts';
+
+/** Each page that reads: its name in docs/console, its path and its heading. */
+const PAGES = [
+  { name: 'now', path: '/console/', heading: 'Now' },
+  { name: 'decisions', path: '/console/decisions', heading: 'Decisions' },
+  { name: 'decision', path: '/console/decisions/shop/2', heading: 'payment:order-1002' },
+  {
+    name: 'try',
+    path: '/console/try?kind=payment&userId=20345&amount=2500&symbol=USDT1742',
+    heading: 'Try',
+  },
+  { name: 'policies', path: '/console/policies', heading: 'Policies' },
+  { name: 'rule', path: '/console/policies/rules/window-limit', heading: 'window-limit' },
+  { name: 'candidate', path: '/console/policies/candidate', heading: 'A candidate for the policies' },
+  { name: 'journal', path: '/console/journal', heading: 'Journal and reconciliation' },
+];
+
+/** What the pages show: some hours of a merchant and a custody customer. */
+async function tellStory(console: TestConsole): Promise<void> {
+  const { revision } = await console.store.control();
+  const document = (await console.store.document(revision)) ?? '';
+  const message = 'limits as reviewed on Monday';
+  await console.store.push({ revision, document, expected: revision, by: 'grace', message });
+  const payments: readonly (readonly [order: string, amount: string, user: string])[] = [
+    ['order-1001', '120.50', '20344'],
+    ['order-1002', '2500', '20345'],
+    ['order-1003', '75', '20346'],
+    ['order-1004', '999.99', '20344'],
+    ['order-1003', '80', '20346'],
+    ['order-1005', '10', '20350'],
+  ];
+  for (const [appOrderId, orderAmount, userId] of payments) {
+    await console.pay({ appOrderId, orderAmount, userId }, 'rsa');
+  }
+  await console.cosign('/cosigner/withdraw', transfer({ request_id: 'w-501', amount: '1.25' }));
+  await console.cosign('/cosigner/withdraw', transfer({ request_id: 'w-502', amount: '25' }));
+  await console.cosign('/cosigner/web3', web3({ request_id: 'x-77' }));
+}
+
+const SCREENSHOTS = join(import.meta.dirname, '../../docs/console');
+/** `npm run screenshots` sets it. */
+const draws = process.env['COUNTERSIGN_SCREENSHOTS'] === '1';
+
+const LOOKS = [
+  { name: 'light', colorScheme: 'light', width: 1280 },
+  { name: 'dark', colorScheme: 'dark', width: 1280 },
+  { name: 'phone', colorScheme: 'light', width: 390 },
+] as const;
+
+describe('in a browser', () => {
+  let console: TestConsole;
+  let browser: Browser;
+  beforeAll(async () => {
+    [console, browser] = await Promise.all([startTestConsole(), startBrowser()]);
+    await tellStory(console);
+    if (draws) mkdirSync(SCREENSHOTS, { recursive: true });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await console.stop();
+  });
+
+  describe.each(PAGES)('the page $name', ({ name, path, heading }) => {
+    it.each(LOOKS)('has no barrier, and fits: $name', async ({ name: kind, ...how }) => {
+      const { page, complaints, close } = await look(browser, { as: ADA, ...how });
+      await page.goto(`${console.ops}${path}`);
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(heading);
+      expect(await barriers(page)).toEqual([]);
+      expect(await isTooWide(page)).toBe(false);
+      expect(complaints).toEqual([]);
+      if (draws) await page.screenshot({ path: join(SCREENSHOTS, `${name}-${kind}.png`) });
+      await close();
+    });
+
+    it('reads the same without JavaScript', async () => {
+      const shown = async (javaScriptEnabled: boolean): Promise<string> => {
+        const { page, close } = await look(browser, { as: ADA, javaScriptEnabled });
+        await page.goto(`${console.ops}${path}`);
+        const text = await page.locator('main').innerText();
+        await close();
+        return text.replaceAll(/\d/g, '0');
+      };
+      expect(await shown(false)).toBe(await shown(true));
+    });
+
+    it('is reached and left by the keyboard', async () => {
+      const { page, close } = await look(browser, { as: ADA });
+      await page.goto(`${console.ops}${path}`);
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+      await page.keyboard.press('Enter');
+      expect(await page.evaluate('document.activeElement.id')).toBe('content');
+      await close();
+    });
+  });
+
+  it('a person freezes and unfreezes with the keyboard alone', async () => {
+    const { page, complaints, close } = await look(browser, { as: ADA });
+    await page.goto(`${console.ops}/console/`);
+    await page.getByText('Freeze all approvals').focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('drill');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('freeze');
+    await page.keyboard.press('Enter');
+    await page.getByRole('status').waitFor();
+    expect(await page.getByRole('status').textContent()).toMatch(/^Frozen as f\d+\./);
+    expect(await page.getByRole('alert').textContent()).toContain('by console:ada: drill');
+    expect(await console.pay({ appOrderId: 'while-frozen' })).toBe('FAILURE');
+    await page.getByRole('button', { name: /^Lift f/ }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('Approvals continue.').waitFor();
+    expect(await console.pay({ appOrderId: 'afterwards' })).toBe('SUCCESS');
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});

@@ -1,0 +1,125 @@
+import { spawnSync } from 'node:child_process';
+
+/*
+ * Runs before the tests (`pretest`): they start Redis servers of their own, and a browser. Installs what is
+ * missing, where that can be done without a question, by apt-get or brew. Otherwise it prints the command that
+ * does, and ends with 1.
+ */
+
+/** A program that the tests start. */
+interface Program {
+  /** Its names on the PATH. */
+  readonly names: readonly string[];
+  /** What the tests do with it. */
+  readonly use: string;
+  readonly title: string;
+  readonly leastVersion: number;
+  /** Finds the version in what `--version` prints. */
+  readonly version: RegExp;
+  /** The arguments that install it. */
+  readonly apt: readonly string[];
+  readonly brew: readonly string[];
+}
+
+const PROGRAMS: readonly Program[] = [
+  {
+    names: ['redis-server'],
+    use: 'start Redis servers',
+    title: 'Redis',
+    leastVersion: 7,
+    version: /\bv=([\d.]+)/,
+    apt: ['redis-server'],
+    brew: ['redis'],
+  },
+  {
+    names: ['chromium', 'chromium-browser', 'google-chrome'],
+    use: 'look at pages in a browser',
+    title: 'Chromium',
+    leastVersion: 128,
+    version: /\b(?:Chromium|Chrome) ([\d.]+)/,
+    apt: ['--no-install-recommends', 'chromium', 'fonts-dejavu-core'],
+    brew: ['--cask', 'chromium'],
+  },
+];
+
+type Command = readonly [program: string, ...args: string[]];
+
+const succeeds = ([program, ...args]: Command): boolean => spawnSync(program, args).status === 0;
+
+/** The name and version of the first that is on the PATH. */
+function found({ names, version }: Program): { readonly name: string; readonly version: string } | undefined {
+  for (const name of names) {
+    const { stdout, error } = spawnSync(name, ['--version'], { encoding: 'utf8' });
+    if (error === undefined) return { name, version: version.exec(stdout)?.[1] ?? 'of an unknown version' };
+  }
+  return undefined;
+}
+
+/** How it is installed here: the commands as they are run, and as a person would write them. */
+function installation({
+  apt,
+  brew,
+}: Program): { readonly commands: readonly Command[]; readonly text: string } | undefined {
+  if (succeeds(['apt-get', '--version'])) {
+    const rights: readonly string[] = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
+    const by = (...args: string[]): Command => {
+      const [program = '', ...more] = [
+        ...rights,
+        'env',
+        'DEBIAN_FRONTEND=noninteractive',
+        'apt-get',
+        ...args,
+      ];
+      return [program, ...more];
+    };
+    const sudo = rights.length === 0 ? '' : 'sudo ';
+    return {
+      commands: [by('update', '-qq'), by('install', '-qq', '--yes', ...apt)],
+      text: `${sudo}apt-get update && ${sudo}apt-get install --yes ${apt.join(' ')}`,
+    };
+  }
+  if (!succeeds(['brew', '--version'])) return undefined;
+  return {
+    commands: [['brew', 'install', '--quiet', ...brew]],
+    text: `brew install ${brew.join(' ')}`,
+  };
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}
+
+function install(program: Program): void {
+  const { use, title, leastVersion } = program;
+  const [name] = program.names;
+  const how = installation(program);
+  if (how === undefined) {
+    fail(`the tests ${use}, and there is no ${name} on the PATH: install ${title} ${leastVersion} or newer`);
+  }
+  console.error(`the tests ${use}, and there is no ${name}: ${how.text}`);
+  const [last] = how.commands
+    .map(([command, ...args]) => spawnSync(command, args, { stdio: 'inherit' }))
+    .slice(-1);
+  if (found(program) !== undefined) return;
+  fail(
+    last?.status === 0
+      ? `${name} is installed, and not on the PATH: put its folder there`
+      : `${name} could not be installed without you: run\n\n  ${how.text}\n`,
+  );
+}
+
+function requireNewEnough(program: Program): void {
+  const { name, version } = found(program) ?? { name: program.names[0], version: 'of an unknown version' };
+  const { leastVersion } = program;
+  if (Number.parseInt(version, 10) >= leastVersion) return;
+  fail(
+    `${name} ${version} is on the PATH, and the tests need version ${leastVersion} or newer: ` +
+      'put one before it on the PATH',
+  );
+}
+
+for (const program of PROGRAMS) {
+  if (found(program) === undefined) install(program);
+  requireNewEnough(program);
+}

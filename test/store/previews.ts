@@ -1,0 +1,152 @@
+import { inspect, isDeepStrictEqual } from 'node:util';
+import type { ClaimResult } from '../../src/claims/claims.ts';
+import type { SettlePreview, SettleRequest, Store } from '../../src/store/store.ts';
+import { anyOf, randomOf } from '../../tools/fuzz/random.ts';
+import { withoutEntry } from './conformance/store-under-test.ts';
+import { changeSomething, randomStepMs } from './random-changes.ts';
+import { type InForce, RELEASES, SOURCES, dayOf, madeAgain, randomRequest } from './random-requests.ts';
+import { START_MS, push } from './requests.ts';
+
+/*
+ * In random states of a store, a preview returns what a settle then does, and leaves the store byte for byte as
+ * it was. A round has a store of its own, and its seed repeats it.
+ */
+
+/** An empty store, and all that it keeps. */
+export interface InspectedStore {
+  readonly store: Store;
+  readonly contents: () => Promise<readonly string[]>;
+  readonly close: () => Promise<void>;
+}
+
+export interface PreviewsOptions {
+  readonly seed: number;
+  readonly states: number;
+  /** The contents are compared once in so many states. */
+  readonly compareOneIn: number;
+  readonly open: (clock: () => number) => Promise<InspectedStore>;
+  readonly onRound?: (states: number) => void;
+}
+
+/** What was seen, such as `repeated SUCCESS APPROVED` and `window fails`, with how often. */
+export type Seen = Map<string, number>;
+
+const ROUND = 250;
+/** After so many states, requests are about other subjects. */
+const GENERATION = 50;
+/** Of so many of the latest approvals, one may be asked about again. */
+const SUBJECTS = 10;
+
+/** Throws an error with all that repeats it if a preview differs from the settle after it, or writes. */
+export async function comparePreviews(options: PreviewsOptions): Promise<Seen> {
+  const seen: Seen = new Map();
+  for (let done = 0, round = 0; done < options.states; done += ROUND, round++) {
+    await compareInRound(options, Math.imul(options.seed, 65_537) + round, seen);
+    options.onRound?.(done + ROUND);
+  }
+  return seen;
+}
+
+async function compareInRound(options: PreviewsOptions, seed: number, seen: Seen): Promise<void> {
+  const random = randomOf(seed);
+  let nowMs = START_MS;
+  const inspected = await options.open(() => nowMs);
+  const { store } = inspected;
+  const approved: { readonly asked: SettleRequest; readonly atMs: number }[] = [];
+  try {
+    await store.register(SOURCES);
+    if (!random.oneIn(8)) await store.push(push(random.pick(RELEASES), ''));
+    for (let at = 0; at < ROUND; at++) {
+      const generation = Math.floor(at / GENERATION);
+      if (random.oneIn(3))
+        await changeSomething(random, store, { ...(await inForce(store)), nowMs, generation });
+      nowMs += randomStepMs(random);
+      const today = approved.filter(({ atMs }) => dayOf(atMs) === dayOf(nowMs)).slice(-SUBJECTS);
+      const earlier = random.oneIn(8) ? anyOf(random, today) : undefined;
+      const asked =
+        earlier === undefined
+          ? randomRequest(random, { ...(await inForce(store)), nowMs, generation })
+          : madeAgain(random, earlier.asked);
+      const isCompared = random.oneIn(options.compareOneIn);
+      const previewed = await compareOnce(inspected, asked, {
+        isCompared,
+        where: `seed ${seed}, step ${at}`,
+        seen,
+      });
+      if ('verdict' in previewed && previewed.verdict === 'SUCCESS') approved.push({ asked, atMs: nowMs });
+    }
+  } finally {
+    await inspected.close();
+  }
+}
+
+async function inForce(store: Store): Promise<Pick<InForce, 'revision' | 'prices'>> {
+  const { revision, prices } = await store.control();
+  return { revision, prices };
+}
+
+async function compareOnce(
+  { store, contents }: InspectedStore,
+  asked: SettleRequest,
+  { isCompared, where, seen }: { readonly isCompared: boolean; readonly where: string; readonly seen: Seen },
+): Promise<SettlePreview> {
+  const before = isCompared ? await contents() : [];
+  const previewed = await store.preview(asked);
+  const after = isCompared ? await contents() : [];
+  const settled = withoutEntry(await store.settle(asked));
+  for (const each of wordsOf(asked, previewed)) seen.set(each, (seen.get(each) ?? 0) + 1);
+  const question = inspect(asked, { depth: 9 });
+  if (!isDeepStrictEqual(before, after)) {
+    const [gone, come] = [
+      before.filter((each) => !after.includes(each)),
+      after.filter((each) => !before.includes(each)),
+    ];
+    throw new Error(`${where}: a preview wrote ${inspect(come)} in place of ${inspect(gone)}\n${question}`);
+  }
+  if (isDeepStrictEqual(previewed, settled)) return previewed;
+  const [one, other] = [previewed, settled].map((each) => inspect(each, { depth: 9 }));
+  throw new Error(`${where}: previewed ${one}, but settled ${other}\n${question}`);
+}
+
+function wordsOf({ proposal }: SettleRequest, previewed: SettlePreview): readonly string[] {
+  if (!('verdict' in previewed)) return [previewed.outcome];
+  const { outcome, verdict, code, claims } = previewed;
+  return [
+    `${outcome} ${verdict} ${code}`,
+    ...claims.map((result, at) => `${proposal.claims[at]?.type} ${fared(result)}`),
+  ];
+}
+
+function fared(result: ClaimResult): string {
+  if ('notChecked' in result) return 'not checked';
+  if ('refusals' in result && result.holds && result.lockedAtMs !== 0) return 'locks';
+  const before = 'reserved' in result && result.reserved ? 'reserved, ' : '';
+  return `${before}${result.holds ? 'holds' : 'fails'}`;
+}
+
+/** Where chance must have been. */
+const EVERYWHERE: readonly string[] = [
+  'stale',
+  'expired',
+  ...['APPROVED'].flatMap((code) => [`decided SUCCESS ${code}`, `repeated SUCCESS ${code}`]),
+  ...['RULE_REFUSED', 'NO_POLICY', 'TOO_MANY_CLAIMS'].flatMap((code) => [
+    `decided FAILURE ${code}`,
+    `repeated FAILURE ${code}`,
+  ]),
+  ...['FROZEN', 'TERMS_CHANGED', 'SCHEME_CHANGED', 'RELEASED', 'NOTHING_IN_FORCE'].map(
+    (code) => `decided FAILURE ${code}`,
+  ),
+  ...['window', 'distinct', 'refusals', 'list', 'aged', 'mark', 'order', 'speed-up'].flatMap((kind) => [
+    `${kind} holds`,
+    `${kind} fails`,
+    `${kind} not checked`,
+  ]),
+  'window reserved, holds',
+  'window reserved, fails',
+  'distinct reserved, holds',
+  'distinct reserved, fails',
+  'refusals locks',
+];
+
+/** Words of {@link EVERYWHERE} that were not seen. */
+export const notSeen = (seen: Seen): readonly string[] => EVERYWHERE.filter((each) => !seen.has(each));
