@@ -222,6 +222,23 @@ describe('amount-limit', () => {
   });
 });
 
+describe.each([
+  'window-limit: { by: asset, window: 24h, max: { USDT: 1000 }, across: group }',
+  'value-limit: { window: 24h, max: 10, maxAge: 10m, across: group }',
+  'velocity-limit: { per: [symbol], window: 24h, max: 10, across: group }',
+])('a transaction that moves nothing: %s', (rule) => {
+  it('is refused of a source without a group, like any other', () => {
+    expect(judged(rule, nothing)).toMatchObject({
+      verdict: 'refuse',
+      because: 'the source vault has no group in the settings, across which this rule counts',
+    });
+  });
+
+  it('passes of a source that has one', () => {
+    expect(judged(rule, nothing, { facts: { group: 'vaults' } }).verdict).not.toBe('refuse');
+  });
+});
+
 describe('window-limit', () => {
   const limit = 'window-limit: { by: asset, window: 24h, max: { USDT: 1000, DAI: 1000, ETH: 10 } }';
 

@@ -134,6 +134,8 @@ export interface Counter {
     max: Bound,
     facts: Pick<Facts, 'nowMs' | 'group'>,
   ) => RuleOutcome;
+  /** Why a callback is refused of which nothing is counted: it lacks a member in `per`, or its source a group. */
+  readonly lacking: (callback: Callback, facts: Pick<Facts, 'group'>) => RuleOutcome | undefined;
 }
 
 /** A counter that has a count for each combination of the members' values. */
@@ -143,6 +145,10 @@ export function compileCounter(counting: CounterIdentity, context: RuleContext):
     compiled && {
       check: compiled.check,
       claim: (callback, counted, max, facts) => claimRoom(compiled, callback, { counted, max, facts }),
+      lacking(callback, facts) {
+        const found = compiled.countsOf(callback, NONE, facts);
+        return 'verdict' in found ? found : undefined;
+      },
     }
   );
 }

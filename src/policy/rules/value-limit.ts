@@ -182,7 +182,8 @@ function judge(callback: Callback, facts: Facts, limit: Limit): RuleOutcome {
   const groups = limit.isPerAsset ? valued.map((each) => [each] as const) : [valued];
   const [first, ...others] = groups.map((group) => judgeSum(callback, facts, group, limit));
   if (first !== undefined && valued.length > 0) return allOf([first, ...others]);
-  return pass(`it ${limit.approvals === undefined ? 'moves' : 'approves'} no amount`);
+  const because = `it ${limit.approvals === undefined ? 'moves' : 'approves'} no amount`;
+  return limit.counter?.lacking(callback, facts) ?? pass(because);
 }
 
 /** Judges the sum of values. */

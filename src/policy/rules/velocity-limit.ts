@@ -102,7 +102,8 @@ rules:
               { symbol },
             ),
           );
-          return first === undefined ? pass('it moves no asset') : allOf([first, ...others]);
+          if (first !== undefined) return allOf([first, ...others]);
+          return counter.lacking(callback, facts) ?? pass('it moves no asset');
         },
       }
     );

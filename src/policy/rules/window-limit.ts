@@ -123,7 +123,8 @@ rules:
             },
           );
           if (first !== undefined) return allOf([first, ...others]);
-          return pass(`it ${approvals === undefined ? 'moves' : 'approves'} no amount`);
+          const because = `it ${approvals === undefined ? 'moves' : 'approves'} no amount`;
+          return counter.lacking(callback, facts) ?? pass(because);
         },
       }
     );

@@ -1,6 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { groupOfKey, groupedKey } from '../../../src/claims/window.ts';
 import type { SettleRequest, Store } from '../../../src/store/store.ts';
 import { type Tally, run } from '../../../tools/fuzz/policies/run.ts';
+import { sha256Hex } from '../../../src/values/canonical.ts';
 import { startBothStores } from '../../../tools/fuzz/policies/stores.ts';
 
 /*
@@ -27,8 +29,10 @@ async function faulty(change: (store: Store) => Partial<Store>): Promise<Tally> 
   });
 }
 
+/** Also previews with the fault: that a preview differs is found by itself. */
 const settling = (change: (proposal: SettleRequest['proposal']) => SettleRequest['proposal']) =>
   faulty((store) => ({
+    preview: (request) => store.preview({ ...request, proposal: change(request.proposal) }),
     settle: (request) => store.settle({ ...request, proposal: change(request.proposal) }),
   }));
 
@@ -67,5 +71,46 @@ describe('of random policies', { timeout: 4 * MINUTE_MS }, () => {
     const { differences } = await settling(change);
     expect(differences.length).toBeGreaterThan(0);
     expect(differences[0]).toContain('DIFFERS');
+  });
+
+  it('a store is found that counts each source of a group apart', async () => {
+    const apart = (request: SettleRequest): SettleRequest => {
+      const { callback, proposal } = request;
+      const claims = proposal.claims.map((claim) =>
+        claim.type === 'window' && groupOfKey(claim.key) !== undefined
+          ? {
+              ...claim,
+              key: groupedKey(
+                groupOfKey(claim.key),
+                sha256Hex(`${callback.source}${claim.key}`).slice(0, 32),
+              ),
+            }
+          : claim,
+      );
+      return { ...request, proposal: { ...proposal, claims } };
+    };
+    const { differences } = await faulty((store) => ({
+      preview: (request) => store.preview(apart(request)),
+      settle: (request) => store.settle(apart(request)),
+    }));
+    expect(differences.length).toBeGreaterThan(0);
+    expect(differences[0]).toContain('DIFFERS');
+  });
+
+  it('a store is found that gives nothing back of a released approval', async () => {
+    const { differences } = await faulty((store) => ({
+      releaseApproval: (release) => store.releaseApproval({ ...release, amounts: [] }),
+    }));
+    expect(differences.length).toBeGreaterThan(0);
+    expect(differences[0]).toContain('released');
+  });
+
+  it('a store is found that forgets a release', async () => {
+    const { differences } = await faulty(() => ({
+      releaseApproval: ({ of, by, message }) =>
+        Promise.resolve({ outcome: 'released', released: { id: of, atMs: 0, by, message } }),
+    }));
+    expect(differences.length).toBeGreaterThan(0);
+    expect(differences[0]).toContain('released');
   });
 });

@@ -1,5 +1,6 @@
 import type { Random } from '../random.ts';
 import {
+  type Counting,
   type Entry,
   type Facts,
   type Movement,
@@ -144,7 +145,7 @@ function randomRule(random: Random, kind: Kind): Rule {
   const member = kind === 'payment' ? 'userId' : 'to';
   const more = kind === 'transfer' ? 'memo' : kind === 'web3' ? 'symbol' : undefined;
   const of = more !== undefined && random.oneIn(4) ? [member, more] : [member];
-  const counting = { per: random.oneIn(2) ? [] : [member], windowMs: random.pick(WINDOWS)[0] };
+  const counting = randomCounting(random, kind, member);
   const [amount, list] = [random.pick(LIMITS), random.pick(LISTS)];
   const max = kind === 'web3' ? randomTable(random) : amount;
   const onlyApprovals = kind === 'web3' && random.oneIn(4) ? ({ onlyApprovals: true } as const) : {};
@@ -162,7 +163,10 @@ function randomRule(random: Random, kind: Kind): Rule {
       onlyNew: random.oneIn(2),
       max: 1 + random.below(2),
       ...counting,
-      per: kind !== 'transfer' || of.includes('symbol') || random.oneIn(2) ? [] : ['symbol'],
+      per:
+        counting.counter !== undefined || kind !== 'transfer' || of.includes('symbol') || random.oneIn(2)
+          ? []
+          : ['symbol'],
     },
     { name: 'allow-list', of, list },
     { name: 'deny-list', of, list },
@@ -170,6 +174,21 @@ function randomRule(random: Random, kind: Kind): Rule {
     { name: 'first-use-limit', of: [member], max, forMs: random.pick([0, 600_000]) },
     { name: 'schedule', during: random.pick(HOURS)[0] },
   ]);
+}
+
+/**
+ * Rules that share a counter must agree in the window and in what they count by, so the name says both. A limit of
+ * transactions counts each asset, the others one symbol.
+ */
+function randomCounting(random: Random, kind: Kind, member: string): Counting {
+  const [windowMs, text] = random.pick(WINDOWS);
+  const across = random.oneIn(2) ? ({ acrossGroup: true } as const) : {};
+  const place = across.acrossGroup ? 'group' : 'source';
+  if (random.oneIn(4)) {
+    const counter = `${kind === 'web3' ? 'web3' : 'coins'}-${text}-${place}`;
+    return { per: [], windowMs, counter, ...across };
+  }
+  return { per: random.oneIn(2) ? [] : [member], windowMs, ...across };
 }
 
 /** Amounts by asset. Some assets are in no table. */
@@ -261,15 +280,11 @@ const writtenMax = (max: string | Readonly<Record<string, string>>): object =>
 const approvalsOf = ({ onlyApprovals }: { readonly onlyApprovals?: true }): object =>
   onlyApprovals ? { approvals: 'only' } : {};
 
-const counted = ({
-  per,
-  windowMs,
-}: {
-  readonly per: readonly string[];
-  readonly windowMs: number | 'day';
-}): object => ({
+const counted = ({ per, windowMs, acrossGroup, counter }: Counting): object => ({
   ...(per.length > 0 && { per }),
   window: WINDOWS.find(([ms]) => ms === windowMs)?.[1],
+  ...(acrossGroup && { across: 'group' }),
+  ...(counter !== undefined && { counter }),
 });
 
 // ---- callbacks ----

@@ -1,14 +1,19 @@
+import { inspect, isDeepStrictEqual } from 'node:util';
 import { callbackKinds } from '../../../src/callback/kinds.ts';
 import { type DecideParts, decide as decideOn } from '../../../src/pipeline/decide.ts';
 import { createTrace } from '../../../src/pipeline/outcome.ts';
 import { readPolicyFiles } from '../../../src/policy/compile.ts';
+import type { CallbackReport } from '../../../src/observe/report.ts';
+import type { OrderSource } from '../../../src/orders/orders.ts';
+import { releaseApproval } from '../../../src/orders/release.ts';
+import { type LiveSimulation, simulateLive } from '../../../src/simulation/simulate-live.ts';
 import type { Release } from '../../../src/policy/release.ts';
 import { createFollower } from '../../../src/release/follow.ts';
 import { explain } from '../../../src/policy/explain.ts';
-import type { SettleRequest, SettleResult, Store } from '../../../src/store/store.ts';
+import type { SettlePreview, SettleRequest, SettleResult, Store } from '../../../src/store/store.ts';
 import { readMembers } from '../../../src/values/members.ts';
 import { type Random, anyOf, randomOf } from '../random.ts';
-import { Ledger, type Policy, decide, units } from '../reference/policies.ts';
+import { Counts, Ledger, type Policy, decide, units } from '../reference/policies.ts';
 import {
   ASSETS,
   type Asked,
@@ -53,7 +58,14 @@ export interface Tally {
   readonly differences: string[];
 }
 
+/** Each of the first has no group. The others are in groups of six. */
+const ALONE = 8;
+const GROUP_SIZE = 6;
 const SOURCES = Array.from({ length: 32 }, (_, at) => `source-${at + 1}`);
+const groupOf = (source: string): string | undefined => {
+  const at = SOURCES.indexOf(source) - ALONE;
+  return at < 0 ? undefined : `group-${Math.floor(at / GROUP_SIZE) + 1}`;
+};
 const TICKS = 60;
 const START_MS = Date.UTC(2026, 2, 2, 9, 0);
 const DIFFERENCES_MAX = 5;
@@ -76,8 +88,12 @@ interface Lane {
   readonly random: Random;
   readonly ledger: Ledger;
   readonly asked: Asked[];
+  /** By id, what was approved and neither refused nor released since. */
+  readonly approved: Map<string, Asked>;
   /** For a report. */
   readonly history: string[];
+  /** Whether a store said something else. Nothing after that can be compared. */
+  differs: boolean;
 }
 
 async function runRound(options: RunOptions, round: number, tally: Tally): Promise<void> {
@@ -86,13 +102,23 @@ async function runRound(options: RunOptions, round: number, tally: Tally): Promi
   const { policies, release } = validPolicies(random);
   let nowMs = START_MS;
   const stores = await open(() => nowMs);
-  const lanes = SOURCES.map((source): Lane => ({
-    source,
-    random: randomOf(random.below(2 ** 31)),
-    ledger: new Ledger(),
-    asked: [],
-    history: [],
-  }));
+  const groups = new Map<string, Counts>();
+  const lanes = SOURCES.map((source): Lane => {
+    const group = groupOf(source);
+    const counts = group === undefined ? undefined : (groups.get(group) ?? new Counts());
+    if (group !== undefined && counts !== undefined) groups.set(group, counts);
+    return {
+      source,
+      random: randomOf(random.below(2 ** 31)),
+      ledger: new Ledger(counts),
+      asked: [],
+      approved: new Map(),
+      history: [],
+      differs: false,
+    };
+  });
+  // What the sources of a group are asked depends on the order.
+  const inTurn = [...Map.groupBy(lanes, ({ source }) => groupOf(source) ?? source).values()];
   try {
     const deciders = await Promise.all(stores.map((each) => decider(each, release, () => nowMs)));
     const prices = new Map<string, { readonly price: bigint; readonly asOfMs: number }>();
@@ -110,11 +136,19 @@ async function runRound(options: RunOptions, round: number, tally: Tally): Promi
           history.push(`${nowMs} price of ${symbol} ${price}`);
         }
       }
-      await Promise.all(lanes.map((lane) => step({ lane, tick, nowMs, policies, stores, deciders, tally })));
+      await Promise.all(
+        inTurn.map(async (together) => {
+          for (const lane of together) {
+            if (together.some(({ differs }) => differs)) break;
+            await step({ lane, tick, nowMs, policies, stores, deciders, tally });
+          }
+        }),
+      );
     }
-    const different = lanes.find(({ history }) => history.at(-1)?.includes('DIFFERS'));
+    const different = inTurn.find((together) => together.some(({ differs }) => differs));
     if (different !== undefined) {
-      const text = `--seed ${seed} --round ${round}\n${writtenPolicies(policies)}\n${different.history.join('\n')}`;
+      const histories = different.map(({ source, history }) => `${source}\n${history.join('\n')}`);
+      const text = `--seed ${seed} --round ${round}\n${writtenPolicies(policies)}\n${histories.join('\n')}`;
       tally.differences.push(text);
     }
   } finally {
@@ -145,8 +179,17 @@ interface Step {
 
 /** Mostly asks one callback; now and then a list changes before. */
 async function step({ lane, tick, nowMs, policies, stores, deciders, tally }: Step): Promise<void> {
-  const { source, random, ledger, asked, history } = lane;
-  if (history.at(-1)?.includes('DIFFERS') === true) return;
+  const { source, random, ledger, asked, approved, history } = lane;
+  const failed = random.oneIn(12) ? anyOf(random, [...approved.values()]) : undefined;
+  if (failed !== undefined) {
+    const { facts } = failed;
+    const { kind, id } = facts;
+    const request = { source, kind, id, members: {}, message: 'it failed', by: 'fuzz' };
+    await Promise.all(stores.map(({ store }) => releaseApproval(store, RELEASING, request)));
+    ledger.release(facts);
+    approved.delete(id);
+    history.push(`${nowMs} released ${kind} ${id}`);
+  }
   if (random.oneIn(6)) {
     const { list, value } = randomListed(random);
     const had = ledger.lists.get(list) ?? new Map<string, number>();
@@ -170,11 +213,14 @@ async function step({ lane, tick, nowMs, policies, stores, deciders, tally }: St
   if (before === undefined) asked.push(one);
   else tally.again++;
   const { approves, took } = decide(policies, one.facts, ledger, nowMs);
+  if (approves) approved.set(one.facts.id, one);
+  else approved.delete(one.facts.id);
   const expected = approves ? `SUCCESS by ${took.join()}` : 'FAILURE';
   const came = await Promise.all(deciders.map(({ decides }) => decides(source, one)));
   tally.steps++;
   if (approves) tally.approved++;
   const isSame = came.every(({ said }) => said === expected);
+  lane.differs = !isSame;
   const others = came.map(({ said, because }, at) => `${stores[at]?.name} ${said}, ${because}`);
   const said = isSame ? expected : `DIFFERS: ${expected}, but ${others.join('; ')}`;
   history.push(`${nowMs} ${JSON.stringify({ ...one.wire, scheme: one.facts.scheme })} ${said}`);
@@ -198,15 +244,22 @@ async function decider({ store }: OpenStore, release: Release, clock: () => numb
   const ask: DecideParts['ask'] = () => Promise.reject(new Error('no rule here asks anybody'));
   // Each source asks one question at a time.
   const took = new Map<string, string>();
+  const previews = new Map<string, SettlePreview>();
   const watched: Store = {
     ...store,
+    async preview(request) {
+      const result = await store.preview(request);
+      previews.set(request.callback.source, result);
+      return result;
+    },
     async settle(request) {
       const result = await store.settle(request);
       if ('claims' in result) took.set(request.callback.source, takenBy(request, result));
+      expectPreviewed(previews.get(request.callback.source), result);
       return result;
     },
   };
-  const parts: DecideParts = { store: watched, policies, ask, clock, answerTimeoutMs: 60_000 };
+  const parts: DecideParts = { store: watched, policies, ask, groupOf, clock, answerTimeoutMs: 60_000 };
   const decides: Decider['decides'] = async (source, { facts: { kind, scheme }, wire }) => {
     const body = JSON.stringify(wire);
     const decoded = readMembers(body);
@@ -222,16 +275,35 @@ async function decider({ store }: OpenStore, release: Release, clock: () => numb
       plaintext: undefined,
     } as const;
     const { callback } = parsed;
+    const simulated = await simulateLive(parts, callback, sender.scheme);
     const { verdict, report } = await decideOn(parts, createTrace(arrivalOf(source), 0), {
       callback,
       body,
       sender,
       address: '127.0.0.1',
     });
+    const wasSimulated =
+      simulated.verdict === verdict && simulated.code === report.code && isSameRule(simulated, report);
     const said = verdict === 'SUCCESS' ? `${verdict} by ${took.get(source) ?? ''}` : verdict;
-    return { said, because: report.because };
+    return {
+      said: wasSimulated
+        ? said
+        : `${said}, but simulated ${simulated.verdict} ${simulated.code}: ${simulated.because}`,
+      because: report.because,
+    };
   };
   return { decides, refresh: policies.refresh };
+}
+
+/** Throws unless all of the result was previewed, but for the journal entry. */
+function expectPreviewed(previewed: SettlePreview | undefined, settled: SettleResult): void {
+  const expected = 'id' in settled ? { ...settled, id: '' } : settled;
+  if (isDeepStrictEqual({ ...previewed, ...('id' in settled && { id: '' }) }, expected)) return;
+  throw new Error(`previewed ${inspect(previewed)}, but settled ${inspect(settled)}`);
+}
+
+function isSameRule({ deciding }: LiveSimulation, { rule }: CallbackReport): boolean {
+  return rule === (deciding && `${deciding.policy}/${deciding.rule}`);
 }
 
 /** What the explanation says of each `any` of a policy: the number of the alternative, 0 for none. */
@@ -249,6 +321,12 @@ function takenBy(
 }
 
 const SCHEMES = ['md5', 'rsa'] as const;
+
+const RELEASING: readonly OrderSource[] = SOURCES.map((name) => ({
+  name,
+  kinds: ['payment', 'transfer', 'web3'],
+  schemes: SCHEMES,
+}));
 
 const arrivalOf = (source: string): Parameters<typeof createTrace>[0] => ({
   requestId: 'fuzz',

@@ -23,10 +23,14 @@ export interface When {
   readonly not?: When;
 }
 
-interface Counting {
+export interface Counting {
   readonly per: readonly string[];
   /** The length of a rolling window, or a calendar day in UTC. */
   readonly windowMs: number | 'day';
+  /** Counts for all sources of the group together. */
+  readonly acrossGroup?: true;
+  /** The name of a count that rules of several policies share. */
+  readonly counter?: string;
 }
 
 /** One amount, or with `by: asset` an amount for each. */
@@ -136,10 +140,8 @@ interface Left {
   readonly value: string;
 }
 
-/** All that one source's decisions depend on. */
-export class Ledger {
-  readonly lists = new Map<string, Map<string, number>>();
-  prices: ReadonlyMap<string, Price> = new Map();
+/** What the approvals of a source, or of a group of sources, have left. */
+export class Counts {
   #left: Left[] = [];
   readonly #firsts = new Map<string, number>();
 
@@ -157,6 +159,41 @@ export class Ledger {
 
   mark(mark: string, atMs: number): void {
     if (!this.#firsts.has(mark)) this.#firsts.set(mark, atMs);
+  }
+
+  /** Sums are given back. Values stay counted, because other approvals may count them as well. */
+  giveBack(subject: string): void {
+    this.#left = this.#left.filter((each) => each.subject !== subject || each.value !== '');
+  }
+}
+
+/** All that one source's decisions depend on. */
+export class Ledger {
+  readonly lists = new Map<string, Map<string, number>>();
+  prices: ReadonlyMap<string, Price> = new Map();
+  readonly own = new Counts();
+  /** The counts of the source's group; undefined without a group. */
+  readonly group: Counts | undefined;
+  readonly #released = new Set<string>();
+
+  constructor(group?: Counts) {
+    this.group = group;
+  }
+
+  /** An approved operation failed. */
+  release(facts: Facts): void {
+    const subject = subjectOf(facts);
+    this.#released.add(subject);
+    this.own.giveBack(subject);
+    this.group?.giveBack(subject);
+  }
+
+  isReleased(facts: Facts): boolean {
+    return this.#released.has(subjectOf(facts));
+  }
+
+  countsOf({ acrossGroup }: Counting): Counts | undefined {
+    return acrossGroup === true ? this.group : this.own;
   }
 }
 
@@ -262,6 +299,7 @@ function isDuring([from, to]: readonly [number, number], atMs: number): boolean 
 type Need =
   | {
       readonly kind: 'sum';
+      readonly counts: Counts;
       readonly key: string;
       readonly amount: bigint;
       readonly max: bigint;
@@ -279,9 +317,16 @@ type Need =
       readonly texts: readonly string[];
       readonly forMs: number;
     }
-  | { readonly kind: 'known'; readonly mark: string; readonly forMs: number; readonly isLittle: boolean }
+  | {
+      readonly kind: 'known';
+      readonly counts: Counts;
+      readonly mark: string;
+      readonly forMs: number;
+      readonly isLittle: boolean;
+    }
   | {
       readonly kind: 'distinct';
+      readonly counts: Counts;
       readonly key: string;
       readonly values: readonly string[];
       /** The marks of the values, with `only: new`. */
@@ -339,7 +384,10 @@ const PASSES: Came = { sure: true, needs: [] };
 const passes = (met: boolean): Came => (met ? PASSES : 'fails');
 
 function ofRule(rule: Rule, of: Case, place: Place): Came {
-  const { facts, atMs } = of;
+  const { facts, ledger, atMs } = of;
+  const counts = 'windowMs' in rule ? ledger.countsOf(rule) : ledger.own;
+  // A rule counts across the group of a source that has none.
+  if (counts === undefined) return 'fails';
   switch (rule.name) {
     case 'pass':
       return PASSES;
@@ -362,7 +410,7 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
         if (all?.every(({ max }) => max >= 0n) !== true) return undefined;
         return all.map(({ coin, ...more }): Need => {
           const key = keyOf(rule.name, [coin, rule.onlyApprovals], rule, place, values);
-          return { kind: 'sum', key, ...more, counting: rule };
+          return { kind: 'sum', counts, key, ...more, counting: rule };
         });
       });
     }
@@ -372,12 +420,12 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
         const amount = totalOf(of, movements, rule.maxAgeMs);
         if (amount === undefined) return undefined;
         const key = keyOf(rule.name, rule.onlyApprovals, rule, place, values);
-        return [{ kind: 'sum', key, amount, max: units(rule.max), counting: rule }];
+        return [{ kind: 'sum', counts, key, amount, max: units(rule.max), counting: rule }];
       });
     case 'velocity-limit':
       return forEach(rule.per, of, (values) => {
         const key = keyOf(rule.name, '', rule, place, values);
-        return [{ kind: 'sum', key, amount: UNIT, max: units(rule.max), counting: rule }];
+        return [{ kind: 'sum', counts, key, amount: UNIT, max: units(rule.max), counting: rule }];
       });
     case 'allow-list':
     case 'deny-list': {
@@ -396,7 +444,7 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
         if (all?.every(({ max }) => max >= 0n) !== true) return undefined;
         return all.map(({ asset, sum, max }): Need => {
           const mark = JSON.stringify(['known', place.policy, rule.of, asset, values]);
-          return { kind: 'known', mark, forMs: rule.forMs, isLittle: sum <= max };
+          return { kind: 'known', counts, mark, forMs: rule.forMs, isLittle: sum <= max };
         });
       });
     case 'distinct-limit': {
@@ -405,10 +453,10 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
       if (texts === undefined) return 'fails';
       return forEach(per, of, (values) => {
         const key = keyOf(rule.name, [members, onlyNew], rule, place, values);
-        const marks = texts.map((text) => JSON.stringify(['new', place, members, per, values, text]));
-        return [
-          { kind: 'distinct', key, values: texts, marks: onlyNew ? marks : undefined, max, counting: rule },
-        ];
+        const owner = rule.counter ?? place;
+        const marks = texts.map((text) => JSON.stringify(['new', owner, members, per, values, text]));
+        const marked = onlyNew ? marks : undefined;
+        return [{ kind: 'distinct', counts, key, values: texts, marks: marked, max, counting: rule }];
       });
     }
     default:
@@ -466,11 +514,12 @@ function textsOf(
 function keyOf(
   rule: string,
   more: unknown,
-  { per, windowMs }: Counting,
+  { per, windowMs, acrossGroup, counter }: Counting,
   { policy, around }: Place,
   values: readonly string[],
 ): string {
-  return JSON.stringify([rule, more, policy, per, windowMs, around, values]);
+  const owner = counter === undefined ? [policy, around] : counter;
+  return JSON.stringify([rule, more, owner, per, windowMs, acrossGroup, values]);
 }
 
 // ---- the decision ----
@@ -493,6 +542,7 @@ export interface Decided {
 
 /** What is decided. An approval leaves what it reserves in the ledger. */
 export function decide(policies: readonly Policy[], facts: Facts, ledger: Ledger, atMs: number): Decided {
+  if (ledger.isReleased(facts)) return { approves: false, took: [] };
   const search = new Search({ facts, ledger, atMs });
   const took: number[] = [];
   let [covered, refused] = [false, false];
@@ -518,6 +568,7 @@ export function decide(policies: readonly Policy[], facts: Facts, ledger: Ledger
 }
 
 type Found = Exclude<Need, { readonly kind: 'one' }>;
+type CountNeed = Extract<Need, { readonly kind: 'sum' | 'distinct' }>;
 
 /** What the needs of one callback find, and what they would reserve. */
 class Search {
@@ -551,9 +602,9 @@ class Search {
     const { ledger, atMs } = this.#case;
     switch (need.kind) {
       case 'sum': {
-        const counting = ledger.counting(need.key, atMs);
-        const before = counting.reduce((sum, { amount }) => sum + amount, 0n) + this.#asked(need.key);
-        if (this.#hasReserved(need.key)) return !isAlternative || before <= need.max;
+        const counting = need.counts.counting(need.key, atMs);
+        const before = counting.reduce((sum, { amount }) => sum + amount, 0n) + this.#asked(need);
+        if (this.#hasReserved(need)) return !isAlternative || before <= need.max;
         return before + need.amount <= need.max;
       }
       case 'listed': {
@@ -565,12 +616,12 @@ class Search {
         return need.texts.every((text) => (list?.get(text) ?? Infinity) + need.forMs <= atMs);
       }
       case 'known':
-        return need.isLittle || (ledger.firstMs(need.mark) ?? Infinity) + need.forMs <= atMs;
+        return need.isLittle || (need.counts.firstMs(need.mark) ?? Infinity) + need.forMs <= atMs;
       case 'distinct': {
         const { known, counted } = this.#distinct(need);
         const further = need.values.length - known.length;
         if (further === 0 && need.marks !== undefined) return true;
-        if (further === 0 && !isAlternative && this.#hasReserved(need.key)) return true;
+        if (further === 0 && !isAlternative && this.#hasReserved(need)) return true;
         return counted.size + further <= need.max;
       }
       default:
@@ -578,53 +629,53 @@ class Search {
     }
   }
 
-  #distinct({ key, values, marks }: Extract<Need, { readonly kind: 'distinct' }>) {
-    const { ledger, atMs } = this.#case;
-    const counted = new Set(ledger.counting(key, atMs).map(({ value }) => value));
+  #distinct({ counts, key, values, marks }: Extract<Need, { readonly kind: 'distinct' }>) {
+    const counted = new Set(counts.counting(key, this.#case.atMs).map(({ value }) => value));
     const known = values.filter((value, at) =>
-      marks === undefined ? counted.has(value) : ledger.firstMs(marks[at] ?? '') !== undefined,
+      marks === undefined ? counted.has(value) : counts.firstMs(marks[at] ?? '') !== undefined,
     );
     return { known, counted };
   }
 
   /** What the callback's other needs ask of the same count. */
-  #asked(key: string): bigint {
+  #asked(of: CountNeed): bigint {
     return this.#taken.reduce(
       (sum, need) =>
-        need.kind === 'sum' && need.key === key && !this.#hasReserved(key) ? sum + need.amount : sum,
+        need.kind === 'sum' && need.key === of.key && !this.#hasReserved(of) ? sum + need.amount : sum,
       0n,
     );
   }
 
-  #hasReserved(key: string): boolean {
-    const { ledger, facts, atMs } = this.#case;
-    return ledger.counting(key, atMs).some(({ subject }) => subject === subjectOf(facts));
+  #hasReserved({ counts, key }: CountNeed): boolean {
+    const { facts, atMs } = this.#case;
+    return counts.counting(key, atMs).some(({ subject }) => subject === subjectOf(facts));
   }
 
   reserve(): void {
-    const { ledger, facts, atMs } = this.#case;
-    const left: Omit<Left, 'subject' | 'atMs'>[] = [];
-    const marks: string[] = [];
+    const { facts, atMs } = this.#case;
+    const left: (Omit<Left, 'subject' | 'atMs'> & { readonly counts: Counts })[] = [];
+    const marks: { readonly counts: Counts; readonly mark: string }[] = [];
     for (const need of this.#taken) {
-      if (need.kind === 'known') marks.push(need.mark);
-      if (need.kind === 'sum' && !this.#hasReserved(need.key)) {
+      if (need.kind === 'known') marks.push(need);
+      if (need.kind === 'sum' && !this.#hasReserved(need)) {
         left.push({ ...need, value: '', untilMs: untilMs(need.counting, atMs, false) });
       }
       if (need.kind === 'distinct') {
-        marks.push(...(need.marks ?? []));
+        const { counts, key } = need;
+        marks.push(...(need.marks ?? []).map((mark) => ({ counts, mark })));
         const { known } = this.#distinct(need);
-        if (known.length === need.values.length && this.#hasReserved(need.key)) continue;
+        if (known.length === need.values.length && this.#hasReserved(need)) continue;
         const added =
           need.marks === undefined ? need.values : need.values.filter((value) => !known.includes(value));
         const until = untilMs(need.counting, atMs, true);
-        left.push(...added.map((value) => ({ key: need.key, amount: 0n, value, untilMs: until })));
+        left.push(...added.map((value) => ({ counts, key, amount: 0n, value, untilMs: until })));
       }
     }
     const subject = subjectOf(facts);
-    for (const { key, amount, value, untilMs: until } of left) {
-      ledger.leave({ key, amount, value, untilMs: until, subject, atMs });
+    for (const { counts, key, amount, value, untilMs: until } of left) {
+      counts.leave({ key, amount, value, untilMs: until, subject, atMs });
     }
-    for (const mark of marks) ledger.mark(mark, atMs);
+    for (const { counts, mark } of marks) counts.mark(mark, atMs);
   }
 }
 
