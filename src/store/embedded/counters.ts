@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Window, type WindowClaim, groupOfKey } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
 import type { CountedReservation } from '../store.ts';
@@ -7,8 +7,10 @@ import { amount, integer, text } from './rows.ts';
 type Counted = Pick<WindowClaim, 'key' | 'window'>;
 
 export interface Counters {
-  /** The sum of the amounts in a counter's window. */
+  /** The sum of the amounts in a counter's window. Evicts buckets that no longer count. */
   used(source: string, claim: Counted, nowMs: number): Amount;
+  /** What {@link used} would return. Reads only. */
+  look(source: string, claim: Counted, nowMs: number): Amount;
   /**
    * `held` is the result of {@link used} in this transaction, plus the amounts of earlier claims of the same
    * request on this counter. Returns the instant from which the amount no longer counts.
@@ -29,17 +31,7 @@ export interface Counters {
 
 /** Counters of approved amounts. Each has a running total, so that a check does not sum the whole window. */
 export function createCounters(connection: DatabaseSync): Counters {
-  // The end of the first bucket shows, without a second query, whether a bucket must be evicted.
-  const find = connection.prepare(
-    `SELECT total,
-       (SELECT end_ms FROM bucket WHERE bucket.source = counter.source AND bucket.key = counter.key
-        ORDER BY end_ms LIMIT 1) AS first_ms
-     FROM counter WHERE source = ? AND key = ?`,
-  );
-  const evict = connection.prepare(
-    'DELETE FROM bucket WHERE source = ? AND key = ? AND end_ms <= ? RETURNING amount',
-  );
-  const retotal = connection.prepare('UPDATE counter SET total = ? WHERE source = ? AND key = ?');
+  const { find, retotal, used, look } = createSums(connection);
   const save = connection.prepare(
     `INSERT INTO counter (source, key, total, expires_ms) VALUES (?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET total = excluded.total, expires_ms = max(expires_ms, excluded.expires_ms)`,
@@ -55,18 +47,6 @@ export function createCounters(connection: DatabaseSync): Counters {
   const dropBuckets = connection.prepare('DELETE FROM bucket WHERE source = ? AND key = ?');
   const drop = connection.prepare('DELETE FROM counter WHERE source = ? AND key = ?');
 
-  const used: Counters['used'] = (of, { key, window }, nowMs) => {
-    const source = ownerOf(of, key);
-    const row = find.get(source, key);
-    if (row === undefined) return 0n;
-    const { horizonMs } = bucketOf(window, nowMs);
-    if (row['first_ms'] === null || integer(row, 'first_ms') > horizonMs) return amount(row, 'total');
-    const evicted = evict.all(source, key, horizonMs);
-    const total = evicted.reduce((rest, bucket) => rest - amount(bucket, 'amount'), amount(row, 'total'));
-    retotal.run(String(total), source, key);
-    return total;
-  };
-
   const inBucket = (
     source: string,
     { key, bucketEndMs }: Pick<CountedReservation, 'key' | 'bucketEndMs'>,
@@ -77,6 +57,7 @@ export function createCounters(connection: DatabaseSync): Counters {
 
   return {
     used,
+    look,
     has: (source, reservation) => inBucket(source, reservation) >= reservation.amount,
     giveBack(of, reservation) {
       const { key, bucketEndMs } = reservation;
@@ -103,6 +84,46 @@ export function createCounters(connection: DatabaseSync): Counters {
   };
 }
 
+function createSums(connection: DatabaseSync) {
+  // The end of the first bucket shows, without a second query, whether a bucket must be evicted.
+  const find = connection.prepare(
+    `SELECT total,
+       (SELECT end_ms FROM bucket WHERE bucket.source = counter.source AND bucket.key = counter.key
+        ORDER BY end_ms LIMIT 1) AS first_ms
+     FROM counter WHERE source = ? AND key = ?`,
+  );
+  const past = connection.prepare('SELECT amount FROM bucket WHERE source = ? AND key = ? AND end_ms <= ?');
+  const evict = connection.prepare(
+    'DELETE FROM bucket WHERE source = ? AND key = ? AND end_ms <= ? RETURNING amount',
+  );
+  const retotal = connection.prepare('UPDATE counter SET total = ? WHERE source = ? AND key = ?');
+  /** `take` returns the buckets that no longer count, and `save` gets the total without them. */
+  const sum = (
+    of: string,
+    { key, window }: Counted,
+    nowMs: number,
+    { take, save: saveTotal }: { readonly take: StatementSync; readonly save?: StatementSync },
+  ): Amount => {
+    const source = ownerOf(of, key);
+    const row = find.get(source, key);
+    if (row === undefined) return 0n;
+    const { horizonMs } = bucketOf(window, nowMs);
+    if (row['first_ms'] === null || integer(row, 'first_ms') > horizonMs) return amount(row, 'total');
+    const buckets = take.all(source, key, horizonMs);
+    const total = buckets.reduce((rest, bucket) => rest - amount(bucket, 'amount'), amount(row, 'total'));
+    saveTotal?.run(String(total), source, key);
+    return total;
+  };
+  const evicting = { take: evict, save: retotal };
+  const looking = { take: past };
+  return {
+    find,
+    retotal,
+    used: (source: string, claim: Counted, nowMs: number) => sum(source, claim, nowMs, evicting),
+    look: (source: string, claim: Counted, nowMs: number) => sum(source, claim, nowMs, looking),
+  };
+}
+
 /** The rows of what a group shares belong to no source, so each source of the group finds them. */
 export const ownerOf = (source: string, key: string): string => (groupOfKey(key) === undefined ? source : '');
 
@@ -118,7 +139,8 @@ interface Bucket {
 
 function bucketOf(window: Window, nowMs: number): Bucket {
   if (window.type === 'calendar') {
-    return { endMs: window.endMs, horizonMs: window.startMs, expiresMs: window.endMs };
+    const { startMs, endMs } = window;
+    return { endMs, horizonMs: nowMs < endMs ? startMs : endMs, expiresMs: endMs };
   }
   const endMs = (Math.floor(nowMs / window.bucketMs) + 1) * window.bucketMs;
   return { endMs, horizonMs: nowMs - window.lengthMs, expiresMs: endMs + window.lengthMs };

@@ -443,6 +443,11 @@ export function describeApprovalReleases(open: OpenStore): void {
       // Within the calendar period and beyond it, within a bucket and beyond all of a window.
       ms: fc.constantFrom(0, 1, 400, 1100, 20_000, MINUTE_MS, HOUR_MS - 1, 2 * HOUR_MS),
     });
+    const releasedAsItsPeriodEnds = [
+      { subject: 0, claims: [{ window: 3, counter: 0, amount: '1' }], ms: 0 },
+      { subject: 0, claims: [], ms: HOUR_MS - 1 },
+      { subject: 0, claims: [], ms: 1 },
+    ];
     let [given, kept, runs] = [0, 0, 0];
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), fc.nat(11), async (steps, at) => {
@@ -490,7 +495,7 @@ export function describeApprovalReleases(open: OpenStore): void {
           }
         }
       }),
-      { numRuns: 25 },
+      { numRuns: 25, examples: [[releasedAsItsPeriodEnds, 2]] },
     );
     expect(kept).toBe(0);
     expect(given).toBeGreaterThan(10);
