@@ -61,6 +61,8 @@ export interface TestServiceOptions {
   readonly policies?: Readonly<Record<string, string>>;
   /** Settings over those below, top level by top level. */
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** The group of both sources. */
+  readonly group?: string;
   readonly clock?: Clock;
   /** How far that clock is believed; anywhere without it. */
   readonly clockBounds?: Readonly<Record<string, string>>;
@@ -148,6 +150,7 @@ export function writeServiceFolder(options: TestServiceOptions = {}): string {
   write('platform.pem', pem.platformPublic);
   write('merchant.pem', pem.merchantPrivate);
   const file = (name: string): { file: string } => ({ file: join(folder, name) });
+  const inGroup = options.group === undefined ? {} : { group: options.group };
   const settings = {
     public: { port: '0' },
     ops: { port: '0' },
@@ -165,6 +168,7 @@ export function writeServiceFolder(options: TestServiceOptions = {}): string {
     sources: [
       {
         name: 'shop',
+        ...inGroup,
         callback: 'payment',
         appKey: 'test-shop',
         signatures: [
@@ -175,6 +179,7 @@ export function writeServiceFolder(options: TestServiceOptions = {}): string {
       },
       {
         name: 'vault',
+        ...inGroup,
         callback: 'cosigner',
         paths: { withdraw: '/cosigner/withdraw', web3: '/cosigner/web3' },
         authenticate: [{ header: { name: 'authorization', secret: file('vault.token') } }],

@@ -53,6 +53,10 @@ interface Parameters {
   readonly per: readonly Member[];
   readonly window: '10m' | '1h' | '400d' | 'day' | 'year';
   readonly max: Bound;
+  /** Whether both sources count together: they are of one group. */
+  readonly across?: 'group';
+  /** The name of a count that rules share. */
+  readonly counter?: string;
 }
 type Kinds = {
   readonly 'amount-limit': { readonly max: Bound };
@@ -182,7 +186,9 @@ const generous: readonly PolicySpec[] = [
   },
 ];
 
-const valueIn = (window: '1h' | 'day', max: string): RuleSpec => ({
+type Shared = Pick<Parameters, 'across'>;
+const valueIn = (window: '1h' | 'day', max: string, shared: Shared = {}): RuleSpec => ({
+  ...shared,
   type: 'value-limit',
   per: window === '1h' ? ['userId'] : [],
   window,
@@ -297,7 +303,13 @@ const patient: readonly PolicySpec[] = [
 ];
 
 const sums = (max: string): RuleSpec => ({ type: 'window-limit', per: ['userId'], window: '1h', max });
-const paidTo = (max: string): RuleSpec => ({ type: 'window-limit', per: ['to'], window: '1h', max });
+const paidTo = (max: string, shared: Shared = {}): RuleSpec => ({
+  ...shared,
+  type: 'window-limit',
+  per: ['to'],
+  window: '1h',
+  max,
+});
 const payees = (max: string): RuleSpec => ({
   type: 'distinct-limit',
   of: ['to', 'memo'],
@@ -475,15 +487,101 @@ const moving: readonly PolicySpec[] = [
     ],
   },
 ];
+
+const requests: Pick<Parameters, 'per' | 'window' | 'across' | 'counter'> = {
+  per: [],
+  window: '10m',
+  across: 'group',
+  counter: 'requests',
+};
+const spent = { ...requests, window: '1h', counter: 'spent' } as const;
+const coins: RuleSpec = {
+  ...requests,
+  type: 'distinct-limit',
+  of: ['symbol'],
+  window: '1h',
+  max: '2',
+  counter: 'coins',
+};
+const newCoins: RuleSpec = {
+  ...requests,
+  type: 'distinct-limit',
+  of: ['symbol'],
+  only: 'new',
+  window: 'day',
+  max: '1',
+  counter: 'new-coins',
+};
+
+/** Limits that both sources share, over payments, withdrawals and all that transactions move. */
+const together: readonly PolicySpec[] = [
+  {
+    policy: 'payments',
+    callback: 'payment',
+    rules: [
+      { ...requests, type: 'velocity-limit', max: '6' },
+      { ...spent, type: 'window-limit', max: { USDT: '2500', BTC: '615' } },
+      coins,
+      { ...newCoins, observe: true },
+    ],
+  },
+  {
+    policy: 'payers',
+    callback: 'payment',
+    symbol: 'USDT',
+    rules: [
+      { ...spent, type: 'window-limit', counter: 'paid', per: ['userId'], max: '2000' },
+      valueIn('day', '4000', { across: 'group' }),
+    ],
+  },
+  {
+    policy: 'transfers',
+    callback: 'transfer',
+    rules: [
+      { ...requests, type: 'velocity-limit', max: '4' },
+      { ...spent, type: 'window-limit', max: { ETH: '20', BTC: '615' } },
+      coins,
+      newCoins,
+    ],
+  },
+  {
+    policy: 'payees',
+    callback: 'transfer',
+    symbol: 'ETH',
+    rules: [
+      {
+        type: 'any',
+        entries: [
+          { type: 'all', entries: [partners, paidTo('12', { across: 'group' })] },
+          { type: 'velocity-limit', per: ['to'], window: '1h', max: '1', across: 'group' },
+        ],
+      },
+    ],
+  },
+  {
+    policy: 'contracts',
+    callback: 'web3',
+    movements: true,
+    rules: [
+      { ...requests, type: 'velocity-limit', max: '5' },
+      { ...spent, type: 'window-limit', max: { USDT: '2500', ETH: '20' } },
+    ],
+  },
+];
 const ASSETS = {
   ETH: { chain: 'evm', decimals: '18' },
   USDT: { chain: 'evm', decimals: '6', contracts: { ETH: TOKEN } },
 };
 
+/** Whether callbacks of one source count for the other under the revision. */
+export const countsTogether = (revision: number | undefined): boolean =>
+  revision !== undefined && revisions[revision]?.specs === together;
+
 const all = [everyday, strict, generous, announced, bySymbol, patient, alternatives, occasional];
 export const revisions = [
   ...all.map((specs) => ({ specs, release: releaseOf(specs) })),
   { specs: moving, release: releaseOf(moving, ASSETS) },
+  { specs: together, release: releaseOf(together, ASSETS) },
 ];
 
 /** The file's YAML is JSON. */

@@ -384,7 +384,8 @@ function judge(
       if (entry === undefined) return 'refuses';
       const onlyNew = rule.only === 'new';
       const counts = rule.per.map((member) => asked[member]).join('|');
-      const base = [policy.policy, rule.of.join(), JSON.stringify(scope), rule.per.join(), counts].join('|');
+      const owner = ownerOf(policy, { ...rule, scope }, asked);
+      const base = [owner, rule.of.join(), rule.per.join(), counts].join('|');
       const counter = `${base}|${rule.window}|${onlyNew}`;
       const value = `${base}|${entry}`;
       return { type: 'distinct', counter, value, max: Number(rule.max), window: rule.window, onlyNew };
@@ -454,20 +455,33 @@ interface Counting {
   readonly window: WindowName;
   /** The symbol, where each has a count of its own. */
   readonly by?: string;
+  readonly across?: 'group';
+  readonly counter?: string;
   /** The conditions around, for each of which there is a count of its own. */
   readonly scope: readonly WhenSpec[];
 }
 
+/** Whose count it is: of rules that share it or of one policy, and of all sources or of one. */
+function ownerOf(
+  { policy, movements }: PolicySpec,
+  { across, counter, scope }: Pick<Counting, 'across' | 'counter' | 'scope'>,
+  { source }: Asked,
+): string {
+  const rules = counter ?? `${policy} ${String(movements)} ${JSON.stringify(scope)}`;
+  return `${rules}|${across === undefined ? source : 'all'}`;
+}
+
 function counted(
-  { policy, symbol = '', movements }: PolicySpec,
-  { type, per, window, by, scope }: Counting,
+  policy: PolicySpec,
+  counting: Counting,
   asked: Asked,
   sum: { readonly amount: Amount; readonly max: Amount },
 ): Said {
+  const { type, per, window, by } = counting;
   // A value has no coin, and a table has one for each of its counts already.
-  const coin = type === 'value-limit' ? '' : by === undefined ? `all ${symbol}` : `each ${by}`;
+  const coin = type === 'value-limit' ? '' : by === undefined ? `all ${policy.symbol ?? ''}` : `each ${by}`;
   const counts = per.map((member) => `${member} ${asked[member]}`);
-  const counter = [policy, String(movements), coin, type, window, JSON.stringify(scope), ...counts].join('|');
+  const counter = [ownerOf(policy, counting, asked), coin, type, window, ...counts].join('|');
   return { type: 'window', counter, window, ...sum };
 }
 
@@ -481,7 +495,7 @@ function valued(
   const max = amountOf(rule.max);
   const { window, per = [] } = rule;
   if (window === undefined) return value <= max ? 'passes' : 'refuses afresh';
-  return counted(policy, { type: rule.type, per, window, scope }, asked, { amount: value, max });
+  return counted(policy, { ...rule, per, window, scope }, asked, { amount: value, max });
 }
 
 /** The value; undefined without a price that is new enough. */

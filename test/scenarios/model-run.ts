@@ -4,6 +4,8 @@ import type { JournalEntry, Store } from '../../src/store/store.ts';
 import { faultsOf } from './audit-claims.ts';
 import type { Asked } from './model-asked.ts';
 import { type Foretold, SourceModel } from './model.ts';
+import { countsTogether } from './model-policies.ts';
+import type { Reservation } from './model-state.ts';
 import {
   type Made,
   type Models,
@@ -48,17 +50,31 @@ export interface Outcomes {
 
 /** Runs a script on the services and on the model, and compares them after every step. */
 export async function runScript(rig: Rig, commands: readonly Command[]): Promise<Outcomes> {
+  const reserved: Reservation[] = [];
   const run: Run = {
     rig,
-    models: { shop: new SourceModel(), vault: new SourceModel() },
+    models: { shop: new SourceModel(reserved), vault: new SourceModel(reserved) },
     seen: { shop: '', vault: '' },
   };
   for (const command of commands) {
     if (command.type === 'advance') rig.advance(command.ms);
     else if (command.type === 'reopen') await rig.reopen();
     else {
-      const burst = command.type === 'burst' ? command.callbacks : [];
-      await step(run, burst, command.type === 'burst' ? command.meanwhile : command.change);
+      const { callbacks, meanwhile } =
+        command.type === 'burst' ? command : { callbacks: [], meanwhile: command.change };
+      if (mayCountTogether(run.models, meanwhile)) {
+        // No journal tells the order of callbacks of different sources, so only those of one come at once.
+        const [first, second] = sourceOf(meanwhile) === 'vault' ? sources.toReversed() : sources;
+        await step(
+          run,
+          callbacks.filter(({ source }) => source === first),
+          meanwhile,
+        );
+        await step(
+          run,
+          callbacks.filter(({ source }) => source === second),
+        );
+      } else await step(run, callbacks, meanwhile);
     }
   }
   const prices = await rig.store().priceHistory({ after: 0, limit: 1000 });
@@ -73,6 +89,14 @@ export async function runScript(rig: Rig, commands: readonly Command[]): Promise
     choices: new Set(sources.flatMap((source) => [...run.models[source].choices])),
   };
 }
+
+/** Whether callbacks of one source may count for the other, before the change or after it. */
+const mayCountTogether = ({ shop }: Models, change: Change | undefined): boolean =>
+  countsTogether(shop.inForce) || (change?.type === 'push' && countsTogether(change.revision));
+
+/** The one source that a change is about. */
+const sourceOf = (change: Change | undefined): Source | undefined =>
+  change !== undefined && 'source' in change ? change.source : undefined;
 
 /** Entries that are about no callback. */
 const CHANGES: ReadonlySet<JournalEntry['type']> = new Set(['list', 'order', 'freeze', 'release']);

@@ -21,8 +21,8 @@ interface Order {
   state: 'expected' | 'cancelled' | 'used';
 }
 
-/** What an approval reserved, and for whom. */
-interface Reservation {
+/** What an approval reserved, and for whom. Sources have no subject in common. */
+export interface Reservation {
   readonly atMs: number;
   readonly subject: string;
   readonly wanted: Wanted;
@@ -41,7 +41,12 @@ export class StateModel {
     readonly atMs: number;
   }[] = [];
   readonly #orders = new Map<string, Order>();
-  readonly #reserved: Reservation[] = [];
+  /** Of all sources. */
+  readonly #reserved: Reservation[];
+
+  constructor(reserved: Reservation[]) {
+    this.#reserved = reserved;
+  }
 
   /** Adds the value to the list if it is not there, else removes it. */
   toggle(list: string, value: string, atMs: number): void {

@@ -15,6 +15,7 @@ const BY_SYMBOL = 4;
 const ALTERNATIVES = 6;
 const OCCASIONAL = 7;
 const MOVING = 8;
+const TOGETHER = 9;
 const EVERYDAY = 0;
 
 const asks = (...callbacks: readonly Asked[]): Command => ({
@@ -58,6 +59,26 @@ const moved = fc
     const all = asks(...orders.map((order) => contractOf(order, anyQuestion)));
     const price = (asset: string) => changed({ type: 'price', asset, price: '1', ageMs: 0 });
     return [pushed(MOVING), price('USDT'), price('ETH'), all, passes(wait), all, price('USDT'), all];
+  });
+
+/** Payments, withdrawals and transactions under limits that they share, one after the other. */
+const shared = fc
+  .tuple(
+    fc.shuffledSubarray([0, 4, 8, 10], { minLength: 2 }),
+    fc.shuffledSubarray([1, 2, 7, 8], { minLength: 1 }),
+    fc.shuffledSubarray([4, 5, 6, 7], { minLength: 2 }),
+    fc.constantFrom(599_999, 600_000, HOUR_MS, 24 * HOUR_MS),
+  )
+  .map(([payments, withdrawals, contracts, wait]): readonly Command[] => {
+    const all = [
+      asks(...payments.map((order) => paymentOf(order))),
+      asks(...withdrawals.map((order) => withdrawalOf(order, anyQuestion))),
+      asks(...contracts.map((order) => contractOf(order, anyQuestion))),
+    ];
+    const price = (asset: string) => changed({ type: 'price', asset, price: '1', ageMs: 0 });
+    const [first] = payments;
+    const release = changed({ type: 'release', source: 'shop', subject: `payment:p-${first}` });
+    return [pushed(TOGETHER), price('USDT'), ...all, release, ...all, passes(wait), ...all.toReversed()];
   });
 
 /** Announced, cancelled, announced anew, paid, and then cancelled too late. */
@@ -144,4 +165,5 @@ export const stories: fc.Arbitrary<readonly Command[]> = fc.oneof(
   startedByAnother,
   listedLater,
   moved,
+  shared,
 );

@@ -104,7 +104,7 @@ describe.each(['embedded', 'redis'] as const)(
     let folder = '';
     beforeAll(async () => {
       redis = kind === 'redis' ? await startRedisServer() : undefined;
-      folder = writeServiceFolder();
+      folder = writeServiceFolder({ group: 'all' });
     });
     afterAll(async () => {
       await redis?.stop();
@@ -174,6 +174,7 @@ async function startRig(
       store,
       authenticator: () => authenticator,
       policies: follower,
+      groupOf: () => 'all',
       ask: () => Promise.reject(new Error('nothing is to be asked')),
       notReady: () => undefined,
       onTurnedAway: () => undefined,

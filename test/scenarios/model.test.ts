@@ -28,6 +28,7 @@ describeOnBothStores(
         const folder = writeServiceFolder();
         const options = {
           ...own,
+          group: 'all',
           settings: { policies: { directory: join(folder, 'policies'), push: 'never' } },
         };
         const first = await host.start(options);

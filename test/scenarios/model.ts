@@ -1,7 +1,7 @@
 import { type ClaimResult, NOT_CHECKED } from '../../src/claims/claims.ts';
 import { type Choice, type Claim, type Price, type Proposal, claimsWithin, propose } from './model-rules.ts';
 import { type Asked, type Decision, type Subject, questionOf, subjectOf } from './model-asked.ts';
-import { StateModel } from './model-state.ts';
+import { type Reservation, StateModel } from './model-state.ts';
 
 /*
  * How decisions are made, once more and as plainly as can be: everything in memory, one question at a time,
@@ -34,10 +34,15 @@ export class SourceModel {
     version: 0,
     table: new Map(),
   };
-  readonly state = new StateModel();
+  readonly state: StateModel;
   /** What became of alternatives, each once. */
   readonly choices = new Set<string>();
   readonly #subjects = new Map<string, Subject>();
+
+  /** `reserved`: what approvals of all sources reserved. */
+  constructor(reserved: Reservation[]) {
+    this.state = new StateModel(reserved);
+  }
 
   /** Without a price it is removed. */
   setPrice(version: number, asset: string, price: Price | undefined): void {
