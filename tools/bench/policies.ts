@@ -20,6 +20,12 @@ rules:
 /** The list in the store that one of the many rules looks into, and how many users are on it. */
 export const BLOCKED = { list: 'blocked-users', entries: 100_000 } as const;
 
+/** The five rules, of which those that count are each a second alternative, after one that refuses. */
+export const ALTERNATIVE_RULES = FEW_RULES.replace(
+  /  - ((?:window|velocity)-limit: .*)/g,
+  "  - any:\n      - allow-list: { of: userId, values: ['99999'] }\n      - $1",
+);
+
 /** Policies of two rules each for coins that no callback of the measurement is about. */
 function coins(count: number): readonly string[] {
   return Array.from(

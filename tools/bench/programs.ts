@@ -1,5 +1,13 @@
 import type { Sending } from './callbacks.ts';
-import { BLOCKED, COSIGNER_RULES, FEW_RULES, LIST_RULES, MANY_RULES, rulesInAll } from './policies.ts';
+import {
+  ALTERNATIVE_RULES,
+  BLOCKED,
+  COSIGNER_RULES,
+  FEW_RULES,
+  LIST_RULES,
+  MANY_RULES,
+  rulesInAll,
+} from './policies.ts';
 
 /** One row: what runs, what it is sent, and what it must answer. */
 export interface Program {
@@ -49,6 +57,7 @@ export const LOADS: readonly { readonly connections: number; readonly programs: 
     programs: [
       FLOOR,
       FIVE_RULES,
+      program('rsa, 5 rules in alternatives', { policies: ALTERNATIVE_RULES }),
       TWENTY_RULES,
       program('rsa, 20 rules, 2 processes', { ...MANY, processes: 2 }),
       EMBEDDED,
