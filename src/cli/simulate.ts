@@ -6,9 +6,10 @@ import { CountersignError, messageOf } from '../errors.ts';
 import { createPlugins } from '../plugins/plugins.ts';
 import { createFollower } from '../release/follow.ts';
 import { type RecordedBody, recordedBody } from '../simulation/record-file.ts';
-import type { LiveSimulation, SimulatedMovements } from '../simulation/simulate-live.ts';
+import type { LiveSimulation } from '../simulation/simulate-live.ts';
 import type { Call, CommandRow, ExitCode } from './command.ts';
 import { otherwiseLine, rulesText } from './decisions/explain.ts';
+import { movementLines } from './decisions/transaction.ts';
 import { printable } from './print.ts';
 import type { Session } from './session.ts';
 import { sourceFor } from './sources.ts';
@@ -126,14 +127,6 @@ function simulationText(source: string, simulated: LiveSimulation): string {
     ...movements.flatMap(movementLines),
     ...rulesText(simulated),
   ].join('\n');
-}
-
-function movementLines({ policy, list, problem }: SimulatedMovements): readonly string[] {
-  if (problem !== '') return [`for ${policy}: ${printable(problem)}`];
-  return list.map(({ type, amount, symbol, contract, to }) => {
-    const what = type === 'approval' ? 'an approval of' : 'a transfer of';
-    return `for ${policy}: ${what} ${amount} ${printable(symbol ?? contract ?? 'an unknown asset')} to ${printable(to)}`;
-  });
 }
 
 const simulationJson = ({ deciding, next, ...simulated }: LiveSimulation): object => ({

@@ -83,7 +83,10 @@ function readDetail(detail: unknown): z.output<typeof callbackDetail> | string {
  * The callback of an entry, decoded and parsed as when it arrived, or a sentence that says why it can't be
  * read.
  */
-export function recordedCallback({ source, detail }: RecordedEntry): RecordedCallback | string {
+export function recordedCallback({
+  source,
+  detail,
+}: Pick<RecordedEntry, 'source' | 'detail'>): RecordedCallback | string {
   const read = readDetail(detail);
   if (typeof read === 'string') return read;
   const { kind, scheme, body, plaintext, answers = {}, group } = read;

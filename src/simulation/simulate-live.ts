@@ -8,10 +8,8 @@ import {
   standingRefusal,
   wasChecked,
 } from '../policy/explain.ts';
-import { movementsOf } from '../policy/evaluate.ts';
-import { type MovementText, movementText } from '../policy/movements.ts';
 import type { Proposal } from '../policy/proposal.ts';
-import type { Release } from '../policy/release.ts';
+import { type PolicyMovementTexts, movementTexts } from '../policy/transaction-text.ts';
 import { formatSpan } from '../store/clock-state.ts';
 import type { SettlePreview, Store } from '../store/store.ts';
 
@@ -28,17 +26,9 @@ export interface LiveSimulation extends Omit<Explanation, 'rules'> {
   /** The revision in force; the empty text if there is none. */
   readonly revision: string;
   /** What a web3 transaction moves, for each policy with `movements` that may apply. */
-  readonly movements: readonly SimulatedMovements[];
+  readonly movements: readonly PolicyMovementTexts[];
   /** The journal entry of the decision that would be repeated; the empty text if none would be. */
   readonly of: string;
-}
-
-export interface SimulatedMovements {
-  readonly policy: string;
-  /** Empty if there is a problem. */
-  readonly list: readonly MovementText[];
-  /** Why they can't be read; the empty text if they can. */
-  readonly problem: string;
 }
 
 /**
@@ -98,6 +88,7 @@ async function explained(
   decided: Decided,
 ): Promise<LiveSimulation> {
   const of = decided.outcome === 'repeated' ? decided.of : '';
+  const release = policies.current();
   const { verdict, code, claims } = decided;
   let explanation = explain(proposal, { code, claims, of });
   if (of !== '' && code === 'RULE_REFUSED' && explanation.deciding === undefined) {
@@ -114,21 +105,8 @@ async function explained(
       asked: wasChecked(proposal, at, decided),
     })),
     revision: proposal.revision,
-    movements: simulatedMovements(policies.current(), proposal, callback),
+    // None if other policies have come into force since: the next simulation has those.
+    movements: release?.revision === proposal.revision ? movementTexts(release, callback) : [],
     of,
   };
-}
-
-/** None if other policies have come into force since: the next simulation has those. */
-function simulatedMovements(
-  release: Release | undefined,
-  { revision }: Proposal,
-  callback: Callback,
-): readonly SimulatedMovements[] {
-  if (release?.revision !== revision) return [];
-  return movementsOf(release, callback).map(({ policy, movements: { list, problem } }) => ({
-    policy,
-    list: list.map(movementText),
-    problem: problem?.because ?? '',
-  }));
 }

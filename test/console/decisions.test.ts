@@ -151,6 +151,26 @@ describeOnBothStores('the decisions', (host) => {
     },
   );
 
+  it('the page of a transaction has its calls', async () => {
+    const console = await started();
+    const data = `0xa9059cbb${OTHER.slice(2).padStart(64, '0')}${1500n.toString(16).padStart(64, '0')}`;
+    const call = { request_id: 'x-2', interactive_contract: TO, to: TO, input_data: data };
+    await console.cosign('/cosigner/web3', web3(call));
+    await console.cosign('/cosigner/web3', web3({ ...call, request_id: 'x-3', input_data: '0x<b>"' }));
+    const { text: list } = await console.get('/console/decisions?source=vault');
+    const pages = await Promise.all(
+      [...list.matchAll(/href="(\/console\/decisions\/vault\/[^"]+)"/g)].map(([, path = '']) =>
+        console.get(path),
+      ),
+    );
+    const [unreadable = '', readable = ''] = pages.map(({ text }) => text);
+    expect(readable).toContain('transfer(address,uint256)');
+    expect(readable).toContain(`<span class="muted">to</span> ${OTHER}`);
+    expect(readable).toContain('<span class="muted">amount</span> 1500');
+    expect(unreadable).toContain('the call data is not 0x and pairs of hexadecimal digits');
+    expect(unreadable).not.toContain('<b>');
+  });
+
   it('hostile texts are shown as texts', async () => {
     const console = await started();
     const hostile = ['<script>alert(1)</script>', `"onload='x'`, '\u202eevil', '{{7*7}}'];

@@ -1,15 +1,19 @@
 import { CountersignError } from '../../errors.ts';
 import { type EntryExplanation, explainJournalEntry } from '../../journal/explanation.ts';
+import type { RecordedTransaction } from '../../simulation/recorded-transaction.ts';
 import type { JournalEntry, Store } from '../../store/store.ts';
 import type { Call, CommandRow } from '../command.ts';
 import { columns, isoTime, printable, printableLines } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, knownSource, sourceOption } from '../sources.ts';
 import { decisionJson, describeDecision, titleOfFirst } from './decision.ts';
+import { transactionLines } from './transaction.ts';
 
 export const decisionsShow: CommandRow = {
   path: 'decisions show',
-  summary: 'Show one entry of the journal: the verdict, the reason, the callback and its sender.',
+  summary:
+    'Show one entry of the journal: the verdict, the reason, the callback and its sender. Of a transaction, ' +
+    'also its calls and what it moves.',
   example: 'decisions show shop/17\ndecisions show 17 --source shop',
   define: (command) =>
     sourceOption(command.argument('<id>', 'SOURCE/ID of the entry, from the log or another command')),
@@ -18,17 +22,26 @@ export const decisionsShow: CommandRow = {
     const entry = await entryOf(session, call, store);
     const { source } = entry;
     const first = entry.of === '' ? undefined : await store.entry(source, entry.of);
+    const transaction = await transactionOf(store, entry);
     const texts = [
-      entryText(entry, first),
+      entryText(entry, first, transaction),
       ...(first === undefined ? [] : [`${titleOfFirst(first, entry)}:\n\n${entryText(first)}`]),
     ];
     session.print(texts.join('\n\n'), {
       ...decisionJson(entry, first),
       ...(first && { first: decisionJson(first) }),
+      ...(transaction && { transaction }),
     });
     return 0;
   },
 };
+
+/** The rules are loaded only for a transaction. */
+async function transactionOf(store: Store, entry: JournalEntry): Promise<RecordedTransaction | undefined> {
+  if (!entry.subject.startsWith('web3:')) return undefined;
+  const { recordedTransaction, storedRelease } = await import('../../simulation/recorded-transaction.ts');
+  return recordedTransaction(entry, (revision) => storedRelease(store, revision));
+}
 
 /** The entry of the first argument. Throws USAGE, or NOT_FOUND if the journal does not have it. */
 export async function entryOf(session: Session, call: Call, store: Store): Promise<JournalEntry> {
@@ -64,13 +77,14 @@ export function entryId(session: Session, call: Call, written: string): { source
   );
 }
 
-function entryText(entry: JournalEntry, first?: JournalEntry): string {
+function entryText(entry: JournalEntry, first?: JournalEntry, transaction?: RecordedTransaction): string {
   const decision = explainJournalEntry(entry, first);
   const { body, plaintext } = decision.detail;
   return [
     describeDecision(entry, first),
     '',
     columns(factsOf(entry, decision).filter(([, fact]) => fact !== '')),
+    ...(transaction === undefined ? [] : ['', 'transaction', ...transactionLines(transaction)]),
     ...(body === undefined ? [] : ['', 'body', printableLines(body)]),
     ...(plaintext === undefined ? [] : ['', 'plaintext', printableLines(plaintext)]),
   ].join('\n');

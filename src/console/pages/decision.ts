@@ -1,6 +1,12 @@
 import { CountersignError } from '../../errors.ts';
 import { type EntryExplanation, explainJournalEntry } from '../../journal/explanation.ts';
 import { type RuleReport, wordOf } from '../../policy/explain.ts';
+import type { CallText, PolicyMovementTexts } from '../../policy/transaction-text.ts';
+import {
+  type RecordedTransaction,
+  recordedTransaction,
+  storedRelease,
+} from '../../simulation/recorded-transaction.ts';
 import type { JournalEntry } from '../../store/store.ts';
 import { type Html, html, lines, link, verbatim } from '../html.ts';
 import { facts, instant, table, verdictPill } from '../layout.ts';
@@ -26,19 +32,20 @@ async function show({ reading, sources }: DecisionsParts, { parameters }: PageRe
       `The journal of ${source} has no entry ${id}. It may be archived`,
     );
   }
-  const [first, about, pushed] = await Promise.all([
+  const [first, about, pushed, transaction] = await Promise.all([
     entry.of === '' ? undefined : reading.entry(source, entry.of),
     entry.subject === ''
       ? []
       : reading.entries({ source, subject: entry.subject, newestFirst: true, limit: ABOUT_MAX }),
     pushOf(reading, entry.revision),
+    recordedTransaction(entry, (revision) => storedRelease(reading, revision)),
   ]);
   const explanation = explainJournalEntry(entry, first);
   return {
     title: entry.subject === '' ? `${source}/${id}` : entry.subject,
-    content: html`${summary(entry, explanation, pushed)}${rulesTable(explanation.rules)}${callbackCard(explanation)}${aboutTable(
-      about.filter((each) => each.id !== id),
-    )}`,
+    content: html`${summary(entry, explanation, pushed)}${rulesTable(explanation.rules)}${
+      transaction !== undefined && transactionCard(transaction)
+    }${callbackCard(explanation)}${aboutTable(about.filter((each) => each.id !== id))}`,
   };
 }
 
@@ -133,6 +140,51 @@ export function rulesTable(rules: readonly RuleReport[]): Html | false {
             value !== '' && html`<span class="value"><span class="muted">${name}</span> ${value}</span> `,
         )}`,
       ]),
+    )}`;
+}
+
+function transactionCard({ calls, movements }: RecordedTransaction): Html {
+  return html`<section class="card">
+    <h2>The transaction</h2>
+    ${
+      calls.list.length > 0 &&
+      table(
+        'Its calls, in order; a wrapper comes before the calls in it',
+        ['Call', 'Method', 'Contract', 'Native coins', 'Arguments'],
+        calls.list.map(callRow),
+      )
+    }
+    ${calls.problem !== '' && html`<p class="because">${calls.problem}</p>`} ${movementsTable(movements)}
+  </section>`;
+}
+
+const callRow = (call: CallText): readonly (Html | string)[] => [
+  call.position === '' ? 'outer' : call.position,
+  html`<span class="mono">${call.method}</span>${call.delegatecall && ' by delegatecall'}`,
+  html`${call.token !== '' && html`${call.token} `}<span class="mono">${call.contract}</span>`,
+  call.native,
+  html`${call.arguments.map(
+    ({ name, value }) => html`<span class="value"><span class="muted">${name}</span> ${value}</span> `,
+  )}`,
+];
+
+export function movementsTable(movements: readonly PolicyMovementTexts[]): Html | false {
+  if (movements.length === 0) return false;
+  return html`<h3>What it moves</h3>
+    ${table(
+      'What the rules of each policy see',
+      ['Policy', 'What', 'Amount', 'Asset', 'To'],
+      movements.flatMap(({ policy, list, problem }) =>
+        problem === ''
+          ? list.map(({ type, amount, symbol, contract, to }) => [
+              policy,
+              type,
+              amount,
+              symbol ?? contract ?? 'unknown',
+              html`<span class="mono">${to}</span>`,
+            ])
+          : [[policy, problem, '', '', '']],
+      ),
     )}`;
 }
 

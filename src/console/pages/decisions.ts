@@ -13,7 +13,7 @@ import type { Download, PageRequest, Pages, View } from '../page.ts';
 
 export interface DecisionsParts {
   /** A handle of the console's own, so that its queries don't delay callbacks. */
-  readonly reading: Pick<Store, 'entries' | 'entry' | 'control' | 'history'>;
+  readonly reading: Pick<Store, 'entries' | 'entry' | 'control' | 'history' | 'document'>;
   readonly sources: readonly { readonly name: string }[];
 }
 

@@ -6,7 +6,7 @@ import { choiceField, oneOf, textField, written } from '../fields.ts';
 import { type Html, html, link, verbatim } from '../html.ts';
 import { fault, verdictPill } from '../layout.ts';
 import type { Pages, View } from '../page.ts';
-import { rulesTable } from './decision.ts';
+import { movementsTable, rulesTable } from './decision.ts';
 
 export interface TryParts {
   readonly simulate: Simulate;
@@ -93,7 +93,7 @@ async function show({ simulate, sources }: TryParts, query: URLSearchParams): Pr
     const simulated = await simulate({ kind, source, scheme: written(query, 'scheme'), body, members });
     return {
       title: 'Try',
-      content: html`${resultCard(source, simulated)}${rulesTable(simulated.rules)}${form}`,
+      content: html`${resultCard(source, simulated)}${rulesTable(simulated.rules)}${movementsTable(simulated.movements)}${form}`,
     };
   } catch (thrown) {
     if (!(thrown instanceof CountersignError) || thrown.code.startsWith('STORE_')) throw thrown;

@@ -1,0 +1,44 @@
+import { compileRelease } from '../policy/compile.ts';
+import type { Release } from '../policy/release.ts';
+import {
+  type CallTexts,
+  type PolicyMovementTexts,
+  callTexts,
+  movementTexts,
+} from '../policy/transaction-text.ts';
+import type { JournalEntry, Store } from '../store/store.ts';
+import { jsonOrText } from '../values/text.ts';
+import { recordedCallback } from './record.ts';
+
+/** What the transaction of a journal entry does. */
+export interface RecordedTransaction {
+  readonly calls: CallTexts;
+  /** As the policies see it that decided. */
+  readonly movements: readonly PolicyMovementTexts[];
+}
+
+/**
+ * Reads the transaction of a web3 callback again, with the policies that it was decided by. Undefined for an entry
+ * about anything else, and for one whose body can't be read.
+ */
+export async function recordedTransaction(
+  entry: JournalEntry,
+  releaseOf: (revision: string) => Promise<Release | undefined>,
+): Promise<RecordedTransaction | undefined> {
+  if (!entry.subject.startsWith('web3:')) return undefined;
+  const recorded = recordedCallback({ source: entry.source, detail: jsonOrText(entry.detail) });
+  if (typeof recorded === 'string' || recorded.callback.kind !== 'web3') return undefined;
+  const { callback } = recorded;
+  const release = entry.revision === '' ? undefined : await releaseOf(entry.revision);
+  return { calls: callTexts(release, callback), movements: movementTexts(release, callback) };
+}
+
+/** The policies of a revision, compiled. Undefined if the store no longer has them, or this version can't read them. */
+export async function storedRelease(
+  store: Pick<Store, 'document'>,
+  revision: string,
+): Promise<Release | undefined> {
+  const document = await store.document(revision);
+  const compiled = document === undefined ? undefined : compileRelease(document);
+  return compiled?.ok === true ? compiled.release : undefined;
+}
