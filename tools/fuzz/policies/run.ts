@@ -313,7 +313,9 @@ function takenBy(
 ): string {
   return explain(proposal, result)
     .rules.flatMap(({ rule, because }) => {
-      const [text, number = '0'] = /^(?:no alternative|alternative (\d+)) holds/.exec(because) ?? [];
+      // Its own condition may be unclear, which refuses before there are alternatives.
+      const [text, number = '0'] =
+        /^(?:some values of|no alternative holds|alternative (\d+) holds)/.exec(because) ?? [];
       // Beside it, there may be a result that says that a condition is not known.
       return /^any#\d+$/.test(rule) && text !== undefined ? [number] : [];
     })
