@@ -67,6 +67,7 @@ const entries: readonly CommandEntry[] = [
   { path: 'prices remove', load: async () => (await import('./prices/remove.ts')).pricesRemove },
   { path: 'freeze', load: async () => (await import('./freeze.ts')).freeze },
   { path: 'unfreeze', load: async () => (await import('./freeze.ts')).unfreeze },
+  { path: 'limits show', load: async () => (await import('./limits.ts')).limitsShow },
   { path: 'lockout list', load: async () => (await import('./lockout.ts')).lockoutList },
   { path: 'lockout lift', load: async () => (await import('./lockout.ts')).lockoutLift },
   { path: 'console invite', load: async () => (await import('./console.ts')).consoleInvite },

@@ -101,9 +101,10 @@ export async function openConsole(
   },
 ): Promise<Console> {
   const { createPages } = await import('../console/pages.ts');
+  const groups = groupsOf(settings);
   const reading = await openStore(settings.store, readSecret, clock, {
     as: 'background',
-    groups: groupsOf(settings),
+    groups,
   });
   return {
     parts: {
@@ -112,6 +113,8 @@ export async function openConsole(
         reading,
         readiness,
         simulate,
+        policies: follower,
+        groupOf: (source) => groups.get(source),
         sources: orderSources(settings),
         checks,
         mayPush: settings.console?.push ?? false,

@@ -2,12 +2,13 @@ import type { Pages } from './page.ts';
 import { decisionPages } from './pages/decision.ts';
 import { type DecisionsParts, decisionsPages } from './pages/decisions.ts';
 import { type JournalParts, journalPages } from './pages/journal.ts';
+import { type LimitsPageParts, limitsPages } from './pages/limits.ts';
 import { type NowParts, nowPages } from './pages/now.ts';
 import { type PoliciesParts, policiesPages } from './pages/policies.ts';
 import { type TryParts, tryPages } from './pages/try.ts';
 
 /** What the pages use. */
-export type PageParts = NowParts & DecisionsParts & TryParts & PoliciesParts & JournalParts;
+export type PageParts = NowParts & DecisionsParts & LimitsPageParts & TryParts & PoliciesParts & JournalParts;
 
 /** All pages, in the order of the navigation. */
 export function createPages(parts: PageParts): Required<Pages> {
@@ -15,6 +16,7 @@ export function createPages(parts: PageParts): Required<Pages> {
     nowPages(parts),
     decisionsPages(parts),
     decisionPages(parts),
+    limitsPages(parts),
     tryPages(parts),
     policiesPages(parts),
     journalPages(parts),

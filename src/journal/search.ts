@@ -132,7 +132,7 @@ function matchesMembers(
   { detail }: JournalEntry,
   { user, address, asset, fromAmount, toAmount }: EntryFilter,
 ): boolean {
-  const text = textOf(detail);
+  const text = bodyText(detail);
   const { data: members } = membersShape.safeParse(jsonOrText(text ?? ''));
   if (text === undefined || members === undefined) return false;
   const outputs = outputsOf(members.outputs);
@@ -159,8 +159,8 @@ function outputsOf(written: unknown): z.output<typeof outputsShape> {
   return outputsShape.safeParse(outputs).data ?? [];
 }
 
-/** The body, or what was in its envelope. */
-function textOf(detail: string): string | undefined {
+/** The body of an entry's callback, or what was in its envelope. Undefined for an entry without a callback. */
+export function bodyText(detail: string): string | undefined {
   const kept = readKept(detail) ?? bodyOf.safeParse(jsonOrText(detail)).data;
   return kept && (kept.plaintext ?? kept.body);
 }

@@ -15,7 +15,7 @@ import type { ClockState } from './clock-state.ts';
  * is neither used nor written.
  */
 export interface Store
-  extends Decisions, Releases, Lists, Orders, Lockouts, Prices, Journal, Services, Access {
+  extends Decisions, Releases, Lists, Orders, Lockouts, Counts, Prices, Journal, Services, Access {
   readonly name: 'embedded' | 'redis';
   /**
    * Registers the sources, so that the revision in force and the freezes hold for them. Prepares a store that
@@ -485,6 +485,24 @@ export interface Lockouts {
     readonly by: string;
     readonly message: string;
   }): Promise<Lockout>;
+}
+
+// ---- counts ----
+
+/** A part of a window whose amounts stop counting at the same time. */
+export interface CountedBucket {
+  /** The end of the bucket; of a calendar period, the end of the period. */
+  readonly endMs: number;
+  /** In units of 10^-36. */
+  readonly amount: Amount;
+}
+
+export interface Counts {
+  /**
+   * The buckets of each counter, oldest first, for people: settle reads counters by itself. They include those that
+   * no longer count and are not deleted yet. A counter that was never used has none. `keys`: those of window claims.
+   */
+  buckets(source: string, keys: readonly string[]): Promise<readonly (readonly CountedBucket[])[]>;
 }
 
 // ---- prices ----

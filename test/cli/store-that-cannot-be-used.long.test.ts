@@ -259,6 +259,7 @@ const calls: readonly (readonly string[])[] = [
   ['prices', 'remove', 'BTC'],
   ['freeze', 'drill'],
   ['unfreeze'],
+  ['limits', 'show'],
   ['lockout', 'list'],
   ['lockout', 'lift', 'a'.repeat(32), '--message', 'called'],
   ['console', 'invite', 'ada', '--role', 'read'],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { barriers, isTooWide, look, startBrowser } from './browser.ts';
-import { transfer, web3 } from '../service.ts';
+import { POLICIES, transfer, web3 } from '../service.ts';
 import { ADA, type TestConsole, startTestConsole } from './console.ts';
 
 /** Each page that reads: its name in docs/console, its path and its heading. */
@@ -11,6 +11,7 @@ const PAGES = [
   { name: 'now', path: '/console/', heading: 'Now' },
   { name: 'decisions', path: '/console/decisions', heading: 'Decisions' },
   { name: 'decision', path: '/console/decisions/shop/2', heading: 'payment:order-1002' },
+  { name: 'limits', path: '/console/limits', heading: 'Limits' },
   {
     name: 'try',
     path: '/console/try?kind=payment&userId=20345&amount=2500&symbol=USDT1742',
@@ -21,6 +22,25 @@ const PAGES = [
   { name: 'candidate', path: '/console/policies/candidate', heading: 'A candidate for the policies' },
   { name: 'journal', path: '/console/journal', heading: 'Journal and reconciliation' },
 ];
+
+const STORY_POLICIES = {
+  ...POLICIES,
+  'limits.yaml': `policy: users
+callback: payment
+when: { source: shop, symbol: USDT1742 }
+rules:
+  - window-limit: { per: [userId], window: 24h, max: 3000 }
+  - window-limit: { window: day, zone: Europe/Berlin, max: 50000 }
+  - velocity-limit: { per: [userId], window: 10m, max: 5 }
+  - lock-out: { per: [userId], after: 2, within: 1h, for: 24h }
+---
+policy: addresses
+callback: transfer
+when: { source: vault, symbol: ETH }
+rules:
+  - window-limit: { per: [to], window: 7d, max: 20 }
+`,
+};
 
 /** What the pages show: some hours of a merchant and a custody customer. */
 async function tellStory(console: TestConsole): Promise<void> {
@@ -35,6 +55,9 @@ async function tellStory(console: TestConsole): Promise<void> {
     ['order-1004', '999.99', '20344'],
     ['order-1003', '80', '20346'],
     ['order-1005', '10', '20350'],
+    ['order-1006', '2600', '20345'],
+    ['order-1007', '640.25', '20344'],
+    ['order-1008', '900', '20344'],
   ];
   for (const [appOrderId, orderAmount, userId] of payments) {
     await console.pay({ appOrderId, orderAmount, userId }, 'rsa');
@@ -58,7 +81,7 @@ describe('in a browser', () => {
   let console: TestConsole;
   let browser: Browser;
   beforeAll(async () => {
-    [console, browser] = await Promise.all([startTestConsole(), startBrowser()]);
+    [console, browser] = await Promise.all([startTestConsole({ policies: STORY_POLICIES }), startBrowser()]);
     await tellStory(console);
     if (draws) mkdirSync(SCREENSHOTS, { recursive: true });
   });

@@ -5,6 +5,7 @@ import { describeAccess } from './conformance/access.ts';
 import { describeAged } from './conformance/aged.ts';
 import { describeChoices } from './conformance/choices.ts';
 import { describeConcurrency } from './conformance/concurrency.ts';
+import { describeCounts } from './conformance/counts.ts';
 import { describeDistinct } from './conformance/distinct.ts';
 import { describeExplanations } from './conformance/explanations.ts';
 import { describeFreezes } from './conformance/freezes.ts';
@@ -65,6 +66,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeRepeats(open);
     describeSchemes(open);
     describeWindows(open);
+    describeCounts(open);
     describeDistinct(open);
     describeRefusals(open);
     describeChoices(open);

@@ -76,7 +76,7 @@ function freezeCard({ frozen }: Control, person: Person): Html {
         ? nothing('Nothing is frozen. Approvals are given as the policies say.')
         : table(
             'Freezes in effect',
-            ['Id', 'By', 'Reason', 'Since (UTC)', ''],
+            ['Id', 'By', 'Reason', 'Since (UTC)', 'Lift'],
             rows.map((row) => row.map((cell) => (cell === false ? '' : cell))),
           )
     }${mayUse(person, 'operate') && freezeForm()}

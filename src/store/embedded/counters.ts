@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Window, type WindowClaim, groupOfKey } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
-import type { CountedReservation } from '../store.ts';
+import type { CountedBucket, CountedReservation } from '../store.ts';
 import { amount, integer, text } from './rows.ts';
 
 type Counted = Pick<WindowClaim, 'key' | 'window'>;
@@ -21,6 +21,8 @@ export interface Counters {
     nowMs: number,
     sum: { readonly held: Amount; readonly added: Amount },
   ): number;
+  /** Oldest first; also those that no longer count. */
+  buckets(source: string, key: string): readonly CountedBucket[];
   /** Whether the counter's bucket holds at least the amount. */
   has(source: string, reservation: CountedReservation): boolean;
   /** Takes the amount out of its bucket, which must hold it. */
@@ -35,6 +37,9 @@ export function createCounters(connection: DatabaseSync): Counters {
   const save = connection.prepare(
     `INSERT INTO counter (source, key, total, expires_ms) VALUES (?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET total = excluded.total, expires_ms = max(expires_ms, excluded.expires_ms)`,
+  );
+  const all = connection.prepare(
+    'SELECT end_ms, amount FROM bucket WHERE source = ? AND key = ? ORDER BY end_ms',
   );
   const findBucket = connection.prepare(
     'SELECT amount FROM bucket WHERE source = ? AND key = ? AND end_ms = ?',
@@ -58,6 +63,11 @@ export function createCounters(connection: DatabaseSync): Counters {
   return {
     used,
     look,
+    buckets: (source, key) =>
+      all.all(ownerOf(source, key), key).map((row) => ({
+        endMs: integer(row, 'end_ms'),
+        amount: amount(row, 'amount'),
+      })),
     has: (source, reservation) => inBucket(source, reservation) >= reservation.amount,
     giveBack(of, reservation) {
       const { key, bucketEndMs } = reservation;

@@ -79,6 +79,7 @@ function createReadVerbs(
         last = page.at(-1)?.id ?? last;
       }
     },
+    buckets: (source, keys) => read(() => keys.map((key) => tables.counters.buckets(source, key))),
     order: (source, subject) => read(() => orders.find(source, subject, now())),
     prices: () => read(() => prices.table()),
     priceHistory: (query) => read(() => prices.history(query)),

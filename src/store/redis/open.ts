@@ -19,6 +19,7 @@ import { inspectRedis, unsafeReason } from './inspect.ts';
 import { createJournal } from './journal.ts';
 import { createKeys } from './keys.ts';
 import { createLists } from './lists.ts';
+import { createCounts } from './counts.ts';
 import { createLockouts } from './lockouts.ts';
 import { createOrders } from './orders.ts';
 import type { RedisParts } from './parts.ts';
@@ -88,6 +89,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     ...createLists(parts),
     ...createOrders(parts),
     ...createLockouts(parts),
+    ...createCounts(parts),
     ...createPrices(parts, losses),
     ...journal,
     ...explained(journal, (revision) => releases.document(revision)),

@@ -1,0 +1,216 @@
+import { setImmediate } from 'node:timers/promises';
+import { type Callback, KINDS } from '../callback/callback.ts';
+import { callbackKinds } from '../callback/kinds.ts';
+import { type Window, type WindowClaim, groupOfKey } from '../claims/window.ts';
+import { bodyText } from '../journal/search.ts';
+import { evaluate } from '../policy/evaluate.ts';
+import type { PriceTable } from '../policy/facts.ts';
+import type { Proposal } from '../policy/proposal.ts';
+import type { Release } from '../policy/release.ts';
+import type { CountedBucket, JournalEntry, Store } from '../store/store.ts';
+import type { Amount } from '../values/amount.ts';
+import { readMembers } from '../values/members.ts';
+
+/*
+ * How full the limits over time are. A store knows its counters only by a digest, so those are looked up that
+ * recent callbacks count in, under the policies in force.
+ */
+
+/** A count of a rule that limits amounts or callbacks in a window. */
+export interface LimitUse {
+  readonly source: string;
+  /** The group whose sources count together; undefined if the source counts alone. */
+  readonly group: string | undefined;
+  readonly policy: string;
+  readonly rule: string;
+  readonly mode: Proposal['results'][number]['mode'];
+  /** The members that it counts by, with their values: `userId`, `12345`. Empty for a count of everything. */
+  readonly by: Readonly<Record<string, string>>;
+  /** Like `24h`, or `day (UTC)`. */
+  readonly window: string;
+  /** In units of 10^-36; a velocity limit counts a callback as 10^36. */
+  readonly max: Amount;
+  /** What approvals have reserved in the window. It can be above `max`, which may be lower than it was. */
+  readonly used: Amount;
+  /** The next time at which amounts stop counting; undefined if nothing is used. */
+  readonly next: { readonly atMs: number; readonly amount: Amount } | undefined;
+}
+
+export interface LimitsInUse {
+  /** The fullest first. */
+  readonly limits: readonly LimitUse[];
+  /** How many entries of the journals were looked at, and the oldest of them. */
+  readonly looked: number;
+  readonly sinceMs: number | undefined;
+}
+
+export interface LimitsQuery {
+  readonly sources: readonly string[];
+  /** How many of the newest entries of each source to look at. */
+  readonly entries: number;
+  /** Whether to look at no more, given how many entries have been looked at. */
+  readonly isOver?: (looked: number) => boolean;
+}
+
+export interface LimitsParts {
+  readonly store: Pick<Store, 'entries' | 'buckets'>;
+  readonly release: Release | undefined;
+  readonly prices: PriceTable;
+  readonly groupOf: (source: string) => string | undefined;
+  readonly nowMs: number;
+}
+
+interface Found {
+  readonly source: string;
+  readonly claim: WindowClaim;
+  readonly use: Omit<LimitUse, 'used' | 'next'>;
+}
+
+/** Callbacks that are evaluated before others have a turn. */
+const IN_A_ROW = 20;
+const KEYS_AT_ONCE = 100;
+
+/** The limits that the newest callbacks of the sources count in, as they are now. Writes nothing. */
+export async function limitsInUse(parts: LimitsParts, query: LimitsQuery): Promise<LimitsInUse> {
+  const found = new Map<string, Found>();
+  let [looked, sinceMs] = [0, undefined as number | undefined];
+  for (const source of query.sources) {
+    const seen = new Set<string>();
+    const entries = await parts.store.entries({
+      source,
+      newestFirst: true,
+      limit: query.entries,
+      explained: false,
+    });
+    for (const entry of entries) {
+      if (query.isOver?.(looked) === true) break;
+      looked += 1;
+      sinceMs = Math.min(sinceMs ?? Infinity, entry.atMs);
+      if (seen.has(entry.subject)) continue;
+      seen.add(entry.subject);
+      for (const each of countsOf(parts, entry)) {
+        const { policy, rule } = each.use;
+        found.set(`${each.use.group === undefined ? source : ''} ${each.claim.key} ${policy}/${rule}`, each);
+      }
+      if (seen.size % IN_A_ROW === 0) await setImmediate();
+    }
+  }
+  const limits = await usesOf(parts, [...found.values()]);
+  return { limits: limits.sort(byFullness), looked, sinceMs };
+}
+
+/** What a callback counts in under the policies in force, whatever else they say of it. */
+function countsOf({ release, prices, groupOf, nowMs }: LimitsParts, entry: JournalEntry): readonly Found[] {
+  const callback = callbackOf(entry);
+  if (callback === undefined) return [];
+  const { source } = callback;
+  const group = groupOf(source);
+  const facts = { nowMs, scheme: undefined, group, prices, answers: new Map<string, never>() };
+  const proposal = evaluate(release, callback, facts);
+  const byResult = Map.groupBy(
+    proposal.claims.filter((claim) => claim.type === 'window'),
+    ({ result }) => result,
+  );
+  return [...byResult].flatMap(([index, claims]) => {
+    const result = proposal.results[index];
+    const members = membersOf(release, result);
+    return claims.map((claim, at): Found => ({
+      source,
+      claim,
+      use: useOf(result, { source, members, claim, at, of: claims.length }),
+    }));
+  });
+}
+
+function membersOf(release: Release | undefined, result: Proposal['results'][number] | undefined) {
+  const policy = release?.policies.find(({ name }) => name === result?.policy);
+  return policy?.rules.find(({ name }) => name === result?.rule)?.compared?.members ?? [];
+}
+
+function callbackOf({ source, subject, type, detail }: JournalEntry): Callback | undefined {
+  const kind = KINDS.find((each) => subject.startsWith(`${each}:`));
+  const text = type === 'decision' || type === 'repeat' ? bodyText(detail) : undefined;
+  if (kind === undefined || text === undefined) return undefined;
+  const read = readMembers(text);
+  const parsed = read.ok ? callbackKinds[kind].parse(read.members, source, { outputs: Infinity }) : undefined;
+  return parsed?.ok === true ? parsed.callback : undefined;
+}
+
+/** Values that a rule with several counts has for each of them, in their order. */
+const EACH: ReadonlySet<string> = new Set(['to', 'symbol', 'window']);
+
+function useOf(
+  result: Proposal['results'][number] | undefined,
+  {
+    source,
+    members,
+    claim,
+    at,
+    of,
+  }: {
+    readonly source: string;
+    /** Those that the rule counts by. */
+    readonly members: readonly string[];
+    readonly claim: WindowClaim;
+    readonly at: number;
+    readonly of: number;
+  },
+): Found['use'] {
+  const { policy = '', rule = '', mode = 'enforce', values = {} } = result ?? {};
+  const own = (name: string, text: string): string => {
+    const texts = text.split(' ');
+    return of > 1 && EACH.has(name) && texts.length === of ? (texts[at] ?? text) : text;
+  };
+  return {
+    source,
+    group: groupOfKey(claim.key),
+    policy,
+    rule,
+    mode,
+    by: Object.fromEntries(members.map((name) => [name, own(name, values[name] ?? '')])),
+    window: own('window', values['window'] ?? ''),
+    max: claim.max,
+  };
+}
+
+async function usesOf({ store, nowMs }: LimitsParts, found: readonly Found[]): Promise<LimitUse[]> {
+  const uses: LimitUse[] = [];
+  for (const ofSource of Map.groupBy(found, ({ source }) => source).values()) {
+    for (let from = 0; from < ofSource.length; from += KEYS_AT_ONCE) {
+      const some = ofSource.slice(from, from + KEYS_AT_ONCE);
+      const keys = some.map(({ claim }) => claim.key);
+      const counters = await store.buckets(some[0]?.source ?? '', keys);
+      for (const [at, { claim, use }] of some.entries()) {
+        uses.push({ ...use, ...usedOf(claim.window, counters[at] ?? [], nowMs) });
+      }
+    }
+  }
+  return uses;
+}
+
+/** What counts now, and when the oldest of it stops counting. */
+function usedOf(
+  window: Window,
+  buckets: readonly CountedBucket[],
+  nowMs: number,
+): Pick<LimitUse, 'used' | 'next'> {
+  const isRolling = window.type === 'rolling';
+  const horizonMs = isRolling ? nowMs - window.lengthMs : window.startMs;
+  const counting = buckets.filter(({ endMs, amount }) => endMs > horizonMs && amount > 0n);
+  const used = counting.reduce((sum, { amount }) => sum + amount, 0n);
+  const [oldest] = counting;
+  if (oldest === undefined) return { used, next: undefined };
+  const atMs = isRolling ? oldest.endMs + window.lengthMs : window.endMs;
+  return { used, next: { atMs, amount: isRolling ? oldest.amount : used } };
+}
+
+function byFullness(a: LimitUse, b: LimitUse): number {
+  const [left, right] = [a.used * (b.max === 0n ? 1n : b.max), b.used * (a.max === 0n ? 1n : a.max)];
+  if (left !== right) return left > right ? -1 : 1;
+  return `${a.policy}/${a.rule}` < `${b.policy}/${b.rule}` ? -1 : 1;
+}
+
+/** How full a limit is, in whole percent, rounded down: 100 only if nothing more fits. */
+export function percentOf({ used, max }: Pick<LimitUse, 'used' | 'max'>): number {
+  return max === 0n || used >= max ? 100 : Number((used * 100n) / max);
+}
