@@ -1,5 +1,5 @@
 import { groupsOf } from '../compose/store.ts';
-import { storedRelease } from '../simulation/recorded-transaction.ts';
+import { releaseInForce } from '../release/stored.ts';
 import { type LimitUse, type LimitsInUse, limitsInUse, percentOf } from '../simulation/limits.ts';
 import { formatAmount } from '../values/amount.ts';
 import type { CommandRow } from './command.ts';
@@ -26,12 +26,11 @@ export const limitsShow: CommandRow = {
     const sources = chosenSources(session, call);
     const groups = groupsOf(session.settings());
     const store = await session.store();
-    const [{ revision }, prices, { nowMs }] = await Promise.all([
-      store.control(),
+    const [release, prices, { nowMs }] = await Promise.all([
+      releaseInForce(store),
       store.prices(),
       store.health(),
     ]);
-    const release = revision === '' ? undefined : await storedRelease(store, revision);
     const parts = { store, release, prices, groupOf: (source: string) => groups.get(source), nowMs };
     const found = await limitsInUse(parts, { sources, entries });
     const limits = found.limits.filter(isOf(call.option('rule'))).slice(0, shown);

@@ -3,12 +3,23 @@ import { decisionPages } from './pages/decision.ts';
 import { type DecisionsParts, decisionsPages } from './pages/decisions.ts';
 import { type JournalParts, journalPages } from './pages/journal.ts';
 import { type LimitsPageParts, limitsPages } from './pages/limits.ts';
+import { type ListsParts, listsPages } from './pages/lists.ts';
 import { type NowParts, nowPages } from './pages/now.ts';
+import { type OrdersParts, ordersPages } from './pages/orders.ts';
 import { type PoliciesParts, policiesPages } from './pages/policies.ts';
+import { type PricesParts, pricesPages } from './pages/prices.ts';
 import { type TryParts, tryPages } from './pages/try.ts';
 
 /** What the pages use. */
-export type PageParts = NowParts & DecisionsParts & LimitsPageParts & TryParts & PoliciesParts & JournalParts;
+export type PageParts = NowParts &
+  DecisionsParts &
+  LimitsPageParts &
+  TryParts &
+  PoliciesParts &
+  ListsParts &
+  OrdersParts &
+  PricesParts &
+  JournalParts;
 
 /** All pages, in the order of the navigation. */
 export function createPages(parts: PageParts): Required<Pages> {
@@ -19,6 +30,9 @@ export function createPages(parts: PageParts): Required<Pages> {
     limitsPages(parts),
     tryPages(parts),
     policiesPages(parts),
+    listsPages(parts),
+    ordersPages(parts),
+    pricesPages(parts),
     journalPages(parts),
   ];
   return {

@@ -20,6 +20,11 @@ export async function setPrices(
   written: readonly WrittenPrice[],
   { by, nowMs }: { readonly by: string; readonly nowMs: number },
 ): Promise<PriceTable> {
+  return store.changePrices({ set: readPrices(written, nowMs), remove: [], by });
+}
+
+/** The prices as they would be set. Throws PRICE_INVALID with all faults. */
+export function readPrices(written: readonly WrittenPrice[], nowMs: number): PriceChange['set'] {
   const faults: string[] = [];
   const set = written.flatMap(({ asset, price: text, asOf }): PriceChange['set'] => {
     const price = parseAmount(text);
@@ -44,7 +49,7 @@ export async function setPrices(
   if (faults.length > 0) {
     throw new CountersignError('PRICE_INVALID', `the prices can't be set: ${faults.join('; ')}`, { faults });
   }
-  return store.changePrices({ set, remove: [], by });
+  return set;
 }
 
 /** The table as JSON, with amounts as text. */

@@ -1,4 +1,3 @@
-import { compileRelease } from '../policy/compile.ts';
 import type { Release } from '../policy/release.ts';
 import {
   type CallTexts,
@@ -6,7 +5,7 @@ import {
   callTexts,
   movementTexts,
 } from '../policy/transaction-text.ts';
-import type { JournalEntry, Store } from '../store/store.ts';
+import type { JournalEntry } from '../store/store.ts';
 import { jsonOrText } from '../values/text.ts';
 import { recordedCallback } from './record.ts';
 
@@ -29,16 +28,6 @@ export async function recordedTransaction(
   const recorded = recordedCallback({ source: entry.source, detail: jsonOrText(entry.detail) });
   if (typeof recorded === 'string' || recorded.callback.kind !== 'web3') return undefined;
   const { callback } = recorded;
-  const release = entry.revision === '' ? undefined : await releaseOf(entry.revision);
+  const release = await releaseOf(entry.revision);
   return { calls: callTexts(release, callback), movements: movementTexts(release, callback) };
-}
-
-/** The policies of a revision, compiled. Undefined if the store no longer has them, or this version can't read them. */
-export async function storedRelease(
-  store: Pick<Store, 'document'>,
-  revision: string,
-): Promise<Release | undefined> {
-  const document = await store.document(revision);
-  const compiled = document === undefined ? undefined : compileRelease(document);
-  return compiled?.ok === true ? compiled.release : undefined;
 }

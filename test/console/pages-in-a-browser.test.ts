@@ -10,7 +10,7 @@ import { ADA, type TestConsole, startTestConsole } from './console.ts';
 const PAGES = [
   { name: 'now', path: '/console/', heading: 'Now' },
   { name: 'decisions', path: '/console/decisions', heading: 'Decisions' },
-  { name: 'decision', path: '/console/decisions/shop/2', heading: 'payment:order-1002' },
+  { name: 'decision', path: '/console/decisions/shop/4', heading: 'payment:order-1002' },
   { name: 'limits', path: '/console/limits', heading: 'Limits' },
   {
     name: 'try',
@@ -20,6 +20,10 @@ const PAGES = [
   { name: 'policies', path: '/console/policies', heading: 'Policies' },
   { name: 'rule', path: '/console/policies/rules/window-limit', heading: 'window-limit' },
   { name: 'candidate', path: '/console/policies/candidate', heading: 'A candidate for the policies' },
+  { name: 'lists', path: '/console/lists', heading: 'Lists' },
+  { name: 'list', path: '/console/lists/shop/blocked-users', heading: 'shop/blocked-users' },
+  { name: 'orders', path: '/console/orders?kind=payment&id=order-2001', heading: 'Orders' },
+  { name: 'prices', path: '/console/prices', heading: 'Prices' },
   { name: 'journal', path: '/console/journal', heading: 'Journal and reconciliation' },
 ];
 
@@ -33,6 +37,7 @@ rules:
   - window-limit: { window: day, zone: Europe/Berlin, max: 50000 }
   - velocity-limit: { per: [userId], window: 10m, max: 5 }
   - lock-out: { per: [userId], after: 2, within: 1h, for: 24h }
+  - deny-list: { of: userId, list: blocked-users }
 ---
 policy: addresses
 callback: transfer
@@ -48,6 +53,33 @@ async function tellStory(console: TestConsole): Promise<void> {
   const document = (await console.store.document(revision)) ?? '';
   const message = 'limits as reviewed on Monday';
   await console.store.push({ revision, document, expected: revision, by: 'grace', message });
+  const blocked = ['20351', '20388', '20412', '20507'];
+  await console.store.changeList({
+    source: 'shop',
+    list: 'blocked-users',
+    add: blocked,
+    remove: [],
+    by: 'grace',
+    message: 'chargebacks',
+  });
+  await console.store.expectOrder({
+    source: 'shop',
+    subject: 'payment:order-2001',
+    members: { userId: '20344', symbol: 'USDT1742', amount: '120.5', scheme: 'rsa' },
+    expiresAtMs: Date.now() + 7_200_000,
+    by: 'shop-backend',
+  });
+  const asOfMs = Date.now() - 240_000;
+  const set = [
+    ['BTC', 97_012n],
+    ['ETH', 3020n],
+    ['USDT1742', 1n],
+  ] as const;
+  await console.store.changePrices({
+    set: set.map(([asset, price]) => ({ asset, price: price * 10n ** 36n, asOfMs })),
+    remove: [],
+    by: 'price-feed',
+  });
   const payments: readonly (readonly [order: string, amount: string, user: string])[] = [
     ['order-1001', '120.50', '20344'],
     ['order-1002', '2500', '20345'],

@@ -39,7 +39,8 @@ export const decisionsShow: CommandRow = {
 /** The rules are loaded only for a transaction. */
 async function transactionOf(store: Store, entry: JournalEntry): Promise<RecordedTransaction | undefined> {
   if (!entry.subject.startsWith('web3:')) return undefined;
-  const { recordedTransaction, storedRelease } = await import('../../simulation/recorded-transaction.ts');
+  const { recordedTransaction } = await import('../../simulation/recorded-transaction.ts');
+  const { storedRelease } = await import('../../release/stored.ts');
   return recordedTransaction(entry, (revision) => storedRelease(store, revision));
 }
 

@@ -12,7 +12,8 @@ import { counted } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
 import { servicesThatApplied } from '../services.ts';
-import { listInForce } from './in-force.ts';
+import { listInForce } from '../../release/lists.ts';
+import { releaseInForce } from '../../release/stored.ts';
 import { type GivenValues, addedValues, listOf, removedValues } from './values.ts';
 
 /** Values that one step changes. Decisions of the source wait during a step. */
@@ -46,7 +47,7 @@ export const listAdd: CommandRow = {
   run: async (session, call) => {
     const asset = assetOf(session, call);
     const list = listOf(call);
-    const { isUsed, readFor } = await listInForce(session, list);
+    const { isUsed, readFor } = listInForce(await releaseInForce(await session.store()), list);
     const given = chosenSources(session, call).map((source) => ({
       source,
       ...addedValues(call, asset, readFor(source)),
@@ -83,7 +84,7 @@ export const listRemove: CommandRow = {
       );
     }
     const sources = await sourcesWithList(session, call, list);
-    const { readFor } = await listInForce(session, list);
+    const { readFor } = listInForce(await releaseInForce(await session.store()), list);
     const given = sources.map((source) => ({ source, ...removedValues(call, readFor(source)) }));
     return change(session, call, given, 'remove');
   },

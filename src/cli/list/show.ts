@@ -2,7 +2,7 @@ import { listFileLine } from '../../policy/list-file.ts';
 import type { ListEntry, ListSummary, Store } from '../../store/store.ts';
 import type { CommandRow } from '../command.ts';
 import { noSuchList } from './change.ts';
-import { checkedName } from './values.ts';
+import { checkedName } from '../../release/lists.ts';
 import { columns, counted, isoTime, printable } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';

@@ -3,6 +3,9 @@
  * by TypeScript. It stays below 10 KB, and makes no request to another origin.
  */
 
+// On a narrow screen, the navigation scrolls: the entry of this page is in sight.
+document.querySelector('nav [aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+
 // A form with `data-submit-on-change` is sent when one of its fields changes.
 for (const form of document.querySelectorAll('form[data-submit-on-change]')) {
   if (form instanceof HTMLFormElement) form.addEventListener('change', () => form.requestSubmit());

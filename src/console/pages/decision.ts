@@ -2,11 +2,8 @@ import { CountersignError } from '../../errors.ts';
 import { type EntryExplanation, explainJournalEntry } from '../../journal/explanation.ts';
 import { type RuleReport, wordOf } from '../../policy/explain.ts';
 import type { CallText, PolicyMovementTexts } from '../../policy/transaction-text.ts';
-import {
-  type RecordedTransaction,
-  recordedTransaction,
-  storedRelease,
-} from '../../simulation/recorded-transaction.ts';
+import { storedRelease } from '../../release/stored.ts';
+import { type RecordedTransaction, recordedTransaction } from '../../simulation/recorded-transaction.ts';
 import type { JournalEntry } from '../../store/store.ts';
 import { type Html, html, lines, link, verbatim } from '../html.ts';
 import { facts, instant, table, verdictPill } from '../layout.ts';

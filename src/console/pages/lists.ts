@@ -1,0 +1,418 @@
+import { CountersignError } from '../../errors.ts';
+import { entriesAsWritten } from '../../policy/list-file.ts';
+import type { Release } from '../../policy/release.ts';
+import { addedText, checkedName, checkedValue, listInForce, removedTexts } from '../../release/lists.ts';
+import type { ListEntry, ListSummary, Store } from '../../store/store.ts';
+import { toComparable } from '../../values/comparable.ts';
+import { counted } from '../../values/text.ts';
+import { oneOf, textField, written } from '../fields.ts';
+import { type Html, html, link, verbatim } from '../html.ts';
+import { facts, instant, nothing, table } from '../layout.ts';
+import {
+  type ActRequest,
+  type PageRequest,
+  type Pages,
+  type Person,
+  type Redirect,
+  type View,
+  authorOf,
+  mayUse,
+} from '../page.ts';
+
+export interface ListsParts {
+  readonly store: Pick<Store, 'changeList'>;
+  /** A handle of the console's own, so that its queries don't delay callbacks. */
+  readonly reading: Pick<Store, 'lists' | 'listEntries'>;
+  readonly policies: { readonly current: () => Release | undefined };
+  readonly sources: readonly { readonly name: string }[];
+}
+
+const ROWS = 200;
+/** A search looks at so many entries, for so long; at some of them also if the machine is busy. */
+const LOOKED_MAX = 1_000_000;
+const LOOKED_LEAST = 2000;
+const LOOKED_MS = 200;
+/** A change of more values, or to a larger list by replacing it, needs the command line. */
+const CHANGED_MAX = 10_000;
+/** Of a larger list, a preview does not say which values are on it, and it can't be replaced. */
+const LOOKED_UP_MAX = 100_000;
+const SHOWN_MAX = 100;
+const HOWS = ['add', 'remove', 'replace'] as const;
+type How = (typeof HOWS)[number];
+
+/** The lists of all sources: look, search, add, remove, and import with a preview. */
+export function listsPages(parts: ListsParts): Pages {
+  return {
+    pages: [
+      { path: '/lists', navigation: 'Lists', show: ({ person }) => showAll(parts, person) },
+      { path: '/lists/:source/:list', show: (request) => showList(parts, request) },
+    ],
+    acts: [
+      { path: '/lists', role: 'operate', perform: (request) => openList(parts, request) },
+      { path: '/lists/:source/:list', role: 'operate', perform: (request) => changeList(parts, request) },
+    ],
+  };
+}
+
+async function showAll({ reading, policies, sources }: ListsParts, person: Person): Promise<View> {
+  const found = await Promise.all(
+    sources.map(async ({ name }) => (await reading.lists(name)).map((list) => ({ source: name, ...list }))),
+  );
+  const release = policies.current();
+  const rows = found
+    .flat()
+    .map(({ source, list, entries, version, changedAtMs }) => [
+      html`<a href="${link`/lists/${source}/${list}`}">${source}/${list}</a>`,
+      entries,
+      version,
+      instant(changedAtMs),
+      listInForce(release, list).isUsed ? 'yes' : html`<span class="pill warn">no rule uses it</span>`,
+    ]);
+  return {
+    title: 'Lists',
+    content: html`${
+      rows.length === 0
+        ? nothing('There are no lists in the store.')
+        : table('All lists', ['List', 'Entries', 'Version', 'Changed (UTC)', 'In use'], rows)
+    }${mayUse(person, 'operate') && openForm(sources)}`,
+  };
+}
+
+const openForm = (sources: ListsParts['sources']): Html =>
+  html`<form class="card" method="post" action="${link`/lists`}">
+    <h2>A new list</h2>
+    <div class="fields">
+      <label
+        >Source
+        <select name="source" required>
+          ${sources.map(({ name }) => html`<option value="${name}">${name}</option>`)}
+        </select></label
+      >
+      ${textField('Name', 'list', undefined, 'lower-case letters, digits, hyphens')}
+    </div>
+    <div class="actions"><button>Fill it</button></div>
+    <p class="hint">
+      A list that rules look into and that does not exist refuses. Its first change makes it.
+    </p>
+  </form>`;
+
+function openList({ sources }: ListsParts, { form }: ActRequest): Promise<Redirect> {
+  const source = knownSource(sources, form.get('source') ?? '');
+  const list = checkedName(written(form, 'list') ?? '');
+  return Promise.resolve({ to: link`/lists/${source}/${list}`, notice: `Add values to ${source}/${list}.` });
+}
+
+function knownSource(sources: ListsParts['sources'], name: string): string {
+  if (sources.some((each) => each.name === name)) return name;
+  throw new CountersignError('NOT_FOUND', `The settings have no source ${name}`);
+}
+
+interface Named {
+  readonly source: string;
+  readonly list: string;
+}
+
+const namedIn = (
+  { sources }: Pick<ListsParts, 'sources'>,
+  { parameters }: Pick<PageRequest, 'parameters'>,
+): Named => ({
+  source: knownSource(sources, parameters['source'] ?? ''),
+  list: checkedName(parameters['list'] ?? ''),
+});
+
+async function summaryOf({ reading }: ListsParts, { source, list }: Named): Promise<ListSummary | undefined> {
+  return (await reading.lists(source)).find((each) => each.list === list);
+}
+
+// ---- one list ----
+
+async function showList(parts: ListsParts, request: PageRequest): Promise<View> {
+  const named = namedIn(parts, request);
+  const summary = await summaryOf(parts, named);
+  const search = written(request.query, 'search');
+  const found = summary && (await entriesWith(parts, named, search, request.signal));
+  return {
+    title: `${named.source}/${named.list}`,
+    content: html`${summaryCard(parts, named, summary)}${
+      summary !== undefined && searchForm(named, search)
+    }${found !== undefined && entriesTable(found, request.person, named)}${
+      mayUse(request.person, 'operate') && changeForm(named, { how: 'add', values: '', message: '' })
+    }`,
+  };
+}
+
+function summaryCard({ policies }: ListsParts, { list }: Named, summary: ListSummary | undefined): Html {
+  const { isUsed } = listInForce(policies.current(), list);
+  const use = isUsed
+    ? 'A rule in force looks into it.'
+    : 'No rule in force looks into it, so it has no effect.';
+  if (summary === undefined) return nothing(`It does not exist yet: the first change makes it. ${use}`);
+  return html`<section class="card">
+    ${facts([
+      ['Entries', summary.entries],
+      ['Version', summary.version],
+      ['Changed (UTC)', instant(summary.changedAtMs)],
+      ['In use', use],
+    ])}
+  </section>`;
+}
+
+const searchForm = ({ source, list }: Named, search: string | undefined): Html =>
+  html`<form class="card" method="get" action="${link`/lists/${source}/${list}`}">
+    <div class="fields">${textField('Value contains', 'search', search)}</div>
+    <div class="actions"><button>Search</button></div>
+  </form>`;
+
+interface FoundEntries {
+  readonly entries: readonly ListEntry[];
+  readonly looked: number;
+  /** Whether there may be more. */
+  readonly more: boolean;
+}
+
+/** The first entries that contain a text, in the order of the store. */
+async function entriesWith(
+  { reading }: ListsParts,
+  { source, list }: Named,
+  search: string | undefined,
+  signal: AbortSignal,
+): Promise<FoundEntries> {
+  const wanted = search === undefined ? '' : toComparable(search);
+  const entries = new Map<string, ListEntry>();
+  const startedMs = performance.now();
+  let looked = 0;
+  for await (const entry of reading.listEntries(source, list)) {
+    const isLate = looked >= LOOKED_LEAST && performance.now() - startedMs > LOOKED_MS;
+    if (entries.size === ROWS || looked === LOOKED_MAX || isLate || signal.aborted) {
+      return { entries: sorted(entries), looked, more: true };
+    }
+    looked += 1;
+    if (entry.value.includes(wanted)) entries.set(entry.value, entry);
+  }
+  return { entries: sorted(entries), looked, more: false };
+}
+
+const sorted = (entries: ReadonlyMap<string, ListEntry>): readonly ListEntry[] =>
+  [...entries.values()].sort((a, b) => (a.value < b.value ? -1 : 1));
+
+function entriesTable({ entries, looked, more }: FoundEntries, person: Person, named: Named): Html {
+  const rest = more
+    ? ` The page looked at ${looked} entries, and there are more: search for a longer text.`
+    : '';
+  if (entries.length === 0) return nothing(`No entry contains it.${rest}`);
+  return html`${table(
+    'Entries of the list',
+    ['Value', 'Added (UTC)', ...(mayUse(person, 'operate') ? ['Remove'] : [])],
+    entries.map(({ value, addedAtMs }) => [
+      html`<span class="mono value">${value}</span>`,
+      instant(addedAtMs),
+      ...(mayUse(person, 'operate') ? [removeForm(named, value)] : []),
+    ]),
+  )}${more && html`<p class="hint">${rest}</p>`}`;
+}
+
+/** Leads to the preview, which asks for the reason. */
+const removeForm = ({ source, list }: Named, value: string): Html =>
+  html`<form method="post" action="${link`/lists/${source}/${list}`}">
+    <input type="hidden" name="how" value="remove" />
+    <input type="hidden" name="values" value="${verbatim(JSON.stringify(value))}" />
+    <button class="quiet" name="do" value="preview" aria-label="Remove ${value}">Remove</button>
+  </form>`;
+
+// ---- changes ----
+
+interface Typed {
+  readonly how: How;
+  readonly values: string;
+  readonly message: string;
+}
+
+const WORDS: Readonly<Record<How, string>> = {
+  add: 'add these values',
+  remove: 'remove these values',
+  replace: 'replace all values by these',
+};
+
+const changeForm = ({ source, list }: Named, { how, values, message }: Typed): Html =>
+  html`<form class="card" method="post" action="${link`/lists/${source}/${list}`}">
+    <h2>Change the list</h2>
+    <div class="fields">
+      <label
+        >What to do
+        <select name="how">
+          ${HOWS.map(
+            (each) =>
+              html`<option value="${each}" ${each === how && html` selected`}>${WORDS[each]}</option>`,
+          )}
+        </select></label
+      >
+      <label>Choose a file <input type="file" accept=".txt,.csv" data-file-into="values" /></label>
+      <label class="wide"
+        >Values, one on each line; # begins a comment
+        <textarea id="values" name="values" rows="6" spellcheck="false" autocapitalize="none">
+${verbatim(values)}</textarea>
+      </label>
+      <label class="wide"
+        >Reason, for the journal
+        <input name="message" value="${verbatim(message)}" maxlength="1000" autocomplete="off"
+      /></label>
+    </div>
+    <div class="actions"><button name="do" value="preview">Show what would change</button></div>
+  </form>`;
+
+/** What a change comes to, before it is made. */
+interface Preview {
+  readonly summary: ListSummary | undefined;
+  /** What is not on the list, and what is. */
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+  /** False for a large list: `add` and `remove` then have all values. */
+  readonly isExact: boolean;
+  /** How many values change nothing. */
+  readonly idle: number;
+}
+
+async function changeList(parts: ListsParts, request: ActRequest): Promise<Redirect | View> {
+  const { form, person } = request;
+  const named = namedIn(parts, request);
+  const how = oneOf(form, 'how', HOWS) ?? 'add';
+  const typed = { how, values: form.get('values') ?? '', message: (form.get('message') ?? '').trim() };
+  const preview = await previewOf(parts, named, typed);
+  const { add, remove } = preview;
+  const version = String(preview.summary?.version ?? 0);
+  if (form.get('do') !== 'change') return previewView(named, typed, preview);
+  if (form.get('version') !== version) {
+    const changed = 'The list was changed meanwhile. Look at the preview again.';
+    return previewView(named, typed, preview, changed);
+  }
+  if (typed.message === '')
+    return previewView(named, typed, preview, 'The reason is empty. Say why it changes.');
+  const by = authorOf(person);
+  const { added, removed, summary } = await parts.store.changeList({
+    ...named,
+    add,
+    remove,
+    by,
+    message: typed.message,
+  });
+  const entries = counted(summary.entries, 'entry', 'entries');
+  return {
+    to: link`/lists/${named.source}/${named.list}`,
+    notice: `${added} added, ${removed} removed. ${entries} now, version ${summary.version}.`,
+  };
+}
+
+async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed): Promise<Preview> {
+  const { source, list } = named;
+  const summary = await summaryOf(parts, named);
+  if (how === 'remove' && summary === undefined) {
+    throw new CountersignError('NOT_FOUND', `There is no list ${source}/${list}`);
+  }
+  const read = listInForce(parts.policies.current(), list).readFor(source);
+  const lines = entriesAsWritten('the values', values).map(checkedValue);
+  const wanted =
+    how === 'remove'
+      ? lines.flatMap((value) => removedTexts(value, read))
+      : lines.map((value) => addedText(value, read));
+  const unique = new Set(wanted);
+  const isExact = (summary?.entries ?? 0) <= LOOKED_UP_MAX;
+  if (!isExact && how === 'replace') {
+    throw new CountersignError(
+      'LIST_INVALID',
+      `the list has more than ${LOOKED_UP_MAX} entries, too many to be replaced here. Use the command line`,
+    );
+  }
+  const existing =
+    summary === undefined || !isExact ? new Set<string>() : await presentIn(parts, named, how, unique);
+  const add = how === 'remove' ? [] : [...unique].filter((value) => !existing.has(value));
+  const remove =
+    how === 'add'
+      ? []
+      : isExact
+        ? [...existing].filter((value) => unique.has(value) === (how === 'remove'))
+        : [...unique];
+  if (add.length + remove.length > CHANGED_MAX) {
+    throw new CountersignError(
+      'LIST_INVALID',
+      `${add.length + remove.length} values would change, more than ${CHANGED_MAX}. Use \`countersign list add\` ` +
+        'and `list remove` with --file',
+    );
+  }
+  const changed = how === 'remove' ? remove.length : add.length;
+  return { summary, add, remove, isExact, idle: Math.max(0, lines.length - changed) };
+}
+
+/** The values on the list: all of them to replace it, or those that are wanted. */
+async function presentIn(
+  { reading }: ListsParts,
+  { source, list }: Named,
+  how: How,
+  wanted: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for await (const { value } of reading.listEntries(source, list)) {
+    if (how === 'replace' || wanted.has(value)) found.add(value);
+    if (how !== 'replace' && found.size === wanted.size) break;
+  }
+  return found;
+}
+
+function previewView(named: Named, typed: Typed, preview: Preview, fault = ''): View {
+  const { summary, add, remove, isExact, idle } = preview;
+  const { source, list } = named;
+  const changes = add.length + remove.length;
+  const isNew = summary === undefined && changes === 0;
+  return {
+    title: `${source}/${list}`,
+    ...(fault !== '' && { status: 422 as const }),
+    content: html`${fault !== '' && html`<p class="fault" role="alert">${fault}</p>`}
+      <form class="card" method="post" action="${link`/lists/${source}/${list}`}">
+        <h2>What would change</h2>
+        ${
+          isExact
+            ? facts([
+                ['Added', add.length],
+                ['Removed', remove.length],
+                ['Without effect', idle],
+                ['Entries afterwards', (summary?.entries ?? 0) + add.length - remove.length],
+              ])
+            : html`<p>
+                At most ${add.length} are added, and at most ${remove.length} are removed. The list is too
+                large to look up which of them are on it.
+              </p>`
+        }
+        ${valuesCard('Added', add)}${valuesCard('Removed', remove)}
+        <input type="hidden" name="how" value="${typed.how}" />
+        <input type="hidden" name="values" value="${verbatim(typed.values)}" />
+        <input type="hidden" name="version" value="${summary?.version ?? 0}" />
+        ${
+          changes > 0 || isNew
+            ? html`<div class="fields">
+                  <label class="wide"
+                    >Reason, for the journal
+                    <input
+                      name="message"
+                      value="${verbatim(typed.message)}"
+                      required
+                      maxlength="1000"
+                      autocomplete="off"
+                  /></label>
+                </div>
+                <div class="actions">
+                  <button class="${remove.length > 0 && 'danger'}" name="do" value="change">
+                    ${isNew ? 'Make an empty list' : 'Change the list'}
+                  </button>
+                </div>`
+            : html`<p class="nothing">Nothing would change.</p>`
+        }
+      </form>
+      ${changeForm(named, typed)}`,
+  };
+}
+
+function valuesCard(title: string, values: readonly string[]): Html | false {
+  if (values.length === 0) return false;
+  const more = values.length > SHOWN_MAX ? `\n… and ${values.length - SHOWN_MAX} more` : '';
+  return html`<h3>${title}</h3>
+    <pre tabindex="0">${values.slice(0, SHOWN_MAX).map((value) => html`${value}${'\n'}`)}${more}</pre>`;
+}

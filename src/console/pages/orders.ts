@@ -1,0 +1,211 @@
+import { type Kind, KINDS, subjectOf } from '../../callback/callback.ts';
+import { CountersignError } from '../../errors.ts';
+import { type OrderSource, announceOrder, orderSource } from '../../orders/orders.ts';
+import { ORDER_MEMBERS } from '../../policy/order-members.ts';
+import type { Order, Store } from '../../store/store.ts';
+import type { Clock } from '../../values/clock.ts';
+import { choiceField, oneOf, textField, written } from '../fields.ts';
+import { type Html, html, link, withQuery } from '../html.ts';
+import { facts, fault, instant, nothing } from '../layout.ts';
+import {
+  type ActRequest,
+  type PageRequest,
+  type Pages,
+  type Person,
+  type Redirect,
+  type View,
+  authorOf,
+  mayUse,
+} from '../page.ts';
+
+export interface OrdersParts {
+  readonly store: Pick<Store, 'expectOrder' | 'cancelOrder'>;
+  /** A handle of the console's own, so that its queries don't delay callbacks. */
+  readonly reading: Pick<Store, 'order'>;
+  readonly sources: readonly OrderSource[];
+  readonly clock: Clock;
+}
+
+const EXPIRES = '24h';
+const LABELS: Readonly<Record<string, string>> = {
+  userId: 'User',
+  symbol: 'Asset',
+  amount: 'Amount',
+  scheme: 'Scheme',
+  from: 'From',
+  to: 'To',
+  outputs: 'To several (ADDRESS=AMOUNT, …)',
+  memo: 'Memo',
+  transfer_id: 'transfer_id',
+  input_data: 'Call data',
+  interactive_contract: 'Contract',
+};
+
+/** Announced orders, by their ids: the stores have no list of them. */
+export function ordersPages(parts: OrdersParts): Pages {
+  return {
+    pages: [{ path: '/orders', navigation: 'Orders', show: (request) => show(parts, request) }],
+    acts: [
+      { path: '/orders', role: 'operate', perform: (request) => announce(parts, request) },
+      { path: '/orders/cancel', role: 'operate', perform: (request) => cancel(parts, request) },
+    ],
+  };
+}
+
+async function show(parts: OrdersParts, { query, person }: PageRequest): Promise<View> {
+  const id = written(query, 'id');
+  const kind = kindOf(parts, query);
+  if (id === undefined) return view(parts, { kind, query, person });
+  const source = sourceOf(parts, kind, query);
+  const subject = subjectOf({ kind, id });
+  const order = await parts.reading.order(source, subject);
+  const found =
+    order === undefined
+      ? nothing(`No order ${subject} was announced for ${source}.`)
+      : orderCard(order, person);
+  return view(parts, { kind, query, person, found });
+}
+
+/** The kind that was chosen, or the first that a source takes. */
+function kindOf({ sources }: OrdersParts, values: URLSearchParams): Kind {
+  const taken = KINDS.find((each) => sources.some(({ kinds }) => kinds.includes(each)));
+  return oneOf(values, 'kind', KINDS) ?? taken ?? 'payment';
+}
+
+/** The source that was chosen, or the first that takes the kind. Throws ORDER_INVALID. */
+function sourceOf({ sources }: OrdersParts, kind: Kind, values: URLSearchParams): string {
+  const first = sources.find(({ kinds }) => kinds.includes(kind))?.name;
+  return orderSource(sources, written(values, 'source') ?? first ?? '', kind).name;
+}
+
+interface Shown {
+  readonly kind: Kind;
+  readonly query: URLSearchParams;
+  readonly person: Person;
+  readonly found?: Html;
+  readonly fault?: string;
+}
+
+function view({ sources }: OrdersParts, { kind, query, person, found, fault: problem }: Shown): View {
+  const fitting = sources.filter(({ kinds }) => kinds.includes(kind)).map(({ name }) => name);
+  return {
+    title: 'Orders',
+    ...(problem !== undefined && { status: 422 as const }),
+    content: html`<nav aria-label="Kinds of callbacks">
+        <ul class="choices">
+          ${KINDS.map(
+            (each) =>
+              html`<li>
+                <a
+                  href="${withQuery(link`/orders`, { kind: each })}"
+                  ${each === kind && html` aria-current="true"`}
+                  >${each}</a
+                >
+              </li>`,
+          )}
+        </ul>
+      </nav>
+      ${problem !== undefined && fault(problem)}
+      <form class="card" method="get" action="${link`/orders`}">
+        <input type="hidden" name="kind" value="${kind}" />
+        <div class="fields">
+          ${choiceField('Source', 'source', written(query, 'source'), fitting, 'the first')}
+          ${textField(kind === 'payment' ? 'appOrderId' : 'request_id', 'id', written(query, 'id'))}
+        </div>
+        <div class="actions"><button>Look up</button></div>
+      </form>
+      ${found}${mayUse(person, 'operate') && announceForm(kind, fitting, query)}`,
+  };
+}
+
+function orderCard({ source, subject, state, members, by, ...times }: Order, person: Person): Html {
+  const tone = { expected: 'yes', used: '', cancelled: 'no', expired: 'no' }[state];
+  const [kind = '', ...id] = subject.split(':');
+  return html`<section class="card">
+    <h2>${subject} <span class="pill ${tone}">${state}</span></h2>
+    ${facts([
+      ['Source', source],
+      ...Object.entries(members).map(
+        ([name, text]) =>
+          [
+            LABELS[name] ?? name,
+            text === '' ? 'none' : html`<span class="mono value">${text}</span>`,
+          ] as const,
+      ),
+      ['Announced by', by],
+      ['Announced (UTC)', instant(times.announcedAtMs)],
+      ['Expires (UTC)', instant(times.expiresAtMs)],
+      ...(times.endedAtMs === 0 ? [] : [['Ended (UTC)', instant(times.endedAtMs)] as const]),
+    ])}
+    ${
+      state === 'expected' &&
+      mayUse(person, 'operate') &&
+      html`<form class="actions" method="post" action="${link`/orders/cancel`}">
+        <input type="hidden" name="source" value="${source}" />
+        <input type="hidden" name="kind" value="${kind}" />
+        <input type="hidden" name="id" value="${id.join(':')}" />
+        <button class="danger">Cancel the order</button>
+      </form>`
+    }
+  </section>`;
+}
+
+const announceForm = (kind: Kind, fitting: readonly string[], query: URLSearchParams): Html =>
+  html`<form class="card" method="post" action="${link`/orders`}">
+    <h2>Announce an order</h2>
+    <input type="hidden" name="kind" value="${kind}" />
+    <div class="fields">
+      ${choiceField('Source', 'source', written(query, 'source'), fitting, 'the first')}
+      ${textField(kind === 'payment' ? 'appOrderId' : 'request_id', 'id', written(query, 'id'))}
+      ${ORDER_MEMBERS[kind].names.map((name) => textField(LABELS[name] ?? name, name, written(query, name)))}
+      ${textField('Expires', 'expires', written(query, 'expires') ?? EXPIRES, 'a duration, or a time')}
+    </div>
+    <div class="actions"><button>Announce</button></div>
+    <p class="hint">
+      The rule expected-order passes only a callback that agrees with its order in every member.
+    </p>
+  </form>`;
+
+async function announce(parts: OrdersParts, { form, person }: ActRequest): Promise<Redirect | View> {
+  const kind = kindOf(parts, form);
+  try {
+    const id = written(form, 'id') ?? '';
+    const source = sourceOf(parts, kind, form);
+    const members = Object.fromEntries(ORDER_MEMBERS[kind].names.flatMap((name) => memberOf(form, name)));
+    const expires = written(form, 'expires') ?? EXPIRES;
+    const request = { source, kind, id, members, expires, by: authorOf(person) };
+    const { outcome } = await announceOrder(parts.store, parts.sources, request, parts.clock());
+    const notice = outcome === 'expected' ? 'The order is announced.' : 'It was already announced.';
+    return { to: withQuery(link`/orders`, { kind, source, id }), notice };
+  } catch (thrown) {
+    // What was typed stays in the form.
+    if (!(thrown instanceof CountersignError) || thrown.code.startsWith('STORE_')) throw thrown;
+    return view(parts, { kind, query: form, person, fault: `${thrown.message}.` });
+  }
+}
+
+function memberOf(form: URLSearchParams, name: string): readonly (readonly [string, unknown])[] {
+  const text = written(form, name);
+  if (text === undefined) return [];
+  return [[name, name === 'outputs' ? text.split(',').map(outputOf) : text]];
+}
+
+function outputOf(text: string): { readonly to: string; readonly amount: string } {
+  const [to = '', amount = '', ...more] = text.trim().split('=');
+  if (to !== '' && amount !== '' && more.length === 0) return { to, amount };
+  throw new CountersignError(
+    'USAGE',
+    `${text} is not an output. Write ADDRESS=AMOUNT, with commas between them`,
+  );
+}
+
+async function cancel(parts: OrdersParts, { form, person }: ActRequest): Promise<Redirect> {
+  const kind = kindOf(parts, form);
+  const source = sourceOf(parts, kind, form);
+  const id = written(form, 'id') ?? '';
+  const subject = subjectOf({ kind, id });
+  const { outcome, order } = await parts.store.cancelOrder({ source, subject, by: authorOf(person) });
+  const notice =
+    outcome === 'cancelled' ? 'The order is cancelled.' : `Nothing to cancel: it is ${order.state}.`;
+  return { to: withQuery(link`/orders`, { kind, source, id }), notice };
+}

@@ -1,0 +1,183 @@
+import { expect, it } from 'vitest';
+import { describeOnBothStores } from '../scenarios/on-both-stores.ts';
+import { formatAmount } from '../../src/values/amount.ts';
+import { READER, type TestConsole, startTestConsole } from './console.ts';
+
+const policies = {
+  'payments.yaml': `policy: payments
+callback: payment
+when: { source: shop, symbol: USDT1742 }
+rules:
+  - expected-order: {}
+  - deny-list: { of: userId, list: blocked }
+  - value-limit: { max: 1000, maxAge: 24h }
+`,
+};
+const HOSTILE = `"'<b>x</b>&\u202e`;
+
+describeOnBothStores('the state that operators keep', (host) => {
+  const started = (): Promise<TestConsole> =>
+    startTestConsole({ policies }, (options) => host.start(options));
+  const valuesOf = async ({ store }: TestConsole, list: string): Promise<readonly string[]> => {
+    const found: string[] = [];
+    for await (const { value } of store.listEntries('shop', list)) found.push(value);
+    return found.sort();
+  };
+  const BLOCKED = '/console/lists/shop/blocked';
+  /** Sends what the preview has in its form. */
+  async function changed(console: TestConsole, form: Readonly<Record<string, string>>) {
+    const preview = await console.send(BLOCKED, { ...form, do: 'preview' });
+    const [, version = ''] = /name="version" value="(\d+)"/.exec(preview.text) ?? [];
+    const result = await console.send(BLOCKED, { ...form, version, message: 'case 12', do: 'change' });
+    return { preview: preview.text, result };
+  }
+
+  it('a list is made, searched, and changed as its preview says', async () => {
+    const console = await started();
+    expect((await console.get('/console/lists')).text).toContain('There are no lists');
+    expect((await console.get(BLOCKED)).text).toContain('the first change makes it');
+    const made = await changed(console, { how: 'add', values: '99999 # fraud\n88888\n99999\n' });
+    expect(made.preview).toMatch(/<dt>Added<\/dt>\s*<dd>2<\/dd>/);
+    expect(made.result.notice).toBe('2 added, 0 removed. 2 entries now, version 1.');
+    const again = await changed(console, { how: 'add', values: '88888\n77777' });
+    expect(again.preview).toMatch(/<dt>Without effect<\/dt>\s*<dd>1<\/dd>/);
+    expect(await valuesOf(console, 'blocked')).toEqual(['77777', '88888', '99999']);
+    const found = await console.get(`${BLOCKED}?search=777`);
+    expect(found.text).toContain('>77777<');
+    expect(found.text).not.toContain('>88888<');
+    const replaced = await changed(console, { how: 'replace', values: '88888\n66666' });
+    expect(replaced.preview).toMatch(/<dt>Removed<\/dt>\s*<dd>2<\/dd>/);
+    expect(await valuesOf(console, 'blocked')).toEqual(['66666', '88888']);
+    await changed(console, { how: 'remove', values: '"66666"' });
+    expect(await valuesOf(console, 'blocked')).toEqual(['88888']);
+    const entries = await console.store.entries({ source: 'shop', limit: 100 });
+    const changes = entries
+      .filter(({ type }) => type === 'list')
+      .map(({ detail }) => JSON.parse(detail) as object);
+    expect(changes).toHaveLength(4);
+    for (const change of changes) expect(change).toMatchObject({ by: 'console:ada', message: 'case 12' });
+    const all = await console.get('/console/lists');
+    expect(all.text).toContain('shop/blocked');
+    expect(all.text).not.toContain('no rule uses it');
+  });
+
+  it('a list is not changed without a reason, after another change, or by values that match nothing', async () => {
+    const console = await started();
+    const form = { how: 'add', values: '99999' };
+    const without = await console.send(BLOCKED, { ...form, version: '0', do: 'change' });
+    expect([without.status, without.text]).toEqual([422, expect.stringContaining('The reason is empty')]);
+    await changed(console, form);
+    const late = await console.send(BLOCKED, {
+      how: 'replace',
+      values: '1',
+      version: '0',
+      message: 'late',
+      do: 'change',
+    });
+    expect([late.status, late.text]).toEqual([422, expect.stringContaining('was changed meanwhile')]);
+    for (const values of ['a  b', 'x'.repeat(1025), '"not closed', '9\u202e9']) {
+      const refused = await console.send(BLOCKED, { how: 'add', values, do: 'preview' });
+      expect([values, refused.status]).toEqual([values, 422]);
+    }
+    const missing = await console.send('/console/lists/shop/none', {
+      how: 'remove',
+      values: '1',
+      do: 'preview',
+    });
+    expect(missing.status).toBe(404);
+    for (const path of ['/console/lists/shop/Not%20A%20Name', '/console/lists/nobody/blocked']) {
+      expect((await console.get(path)).status).toBeGreaterThanOrEqual(400);
+    }
+    expect(await valuesOf(console, 'blocked')).toEqual(['99999']);
+  });
+
+  it('an order is announced, used by a payment, and another one is cancelled', async () => {
+    const console = await started();
+    await console.store.changePrices({
+      set: [{ asset: 'USDT1742', price: 10n ** 36n, asOfMs: Date.now() }],
+      remove: [],
+      by: 'test',
+    });
+    await changed(console, { how: 'add', values: '5' });
+    const order = {
+      kind: 'payment',
+      id: 'A-1',
+      userId: '12345',
+      symbol: 'USDT1742',
+      amount: '100',
+      scheme: 'md5',
+    };
+    const announced = await console.send('/console/orders', order);
+    expect(announced.notice).toBe('The order is announced.');
+    expect((await console.send('/console/orders', order)).notice).toBe('It was already announced.');
+    const shown = await console.get(announced.to ?? '');
+    expect(shown.text).toContain('expected');
+    expect(shown.text).toContain('console:ada');
+    // The service hears of the first prices a moment later.
+    await expect
+      .poll(() => console.pay({ appOrderId: 'A-1', orderAmount: '100' }), { timeout: 10_000 })
+      .toBe('SUCCESS');
+    const used = await console.get('/console/orders?kind=payment&id=A-1');
+    expect(used.text).toMatch(/<span class="pill ">used<\/span>/);
+    expect((await console.send('/console/orders', { ...order, id: 'A-2' })).status).toBe(303);
+    const cancelled = await console.send('/console/orders/cancel', { kind: 'payment', id: 'A-2' });
+    expect(cancelled.notice).toBe('The order is cancelled.');
+    expect(await console.pay({ appOrderId: 'A-2', orderAmount: '100' })).toBe('FAILURE');
+    const faulty = await console.send('/console/orders', { ...order, id: HOSTILE, amount: '1e5' });
+    expect(faulty.status).toBe(422);
+    expect(faulty.text).toContain('amount');
+    expect(faulty.text).toContain('value="1e5"');
+    expect(faulty.text).not.toContain('<b>');
+  });
+
+  it('prices are set after a preview, to the last digit, and removed', async () => {
+    const console = await started();
+    const form = {
+      prices: 'BTC 97000\nETH, 3020.000000000000000000000000000000000001 2026-01-02T03:04:05Z # late\n',
+    };
+    const preview = await console.send('/console/prices', { ...form, do: 'preview' });
+    expect(preview.text).toContain('3020.000000000000000000000000000000000001');
+    expect((await console.store.prices()).version).toBe(0);
+    const set = await console.send('/console/prices', { ...form, version: '0', do: 'set' });
+    expect(set.notice).toBe('2 prices set. Version 1.');
+    const { prices } = await console.store.prices();
+    expect(formatAmount(prices.get('ETH')?.price ?? 0n)).toBe('3020.000000000000000000000000000000000001');
+    const lower = await console.send('/console/prices', { prices: 'BTC 48500', do: 'preview' });
+    expect(lower.text).toContain('−50.0 %');
+    const late = await console.send('/console/prices', { prices: 'BTC 1', version: '0', do: 'set' });
+    expect([late.status, late.text]).toEqual([422, expect.stringContaining('changed meanwhile')]);
+    for (const wrong of ['', 'BTC', 'BTC 0', 'BTC -1', 'BTC 1\nBTC 2', `${HOSTILE} 1`, 'BTC 1 tomorrow']) {
+      const refused = await console.send('/console/prices', { prices: wrong, do: 'preview' });
+      expect([wrong, refused.status]).toEqual([wrong, 422]);
+      expect(refused.text).not.toContain('<b>');
+    }
+    expect((await console.send('/console/prices/remove', { asset: 'BTC' })).notice).toContain(
+      'Removed the price',
+    );
+    expect([...(await console.store.prices()).prices.keys()]).toEqual(['ETH']);
+  });
+
+  it('somebody who only reads sees all of it, and changes nothing', async () => {
+    const console = await started();
+    for (const path of ['/console/lists', BLOCKED, '/console/orders', '/console/prices', '/console/limits']) {
+      const { status, text } = await console.get(path, READER);
+      expect([path, status]).toEqual([path, 200]);
+      expect(text).not.toContain('method="post"');
+    }
+    const acts = [
+      '/console/lists',
+      BLOCKED,
+      '/console/orders',
+      '/console/orders/cancel',
+      '/console/prices',
+      '/console/prices/remove',
+      '/console/limits/lift',
+    ];
+    for (const path of acts) {
+      const form = { how: 'add', values: '1', message: 'x', version: '0', do: 'change', prices: 'BTC 1' };
+      expect([path, (await console.send(path, form, READER)).status]).toEqual([path, 403]);
+    }
+    expect(await console.store.journalSize('shop')).toBe(0);
+    expect((await console.store.prices()).version).toBe(0);
+  });
+});
