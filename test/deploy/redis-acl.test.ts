@@ -262,6 +262,87 @@ describe('a service with these rights', () => {
   });
 });
 
+/** Pages of the console that read, and what its forms send, each as the first of its page. */
+const PAGES = [
+  '',
+  'decisions',
+  'limits',
+  'try',
+  'policies',
+  'lists',
+  'lists/shop/blocked',
+  'orders',
+  'prices',
+  'journal',
+];
+const ACTS = [
+  ['try', { kind: 'payment', userId: '1', amount: '1', symbol: 'USDT1742' }],
+  ['freeze', { reason: 'drill', confirmation: 'freeze' }],
+  ['unfreeze', { id: 'f1' }],
+  ['lists/shop/blocked', { how: 'replace', values: '1', message: 'x', version: '1', do: 'change' }],
+  ['orders', { kind: 'payment', id: 'o', userId: '1', symbol: 'USDT1742', amount: '1', scheme: 'md5' }],
+  ['orders/cancel', { kind: 'payment', id: 'o' }],
+  ['prices', { prices: 'BTC 1', version: '0', do: 'set' }],
+  ['prices/remove', { asset: 'BTC' }],
+] as const;
+
+describe('a service with a console', () => {
+  it('serves all pages and acts only with the rights for that', async () => {
+    const service = await serviceOn();
+    const { operate } = service;
+    const ask = (path: string, form?: Readonly<Record<string, string>>): Promise<number> =>
+      fetch(`${service.ops}/console/${path}`, {
+        redirect: 'manual',
+        headers: { 'sec-fetch-site': 'same-origin' },
+        ...(form && { method: 'POST', body: new URLSearchParams(form) }),
+      }).then(({ status }) => status);
+    try {
+      expect((await operate('policy', 'push', '--message', 'first')).code).toBe(0);
+      await operate('list', 'add', 'blocked', '1', '2', '--source', 'shop');
+      await eventually('policies are followed', async () =>
+        (await service.pay({ appOrderId: 'first' })) === 'SUCCESS' ? true : undefined,
+      );
+      expect(await ask('decisions')).toBe(503);
+      await admin.ask('ACL', 'LOG', 'RESET');
+      await grant(admin, documented.console);
+      for (const path of PAGES) expect([path, await ask(path)]).toEqual([path, 200]);
+      for (const [path, form] of ACTS) {
+        expect([path, await ask(path, form)]).toEqual([path, path === 'try' ? 200 : 303]);
+      }
+      expect(await denied(admin)).toEqual([]);
+    } finally {
+      await grant(admin, documented.service);
+      await service.stop();
+    }
+  });
+
+  it('pushes policies only with the rights for that', async () => {
+    const service = await serviceOn();
+    const { store } = service;
+    const push = async (): Promise<unknown> => {
+      const { revision } = await store.control();
+      const document = JSON.stringify({ format: 1 });
+      return store
+        .push({ revision: 'a'.repeat(64), document, expected: revision, by: 'console:ada', message: 'x' })
+        .then(
+          ({ outcome }) => outcome,
+          () => 'denied',
+        );
+    };
+    try {
+      await grant(admin, documented.console);
+      expect(await push()).toBe('denied');
+      await admin.ask('ACL', 'LOG', 'RESET');
+      await grant(admin, documented.push);
+      expect(await push()).toBe('in-force');
+      expect(await denied(admin)).toEqual([]);
+    } finally {
+      await grant(admin, documented.service);
+      await service.stop();
+    }
+  });
+});
+
 const TOKEN = 'token-of-the-api';
 
 /** A service that runs as the service's user, with the command line as the operator's. */
@@ -273,6 +354,7 @@ async function serviceOn(): Promise<TestService & { readonly operate: Run }> {
   };
   const service = await startTestService({
     folder,
+    identify: () => Promise.resolve({ name: 'ada', roles: ['read', 'operate'] }),
     settings: {
       store: { url: redis.url, username: SERVICE[0], password: write('redis.password', SERVICE[1]) },
       ops: { port: '0', token: write('api.token', TOKEN) },

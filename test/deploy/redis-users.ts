@@ -12,7 +12,7 @@ export const PASSWORDS = {
 } as const;
 
 export type Section =
-  'service' | 'operator' | 'administrator' | 'prices' | 'cluster' | 'newer' | 'sentinel' | 'replica';
+  'service' | 'operator' | 'administrator' | 'prices' | 'console' | 'push' | 'cluster' | 'newer' | 'sentinel' | 'replica';
 
 /** The `ACL SETUSER` lines of docs/redis.md, by the language of their fence: `acl-service` and so on. */
 export function documentedUsers(): Readonly<Record<Section, readonly string[]>> {
@@ -26,6 +26,8 @@ export function documentedUsers(): Readonly<Record<Section, readonly string[]>> 
     operator: lines('operator'),
     administrator: lines('administrator'),
     prices: lines('prices'),
+    console: lines('console'),
+    push: lines('push'),
     cluster: lines('cluster'),
     newer: lines('newer'),
     sentinel: lines('sentinel'),
