@@ -85,7 +85,7 @@ export interface Console {
  */
 export async function openConsole(
   settings: Settings,
-  { store, readiness, follower }: Pick<Runtime, 'store' | 'readiness' | 'follower'>,
+  { store, readiness, follower, activity }: Pick<Runtime, 'store' | 'readiness' | 'follower' | 'activity'>,
   {
     entrance,
     readSecret,
@@ -112,6 +112,7 @@ export async function openConsole(
         store,
         reading,
         readiness,
+        activity,
         simulate,
         policies: follower,
         groupOf: (source) => groups.get(source),

@@ -6,6 +6,7 @@ import { type HealthState, createHealth, rejectAfter } from '../observe/health.t
 import { createLineLimit } from '../observe/line-limit.ts';
 import type { Log } from '../observe/log.ts';
 import { type Metrics, type ReconcileMetrics, createMetrics } from '../observe/metrics.ts';
+import { type Activity, createActivity } from '../observe/activity.ts';
 import type { ReportCallback } from '../observe/report.ts';
 import { type Follower, createFollower } from '../release/follow.ts';
 import { pushWhenEmpty } from '../release/push.ts';
@@ -27,6 +28,8 @@ export interface Runtime {
   readonly store: Store;
   readonly follower: Follower;
   readonly report: ReportCallback;
+  /** What this process has answered. */
+  readonly activity: Activity;
   /** Call it for each API call with a wrong token. */
   readonly apiDenied: (address: string) => void;
   /** Call it for each request to the ops port that ends with an internal error. */
@@ -62,6 +65,7 @@ export interface RuntimeParts {
 export function createRuntime(parts: RuntimeParts): Runtime {
   const { settings, clock, log, unreadableKeys } = parts;
   const metrics = createMetrics();
+  const activity = createActivity(clock);
   const store = countFailures(parts.store, metrics);
   const follower = followPolicies(parts, store, metrics);
   const clockWatch = watchClock({ store, log, metrics });
@@ -87,7 +91,8 @@ export function createRuntime(parts: RuntimeParts): Runtime {
   return {
     store,
     follower,
-    report: createCallbackObserver({ log, metrics, clock, unauthenticatedPerMinute }),
+    report: createCallbackObserver({ log, metrics, activity, clock, unauthenticatedPerMinute }),
+    activity,
     apiDenied: createDenialObserver({ log, metrics, clock, unauthenticatedPerMinute }),
     opsFailed: logOpsFailures(log),
     readiness,

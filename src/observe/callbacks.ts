@@ -1,5 +1,6 @@
 import { messageOf } from '../errors.ts';
 import type { Clock } from '../values/clock.ts';
+import type { Activity } from './activity.ts';
 import { createLineLimit } from './line-limit.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -10,6 +11,7 @@ const MINUTE_MS = 60_000;
 interface ObserverParts {
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly activity: Pick<Activity, 'note'>;
   readonly clock: Clock;
   /** `log.unauthenticatedPerMinute` of the settings. */
   readonly unauthenticatedPerMinute: number;
@@ -21,7 +23,7 @@ interface ObserverParts {
  * Never throws.
  */
 export function createCallbackObserver(parts: ObserverParts): ReportCallback {
-  const { log, metrics, clock, unauthenticatedPerMinute: lines } = parts;
+  const { log, metrics, activity, clock, unauthenticatedPerMinute: lines } = parts;
   const limit = createLineLimit({ clock, lines, windowMs: MINUTE_MS });
   return (report) => {
     try {
@@ -29,6 +31,7 @@ export function createCallbackObserver(parts: ObserverParts): ReportCallback {
       if (suppressed > 0) log.warn('callbacks-suppressed', { suppressed });
       if (!isUnauthenticated(report) || report.alarm || limit.admits()) writeLine(log, report);
       metrics.countCallback(report);
+      activity.note(report);
     } catch (thrown) {
       log.error('report-failed', { requestId: report.requestId, because: messageOf(thrown) });
     }
@@ -36,7 +39,7 @@ export function createCallbackObserver(parts: ObserverParts): ReportCallback {
 }
 
 /** Counts API calls without the right token, and logs them within the same limit. */
-export function createDenialObserver(parts: ObserverParts): (address: string) => void {
+export function createDenialObserver(parts: Omit<ObserverParts, 'activity'>): (address: string) => void {
   const { log, metrics, clock, unauthenticatedPerMinute: lines } = parts;
   const limit = createLineLimit({ clock, lines, windowMs: MINUTE_MS });
   return (address) => {

@@ -247,3 +247,26 @@ describeOnBothStores('a trial', (host) => {
     expect(text).not.toMatch(/<script>|<b>/);
   });
 });
+
+describeOnBothStores('what happens now', (host) => {
+  it('is counted by verdict and by rule, with links to the decisions, and alarms', async () => {
+    const console = await startTestConsole({}, (options) => host.start(options));
+    await console.pay({ appOrderId: 'a', orderAmount: '1' });
+    await console.pay({ appOrderId: 'a', orderAmount: '2' });
+    for (const id of ['b', 'c']) await console.pay({ appOrderId: id, orderAmount: '1001' });
+    for (const period of ['hour', 'day', 'week']) {
+      const { status, text } = await console.get(`/console/?period=${period}`);
+      expect(status).toBe(200);
+      expect(text).toContain('1 SUCCESS');
+      expect(text).toContain('3 FAILURE');
+      expect(text.match(/<rect class="(?:yes|no)"/g)).toHaveLength(2);
+      expect(text).toContain('rule=payments%2Famount-limit%231');
+      expect(text).toMatch(/verdict=FAILURE"\s*>payments\/amount-limit#1</);
+      expect(text).toMatch(/TERMS_CHANGED<\/span>/);
+    }
+    const { text } = await console.get('/console/');
+    const [, alarm = ''] = /href="(\/console\/decisions\/shop\/[^"]+)"/.exec(text) ?? [];
+    expect((await console.get(alarm)).text).toContain('TERMS_CHANGED');
+    expect((await console.get('/console/?period=year')).status).toBe(422);
+  });
+});

@@ -12,7 +12,16 @@ export const PASSWORDS = {
 } as const;
 
 export type Section =
-  'service' | 'operator' | 'administrator' | 'prices' | 'console' | 'push' | 'cluster' | 'newer' | 'sentinel' | 'replica';
+  | 'service'
+  | 'operator'
+  | 'administrator'
+  | 'prices'
+  | 'console'
+  | 'push'
+  | 'cluster'
+  | 'newer'
+  | 'sentinel'
+  | 'replica';
 
 /** The `ACL SETUSER` lines of docs/redis.md, by the language of their fence: `acl-service` and so on. */
 export function documentedUsers(): Readonly<Record<Section, readonly string[]>> {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createActivity } from '../../src/observe/activity.ts';
 import { createCallbackObserver } from '../../src/observe/callbacks.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
@@ -17,7 +18,8 @@ function observed(unauthenticatedPerMinute = 3): Observed {
   const kept = createLines();
   const metrics = createMetrics({ processMetrics: false });
   const log = createLog({ level: 'info', stream: kept.stream, clock });
-  const report = createCallbackObserver({ log, metrics, clock, unauthenticatedPerMinute });
+  const activity = createActivity(clock);
+  const report = createCallbackObserver({ log, metrics, activity, clock, unauthenticatedPerMinute });
   return {
     ...kept,
     report,

@@ -1,7 +1,9 @@
 import { CountersignError } from '../../errors.ts';
 import { lossesIn } from '../../store/freezes.ts';
 import type { Control, Freeze, Store } from '../../store/store.ts';
-import { type Html, html, link } from '../html.ts';
+import { type Html, html, link, withQuery } from '../html.ts';
+import { type Bar, barChart } from '../chart.ts';
+import { oneOf } from '../fields.ts';
 import { facts, instant, nothing, table } from '../layout.ts';
 import { type ActRequest, type Pages, type Person, type Redirect, authorOf, mayUse } from '../page.ts';
 
@@ -12,23 +14,46 @@ export interface NowParts {
     readonly ready: boolean;
     readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly because: string }[];
   }>;
+  /** What this process has answered since its start. */
+  readonly activity: {
+    readonly sinceMs: number;
+    readonly over: (period: Period) => {
+      readonly slotMs: number;
+      readonly slots: readonly Bar[];
+      readonly refusals: readonly (readonly [cause: string, count: number])[];
+    };
+    readonly alarms: () => readonly {
+      readonly atMs: number;
+      readonly source: string | undefined;
+      readonly subject: string | undefined;
+      readonly code: string;
+      readonly because: string;
+      readonly decision: string | undefined;
+    }[];
+  };
 }
+
+const PERIODS = ['hour', 'day', 'week'] as const;
+type Period = (typeof PERIODS)[number];
+const REFUSALS_SHOWN = 10;
 
 /** What a person types to confirm a freeze. */
 const CONFIRMATION = 'freeze';
 
 /** The first page: what happens now, and the freezes. */
-export function nowPages({ store, readiness }: NowParts): Pages {
+export function nowPages({ store, readiness, activity }: NowParts): Pages {
   return {
     pages: [
       {
         path: '/',
         navigation: 'Now',
-        async show({ person }) {
+        async show({ person, query }) {
+          const period = oneOf(query, 'period', PERIODS) ?? 'hour';
           const [{ ready, checks }, control] = await Promise.all([readiness(), store.control()]);
           return {
             title: 'Now',
-            content: html`<div class="cards">${readinessCard(ready, checks)}${revisionCard(control)}</div>
+            content: html`${activityCard(activity, period)}${alarmsCard(activity)}
+              <div class="cards">${readinessCard(ready, checks)}${revisionCard(control)}</div>
               ${freezeCard(control, person)}`,
           };
         },
@@ -39,6 +64,76 @@ export function nowPages({ store, readiness }: NowParts): Pages {
       { path: '/unfreeze', role: 'operate', perform: (request) => unfreeze(store, request) },
     ],
   };
+}
+
+function activityCard({ sinceMs, over }: NowParts['activity'], period: Period): Html {
+  const { slots, slotMs, refusals } = over(period);
+  const sum = (of: 'success' | 'failure'): number => slots.reduce((total, slot) => total + slot[of], 0);
+  const [success, failure] = [sum('success'), sum('failure')];
+  const minutes = slotMs / 60_000;
+  const each = minutes === 1 ? 'minute' : minutes < 60 ? `${minutes} minutes` : `${minutes / 60} hours`;
+  return html`<section class="card">
+    <h2>Callbacks</h2>
+    <nav aria-label="Periods">
+      <ul class="choices">
+        ${PERIODS.map(
+          (name) =>
+            html`<li>
+              <a
+                href="${withQuery(link`/`, { period: name })}"
+                ${name === period && html` aria-current="true"`}
+                >last ${name}</a
+              >
+            </li>`,
+        )}
+      </ul>
+    </nav>
+    <p class="legend">
+      <span class="yes">${success} SUCCESS</span><span class="no">${failure} FAILURE</span>
+    </p>
+    ${barChart(`Callbacks in each ${each} of the last ${period}: ${success} SUCCESS, ${failure} FAILURE`, slots)}
+    <p class="hint">
+      A bar is ${minutes === 1 ? 'a minute' : each}, in UTC. This replica counts what it has answered since
+      ${instant(sinceMs)}. Other replicas count theirs.
+    </p>
+    ${refusals.length > 0 && refusalsTable(refusals)}
+  </section>`;
+}
+
+const refusalsTable = (refusals: readonly (readonly [cause: string, count: number])[]): Html =>
+  html`<h3>Refused by</h3>
+    ${table(
+      'Refusals by rule, or by code where no rule refused, the most first',
+      ['Rule or code', 'Refusals'],
+      refusals.slice(0, REFUSALS_SHOWN).map(([cause, count]) => [refusalLink(cause), count]),
+    )}`;
+
+/** To the decisions that it refused. */
+function refusalLink(cause: string): Html {
+  const query = cause.includes('/') ? { rule: cause } : { code: cause };
+  return html`<a class="mono" href="${withQuery(link`/decisions`, { ...query, verdict: 'FAILURE' })}"
+    >${cause}</a
+  >`;
+}
+
+function alarmsCard({ alarms }: NowParts['activity']): Html | false {
+  const found = alarms();
+  if (found.length === 0) return false;
+  return html`<section class="card">
+    <h2>Alarms</h2>
+    ${table(
+      'Callbacks that somebody must look into, newest first',
+      ['Time (UTC)', 'About', 'Code', 'Why'],
+      found.map(({ atMs, source = '', subject = '', code, because, decision }) => [
+        decision === undefined
+          ? instant(atMs)
+          : html`<a href="${link`/decisions/${source}/${decision}`}">${instant(atMs)}</a>`,
+        `${source} ${subject}`,
+        html`<span class="mono">${code}</span>`,
+        because,
+      ]),
+    )}
+  </section>`;
 }
 
 type Checks = Awaited<ReturnType<NowParts['readiness']>>['checks'];
